@@ -1,0 +1,13 @@
+"""Inverse kinematics for characters and chains.
+
+>>> import ikcore as ik
+>>> limb = ik.two_bone(root=[0, 0.9, 0], mid=[0, 0.5, 0.05], end=[0, 0.1, 0], target=[0.2, 0.3, 0.1])
+>>> limb.positions[2].round(6)
+array([0.2, 0.3, 0.1])
+"""
+
+from ikcore._core import __version__, isa
+from ikcore.solvers import Limb, two_bone
+from ikcore.status import Status, UnusableError, UnusableWarning
+
+__all__ = ["Limb", "Status", "UnusableError", "UnusableWarning", "__version__", "isa", "two_bone"]

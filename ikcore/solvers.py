@@ -1,0 +1,149 @@
+"""The solvers as typed functions: arrays in, arrays out, a status for every item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ikcore import _core, status
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limb:
+    """What `two_bone` found, item by item.
+
+    Attributes
+    ----------
+    root, mid : (..., 4) arrays
+        World-space delta rotations (w, x, y, z), w >= 0, of the two joints, for the pose that came in: a joint's local
+        rotation becomes ``W^-1 delta W local``, with W its parent's world rotation in that pose. The mid bone has then
+        turned by ``root * mid``.
+    positions : (..., 3, 3) array
+        Where root, mid and end are afterwards.
+    status : (...) int32 array
+        `Status` flags; 0 means that the end is on the target.
+    error : (...) array
+        Distance from the end to the target.
+    """
+
+    root: NDArray[Any]
+    mid: NDArray[Any]
+    positions: NDArray[Any]
+    status: NDArray[np.int32]
+    error: NDArray[Any]
+
+    @classmethod
+    def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
+        """Uninitialised arrays for ``out=``, one item per element of `shape`."""
+        items = (shape,) if isinstance(shape, int) else tuple(shape)
+        return cls(
+            root=np.empty((*items, 4), dtype),
+            mid=np.empty((*items, 4), dtype),
+            positions=np.empty((*items, 3, 3), dtype),
+            status=np.empty(items, np.int32),
+            error=np.empty(items, dtype),
+        )
+
+    def summary(self) -> str:
+        """The batch in words: how many reached, how many did not and why."""
+        return status.summarize("limb", self.status, self.error)
+
+
+def two_bone(
+    root: ArrayLike,
+    mid: ArrayLike,
+    end: ArrayLike,
+    target: ArrayLike,
+    *,
+    pole: ArrayLike | None = None,
+    bend: ArrayLike | None = None,
+    out: Limb | None = None,
+    strict: bool = False,
+) -> Limb:
+    """Turn a limb of two bones so that its end meets the target: closed form, exact wherever the target is in reach.
+
+    A target too far away leaves the limb straight and pointing at it; one too near leaves it folded. The bones keep
+    their length and their twist: the mid joint is a hinge.
+
+    Parameters
+    ----------
+    root, mid, end : (..., 3) array_like
+        Positions of the joints. Leading axes broadcast. float32 when all three are, else float64; everything else is
+        converted to that.
+    target : (..., 3) array_like
+        Where the end should go.
+    pole : (..., 3) array_like, optional
+        The point the limb bends towards.
+    bend : (..., 3) array_like, optional
+        The direction it bends towards where there is no pole, or the pole is on the line from root to target. Without
+        it the limb bends the way it is bent.
+    out : Limb, optional
+        Where to write the result; see `Limb.empty`.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used (NaN, say), instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    Limb
+        Delta rotations, positions, status and error of every item.
+
+    Examples
+    --------
+    A leg, and two targets: one in reach, one below it.
+
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> hip, knee, ankle = [0, 0.9, 0], [0, 0.5, 0.05], [0, 0.1, 0]
+    >>> leg = ik.two_bone(hip, knee, ankle, [[0.1, 0.2, 0.1], [0, -0.1, 0]], pole=[0, 0.5, 1])
+    >>> leg.positions[:, 2].round(4)
+    array([[0.1   , 0.2   , 0.1   ],
+           [0.    , 0.0938, 0.    ]])
+    >>> [ik.Status(s) for s in leg.status]
+    [<Status: 0>, <Status.TOO_FAR: 1>]
+    """
+    dtype = _pose_dtype(root=root, mid=mid, end=end)
+    inputs = (
+        _vectors("root", root, dtype),
+        _vectors("mid", mid, dtype),
+        _vectors("end", end, dtype),
+        _vectors("target", target, dtype),
+        _NOT_GIVEN[dtype] if pole is None else _vectors("pole", pole, dtype),
+        _NOT_GIVEN[dtype] if bend is None else _vectors("bend", bend, dtype),
+    )
+    if out is None:
+        limb = Limb(*_core.two_bone(*inputs))
+    else:
+        _core.two_bone(*inputs, out=(out.root, out.mid, out.positions, out.status, out.error))
+        limb = out
+    status.report_unusable("two_bone", limb.status, strict=strict)
+    return limb
+
+
+# What a gufunc takes for an optional vector that is not given: one of size 0.
+_NOT_GIVEN = {np.dtype(number): np.empty(0, number) for number in (np.float32, np.float64)}
+
+
+def _pose_dtype(**pose: ArrayLike) -> np.dtype[Any]:
+    """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
+    widest = max(np.asarray(part).dtype.itemsize if _is_float(part) else 8 for part in pose.values())
+    return np.dtype(np.float32 if widest <= 4 else np.float64)
+
+
+def _is_float(value: ArrayLike) -> bool:
+    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+
+
+def _vectors(name: str, value: ArrayLike, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """`value` as a (..., 3) array of `dtype`."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected an array of shape (..., 3), got rows of different lengths") from error
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected real numbers, got {array.dtype}")
+    if array.shape[-1:] != (3,):
+        raise ValueError(f"{name}: expected an array of shape (..., 3), got shape {array.shape}")
+    return array.astype(dtype, copy=False)

@@ -1,0 +1,99 @@
+"""What a solver says of each item: flags with a name and a sentence, both from the C core."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from enum import IntFlag
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core
+
+_VALUES = {name: value for name, value, _ in _core.STATUS_FLAGS}
+_SENTENCES = {value: sentence for _, value, sentence in _core.STATUS_FLAGS}
+
+
+class Status(IntFlag):
+    """Flags of one item; 0 means reached, nothing to say.
+
+    Several notable flags may stand together, and the pose is valid. An unusable flag means that the input cannot be
+    used and the pose is the input's.
+
+    Examples
+    --------
+    >>> status = Status(Status.TOO_FAR | Status.POLE_UNDEFINED)
+    >>> Status.TOO_FAR in status, status.usable
+    (True, True)
+    >>> print(Status.NO_LENGTH.sentence)
+    the chain has no length, so the input pose is returned
+    """
+
+    TOO_FAR = _VALUES["TOO_FAR"]
+    TOO_NEAR = _VALUES["TOO_NEAR"]
+    POLE_UNDEFINED = _VALUES["POLE_UNDEFINED"]
+    NOT_FINITE = _VALUES["NOT_FINITE"]
+    NO_LENGTH = _VALUES["NO_LENGTH"]
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        return super()._missing_(operator.index(value))  # type: ignore[arg-type]  # NumPy integers are not int
+
+    @property
+    def sentence(self) -> str:
+        """The flags in words."""
+        return "; ".join(_SENTENCES[flag] for flag in self) or "reached"
+
+    @property
+    def usable(self) -> bool:
+        """Whether the input could be used."""
+        return self < _core.UNUSABLE
+
+
+class UnusableWarning(RuntimeWarning):
+    """Some items of a batch could not be used and keep the pose they came with."""
+
+
+class UnusableError(ValueError):
+    """The same with ``strict=True``."""
+
+
+def count(status: NDArray[np.int32] | np.int32) -> dict[Status, int]:
+    """How many items have each flag, for the flags that occur.
+
+    >>> count(np.array([0, 1, 5], np.int32))
+    {<Status.TOO_FAR: 1>: 2, <Status.POLE_UNDEFINED: 4>: 1}
+    """
+    counts = {flag: int(np.count_nonzero(np.bitwise_and(status, flag))) for flag in Status}
+    return {flag: items for flag, items in counts.items() if items}
+
+
+def summarize(noun: str, status: NDArray[np.int32] | np.int32, error: NDArray[Any] | np.floating[Any]) -> str:
+    """A batch in words: how many reached, how many have each flag, the largest error.
+
+    >>> print(summarize("limb", np.array([0, 0, 1], np.int32), np.array([0.0, 0.0, 0.5])))
+    3 limbs: 2 with nothing to say, largest error 0.5
+      1 TOO_FAR: the target is beyond the reach of the chain, which points straight at it
+    """
+    items = np.size(status)
+    plain = items - int(np.count_nonzero(status))
+    finite = np.isfinite(error)
+    largest = np.max(error, where=finite, initial=0.0)
+    head = f"{items} {noun}{'' if items == 1 else 's'}: {plain} with nothing to say, largest error {largest:.3g}"
+    return "\n".join([head, *(f"  {items} {flag.name}: {flag.sentence}" for flag, items in count(status).items())])
+
+
+def report_unusable(solver: str, status: NDArray[np.int32] | np.int32, *, strict: bool) -> None:
+    """Warn once for all unusable items of a batch, or raise. Called by a solver's typed function, for its caller."""
+    if np.max(status, initial=0) < _core.UNUSABLE:
+        return
+    unusable = int(np.count_nonzero(np.greater_equal(status, _core.UNUSABLE)))
+    why = ", ".join(
+        f"{items} {flag.name} ({flag.sentence})" for flag, items in count(status).items() if not flag.usable
+    )
+    message = f"{solver}: {unusable} of {np.size(status)} items cannot be used: {why}"
+    if strict:
+        raise UnusableError(message)
+    warnings.warn(message, UnusableWarning, stacklevel=3)

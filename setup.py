@@ -1,0 +1,41 @@
+"""The C extension and the version; everything else is in pyproject.toml."""
+
+import glob
+import os
+import sysconfig
+
+import numpy
+from setuptools import Extension, setup
+
+# A build label tells development builds apart where only the version is looked at (Blender keeps an installed wheel
+# whose version did not change).
+label = os.environ.get("IKCORE_BUILD_LABEL")
+version = "0.1.0" + (f"+{label}" if label else "")
+
+# Free-threaded Python has no limited API yet, so it gets a wheel of its own.
+free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+limited = [] if free_threaded else [("Py_LIMITED_API", "0x030B0000")]
+warnings = ["-Wall", "-Wextra", "-Wstrict-prototypes", "-Wmissing-prototypes"]
+
+setup(
+    version=version,
+    ext_modules=[
+        Extension(
+            "ikcore._core",
+            sources=sorted(glob.glob("src/**/*.c", recursive=True)),
+            depends=sorted(glob.glob("src/**/*.h", recursive=True)),
+            include_dirs=["src/ik", numpy.get_include()],
+            define_macros=[
+                *limited,
+                ("NPY_TARGET_VERSION", "NPY_1_23_API_VERSION"),
+                ("IKCORE_VERSION", f'"{version}"'),
+            ],
+            extra_compile_args=[
+                *("-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
+                *("-fvisibility=hidden", *warnings),
+            ],
+            py_limited_api=not free_threaded,
+        )
+    ],
+    options={} if free_threaded else {"bdist_wheel": {"py_limited_api": "cp311"}},
+)

@@ -1,0 +1,89 @@
+/* Chooses the instruction set and runs batches on it.
+ *
+ * ik_use_isa and ik_isa manage the choice; the public function of every solver, made from the list in solvers.h, picks
+ * the kernel for its batch and enters the default floating-point mode around it. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "fpmode.h"
+#include "solvers.h"
+
+typedef struct {
+    const char *isa;
+    const ik_kernels *f32, *f64;
+} isa_level;
+
+/* Ascending: a processor that has a level has those before it. */
+static const isa_level levels[] = {
+    {"scalar", &ik_kernels_scalar_f32, &ik_kernels_scalar_f64},
+#ifdef IK_HAS_VECTORS
+    {"base", &ik_kernels_base_f32, &ik_kernels_base_f64},
+#endif
+#ifdef IK_HAS_X86
+    {"avx2", &ik_kernels_avx2_f32, &ik_kernels_avx2_f64},
+    {"avx512", &ik_kernels_avx512_f32, &ik_kernels_avx512_f64},
+#endif
+};
+
+/* The names a user may ask for on any processor, in the order of levels. */
+static const char *const names[] = {"scalar", "base", "avx2", "avx512"};
+enum { NAMES = sizeof names / sizeof *names, LEVELS = sizeof levels / sizeof *levels };
+
+static atomic_int level_in_use = -1; /* -1: not chosen yet */
+
+static int best_level(void) {
+#ifdef IK_HAS_X86
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return 3;
+    return __builtin_cpu_supports("avx2") ? 2 : 1;
+#else
+    return LEVELS - 1;
+#endif
+}
+
+static int current_level(void) {
+    int level = atomic_load_explicit(&level_in_use, memory_order_relaxed);
+    if (level < 0) {
+        level = best_level();
+        atomic_store_explicit(&level_in_use, level, memory_order_relaxed);
+    }
+    return level;
+}
+
+const char *ik_isa(void) { return levels[current_level()].isa; }
+
+const char *ik_use_isa(const char *name) {
+    int wanted = NAMES - 1;
+    while (name && wanted >= 0 && strcmp(names[wanted], name) != 0)
+        wanted--;
+    if (wanted < 0) return NULL;
+    int best = best_level();
+    atomic_store_explicit(&level_in_use, wanted < best ? wanted : best, memory_order_relaxed);
+    return ik_isa();
+}
+
+/* The narrowest vectors that hold the whole batch at once, or else the widest: few items on wide vectors would pay for
+ * lanes without work. Results do not depend on it. */
+static const ik_kernels *kernels_f32(ptrdiff_t count) {
+    int level = current_level();
+    while (level > 0 && count <= levels[level - 1].f32->lanes)
+        level--;
+    return levels[level].f32;
+}
+
+static const ik_kernels *kernels_f64(ptrdiff_t count) {
+    int level = current_level();
+    while (level > 0 && count <= levels[level - 1].f64->lanes)
+        level--;
+    return levels[level].f64;
+}
+
+#define IK_SOLVER_FUNCTION(name, type)                                                                                 \
+    void ik_##name##_##type(const ik_##name##_job *job, ptrdiff_t count) {                                             \
+        ik_fpmode before = ik_fpmode_enter();                                                                          \
+        kernels_##type(count)->name(job, 0, count);                                                                    \
+        ik_fpmode_leave(before);                                                                                       \
+    }
+#define IK_SOLVER_FUNCTIONS(name) IK_SOLVER_FUNCTION(name, f32) IK_SOLVER_FUNCTION(name, f64)
+IK_SOLVERS(IK_SOLVER_FUNCTIONS)

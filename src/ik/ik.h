@@ -1,0 +1,101 @@
+/* ikcore: inverse kinematics for characters and chains, in C17 without dependencies.
+ *
+ * Add the .c files of this folder to a project and include this header; no compiler flags are needed for right results
+ * (README.md names the ones for speed). There is no allocation, no printing, and no state but the instruction set in
+ * use.
+ *
+ * Contents
+ *   ik_rows                 rows of numbers in the caller's memory
+ *   enum ik_status          what a solver says of an item; ik_status_flags for names and sentences
+ *   ik_use_isa, ik_isa      the instruction set in use
+ *   ik_two_bone_f32, _f64   closed-form limb
+ *
+ * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
+ * A solver never fails: it writes a status per item. status 0 means error <= tolerance * reach, judged by forward
+ * kinematics of the pose that is returned. The same input gives the same bits on every instruction set, compiler,
+ * batch size and thread, whatever floating-point mode the calling thread has set; that mode is restored. */
+#ifndef IK_H
+#define IK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows of numbers. Row i of item `data` starts i * stride bytes after it; neighbouring numbers of a row stand `step`
+ * bytes apart. stride 0 gives every item the same row. data NULL: an optional input not given, an output not wanted.
+ * Every number must be aligned for its type. Inputs are never written. */
+typedef struct ik_rows {
+    void *data;
+    ptrdiff_t stride;
+    ptrdiff_t step;
+} ik_rows;
+
+/* Status flags, one 32-bit integer per item. The flags below IK_UNUSABLE are notable: several may stand together, and
+ * the item has a valid pose. A flag from IK_UNUSABLE up means that the input cannot be used and the pose is the
+ * input's. X(name, value, sentence) */
+#define IK_STATUS_FLAGS(X)                                                                                             \
+    X(TOO_FAR, 1 << 0, "the target is beyond the reach of the chain, which points straight at it")                     \
+    X(TOO_NEAR, 1 << 1, "the target is nearer to the root than the chain can fold")                                    \
+    X(POLE_UNDEFINED, 1 << 2, "neither pole nor bend direction says which way to bend, so the next best did")          \
+    X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so the input pose is returned")    \
+    X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
+
+#define IK_STATUS_MEMBER(name, value, sentence) IK_##name = value,
+enum ik_status { IK_UNUSABLE = 1 << 16, IK_STATUS_FLAGS(IK_STATUS_MEMBER) };
+#undef IK_STATUS_MEMBER
+
+typedef struct ik_status_flag {
+    const char *name;
+    const char *sentence;
+    int32_t value;
+} ik_status_flag;
+
+/* Every flag in ascending order of value, ended by a flag without a name. */
+extern const ik_status_flag ik_status_flags[];
+
+/* The instruction set in use: "scalar", "base" (16-byte vectors: SSE2, NEON), "avx2" or "avx512". All give the same
+ * bits. The best one is chosen on first use; ik_use_isa("avx2") lowers the choice to avx2 or whatever less this
+ * processor has, ik_use_isa(NULL) takes the best again. Returns the name now in use, or NULL for an unknown name, which
+ * changes nothing. Safe from any thread; a batch that is running keeps its instruction set. */
+const char *ik_use_isa(const char *name);
+const char *ik_isa(void);
+
+/* The limb: two bones, root-mid and mid-end, reach for a target by turning at root and mid. Closed form, exact wherever
+ * the target can be reached; elsewhere the limb stretches straight or folds towards it.
+ *
+ * The limb bends towards `pole`, a point; without one, or where it lies on the line through root and target, towards
+ * `bend`, a direction; then as the limb is bent now, carried along by the shortest arc from the old root-end line to
+ * the new; then anywhere, always the same way.
+ *
+ * root_delta and mid_delta are world-space rotations to apply to the pose that came in: with W the world rotation of a
+ * joint's parent in that pose, the joint's local rotation becomes (W^-1 delta W) local. The mid bone has then turned by
+ * root_delta * mid_delta. The mid joint turns about the limb's own hinge, so the bones keep their twist; a straight
+ * limb has no hinge yet and the root takes the shortest arc. Deltas have w >= 0.
+ *
+ * A degenerate input still has one answer: a target on the root is approached along the old root-end line, a bone of
+ * length zero leaves a limb of one bone. A limb of two such bones is NO_LENGTH. */
+typedef struct ik_two_bone_job {
+    ik_rows root, mid, end; /* (3) positions of the pose that comes in */
+    ik_rows target;         /* (3) where the end should go */
+    ik_rows pole;           /* (3) optional: the point the limb bends towards */
+    ik_rows bend;           /* (3) optional: the direction it bends towards where pole does not say; any length */
+    ik_rows root_delta;     /* (4) */
+    ik_rows mid_delta;      /* (4) */
+    ik_rows positions[3];   /* (3) each: root, mid and end afterwards, by forward kinematics from the deltas */
+    ik_rows status;         /* int32_t */
+    ik_rows error;          /* distance from end to target afterwards; NaN where an input is not finite */
+} ik_two_bone_job;
+
+/* Solve `count` items of doubles, or floats. Tolerance of status 0: 1e-12 of the reach, or 1e-5. An output may be the
+ * very rows of an input, but must not overlap one in any other way. */
+void ik_two_bone_f64(const ik_two_bone_job *job, ptrdiff_t count);
+void ik_two_bone_f32(const ik_two_bone_job *job, ptrdiff_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

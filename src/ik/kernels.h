@@ -1,0 +1,45 @@
+/* All solvers for one instruction set and one type of number. Each isa_*.c defines these and includes this file:
+ *   IK_BITS    32 or 64, the size of a number
+ *   IK_BYTES   0 (scalar), 16, 32 or 64, the size of a vector of them
+ *   IK_TABLE   the name of the table of kernels that comes out
+ * System headers come first: what follows the target pragma is compiled for that instruction set. */
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "solvers.h"
+
+/* gcc and clang each have their own way to say which instructions the functions below may use; neither needs a flag.
+ * fma is never among them: a fused multiply-add rounds once where the other instruction sets round twice. */
+#if IK_BYTES == 32
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC target("avx2")
+#endif
+#elif IK_BYTES == 64
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))), apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")
+#endif
+#endif
+
+#include "real.h"
+#include "vec.h"
+#include "quat.h"
+#include "lanes.h"
+
+#include "two_bone.h"
+
+const ik_kernels IK_TABLE = {LANES,
+#define IK_SOLVER_ROWS(name) name##_rows,
+                             IK_SOLVERS(IK_SOLVER_ROWS)
+#undef IK_SOLVER_ROWS
+};
+
+#if defined(__clang__) && IK_BYTES >= 32
+#pragma clang attribute pop
+#endif

@@ -1,0 +1,133 @@
+/* The vocabulary every solver is written in: + - * / sqrt, compare and select over `real`.
+ *
+ *   number   float or double                                             (IK_BITS 32 or 64)
+ *   real     one number, or a vector of LANES numbers of IK_BYTES bytes  (IK_BYTES 0, 16, 32 or 64)
+ *   mask     as many integers as a real has numbers: all bits set = true, none = false; combine with & | ~
+ *
+ * One solver source over these words is compiled once per instruction set (isa_*.c). Each operation is exact to IEEE
+ * 754 rounding and happens in written order, so every instance gives the same bits. That rules out: contraction to
+ * fused multiply-add, estimates, reassociation, and libm. */
+
+/* -std=c17 switches contraction off in gcc, but plain `cc` must be right too. gcc ignores the standard pragma. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#error "ikcore needs arithmetic in the declared type: on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#endif
+
+#ifdef __has_builtin
+#if __has_builtin(__builtin_elementwise_sqrt)
+#define ELEMENTWISE_SQRT
+#endif
+#endif
+
+#if defined(__GNUC__)
+#define ik_inline static inline __attribute__((always_inline, unused))
+#else
+#define ik_inline static inline
+#endif
+
+#if IK_BITS == 32
+typedef float number;
+typedef int32_t integer;
+#define number_sqrt    sqrtf
+#define EXPONENT_SHIFT 23
+#define EXPONENT_MAX   255
+#define EPSILON        FLT_EPSILON
+#else
+typedef double number;
+typedef int64_t integer;
+#define number_sqrt    sqrt
+#define EXPONENT_SHIFT 52
+#define EXPONENT_MAX   2047
+#define EPSILON        DBL_EPSILON
+#endif
+
+#if IK_BYTES == 0
+
+#define LANES 1
+typedef number real;
+typedef integer mask;
+
+ik_inline real real_splat(number x) { return x; }
+ik_inline mask mask_splat(integer x) { return x; }
+ik_inline mask mask_less(real a, real b) { return -(mask)(a < b); }
+ik_inline mask mask_equal(real a, real b) { return -(mask)(a == b); }
+ik_inline mask mask_int_less(mask a, mask b) { return -(mask)(a < b); }
+ik_inline real real_sqrt(real x) { return number_sqrt(x); }
+
+ik_inline mask real_bits(real x) {
+    mask bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+ik_inline real real_from_bits(mask bits) {
+    real x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#else
+
+#define LANES (IK_BYTES / (IK_BITS / 8))
+typedef number real __attribute__((vector_size(IK_BYTES)));
+typedef integer mask __attribute__((vector_size(IK_BYTES)));
+
+ik_inline real real_splat(number x) { return x - (real){0}; }
+ik_inline mask mask_splat(integer x) { return x - (mask){0}; }
+ik_inline mask mask_less(real a, real b) { return a < b; }
+ik_inline mask mask_equal(real a, real b) { return a == b; }
+ik_inline mask mask_int_less(mask a, mask b) { return a < b; }
+ik_inline mask real_bits(real x) { return (mask)x; }
+ik_inline real real_from_bits(mask bits) { return (real)bits; }
+
+ik_inline real real_sqrt(real x) {
+#ifdef ELEMENTWISE_SQRT
+    return __builtin_elementwise_sqrt(x);
+#else
+    for (int lane = 0; lane < LANES; lane++) /* gcc makes one packed instruction of it, given -fno-math-errno */
+        x[lane] = number_sqrt(x[lane]);
+    return x;
+#endif
+}
+
+#endif
+
+/* Both values are computed, so neither may trap or be slow where it is not chosen. */
+ik_inline mask mask_select(mask choose, mask a, mask b) { return (choose & a) | (~choose & b); }
+ik_inline real real_select(mask choose, real a, real b) {
+    return real_from_bits(mask_select(choose, real_bits(a), real_bits(b)));
+}
+
+ik_inline real real_min(real a, real b) { return real_select(mask_less(a, b), a, b); }
+ik_inline real real_max(real a, real b) { return real_select(mask_less(a, b), b, a); }
+ik_inline real real_abs(real x) { return real_from_bits(real_bits(x) & mask_splat(~((integer)1 << (IK_BITS - 1)))); }
+ik_inline real real_negate_if(mask choose, real x) {
+    return real_from_bits(real_bits(x) ^ (choose & mask_splat((integer)1 << (IK_BITS - 1))));
+}
+
+ik_inline mask mask_is_number(real x) { return mask_equal(x, x); }
+ik_inline mask mask_is_finite(real x) { return mask_equal(x - x, real_splat(0)); }
+
+/* The one NaN that is ever written: which bits a computed NaN carries differs between vector widths. */
+ik_inline real real_nan(void) {
+    return real_from_bits(mask_splat((integer)(EXPONENT_MAX * 2 + 1) << (EXPONENT_SHIFT - 1)));
+}
+ik_inline real real_canonical_nan(real x) { return real_select(mask_is_number(x), x, real_nan()); }
+
+/* The power of two that brings |x| into [1, 2), or near it at the ends of the range. Multiplying by it is exact, so a
+ * solver that scales its input this way gives the bits it would give without, and neither overflows nor underflows.
+ * Applied to its own result it gives the exact reciprocal. */
+ik_inline real real_unit_scale(real x) {
+    mask exponent = real_bits(x) & mask_splat((integer)EXPONENT_MAX << EXPONENT_SHIFT);
+    mask low = mask_splat((integer)1 << EXPONENT_SHIFT);
+    mask high = mask_splat((integer)(EXPONENT_MAX - 2) << EXPONENT_SHIFT);
+    exponent = mask_select(mask_int_less(exponent, low), low, exponent);
+    exponent = mask_select(mask_int_less(high, exponent), high, exponent);
+    return real_from_bits(mask_splat((integer)(EXPONENT_MAX - 1) << EXPONENT_SHIFT) - exponent);
+}

@@ -1,0 +1,35 @@
+/* The closed-form solvers, each named once: X(name). From this list come the tables of kernels (kernels.h), the public
+ * functions (dispatch.c) and the calls the Python module makes (gufuncs.c). A solver `name` has a job ik_name_job in
+ * ik.h made of nothing but ik_rows, a header name.h that defines name_rows, and a gufunc of its name. */
+#ifndef IK_SOLVERS_H
+#define IK_SOLVERS_H
+
+#include "ik.h"
+
+#define IK_SOLVERS(X) X(two_bone)
+
+/* The solvers compiled for one instruction set and one type of number. rows [first, last) of a job. */
+typedef struct ik_kernels {
+    int lanes;
+#define IK_SOLVER_KERNEL(name) void (*name)(const ik_##name##_job *job, ptrdiff_t first, ptrdiff_t last);
+    IK_SOLVERS(IK_SOLVER_KERNEL)
+#undef IK_SOLVER_KERNEL
+} ik_kernels;
+
+#if defined(__GNUC__)
+#define IK_HAS_VECTORS
+#if defined(__x86_64__)
+#define IK_HAS_X86
+#endif
+#endif
+
+extern const ik_kernels ik_kernels_scalar_f32, ik_kernels_scalar_f64;
+#ifdef IK_HAS_VECTORS
+extern const ik_kernels ik_kernels_base_f32, ik_kernels_base_f64;
+#endif
+#ifdef IK_HAS_X86
+extern const ik_kernels ik_kernels_avx2_f32, ik_kernels_avx2_f64;
+extern const ik_kernels ik_kernels_avx512_f32, ik_kernels_avx512_f64;
+#endif
+
+#endif

@@ -1,0 +1,146 @@
+/* The closed-form solvers as NumPy gufuncs: NumPy broadcasts, casts and makes the outputs; one loop serves all solvers.
+ *
+ * A solver's job in C is a list of ik_rows, and its gufunc has the same operands in the same order, so a row of the
+ * table below is all there is to say: name, signature and types. The loop follows the signature:
+ *   ()        one ik_rows
+ *   (3)       one ik_rows
+ *   (3,3)     three ik_rows, one for each row of the matrix
+ *   (name3)   optional: of size 3 when given, of size 0 when not; then its data is NULL
+ * A loop runs without the GIL and cannot raise; what a solver has to say is in its status operand. */
+#include "gufuncs.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#include <numpy/ufuncobject.h>
+
+#include <string.h>
+
+#include "solvers.h"
+
+enum { MAX_OPERANDS = 24, MAX_ROWS = 32 };
+
+/* How one operand reads its share of a loop's dimensions and strides. */
+typedef struct {
+    int core_dims;
+    int size_at;  /* where in `dimensions` the size of its last core dimension stands */
+    int expected; /* that size */
+} operand;
+
+typedef struct {
+    const char *name;
+    const char *signature;
+    const char *types; /* r: float in one loop, double in the other; i: int32 status */
+    const char *doc;
+    void (*solve[2])(const ik_rows *rows, ptrdiff_t count); /* float, double */
+    /* filled in once, by add_gufunc */
+    operand operands[MAX_OPERANDS];
+    int operand_count;
+    char loop_types[2 * MAX_OPERANDS];
+    struct loop_data {
+        const void *solver;
+        void (*solve)(const ik_rows *rows, ptrdiff_t count);
+    } loop_data[2];
+    void *loop_data_pointers[2];
+} gufunc;
+
+#define SOLVER_CALLS(name)                                                                                             \
+    static void name##_f32(const ik_rows *rows, ptrdiff_t count) {                                                     \
+        ik_##name##_job job;                                                                                           \
+        memcpy(&job, rows, sizeof job);                                                                                \
+        ik_##name##_f32(&job, count);                                                                                  \
+    }                                                                                                                  \
+    static void name##_f64(const ik_rows *rows, ptrdiff_t count) {                                                     \
+        ik_##name##_job job;                                                                                           \
+        memcpy(&job, rows, sizeof job);                                                                                \
+        ik_##name##_f64(&job, count);                                                                                  \
+    }
+IK_SOLVERS(SOLVER_CALLS)
+
+static gufunc gufuncs[] = {
+    {
+        .name = "two_bone",
+        .signature = "(3),(3),(3),(3),(pole3),(bend3)->(4),(4),(3,3),(),()",
+        .types = "rrrrrrrrrir",
+        .doc = "root, mid, end, target, pole, bend -> root delta, mid delta, positions, status, error",
+        .solve = {two_bone_f32, two_bone_f64},
+    },
+};
+
+static void loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    const struct loop_data *chosen = data;
+    const gufunc *solver = chosen->solver;
+    const npy_intp *core_steps = steps + solver->operand_count;
+    ik_rows rows[MAX_ROWS], *next = rows;
+    for (int i = 0; i < solver->operand_count; i++) {
+        const operand *op = &solver->operands[i];
+        int repeats = op->core_dims == 2 ? op->expected : 1;
+        int given = op->core_dims == 0 || dimensions[op->size_at] == op->expected;
+        for (int k = 0; k < repeats; k++) {
+            next->data = given ? args[i] + (op->core_dims == 2 ? k * core_steps[0] : 0) : NULL;
+            next->stride = steps[i];
+            next->step = op->core_dims ? core_steps[op->core_dims - 1] : 0;
+            next++;
+        }
+        core_steps += op->core_dims;
+    }
+    chosen->solve(rows, dimensions[0]);
+}
+
+/* Reads "(3),(pole3)->(3,3),()" into operands. Sizes stand in `dimensions` once for every distinct name, in order of
+ * first appearance, after the number of items. The table above is the only input, so a mistake in it is found by the
+ * first import. */
+static void read_signature(gufunc *solver) {
+    const char *names[MAX_OPERANDS];
+    size_t lengths[MAX_OPERANDS];
+    int distinct = 0;
+    operand *op = solver->operands - 1;
+    for (const char *at = solver->signature; *at;) {
+        size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
+        if (*at == '(') *++op = (operand){0, 0, 0};
+        if (length == 0) {
+            at++;
+            continue;
+        }
+        int known = 0;
+        while (known < distinct && !(lengths[known] == length && strncmp(names[known], at, length) == 0))
+            known++;
+        if (known == distinct) {
+            names[distinct] = at;
+            lengths[distinct++] = length;
+        }
+        op->core_dims++;
+        op->size_at = 1 + known;
+        op->expected = at[length - 1] - '0';
+        at += length;
+    }
+    solver->operand_count = (int)(op - solver->operands) + 1;
+}
+
+static int add_gufunc(PyObject *module, gufunc *solver) {
+    static PyUFuncGenericFunction loops[2] = {loop, loop};
+    static const char number_types[2] = {NPY_FLOAT, NPY_DOUBLE};
+    read_signature(solver);
+    int inputs = 0;
+    for (const char *at = solver->signature; *at != '-'; at++)
+        inputs += *at == '(';
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < solver->operand_count; i++)
+            solver->loop_types[k * solver->operand_count + i] = solver->types[i] == 'r' ? number_types[k] : NPY_INT;
+        solver->loop_data[k] = (struct loop_data){solver, solver->solve[k]};
+        solver->loop_data_pointers[k] = &solver->loop_data[k];
+    }
+    PyObject *made = PyUFunc_FromFuncAndDataAndSignature(loops, solver->loop_data_pointers, solver->loop_types, 2,
+                                                         inputs, solver->operand_count - inputs, PyUFunc_None,
+                                                         solver->name, solver->doc, 0, solver->signature);
+    if (!made) return -1;
+    int failed = PyModule_AddObjectRef(module, solver->name, made);
+    Py_DECREF(made);
+    return failed;
+}
+
+int add_gufuncs(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) return -1;
+    for (size_t i = 0; i < sizeof gufuncs / sizeof *gufuncs; i++)
+        if (add_gufunc(module, &gufuncs[i]) < 0) return -1;
+    return 0;
+}

@@ -1,0 +1,82 @@
+/* ikcore._core: the C core as a Python module. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdlib.h>
+
+#include "gufuncs.h"
+#include "ik.h"
+
+static PyObject *isa(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyUnicode_FromString(ik_isa());
+}
+
+static PyObject *use_isa(PyObject *module, PyObject *name) {
+    (void)module;
+    const char *wanted = NULL;
+    if (name != Py_None && !(wanted = PyUnicode_AsUTF8AndSize(name, NULL))) return NULL;
+    const char *used = ik_use_isa(wanted);
+    if (!used)
+        return PyErr_Format(PyExc_ValueError, "expected 'scalar', 'base', 'avx2', 'avx512' or None, got %R", name);
+    return PyUnicode_FromString(used);
+}
+
+static PyMethodDef functions[] = {
+    {"isa", isa, METH_NOARGS,
+     PyDoc_STR("isa()\n--\n\nThe instruction set in use: 'scalar', 'base', 'avx2' or 'avx512'.")},
+    {"use_isa", use_isa, METH_O,
+     PyDoc_STR("use_isa(name, /)\n--\n\nLower the instruction set to `name`, or None for the best; return its name.")},
+    {NULL, NULL, 0, NULL},
+};
+
+/* IKCORE_ISA lowers the instruction set. A name that does not exist is no reason not to import. */
+static int use_isa_of_environment(void) {
+    const char *wanted = getenv("IKCORE_ISA");
+    if (wanted && *wanted && !ik_use_isa(wanted))
+        return PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                "IKCORE_ISA is '%s'; expected scalar, base, avx2 or avx512. Using %s.", wanted,
+                                ik_isa());
+    return 0;
+}
+
+/* STATUS_FLAGS: ((name, value, sentence), ...) */
+static int add_status_flags(PyObject *module) {
+    PyObject *flags = PyList_New(0);
+    if (!flags) return -1;
+    int failed = 0;
+    for (const ik_status_flag *flag = ik_status_flags; flag->name && !failed; flag++) {
+        PyObject *row = Py_BuildValue("(sis)", flag->name, (int)flag->value, flag->sentence);
+        failed = !row || PyList_Append(flags, row) < 0;
+        Py_XDECREF(row);
+    }
+    PyObject *tuple = failed ? NULL : PyList_AsTuple(flags);
+    Py_DECREF(flags);
+    failed = !tuple || PyModule_AddObjectRef(module, "STATUS_FLAGS", tuple) < 0;
+    Py_XDECREF(tuple);
+    return failed ? -1 : 0;
+}
+
+static int execute(PyObject *module) {
+    if (add_gufuncs(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
+    if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
+    return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#ifdef Py_mod_multiple_interpreters /* NumPy does not support them */
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,  .m_name = "ikcore._core", .m_doc = "The C core. Private: use the functions of ikcore.",
+    .m_methods = functions, .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }
