@@ -2,6 +2,7 @@
 
 import glob
 import os
+import sys
 import sysconfig
 
 import numpy
@@ -15,7 +16,11 @@ version = "0.1.0" + (f"+{label}" if label else "")
 # Free-threaded Python has no limited API yet, so it gets a wheel of its own.
 free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 limited = [] if free_threaded else [("Py_LIMITED_API", "0x030B0000")]
-warnings = ["-Wall", "-Wextra", "-Wstrict-prototypes", "-Wmissing-prototypes"]
+warnings = ["-Wall", "-Wextra"]
+
+# Some Pythons link extensions with a run path into their own folder, which means nothing on another machine.
+if linker := sysconfig.get_config_var("LDSHARED"):
+    os.environ.setdefault("LDSHARED", " ".join(word for word in linker.split() if not word.startswith("-Wl,-rpath")))
 
 setup(
     version=version,
@@ -34,6 +39,7 @@ setup(
                 *("-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
                 *("-fvisibility=hidden", *warnings),
             ],
+            extra_link_args=["-Wl,-s"] if sys.platform == "linux" else [],
             py_limited_api=not free_threaded,
         )
     ],

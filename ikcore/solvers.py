@@ -97,10 +97,10 @@ def two_bone(
     >>> import numpy as np
     >>> import ikcore as ik
     >>> hip, knee, ankle = [0, 0.9, 0], [0, 0.5, 0.05], [0, 0.1, 0]
-    >>> leg = ik.two_bone(hip, knee, ankle, [[0.1, 0.2, 0.1], [0, -0.1, 0]], pole=[0, 0.5, 1])
+    >>> leg = ik.two_bone(hip, knee, ankle, [[0.1, 0.2, 0.1], [0.1, -0.1, 0.1]], pole=[0, 0.5, 1])
     >>> leg.positions[:, 2].round(4)
     array([[0.1   , 0.2   , 0.1   ],
-           [0.    , 0.0938, 0.    ]])
+           [0.0798, 0.1017, 0.0798]])
     >>> [ik.Status(s) for s in leg.status]
     [<Status: 0>, <Status.TOO_FAR: 1>]
     """

@@ -1,5 +1,8 @@
 /* Between rows in memory and lanes of a real: row first + k of a group goes to lane k.
  *
+ *   lanes_load_vec3                                 one row for all lanes, rows without gaps, or rows anywhere
+ *   lanes_store_vec3 _3_vec3 _quat _real _status    rows without gaps, or rows anywhere
+ *
  * A group at the end of a batch may have fewer rows than lanes: its last row fills the rest, so that no lane ever
  * computes on garbage, and only its own rows are written. */
 
@@ -9,56 +12,166 @@ typedef struct {
     int count;
 } group;
 
-ik_inline mask lanes_given(const ik_rows *rows) { return mask_splat(rows->data ? -1 : 0); }
-
 ik_inline char *lanes_row(const ik_rows *rows, group at, int lane) {
-    return (char *)rows->data + (at.first + (lane < at.count ? lane : at.count - 1)) * rows->stride;
+    return (char *)rows->data + (at.first + lane) * rows->stride;
 }
 
-ik_inline real lanes_load(const ik_rows *rows, group at, int column) {
-    number lane[LANES];
-    for (int k = 0; k < LANES; k++)
-        lane[k] = *(const number *)(lanes_row(rows, at, k) + column * rows->step);
+/* Whether a whole group of rows of `columns` numbers lies in memory without gaps. */
+ik_inline int lanes_packed(const ik_rows *rows, group at, int columns) {
+    return at.count == LANES && rows->stride == columns * (ptrdiff_t)sizeof(number) &&
+           (columns == 1 || rows->step == sizeof(number));
+}
+
+ik_inline real real_load(const void *from) {
     real x;
-    memcpy(&x, lane, sizeof x);
+    memcpy(&x, from, sizeof x);
     return x;
 }
 
-ik_inline void lanes_store(const ik_rows *rows, group at, int column, real x) {
-    number lane[LANES];
-    memcpy(lane, &x, sizeof x);
-    for (int k = 0; k < at.count; k++)
-        *(number *)(lanes_row(rows, at, k) + column * rows->step) = lane[k];
+#if LANES > 1
+
+/* x y z x y z ... -> x x ..., y y ..., z z ... Number 3 i + c of three vectors goes to lane i: found among the first
+ * two vectors, then among these and the third. */
+#define AMONG_TWO(i, c)   (3 * i + c < 2 * LANES ? 3 * i + c : 0)
+#define AMONG_THREE(i, c) (3 * i + c < 2 * LANES ? i : 3 * i + c - LANES)
+#define X_AMONG_TWO(i)    AMONG_TWO(i, 0)
+#define Y_AMONG_TWO(i)    AMONG_TWO(i, 1)
+#define Z_AMONG_TWO(i)    AMONG_TWO(i, 2)
+#define X_AMONG_THREE(i)  AMONG_THREE(i, 0)
+#define Y_AMONG_THREE(i)  AMONG_THREE(i, 1)
+#define Z_AMONG_THREE(i)  AMONG_THREE(i, 2)
+
+ik_inline vec3 lanes_load_packed_vec3(const char *from) {
+    real a = real_load(from), b = real_load(from + sizeof a), c = real_load(from + 2 * sizeof a);
+    real x = __builtin_shufflevector(a, b, EACH_LANE(X_AMONG_TWO));
+    real y = __builtin_shufflevector(a, b, EACH_LANE(Y_AMONG_TWO));
+    real z = __builtin_shufflevector(a, b, EACH_LANE(Z_AMONG_TWO));
+    return (vec3){__builtin_shufflevector(x, c, EACH_LANE(X_AMONG_THREE)),
+                  __builtin_shufflevector(y, c, EACH_LANE(Y_AMONG_THREE)),
+                  __builtin_shufflevector(z, c, EACH_LANE(Z_AMONG_THREE))};
 }
+
+/* a a ..., b b ... -> a b a b ...: the lower half of the lanes, and the upper. */
+#define ZIP_LOW(i)  (i / 2 + i % 2 * LANES)
+#define ZIP_HIGH(i) (i / 2 + i % 2 * LANES + LANES / 2)
+/* ab ab ..., cd cd ... -> abcd abcd ...: likewise, in pairs. */
+#define PAIR_LOW(i)  (i % 2 + i / 4 * 2 + i / 2 % 2 * LANES)
+#define PAIR_HIGH(i) (i % 2 + i / 4 * 2 + i / 2 % 2 * LANES + LANES / 2)
+
+/* Lanes to quads: four numbers for each row. */
+ik_inline void lanes_interleave(number (*quad)[4], real a, real b, real c, real d) {
+    real ab = __builtin_shufflevector(a, b, EACH_LANE(ZIP_LOW)),
+         ab2 = __builtin_shufflevector(a, b, EACH_LANE(ZIP_HIGH));
+    real cd = __builtin_shufflevector(c, d, EACH_LANE(ZIP_LOW)),
+         cd2 = __builtin_shufflevector(c, d, EACH_LANE(ZIP_HIGH));
+#if LANES == 2
+    real out[4] = {ab, cd, ab2, cd2};
+#else
+    real out[4] = {__builtin_shufflevector(ab, cd, EACH_LANE(PAIR_LOW)),
+                   __builtin_shufflevector(ab, cd, EACH_LANE(PAIR_HIGH)),
+                   __builtin_shufflevector(ab2, cd2, EACH_LANE(PAIR_LOW)),
+                   __builtin_shufflevector(ab2, cd2, EACH_LANE(PAIR_HIGH))};
+#endif
+    memcpy(quad, out, sizeof out);
+}
+
+#else
+
+ik_inline vec3 lanes_load_packed_vec3(const char *from) {
+    return (vec3){real_load(from), real_load(from + sizeof(real)), real_load(from + 2 * sizeof(real))};
+}
+
+ik_inline void lanes_interleave(number (*quad)[4], real a, real b, real c, real d) {
+    quad[0][0] = a, quad[0][1] = b, quad[0][2] = c, quad[0][3] = d;
+}
+
+#endif
 
 ik_inline vec3 lanes_load_vec3(const ik_rows *rows, group at) {
-    if (!rows->data) return vec3_splat(0, 0, 0);
-    return (vec3){lanes_load(rows, at, 0), lanes_load(rows, at, 1), lanes_load(rows, at, 2)};
+    const char *row = lanes_row(rows, at, 0);
+    if (lanes_packed(rows, at, 3)) return lanes_load_packed_vec3(row);
+    ptrdiff_t step = rows->step;
+    if (rows->stride == 0)
+        return vec3_splat(*(const number *)row, *(const number *)(row + step), *(const number *)(row + 2 * step));
+    number lane[3][LANES];
+    for (int k = 0; k < LANES; k++) {
+        row = lanes_row(rows, at, k < at.count ? k : at.count - 1);
+        for (int column = 0; column < 3; column++)
+            lane[column][k] = *(const number *)(row + column * step);
+    }
+    return (vec3){real_load(lane[0]), real_load(lane[1]), real_load(lane[2])};
 }
 
-ik_inline void lanes_store_real(const ik_rows *rows, group at, real x) {
-    if (rows->data) lanes_store(rows, at, 0, x);
+/* Quads of numbers, one for each row, to `columns` numbers of each row from `column` on. */
+ik_inline void lanes_store_quads(const ik_rows *rows, group at, int column, int columns, const number (*quad)[4]) {
+    for (int k = 0; k < LANES && k < at.count; k++) {
+        char *to = lanes_row(rows, at, k) + column * rows->step;
+        if (rows->step == sizeof(number))
+            memcpy(to, quad[k], (size_t)columns * sizeof(number));
+        else
+            for (int i = 0; i < columns; i++)
+                *(number *)(to + i * rows->step) = quad[k][i];
+    }
 }
 
 ik_inline void lanes_store_vec3(const ik_rows *rows, group at, vec3 a) {
     if (!rows->data) return;
-    lanes_store(rows, at, 0, a.x);
-    lanes_store(rows, at, 1, a.y);
-    lanes_store(rows, at, 2, a.z);
+    number quad[LANES][4];
+    lanes_interleave(quad, a.x, a.y, a.z, a.z);
+    lanes_store_quads(rows, at, 0, 3, quad);
 }
 
 ik_inline void lanes_store_quat(const ik_rows *rows, group at, quat q) {
     if (!rows->data) return;
-    lanes_store(rows, at, 0, q.w);
-    lanes_store(rows, at, 1, q.v.x);
-    lanes_store(rows, at, 2, q.v.y);
-    lanes_store(rows, at, 3, q.v.z);
+    number quad[LANES][4];
+    lanes_interleave(quad, q.w, q.v.x, q.v.y, q.v.z);
+    if (lanes_packed(rows, at, 4))
+        memcpy(lanes_row(rows, at, 0), quad, sizeof quad);
+    else
+        lanes_store_quads(rows, at, 0, 4, quad);
+}
+
+/* Three vectors to rows of their own; where those are one row of nine numbers, in two quads and a rest. */
+ik_inline void lanes_store_3_vec3(const ik_rows rows[3], group at, const vec3 a[3]) {
+    const ptrdiff_t size = sizeof(number);
+    const char *first = rows[0].data;
+    int one_row = first && rows[1].data == first + 3 * size && rows[2].data == first + 6 * size &&
+                  rows[0].step == size && at.count == LANES && rows[0].stride == 9 * size &&
+                  rows[1].stride == 9 * size && rows[2].stride == 9 * size;
+    if (!one_row) {
+        for (int i = 0; i < 3; i++)
+            lanes_store_vec3(&rows[i], at, a[i]);
+        return;
+    }
+    number quad[2][LANES][4], rest[LANES];
+    lanes_interleave(quad[0], a[0].x, a[0].y, a[0].z, a[1].x);
+    lanes_interleave(quad[1], a[1].y, a[1].z, a[2].x, a[2].y);
+    memcpy(rest, &a[2].z, sizeof rest);
+    for (int k = 0; k < LANES; k++) {
+        char *to = lanes_row(rows, at, k);
+        memcpy(to, quad[0][k], 4 * sizeof(number));
+        memcpy(to + 4 * size, quad[1][k], 4 * sizeof(number));
+        memcpy(to + 8 * size, &rest[k], sizeof(number));
+    }
+}
+
+ik_inline void lanes_store_real(const ik_rows *rows, group at, real x) {
+    if (!rows->data) return;
+    if (lanes_packed(rows, at, 1)) {
+        memcpy(lanes_row(rows, at, 0), &x, sizeof x);
+        return;
+    }
+    number lane[LANES];
+    memcpy(lane, &x, sizeof x);
+    for (int k = 0; k < LANES && k < at.count; k++)
+        *(number *)lanes_row(rows, at, k) = lane[k];
 }
 
 /* Status flags are int32_t in memory whatever a number is. */
 ik_inline void lanes_store_status(const ik_rows *rows, group at, mask flags) {
+    if (!rows->data) return;
     integer lane[LANES];
     memcpy(lane, &flags, sizeof flags);
-    for (int k = 0; rows->data && k < at.count; k++)
+    for (int k = 0; k < LANES && k < at.count; k++)
         *(int32_t *)lanes_row(rows, at, k) = (int32_t)lane[k];
 }

@@ -1,7 +1,12 @@
 /* Quaternions (w, x, y, z) over real, Hamilton: quat_multiply(a, b) applies b first.
  *
  *   quat_multiply conjugate rotate    the usual ones
- *   quat_between_frames               the rotation that takes two perpendicular directions to two others */
+ *   quat_canonical                    unit length, w >= 0
+ *   mat3, mat3_apply, mat3_unapply    a rotation as a matrix, and its inverse
+ *   mat3_between_frames               the rotation that takes two perpendicular directions to two others
+ *   quat_of_matrix
+ *   quat_turn                         the rotation about an axis that takes one direction to another
+ *   quat_arc                          the shortest that takes one direction to another */
 
 typedef struct {
     real w;
@@ -32,25 +37,63 @@ ik_inline quat quat_canonical(quat q) {
     return (quat){inverse * q.w, vec3_scale(inverse, q.v)};
 }
 
-/* The rotation that takes the unit vectors x0, y0 (at right angles) to x1, y1. Of the four ways to read a quaternion
- * from a matrix (Shepperd 1978) it takes the one with the largest leading term, hence no cancellation at any angle. */
-ik_inline quat quat_between_frames(vec3 x0, vec3 y0, vec3 x1, vec3 y1) {
+/* A rotation matrix by its rows. */
+typedef struct {
+    vec3 x, y, z;
+} mat3;
+
+ik_inline vec3 mat3_apply(mat3 m, vec3 a) { return (vec3){vec3_dot(m.x, a), vec3_dot(m.y, a), vec3_dot(m.z, a)}; }
+ik_inline vec3 mat3_unapply(mat3 m, vec3 a) {
+    return vec3_add(vec3_add(vec3_scale(a.x, m.x), vec3_scale(a.y, m.y)), vec3_scale(a.z, m.z));
+}
+
+/* The rotation that takes the unit vectors x0, y0 (at right angles) to x1, y1. */
+ik_inline mat3 mat3_between_frames(vec3 x0, vec3 y0, vec3 x1, vec3 y1) {
     vec3 z0 = vec3_cross(x0, y0), z1 = vec3_cross(x1, y1);
-    real xx = x1.x * x0.x + y1.x * y0.x + z1.x * z0.x, xy = x1.x * x0.y + y1.x * y0.y + z1.x * z0.y;
-    real xz = x1.x * x0.z + y1.x * y0.z + z1.x * z0.z, yx = x1.y * x0.x + y1.y * y0.x + z1.y * z0.x;
-    real yy = x1.y * x0.y + y1.y * y0.y + z1.y * z0.y, yz = x1.y * x0.z + y1.y * y0.z + z1.y * z0.z;
-    real zx = x1.z * x0.x + y1.z * y0.x + z1.z * z0.x, zy = x1.z * x0.y + y1.z * y0.y + z1.z * z0.y;
-    real zz = x1.z * x0.z + y1.z * y0.z + z1.z * z0.z;
+    return (mat3){vec3_add(vec3_add(vec3_scale(x1.x, x0), vec3_scale(y1.x, y0)), vec3_scale(z1.x, z0)),
+                  vec3_add(vec3_add(vec3_scale(x1.y, x0), vec3_scale(y1.y, y0)), vec3_scale(z1.y, z0)),
+                  vec3_add(vec3_add(vec3_scale(x1.z, x0), vec3_scale(y1.z, y0)), vec3_scale(z1.z, z0))};
+}
 
-    real one = real_splat(1), trace = xx + yy + zz;
-    quat by_w = {one + trace, {zy - yz, xz - zx, yx - xy}};
-    quat by_x = {zy - yz, {one + xx - yy - zz, xy + yx, xz + zx}};
-    quat by_y = {xz - zx, {xy + yx, one + yy - xx - zz, yz + zy}};
-    quat by_z = {yx - xy, {xz + zx, yz + zy, one + zz - xx - yy}};
+/* Of the four ways to read a quaternion from a matrix (Shepperd 1978) the one with the largest leading term, hence no
+ * cancellation at any angle. */
+ik_inline quat quat_of_matrix(mat3 m) {
+    real one = real_splat(1), trace = m.x.x + m.y.y + m.z.z;
+    vec3 difference = {m.z.y - m.y.z, m.x.z - m.z.x, m.y.x - m.x.y};
+    vec3 sum = {m.z.y + m.y.z, m.x.z + m.z.x, m.y.x + m.x.y};
+    quat by_w = {one + trace, difference};
+    quat by_x = {difference.x, {one + m.x.x - m.y.y - m.z.z, sum.z, sum.y}};
+    quat by_y = {difference.y, {sum.z, one + m.y.y - m.x.x - m.z.z, sum.x}};
+    quat by_z = {difference.z, {sum.y, sum.x, one + m.z.z - m.x.x - m.y.y}};
 
-    mask x_over_y = mask_less(yy, xx);
-    quat by_xy = quat_select(x_over_y, by_x, by_y);
-    quat by_xyz = quat_select(mask_less(real_select(x_over_y, xx, yy), zz), by_z, by_xy);
-    real largest = real_max(real_max(xx, yy), zz);
-    return quat_canonical(quat_select(mask_less(trace, largest), by_xyz, by_w));
+    mask x_over_y = mask_less(m.y.y, m.x.x);
+    real larger = real_select(x_over_y, m.x.x, m.y.y);
+    mask z_over_both = mask_less(larger, m.z.z);
+    real largest = real_select(z_over_both, m.z.z, larger);
+    quat by_axis = quat_select(z_over_both, by_z, quat_select(x_over_y, by_x, by_y));
+    return quat_canonical(quat_select(mask_less(trace, largest), by_axis, by_w));
+}
+
+/* The turn about the unit vector `axis` that takes the unit vector `from` to `to`, both at right angles to it. The half
+ * angle comes from cosine and sine, whichever way does not cancel. */
+ik_inline quat quat_turn(vec3 from, vec3 to, vec3 axis) {
+    real cosine = vec3_dot(from, to), sine = vec3_dot(axis, vec3_cross(from, to)), zero = real_splat(0);
+    mask acute = mask_less(zero, cosine), backwards = mask_less(sine, zero);
+    real along = real_splat(1) + real_abs(cosine), across = real_abs(sine);
+    real w = real_select(acute, along, across), v = real_select(acute, across, along);
+    real inverse = real_splat(1) / real_sqrt(w * w + v * v);
+    return (quat){inverse * w, vec3_scale(real_negate_if(backwards, inverse * v), axis)};
+}
+
+/* The shortest rotation that takes the unit vector `from` to `to`. Beyond a right angle it first turns half about
+ * `axis`, which should be at right angles to both: the rest is then below a right angle, so there is no loss near
+ * opposite vectors, and exactly opposite ones have an answer. */
+ik_inline quat quat_arc(vec3 from, vec3 to, vec3 axis) {
+    mask beyond = mask_less(vec3_dot(from, to), real_splat(0));
+    real along = vec3_dot(axis, from);
+    vec3 turned = vec3_sub(vec3_scale(along + along, axis), from);
+    vec3 near = vec3_select(beyond, turned, from);
+    quat rest = {real_splat(1) + vec3_dot(near, to), vec3_cross(near, to)};
+    quat both = {-vec3_dot(rest.v, axis), vec3_add(vec3_scale(rest.w, axis), vec3_cross(rest.v, axis))};
+    return quat_canonical(quat_select(beyond, both, rest));
 }

@@ -15,7 +15,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#if FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2
 #error "ikcore needs arithmetic in the declared type: on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif
 
@@ -37,14 +37,18 @@ typedef int32_t integer;
 #define number_sqrt    sqrtf
 #define EXPONENT_SHIFT 23
 #define EXPONENT_MAX   255
+#define SIGN_BIT       INT32_MIN
 #define EPSILON        FLT_EPSILON
+#define SMALLEST       FLT_MIN
 #else
 typedef double number;
 typedef int64_t integer;
 #define number_sqrt    sqrt
 #define EXPONENT_SHIFT 52
 #define EXPONENT_MAX   2047
+#define SIGN_BIT       INT64_MIN
 #define EPSILON        DBL_EPSILON
+#define SMALLEST       DBL_MIN
 #endif
 
 #if IK_BYTES == 0
@@ -57,7 +61,7 @@ ik_inline real real_splat(number x) { return x; }
 ik_inline mask mask_splat(integer x) { return x; }
 ik_inline mask mask_less(real a, real b) { return -(mask)(a < b); }
 ik_inline mask mask_equal(real a, real b) { return -(mask)(a == b); }
-ik_inline mask mask_int_less(mask a, mask b) { return -(mask)(a < b); }
+ik_inline int mask_any(mask m) { return m != 0; }
 ik_inline real real_sqrt(real x) { return number_sqrt(x); }
 
 ik_inline mask real_bits(real x) {
@@ -74,7 +78,22 @@ ik_inline real real_from_bits(mask bits) {
 
 #else
 
-#define LANES (IK_BYTES / (IK_BITS / 8))
+/* EACH_LANE(f): f(0), f(1), ... for as many lanes as there are. */
+#if IK_BYTES * 8 == 2 * IK_BITS
+#define LANES        2
+#define EACH_LANE(f) f(0), f(1)
+#elif IK_BYTES * 8 == 4 * IK_BITS
+#define LANES        4
+#define EACH_LANE(f) f(0), f(1), f(2), f(3)
+#elif IK_BYTES * 8 == 8 * IK_BITS
+#define LANES        8
+#define EACH_LANE(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)
+#else
+#define LANES 16
+#define EACH_LANE(f)                                                                                                   \
+    f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
+#endif
+
 typedef number real __attribute__((vector_size(IK_BYTES)));
 typedef integer mask __attribute__((vector_size(IK_BYTES)));
 
@@ -82,9 +101,17 @@ ik_inline real real_splat(number x) { return x - (real){0}; }
 ik_inline mask mask_splat(integer x) { return x - (mask){0}; }
 ik_inline mask mask_less(real a, real b) { return a < b; }
 ik_inline mask mask_equal(real a, real b) { return a == b; }
-ik_inline mask mask_int_less(mask a, mask b) { return a < b; }
 ik_inline mask real_bits(real x) { return (mask)x; }
 ik_inline real real_from_bits(mask bits) { return (real)bits; }
+
+/* Whether some lane is true: what only odd lanes need is computed only then, and never changes another lane. */
+ik_inline int mask_any(mask m) {
+    uint64_t part[IK_BYTES / 8], any = 0;
+    memcpy(part, &m, sizeof m);
+    for (int i = 0; i < IK_BYTES / 8; i++)
+        any |= part[i];
+    return any != 0;
+}
 
 ik_inline real real_sqrt(real x) {
 #ifdef ELEMENTWISE_SQRT
@@ -106,9 +133,9 @@ ik_inline real real_select(mask choose, real a, real b) {
 
 ik_inline real real_min(real a, real b) { return real_select(mask_less(a, b), a, b); }
 ik_inline real real_max(real a, real b) { return real_select(mask_less(a, b), b, a); }
-ik_inline real real_abs(real x) { return real_from_bits(real_bits(x) & mask_splat(~((integer)1 << (IK_BITS - 1)))); }
+ik_inline real real_abs(real x) { return real_from_bits(real_bits(x) & mask_splat(~SIGN_BIT)); }
 ik_inline real real_negate_if(mask choose, real x) {
-    return real_from_bits(real_bits(x) ^ (choose & mask_splat((integer)1 << (IK_BITS - 1))));
+    return real_from_bits(real_bits(x) ^ (choose & mask_splat(SIGN_BIT)));
 }
 
 ik_inline mask mask_is_number(real x) { return mask_equal(x, x); }
@@ -120,14 +147,15 @@ ik_inline real real_nan(void) {
 }
 ik_inline real real_canonical_nan(real x) { return real_select(mask_is_number(x), x, real_nan()); }
 
-/* The power of two that brings |x| into [1, 2), or near it at the ends of the range. Multiplying by it is exact, so a
- * solver that scales its input this way gives the bits it would give without, and neither overflows nor underflows.
- * Applied to its own result it gives the exact reciprocal. */
+/* A power of two that brings |x| near 1. Multiplying by it is exact, so a solver that scales its input this way gives
+ * the bits it would give without, and neither overflows nor underflows. */
 ik_inline real real_unit_scale(real x) {
-    mask exponent = real_bits(x) & mask_splat((integer)EXPONENT_MAX << EXPONENT_SHIFT);
-    mask low = mask_splat((integer)1 << EXPONENT_SHIFT);
-    mask high = mask_splat((integer)(EXPONENT_MAX - 2) << EXPONENT_SHIFT);
-    exponent = mask_select(mask_int_less(exponent, low), low, exponent);
-    exponent = mask_select(mask_int_less(high, exponent), high, exponent);
-    return real_from_bits(mask_splat((integer)(EXPONENT_MAX - 1) << EXPONENT_SHIFT) - exponent);
+    mask exponents = mask_splat((integer)EXPONENT_MAX << EXPONENT_SHIFT);
+    x = real_abs(x) + real_splat(SMALLEST); /* a subnormal has no exponent of its own */
+    return real_from_bits(exponents - (real_bits(x) & exponents));
+}
+
+/* The exact reciprocal of a power of two. */
+ik_inline real real_unscale(real scale) {
+    return real_from_bits(mask_splat((integer)(EXPONENT_MAX - 1) << EXPONENT_SHIFT) - real_bits(scale));
 }

@@ -21,7 +21,7 @@
 
 typedef struct {
     vec3 root, mid, end, target, pole, bend;
-    mask pole_given, bend_given;
+    int pole_given, bend_given; /* the same for all items of a batch */
 } two_bone_in;
 
 typedef struct {
@@ -31,163 +31,192 @@ typedef struct {
     real error;
 } two_bone_out;
 
-/* What the input pose is: bones as directions and lengths, the line from root to end, the hinge. */
+/* What the input pose is: bones as directions and lengths, and the hinge. */
 typedef struct {
     real scale, unscale; /* world to limb, and back */
     vec3 bone1, bone2;   /* scaled */
     real length1, length2;
     vec3 unit1, unit2; /* a bone without length takes the direction of the other */
-    vec3 line;         /* unit vector from root to end; where they coincide, across bone 1 */
-    vec3 hinge;        /* unit, across the line; where the limb is straight or folded, any that keeps the knee's side */
-    mask has_hinge, has_length;
+    vec3 hinge;        /* unit, across bone 1; where the limb is straight or folded, any */
+    mask has_bone1, has_bone2, has_hinge;
 } limb;
 
-/* Where the bones should point and the hinge with them. */
+/* Where the bones should point, and the hinge with them. */
 typedef struct {
     vec3 unit1, unit2, hinge;
 } two_bone_goal;
 
-ik_inline limb limb_of(two_bone_in in) {
+ik_inline limb limb_of(const two_bone_in *in) {
     limb l;
-    vec3 bone1 = vec3_sub(in.mid, in.root), bone2 = vec3_sub(in.end, in.mid);
-    l.scale = real_unit_scale(real_max(vec3_largest(bone1), vec3_largest(bone2)));
-    l.unscale = real_unit_scale(l.scale);
+    vec3 bone1 = vec3_sub(in->mid, in->root), bone2 = vec3_sub(in->end, in->mid);
+    l.scale = real_unit_scale(vec3_size(bone1) + vec3_size(bone2));
+    l.unscale = real_unscale(l.scale);
     l.bone1 = vec3_scale(l.scale, bone1);
     l.bone2 = vec3_scale(l.scale, bone2);
 
-    direction first = vec3_direction(l.bone1, vec3_splat(1, 0, 0));
-    direction second = vec3_direction(l.bone2, first.unit);
-    l.length1 = first.length;
-    l.length2 = second.length;
-    l.unit1 = vec3_select(first.defined, first.unit, second.unit);
-    l.unit2 = second.unit;
-    l.has_length = first.defined | second.defined;
-
-    vec3 any = vec3_perpendicular(l.unit1);
-    direction line = vec3_direction_near_one(vec3_add(l.bone1, l.bone2), any);
-    direction hinge = vec3_direction_near_one(vec3_cross(l.unit1, l.unit2), any);
-    mask folded = mask_less(line.length, real_splat(TINY_SINE) * (l.length1 + l.length2)); /* end on root */
-    l.line = vec3_select(folded, any, line.unit);
-    l.has_hinge = ~folded & mask_less(real_splat(TINY_SINE), hinge.length);
-    l.hinge = vec3_select(l.has_hinge, hinge.unit, vec3_select(folded, vec3_cross(l.unit1, any), any));
+    direction first = vec3_direction(l.bone1), second = vec3_direction(l.bone2);
+    direction hinge = vec3_direction(vec3_cross(first.unit, second.unit));
+    l.length1 = first.length, l.length2 = second.length;
+    l.unit1 = first.unit, l.unit2 = second.unit;
+    l.hinge = vec3_across(hinge.unit, first.unit);
+    l.has_bone1 = mask_less(real_splat(TINY_LENGTH), l.length1);
+    l.has_bone2 = mask_less(real_splat(TINY_LENGTH), l.length2);
+    l.has_hinge = l.has_bone1 & l.has_bone2 & mask_less(real_splat(TINY_SINE), hinge.length);
+    if (mask_any(~l.has_hinge)) {
+        vec3 second_or_any = vec3_select(l.has_bone2, l.unit2, vec3_splat(1, 0, 0));
+        l.unit1 = vec3_select(l.has_bone1, l.unit1, second_or_any);
+        l.unit2 = vec3_select(l.has_bone2, l.unit2, l.unit1);
+        l.hinge = vec3_select(l.has_hinge, l.hinge, vec3_perpendicular(l.unit1));
+    }
     return l;
 }
 
+/* The unit vector from root to end. Where they coincide, the one that has the knee stand straight off the line. */
+ik_inline vec3 limb_line(const limb *l) {
+    direction line = vec3_direction(vec3_add(l->bone1, l->bone2));
+    mask folded = mask_less(line.length, real_splat(TINY_SINE) * (l->length1 + l->length2));
+    return vec3_select(folded, vec3_cross(l->hinge, l->unit1), line.unit);
+}
+
+/* The hinge that has the limb bend towards a direction of any length, where that decides it: lanes not yet decided. */
+ik_inline void two_bone_hinge_towards(vec3 towards, vec3 e, vec3 *n, mask *decided) {
+    towards = vec3_scale(real_unit_scale(vec3_size(towards)), towards);
+    direction hinge = vec3_direction(vec3_cross(towards, e));
+    real least = real_splat(TINY_SINE * TINY_SINE) * vec3_dot(towards, towards);
+    *n = vec3_select(*decided, *n, hinge.unit);
+    *decided |= mask_less(least, hinge.length * hinge.length);
+}
+
 /* The new hinge: from the pole, else the bend direction, else the present one carried along. */
-ik_inline vec3 two_bone_hinge(two_bone_in in, const limb *l, vec3 e, mask *undefined) {
-    vec3 none = vec3_splat(0, 0, 0);
-    direction to_pole = vec3_direction(vec3_sub(in.pole, in.root), none);
-    direction bend = vec3_direction(in.bend, none);
-    direction by_pole = vec3_direction_near_one(vec3_cross(to_pole.unit, e), none);
-    direction by_bend = vec3_direction_near_one(vec3_cross(bend.unit, e), none);
-    mask pole_decides = in.pole_given & mask_less(real_splat(TINY_SINE), by_pole.length);
-    mask bend_decides = in.bend_given & mask_less(real_splat(TINY_SINE), by_bend.length);
-
-    vec3 n = vec3_select(bend_decides, by_bend.unit, vec3_carried(l->hinge, l->line, e));
-    n = vec3_select(pole_decides, by_pole.unit, n);
-
-    mask nothing_given = ~in.pole_given & ~in.bend_given;
-    *undefined = (in.pole_given & ~pole_decides) | (~in.pole_given & in.bend_given & ~bend_decides) |
-                 (nothing_given & ~l->has_hinge);
+ik_inline vec3 two_bone_hinge(const two_bone_in *in, const limb *l, vec3 e, mask *undefined) {
+    vec3 n = vec3_splat(0, 0, 0);
+    mask decided = mask_splat(0);
+    *undefined = ~l->has_hinge;
+    if (in->pole_given) {
+        two_bone_hinge_towards(vec3_sub(in->pole, in->root), e, &n, &decided);
+        *undefined = ~decided;
+    }
+    if (in->bend_given && mask_any(~decided)) {
+        two_bone_hinge_towards(in->bend, e, &n, &decided);
+        *undefined = in->pole_given ? *undefined : ~decided;
+    }
+    if (mask_any(~decided)) n = vec3_select(decided, n, vec3_carried(l->hinge, limb_line(l), e));
     return vec3_across(n, e);
 }
 
 /* The triangle: bone directions for an end at distance r along e, with the knee on the side m. */
 ik_inline two_bone_goal two_bone_triangle(const limb *l, real r, vec3 e, vec3 n) {
-    real zero = real_splat(0), half = real_splat(0.5f);
-    real sum = l->length1 + l->length2, difference = l->length1 - l->length2, inner = real_abs(difference);
-    mask apart = mask_less(zero, r); /* else the limb is folded onto its root and the knee stands straight off */
-    real inverse = real_splat(1) / real_select(apart, r, real_splat(1));
+    real half = real_splat(0.5f), sum = l->length1 + l->length2, difference = l->length1 - l->length2;
+    real inner = real_abs(difference);
+    real inverse = half / (r + real_splat(0x1p-120f));
     real heron = real_sqrt((sum + r) * (sum - r) * ((r - inner) * (r + inner)));
-    real x = half * (r + difference * sum * inverse);
-    real h = real_select(apart, half * heron * inverse, l->length1);
+    real x = half * r + difference * sum * inverse, h = heron * inverse;
+    mask apart = mask_less(real_splat(0), r);
+    if (mask_any(~apart)) /* folded onto its root, the knee standing straight off */
+        h = real_select(apart, h, l->length1);
 
     vec3 m = vec3_cross(e, n);
     vec3 knee = vec3_add(vec3_scale(x, e), vec3_scale(h, m));
-    direction second = vec3_direction_near_one(vec3_sub(vec3_scale(r, e), knee), e);
-    direction first = vec3_direction_near_one(knee, second.unit);
-    mask one_bone = mask_equal(l->length1, zero), other_bone = mask_equal(l->length2, zero);
-    return (two_bone_goal){vec3_select(one_bone, second.unit, first.unit),
-                           vec3_select(other_bone, first.unit, second.unit), n};
+    vec3 unit1 = vec3_direction(knee).unit;
+    vec3 unit2 = vec3_direction(vec3_sub(vec3_scale(r, e), knee)).unit;
+    if (mask_any(~(l->has_bone1 & l->has_bone2))) {
+        unit1 = vec3_select(l->has_bone1, unit1, vec3_select(l->has_bone2, unit2, e));
+        unit2 = vec3_select(l->has_bone2, unit2, unit1);
+    }
+    return (two_bone_goal){unit1, unit2, n};
 }
 
-/* World deltas. A limb without a hinge gets the one that makes the root's delta the shortest arc. */
-ik_inline void two_bone_deltas(const limb *l, two_bone_goal goal, quat *root, quat *mid) {
-    vec3 unbent = vec3_carried(goal.hinge, goal.unit1, l->unit1);
-    vec3 hinge1 = vec3_across(vec3_select(l->has_hinge, l->hinge, unbent), l->unit1);
-    vec3 hinge2 = vec3_across(hinge1, l->unit2);
-    quat bone1 = quat_between_frames(l->unit1, hinge1, goal.unit1, goal.hinge);
-    quat bone2 = quat_between_frames(l->unit2, hinge2, goal.unit2, goal.hinge);
-    *root = bone1;
-    *mid = quat_canonical(quat_multiply(quat_conjugate(bone1), bone2));
+/* World deltas. The root takes bone 1 and the hinge along; the mid joint turns bone 2 about the hinge. A limb without a
+ * hinge gets the one that makes the root's delta the shortest arc, to which bone 2 need not be at right angles. */
+ik_inline void two_bone_deltas(limb *l, two_bone_goal goal, mat3 *root, quat *mid) {
+    int odd = mask_any(~l->has_hinge);
+    if (odd) {
+        vec3 unbent = vec3_across(vec3_carried(goal.hinge, goal.unit1, l->unit1), l->unit1);
+        l->hinge = vec3_select(l->has_hinge, l->hinge, unbent);
+    }
+    *root = mat3_between_frames(l->unit1, l->hinge, goal.unit1, goal.hinge);
+    vec3 unit2 = mat3_unapply(*root, goal.unit2);
+    *mid = quat_turn(l->unit2, unit2, l->hinge);
+    if (odd) *mid = quat_select(l->has_hinge, *mid, quat_arc(l->unit2, unit2, l->hinge));
 }
 
-/* What cannot be used: lanes whose answer would not be finite. Their pose stays the input's. */
-ik_inline void two_bone_reject(two_bone_in in, const limb *l, two_bone_out *out) {
-    mask finite = vec3_is_finite(in.root) & vec3_is_finite(in.mid) & vec3_is_finite(in.end) &
-                  vec3_is_finite(in.target) & vec3_is_finite(out->positions[1]) & vec3_is_finite(out->positions[2]) &
-                  mask_is_finite(out->error) & (~in.pole_given | vec3_is_finite(vec3_sub(in.pole, in.root))) &
-                  (~in.bend_given | vec3_is_finite(in.bend));
-    mask usable = finite & l->has_length;
+/* Lanes whose answer would not be finite, or that have no bones, cannot be used: their pose stays the input's. */
+ik_inline void two_bone_reject(const two_bone_in *in, mask has_length, two_bone_out *out) {
+    mask finite = vec3_is_finite(in->root) & vec3_is_finite(in->mid) & vec3_is_finite(in->end) &
+                  vec3_is_finite(in->target) & vec3_is_finite(out->positions[1]) & vec3_is_finite(out->positions[2]) &
+                  mask_is_finite(out->error);
+    if (in->pole_given) finite &= vec3_is_finite(vec3_sub(in->pole, in->root));
+    if (in->bend_given) finite &= vec3_is_finite(in->bend);
+    mask usable = finite & has_length;
     out->root = quat_select(usable, out->root, quat_identity());
     out->mid = quat_select(usable, out->mid, quat_identity());
-    out->positions[1] = vec3_canonical_nan(vec3_select(usable, out->positions[1], in.mid));
-    out->positions[2] = vec3_canonical_nan(vec3_select(usable, out->positions[2], in.end));
-    out->positions[0] = vec3_canonical_nan(in.root);
+    out->positions[0] = vec3_canonical_nan(in->root);
+    out->positions[1] = vec3_canonical_nan(vec3_select(usable, out->positions[1], in->mid));
+    out->positions[2] = vec3_canonical_nan(vec3_select(usable, out->positions[2], in->end));
     out->error = real_select(finite, out->error, real_nan());
-    out->status =
-        mask_select(usable, out->status, mask_select(finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE)));
+    mask why = mask_select(finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
+    out->status = mask_select(usable, out->status, why);
 }
 
-ik_inline two_bone_out two_bone(two_bone_in in) {
+/* Lanes that two_bone_reject has to look at: a sum is not finite if a part of it is not (or if it overflows). */
+ik_inline mask two_bone_suspect(const two_bone_in *in, const limb *l, const two_bone_out *out) {
+    vec3 sum = vec3_add(vec3_add(vec3_add(in->root, in->mid), vec3_add(in->end, in->target)),
+                        vec3_add(out->positions[1], out->positions[2]));
+    if (in->pole_given) sum = vec3_add(sum, vec3_sub(in->pole, in->root));
+    if (in->bend_given) sum = vec3_add(sum, in->bend);
+    return ~(mask_is_finite(sum.x + sum.y + sum.z + out->error) & (l->has_bone1 | l->has_bone2));
+}
+
+ik_inline two_bone_out two_bone(const two_bone_in *in) {
     limb l = limb_of(in);
-    direction target = vec3_direction(vec3_sub(in.target, in.root), l.line);
-    real distance = target.length * l.scale;
+    vec3 to_target = vec3_sub(in->target, in->root);
+    real target_scale = real_unit_scale(vec3_size(to_target));
+    direction target = vec3_direction(vec3_scale(target_scale, to_target));
+    mask at_root = ~mask_less(real_splat(0), target.length);
+    if (mask_any(at_root)) target.unit = vec3_select(at_root, limb_line(&l), target.unit);
+
     real sum = l.length1 + l.length2, inner = real_abs(l.length1 - l.length2);
-    /* below 2^-60 of the limb a distance is zero: its square must not underflow */
-    real reached = real_max(real_min(distance, sum), inner);
-    reached = real_select(mask_less(reached, real_splat(0x1p-60f)), real_splat(0), reached);
+    real distance = target.length * (l.scale * real_unscale(target_scale));
+    real r = real_max(real_min(distance, sum), inner);
+    r = real_select(mask_less(r, real_splat(TINY_LENGTH)), real_splat(0), r);
 
     mask undefined;
-    vec3 e = target.unit;
-    vec3 n = two_bone_hinge(in, &l, e, &undefined);
-    two_bone_goal goal = two_bone_triangle(&l, reached, e, n);
-
+    vec3 n = two_bone_hinge(in, &l, target.unit, &undefined);
+    mat3 root;
     two_bone_out out;
-    two_bone_deltas(&l, goal, &out.root, &out.mid);
-    vec3 mid = quat_rotate(out.root, l.bone1);
-    vec3 end = vec3_add(mid, quat_rotate(out.root, quat_rotate(out.mid, l.bone2)));
-    out.positions[0] = in.root;
-    out.positions[1] = vec3_add(in.root, vec3_scale(l.unscale, mid));
-    out.positions[2] = vec3_add(in.root, vec3_scale(l.unscale, end));
+    two_bone_deltas(&l, two_bone_triangle(&l, r, target.unit, n), &root, &out.mid);
+    out.root = quat_of_matrix(root);
 
-    vec3 left = vec3_sub(vec3_sub(in.target, in.root), vec3_scale(l.unscale, end));
-    out.error = vec3_direction(left, e).length;
-    mask missed = mask_less(real_splat(TWO_BONE_TOLERANCE) * sum * l.unscale, out.error);
-    mask too_near = mask_less(distance, reached);
-    out.status = (missed & mask_select(too_near, mask_splat(IK_TOO_NEAR), mask_splat(IK_TOO_FAR))) |
-                 (undefined & mask_splat(IK_POLE_UNDEFINED));
-    two_bone_reject(in, &l, &out);
+    vec3 mid = mat3_apply(root, l.bone1);
+    vec3 end = vec3_add(mid, mat3_apply(root, quat_rotate(out.mid, l.bone2)));
+    out.positions[0] = in->root;
+    out.positions[1] = vec3_add(in->root, vec3_scale(l.unscale, mid));
+    out.positions[2] = vec3_add(in->root, vec3_scale(l.unscale, end));
+
+    real scale = real_min(l.scale, target_scale); /* so that neither side of the difference overflows */
+    real error = vec3_length(vec3_sub(vec3_scale(scale, to_target), vec3_scale(scale * l.unscale, end)));
+    mask missed = mask_less(real_splat(TWO_BONE_TOLERANCE) * sum * (scale * l.unscale), error);
+    mask side = mask_select(mask_less(distance, r), mask_splat(IK_TOO_NEAR), mask_splat(IK_TOO_FAR));
+    out.error = error * real_unscale(scale);
+    out.status = (missed & side) | (undefined & mask_splat(IK_POLE_UNDEFINED));
+    if (mask_any(two_bone_suspect(in, &l, &out))) two_bone_reject(in, l.has_bone1 | l.has_bone2, &out);
     return out;
 }
 
 static void two_bone_rows(const ik_two_bone_job *job, ptrdiff_t first, ptrdiff_t last) {
+    two_bone_in in = {.pole_given = job->pole.data != NULL, .bend_given = job->bend.data != NULL};
     for (; first < last; first += LANES) {
         group at = {first, last - first < LANES ? (int)(last - first) : LANES};
-        two_bone_out out = two_bone((two_bone_in){
-            .root = lanes_load_vec3(&job->root, at),
-            .mid = lanes_load_vec3(&job->mid, at),
-            .end = lanes_load_vec3(&job->end, at),
-            .target = lanes_load_vec3(&job->target, at),
-            .pole = lanes_load_vec3(&job->pole, at),
-            .bend = lanes_load_vec3(&job->bend, at),
-            .pole_given = lanes_given(&job->pole),
-            .bend_given = lanes_given(&job->bend),
-        });
+        in.root = lanes_load_vec3(&job->root, at);
+        in.mid = lanes_load_vec3(&job->mid, at);
+        in.end = lanes_load_vec3(&job->end, at);
+        in.target = lanes_load_vec3(&job->target, at);
+        if (in.pole_given) in.pole = lanes_load_vec3(&job->pole, at);
+        if (in.bend_given) in.bend = lanes_load_vec3(&job->bend, at);
+        two_bone_out out = two_bone(&in);
         lanes_store_quat(&job->root_delta, at, out.root);
         lanes_store_quat(&job->mid_delta, at, out.mid);
-        for (int joint = 0; joint < 3; joint++)
-            lanes_store_vec3(&job->positions[joint], at, out.positions[joint]);
+        lanes_store_3_vec3(job->positions, at, out.positions);
         lanes_store_status(&job->status, at, out.status);
         lanes_store_real(&job->error, at, out.error);
     }

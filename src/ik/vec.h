@@ -1,12 +1,13 @@
 /* 3-vectors over real.
  *
  *   vec3_add sub scale dot cross length select     the usual ones
- *   vec3_largest                                   largest absolute coordinate
- *   vec3_direction                                 unit vector of any vector, however tiny or huge
+ *   vec3_size                                      sum of absolute coordinates
+ *   vec3_direction                                 unit vector and length
  *   vec3_perpendicular, vec3_across, vec3_carried  unit vectors at right angles to a given one */
 
 /* A sine below this is rounding: the direction it belongs to is not defined by the data. */
-#define TINY_SINE (1024 * EPSILON)
+#define TINY_SINE   (1024 * EPSILON)
+#define TINY_LENGTH 0x1p-60f
 
 typedef struct {
     real x, y, z;
@@ -33,45 +34,34 @@ ik_inline vec3 vec3_canonical_nan(vec3 a) {
     return (vec3){real_canonical_nan(a.x), real_canonical_nan(a.y), real_canonical_nan(a.z)};
 }
 
-ik_inline real vec3_largest(vec3 a) { return real_max(real_max(real_abs(a.x), real_abs(a.y)), real_abs(a.z)); }
+/* Sum of absolute coordinates: a size that does not underflow, for scaling. */
+ik_inline real vec3_size(vec3 a) { return real_abs(a.x) + real_abs(a.y) + real_abs(a.z); }
 
-/* A vector as unit direction and length; where it is zero, `unit` is the fallback. */
+/* A vector as unit direction and length. Meant for sizes near 1: a vector below TINY_LENGTH counts as zero (its square
+ * gets near to underflow), and the unit direction of zero is zero. */
 typedef struct {
     vec3 unit;
     real length;
-    mask defined;
 } direction;
 
-/* For vectors whose squares neither overflow nor underflow. */
-ik_inline direction vec3_direction_near_one(vec3 a, vec3 fallback) {
+ik_inline direction vec3_direction(vec3 a) {
     real length = vec3_length(a);
-    mask defined = mask_less(real_splat(0), length);
-    vec3 unit = vec3_scale(real_splat(1) / real_select(defined, length, real_splat(1)), a);
-    return (direction){vec3_select(defined, unit, fallback), length, defined};
+    return (direction){vec3_scale(real_splat(1) / (length + real_splat(0x1p-120f)), a), length};
 }
 
-ik_inline direction vec3_direction(vec3 a, vec3 fallback) {
-    real scale = real_unit_scale(vec3_largest(a));
-    direction scaled = vec3_direction_near_one(vec3_scale(scale, a), fallback);
-    scaled.length = scaled.length * real_unit_scale(scale);
-    return scaled;
-}
-
-/* Some unit vector at right angles to a unit vector, always the same one. */
+/* Some unit vector at right angles to a unit vector, always the same one (Duff et al., "Building an orthonormal basis,
+ * revisited", 2017). */
 ik_inline vec3 vec3_perpendicular(vec3 a) {
-    real x = real_abs(a.x), y = real_abs(a.y), z = real_abs(a.z);
-    mask smallest_x = ~mask_less(y, x) & ~mask_less(z, x);
-    mask smallest_y = ~smallest_x & ~mask_less(z, y);
-    vec3 zero = vec3_splat(0, 0, 0);
-    vec3 of_x = {zero.x, -a.z, a.y}, of_y = {a.z, zero.y, -a.x}, of_z = {-a.y, a.x, zero.z};
-    return vec3_direction_near_one(vec3_select(smallest_x, of_x, vec3_select(smallest_y, of_y, of_z)), zero).unit;
+    real one = real_splat(1);
+    mask negative = mask_less(a.z, real_splat(0));
+    real t = real_negate_if(negative, a.x) / (one + real_abs(a.z));
+    return (vec3){one - t * real_negate_if(negative, a.x), -t * a.y, -a.x};
 }
 
-/* A unit vector that is at right angles to `axis` but for rounding, made exactly so. One Newton step restores its
- * length: it is off by the square of a small angle only. */
+/* A unit vector that is at right angles to the unit vector `axis` but for rounding, made exactly so. */
 ik_inline vec3 vec3_across(vec3 a, vec3 axis) {
-    vec3 b = vec3_sub(a, vec3_scale(vec3_dot(a, axis), axis));
-    return vec3_scale(real_splat(1.5f) - real_splat(0.5f) * vec3_dot(b, b), b);
+    real off = vec3_dot(a, axis); /* small, so 1 / sqrt(1 - off^2) is this: */
+    return vec3_scale(real_splat(1) + real_splat(0.5f) * (off * off), vec3_sub(a, vec3_scale(off, axis)));
 }
 
 /* `a`, at right angles to the unit vector `from`, turned along by the shortest arc from `from` to `to`. Where they are
@@ -81,5 +71,5 @@ ik_inline vec3 vec3_carried(vec3 a, vec3 from, vec3 to) {
     mask opposite = mask_less(closeness, real_splat(TINY_SINE));
     real shear = vec3_dot(a, to) / real_select(opposite, real_splat(1), closeness);
     vec3 turned = vec3_sub(a, vec3_scale(shear, vec3_add(from, to)));
-    return vec3_select(opposite, a, turned);
+    return vec3_direction(vec3_select(opposite, a, turned)).unit; /* near opposite, rounding grows */
 }

@@ -1,0 +1,69 @@
+"""Every check, each in an environment of its own: `nox` runs the default ones, `nox -l` lists all."""
+
+import os
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["lint", "types", "tests"]
+nox.options.default_venv_backend = "virtualenv"
+
+CODE = ["ikcore", "blender_addon", "tests", "benchmarks", "setup.py", "noxfile.py"]
+PYTHON_CODE = [path for path in CODE if Path(path).exists()]
+C_CODE = [str(path) for folder in ("src", "tests/c", "examples") for path in Path(folder).rglob("*.[ch]")]
+
+
+def build_wheel(session: nox.Session) -> str:
+    """Build through the sdist, so that what it lacks is noticed, and nothing stale gets in."""
+    session.install("build")
+    folder = session.create_tmp()
+    for old in Path(folder).glob("*.whl"):
+        old.unlink()
+    session.run("python", "-m", "build", "--outdir", folder, silent=True)
+    return str(next(Path(folder).glob("*.whl")))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Layout and lint of Python and C."""
+    session.install("ruff==0.17.*", "clang-format==23.*")
+    session.run("ruff", "check", *PYTHON_CODE)
+    session.run("ruff", "format", "--check", *PYTHON_CODE)
+    session.run("clang-format", "--dry-run", "--Werror", *C_CODE)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Mypy, strict, on the package, its stubs and the tests, and on examples of use."""
+    session.install(build_wheel(session), "mypy>=1.11", "pytest>=8", "hypothesis>=6.100", "nox")
+    session.run("mypy", "ikcore", "noxfile.py", *map(str, Path("tests").glob("*.py")))
+
+
+@nox.session
+@nox.parametrize("numpy", ["1.26.*", "newest"])
+def tests(session: nox.Session, numpy: str) -> None:
+    """The test suite against the built wheel, with the oldest NumPy supported and the newest."""
+    wheel = build_wheel(session)
+    session.install(f"{wheel}[test]", "ziglang", "abi3audit", "numpy" if numpy == "newest" else f"numpy=={numpy}")
+    env = {"IKCORE_WHEEL": wheel}
+    # the C core does not depend on NumPy: once is enough
+    core = ["--ignore=tests/test_core.py"] if numpy != "newest" else []
+    session.run("pytest", "-q", *core, "--pyargs", "tests", "ikcore", *session.posargs, env=env)
+
+
+@nox.session
+def extension(session: nox.Session) -> None:
+    """Build the Blender extension into dist/."""
+    session.run("python", "blender_addon/build_zip.py")
+
+
+@nox.session
+@nox.parametrize("blender", ["4.5", "5.2"])
+def blender(session: nox.Session, blender: str) -> None:
+    """The extension inside a real Blender: 4.5 needs Python 3.11, 5.2 needs 3.13 (IKCORE_PYTHON_3_13 names one)."""
+    python = {"4.5": "python3.11", "5.2": os.environ.get("IKCORE_PYTHON_3_13", "python3.13")}[blender]
+    session.run(python, "-m", "venv", f"{session.create_tmp()}/venv", external=True)
+    pip = f"{session.create_tmp()}/venv/bin/python"
+    session.run(pip, "-m", "pip", "install", "-q", f"bpy=={blender}.*", "pytest>=8", external=True)
+    session.run("python", "blender_addon/build_zip.py", "--output", session.create_tmp())
+    session.run(pip, "tests/blender/run.py", str(next(Path(session.create_tmp()).glob("*.zip"))), external=True)

@@ -1,0 +1,117 @@
+"""The C core without Python: builds alone, is clean under sanitizers, and gives the same bytes from every compiler."""
+
+import importlib.util
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CORE = sorted(map(str, (ROOT / "src/ik").glob("*.c")))
+MODULE = sorted(map(str, (ROOT / "src/module").glob("*.c")))
+RELEASE = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+HASHES = {"f32": "6014501321d2ba94", "f64": "b55987d47f780005"}
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def compiler(name: str) -> str:
+    if name == "clang":  # Debian has a name for every version and none without
+        name = next((found for version in ("", "-19", "-16", "-14") if (found := shutil.which(name + version))), name)
+    return shutil.which(name) or pytest.skip(f"no {name}")
+
+
+def build(tmp_path: Path, program: str, command: list[str]) -> str:
+    binary = str(tmp_path / "program")
+    run(*command, "-I", "src/ik", program, *CORE, "-o", binary, "-lm")
+    return binary
+
+
+def hashes(output: str) -> dict[str, set[str]]:
+    """Hashes of tests/c/same_bits.c over all instruction sets, by type of number."""
+    return {number: set(re.findall(rf"{number} (\w+)", output)) for number in HASHES}
+
+
+def test_the_example_needs_no_flags(tmp_path: Path) -> None:
+    assert "ankle at (0.100, 0.200, 0.100), status 0" in run(build(tmp_path, "examples/limb.c", ["cc"]))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["gcc"],
+        ["gcc", *RELEASE],
+        ["gcc", "-O3", "-march=native"],  # fused multiply-add is there to be misused
+        ["clang", "-O2"],
+        ["clang", *RELEASE],
+        ["clang", "-O3", "-march=native"],
+    ],
+    ids=" ".join,
+)
+def test_every_compiler_gives_the_same_bytes(tmp_path: Path, command: list[str]) -> None:
+    command = [compiler(command[0]), *command[1:]]
+    assert hashes(run(build(tmp_path, "tests/c/same_bits.c", command))) == {k: {v} for k, v in HASHES.items()}
+
+
+def test_aarch64_gives_the_same_bytes(tmp_path: Path) -> None:
+    cross, emulator = compiler("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or pytest.skip("no qemu-aarch64")
+    output = run(emulator, build(tmp_path, "tests/c/same_bits.c", [cross, "-static", "-O3"]))
+    assert output.startswith("scalar")
+    assert "\nbase" in output
+    assert hashes(output) == {k: {v} for k, v in HASHES.items()}
+
+
+@pytest.mark.parametrize("target", ["x86_64-windows-gnu", "aarch64-windows-gnu", "x86_64-macos", "aarch64-macos"])
+def test_compiles_for(tmp_path: Path, target: str) -> None:
+    if importlib.util.find_spec("ziglang") is None:
+        pytest.skip("no ziglang")
+    zig = [sys.executable, "-m", "ziglang", "cc", "-target", target]
+    for source in CORE:
+        run(*zig, "-std=c17", "-O2", *WARNINGS, "-c", source, "-o", str(tmp_path / "object.o"))
+
+
+def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+    flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    run(build(tmp_path, "tests/c/test_two_bone.c", [compiler("gcc"), *flags]))
+
+
+@pytest.mark.parametrize("name", ["gcc", "clang"])
+def test_core_compiles_without_warnings(tmp_path: Path, name: str) -> None:
+    for source in CORE:
+        run(compiler(name), *RELEASE, *WARNINGS, "-Wpedantic", "-c", source, "-o", str(tmp_path / "object.o"))
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="the module is built against NumPy 2")
+@pytest.mark.parametrize("name", ["gcc", "clang"])
+def test_module_compiles_without_warnings(tmp_path: Path, name: str) -> None:
+    includes = ["-I", "src/ik", "-isystem", sysconfig.get_path("include"), "-isystem", np.get_include()]
+    macros = ["-DPy_LIMITED_API=0x030B0000", "-DNPY_TARGET_VERSION=NPY_1_23_API_VERSION", '-DIKCORE_VERSION="0"']
+    for source in MODULE:
+        run(compiler(name), *RELEASE, *WARNINGS, *macros, *includes, "-c", source, "-o", str(tmp_path / "object.o"))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 code")
+@pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])
+@pytest.mark.parametrize("name", ["gcc", "clang"])
+def test_square_roots_are_packed(tmp_path: Path, name: str, isa: str) -> None:
+    """A compiler that gave up on vectors would still be right, and ten times slower."""
+    register = {"base": "xmm", "avx2": "ymm", "avx512": "zmm"}[isa]
+    for bits, packed in [("32", "sqrtps"), ("64", "sqrtpd")]:
+        obj = str(tmp_path / "object.o")
+        run(compiler(name), *RELEASE, "-c", f"src/ik/isa_{isa}_f{bits}.c", "-o", obj)
+        roots = re.findall(r"\bv?(sqrt[ps][sd])\s.*%([xyz]mm)\d+$", run("objdump", "-d", obj), re.MULTILINE)
+        assert roots
+        assert set(roots) == {(packed, register)}

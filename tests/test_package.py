@@ -1,0 +1,80 @@
+"""The package as its users meet it: names, versions, the command line, the examples in README."""
+
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import ikcore as ik
+from ikcore import _core, cli
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_every_public_name_exists_and_is_documented() -> None:
+    for name in ik.__all__:
+        assert getattr(ik, name).__doc__
+
+
+def test_one_version_everywhere() -> None:
+    version = ik.__version__.partition("+")[0]
+    assert f'version = "{version}"' in (ROOT / "blender_addon/blender_manifest.toml").read_text()
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_stub_names_what_the_module_has() -> None:
+    stub = (ROOT / "ikcore/_core.pyi").read_text()
+    declared = set(re.findall(r"^(?:def )?(\w+)(?:: Final|\()", stub, re.MULTILINE))
+    present = {name for name in vars(_core) if not name.startswith("__")} | {"__version__"}
+    assert declared == present
+
+
+@pytest.mark.parametrize(("wanted", "warned"), [("base", False), ("", False), ("axv2", True)])
+def test_the_environment_lowers_the_instruction_set(wanted: str, warned: bool) -> None:
+    code = "import ikcore; print(ikcore.isa())"
+    env = {**os.environ, "IKCORE_ISA": wanted, "PYTHONSAFEPATH": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ("base" if wanted == "base" else _core.use_isa(None))
+    assert ("expected scalar, base, avx2 or avx512" in done.stderr) == warned
+
+
+@pytest.mark.parametrize("name", ["sse9", 3, b"avx2"])
+def test_an_unknown_instruction_set_is_refused(name: object) -> None:
+    before = ik.isa()
+    with pytest.raises((ValueError, TypeError)):
+        _core.use_isa(name)  # type: ignore[arg-type]
+    assert ik.isa() == before
+
+
+def test_the_demo_solves_counts_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["demo", "--items", "1000", "-o", str(tmp_path / "leg.svg")]) == 0
+    said = capsys.readouterr().out
+    assert "1000 limbs in" in said
+    assert re.search(r"\d+ TOO_FAR: ", said)
+    picture = ET.parse(tmp_path / "leg.svg").getroot()
+    legs = [line for line in picture.iter("{http://www.w3.org/2000/svg}polyline") if line.get("stroke-width")]
+    assert len(legs) == 25
+    assert {line.get("stroke") for line in legs} == {"#2a6fb0", "#c0392b"}
+
+
+def test_a_path_that_cannot_be_written_ends_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["demo", "--items", "1", "-o", "/no/such/folder/leg.svg"]) == 1
+    assert capsys.readouterr().err == "ikcore: cannot write /no/such/folder/leg.svg: No such file or directory\n"
+
+
+@pytest.mark.parametrize("items", ["0", "many"])
+def test_a_wrong_option_is_explained(items: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["demo", "--items", items])
+    assert "--items" in capsys.readouterr().err
+
+
+def test_the_examples_in_readme_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})

@@ -1,0 +1,19 @@
+"""What a type checker should see. mypy reads this file (nox -s types); pytest runs it."""
+
+from typing import Any, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ikcore as ik
+
+
+def test_types() -> None:
+    limb = ik.two_bone([0, 0, 0], [0, 1, 0.1], [0, 2, 0], np.ones((5, 3), np.float32), pole=(0, 0, 1))
+    assert_type(limb, ik.Limb)
+    assert_type(limb.positions, NDArray[Any])
+    assert_type(limb.status, NDArray[np.int32])
+    assert_type(limb.summary(), str)
+    assert_type(ik.Status.TOO_FAR | ik.Status.TOO_NEAR, ik.Status)
+    assert_type(ik.Status.TOO_FAR.sentence, str)
+    assert_type(ik.isa(), str)
