@@ -103,7 +103,7 @@ ik_inline vec3 lanes_load_vec3(const ik_rows *rows, group at) {
 }
 
 /* Quads of numbers, one for each row, to `columns` numbers of each row from `column` on. */
-ik_inline void lanes_store_quads(const ik_rows *rows, group at, int column, int columns, const number (*quad)[4]) {
+ik_inline void lanes_store_quads(const ik_rows *rows, group at, int column, int columns, number (*quad)[4]) {
     for (int k = 0; k < LANES && k < at.count; k++) {
         char *to = lanes_row(rows, at, k) + column * rows->step;
         if (rows->step == sizeof(number))
