@@ -38,7 +38,7 @@ class Limb:
     @classmethod
     def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
         """Uninitialised arrays for ``out=``, one item per element of `shape`."""
-        items = (shape,) if isinstance(shape, int) else tuple(shape)
+        items = np.broadcast_shapes(shape)
         return cls(
             root=np.empty((*items, 4), dtype),
             mid=np.empty((*items, 4), dtype),
@@ -105,21 +105,41 @@ def two_bone(
     [<Status: 0>, <Status.TOO_FAR: 1>]
     """
     dtype = _pose_dtype(root=root, mid=mid, end=end)
-    inputs = (
-        _vectors("root", root, dtype),
-        _vectors("mid", mid, dtype),
-        _vectors("end", end, dtype),
-        _vectors("target", target, dtype),
-        _NOT_GIVEN[dtype] if pole is None else _vectors("pole", pole, dtype),
-        _NOT_GIVEN[dtype] if bend is None else _vectors("bend", bend, dtype),
-    )
-    if out is None:
-        limb = Limb(*_core.two_bone(*inputs))
-    else:
-        _core.two_bone(*inputs, out=(out.root, out.mid, out.positions, out.status, out.error))
-        limb = out
+    inputs = {
+        "root": _vectors("root", root, dtype),
+        "mid": _vectors("mid", mid, dtype),
+        "end": _vectors("end", end, dtype),
+        "target": _vectors("target", target, dtype),
+        "pole": _NOT_GIVEN[dtype] if pole is None else _vectors("pole", pole, dtype),
+        "bend": _NOT_GIVEN[dtype] if bend is None else _vectors("bend", bend, dtype),
+    }
+    outputs = () if out is None else _outputs(out, dtype)
+    limb = Limb(*_call(_core.two_bone, inputs, outputs))
     status.report_unusable("two_bone", limb.status, strict=strict)
-    return limb
+    return limb if out is None else out
+
+
+def _outputs(out: Limb, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+    """The arrays of `out`, which the result must fit as it is."""
+    if not isinstance(out, Limb):
+        raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
+    if out.error.dtype != dtype:
+        raise TypeError(f"out: expected arrays of {dtype}, as the pose is, got {out.error.dtype}")
+    return out.root, out.mid, out.positions, out.status, out.error
+
+
+def _call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...]) -> Any:
+    """Run a gufunc; if leading axes do not broadcast, say so by the names of the arguments."""
+    try:
+        return solver(*inputs.values(), *outputs)
+    except ValueError:
+        shapes = {name: array.shape for name, array in inputs.items() if array.size or array.ndim > 1}
+        try:
+            np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
+        except ValueError as error:
+            listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
+        raise
 
 
 # What a gufunc takes for an optional vector that is not given: one of size 0.
@@ -146,4 +166,7 @@ def _vectors(name: str, value: ArrayLike, dtype: np.dtype[Any]) -> NDArray[Any]:
         raise TypeError(f"{name}: expected real numbers, got {array.dtype}")
     if array.shape[-1:] != (3,):
         raise ValueError(f"{name}: expected an array of shape (..., 3), got shape {array.shape}")
-    return array.astype(dtype, copy=False)
+    if array.dtype == dtype:
+        return array
+    with np.errstate(all="ignore"):  # what is too large becomes infinite, and the solver says so
+        return array.astype(dtype)

@@ -14,7 +14,7 @@ from ikcore import _core
 def instruction_sets() -> list[str]:
     """The ones this processor has: use_isa lowers a name to the next it knows."""
     chosen = _core.isa()
-    here = [name for name in ("scalar", "base", "avx2", "avx512") if _core.use_isa(name) == name]
+    here: list[str] = [name for name in ("scalar", "base", "avx2", "avx512") if _core.use_isa(name) == name]
     _core.use_isa(chosen)
     return here
 

@@ -60,7 +60,7 @@ def unit(vector: Array) -> Array:
 def turn(vector: Array, axis: Array, angle: float | Array) -> Array:
     """Rodrigues: `vector` turned about the unit `axis`."""
     along = axis * np.sum(axis * vector, axis=-1, keepdims=True)
-    return along + (vector - along) * np.cos(angle) + np.cross(axis, vector) * np.sin(angle)
+    return np.asarray(along + (vector - along) * np.cos(angle) + np.cross(axis, vector) * np.sin(angle))
 
 
 def multiply(a: ArrayLike, b: ArrayLike) -> Array:

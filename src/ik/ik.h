@@ -39,7 +39,8 @@ typedef struct ik_rows {
 #define IK_STATUS_FLAGS(X)                                                                                             \
     X(TOO_FAR, 1 << 0, "the target is beyond the reach of the chain, which points straight at it")                     \
     X(TOO_NEAR, 1 << 1, "the target is nearer to the root than the chain can fold")                                    \
-    X(POLE_UNDEFINED, 1 << 2, "neither pole nor bend direction says which way to bend, so the next best did")          \
+    X(POLE_UNDEFINED, 1 << 2,                                                                                          \
+      "the pole (or bend, or the pose, if that is all there is) does not say which way to bend, so the next best did") \
     X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so the input pose is returned")    \
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 

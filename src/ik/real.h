@@ -40,6 +40,7 @@ typedef int32_t integer;
 #define SIGN_BIT       INT32_MIN
 #define EPSILON        FLT_EPSILON
 #define SMALLEST       FLT_MIN
+#define LARGEST        FLT_MAX
 #else
 typedef double number;
 typedef int64_t integer;
@@ -49,6 +50,7 @@ typedef int64_t integer;
 #define SIGN_BIT       INT64_MIN
 #define EPSILON        DBL_EPSILON
 #define SMALLEST       DBL_MIN
+#define LARGEST        DBL_MAX
 #endif
 
 #if IK_BYTES == 0
@@ -152,6 +154,7 @@ ik_inline real real_canonical_nan(real x) { return real_select(mask_is_number(x)
 ik_inline real real_unit_scale(real x) {
     mask exponents = mask_splat((integer)EXPONENT_MAX << EXPONENT_SHIFT);
     x = real_abs(x) + real_splat(SMALLEST); /* a subnormal has no exponent of its own */
+    x = real_min(x, real_splat(LARGEST));   /* and a sum of huge numbers may have become infinite */
     return real_from_bits(exponents - (real_bits(x) & exponents));
 }
 

@@ -117,13 +117,14 @@ ik_inline two_bone_goal two_bone_triangle(const limb *l, real r, vec3 e, vec3 n)
 
     vec3 m = vec3_cross(e, n);
     vec3 knee = vec3_add(vec3_scale(x, e), vec3_scale(h, m));
-    vec3 unit1 = vec3_direction(knee).unit;
-    vec3 unit2 = vec3_direction(vec3_sub(vec3_scale(r, e), knee)).unit;
-    if (mask_any(~(l->has_bone1 & l->has_bone2))) {
-        unit1 = vec3_select(l->has_bone1, unit1, vec3_select(l->has_bone2, unit2, e));
-        unit2 = vec3_select(l->has_bone2, unit2, unit1);
+    direction bone1 = vec3_direction(knee), bone2 = vec3_direction(vec3_sub(vec3_scale(r, e), knee));
+    mask has1 = l->has_bone1 & mask_less(real_splat(TINY_LENGTH), bone1.length);
+    mask has2 = l->has_bone2 & mask_less(real_splat(TINY_LENGTH), bone2.length);
+    if (mask_any(~(has1 & has2))) { /* no bone, or one lost in the rounding of the other */
+        bone1.unit = vec3_select(has1, bone1.unit, vec3_select(has2, bone2.unit, e));
+        bone2.unit = vec3_select(has2, bone2.unit, bone1.unit);
     }
-    return (two_bone_goal){unit1, unit2, n};
+    return (two_bone_goal){bone1.unit, bone2.unit, n};
 }
 
 /* World deltas. The root takes bone 1 and the hinge along; the mid joint turns bone 2 about the hinge. A limb without a

@@ -52,10 +52,8 @@ ik_inline direction vec3_direction(vec3 a) {
 /* Some unit vector at right angles to a unit vector, always the same one (Duff et al., "Building an orthonormal basis,
  * revisited", 2017). */
 ik_inline vec3 vec3_perpendicular(vec3 a) {
-    real one = real_splat(1);
-    mask negative = mask_less(a.z, real_splat(0));
-    real t = real_negate_if(negative, a.x) / (one + real_abs(a.z));
-    return (vec3){one - t * real_negate_if(negative, a.x), -t * a.y, -a.x};
+    real t = a.x / (real_splat(1) + real_abs(a.z));
+    return (vec3){real_splat(1) - t * a.x, -t * a.y, real_negate_if(~mask_less(a.z, real_splat(0)), a.x)};
 }
 
 /* A unit vector that is at right angles to the unit vector `axis` but for rounding, made exactly so. */
