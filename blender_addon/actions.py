@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Slotted actions: which curves an object plays, and a copy of its action to write new keys into.
+
+Blender 4.5 and 5.x differ in helpers but share layers, strips, slots and channel bags, so only these are used.
+"""
+
+import bpy
+import numpy as np
+
+CHANNELS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
+# What makes up a key and how many numbers each part is: kept keys are put back with all of it.
+KEY_PARTS = {
+    "co": (np.float32, 2),
+    "handle_left": (np.float32, 2),
+    "handle_right": (np.float32, 2),
+    "amplitude": (np.float32, 1),
+    "back": (np.float32, 1),
+    "period": (np.float32, 1),
+    "interpolation": (np.int32, 1),
+    "easing": (np.int32, 1),
+    "handle_left_type": (np.int32, 1),
+    "handle_right_type": (np.int32, 1),
+    "type": (np.int32, 1),
+    "select_control_point": (np.bool_, 1),
+    "select_left_handle": (np.bool_, 1),
+    "select_right_handle": (np.bool_, 1),
+}
+# The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
+# frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
+NEW_KEY = {"interpolation": "LINEAR", "handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
+
+
+def path_of(bone, name):
+    """The data path of a property of a pose bone."""
+    return f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].{name}'
+
+
+def rotation_path(bone):
+    """The data path of the rotation that the bone's rotation mode uses."""
+    return path_of(bone, CHANNELS.get(bone.rotation_mode, ("rotation_euler", 3))[0])
+
+
+def layers_and_strips(action):
+    """All (layer, strip) pairs of an action: today's Blender makes at most one."""
+    return [(layer, strip) for layer in action.layers for strip in layer.strips] if action else []
+
+
+def curves(animation):
+    """The curves that this animation data plays from its action: those of its own slot."""
+    if animation is None or animation.action is None or animation.action_slot is None:
+        return []
+    for _, strip in layers_and_strips(animation.action):
+        bag = strip.channelbag(animation.action_slot)
+        if bag:
+            return list(bag.fcurves)
+    return []
+
+
+def copy_for(armature, copies):
+    """A copy of the armature's action, and the slot in it, without touching the armature.
+
+    `copies` maps an action to (copy, identifiers of slots already written): armatures that share an action through
+    slots go on sharing the copy, armatures that share a slot cannot.
+    """
+    animation = armature.animation_data
+    action = animation.action if animation else None
+    slot = animation.action_slot if animation else None
+    if action is None or slot is None:
+        copy = bpy.data.actions.new(f"{armature.name} Limb IK")
+        return copy, copy.slots.new(id_type="OBJECT", name=armature.name)
+    copy, written = copies.get(action, (None, set()))
+    if copy is None or slot.identifier in written:
+        copy, written = action.copy(), set()
+        copy.name = action.name.partition(" Limb IK")[0] + " Limb IK"
+        copies[action] = (copy, written)
+    written.add(slot.identifier)
+    return copy, copy.slots[slot.identifier]
+
+
+def ensure_bag(action, slot):
+    """The channel bag of a slot, made if missing."""
+    layer = action.layers[0] if action.layers else action.layers.new("Layer")
+    strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+    return strip.channelbag(slot, ensure=True)
+
+
+def write_keys(bag, path, index, group, frames, values):
+    """Replace the keys of one curve from the first to the last of `frames`; keys outside stay as they are."""
+    curve = bag.fcurves.find(path, index=index) or bag.fcurves.new(path, index=index)
+    if curve.group is None:
+        curve.group = bag.groups.get(group) or bag.groups.new(group)
+    points = curve.keyframe_points
+    old = {name: _read(points, name) for name in KEY_PARTS}
+    keep = (old["co"][:, 0] < frames[0]) | (old["co"][:, 0] > frames[-1])
+    new = np.column_stack([frames, values]).astype(np.float32)
+
+    # where the kept keys come to lie among the new ones, by frame
+    order = np.argsort(np.concatenate([old["co"][keep, 0], new[:, 0]]), kind="stable")
+    is_kept = order < np.count_nonzero(keep)
+    points.clear()
+    points.add(len(order))
+    for name in KEY_PARTS:
+        part = _read(points, name)
+        if part.ndim == 2:
+            part[~is_kept] = new
+        elif name in NEW_KEY:
+            part[~is_kept] = bpy.types.Keyframe.bl_rna.properties[name].enum_items[NEW_KEY[name]].value
+        part[is_kept] = old[name][keep]
+        points.foreach_set(name, part.ravel())
+    curve.update()
+
+
+def _read(points, name):
+    """One part of all keys of a curve, as an array."""
+    dtype, width = KEY_PARTS[name]
+    part = np.empty(len(points) * width, dtype)
+    points.foreach_get(name, part)
+    return part.reshape(-1, width) if width > 1 else part

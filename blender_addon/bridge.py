@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The only place that imports ikcore, the compiled library in this extension's wheel.
+
+Blender skips a wheel that does not fit, keeps a loaded library through an update, and lets a library that was
+installed some other way win over the wheel. None of that may stop the extension from being enabled: it ends in a
+sentence that `problem()` gives to the panel and to the operator's poll.
+"""
+
+import os
+import platform
+import sys
+import tomllib
+import warnings
+
+import bpy
+
+_library = None
+_problem = None
+
+
+def load():
+    """Import the library and find out what is wrong with it, if anything. Called once, on registration."""
+    global _library, _problem
+    _library, _problem = None, None
+    wheel = bundled_wheel()
+    try:
+        import ikcore
+    except ImportError as error:
+        _problem = _import_sentence(wheel, error)
+        return
+    version = getattr(ikcore, "__version__", "unknown")
+    if wheel and version != wheel_version(wheel):
+        _problem = _version_sentence(version, wheel_version(wheel), os.path.dirname(ikcore.__file__ or ""))
+        return
+    _library = ikcore
+
+
+def problem():
+    """Why the library cannot be used, as a sentence, or None."""
+    return _problem
+
+
+def two_bone(*args, **options):
+    """The library's closed form. Items that cannot be used are in its status, which the operator reports."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", _library.UnusableWarning)
+        return _library.two_bone(*args, **options)
+
+
+def unreached(status):
+    """Where a status says that the target was out of reach: too far or too near."""
+    flags = _library.Status.TOO_FAR | _library.Status.TOO_NEAR
+    return (status & int(flags)) != 0
+
+
+def unusable(status):
+    """Where a status says that the pose could not be used: not finite, or bones without length."""
+    flags = _library.Status.NOT_FINITE | _library.Status.NO_LENGTH
+    return (status & int(flags)) != 0
+
+
+def bundled_wheel():
+    """The file name of the wheel in this extension; None when run from a source folder, which has none."""
+    manifest = os.path.join(os.path.dirname(__file__), "blender_manifest.toml")
+    with open(manifest, "rb") as file:
+        wheels = tomllib.load(file).get("wheels", [])
+    return os.path.basename(wheels[0]) if wheels else None
+
+
+def wheel_version(wheel):
+    """The version in the file name of a wheel."""
+    return wheel.split("-")[1]
+
+
+def _import_sentence(wheel, error):
+    here = f"{platform.system()} {platform.machine()} with Python {sys.version_info[0]}.{sys.version_info[1]}"
+    if isinstance(error, ModuleNotFoundError) and error.name == "ikcore":
+        if wheel is None:
+            return "The ikcore library is not installed: install the zip that blender_addon/build_zip.py makes"
+        tag = wheel.removesuffix(".whl").split("-", 2)[2]
+        return f"This extension was built for {tag}, but this Blender is {here}: install the zip made for it"
+    return f"The ikcore library does not load on {here}: {error}"
+
+
+def _version_sentence(loaded, bundled, folder):
+    if folder.startswith(bpy.utils.user_resource("EXTENSIONS")):
+        return f"Restart Blender: ikcore {bundled} was installed while {loaded} was in use"
+    return f"Another ikcore, {loaded} in {folder}, hides the {bundled} of this extension: remove that one"

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds the two-bone IK limbs of an armature and says, in a sentence, why one cannot be baked.
+
+A limb knows its bones and constraints by name, not by reference: Blender frees them on undo and mode switches.
+"""
+
+from dataclasses import dataclass
+
+import bpy
+
+from . import actions
+
+CHAIN = 2
+
+
+@dataclass(frozen=True)
+class Limb:
+    """One IK constraint and the bones it moves, from the root to the tip of the chain."""
+
+    object: bpy.types.Object
+    owner: str  # the bone that carries the constraint
+    constraint: str
+    chain: tuple[str, ...]  # one name if the chain is cut short by a missing parent; all if it has no set length
+
+    @property
+    def bones(self):
+        """The pose bones of the armature."""
+        return self.object.pose.bones
+
+    @property
+    def ik(self):
+        """The constraint."""
+        return self.bones[self.owner].constraints[self.constraint]
+
+    @property
+    def root(self):
+        """The first pose bone of the chain."""
+        return self.bones[self.chain[0]]
+
+    @property
+    def mid(self):
+        """The last pose bone of the chain: of two, the one below the knee."""
+        return self.bones[self.chain[-1]]
+
+    def controls(self):
+        """Names of the bones of this armature that an animator moves for this limb."""
+        ik = self.ik
+        handles = ((ik.target, ik.subtarget), (ik.pole_target, ik.pole_subtarget))
+        return [bone for target, bone in handles if target == self.object and bone]
+
+    def label(self):
+        """The bones of the chain, for the panel."""
+        return " - ".join(self.chain)
+
+
+def chain_of(bone, constraint):
+    """The names of the bones that an IK or Spline IK constraint on this bone moves, root first."""
+    tip = bone
+    if constraint.type == "IK" and not constraint.use_tail and bone.parent is not None:
+        tip = bone.parent
+    bones = [tip, *tip.parent_recursive]
+    if constraint.chain_count:
+        bones = bones[: constraint.chain_count]
+    return tuple(reversed([b.name for b in bones]))
+
+
+def find_limbs(armature):
+    """All IK constraints that are switched on, as limbs: also those that cannot be baked."""
+    return [
+        Limb(armature, bone.name, constraint.name, chain_of(bone, constraint))
+        for bone in armature.pose.bones
+        for constraint in bone.constraints
+        if constraint.type == "IK" and not constraint.mute
+    ]
+
+
+def is_selected(bone):
+    """Whether a pose bone is selected: Blender 5.0 moved the flag from the bone to the pose bone."""
+    return bone.select if hasattr(bone, "select") else bone.bone.select
+
+
+def selected_limbs(armature):
+    """Limbs of which the owner, a bone of the chain, the target or the pole bone is selected."""
+    chosen = []
+    for limb in find_limbs(armature):
+        own = limb.chain if len(limb.chain) <= CHAIN else ()
+        names = {limb.owner, *own, *limb.controls()}
+        if any(name in limb.bones and is_selected(limb.bones[name]) for name in names):
+            chosen.append(limb)
+    return chosen
+
+
+def refusal(limb):
+    """Why this limb cannot be baked, as a sentence, or None."""
+    for check in CHECKS:
+        reason = check(limb)
+        if reason:
+            return reason
+    return None
+
+
+def _check_editable(limb):
+    armature = limb.object
+    if armature.library or armature.override_library:
+        return f"{armature.name} is linked from another file: make it local to bake its limbs"
+    animation = armature.animation_data
+    action = animation.action if animation else None
+    if action and (action.library or action.override_library):
+        return f"Action {action.name} is linked from another file: make it local first"
+    return None
+
+
+def _check_animation_data(limb):
+    armature = limb.object
+    animation = armature.animation_data
+    if armature.data.pose_position == "REST":
+        return f"{armature.name} is in Rest Position: switch it to Pose Position"
+    if animation is None:
+        return None
+    if animation.use_tweak_mode:
+        return f"{armature.name} is in NLA tweak mode: leave it first"
+    if animation.use_nla and any(_plays(track, animation) for track in animation.nla_tracks):
+        return f"{armature.name} has NLA tracks that play below or above its action: mute them or bake the NLA first"
+    if len(actions.layers_and_strips(animation.action)) > 1:
+        return f"Action {animation.action.name} has several layers: this can only write to an action with one"
+    return None
+
+
+def _plays(track, animation):
+    solo = any(other.is_solo for other in animation.nla_tracks)
+    return len(track.strips) > 0 and not track.mute and (track.is_solo or not solo)
+
+
+def _check_solver(limb):
+    if limb.object.pose.ik_solver != "LEGACY":
+        return f"{limb.object.name} uses the iTaSC solver: only the standard IK solver can be baked"
+    return None
+
+
+def _check_chain(limb):
+    ik = limb.ik
+    if ik.chain_count != CHAIN:
+        length = f"{ik.chain_count} bones" if ik.chain_count else f"the whole chain of {len(limb.chain)} bones"
+        length = "1 bone" if ik.chain_count == 1 else length
+        return f"IK of {limb.owner} moves {length}: only a chain length of 2 can be baked"
+    if len(limb.chain) < CHAIN:
+        return f"IK of {limb.owner} finds only one bone, {limb.chain[0]}: it has no parent to bend against"
+    return None
+
+
+def _check_targets(limb):
+    ik = limb.ik
+    reason = _check_target(limb, ik.target, ik.subtarget, "target")
+    if reason is None and ik.pole_target is not None:
+        reason = _check_target(limb, ik.pole_target, ik.pole_subtarget, "pole target")
+    if reason is None and not ik.is_valid:
+        reason = f"IK of {limb.owner} is not valid: Blender shows it in red"
+    return reason
+
+
+def _check_target(limb, target, bone, what):
+    if target is None:
+        return f"IK of {limb.owner} has no {what}"
+    if target.type == "ARMATURE":
+        if not bone:
+            return f"IK of {limb.owner} has armature {target.name} as its {what}, but no bone of it"
+        if bone not in target.pose.bones:
+            return f"IK of {limb.owner} names {bone} as its {what}, but {target.name} has no such bone"
+    elif bone:
+        return f"IK of {limb.owner} has a vertex group as its {what}: use an object or a bone"
+    return None
+
+
+def _check_goals(limb):
+    ik = limb.ik
+    if not ik.use_location:
+        return f"IK of {limb.owner} does not reach for a position: switch Position on"
+    if ik.use_rotation:
+        return f"IK of {limb.owner} also follows the target's rotation: switch Rotation off to bake it"
+    if ik.use_stretch and (limb.root.ik_stretch > 0.0 or limb.mid.ik_stretch > 0.0):
+        return f"IK of {limb.owner} stretches its bones: switch Stretch off or set IK Stretch to 0"
+    return None
+
+
+def _check_joints(limb):
+    for bone in (limb.root, limb.mid):
+        if any(getattr(bone, f"lock_ik_{axis}") for axis in "xyz"):
+            return f"{bone.name} has a locked IK axis: unlock it to bake this limb"
+        if any(getattr(bone, f"use_ik_limit_{axis}") for axis in "xyz"):
+            return f"{bone.name} has an IK limit: switch it off to bake this limb"
+        if any(getattr(bone, f"ik_stiffness_{axis}") > 0.0 for axis in "xyz"):
+            return f"{bone.name} has IK stiffness: set it to 0 to bake this limb"
+    return None
+
+
+def _check_other_constraints(limb):
+    for bone in (limb.root, limb.mid):
+        for constraint in bone.constraints:
+            if constraint.mute or (bone.name == limb.owner and constraint.name == limb.constraint):
+                continue
+            if constraint.type not in {"IK", "SPLINE_IK"}:
+                # it would act a second time, on the baked keys
+                return f"{bone.name} also has constraint {constraint.name}: mute or apply it first"
+    return None
+
+
+def _check_other_ik(limb):
+    for bone in limb.bones:
+        for constraint in bone.constraints:
+            if constraint.type not in {"IK", "SPLINE_IK"} or constraint.mute:
+                continue
+            if (bone.name, constraint.name) == (limb.owner, limb.constraint):
+                continue
+            shared = set(chain_of(bone, constraint)) & set(limb.chain)
+            if shared:
+                return f"{sorted(shared)[0]} is also moved by {constraint.name} of {bone.name}: mute one of the two"
+    return None
+
+
+def _check_channels(limb):
+    animation = limb.object.animation_data
+    if animation is None:
+        return None
+    curves, drivers = actions.curves(animation), animation.drivers
+    for bone in (limb.root, limb.mid):
+        prefix = actions.path_of(bone, "rotation")
+        if any(driver.data_path.startswith(prefix) for driver in drivers):
+            return f"{bone.name} has a driver on its rotation: remove it first"
+        if any(curve.data_path == actions.path_of(bone, "rotation_mode") for curve in curves):
+            return f"{bone.name} has an animated rotation mode: this can only bake into one mode"
+        if any(curve.group and curve.group.name == bone.name and curve.group.mute for curve in curves):
+            return f"{bone.name} has a muted channel group: unmute it, or the baked keys would not play"
+        reason = _check_curves(bone, [c for c in curves if c.data_path == actions.rotation_path(bone)])
+        if reason:
+            return reason
+    return None
+
+
+def _check_curves(bone, curves):
+    for curve in curves:
+        if curve.lock or (curve.group and curve.group.lock):
+            return f"{bone.name} has a locked rotation curve: unlock it in the Graph Editor"
+        if curve.mute:
+            return f"{bone.name} has a muted rotation curve: unmute or delete it"
+        if len(curve.sampled_points):
+            return f"{bone.name} has a rotation curve of samples: convert it to keyframes first"
+        # Cycles repeats what is outside the keys, the others change every frame: the bake would be changed twice
+        if any(not modifier.mute and modifier.type != "CYCLES" for modifier in curve.modifiers):
+            return f"{bone.name} has a modifier on its rotation curve: apply or remove it first"
+    return None
+
+
+def _check_animated_settings(limb):
+    animation = limb.object.animation_data
+    if animation is None:
+        return None
+    name = bpy.utils.escape_identifier(limb.constraint)
+    prefix = f'{actions.path_of(limb.bones[limb.owner], "constraints")}["{name}"].'
+    for curve in (*actions.curves(animation), *animation.drivers):
+        setting = curve.data_path.removeprefix(prefix)
+        if setting == curve.data_path or setting in {"influence", "pole_angle"}:
+            continue
+        if setting in {"mute", "enabled"}:
+            return f"IK of {limb.owner} is switched on and off by animation: the bake could not keep it off"
+        return f"IK of {limb.owner} has an animated setting, {setting}: only influence and pole angle may be animated"
+    return None
+
+
+def _check_cycle(limb):
+    ik = limb.ik
+    for target, bone, what in ((ik.target, ik.subtarget, "target"), (ik.pole_target, ik.pole_subtarget, "pole target")):
+        if target is not None and _follows(target, bone, limb, set()):
+            return f"IK of {limb.owner} has a {what} that follows the limb itself: a dependency cycle"
+    return None
+
+
+def _follows(thing, bone, limb, seen):
+    """Whether an object, or a bone of it, is moved by the limb: through parents and constraints, not drivers."""
+    if thing is None or (thing, bone) in seen:
+        return False
+    seen.add((thing, bone))
+    sources = [(thing.parent, thing.parent_bone if thing.parent_type == "BONE" else "")]
+    if bone and thing.type == "ARMATURE" and bone in thing.pose.bones:
+        pose_bone = thing.pose.bones[bone]
+        names = {bone, *(parent.name for parent in pose_bone.parent_recursive)}
+        if thing == limb.object and names & set(limb.chain):
+            return True
+        for name in names:
+            sources += _constraint_sources(thing.pose.bones[name])
+        sources.append((thing, ""))
+    sources += _constraint_sources(thing)
+    return any(_follows(source, name, limb, seen) for source, name in sources)
+
+
+def _constraint_sources(owner):
+    """The objects and bones that the working constraints of an object or a bone look at."""
+    sources = []
+    for constraint in owner.constraints:
+        if constraint.mute:
+            continue
+        items = getattr(constraint, "targets", None) or [constraint]
+        sources += [(getattr(item, "target", None), getattr(item, "subtarget", "")) for item in items]
+        sources.append((getattr(constraint, "pole_target", None), getattr(constraint, "pole_subtarget", "")))
+    return sources
+
+
+# In this order: what is wrong with the whole armature comes before what is wrong with one limb.
+CHECKS = (
+    _check_editable,
+    _check_animation_data,
+    _check_solver,
+    _check_chain,
+    _check_targets,
+    _check_goals,
+    _check_joints,
+    _check_other_constraints,
+    _check_other_ik,
+    _check_channels,
+    _check_animated_settings,
+    _check_cycle,
+)

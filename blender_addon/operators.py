@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender names classes, calls methods and shows docstrings as tooltips in its own way:
+# ruff: noqa: N801, D102, D400, RUF012
+"""The operator Bake Limb IK: which limbs, which frames, what to say."""
+
+import math
+
+import bpy
+import numpy as np
+from bpy.props import EnumProperty, IntProperty
+
+from . import actions, bridge
+from .bake import bake
+from .limbs import CHAIN, find_limbs, refusal, selected_limbs
+from .sample import CannotBakeError
+
+LAST_FRAME = 1048574  # Blender's largest frame number, either way
+
+
+class IKCORE_OT_bake_limb(bpy.types.Operator):
+    """Turn two-bone IK into rotation keys on the bones, in a copy of the action. The IK constraints are muted"""
+
+    bl_idname = "ikcore.bake_limb"
+    bl_label = "Bake Limb IK"
+    bl_options = {"REGISTER", "UNDO"}
+
+    limbs: EnumProperty(
+        name="Limbs",
+        description="Which limbs to bake. In Object Mode always all of the active armature",
+        items=[
+            ("SELECTED", "Selected", "Limbs with a selected bone: in the limb, its target or its pole"),
+            ("ALL", "All", "All limbs with a chain length of 2"),
+        ],
+        default="SELECTED",
+    )
+    frame_range: EnumProperty(
+        name="Frames",
+        description="Which frames to bake. Keys outside stay",
+        items=[
+            (
+                "ACTION",
+                "Animation",
+                "From the first to the last key of the armature, the targets and the poles; "
+                "the scene's range if there are none",
+            ),
+            ("SCENE", "Scene", "The frame range of the scene, or its preview range if that is on"),
+            ("CUSTOM", "Custom", "From Start to End"),
+        ],
+        default="ACTION",
+    )
+    frame_start: IntProperty(
+        name="Start", description="First frame to bake", default=1, min=-LAST_FRAME, max=LAST_FRAME
+    )
+    frame_end: IntProperty(name="End", description="Last frame to bake", default=250, min=-LAST_FRAME, max=LAST_FRAME)
+
+    @classmethod
+    def poll(cls, context):
+        armature = context.object
+        if bridge.problem():
+            cls.poll_message_set(bridge.problem())
+        elif armature is None or armature.type != "ARMATURE":
+            cls.poll_message_set("Select an armature")
+        elif armature.mode not in {"POSE", "OBJECT"}:
+            cls.poll_message_set("Switch to Pose Mode or Object Mode")
+        else:
+            return True
+        return False
+
+    def invoke(self, context, event):
+        if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
+            self.frame_start, self.frame_end = _scene_range(context.scene)
+        return self.execute(context)
+
+    def execute(self, context):
+        limbs, reason = self._chosen(context)
+        frames, range_reason = self._frames(context, limbs)
+        if reason or range_reason:
+            return self._refuse(reason or range_reason)
+        manager = context.window_manager
+        manager.progress_begin(0, len(frames))
+        try:
+            report = bake(context, limbs, frames, manager.progress_update)
+        except CannotBakeError as error:
+            return self._refuse(str(error))
+        finally:
+            manager.progress_end()
+        self.report({"WARNING" if report.troubled() else "INFO"}, report.sentence())
+        return {"FINISHED"}
+
+    def draw(self, context):
+        layout = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "limbs")
+        layout.prop(self, "frame_range")
+        if self.frame_range == "CUSTOM":
+            column = layout.column(align=True)
+            column.prop(self, "frame_start")
+            column.prop(self, "frame_end")
+
+    def _refuse(self, sentence):
+        self.report({"ERROR"}, sentence)
+        return {"CANCELLED"}
+
+    def _chosen(self, context):
+        """The limbs to bake, or a reason why not."""
+        armatures = posed_armatures(context)
+        everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
+        if everything:
+            limbs = [limb for armature in armatures for limb in find_limbs(armature) if limb.ik.chain_count == CHAIN]
+            nothing = f"{context.object.name} has no limb with two-bone IK that is switched on"
+        else:
+            limbs = [limb for armature in armatures for limb in selected_limbs(armature)]
+            nothing = "No limb selected: select a bone of a two-bone IK limb, its target or its pole"
+        if not limbs:
+            return [], nothing
+        return limbs, next(filter(None, map(refusal, limbs)), None)
+
+    def _frames(self, context, limbs):
+        """The frames to bake, or a reason why not."""
+        if self.frame_range == "CUSTOM":
+            first, last = self.frame_start, self.frame_end
+        elif self.frame_range == "SCENE":
+            first, last = _scene_range(context.scene)
+        else:
+            first, last = animated_range(limbs) or _scene_range(context.scene)
+        if first > last:
+            return None, f"The range ends before it starts: {first} to {last}"
+        return np.arange(first, last + 1), None
+
+
+def posed_armatures(context):
+    """The active armature; in Pose Mode all that are posed together."""
+    if context.object.mode == "OBJECT":
+        return [context.object]
+    armatures = [item for item in context.view_layer.objects if item.type == "ARMATURE" and item.mode == "POSE"]
+    return sorted(armatures, key=lambda item: item != context.object)
+
+
+def _scene_range(scene):
+    if scene.use_preview_range:
+        return scene.frame_preview_start, scene.frame_preview_end
+    return scene.frame_start, scene.frame_end
+
+
+def animated_range(limbs):
+    """Whole frames around all keys of the armatures, targets and poles of these limbs and of their parents.
+
+    None if there are no keys, or all of them on one frame: then something else moves the limbs, if anything does.
+    """
+    objects = set()
+    for limb in limbs:
+        for item in (limb.object, limb.ik.target, limb.ik.pole_target):
+            while item is not None and item not in objects:
+                objects.add(item)
+                item = item.parent
+    ranges = [ends for item in objects for ends in _key_ranges(item.animation_data)]
+    if not ranges:
+        return None
+    first, last = math.floor(min(ends[0] for ends in ranges)), math.ceil(max(ends[1] for ends in ranges))
+    return (first, last) if first < last else None
+
+
+def _key_ranges(animation):
+    """From where to where each curve has keys; for an action with a range set by hand, that range."""
+    curves = actions.curves(animation)
+    if curves and animation.action.use_frame_range:
+        return [(animation.action.frame_start, animation.action.frame_end)]
+    return [curve.range() for curve in curves if len(curve.keyframe_points)]

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender names classes and calls methods in its own way:
+# ruff: noqa: N801, D101, D102
+"""The sidebar tab "IK Core": what would be baked, what stands in the way, and the button."""
+
+import textwrap
+
+import bpy
+
+from . import bridge
+from .limbs import CHAIN, find_limbs, refusal, selected_limbs
+from .operators import IKCORE_OT_bake_limb, posed_armatures
+
+
+class IKCORE_PT_bake_limb(bpy.types.Panel):
+    bl_idname = "IKCORE_PT_bake_limb"
+    bl_label = "Bake Limb IK"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "IK Core"
+
+    def draw(self, context):
+        layout = self.layout
+        width = context.region.width
+        if bridge.problem():
+            _sentence(layout.box(), bridge.problem(), "ERROR", width)
+        armature = context.object
+        if armature is None or armature.type != "ARMATURE":
+            layout.label(text="Select an armature", icon="INFO")
+            return
+        ready = _draw_limbs(layout, context, width)
+        column = layout.column()
+        column.enabled = ready
+        column.scale_y = 1.6
+        column.operator(IKCORE_OT_bake_limb.bl_idname, icon="KEY_HLT")
+
+
+def _draw_limbs(layout, context, width):
+    """Every limb of the posed armatures. Returns whether some would be baked and nothing stands in the way."""
+    found, chosen = [], []
+    for armature in posed_armatures(context):
+        limbs = [limb for limb in find_limbs(armature) if limb.ik.chain_count == CHAIN]
+        wanted = limbs if armature.mode == "OBJECT" else selected_limbs(armature)
+        # a longer chain is only shown when it is selected, to say why it cannot be baked
+        found += limbs + [limb for limb in wanted if limb not in limbs]
+        chosen += wanted
+    reasons = [_draw_limb(layout, limb, limb in chosen, width) for limb in found]
+    if not found:
+        layout.label(text="No two-bone IK to bake", icon="INFO")
+    elif not chosen:
+        layout.label(text="Select a bone of a limb", icon="INFO")
+    return bool(chosen) and not any(reason for limb, reason in zip(found, reasons, strict=True) if limb in chosen)
+
+
+def _draw_limb(layout, limb, chosen, width):
+    """One limb, greyed out unless it would be baked. Returns what stands in the way."""
+    box = layout.box().column(align=True)
+    row = box.row()
+    row.active = chosen
+    row.label(text=limb.label(), icon="CHECKBOX_HLT" if chosen else "CHECKBOX_DEHLT")
+    for what, target, bone, icon in (
+        ("Target", limb.ik.target, limb.ik.subtarget, "CON_KINEMATIC"),
+        ("Pole", limb.ik.pole_target, limb.ik.pole_subtarget, "EMPTY_AXIS"),
+    ):
+        row = box.row()
+        row.active = chosen
+        row.label(text=f"{what}: {_name(target, bone)}", icon=icon)
+    reason = refusal(limb)
+    if reason:
+        _sentence(box, reason, "ERROR" if chosen else "INFO", width)
+    return reason
+
+
+def _name(target, bone):
+    return (bone or target.name) if target else "none"
+
+
+def _sentence(layout, text, icon, width):
+    """A label that wraps: about 7 pixels a letter at the interface's scale, less the icon."""
+    scale = bpy.context.preferences.system.ui_scale or 1.0  # zero without a window
+    letters = max(16, int(width / (7 * scale)) - 8)
+    column = layout.column(align=True)
+    column.scale_y = 0.8
+    for index, line in enumerate(textwrap.wrap(text, letters)):
+        column.label(text=line, icon=icon if index == 0 else "BLANK1")

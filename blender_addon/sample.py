@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads limbs over a range of frames from Blender into arrays.
+
+The IK stays switched on while sampling, so that targets which depend on some baked limb are right. The pose *without*
+IK is rebuilt from what IK does not change: the parent of the first bone, and the rotation, location and scale channels
+of both. This takes one evaluation of the scene a frame for all limbs together.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from mathutils import Matrix
+
+from . import rotations as rot
+from .solve import Limbs
+
+# Columns of a matrix that differ in length, or are not perpendicular, by more than this share cannot be told apart
+# from single precision rounding through a few parents.
+UNEVEN = 1e-4
+
+
+@dataclass
+class Samples:
+    """What the bake needs besides `Limbs`: how the rotation channels of both bones hang in armature space."""
+
+    limbs: Limbs
+    parents: np.ndarray  # (frames, limbs, 2, 4): rotation from armature space to the channel, for root and mid
+    channels: np.ndarray  # (frames, limbs, 2, 4): the animated rotation channel, as a quaternion
+    start: list  # per limb and bone: the channel's own numbers on the first frame
+
+
+def sample(context, limbs, frames, progress):
+    """Sample these limbs on these frames; `progress` is called with the number of frames done."""
+    raw = _empty(len(frames), len(limbs))
+    groups = _by_armature(limbs)
+    start = None
+    for f, frame in enumerate(frames):
+        context.scene.frame_set(int(frame))
+        depsgraph = context.evaluated_depsgraph_get()
+        for group in groups:
+            group.read(depsgraph, raw, f)
+        if start is None:
+            start = [[_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs]
+        progress(f + 1)
+    for n, limb in enumerate(limbs):
+        raw["pose"][:, n, 0] = _unconstrained(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
+        raw["pose"][:, n, 1] = _unconstrained(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
+    return _arrays(limbs, raw, start)
+
+
+def _empty(frames, limbs):
+    """Room for what is read: matrices as Blender has them, points in world space."""
+    count = (frames, limbs)
+    return {
+        "world": np.empty((*count, 4, 4)),
+        "parent": np.tile(np.eye(4), (*count, 1, 1)),
+        "basis": np.empty((*count, 2, 4, 4)),
+        "pose": np.empty((*count, 2, 4, 4)),
+        "goal": np.empty((*count, 3)),
+        "pole": np.zeros((*count, 3)),
+        "pole_angle": np.empty(count),
+        "influence": np.empty(count),
+    }
+
+
+def _by_armature(limbs):
+    armatures = list({limb.object.name: limb.object for limb in limbs}.values())
+    return [
+        _Group(armature, [(n, limb) for n, limb in enumerate(limbs) if limb.object == armature])
+        for armature in armatures
+    ]
+
+
+class _Group:
+    """The limbs of one armature: all its matrices come in one call a frame."""
+
+    def __init__(self, armature, limbs):
+        self.armature = armature
+        self.limbs = limbs
+        bones = armature.pose.bones
+        self.columns = [n for n, _ in limbs]
+        self.chains = [[bones.find(name) for name in limb.chain] for _, limb in limbs]
+        rooted = [(n, bones.find(limb.root.parent.name)) for n, limb in limbs if limb.root.parent]
+        self.rooted, self.parents = [n for n, _ in rooted], [index for _, index in rooted]
+        self.flat = np.empty(16 * len(bones), np.float32)
+
+    def read(self, depsgraph, raw, f):
+        armature = self.armature.evaluated_get(depsgraph)
+        bones = armature.pose.bones
+        raw["parent"][f, self.rooted] = self._matrices(bones, "matrix")[self.parents]
+        raw["basis"][f, self.columns] = self._matrices(bones, "matrix_basis")[self.chains]
+        raw["world"][f, self.columns] = armature.matrix_world
+        for n, limb in self.limbs:
+            ik = bones[limb.owner].constraints[limb.constraint]
+            raw["goal"][f, n] = _point(limb.ik.target, ik.subtarget, depsgraph)
+            if ik.pole_target:
+                raw["pole"][f, n] = _point(limb.ik.pole_target, ik.pole_subtarget, depsgraph)
+            raw["pole_angle"][f, n] = ik.pole_angle
+            raw["influence"][f, n] = ik.influence
+
+    def _matrices(self, bones, name):
+        bones.foreach_get(name, self.flat)
+        return self.flat.reshape(-1, 4, 4).transpose(0, 2, 1)  # Blender hands out columns
+
+
+def _unconstrained(bone, parents, bases):
+    """The armature-space matrices, (frames, 4, 4), that a bone's channels give under these matrices of its parent."""
+    rest = np.array(bone.matrix_local)
+    if bone.use_local_location and bone.parent is None:
+        return rest @ bases
+    if bone.use_local_location and bone.use_inherit_rotation and bone.inherit_scale == "FULL":
+        return parents @ np.linalg.inv(np.array(bone.parent.matrix_local)) @ rest @ bases
+    # the other ways to inherit are Blender's own business: one call a frame
+    hang = {} if bone.parent is None else {"parent_matrix_local": bone.parent.matrix_local}
+    result = np.empty_like(bases)
+    for f, (parent, basis) in enumerate(zip(parents, bases, strict=True)):
+        if bone.parent is not None:
+            hang["parent_matrix"] = Matrix(parent.tolist())
+        result[f] = bone.convert_local_to_pose(Matrix(basis.tolist()), bone.matrix_local, **hang)
+    return result
+
+
+def _point(target, bone, depsgraph):
+    """The world position of an object, or of the head of one of its bones."""
+    target = target.evaluated_get(depsgraph)
+    if bone:
+        return (target.matrix_world @ target.pose.bones[bone].matrix).translation
+    return target.matrix_world.translation
+
+
+def _channel(bone):
+    """The numbers of the rotation channel in use."""
+    if bone.rotation_mode == "QUATERNION":
+        return np.array(bone.rotation_quaternion)
+    if bone.rotation_mode == "AXIS_ANGLE":
+        return np.array(bone.rotation_axis_angle)
+    return np.array(bone.rotation_euler)
+
+
+def _arrays(limbs, raw, start):
+    """From matrices to points and rotations, everything in armature space."""
+    pose, basis = raw["pose"], raw["basis"]
+    _check_sizes(limbs, raw)
+    parents = pose[..., :3, :3] @ np.linalg.inv(basis[..., :3, :3])
+    _check_parents(limbs, parents, basis)
+    to_armature = np.linalg.inv(raw["world"])
+    lengths = np.array([limb.mid.bone.length for limb in limbs])[:, None]
+    axes = _rotation(pose[..., 0, :, :])
+    read = Limbs(
+        root=pose[..., 0, :3, 3],
+        mid=pose[..., 1, :3, 3],
+        end=pose[..., 1, :3, 3] + pose[..., 1, :3, 1] * lengths,
+        root_axes=axes,
+        goal=_moved(to_armature, raw["goal"]),
+        pole=_moved(to_armature, raw["pole"]),
+        pole_angle=raw["pole_angle"],
+        influence=raw["influence"],
+        has_pole=np.array([limb.ik.pole_target is not None for limb in limbs]),
+        rest_bend=np.array([_rest_bend(limb) for limb in limbs]),
+    )
+    channels = rot.from_matrix(_rotation(basis))
+    return Samples(read, rot.from_matrix(_rotation(parents)), channels, start)
+
+
+def _rotation(matrices):
+    """The rotation in matrices that have no shear."""
+    columns = matrices[..., :3, :3]
+    return columns / np.linalg.norm(columns, axis=-2, keepdims=True)
+
+
+def _moved(matrices, points):
+    return np.einsum("...ij,...j->...i", matrices[..., :3, :3], points) + matrices[..., :3, 3]
+
+
+def _rest_bend(limb):
+    """Where the knee is off the line root-end in the rest pose, as a share of that line, in axes of the first bone."""
+    root, mid = limb.root.bone, limb.mid.bone
+    line = mid.tail_local - root.head_local
+    bend = mid.head_local - root.head_local
+    if line.length == 0.0:
+        return np.zeros(3)
+    off = bend - bend.project(line)
+    return np.array(root.matrix_local.to_3x3().inverted() @ off) / line.length
+
+
+class CannotBakeError(Exception):
+    """A reason, as a sentence, that only shows while sampling."""
+
+
+def _check_sizes(limbs, raw):
+    """Refuse what has no inverse or mirrors: an armature or a bone with a zero or negative scale."""
+    for n, limb in enumerate(limbs):
+        if np.any(np.abs(np.linalg.det(raw["world"][:, n, :3, :3])) < 1e-20):
+            raise CannotBakeError(f"{limb.object.name} has a scale of zero on some frame")
+        for b, bone in enumerate(limb.chain):
+            if np.any(np.linalg.det(raw["basis"][:, n, b, :3, :3]) < 1e-20):
+                raise CannotBakeError(f"{bone} has a zero or negative scale on some frame")
+
+
+def _check_parents(limbs, parents, basis):
+    """Refuse limbs whose bones hang in a space where turning a bone changes its shape, or its place."""
+    lengths = np.linalg.norm(parents, axis=-2)
+    mean = lengths.mean(axis=-1, keepdims=True)
+    dots = np.einsum("...ij,...ik->...jk", parents, parents) - np.eye(3) * lengths[..., None, :] ** 2
+    uneven = (np.abs(lengths - mean) > UNEVEN * mean).any(-1) | (np.abs(dots) > UNEVEN * mean[..., None] ** 2).any(
+        (-2, -1)
+    )
+    moved = np.abs(basis[:, :, 1, :3, 3]).max(axis=(0, 2)) > 0.0
+    for n, limb in enumerate(limbs):
+        for b, bone in enumerate(limb.chain):
+            if uneven[:, n, b].any():
+                raise CannotBakeError(
+                    f"{bone} inherits a scale that is not the same in all directions: rotating it would shear it"
+                )
+        rest = limb.mid.bone
+        if moved[n] and not rest.use_connect and not (rest.use_inherit_rotation and rest.use_local_location):
+            raise CannotBakeError(
+                f"{limb.chain[1]} is moved without following {limb.chain[0]}: clear its location to bake it"
+            )

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Blender's two-bone IK constraint does, in closed form, on arrays. No bpy.
+
+The constraint first turns the whole limb rigidly, then opens or closes the knee inside the plane that this leaves:
+
+* with a pole, two directions go where two others are: the line root-end to the line root-goal, and `up` into the half
+  plane of the pole, where up = cos(pole_angle) X + sin(pole_angle) Z of the root bone. So whatever angle the knee has
+  about that line from `up` it keeps, and a pole angle set on the rest pose puts the knee in the pole's half plane;
+* without a pole this turn is the shortest arc from root-end to root-goal, which keeps the bend of the animated pose.
+  Here Blender's iteration bends sideways a little as well: the end is where Blender has it, the knee need not be.
+
+An influence below one moves the goal towards the animated end when there is no pole, and blends the resulting
+rotations of both bones when there is one.
+
+Space: every limb in the object space of its armature. Nothing here depends on the scale of that object.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import rotations as rot
+
+# A knee nearer to the line root-end than this share of the limb says nothing about where to bend: with the single
+# precision of Blender's matrices it is mostly rounding.
+STRAIGHT = 1e-4
+# The sine of the angle below which two directions count as one line, so that they span no plane.
+COLLINEAR = 1e-6
+
+
+@dataclass
+class Limbs:
+    """The animated pose of limbs without their IK, and what the IK wants: arrays over (frames, limbs)."""
+
+    root: np.ndarray  # (frames, limbs, 3): the head of the first bone
+    mid: np.ndarray  # the head of the second
+    end: np.ndarray  # the tail of the second
+    root_axes: np.ndarray  # (frames, limbs, 3, 3): unit columns, the axes of the first bone
+    goal: np.ndarray  # (frames, limbs, 3)
+    pole: np.ndarray  # (frames, limbs, 3); what stands there for a limb without a pole is not used
+    pole_angle: np.ndarray  # (frames, limbs)
+    influence: np.ndarray  # (frames, limbs), 0 to 1
+    has_pole: np.ndarray  # (limbs,), bool
+    rest_bend: np.ndarray  # (limbs, 3): where the knee is off the line in the rest pose, in axes of the first bone
+
+
+@dataclass
+class Solved:
+    """Rotations about the joints that take the animated pose to the solved one, and how it went."""
+
+    root: np.ndarray  # (frames, limbs, 4)
+    mid: np.ndarray  # (frames, limbs, 4); as if the first bone had not moved
+    positions: np.ndarray  # (frames, limbs, 3, 3) of root, mid, end at full influence
+    status: np.ndarray  # (frames, limbs), the flags of ikcore
+    undefined: np.ndarray  # (frames, limbs), bool: the pole, or `up`, lies on the line root-goal and says nothing
+
+
+def solve(limbs, two_bone):
+    """Solve all frames of all limbs in one call of `two_bone`."""
+    weight = limbs.influence[..., None]
+    goal = np.where(limbs.has_pole[:, None], limbs.goal, limbs.end + weight * (limbs.goal - limbs.end))
+
+    line, bend, straight = _bend(limbs)
+    turn, undefined = _turn(limbs, line, goal)
+    arm, forearm = limbs.mid - limbs.root, limbs.end - limbs.mid
+    arm, forearm = _straightened(arm, line, straight), _straightened(forearm, line, straight)
+    mid = limbs.root + rot.rotate(turn, arm)
+    limb = two_bone(limbs.root, mid, mid + rot.rotate(turn, forearm), goal, bend=rot.rotate(turn, bend))
+
+    root_delta = rot.multiply(limb.root, turn)
+    mid_delta = rot.multiply(rot.conjugate(turn), rot.multiply(limb.mid, turn))
+    share = np.where(limbs.has_pole, limbs.influence, 1.0)
+    return Solved(
+        rot.part_of(root_delta, share),
+        rot.part_of(mid_delta, share),
+        limb.positions,
+        np.asarray(limb.status),
+        undefined,
+    )
+
+
+def _bend(limbs):
+    """The unit line root-end, the direction of the knee off it, and where the pose is too straight to tell."""
+    arm, forearm = limbs.mid - limbs.root, limbs.end - limbs.mid
+    reach = np.linalg.norm(arm, axis=-1) + np.linalg.norm(forearm, axis=-1)
+    line, length = rot.unit(limbs.end - limbs.root)
+    line = np.where((length > STRAIGHT * reach)[..., None], line, rot.unit(arm)[0])
+    bend = rot.across(arm, line)
+    straight = np.linalg.norm(bend, axis=-1) <= STRAIGHT * reach
+    folded = straight & (np.sum(arm * forearm, axis=-1) < 0.0)
+
+    at_rest = rot.across(np.einsum("flij,lj->fli", limbs.root_axes, limbs.rest_bend), line)
+    has_rest = np.linalg.norm(at_rest, axis=-1) > STRAIGHT
+    spare = np.where(has_rest[..., None], at_rest, rot.across(_up(limbs), line))
+    return line, np.where(straight[..., None], spare, bend), straight & ~folded
+
+
+def _up(limbs):
+    """The direction across the first bone that the pole angle names, in armature space."""
+    cosine, sine = np.cos(limbs.pole_angle)[..., None], np.sin(limbs.pole_angle)[..., None]
+    return cosine * limbs.root_axes[..., 0] + sine * limbs.root_axes[..., 2]
+
+
+def _turn(limbs, line, goal):
+    """The rigid rotation of the limb about its root that comes before the knee moves, and where the pole decides none.
+
+    There Blender's two frames are singular and its limb collapses: this keeps the bend of the animated pose instead.
+    """
+    aim, distance = rot.unit(goal - limbs.root)
+    aim = np.where((distance > 0.0)[..., None], aim, line)
+    arc = rot.shortest_arc(line, aim)
+    up, up_sine = rot.unit(rot.across(_up(limbs), line))
+    to_pole, pole_sine = rot.unit(rot.across(rot.unit(limbs.pole - limbs.root)[0], aim))
+    framed = limbs.has_pole & (up_sine > COLLINEAR) & (pole_sine > COLLINEAR)
+    by_pole = rot.from_matrix(_frame(aim, to_pole) @ np.swapaxes(_frame(line, up), -1, -2))
+    return np.where(framed[..., None], by_pole, arc), limbs.has_pole & ~framed
+
+
+def _frame(a, b):
+    """Right-handed axes as columns from two perpendicular unit vectors."""
+    return np.stack([a, b, np.cross(a, b)], axis=-1)
+
+
+def _straightened(bone, line, straight):
+    """A nearly straight bone laid on the line, so that rounding decides nothing."""
+    return np.where(straight[..., None], line * np.linalg.norm(bone, axis=-1, keepdims=True), bone)

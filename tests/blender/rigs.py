@@ -1,0 +1,203 @@
+"""Rigs for the tests, made from numbers: nothing is loaded from a file.
+
+A limb is `upper`, `lower` and `tip` (a child that shows where the lower bone's rotation went) under `hips`, with a
+target and a pole as empties or as bones of the same armature.
+"""
+
+import bpy
+import numpy as np
+from mathutils import Euler, Vector
+
+ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+MODES = ("QUATERNION", "AXIS_ANGLE", *ORDERS)
+
+
+def new_scene(frames=20):
+    """An empty file with a frame range."""
+    # not read_factory_settings: that would switch the extension off
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, frames
+
+
+def add_object(name, data=None):
+    item = bpy.data.objects.new(name, data)
+    bpy.context.collection.objects.link(item)
+    return item
+
+
+def edit_bones(armature):
+    """Enter Edit Mode on an armature and return its edit bones."""
+    if bpy.context.object and bpy.context.object.mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    for item in bpy.context.view_layer.objects:
+        item.select_set(item == armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    return armature.data.edit_bones
+
+
+def add_limb(armature, suffix="", *, at=(0, 0, 0), bend=0.12, rolls=(0.0, 0.0), gap=(0, 0, 0), connect=True):
+    """Add hips, upper, lower, tip: a leg of about two units, the knee `bend` in front (-Y). Leaves Edit Mode."""
+    bones = edit_bones(armature)
+    at, gap = Vector(at), Vector(gap)
+    points = [at + Vector(p) for p in ((0, 0, 2.4), (0, 0, 2), (0, -bend, 1), (0, 0, 0), (0, -0.3, 0))]
+    parent = None
+    for index, name in enumerate(("hips", "upper", "lower", "tip")):
+        bone = bones.new(name + suffix)
+        shift = gap if index >= 2 else Vector()
+        bone.head, bone.tail, bone.parent = points[index] + shift, points[index + 1] + shift, parent
+        bone.use_connect = connect and parent is not None and gap.length == 0
+        bone.roll = rolls[index - 1] if index in (1, 2) else 0.0
+        parent = bone
+    bpy.ops.object.mode_set(mode="POSE")
+
+
+def add_control(armature, name, at):
+    """Add a parentless bone, as a target or a pole. Leaves Edit Mode."""
+    bone = edit_bones(armature).new(name)
+    bone.head, bone.tail = Vector(at), Vector(at) + Vector((0, 0, 0.2))
+    bpy.ops.object.mode_set(mode="POSE")
+
+
+def add_ik(armature, suffix="", *, target=None, bone="", pole=None, pole_bone="", angle=-np.pi / 2, iterations=500):
+    """Put a two-bone IK constraint on the lower bone."""
+    ik = armature.pose.bones["lower" + suffix].constraints.new("IK")
+    ik.target, ik.subtarget = target, bone
+    ik.pole_target, ik.pole_subtarget = pole, pole_bone
+    ik.pole_angle, ik.chain_count, ik.iterations = angle, 2, iterations
+    return ik
+
+
+def leg(name="Leg", *, pole=True, frames=20, **shape):
+    """A leg with target and pole empties; the target is keyed on a path within reach. In Pose Mode, lower selected."""
+    armature = add_object(name, bpy.data.armatures.new(name))
+    add_limb(armature, **shape)
+    at = Vector(shape.get("at", (0, 0, 0)))
+    target, goal = add_object(name + " target"), add_object(name + " pole") if pole else None
+    add_ik(armature, target=target, pole=goal)
+    if goal:
+        goal.location = at + Vector((0, -3, 1))
+    for frame, place in zip(
+        (1, frames // 2, frames), ((0.1, -0.5, 0.3), (0.2, 0.1, 0.5), (-0.2, 0.5, 0.2)), strict=True
+    ):
+        target.location = at + Vector(place)
+        target.keyframe_insert("location", frame=frame)
+    select(armature, "lower")
+    return armature
+
+
+def select(armature, *names):
+    """Select these bones, and no other, in Pose Mode."""
+    bpy.context.view_layer.objects.active = armature
+    if armature.mode != "POSE":
+        bpy.ops.object.mode_set(mode="POSE")
+    for bone in armature.pose.bones:
+        holder = bone if hasattr(bone, "select") else bone.bone
+        holder.select = bone.name in names
+
+
+def key_pose(armature, rng, frames, bones=("hips", "upper", "lower"), size=0.4):
+    """Key random rotations, in whatever mode each bone has, on these frames."""
+    for frame in frames:
+        for name in bones:
+            bone = armature.pose.bones[name]
+            turn = Euler(rng.normal(0, size, 3)).to_quaternion()
+            if bone.rotation_mode == "QUATERNION":
+                bone.rotation_quaternion = turn
+                bone.keyframe_insert("rotation_quaternion", frame=frame)
+            elif bone.rotation_mode == "AXIS_ANGLE":
+                axis, angle = turn.to_axis_angle()
+                bone.rotation_axis_angle = (angle, *axis)
+                bone.keyframe_insert("rotation_axis_angle", frame=frame)
+            else:
+                bone.rotation_euler = turn.to_euler(bone.rotation_mode)
+                bone.keyframe_insert("rotation_euler", frame=frame)
+
+
+def sampled(armature, frames):
+    """The evaluated matrices of all bones, (frames, bones, 4, 4), in armature space."""
+    scene = bpy.context.scene
+    now = scene.frame_current
+    poses = []
+    for frame in frames:
+        scene.frame_set(frame)
+        flat = np.empty(16 * len(armature.pose.bones), np.float32)
+        armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones.foreach_get("matrix", flat)
+        poses.append(flat.reshape(-1, 4, 4).transpose(0, 2, 1))
+    scene.frame_set(now)
+    return np.array(poses, dtype=float)
+
+
+def tail(armature, poses, name):
+    """The tail of a bone in sampled poses."""
+    bone = armature.pose.bones[name]
+    matrices = poses[:, armature.pose.bones.find(name)]
+    return matrices[:, :3, 3] + matrices[:, :3, 1] * bone.bone.length
+
+
+def turn_between(a, b):
+    """The angle in radians between the rotations of two stacks of matrices."""
+    a, b = (m[..., :3, :3] / np.linalg.norm(m[..., :3, :3], axis=-2, keepdims=True) for m in (a, b))
+    # the chord of the rotation is exact where the cosine has lost its digits
+    return 2 * np.arcsin(np.clip(np.linalg.norm(a - b, axis=(-2, -1)) / np.sqrt(8), 0, 1))
+
+
+KEY = ("co", "handle_left", "handle_right", "interpolation", "easing", "handle_left_type", "handle_right_type", "type")
+
+
+def curves_of(action, slot):
+    """The curves of one slot: {(path, index): curve}."""
+    bags = [strip.channelbag(slot) for layer in action.layers for strip in layer.strips]
+    return {(curve.data_path, curve.array_index): curve for bag in bags if bag for curve in bag.fcurves}
+
+
+def keys_of(curve):
+    """All keys of a curve by value."""
+    return [
+        tuple(tuple(v) if hasattr(v := getattr(key, name), "__len__") and not isinstance(v, str) else v for name in KEY)
+        for key in curve.keyframe_points
+    ]
+
+
+def action_by_value(action):
+    slots = {}
+    for slot in action.slots:
+        curves = curves_of(action, slot)
+        slots[slot.identifier] = {
+            at: (keys_of(curve), curve.group and curve.group.name) for at, curve in curves.items()
+        }
+    return action.users, action.use_fake_user, slots
+
+
+def state():
+    """Everything that a refusal, a failure or an undo must leave as it was: the whole file, as values."""
+    scene, view_layer = bpy.context.scene, bpy.context.view_layer
+    found = {
+        "frame": (scene.frame_current, scene.frame_subframe),
+        "active": view_layer.objects.active and view_layer.objects.active.name,
+        "actions": {action.name: action_by_value(action) for action in bpy.data.actions},
+    }
+    for item in view_layer.objects:
+        animation = item.animation_data
+        action = animation.action if animation else None
+        slot = animation.action_slot if animation else None
+        found[item.name] = (
+            item.mode,
+            item.select_get(),
+            action and action.name,
+            slot and slot.identifier,
+            bool(animation),
+        )
+        for bone in item.pose.bones if item.pose else ():
+            channels = (
+                bone.location,
+                bone.rotation_quaternion,
+                bone.rotation_euler,
+                bone.rotation_axis_angle,
+                bone.scale,
+            )
+            holder = bone if hasattr(bone, "select") else bone.bone
+            settings = [(c.name, c.mute, c.influence) for c in bone.constraints]
+            values = [tuple(channel) for channel in channels]
+            found[item.name, bone.name] = (values, np.array(bone.matrix).tolist(), holder.select, settings)
+    return found

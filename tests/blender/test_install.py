@@ -1,0 +1,239 @@
+"""The zip as a user meets it: built, validated, installed, updated, in the way of another, removed.
+
+Each test runs fresh Blender processes with a profile of its own; what they print as JSON comes back.
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import bpy
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PRELUDE = """
+import bpy, json, os, sys, addon_utils
+EXTENSION = "bl_ext.user_default.ikcore"
+def install(path):
+    bpy.ops.extensions.package_install_files(filepath=path, repo="user_default", enable_on_install=True)
+def seen():
+    module = sys.modules.get(EXTENSION)
+    return {
+        "problem": module.bridge.problem() if module else None,
+        "version": getattr(sys.modules.get("ikcore"), "__version__", None),
+        "enabled": hasattr(bpy.types, "IKCORE_OT_bake_limb") and hasattr(bpy.types, "IKCORE_PT_bake_limb"),
+    }
+def say(**values):
+    print("SAID" + json.dumps(values), flush=True)
+"""
+
+
+def blender(profile, code, path=""):
+    """Run Python code in a new Blender and return what it said."""
+    script = f"{PRELUDE}\n{code}\nsys.stdout.flush()\nos._exit(0)"
+    if bpy.app.module:
+        command = [sys.executable, "-c", script]
+    else:
+        command = [
+            bpy.app.binary_path,
+            "--background",
+            "--factory-startup",
+            "--python-exit-code",
+            "3",
+            "--python-expr",
+            script,
+        ]
+    environment = {**os.environ, "BLENDER_USER_RESOURCES": str(profile), "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (said,) = [line for line in done.stdout.splitlines() if line.startswith("SAID")]
+    return json.loads(said.removeprefix("SAID"))
+
+
+def wheel_in(archive):
+    """The name and the bytes of the wheel in an extension's zip."""
+    with zipfile.ZipFile(archive) as contents:
+        (name,) = [name for name in contents.namelist() if name.endswith(".whl")]
+        return pathlib.PurePosixPath(name).name, contents.read(name)
+
+
+def changed(archive, path, change_wheel=lambda name, data: (name, data), rename=lambda name: name):
+    """Write a copy of the extension's zip with its wheel changed or renamed."""
+    name, _ = wheel_in(archive)
+    new = rename(name)
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(path, "w") as out:
+        for entry in old.namelist():
+            data = old.read(entry)
+            if entry.endswith(".whl"):
+                wheel = path.parent / "changed.whl"
+                wheel.write_bytes(data)
+                with zipfile.ZipFile(wheel) as inside, zipfile.ZipFile(path.parent / new, "w") as rebuilt:
+                    for item in inside.namelist():
+                        rebuilt.writestr(*change_wheel(item, inside.read(item)))
+                data = (path.parent / new).read_bytes()
+            if entry == "blender_manifest.toml":
+                data = data.replace(name.encode(), new.encode())
+            out.writestr(entry.replace(name, new), data)
+    return path
+
+
+def relabelled(archive, path):
+    """The extension with a wheel of another version of the same length, also where it is compiled in."""
+    version = wheel_in(archive)[0].split("-")[1]
+    other = version[:-1] + ("0" if version[-1] != "0" else "1")
+
+    def swap(text):
+        return text.replace(version.encode(), other.encode())
+
+    def change(name, data):
+        return swap(name.encode()).decode(), swap(data)
+
+    return changed(archive, path, change, lambda name: name.replace(version, other)), version, other
+
+
+def site_packages(profile):
+    """The names of what Blender unpacked from wheels."""
+    return sorted(path.name for path in profile.glob("extensions/.local/lib/*/site-packages/*"))
+
+
+def extension_tool(*arguments):
+    """Run what stands behind Blender's command line option `--command extension`."""
+    tool = pathlib.Path(bpy.utils.system_resource("SCRIPTS")) / "addons_core/bl_pkg/cli/blender_ext.py"
+    done = subprocess.run([sys.executable, tool, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_blender_validates_it_and_builds_the_same(archive, tmp_path):
+    extension_tool("validate", archive)
+    with zipfile.ZipFile(archive) as contents:
+        contents.extractall(tmp_path / "unpacked")
+        names = set(contents.namelist())
+    extension_tool("validate", tmp_path / "unpacked")
+    (tmp_path / "built").mkdir()
+    extension_tool("build", "--source-dir", tmp_path / "unpacked", "--output-dir", tmp_path / "built")
+    with zipfile.ZipFile(next((tmp_path / "built").iterdir())) as contents:
+        assert {name for name in contents.namelist() if not name.endswith("/")} == names
+
+
+def _builder():
+    spec = importlib.util.spec_from_file_location("build_zip", ROOT / "blender_addon" / "build_zip.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_zip_is_the_same_bytes_for_the_same_wheel(archive, tmp_path):
+    name, data = wheel_in(archive)
+    (tmp_path / name).write_bytes(data)
+    command = [sys.executable, ROOT / "blender_addon" / "build_zip.py", "--wheel", tmp_path / name, "--output"]
+    for folder in ("one", "two"):
+        subprocess.run([*command, tmp_path / folder], check=True)
+    first, second = (tmp_path / folder / archive.name for folder in ("one", "two"))
+    assert first.read_bytes() == second.read_bytes() == archive.read_bytes(), "the zip is not built from these sources"
+
+
+def test_zip_holds_what_it_should(archive):
+    with zipfile.ZipFile(archive) as contents:
+        names = set(contents.namelist())
+    assert {"__init__.py", "blender_manifest.toml", "LICENSE"} < names
+    assert not {name for name in names if "build_zip" in name or "pyc" in name or "test" in name}
+    name, data = wheel_in(archive)
+    assert "-abi3-" in name
+    assert os.path.expanduser("~").encode() not in data
+
+
+@pytest.mark.parametrize(
+    ("tag", "platform"),
+    [
+        ("manylinux_2_17_x86_64.manylinux2014_x86_64", "linux-x64"),
+        ("linux_aarch64", "linux-arm64"),
+        ("win_amd64", "windows-x64"),
+        ("macosx_11_0_arm64", "macos-arm64"),
+        ("macosx_10_13_x86_64", "macos-x64"),
+    ],
+)
+def test_platform_names(tag, platform):
+    assert _builder().platform_of(pathlib.Path(f"ikcore-0.1.0-cp311-abi3-{tag}.whl")) == platform
+
+
+def test_install_use_reinstall_remove(archive, tmp_path):
+    first = blender(tmp_path, f"install({str(archive)!r}); say(**seen(), file=sys.modules['ikcore'].__file__)")
+    assert first["enabled"]
+    assert first["problem"] is None
+    assert pathlib.Path(first["file"]).is_relative_to(tmp_path)
+    again = blender(tmp_path, f"install({str(archive)!r}); say(**seen())")
+    assert again["enabled"]
+    assert again["problem"] is None
+    removed = blender(
+        tmp_path,
+        """
+addon_utils.enable(EXTENSION, default_set=True)
+assert seen()["enabled"]
+bpy.ops.extensions.package_uninstall(repo_index=1, pkg_id="ikcore")
+say(**seen())
+""",
+    )
+    assert not removed["enabled"]
+    assert site_packages(tmp_path) == []
+    assert not (tmp_path / "extensions/user_default/ikcore").exists()
+
+
+def test_update_and_back(archive, tmp_path):
+    newer, version, other = relabelled(archive, tmp_path / "newer.zip")
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    for path, expected in ((archive, version), (newer, other), (archive, version)):
+        blender(profile, f"install({str(path)!r}); say()")
+        found = blender(profile, "addon_utils.enable(EXTENSION, default_set=True); say(**seen())")
+        assert found == {"problem": None, "version": expected, "enabled": True}
+        assert [name for name in site_packages(profile) if name.endswith("-info")] == [f"ikcore-{expected}.dist-info"]
+
+
+def test_update_inside_a_running_blender_asks_for_a_restart(archive, tmp_path):
+    newer, version, other = relabelled(archive, tmp_path / "newer.zip")
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    found = blender(
+        profile,
+        f"install({str(archive)!r}); install({str(newer)!r}); say(**seen(), poll=bpy.ops.ikcore.bake_limb.poll())",
+    )
+    assert found["problem"] == f"Restart Blender: ikcore {other} was installed while {version} was in use"
+    assert found["enabled"]
+    assert not found["poll"]
+
+
+def test_wheel_that_does_not_fit(archive, tmp_path):
+    path = changed(
+        archive, tmp_path / "other.zip", rename=lambda name: name.rsplit("-", 1)[0] + "-musllinux_1_2_x86_64.whl"
+    )
+    found = blender(tmp_path, f"install({str(path)!r}); say(**seen(), poll=bpy.ops.ikcore.bake_limb.poll())")
+    assert found["problem"].startswith(
+        "This extension was built for cp311-abi3-musllinux_1_2_x86_64, but this Blender is "
+    )
+    assert found["enabled"]
+    assert not found["poll"]
+
+
+def test_library_that_does_not_load(archive, tmp_path):
+    def spoil(name, data):
+        return name, b"not a library" if name.endswith(".so") else data
+
+    path = changed(archive, tmp_path / "broken.zip", spoil)
+    found = blender(tmp_path, f"install({str(path)!r}); say(**seen(), poll=bpy.ops.ikcore.bake_limb.poll())")
+    assert "does not load" in found["problem"]
+    assert found["enabled"]
+    assert not found["poll"]
+
+
+def test_another_ikcore_in_the_way(archive, tmp_path):
+    other = tmp_path / "elsewhere" / "ikcore"
+    other.mkdir(parents=True)
+    (other / "__init__.py").write_text('__version__ = "0.0.1"\n')
+    prelude = "" if bpy.app.module else f"sys.path.insert(0, {str(other.parent)!r}); "  # the program ignores PYTHONPATH
+    found = blender(tmp_path, f"{prelude}install({str(archive)!r}); say(**seen())", path=str(other.parent))
+    assert found["problem"].startswith(f"Another ikcore, 0.0.1 in {other}, hides the ")
+    assert found["enabled"]

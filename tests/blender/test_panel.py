@@ -1,0 +1,87 @@
+"""What the panel says, drawn into a layout that only remembers its labels and buttons."""
+
+import importlib
+from types import SimpleNamespace
+
+import bpy
+import rigs
+from conftest import EXTENSION
+
+panels = importlib.import_module(EXTENSION + ".panels")
+
+
+class Layout:
+    """Stands in for bpy's layout: every row, column and box is the same."""
+
+    def __init__(self):
+        self.labels, self.buttons, self.enabled = [], [], True
+
+    def column(self, **_):
+        return self
+
+    row = box = column
+
+    def label(self, text="", icon=""):
+        self.labels.append((text, icon))
+
+    def operator(self, name, **_):
+        self.buttons.append((name, self.enabled))
+
+    def words(self):
+        return " ".join(text for text, _ in self.labels)
+
+
+def drawn():
+    context = SimpleNamespace(
+        object=bpy.context.object, view_layer=bpy.context.view_layer, region=SimpleNamespace(width=300)
+    )
+    panel = SimpleNamespace(layout=Layout())
+    panels.IKCORE_PT_bake_limb.draw(panel, context)
+    return panel.layout
+
+
+def test_a_limb_that_can_be_baked():
+    leg = rigs.leg()
+    layout = drawn()
+    assert layout.labels == [
+        ("upper - lower", "CHECKBOX_HLT"),
+        ("Target: Leg target", "CON_KINEMATIC"),
+        ("Pole: Leg pole", "EMPTY_AXIS"),
+    ]
+    assert layout.buttons == [("ikcore.bake_limb", True)]
+    rigs.select(leg)
+    layout = drawn()
+    assert "Select a bone of a limb" in layout.words()
+    assert layout.buttons == [("ikcore.bake_limb", False)]
+
+
+def test_the_reason_stands_before_the_button():
+    rigs.leg().pose.bones["lower"].lock_ik_x = True
+    layout = drawn()
+    assert "lower has a locked IK axis: unlock it to bake this limb" in layout.words()
+    assert ("upper - lower", "CHECKBOX_HLT") in layout.labels
+    assert layout.buttons == [("ikcore.bake_limb", False)]
+
+
+def test_longer_chains_show_when_selected():
+    leg = rigs.leg()
+    leg.pose.bones["lower"].constraints[0].chain_count = 3
+    assert "moves 3 bones" in drawn().words()
+    rigs.select(leg)
+    assert "No two-bone IK to bake" in drawn().words()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert "No two-bone IK to bake" in drawn().words()
+
+
+def test_no_armature():
+    bpy.context.view_layer.objects.active = rigs.add_object("Empty")
+    layout = drawn()
+    assert layout.words() == "Select an armature"
+    assert layout.buttons == []
+
+
+def test_problem_with_the_library(addon, monkeypatch):
+    rigs.leg()
+    monkeypatch.setattr(addon.bridge, "_problem", "This extension was built for another machine")
+    assert "This extension was built for another machine" in drawn().words()
+    assert not bpy.ops.ikcore.bake_limb.poll()

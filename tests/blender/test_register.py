@@ -1,0 +1,62 @@
+"""Switching the extension on and off."""
+
+import sys
+
+import addon_utils
+import bpy
+from conftest import EXTENSION
+
+
+def _registered():
+    """What an extension can leave behind in a running Blender."""
+    handlers = {
+        name: list(found)
+        for name in dir(bpy.app.handlers)
+        if isinstance(found := getattr(bpy.app.handlers, name), list)
+    }
+    owners = (bpy.types.Scene, bpy.types.WindowManager, bpy.types.Object, bpy.types.PoseBone, bpy.types.Action)
+    properties = {owner.__name__: sorted(owner.bl_rna.properties.keys()) for owner in owners}
+    names = [name for name in dir(bpy.types) if "ikcore" in name.lower()]
+    operators = [name for name in dir(bpy.ops) if "ikcore" in name and dir(getattr(bpy.ops, name))]
+    keymaps = bpy.context.window_manager.keyconfigs.addon
+    keys = {keymap.name: len(keymap.keymap_items) for keymap in keymaps.keymaps} if keymaps else {}
+    return handlers, properties, names, operators, keys, sorted(sys.modules)
+
+
+def test_three_times_on_and_off_leaves_nothing():
+    on = _registered()
+    assert on[2] == ["IKCORE_OT_bake_limb", "IKCORE_PT_bake_limb"]
+    assert "ikcore" in on[3]
+    addon_utils.disable(EXTENSION)
+    off = _registered()
+    assert off[2] == off[3] == []
+    for _ in range(3):
+        addon_utils.enable(EXTENSION)
+        assert _registered() == on
+        addon_utils.disable(EXTENSION)
+        assert _registered() == off
+    addon_utils.enable(EXTENSION)
+
+
+def test_every_property_is_described():
+    operator = bpy.ops.ikcore.bake_limb.get_rna_type()
+    assert operator.description
+    for prop in operator.properties:
+        if prop.identifier != "rna_type":
+            _is_tooltip(prop)
+            for item in getattr(prop, "enum_items", ()):
+                _is_tooltip(item)
+
+
+def test_library_is_the_one_in_the_zip(addon, archive):
+    import ikcore
+
+    assert addon.bridge.problem() is None
+    assert f"ikcore-{ikcore.__version__}-" in addon.bridge.bundled_wheel()
+    assert archive.exists()
+    assert "site-packages" in ikcore.__file__
+
+
+def _is_tooltip(item):
+    assert item.description, item.identifier
+    assert not item.description.endswith("."), item.identifier  # Blender adds it
