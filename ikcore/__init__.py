@@ -6,8 +6,9 @@
 array([0.2, 0.3, 0.1])
 """
 
+from ikcore import rotations
 from ikcore._core import __version__, isa
 from ikcore.solvers import Limb, two_bone
 from ikcore.status import Status, UnusableError, UnusableWarning
 
-__all__ = ["Limb", "Status", "UnusableError", "UnusableWarning", "__version__", "isa", "two_bone"]
+__all__ = ["Limb", "Status", "UnusableError", "UnusableWarning", "__version__", "isa", "rotations", "two_bone"]

@@ -11,3 +11,60 @@ def use_isa(name: str | None, /) -> str: ...
 
 # (3),(3),(3),(3),(pole3),(bend3)->(4),(4),(3,3),(),()
 two_bone: Final[np.ufunc]
+
+# (4),(4)->(4)
+quat_multiply: Final[np.ufunc]
+
+# (4)->(4)
+quat_conjugate: Final[np.ufunc]
+
+# (4)->(4)
+quat_normalize: Final[np.ufunc]
+
+# (4)->(4)
+quat_canonical: Final[np.ufunc]
+
+# (4),(3)->(3)
+quat_rotate: Final[np.ufunc]
+
+# (3),(3),(axis3)->(4)
+quat_shortest_arc: Final[np.ufunc]
+
+# (3)->(4)
+quat_exp: Final[np.ufunc]
+
+# (4)->(3)
+quat_log: Final[np.ufunc]
+
+# (4),(4),()->(4)
+quat_slerp: Final[np.ufunc]
+
+# (4),(3)->(4),(4)
+quat_swing_twist: Final[np.ufunc]
+
+# (4)->(3,3)
+quat_to_matrix: Final[np.ufunc]
+
+# (3,3)->(4)
+quat_from_matrix: Final[np.ufunc]
+
+# (4)->(3),()
+quat_to_axis_angle: Final[np.ufunc]
+
+# (3),()->(4)
+quat_from_axis_angle: Final[np.ufunc]
+
+# (4)->(6)
+quat_to_6d: Final[np.ufunc]
+
+# (6)->(4)
+quat_from_6d: Final[np.ufunc]
+
+# (4),(3,3)->(3)
+quat_to_euler: Final[np.ufunc]
+
+# (3),(3,3)->(4)
+quat_from_euler: Final[np.ufunc]
+
+# (n,3),(n,3),(weights)->(4),()
+quat_best_fit: Final[np.ufunc]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, status
+from ikcore._arrays import call, number_type, optional_rows, rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,17 +105,17 @@ def two_bone(
     >>> [ik.Status(s) for s in leg.status]
     [<Status: 0>, <Status.TOO_FAR: 1>]
     """
-    dtype = _pose_dtype(root=root, mid=mid, end=end)
+    dtype = number_type(root, mid, end)
     inputs = {
-        "root": _vectors("root", root, dtype),
-        "mid": _vectors("mid", mid, dtype),
-        "end": _vectors("end", end, dtype),
-        "target": _vectors("target", target, dtype),
-        "pole": _NOT_GIVEN[dtype] if pole is None else _vectors("pole", pole, dtype),
-        "bend": _NOT_GIVEN[dtype] if bend is None else _vectors("bend", bend, dtype),
+        "root": rows("root", root, dtype, 3),
+        "mid": rows("mid", mid, dtype, 3),
+        "end": rows("end", end, dtype, 3),
+        "target": rows("target", target, dtype, 3),
+        "pole": optional_rows("pole", pole, dtype, 3),
+        "bend": optional_rows("bend", bend, dtype, 3),
     }
     outputs = () if out is None else _outputs(out, dtype)
-    limb = Limb(*_call(_core.two_bone, inputs, outputs))
+    limb = Limb(*call(_core.two_bone, inputs, outputs))
     status.report_unusable("two_bone", limb.status, strict=strict)
     return limb if out is None else out
 
@@ -126,47 +127,3 @@ def _outputs(out: Limb, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
     if out.error.dtype != dtype:
         raise TypeError(f"out: expected arrays of {dtype}, as the pose is, got {out.error.dtype}")
     return out.root, out.mid, out.positions, out.status, out.error
-
-
-def _call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...]) -> Any:
-    """Run a gufunc; if leading axes do not broadcast, say so by the names of the arguments."""
-    try:
-        return solver(*inputs.values(), *outputs)
-    except ValueError:
-        shapes = {name: array.shape for name, array in inputs.items() if array.size or array.ndim > 1}
-        try:
-            np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
-        except ValueError as error:
-            listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
-        raise
-
-
-# What a gufunc takes for an optional vector that is not given: one of size 0.
-_NOT_GIVEN = {np.dtype(number): np.empty(0, number) for number in (np.float32, np.float64)}
-
-
-def _pose_dtype(**pose: ArrayLike) -> np.dtype[Any]:
-    """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
-    widest = max(np.asarray(part).dtype.itemsize if _is_float(part) else 8 for part in pose.values())
-    return np.dtype(np.float32 if widest <= 4 else np.float64)
-
-
-def _is_float(value: ArrayLike) -> bool:
-    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
-
-
-def _vectors(name: str, value: ArrayLike, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """`value` as a (..., 3) array of `dtype`."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name}: expected an array of shape (..., 3), got rows of different lengths") from error
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: expected real numbers, got {array.dtype}")
-    if array.shape[-1:] != (3,):
-        raise ValueError(f"{name}: expected an array of shape (..., 3), got shape {array.shape}")
-    if array.dtype == dtype:
-        return array
-    with np.errstate(all="ignore"):  # what is too large becomes infinite, and the solver says so
-        return array.astype(dtype)

@@ -5,10 +5,11 @@
  * use.
  *
  * Contents
- *   ik_rows                 rows of numbers in the caller's memory
+ *   ik_rows, ik_lists       rows of numbers in the caller's memory, and lists of them
  *   enum ik_status          what a solver says of an item; ik_status_flags for names and sentences
  *   ik_use_isa, ik_isa      the instruction set in use
  *   ik_two_bone_f32, _f64   closed-form limb
+ *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * A solver never fails: it writes a status per item. status 0 means error <= tolerance * reach, judged by forward
@@ -32,6 +33,13 @@ typedef struct ik_rows {
     ptrdiff_t stride;
     ptrdiff_t step;
 } ik_rows;
+
+/* A list of `count` rows for every item: row k of an item stands k * next bytes after its first, which is in `rows`. */
+typedef struct ik_lists {
+    ik_rows rows;
+    ptrdiff_t next;
+    ptrdiff_t count;
+} ik_lists;
 
 /* Status flags, one 32-bit integer per item. The flags below IK_UNUSABLE are notable: several may stand together, and
  * the item has a valid pose. A flag from IK_UNUSABLE up means that the input cannot be used and the pose is the
@@ -94,6 +102,163 @@ typedef struct ik_two_bone_job {
  * very rows of an input, but must not overlap one in any other way. */
 void ik_two_bone_f64(const ik_two_bone_job *job, ptrdiff_t count);
 void ik_two_bone_f32(const ik_two_bone_job *job, ptrdiff_t count);
+
+/* Rotations, as quaternions (w, x, y, z) of any length but zero, which stands for no rotation. One whose squared length
+ * is within a few roundings of 1 is taken as it is, any other is brought to unit length first; only multiply and
+ * conjugate are the plain products. Results have unit length. An item with a NaN or infinity in any of its inputs has
+ * NaN in all of its outputs. A direction that has to be made up is always the same.
+ *
+ * "canonical" below: w >= 0, and where w is 0 the first of x, y, z that is not is positive. */
+
+/* Two quaternions: a * b, which applies b first. */
+typedef struct ik_quat_multiply_job {
+    ik_rows a, b, product; /* (4) */
+} ik_quat_multiply_job;
+
+/* The inverse of a unit quaternion; the same with unit length; that, canonical. */
+typedef struct ik_quat_conjugate_job {
+    ik_rows q, out; /* (4) */
+} ik_quat_conjugate_job;
+typedef ik_quat_conjugate_job ik_quat_normalize_job, ik_quat_canonical_job;
+
+/* The vector turned. */
+typedef struct ik_quat_rotate_job {
+    ik_rows q;      /* (4) */
+    ik_rows v, out; /* (3) */
+} ik_quat_rotate_job;
+
+/* The smallest rotation that takes the direction a to b; of a zero vector, none. Opposite directions are half a turn
+ * about `axis`, made perpendicular to a; where that is impossible or no axis is given, about some perpendicular. */
+typedef struct ik_quat_shortest_arc_job {
+    ik_rows a, b; /* (3) */
+    ik_rows axis; /* (3) optional */
+    ik_rows q;    /* (4) w >= 0 */
+} ik_quat_shortest_arc_job;
+
+/* Rotation vector (axis times angle) to quaternion: w < 0 beyond half a turn. Back: at most half a turn; of half a turn
+ * the canonical one of the two. */
+typedef struct ik_quat_exp_job {
+    ik_rows v; /* (3) */
+    ik_rows q; /* (4) */
+} ik_quat_exp_job;
+typedef struct ik_quat_log_job {
+    ik_rows q; /* (4) */
+    ik_rows v; /* (3) */
+} ik_quat_log_job;
+
+/* From a (t = 0) to b (t = 1) the shorter way at constant speed, and on beyond; at 0 and 1 exactly a, and b or -b. */
+typedef struct ik_quat_slerp_job {
+    ik_rows a, b; /* (4) */
+    ik_rows t;    /* one number */
+    ik_rows q;    /* (4) */
+} ik_quat_slerp_job;
+
+/* q = swing * twist or its negative: the twist turns about `axis`, the swing's axis is perpendicular to it. Both have
+ * w >= 0. After a swing of half a turn any twist would do, and there is none. */
+typedef struct ik_quat_swing_twist_job {
+    ik_rows q;            /* (4) */
+    ik_rows axis;         /* (3) of any length; zero: no twist */
+    ik_rows swing, twist; /* (4) */
+} ik_quat_swing_twist_job;
+
+/* A rotation matrix by its rows; it multiplies column vectors. From: canonical; a matrix that is no rotation gives some
+ * unit quaternion. */
+typedef struct ik_quat_to_matrix_job {
+    ik_rows q;         /* (4) */
+    ik_rows matrix[3]; /* (3) each */
+} ik_quat_to_matrix_job;
+typedef struct ik_quat_from_matrix_job {
+    ik_rows matrix[3]; /* (3) each */
+    ik_rows q;         /* (4) */
+} ik_quat_from_matrix_job;
+
+/* Unit axis and angle in [0, pi], about x where there is no rotation; an axis of any length and an angle. */
+typedef struct ik_quat_to_axis_angle_job {
+    ik_rows q;     /* (4) */
+    ik_rows axis;  /* (3) */
+    ik_rows angle; /* one number */
+} ik_quat_to_axis_angle_job;
+typedef struct ik_quat_from_axis_angle_job {
+    ik_rows axis;  /* (3) */
+    ik_rows angle; /* one number */
+    ik_rows q;     /* (4) */
+} ik_quat_from_axis_angle_job;
+
+/* The first two columns of the matrix, one after the other (Zhou et al., "On the continuity of rotation representations
+ * in neural networks", 2019). From: any two vectors, made perpendicular by Gram and Schmidt; canonical. */
+typedef struct ik_quat_to_6d_job {
+    ik_rows q;       /* (4) */
+    ik_rows columns; /* (6) */
+} ik_quat_to_6d_job;
+typedef struct ik_quat_from_6d_job {
+    ik_rows columns; /* (6) */
+    ik_rows q;       /* (4) */
+} ik_quat_from_6d_job;
+
+/* Three turns: about axes[0] by the first angle, then about axes[1] as that turn has left it, then so about axes[2].
+ * The axes are unit vectors, each perpendicular to its neighbours, so the third is the first again (or its opposite),
+ * or perpendicular to both. The angles of a rotation: the outer ones in [-pi, pi], the middle one in [0, pi] where the
+ * third axis is the first, else in [-pi/2, pi/2]. Where the middle one makes first and third axis coincide (gimbal
+ * lock) the third angle is 0. */
+typedef struct ik_quat_to_euler_job {
+    ik_rows q;       /* (4) */
+    ik_rows axes[3]; /* (3) each */
+    ik_rows angles;  /* (3) */
+} ik_quat_to_euler_job;
+typedef struct ik_quat_from_euler_job {
+    ik_rows angles;  /* (3) */
+    ik_rows axes[3]; /* (3) each */
+    ik_rows q;       /* (4) */
+} ik_quat_from_euler_job;
+
+/* The rotation about the origin that brings a list of points nearest to its targets: least sum of weight times squared
+ * distance, and that distance's weighted root mean square. Never a reflection. Where several rotations are equally good
+ * (points on a line through the origin, no points at all, a mirror image) it is the smallest of them; canonical. */
+typedef struct ik_quat_best_fit_job {
+    ik_lists points, targets; /* (3) each; lists of the same count */
+    ik_lists weights;         /* numbers, as many; count 0: all 1. A negative one counts as 0 */
+    ik_rows q;                /* (4) */
+    ik_rows rmsd;             /* one number */
+} ik_quat_best_fit_job;
+
+void ik_quat_multiply_f64(const ik_quat_multiply_job *job, ptrdiff_t count);
+void ik_quat_multiply_f32(const ik_quat_multiply_job *job, ptrdiff_t count);
+void ik_quat_conjugate_f64(const ik_quat_conjugate_job *job, ptrdiff_t count);
+void ik_quat_conjugate_f32(const ik_quat_conjugate_job *job, ptrdiff_t count);
+void ik_quat_normalize_f64(const ik_quat_normalize_job *job, ptrdiff_t count);
+void ik_quat_normalize_f32(const ik_quat_normalize_job *job, ptrdiff_t count);
+void ik_quat_canonical_f64(const ik_quat_canonical_job *job, ptrdiff_t count);
+void ik_quat_canonical_f32(const ik_quat_canonical_job *job, ptrdiff_t count);
+void ik_quat_rotate_f64(const ik_quat_rotate_job *job, ptrdiff_t count);
+void ik_quat_rotate_f32(const ik_quat_rotate_job *job, ptrdiff_t count);
+void ik_quat_shortest_arc_f64(const ik_quat_shortest_arc_job *job, ptrdiff_t count);
+void ik_quat_shortest_arc_f32(const ik_quat_shortest_arc_job *job, ptrdiff_t count);
+void ik_quat_exp_f64(const ik_quat_exp_job *job, ptrdiff_t count);
+void ik_quat_exp_f32(const ik_quat_exp_job *job, ptrdiff_t count);
+void ik_quat_log_f64(const ik_quat_log_job *job, ptrdiff_t count);
+void ik_quat_log_f32(const ik_quat_log_job *job, ptrdiff_t count);
+void ik_quat_slerp_f64(const ik_quat_slerp_job *job, ptrdiff_t count);
+void ik_quat_slerp_f32(const ik_quat_slerp_job *job, ptrdiff_t count);
+void ik_quat_swing_twist_f64(const ik_quat_swing_twist_job *job, ptrdiff_t count);
+void ik_quat_swing_twist_f32(const ik_quat_swing_twist_job *job, ptrdiff_t count);
+void ik_quat_to_matrix_f64(const ik_quat_to_matrix_job *job, ptrdiff_t count);
+void ik_quat_to_matrix_f32(const ik_quat_to_matrix_job *job, ptrdiff_t count);
+void ik_quat_from_matrix_f64(const ik_quat_from_matrix_job *job, ptrdiff_t count);
+void ik_quat_from_matrix_f32(const ik_quat_from_matrix_job *job, ptrdiff_t count);
+void ik_quat_to_axis_angle_f64(const ik_quat_to_axis_angle_job *job, ptrdiff_t count);
+void ik_quat_to_axis_angle_f32(const ik_quat_to_axis_angle_job *job, ptrdiff_t count);
+void ik_quat_from_axis_angle_f64(const ik_quat_from_axis_angle_job *job, ptrdiff_t count);
+void ik_quat_from_axis_angle_f32(const ik_quat_from_axis_angle_job *job, ptrdiff_t count);
+void ik_quat_to_6d_f64(const ik_quat_to_6d_job *job, ptrdiff_t count);
+void ik_quat_to_6d_f32(const ik_quat_to_6d_job *job, ptrdiff_t count);
+void ik_quat_from_6d_f64(const ik_quat_from_6d_job *job, ptrdiff_t count);
+void ik_quat_from_6d_f32(const ik_quat_from_6d_job *job, ptrdiff_t count);
+void ik_quat_to_euler_f64(const ik_quat_to_euler_job *job, ptrdiff_t count);
+void ik_quat_to_euler_f32(const ik_quat_to_euler_job *job, ptrdiff_t count);
+void ik_quat_from_euler_f64(const ik_quat_from_euler_job *job, ptrdiff_t count);
+void ik_quat_from_euler_f32(const ik_quat_from_euler_job *job, ptrdiff_t count);
+void ik_quat_best_fit_f64(const ik_quat_best_fit_job *job, ptrdiff_t count);
+void ik_quat_best_fit_f32(const ik_quat_best_fit_job *job, ptrdiff_t count);
 
 #ifdef __cplusplus
 }

@@ -30,9 +30,11 @@
 #include "real.h"
 #include "vec.h"
 #include "quat.h"
+#include "trig.h"
 #include "lanes.h"
 
 #include "two_bone.h"
+#include "rotations.h"
 
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,

@@ -1,7 +1,8 @@
 /* Between rows in memory and lanes of a real: row first + k of a group goes to lane k.
  *
- *   lanes_load_vec3                                 one row for all lanes, rows without gaps, or rows anywhere
- *   lanes_store_vec3 _3_vec3 _quat _real _status    rows without gaps, or rows anywhere
+ *   lanes_load_real _vec3 _quat _mat3               one row for all lanes, rows without gaps, or rows anywhere
+ *   lanes_store_real _vec3 _3_vec3 _quat _status    rows without gaps, or rows anywhere
+ *   lanes_column, lanes_list_row                    the rows less their first columns; one row of every list
  *
  * A group at the end of a batch may have fewer rows than lanes: its last row fills the rest, so that no lane ever
  * computes on garbage, and only its own rows are written. */
@@ -11,6 +12,21 @@ typedef struct {
     ptrdiff_t first;
     int count;
 } group;
+
+ik_inline group lanes_group(ptrdiff_t first, ptrdiff_t last) {
+    return (group){first, last - first < LANES ? (int)(last - first) : LANES};
+}
+
+#define EACH_GROUP(at, first, last)                                                                                    \
+    for (group at = lanes_group(first, last); at.count > 0; at = lanes_group(at.first + LANES, last))
+
+ik_inline ik_rows lanes_column(const ik_rows *rows, int column) {
+    return (ik_rows){(char *)rows->data + column * rows->step, rows->stride, rows->step};
+}
+
+ik_inline ik_rows lanes_list_row(const ik_lists *lists, ptrdiff_t k) {
+    return (ik_rows){(char *)lists->rows.data + k * lists->next, lists->rows.stride, lists->rows.step};
+}
 
 ik_inline char *lanes_row(const ik_rows *rows, group at, int lane) {
     return (char *)rows->data + (at.first + lane) * rows->stride;
@@ -51,6 +67,24 @@ ik_inline vec3 lanes_load_packed_vec3(const char *from) {
                   __builtin_shufflevector(z, c, EACH_LANE(Z_AMONG_THREE))};
 }
 
+/* a b a b ... -> a a ..., b b ... */
+#define UNZIP_EVEN(i) (2 * i)
+#define UNZIP_ODD(i)  (2 * i + 1)
+
+/* w x y z w x y z ... -> w w ..., x x ..., y y ..., z z ... */
+ik_inline quat lanes_load_packed_quat(const char *from) {
+    real a = real_load(from), b = real_load(from + sizeof a);
+    real c = real_load(from + 2 * sizeof a), d = real_load(from + 3 * sizeof a);
+    real wy = __builtin_shufflevector(a, b, EACH_LANE(UNZIP_EVEN)),
+         wy2 = __builtin_shufflevector(c, d, EACH_LANE(UNZIP_EVEN));
+    real xz = __builtin_shufflevector(a, b, EACH_LANE(UNZIP_ODD)),
+         xz2 = __builtin_shufflevector(c, d, EACH_LANE(UNZIP_ODD));
+    return (quat){__builtin_shufflevector(wy, wy2, EACH_LANE(UNZIP_EVEN)),
+                  {__builtin_shufflevector(xz, xz2, EACH_LANE(UNZIP_EVEN)),
+                   __builtin_shufflevector(wy, wy2, EACH_LANE(UNZIP_ODD)),
+                   __builtin_shufflevector(xz, xz2, EACH_LANE(UNZIP_ODD))}};
+}
+
 /* a a ..., b b ... -> a b a b ...: the lower half of the lanes, and the upper. */
 #define ZIP_LOW(i)  (i / 2 + i % 2 * LANES)
 #define ZIP_HIGH(i) (i / 2 + i % 2 * LANES + LANES / 2)
@@ -81,25 +115,43 @@ ik_inline vec3 lanes_load_packed_vec3(const char *from) {
     return (vec3){real_load(from), real_load(from + sizeof(real)), real_load(from + 2 * sizeof(real))};
 }
 
+ik_inline quat lanes_load_packed_quat(const char *from) {
+    return (quat){real_load(from), lanes_load_packed_vec3(from + sizeof(real))};
+}
+
 ik_inline void lanes_interleave(number (*quad)[4], real a, real b, real c, real d) {
     quad[0][0] = a, quad[0][1] = b, quad[0][2] = c, quad[0][3] = d;
 }
 
 #endif
 
+/* One column of rows anywhere. */
+ik_inline real lanes_gather(const ik_rows *rows, group at, int column) {
+    if (rows->stride == 0) return real_splat(*(const number *)(lanes_row(rows, at, 0) + column * rows->step));
+    number lane[LANES];
+    for (int k = 0; k < LANES; k++)
+        lane[k] = *(const number *)(lanes_row(rows, at, k < at.count ? k : at.count - 1) + column * rows->step);
+    return real_load(lane);
+}
+
+ik_inline real lanes_load_real(const ik_rows *rows, group at) {
+    return lanes_packed(rows, at, 1) ? real_load(lanes_row(rows, at, 0)) : lanes_gather(rows, at, 0);
+}
+
 ik_inline vec3 lanes_load_vec3(const ik_rows *rows, group at) {
-    const char *row = lanes_row(rows, at, 0);
-    if (lanes_packed(rows, at, 3)) return lanes_load_packed_vec3(row);
-    ptrdiff_t step = rows->step;
-    if (rows->stride == 0)
-        return vec3_splat(*(const number *)row, *(const number *)(row + step), *(const number *)(row + 2 * step));
-    number lane[3][LANES];
-    for (int k = 0; k < LANES; k++) {
-        row = lanes_row(rows, at, k < at.count ? k : at.count - 1);
-        for (int column = 0; column < 3; column++)
-            lane[column][k] = *(const number *)(row + column * step);
-    }
-    return (vec3){real_load(lane[0]), real_load(lane[1]), real_load(lane[2])};
+    if (lanes_packed(rows, at, 3)) return lanes_load_packed_vec3(lanes_row(rows, at, 0));
+    return (vec3){lanes_gather(rows, at, 0), lanes_gather(rows, at, 1), lanes_gather(rows, at, 2)};
+}
+
+ik_inline quat lanes_load_quat(const ik_rows *rows, group at) {
+    if (lanes_packed(rows, at, 4)) return lanes_load_packed_quat(lanes_row(rows, at, 0));
+    ik_rows v = lanes_column(rows, 1);
+    return (quat){lanes_gather(rows, at, 0),
+                  {lanes_gather(&v, at, 0), lanes_gather(&v, at, 1), lanes_gather(&v, at, 2)}};
+}
+
+ik_inline mat3 lanes_load_mat3(const ik_rows rows[3], group at) {
+    return (mat3){lanes_load_vec3(&rows[0], at), lanes_load_vec3(&rows[1], at), lanes_load_vec3(&rows[2], at)};
 }
 
 /* Quads of numbers, one for each row, to `columns` numbers of each row from `column` on. */

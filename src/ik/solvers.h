@@ -1,12 +1,33 @@
 /* The closed-form solvers, each named once: X(name). From this list come the tables of kernels (kernels.h), the public
  * functions (dispatch.c) and the calls the Python module makes (gufuncs.c). A solver `name` has a job ik_name_job in
- * ik.h made of nothing but ik_rows, a header name.h that defines name_rows, and a gufunc of its name. */
+ * ik.h made of nothing but ik_rows and ik_lists, a header that defines name_rows (rotations.h has all the quat_ ones),
+ * and a gufunc of its name. */
 #ifndef IK_SOLVERS_H
 #define IK_SOLVERS_H
 
 #include "ik.h"
 
-#define IK_SOLVERS(X) X(two_bone)
+#define IK_SOLVERS(X)                                                                                                  \
+    X(two_bone)                                                                                                        \
+    X(quat_multiply)                                                                                                   \
+    X(quat_conjugate)                                                                                                  \
+    X(quat_normalize)                                                                                                  \
+    X(quat_canonical)                                                                                                  \
+    X(quat_rotate)                                                                                                     \
+    X(quat_shortest_arc)                                                                                               \
+    X(quat_exp)                                                                                                        \
+    X(quat_log)                                                                                                        \
+    X(quat_slerp)                                                                                                      \
+    X(quat_swing_twist)                                                                                                \
+    X(quat_to_matrix)                                                                                                  \
+    X(quat_from_matrix)                                                                                                \
+    X(quat_to_axis_angle)                                                                                              \
+    X(quat_from_axis_angle)                                                                                            \
+    X(quat_to_6d)                                                                                                      \
+    X(quat_from_6d)                                                                                                    \
+    X(quat_to_euler)                                                                                                   \
+    X(quat_from_euler)                                                                                                 \
+    X(quat_best_fit)
 
 /* The solvers compiled for one instruction set and one type of number. rows [first, last) of a job. */
 typedef struct ik_kernels {

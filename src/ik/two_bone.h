@@ -206,8 +206,7 @@ ik_inline two_bone_out two_bone(const two_bone_in *in) {
 
 static void two_bone_rows(const ik_two_bone_job *job, ptrdiff_t first, ptrdiff_t last) {
     two_bone_in in = {.pole_given = job->pole.data != NULL, .bend_given = job->bend.data != NULL};
-    for (; first < last; first += LANES) {
-        group at = {first, last - first < LANES ? (int)(last - first) : LANES};
+    EACH_GROUP (at, first, last) {
         in.root = lanes_load_vec3(&job->root, at);
         in.mid = lanes_load_vec3(&job->mid, at);
         in.end = lanes_load_vec3(&job->end, at);

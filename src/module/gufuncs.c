@@ -1,11 +1,13 @@
 /* The closed-form solvers as NumPy gufuncs: NumPy broadcasts, casts and makes the outputs; one loop serves all solvers.
  *
- * A solver's job in C is a list of ik_rows, and its gufunc has the same operands in the same order, so a row of the
- * table below is all there is to say: name, signature and types. The loop follows the signature:
+ * A solver's job in C is made of ik_rows and ik_lists, and its gufunc has the same operands in the same order, so a row
+ * of the table below is all there is to say: name, signature and types. The loop follows the signature:
  *   ()        one ik_rows
  *   (3)       one ik_rows
  *   (3,3)     three ik_rows, one for each row of the matrix
  *   (name3)   optional: of size 3 when given, of size 0 when not; then its data is NULL
+ *   (n,3)     one ik_lists: any number of rows
+ *   (n)       one ik_lists of single numbers
  * A loop runs without the GIL and cannot raise; what a solver has to say is in its status operand. */
 #include "gufuncs.h"
 
@@ -19,42 +21,54 @@
 
 enum { MAX_OPERANDS = 24, MAX_ROWS = 32 };
 
+/* Jobs are filled in as if they were arrays of words. */
+_Static_assert(sizeof(ik_rows) == 3 * sizeof(ptrdiff_t) && sizeof(ik_lists) == 5 * sizeof(ptrdiff_t),
+               "ik_rows or ik_lists has gaps");
+
 /* How one operand reads its share of a loop's dimensions and strides. */
 typedef struct {
     int core_dims;
     int size_at;  /* where in `dimensions` the size of its last core dimension stands */
     int expected; /* that size */
+    int is_list;  /* its first core dimension has any size, */
+    int count_at; /* which stands here */
 } operand;
 
 typedef struct {
     const char *name;
     const char *signature;
-    const char *types; /* r: float in one loop, double in the other; i: int32 status */
+    const char *types; /* r: float in one loop, double in the other; i: int32 status; NULL: all r */
     const char *doc;
-    void (*solve[2])(const ik_rows *rows, ptrdiff_t count); /* float, double */
+    void (*solve[2])(const void *job, ptrdiff_t count); /* float, double */
     /* filled in once, by add_gufunc */
     operand operands[MAX_OPERANDS];
     int operand_count;
     char loop_types[2 * MAX_OPERANDS];
     struct loop_data {
         const void *solver;
-        void (*solve)(const ik_rows *rows, ptrdiff_t count);
+        void (*solve)(const void *job, ptrdiff_t count);
     } loop_data[2];
     void *loop_data_pointers[2];
 } gufunc;
 
 #define SOLVER_CALLS(name)                                                                                             \
-    static void name##_f32(const ik_rows *rows, ptrdiff_t count) {                                                     \
+    static void name##_f32(const void *words, ptrdiff_t count) {                                                       \
         ik_##name##_job job;                                                                                           \
-        memcpy(&job, rows, sizeof job);                                                                                \
+        memcpy(&job, words, sizeof job);                                                                               \
         ik_##name##_f32(&job, count);                                                                                  \
     }                                                                                                                  \
-    static void name##_f64(const ik_rows *rows, ptrdiff_t count) {                                                     \
+    static void name##_f64(const void *words, ptrdiff_t count) {                                                       \
         ik_##name##_job job;                                                                                           \
-        memcpy(&job, rows, sizeof job);                                                                                \
+        memcpy(&job, words, sizeof job);                                                                               \
         ik_##name##_f64(&job, count);                                                                                  \
     }
 IK_SOLVERS(SOLVER_CALLS)
+
+/* A row whose operands are all numbers. */
+#define NUMBERS(name_, signature_, doc_)                                                                               \
+    {                                                                                                                  \
+        .name = #name_, .signature = signature_, .types = NULL, .doc = doc_, .solve = {name_##_f32, name_##_f64}       \
+    }
 
 static gufunc gufuncs[] = {
     {
@@ -64,30 +78,56 @@ static gufunc gufuncs[] = {
         .doc = "root, mid, end, target, pole, bend -> root delta, mid delta, positions, status, error",
         .solve = {two_bone_f32, two_bone_f64},
     },
+    NUMBERS(quat_multiply, "(4),(4)->(4)", "a, b -> a b"),
+    NUMBERS(quat_conjugate, "(4)->(4)", "q -> conjugate"),
+    NUMBERS(quat_normalize, "(4)->(4)", "q -> with unit length"),
+    NUMBERS(quat_canonical, "(4)->(4)", "q -> with unit length and w >= 0"),
+    NUMBERS(quat_rotate, "(4),(3)->(3)", "q, v -> v turned"),
+    NUMBERS(quat_shortest_arc, "(3),(3),(axis3)->(4)", "a, b, axis -> q"),
+    NUMBERS(quat_exp, "(3)->(4)", "rotation vector -> q"),
+    NUMBERS(quat_log, "(4)->(3)", "q -> rotation vector"),
+    NUMBERS(quat_slerp, "(4),(4),()->(4)", "a, b, t -> q"),
+    NUMBERS(quat_swing_twist, "(4),(3)->(4),(4)", "q, axis -> swing, twist"),
+    NUMBERS(quat_to_matrix, "(4)->(3,3)", "q -> matrix"),
+    NUMBERS(quat_from_matrix, "(3,3)->(4)", "matrix -> q"),
+    NUMBERS(quat_to_axis_angle, "(4)->(3),()", "q -> axis, angle"),
+    NUMBERS(quat_from_axis_angle, "(3),()->(4)", "axis, angle -> q"),
+    NUMBERS(quat_to_6d, "(4)->(6)", "q -> two columns"),
+    NUMBERS(quat_from_6d, "(6)->(4)", "two columns -> q"),
+    NUMBERS(quat_to_euler, "(4),(3,3)->(3)", "q, axes -> angles"),
+    NUMBERS(quat_from_euler, "(3),(3,3)->(4)", "angles, axes -> q"),
+    NUMBERS(quat_best_fit, "(n,3),(n,3),(weights)->(4),()", "points, targets, weights -> q, rmsd"),
 };
+
+static ptrdiff_t *add_rows(ptrdiff_t *words, ik_rows rows) {
+    memcpy(words, &rows, sizeof rows);
+    return words + sizeof rows / sizeof *words;
+}
 
 static void loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const struct loop_data *chosen = data;
     const gufunc *solver = chosen->solver;
     const npy_intp *core_steps = steps + solver->operand_count;
-    ik_rows rows[MAX_ROWS], *next = rows;
+    ptrdiff_t job[MAX_ROWS * sizeof(ik_rows) / sizeof(ptrdiff_t)], *next = job;
     for (int i = 0; i < solver->operand_count; i++) {
         const operand *op = &solver->operands[i];
-        int repeats = op->core_dims == 2 ? op->expected : 1;
-        int given = op->core_dims == 0 || dimensions[op->size_at] == op->expected;
-        for (int k = 0; k < repeats; k++) {
-            next->data = given ? args[i] + (op->core_dims == 2 ? k * core_steps[0] : 0) : NULL;
-            next->stride = steps[i];
-            next->step = op->core_dims ? core_steps[op->core_dims - 1] : 0;
-            next++;
+        int columns = op->core_dims - op->is_list; /* 0: single numbers */
+        int given = columns == 0 || dimensions[op->size_at] == op->expected;
+        ptrdiff_t step = columns ? core_steps[op->core_dims - 1] : 0;
+        int repeats = columns == 2 ? op->expected : 1;
+        for (int k = 0; k < repeats; k++)
+            next = add_rows(next, (ik_rows){given ? args[i] + (k ? k * core_steps[0] : 0) : NULL, steps[i], step});
+        if (op->is_list) {
+            *next++ = core_steps[0];
+            *next++ = dimensions[op->count_at];
         }
         core_steps += op->core_dims;
     }
-    chosen->solve(rows, dimensions[0]);
+    chosen->solve(job, dimensions[0]);
 }
 
-/* Reads "(3),(pole3)->(3,3),()" into operands. Sizes stand in `dimensions` once for every distinct name, in order of
- * first appearance, after the number of items. The table above is the only input, so a mistake in it is found by the
+/* Reads "(3),(pole3),(n,3)->(3,3),()" into operands. Sizes stand in `dimensions` once for every distinct name, in order
+ * of first appearance, after the number of items. The table above is the only input, so a mistake in it is found by the
  * first import. */
 static void read_signature(gufunc *solver) {
     const char *names[MAX_OPERANDS];
@@ -96,7 +136,7 @@ static void read_signature(gufunc *solver) {
     operand *op = solver->operands - 1;
     for (const char *at = solver->signature; *at;) {
         size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
-        if (*at == '(') *++op = (operand){0, 0, 0};
+        if (*at == '(') *++op = (operand){0};
         if (length == 0) {
             at++;
             continue;
@@ -108,9 +148,10 @@ static void read_signature(gufunc *solver) {
             names[distinct] = at;
             lengths[distinct++] = length;
         }
+        int is_size = at[length - 1] <= '9';
+        if (!is_size) op->is_list = 1, op->count_at = 1 + known;
+        if (is_size) op->expected = at[length - 1] - '0', op->size_at = 1 + known;
         op->core_dims++;
-        op->size_at = 1 + known;
-        op->expected = at[length - 1] - '0';
         at += length;
     }
     solver->operand_count = (int)(op - solver->operands) + 1;
@@ -125,7 +166,8 @@ static int add_gufunc(PyObject *module, gufunc *solver) {
         inputs += *at == '(';
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < solver->operand_count; i++)
-            solver->loop_types[k * solver->operand_count + i] = solver->types[i] == 'r' ? number_types[k] : NPY_INT;
+            solver->loop_types[k * solver->operand_count + i] =
+                solver->types && solver->types[i] == 'i' ? NPY_INT : number_types[k];
         solver->loop_data[k] = (struct loop_data){solver, solver->solve[k]};
         solver->loop_data_pointers[k] = &solver->loop_data[k];
     }

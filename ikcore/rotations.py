@@ -1,0 +1,649 @@
+"""Rotation algebra on arrays of quaternions.
+
+Quaternions are (w, x, y, z), Hamilton: ``multiply(a, b)`` applies b first. Angles are radians. Leading axes broadcast;
+results are float32 when all rotations and vectors given are, else float64. ``out=`` takes the result.
+
+A quaternion of any length stands for the rotation it points to, and zero for none; `multiply` and `conjugate` alone are
+the plain products. An item with a NaN or infinity in it comes out as NaN, and disturbs no other. The same input gives
+the same bits on every processor, however large the batch.
+
+>>> import numpy as np
+>>> import ikcore as ik
+>>> quarter = ik.rotations.from_axis_angle([0, 0, 1], np.pi / 2)
+>>> ik.rotations.rotate(quarter, [[1, 0, 0], [0, 1, 0]]).round(6)
+array([[ 0.,  1.,  0.],
+       [-1.,  0.,  0.]])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core
+from ikcore._arrays import call, number_type, optional_rows, rows
+
+Array = NDArray[Any]
+
+
+def _one(solver: np.ufunc, dtype: np.dtype[Any], out: Array | None, **operands: tuple[Any, ...]) -> Array:
+    """Call a gufunc with one result. An operand is a value and the shape of its rows."""
+    result: Array = _call(solver, dtype, () if out is None else (out,), operands)
+    return result
+
+
+def _two(
+    solver: np.ufunc, dtype: np.dtype[Any], out: tuple[Array, Array] | None, **operands: tuple[Any, ...]
+) -> tuple[Array, Array]:
+    """Call a gufunc with two results."""
+    first, second = _call(solver, dtype, () if out is None else out, operands)
+    return first, second
+
+
+def _call(
+    solver: np.ufunc, dtype: np.dtype[Any], outputs: tuple[Array, ...], operands: dict[str, tuple[Any, ...]]
+) -> Any:
+    places = tuple(_checked(array, dtype) for array in outputs)
+    inputs = {name: optional_rows(name, value, dtype, *row) for name, (value, *row) in operands.items()}
+    return call(solver, inputs, places)
+
+
+def _checked(out: Array, dtype: np.dtype[Any]) -> Array:
+    came = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
+    if came != dtype:
+        raise TypeError(f"out: expected an array of {dtype}, as the input is, got {came}")
+    return out
+
+
+def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None) -> Array:
+    """Product of two quaternions: the rotation b, then a. Neither is brought to unit length.
+
+    Parameters
+    ----------
+    a, b : (..., 4) array_like
+        The factors.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        ``a b``.
+
+    Examples
+    --------
+    >>> multiply([0, 1, 0, 0], [0, 0, 1, 0])
+    array([0., 0., 0., 1.])
+    """
+    return _one(_core.quat_multiply, number_type(a, b), out, a=(a, 4), b=(b, 4))
+
+
+def conjugate(q: ArrayLike, *, out: Array | None = None) -> Array:
+    """The inverse of a unit quaternion: x, y and z change sign.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Quaternions. They are not brought to unit length.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        The conjugates.
+
+    Examples
+    --------
+    >>> conjugate([1, 2, 3, 4])
+    array([ 1., -2., -3., -4.])
+    """
+    return _one(_core.quat_conjugate, number_type(q), out, q=(q, 4))
+
+
+def normalize(q: ArrayLike, *, out: Array | None = None) -> Array:
+    """The same rotation with unit length, and the same sign. What has unit length already keeps its bits.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Quaternions of any length; zero gives the identity.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Unit quaternions.
+
+    Examples
+    --------
+    >>> normalize([[0, 0, 3, 4], [0, 0, 0, 0]])
+    array([[0. , 0. , 0.6, 0.8],
+           [1. , 0. , 0. , 0. ]])
+    """
+    return _one(_core.quat_normalize, number_type(q), out, q=(q, 4))
+
+
+def canonical(q: ArrayLike, *, out: Array | None = None) -> Array:
+    """Of the two unit quaternions of a rotation the one with w >= 0.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Quaternions of any length.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Unit quaternions with w >= 0; where w is 0 the first of x, y, z that is not 0 is positive.
+
+    Examples
+    --------
+    >>> canonical([[-2, 0, 0, 0], [0, -1, 0, 0]])
+    array([[1., 0., 0., 0.],
+           [0., 1., 0., 0.]])
+    """
+    return _one(_core.quat_canonical, number_type(q), out, q=(q, 4))
+
+
+def continuous(q: ArrayLike) -> Array:
+    """Signs chosen along axis 0, as keyframes need them: each row on the side of the row before it.
+
+    Parameters
+    ----------
+    q : (n, ..., 4) array_like
+        Quaternions over time. The first row keeps its sign, and all keep their length.
+
+    Returns
+    -------
+    (n, ..., 4) array
+        The same rotations, neighbours never more than a right angle apart.
+
+    Examples
+    --------
+    >>> continuous([[1, 0, 0, 0], [-0.8, -0.6, 0, 0], [0, 1, 0, 0]])
+    array([[1. , 0. , 0. , 0. ],
+           [0.8, 0.6, 0. , 0. ],
+           [0. , 1. , 0. , 0. ]])
+    """
+    keys = rows("q", q, number_type(q), 4)
+    if keys.ndim < 2:
+        raise ValueError(f"q: expected an array of shape (n, ..., 4), got shape {keys.shape}")
+    products = keys[1:] * keys[:-1]
+    # added in written order, as np.sum does not promise
+    dots = products[..., 0] + products[..., 1] + products[..., 2] + products[..., 3]
+    signs = np.ones(keys.shape[:-1], keys.dtype)
+    np.cumprod(np.where(dots < 0, -1, 1), axis=0, out=signs[1:])
+    return np.where(np.isnan(keys), keys.dtype.type(np.nan), keys * signs[..., None] + 0)
+
+
+def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
+    """Vectors turned by quaternions.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Rotations.
+    v : (..., 3) array_like
+        Vectors.
+    out : (..., 3) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 3) array
+        The vectors turned.
+
+    Examples
+    --------
+    >>> rotate([0, 0, 0, 1], [1, 2, 3])
+    array([-1., -2.,  3.])
+    """
+    return _one(_core.quat_rotate, number_type(q, v), out, q=(q, 4), v=(v, 3))
+
+
+def shortest_arc(a: ArrayLike, b: ArrayLike, axis: ArrayLike | None = None, *, out: Array | None = None) -> Array:
+    """The smallest rotation that takes the direction a to the direction b.
+
+    Parameters
+    ----------
+    a, b : (..., 3) array_like
+        Directions of any length. A zero vector gives the identity.
+    axis : (..., 3) array_like, optional
+        What to turn about, by half a turn, where a and b are opposite. It is made perpendicular to a. Without it, or
+        where it is parallel to a, some perpendicular is taken, always the same.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Unit quaternions with w >= 0.
+
+    Examples
+    --------
+    >>> shortest_arc([0, 1, 0], [0, -1, 0], axis=[0, 0, 1])
+    array([0., 0., 0., 1.])
+    """
+    return _one(_core.quat_shortest_arc, number_type(a, b), out, a=(a, 3), b=(b, 3), axis=(axis, 3))
+
+
+def exp(v: ArrayLike, *, out: Array | None = None) -> Array:
+    """Rotation vectors, axis times angle, as quaternions.
+
+    Parameters
+    ----------
+    v : (..., 3) array_like
+        Rotation vectors. Angles beyond half a turn give w < 0. The error is a rounding up to 3e6 radians (float32:
+        1e4) and grows from there.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Unit quaternions.
+
+    Examples
+    --------
+    >>> exp([[0, 0, 0], [0, np.pi, 0]]).round(6)
+    array([[1., 0., 0., 0.],
+           [0., 0., 1., 0.]])
+    """
+    return _one(_core.quat_exp, number_type(v), out, v=(v, 3))
+
+
+def log(q: ArrayLike, *, out: Array | None = None) -> Array:
+    """Rotation vectors of quaternions, the shorter way round.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Rotations.
+    out : (..., 3) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 3) array
+        Rotation vectors no longer than pi. Of half a turn, that with the first number that is not 0 positive.
+
+    Examples
+    --------
+    >>> log([[1, 0, 0, 0], [0, 0, 0, -1]])
+    array([[0.        , 0.        , 0.        ],
+           [0.        , 0.        , 3.14159265]])
+    """
+    return _one(_core.quat_log, number_type(q), out, q=(q, 4))
+
+
+def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None) -> Array:
+    """From a to b the shorter way, at constant speed.
+
+    Parameters
+    ----------
+    a, b : (..., 4) array_like
+        Rotations.
+    t : (...) array_like
+        How far: 0 gives exactly a, 1 exactly b (or -b, whichever is nearer to a). It may lie outside.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Unit quaternions.
+
+    Examples
+    --------
+    >>> slerp([1, 0, 0, 0], [0, 0, 0, 1], [0, 1 / 3, 1]).round(4)
+    array([[1.   , 0.   , 0.   , 0.   ],
+           [0.866, 0.   , 0.   , 0.5  ],
+           [0.   , 0.   , 0.   , 1.   ]])
+    """
+    return _one(_core.quat_slerp, number_type(a, b), out, a=(a, 4), b=(b, 4), t=(t,))
+
+
+def swing_twist(q: ArrayLike, axis: ArrayLike, *, out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+    """Split rotations in two: a twist about an axis, then a swing of that axis.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Rotations.
+    axis : (..., 3) array_like
+        What the twist turns about, of any length; of zero there is no twist.
+    out : pair of (..., 4) arrays, optional
+        Where to write swing and twist.
+
+    Returns
+    -------
+    swing, twist : (..., 4) arrays
+        Unit quaternions with w >= 0; ``multiply(swing, twist)`` is q or -q. After a swing of half a turn any twist
+        would do, and it is none.
+
+    Examples
+    --------
+    >>> swing, twist = swing_twist([0.5, 0.5, 0.1, 0.7], [0, 0, 1])
+    >>> swing.round(4), twist.round(4)
+    (array([0.8602, 0.2092, 0.465 , 0.    ]), array([0.5812, 0.    , 0.    , 0.8137]))
+    """
+    return _two(_core.quat_swing_twist, number_type(q), out, q=(q, 4), axis=(axis, 3))
+
+
+def to_matrix(q: ArrayLike, *, out: Array | None = None) -> Array:
+    """Rotation matrices, to multiply column vectors with.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Rotations.
+    out : (..., 3, 3) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 3, 3) array
+        The matrices.
+
+    Examples
+    --------
+    >>> to_matrix([0, 0, 0, 1])
+    array([[-1.,  0.,  0.],
+           [ 0., -1.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    return _one(_core.quat_to_matrix, number_type(q), out, q=(q, 4))
+
+
+def from_matrix(matrix: ArrayLike, *, out: Array | None = None) -> Array:
+    """Quaternions of rotation matrices.
+
+    Parameters
+    ----------
+    matrix : (..., 3, 3) array_like
+        Rotation matrices. One that is off by more than rounding gives a rotation near it; `best_fit` of its columns
+        gives the nearest.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Canonical unit quaternions.
+
+    Examples
+    --------
+    >>> from_matrix([[0, -1, 0], [0, 0, -1], [1, 0, 0]])
+    array([ 0.5,  0.5, -0.5,  0.5])
+    """
+    return _one(_core.quat_from_matrix, number_type(matrix), out, matrix=(matrix, 3, 3))
+
+
+def to_axis_angle(q: ArrayLike, *, out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+    """Unit axis and angle of rotations, the shorter way round.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Rotations.
+    out : pair of arrays, (..., 3) and (...), optional
+        Where to write axis and angle.
+
+    Returns
+    -------
+    axis : (..., 3) array
+        Unit vectors; x where there is no rotation.
+    angle : (...) array
+        In [0, pi].
+
+    Examples
+    --------
+    >>> axis, angle = to_axis_angle([[0, 0, -1, 0], [1, 0, 0, 0]])
+    >>> axis
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    >>> angle
+    array([3.14159265, 0.        ])
+    """
+    return _two(_core.quat_to_axis_angle, number_type(q), out, q=(q, 4))
+
+
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = None) -> Array:
+    """Rotations by an angle about an axis.
+
+    Parameters
+    ----------
+    axis : (..., 3) array_like
+        Axes of any length; zero gives the identity. They decide whether the result is float32.
+    angle : (...) array_like
+        Angles. Beyond half a turn they give w < 0.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Unit quaternions.
+
+    Examples
+    --------
+    >>> from_axis_angle([0, 2, 0], [0, np.pi / 3]).round(4)
+    array([[1.   , 0.   , 0.   , 0.   ],
+           [0.866, 0.   , 0.5  , 0.   ]])
+    """
+    return _one(_core.quat_from_axis_angle, number_type(axis), out, axis=(axis, 3), angle=(angle,))
+
+
+def to_6d(q: ArrayLike, *, out: Array | None = None) -> Array:
+    """The first two columns of the matrix, one after the other: a representation without jumps, for learning.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Rotations.
+    out : (..., 6) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 6) array
+        Where the rotation takes x, and where it takes y.
+
+    Notes
+    -----
+    Zhou et al., "On the continuity of rotation representations in neural networks", 2019. Some libraries take rows.
+
+    Examples
+    --------
+    >>> to_6d([0, 0, 0, 1])
+    array([-1.,  0.,  0.,  0., -1.,  0.])
+    """
+    return _one(_core.quat_to_6d, number_type(q), out, q=(q, 4))
+
+
+def from_6d(columns: ArrayLike, *, out: Array | None = None) -> Array:
+    """Rotations from two vectors, as a network gives them.
+
+    Parameters
+    ----------
+    columns : (..., 6) array_like
+        Two vectors of any length. The first is kept as a direction, the second made perpendicular to it (Gram-Schmidt);
+        where that leaves nothing, some perpendicular is taken.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Canonical unit quaternions.
+
+    Examples
+    --------
+    >>> from_6d([0, 3, 0, 1, 1, 0]).round(4)
+    array([0.    , 0.7071, 0.7071, 0.    ])
+    """
+    return _one(_core.quat_from_6d, number_type(columns), out, columns=(columns, 6))
+
+
+def to_euler(q: ArrayLike, order: str, *, out: Array | None = None) -> Array:
+    """Three angles about coordinate axes.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Rotations.
+    order : str
+        Three axes, as in SciPy: capitals such as "XYZ" turn about the axes of the body (intrinsic), small letters such
+        as "xyz" about those of the world (extrinsic), the first letter first. Blender's XYZ is "xyz" here. No axis
+        twice in succession.
+    out : (..., 3) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 3) array
+        Radians, in the order of the letters. First and last are in [-pi, pi]; the middle one is in [0, pi] where they
+        share an axis, else in [-pi/2, pi/2]. In gimbal lock, where only their sum or difference is defined, the angle
+        of the axis that turns with the others is 0: the last of intrinsic orders, the first of extrinsic ones.
+
+    Examples
+    --------
+    >>> to_euler([0.5, 0.5, 0.5, 0.5], "XYZ").round(6)
+    array([1.570796, 1.570796, 0.      ])
+    """
+    dtype = number_type(q)
+    turned = rows("q", q, dtype, 4)
+    axes, forward = _euler_axes(order, dtype)
+    angles = np.empty((*turned.shape[:-1], 3), dtype) if out is None else _checked(out, dtype)
+    _one(_core.quat_to_euler, dtype, angles[..., ::forward], q=(turned, 4), axes=(axes, 3, 3))
+    return angles
+
+
+def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None) -> Array:
+    """Rotations from three angles about coordinate axes.
+
+    Parameters
+    ----------
+    angles : (..., 3) array_like
+        Radians, in the order of the letters.
+    order : str
+        Three axes: see `to_euler`.
+    out : (..., 4) array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    (..., 4) array
+        Unit quaternions, of the sign that follows from the angles.
+
+    Examples
+    --------
+    >>> from_euler([np.pi / 2, 0, np.pi / 2], "xyz").round(4)
+    array([0.5, 0.5, 0.5, 0.5])
+    """
+    dtype = number_type(angles)
+    axes, forward = _euler_axes(order, dtype)
+    intrinsic = rows("angles", angles, dtype, 3)[..., ::forward]
+    return _one(_core.quat_from_euler, dtype, out, angles=(intrinsic, 3), axes=(axes, 3, 3))
+
+
+def _euler_axes(order: str, dtype: np.dtype[Any]) -> tuple[Array, int]:
+    """Axes in intrinsic order, and the step that puts angles in it: turns about the axes of the world come reversed."""
+    letters = [("xyz" if str(order).islower() else "XYZ").find(letter) for letter in str(order)]
+    if len(letters) != 3 or -1 in letters or letters[1] in (letters[0], letters[2]):
+        raise ValueError(f"order: expected three axes such as 'XYZ' (intrinsic) or 'zxz' (extrinsic), got {order!r}")
+    forward = -1 if order.islower() else 1
+    return np.eye(3, dtype=dtype)[letters[::forward]], forward
+
+
+def to_xyzw(q: ArrayLike) -> Array:
+    """Quaternions with w last, as SciPy, glTF and most engines have them.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Quaternions (w, x, y, z).
+
+    Returns
+    -------
+    (..., 4) array
+        The same as (x, y, z, w).
+
+    Examples
+    --------
+    >>> to_xyzw([1, 2, 3, 4])
+    array([2., 3., 4., 1.])
+    """
+    return rows("q", q, number_type(q), 4)[..., [1, 2, 3, 0]]
+
+
+def from_xyzw(q: ArrayLike) -> Array:
+    """Quaternions with w first, from those with w last.
+
+    Parameters
+    ----------
+    q : (..., 4) array_like
+        Quaternions (x, y, z, w).
+
+    Returns
+    -------
+    (..., 4) array
+        The same as (w, x, y, z).
+
+    Examples
+    --------
+    >>> from_xyzw([2, 3, 4, 1])
+    array([1., 2., 3., 4.])
+    """
+    return rows("q", q, number_type(q), 4)[..., [3, 0, 1, 2]]
+
+
+def best_fit(
+    points: ArrayLike,
+    targets: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    out: tuple[Array, Array] | None = None,
+) -> tuple[Array, Array]:
+    """The rotation about the origin that brings points nearest to their targets: least squares, never a reflection.
+
+    Parameters
+    ----------
+    points, targets : (..., n, 3) array_like
+        What is turned, and where it should go. To fit a translation too, subtract from each list its (weighted) mean.
+    weights : (..., n) array_like, optional
+        Of the squared distances; default 1. A negative one counts as 0.
+    out : pair of arrays, (..., 4) and (...), optional
+        Where to write rotation and rmsd.
+
+    Returns
+    -------
+    rotation : (..., 4) array
+        Canonical unit quaternions. Where several rotations are equally good the smallest: of points on one line through
+        the origin the shortest arc, of no points none.
+    rmsd : (...) array
+        Weighted root mean square of the distances that are left.
+
+    Notes
+    -----
+    The top eigenvector of the matrix of B. Horn, "Closed-form solution of absolute orientation using unit quaternions",
+    1987, which is also that of QCP (D. Theobald, 2005), found by Jacobi's method. QCP's own, by cofactors, has no
+    answer for points on a line.
+
+    Examples
+    --------
+    >>> rotation, rmsd = best_fit([[1, 0, 0], [0, 1, 0]], [[0, 1, 0], [-2, 0, 0]])
+    >>> rotation.round(4), round(float(rmsd), 4)
+    (array([0.7071, 0.    , 0.    , 0.7071]), 0.7071)
+    """
+    dtype = number_type(points, targets)
+    moved = rows("points", points, dtype, 3)
+    count = moved.shape[-2:-1] or ("n",)
+    operands = {"points": (moved, *count, 3), "targets": (targets, *count, 3), "weights": (weights, *count)}
+    return _two(_core.quat_best_fit, dtype, out, **operands)
