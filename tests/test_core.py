@@ -88,6 +88,13 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     run(build(tmp_path, "tests/c/test_two_bone.c", [compiler("gcc"), *flags]))
 
 
+@pytest.mark.parametrize("bits", ["32", "64"])
+def test_trigonometry_keeps_its_stated_bounds(tmp_path: Path, bits: str) -> None:
+    binary = str(tmp_path / "program")
+    run("cc", "-O2", f"-DIK_BITS={bits}", "-I", "src/ik", "tests/c/test_trig.c", "-o", binary, "-lm")
+    run(binary)
+
+
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_core_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     for source in CORE:

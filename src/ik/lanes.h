@@ -125,29 +125,43 @@ ik_inline void lanes_interleave(number (*quad)[4], real a, real b, real c, real 
 
 #endif
 
-/* One column of rows anywhere. */
-ik_inline real lanes_gather(const ik_rows *rows, group at, int column) {
-    if (rows->stride == 0) return real_splat(*(const number *)(lanes_row(rows, at, 0) + column * rows->step));
-    number lane[LANES];
-    for (int k = 0; k < LANES; k++)
-        lane[k] = *(const number *)(lanes_row(rows, at, k < at.count ? k : at.count - 1) + column * rows->step);
-    return real_load(lane);
+/* Some columns of rows anywhere. */
+ik_outline void lanes_gather(const ik_rows *rows, group at, int columns, number (*lane)[LANES]) {
+    for (int k = 0; k < LANES; k++) {
+        const char *row = lanes_row(rows, at, k < at.count ? k : at.count - 1);
+        for (int column = 0; column < columns; column++)
+            lane[column][k] = *(const number *)(row + column * rows->step);
+    }
+}
+
+/* One column of the one row that all lanes have. */
+ik_inline real lanes_only(const ik_rows *rows, int column) {
+    return real_splat(*(const number *)((const char *)rows->data + column * rows->step));
 }
 
 ik_inline real lanes_load_real(const ik_rows *rows, group at) {
-    return lanes_packed(rows, at, 1) ? real_load(lanes_row(rows, at, 0)) : lanes_gather(rows, at, 0);
+    if (lanes_packed(rows, at, 1)) return real_load(lanes_row(rows, at, 0));
+    if (rows->stride == 0) return lanes_only(rows, 0);
+    number lane[1][LANES];
+    lanes_gather(rows, at, 1, lane);
+    return real_load(lane[0]);
 }
 
 ik_inline vec3 lanes_load_vec3(const ik_rows *rows, group at) {
     if (lanes_packed(rows, at, 3)) return lanes_load_packed_vec3(lanes_row(rows, at, 0));
-    return (vec3){lanes_gather(rows, at, 0), lanes_gather(rows, at, 1), lanes_gather(rows, at, 2)};
+    if (rows->stride == 0) return (vec3){lanes_only(rows, 0), lanes_only(rows, 1), lanes_only(rows, 2)};
+    number lane[3][LANES];
+    lanes_gather(rows, at, 3, lane);
+    return (vec3){real_load(lane[0]), real_load(lane[1]), real_load(lane[2])};
 }
 
 ik_inline quat lanes_load_quat(const ik_rows *rows, group at) {
     if (lanes_packed(rows, at, 4)) return lanes_load_packed_quat(lanes_row(rows, at, 0));
-    ik_rows v = lanes_column(rows, 1);
-    return (quat){lanes_gather(rows, at, 0),
-                  {lanes_gather(&v, at, 0), lanes_gather(&v, at, 1), lanes_gather(&v, at, 2)}};
+    if (rows->stride == 0)
+        return (quat){lanes_only(rows, 0), {lanes_only(rows, 1), lanes_only(rows, 2), lanes_only(rows, 3)}};
+    number lane[4][LANES];
+    lanes_gather(rows, at, 4, lane);
+    return (quat){real_load(lane[0]), {real_load(lane[1]), real_load(lane[2]), real_load(lane[3])}};
 }
 
 ik_inline mat3 lanes_load_mat3(const ik_rows rows[3], group at) {
@@ -155,7 +169,7 @@ ik_inline mat3 lanes_load_mat3(const ik_rows rows[3], group at) {
 }
 
 /* Quads of numbers, one for each row, to `columns` numbers of each row from `column` on. */
-ik_inline void lanes_store_quads(const ik_rows *rows, group at, int column, int columns, number (*quad)[4]) {
+ik_outline void lanes_store_quads(const ik_rows *rows, group at, int column, int columns, number (*quad)[4]) {
     for (int k = 0; k < LANES && k < at.count; k++) {
         char *to = lanes_row(rows, at, k) + column * rows->step;
         if (rows->step == sizeof(number))

@@ -26,9 +26,11 @@
 #endif
 
 #if defined(__GNUC__)
-#define ik_inline static inline __attribute__((always_inline, unused))
+#define ik_inline  static inline __attribute__((always_inline, unused))
+#define ik_outline static __attribute__((noinline, unused)) /* what is long and seldom runs, once for all solvers */
 #else
-#define ik_inline static inline
+#define ik_inline  static inline
+#define ik_outline static
 #endif
 
 #if IK_BITS == 32
