@@ -257,7 +257,8 @@ ik_inline fit_pair fit_load(const ik_quat_best_fit_job *job, group at, ptrdiff_t
     fit_pair pair = {lanes_load_vec3(&point, at), lanes_load_vec3(&target, at), real_splat(1)};
     if (job->weights.count) {
         ik_rows weight = lanes_list_row(&job->weights, k);
-        pair.weight = real_max(lanes_load_real(&weight, at), real_splat(0));
+        real given = lanes_load_real(&weight, at);
+        pair.weight = real_max(given, real_splat(0)) + real_poison(given);
     }
     return pair;
 }

@@ -52,6 +52,7 @@ typedef struct {
 ik_inline cosine_sine real_sincos(real x) {
     const real one = real_splat(1), half = real_splat(0.5f), bound = real_splat(0.79f);
     const real rounder = real_splat(IK_BITS == 64 ? (number)0x1.8p52 : (number)0x1.8p23);
+    x = real_max(real_min(real_splat(LARGEST), x), real_splat(-LARGEST));
     real shifted = x * real_splat((number)0x1.45f306dc9c883p-1) + rounder, turns = shifted - rounder;
     real r = x - turns * real_splat(quarter_turn[0]);
     r = r - turns * real_splat(quarter_turn[1]) - turns * real_splat(quarter_turn[2]);
