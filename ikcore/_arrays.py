@@ -43,6 +43,11 @@ def optional_rows(name: str, value: ArrayLike | None, dtype: np.dtype[Any], *row
     return _NOT_GIVEN[dtype] if value is None else rows(name, value, dtype, *row)
 
 
+def optional_number(name: str, value: ArrayLike | None, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Likewise for a number an item: an array of rows of one, which a gufunc can tell from none."""
+    return _NOT_GIVEN[dtype] if value is None else rows(name, value, dtype)[..., np.newaxis]
+
+
 def _shape(row: tuple[int, ...]) -> str:
     return f"({', '.join(['...', *map(str, row)])})"
 

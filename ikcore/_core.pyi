@@ -9,7 +9,7 @@ UNUSABLE: Final[int]
 def isa() -> str: ...
 def use_isa(name: str | None, /) -> str: ...
 
-# (3),(3),(3),(3),(pole3),(bend3)->(4),(4),(3,3),(),()
+# (3),(3),(3),(3),(pole3),(bend3),(hinge3),7 x (option1)->(4),(4),(3,3),(),(),(),()
 two_bone: Final[np.ufunc]
 
 # (4),(4)->(4)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, status
-from ikcore._arrays import call, number_type, optional_rows, rows
+from ikcore._arrays import call, number_type, optional_number, optional_rows, rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +28,11 @@ class Limb:
         `Status` flags; 0 means that the end is on the target.
     error : (...) array
         Distance from the end to the target.
+    flip : (...) array
+        The angle between the direction that decides the bend (pole or bend) and the line through root and target, in
+        radians: near 0 the limb is about to flip. pi/2 where neither is given.
+    stretch : (...) array
+        The factor by which the bones are longer than they came in.
     """
 
     root: NDArray[Any]
@@ -35,6 +40,8 @@ class Limb:
     positions: NDArray[Any]
     status: NDArray[np.int32]
     error: NDArray[Any]
+    flip: NDArray[Any]
+    stretch: NDArray[Any]
 
     @classmethod
     def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
@@ -46,6 +53,8 @@ class Limb:
             positions=np.empty((*items, 3, 3), dtype),
             status=np.empty(items, np.int32),
             error=np.empty(items, dtype),
+            flip=np.empty(items, dtype),
+            stretch=np.empty(items, dtype),
         )
 
     def summary(self) -> str:
@@ -61,6 +70,14 @@ def two_bone(
     *,
     pole: ArrayLike | None = None,
     bend: ArrayLike | None = None,
+    hinge: ArrayLike | None = None,
+    twist: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    soften: ArrayLike | None = None,
+    stretch_start: ArrayLike | None = None,
+    stretch_max: ArrayLike | None = None,
+    min_bend: ArrayLike | None = None,
+    max_bend: ArrayLike | None = None,
     out: Limb | None = None,
     strict: bool = False,
 ) -> Limb:
@@ -81,6 +98,20 @@ def two_bone(
     bend : (..., 3) array_like, optional
         The direction it bends towards where there is no pole, or the pole is on the line from root to target. Without
         it the limb bends the way it is bent.
+    hinge : (..., 3) array_like, optional
+        The axis the limb bends about: turning the second bone about it bends the limb. Tells forwards from backwards,
+        and which way a straight limb bends.
+    twist : (...) array_like, optional
+        Radians that the limb turns about the line from root to target, after the pole (default 0).
+    weight : (...) array_like, optional
+        The share of the rotations to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
+    soften : (...) array_like, optional
+        The share of the reach where the limb starts to give, 0 to 1 (default 1: not at all). Beyond, it approaches full
+        extension smoothly and never reaches it, so that the knee does not snap.
+    stretch_start, stretch_max : (...) array_like, optional
+        The share of the reach from which the bones lengthen, and the most they lengthen by (default 1: not at all).
+    min_bend, max_bend : (...) array_like, optional
+        The angle between the bones, 0 being straight, stays within these (default 0 and pi).
     out : Limb, optional
         Where to write the result; see `Limb.empty`.
     strict : bool, optional
@@ -113,6 +144,14 @@ def two_bone(
         "target": rows("target", target, dtype, 3),
         "pole": optional_rows("pole", pole, dtype, 3),
         "bend": optional_rows("bend", bend, dtype, 3),
+        "hinge": optional_rows("hinge", hinge, dtype, 3),
+        "twist": optional_number("twist", twist, dtype),
+        "weight": optional_number("weight", weight, dtype),
+        "soften": optional_number("soften", soften, dtype),
+        "stretch_start": optional_number("stretch_start", stretch_start, dtype),
+        "stretch_max": optional_number("stretch_max", stretch_max, dtype),
+        "min_bend": optional_number("min_bend", min_bend, dtype),
+        "max_bend": optional_number("max_bend", max_bend, dtype),
     }
     outputs = () if out is None else _outputs(out, dtype)
     limb = Limb(*call(_core.two_bone, inputs, outputs))
@@ -126,4 +165,4 @@ def _outputs(out: Limb, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
         raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
     if out.error.dtype != dtype:
         raise TypeError(f"out: expected arrays of {dtype}, as the pose is, got {out.error.dtype}")
-    return out.root, out.mid, out.positions, out.status, out.error
+    return out.root, out.mid, out.positions, out.status, out.error, out.flip, out.stretch

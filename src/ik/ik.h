@@ -49,6 +49,9 @@ typedef struct ik_lists {
     X(TOO_NEAR, 1 << 1, "the target is nearer to the root than the chain can fold")                                    \
     X(POLE_UNDEFINED, 1 << 2,                                                                                          \
       "the pole (or bend, or the pose, if that is all there is) does not say which way to bend, so the next best did") \
+    X(AT_LIMIT, 1 << 3, "a limit of a joint keeps the chain from the target")                                          \
+    X(SOFTENED, 1 << 4, "the target is in the soft zone near full reach, so the chain stays a little short of it")     \
+    X(PARTIAL_WEIGHT, 1 << 5, "the weight is below 1, so the pose is between the input and the solution")              \
     X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so the input pose is returned")    \
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 
@@ -85,17 +88,36 @@ const char *ik_isa(void);
  * limb has no hinge yet and the root takes the shortest arc. Deltas have w >= 0.
  *
  * A degenerate input still has one answer: a target on the root is approached along the old root-end line, a bone of
- * length zero leaves a limb of one bone. A limb of two such bones is NO_LENGTH. */
+ * length zero leaves a limb of one bone. A limb of two such bones is NO_LENGTH.
+ *
+ * The options are (1) each; one that is not given has its default and costs nothing. Order: the bones stretch, the
+ * distance to the target is softened, then kept within the bend limits; the limb is solved, twisted and weighted. */
 typedef struct ik_two_bone_job {
     ik_rows root, mid, end; /* (3) positions of the pose that comes in */
     ik_rows target;         /* (3) where the end should go */
     ik_rows pole;           /* (3) optional: the point the limb bends towards */
     ik_rows bend;           /* (3) optional: the direction it bends towards where pole does not say; any length */
-    ik_rows root_delta;     /* (4) */
-    ik_rows mid_delta;      /* (4) */
-    ik_rows positions[3];   /* (3) each: root, mid and end afterwards, by forward kinematics from the deltas */
-    ik_rows status;         /* int32_t */
-    ik_rows error;          /* distance from end to target afterwards; NaN where an input is not finite */
+    ik_rows hinge;         /* (3) optional: the axis it bends about, any length: turning bone 2 about it bends the limb.
+                              Tells forwards from backwards, and which way a limb bends that is straight (within 0.06
+                              degrees) */
+    ik_rows twist;         /* 0: radians that the limb turns about the line from root to target, after the pole */
+    ik_rows weight;        /* 1: the share of the rotations that is applied, 0 to 1, by normalised linear interpolation
+                              from the identity. At 0 nothing moves, whatever the target */
+    ik_rows soften;        /* 1: the share of the reach where it starts to give, 0 to 1: beyond, the limb approaches
+                              full extension smoothly and never reaches it, so that the knee does not snap */
+    ik_rows stretch_start; /* 1: the share of the reach from which the bones lengthen */
+    ik_rows stretch_max;   /* 1: the most they lengthen by; 1 = not at all. At this multiple of the reach the limb is
+                              straight */
+    ik_rows min_bend;      /* 0: the angle between bone 1 and bone 2 (0 = straight) is at least this, radians */
+    ik_rows max_bend;      /* pi: and at most this */
+    ik_rows root_delta;    /* (4) */
+    ik_rows mid_delta;     /* (4) */
+    ik_rows positions[3];  /* (3) each: root, mid and end afterwards, by forward kinematics from the deltas */
+    ik_rows status;        /* int32_t */
+    ik_rows error;         /* distance from end to target afterwards; NaN where an input is not finite */
+    ik_rows flip;          /* the angle between the direction that decides the bend (pole or bend) and the line through
+                              root and target, 0 to pi/2: at 0 the limb would flip. pi/2 where neither is given */
+    ik_rows stretch;       /* the factor of the bone lengths */
 } ik_two_bone_job;
 
 /* Solve `count` items of doubles, or floats. Tolerance of status 0: 1e-12 of the reach, or 1e-5. An output may be the

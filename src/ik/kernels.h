@@ -28,9 +28,9 @@
 #endif
 
 #include "real.h"
+#include "trig.h"
 #include "vec.h"
 #include "quat.h"
-#include "trig.h"
 #include "lanes.h"
 
 #include "two_bone.h"

@@ -147,6 +147,11 @@ ik_inline real lanes_load_real(const ik_rows *rows, group at) {
     return real_load(lane[0]);
 }
 
+/* An option: the default where it is not given. */
+ik_inline real lanes_load_option(const ik_rows *rows, group at, number otherwise) {
+    return rows->data ? lanes_load_real(rows, at) : real_splat(otherwise);
+}
+
 ik_inline vec3 lanes_load_vec3(const ik_rows *rows, group at) {
     if (lanes_packed(rows, at, 3)) return lanes_load_packed_vec3(lanes_row(rows, at, 0));
     if (rows->stride == 0) return (vec3){lanes_only(rows, 0), lanes_only(rows, 1), lanes_only(rows, 2)};

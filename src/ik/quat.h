@@ -97,3 +97,14 @@ ik_inline quat quat_arc(vec3 from, vec3 to, vec3 axis) {
     quat both = {-vec3_dot(rest.v, axis), vec3_add(vec3_scale(rest.w, axis), vec3_cross(rest.v, axis))};
     return quat_canonical(quat_select(beyond, both, rest));
 }
+
+/* Part of a rotation with w >= 0: normalised linear interpolation from the identity, weight in [0, 1]. */
+ik_inline quat quat_weighted(quat q, real weight) {
+    return quat_canonical((quat){real_splat(1) - weight + weight * q.w, vec3_scale(weight, q.v)});
+}
+
+/* A vector turned about a unit vector at right angles to it. */
+ik_inline vec3 vec3_turned(vec3 a, vec3 axis, real angle) {
+    sincos turn = real_sincos(angle);
+    return vec3_add(vec3_scale(turn.cosine, a), vec3_scale(turn.sine, vec3_cross(axis, a)));
+}

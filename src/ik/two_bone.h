@@ -19,16 +19,24 @@
 /* Of the reach. Rounding stays a hundred times below it. */
 #define TWO_BONE_TOLERANCE (IK_BITS == 64 ? 1e-12 : 1e-5)
 
+/* Sine of a bend below which a given hinge counts for more than the bend itself: 0.06 degrees. */
+#define STRAIGHT_SINE 0.001f
+
+#define HALF_TURN (number)3.14159265358979323846
+
+/* What is given is the same for all items of a batch. */
 typedef struct {
-    vec3 root, mid, end, target, pole, bend;
-    int pole_given, bend_given; /* the same for all items of a batch */
+    vec3 root, mid, end, target, pole, bend, hinge;
+    real twist, weight, soften, stretch_start, stretch_max, min_bend, max_bend;
+    int pole_given, bend_given, hinge_given, twist_given, weight_given, soften_given, stretch_given, limits_given;
+    int flip_wanted;
 } two_bone_in;
 
 typedef struct {
     quat root, mid;
     vec3 positions[3];
     mask status;
-    real error;
+    real error, flip, stretch;
 } two_bone_out;
 
 /* What the input pose is: bones as directions and lengths, and the hinge. */
@@ -37,14 +45,29 @@ typedef struct {
     vec3 bone1, bone2;   /* scaled */
     real length1, length2;
     vec3 unit1, unit2; /* a bone without length takes the direction of the other */
-    vec3 hinge;        /* unit, across bone 1; where the limb is straight or folded, any */
-    mask has_bone1, has_bone2, has_hinge;
+    vec3 hinge;        /* unit, across bone 1; where the limb is straight or folded, the given one or any */
+    mask has_bone1, has_bone2;
+    mask has_hinge; /* from the bend of the limb, or given */
+    mask is_bent;   /* the hinge is at right angles to bone 2 as well */
 } limb;
 
 /* Where the bones should point, and the hinge with them. */
 typedef struct {
     vec3 unit1, unit2, hinge;
 } two_bone_goal;
+
+/* The given axis says which side is forwards, and is the hinge of a limb too straight to have one of its own. */
+ik_inline void limb_follow_hinge(limb *l, vec3 axis, real sine) {
+    axis = vec3_scale(real_unit_scale(vec3_size(axis)), axis);
+    direction across = vec3_direction(vec3_sub(axis, vec3_scale(vec3_dot(axis, l->unit1), l->unit1)));
+    mask defined = mask_less(real_splat(TINY_SINE), across.length);
+    mask straight = ~l->is_bent | mask_less(sine, real_splat(STRAIGHT_SINE));
+    real backwards = vec3_dot(l->hinge, across.unit);
+    vec3 turned = vec3_scale(real_negate_if(mask_less(backwards, real_splat(0)), real_splat(1)), l->hinge);
+    l->hinge = vec3_select(defined, vec3_select(straight, vec3_across(across.unit, l->unit1), turned), l->hinge);
+    l->has_hinge |= defined;
+    l->is_bent &= ~(defined & straight);
+}
 
 ik_inline limb limb_of(const two_bone_in *in) {
     limb l;
@@ -62,12 +85,14 @@ ik_inline limb limb_of(const two_bone_in *in) {
     l.has_bone1 = mask_less(real_splat(TINY_LENGTH), l.length1);
     l.has_bone2 = mask_less(real_splat(TINY_LENGTH), l.length2);
     l.has_hinge = l.has_bone1 & l.has_bone2 & mask_less(real_splat(TINY_SINE), hinge.length);
+    l.is_bent = l.has_hinge;
     if (mask_any(~l.has_hinge)) {
         vec3 second_or_any = vec3_select(l.has_bone2, l.unit2, vec3_splat(1, 0, 0));
         l.unit1 = vec3_select(l.has_bone1, l.unit1, second_or_any);
         l.unit2 = vec3_select(l.has_bone2, l.unit2, l.unit1);
         l.hinge = vec3_select(l.has_hinge, l.hinge, vec3_perpendicular(l.unit1));
     }
+    if (in->hinge_given) limb_follow_hinge(&l, in->hinge, hinge.length);
     return l;
 }
 
@@ -78,30 +103,97 @@ ik_inline vec3 limb_line(const limb *l) {
     return vec3_select(folded, vec3_cross(l->hinge, l->unit1), line.unit);
 }
 
-/* The hinge that has the limb bend towards a direction of any length, where that decides it: lanes not yet decided. */
-ik_inline void two_bone_hinge_towards(vec3 towards, vec3 e, vec3 *n, mask *decided) {
+/* The new hinge, and what decided it. */
+typedef struct {
+    vec3 n;
+    mask decided;      /* by pole or bend */
+    mask undefined;    /* what was given first did not decide */
+    real across, line; /* of the direction that decided: its parts across and along the line, for the flip angle */
+} two_bone_choice;
+
+/* The hinge that has the limb bend towards a direction of any length, for lanes not yet decided, if it decides. */
+ik_inline void two_bone_choose(two_bone_choice *c, vec3 towards, vec3 e) {
     towards = vec3_scale(real_unit_scale(vec3_size(towards)), towards);
     direction hinge = vec3_direction(vec3_cross(towards, e));
     real least = real_splat(TINY_SINE * TINY_SINE) * vec3_dot(towards, towards);
-    *n = vec3_select(*decided, *n, hinge.unit);
-    *decided |= mask_less(least, hinge.length * hinge.length);
+    c->n = vec3_select(c->decided, c->n, hinge.unit);
+    c->across = real_select(c->decided, c->across, hinge.length);
+    c->line = real_select(c->decided, c->line, real_abs(vec3_dot(towards, e)));
+    c->decided |= mask_less(least, hinge.length * hinge.length);
 }
 
-/* The new hinge: from the pole, else the bend direction, else the present one carried along. */
-ik_inline vec3 two_bone_hinge(const two_bone_in *in, const limb *l, vec3 e, mask *undefined) {
-    vec3 n = vec3_splat(0, 0, 0);
-    mask decided = mask_splat(0);
-    *undefined = ~l->has_hinge;
+/* From the pole, else the bend direction, else the present hinge carried along. */
+ik_inline two_bone_choice two_bone_hinge(const two_bone_in *in, const limb *l, vec3 e) {
+    two_bone_choice c = {vec3_splat(0, 0, 0), mask_splat(0), ~l->has_hinge, real_splat(1), real_splat(0)};
     if (in->pole_given) {
-        two_bone_hinge_towards(vec3_sub(in->pole, in->root), e, &n, &decided);
-        *undefined = ~decided;
+        two_bone_choose(&c, vec3_sub(in->pole, in->root), e);
+        c.undefined = ~c.decided;
     }
-    if (in->bend_given && mask_any(~decided)) {
-        two_bone_hinge_towards(in->bend, e, &n, &decided);
-        *undefined = in->pole_given ? *undefined : ~decided;
+    if (in->bend_given && mask_any(~c.decided)) {
+        two_bone_choose(&c, in->bend, e);
+        c.undefined = in->pole_given ? c.undefined : ~c.decided;
     }
-    if (mask_any(~decided)) n = vec3_select(decided, n, vec3_carried(l->hinge, limb_line(l), e));
-    return vec3_across(n, e);
+    if (mask_any(~c.decided)) c.n = vec3_select(c.decided, c.n, vec3_carried(l->hinge, limb_line(l), e));
+    c.n = vec3_across(c.n, e);
+    return c;
+}
+
+/* How far from the root the end goes, and what keeps it from the target's distance. All scaled. */
+typedef struct {
+    real distance, r;
+    mask softened, limited;
+} two_bone_reach;
+
+/* The bones by the factor that lengthens them evenly from stretch_start of the reach to stretch_max at stretch_max. */
+ik_inline real two_bone_stretch(const two_bone_in *in, limb *l, real distance) {
+    real one = real_splat(1), zero = real_splat(0), sum = l->length1 + l->length2;
+    real most = real_max(in->stretch_max, one), start = real_max(in->stretch_start, zero);
+    real span = real_max(most - start, real_splat(EPSILON));
+    real share = real_min(real_max((distance / real_max(sum, real_splat(TINY_LENGTH)) - start) / span, zero), one);
+    real factor = one + (most - one) * share;
+    l->bone1 = vec3_scale(factor, l->bone1);
+    l->bone2 = vec3_scale(factor, l->bone2);
+    l->length1 = factor * l->length1;
+    l->length2 = factor * l->length2;
+    return factor;
+}
+
+/* Beyond a share s of the reach S, d goes to s S + (1 - s) S (1 - (3 / (x + 3))^3), x = (d - s S) / ((1 - s) S): slope
+ * 1 at the join, S at infinity. (ozz-animation has a fourth power there, with slope 4/3.) */
+ik_inline real two_bone_soften(const two_bone_in *in, real sum, two_bone_reach *reach) {
+    real zero = real_splat(0), one = real_splat(1), three = real_splat(3);
+    real start = real_min(real_max(in->soften, zero), one) * sum, rest = sum - start;
+    reach->softened = mask_less(start, reach->distance) & mask_less(zero, rest);
+    real x = (reach->distance - start) / real_select(reach->softened, rest, one);
+    real y = three / (x + three);
+    return real_select(reach->softened, start + rest * (one - y * y * y), reach->distance);
+}
+
+/* The distances from root to end that the bend limits allow, by the law of cosines at half angles. */
+ik_inline real two_bone_limit(const two_bone_in *in, const limb *l, real r, two_bone_reach *reach) {
+    real half = real_splat(0.5f), zero = real_splat(0), straight = real_splat(HALF_TURN);
+    real sum = l->length1 + l->length2, difference = l->length1 - l->length2,
+         product = real_splat(4) * l->length1 * l->length2;
+    real least = real_min(real_max(in->min_bend, zero), straight),
+         most = real_min(real_max(in->max_bend, least), straight);
+    real sine = real_sincos(half * least).sine, cosine = real_sincos(half * most).cosine;
+    real outer = real_sqrt(real_max(sum * sum - product * (sine * sine), zero));
+    real inner = real_sqrt(difference * difference + product * (cosine * cosine));
+    outer = real_select(mask_less(zero, least), outer, sum);
+    inner = real_select(mask_less(most, straight), inner, real_abs(difference));
+    real slack = real_splat(TWO_BONE_TOLERANCE) * sum, limited = real_max(real_min(r, outer), inner);
+    reach->limited = mask_less(slack, real_abs(r - limited));
+    return limited;
+}
+
+ik_inline two_bone_reach two_bone_reach_of(const two_bone_in *in, const limb *l, real distance) {
+    real sum = l->length1 + l->length2, inner = real_abs(l->length1 - l->length2);
+    two_bone_reach reach = {distance, distance, mask_splat(0), mask_splat(0)};
+    if (in->soften_given) reach.r = two_bone_soften(in, sum, &reach);
+    reach.r = real_max(real_min(reach.r, sum), inner);
+    if (in->limits_given) reach.r = two_bone_limit(in, l, reach.r, &reach);
+    reach.r = real_select(mask_less(reach.r, real_splat(TINY_LENGTH)), real_splat(0), reach.r);
+    return reach;
 }
 
 /* The triangle: bone directions for an end at distance r along e, with the knee on the side m. */
@@ -128,17 +220,28 @@ ik_inline two_bone_goal two_bone_triangle(const limb *l, real r, vec3 e, vec3 n)
 }
 
 /* World deltas. The root takes bone 1 and the hinge along; the mid joint turns bone 2 about the hinge. A limb without a
- * hinge gets the one that makes the root's delta the shortest arc, to which bone 2 need not be at right angles. */
+ * hinge gets the one that makes the root's delta the shortest arc. Bone 2 need not be at right angles to that, nor to
+ * the given hinge of a straight limb. */
 ik_inline void two_bone_deltas(limb *l, two_bone_goal goal, mat3 *root, quat *mid) {
-    int odd = mask_any(~l->has_hinge);
-    if (odd) {
+    if (mask_any(~l->has_hinge)) {
         vec3 unbent = vec3_across(vec3_carried(goal.hinge, goal.unit1, l->unit1), l->unit1);
         l->hinge = vec3_select(l->has_hinge, l->hinge, unbent);
     }
     *root = mat3_between_frames(l->unit1, l->hinge, goal.unit1, goal.hinge);
     vec3 unit2 = mat3_unapply(*root, goal.unit2);
     *mid = quat_turn(l->unit2, unit2, l->hinge);
-    if (odd) *mid = quat_select(l->has_hinge, *mid, quat_arc(l->unit2, unit2, l->hinge));
+    if (mask_any(~l->is_bent)) *mid = quat_select(l->is_bent, *mid, quat_arc(l->unit2, unit2, l->hinge));
+}
+
+/* The sum of the options: not finite where one of them is not. */
+ik_inline real two_bone_options(const two_bone_in *in) {
+    real sum = real_splat(0);
+    if (in->twist_given) sum = sum + in->twist;
+    if (in->weight_given) sum = sum + in->weight;
+    if (in->soften_given) sum = sum + in->soften;
+    if (in->stretch_given) sum = sum + in->stretch_start + in->stretch_max;
+    if (in->limits_given) sum = sum + in->min_bend + in->max_bend;
+    return sum;
 }
 
 /* Lanes whose answer would not be finite, or that have no bones, cannot be used: their pose stays the input's. */
@@ -168,7 +271,48 @@ ik_inline mask two_bone_suspect(const two_bone_in *in, const limb *l, const two_
     return ~(mask_is_finite(sum.x + sum.y + sum.z + out->error) & (l->has_bone1 | l->has_bone2));
 }
 
-ik_inline two_bone_out two_bone(const two_bone_in *in) {
+/* Part of the way from the pose that came in. */
+ik_inline void two_bone_weigh(real weight, quat *root, quat *mid) {
+    weight = real_min(real_max(weight, real_splat(0)), real_splat(1));
+    mask part = mask_less(weight, real_splat(1));
+    *root = quat_select(part, quat_weighted(*root, weight), *root);
+    *mid = quat_select(part, quat_weighted(*mid, weight), *mid);
+}
+
+/* Where the deltas put the limb, and what is to say of it. `scale` keeps both sides of the difference from overflow. */
+ik_inline void two_bone_judge(const two_bone_in *in, const limb *l, const two_bone_reach *reach, vec3 to_target,
+                              real scale, vec3 mid, vec3 end, two_bone_out *out) {
+    out->positions[0] = in->root;
+    out->positions[1] = vec3_add(in->root, vec3_scale(l->unscale, mid));
+    out->positions[2] = vec3_add(in->root, vec3_scale(l->unscale, end));
+    real error = vec3_length(vec3_sub(vec3_scale(scale, to_target), vec3_scale(scale * l->unscale, end)));
+    real sum = l->length1 + l->length2, inner = real_abs(l->length1 - l->length2);
+    mask missed = mask_less(real_splat(TWO_BONE_TOLERANCE) * sum * (scale * l->unscale), error);
+    mask near = mask_less(reach->distance, inner), explained = reach->softened | reach->limited;
+    if (in->weight_given) {
+        mask part = mask_less(in->weight, real_splat(1));
+        explained |= part;
+        out->status |= part & mask_splat(IK_PARTIAL_WEIGHT);
+    }
+    mask far = ~near & (~explained | mask_less(sum, reach->distance));
+    out->error = error * real_unscale(scale);
+    out->status |= missed & ((near & mask_splat(IK_TOO_NEAR)) | (far & mask_splat(IK_TOO_FAR)));
+    out->status |= missed & reach->softened & mask_splat(IK_SOFTENED);
+    out->status |= missed & reach->limited & mask_splat(IK_AT_LIMIT);
+}
+
+/* At weight 0 a target, pole or bend that is not a number does not matter. */
+ik_inline void two_bone_ignore(two_bone_in *in) {
+    mask none = ~mask_less(real_splat(0), in->weight) & mask_is_number(in->weight);
+    vec3 zero = vec3_splat(0, 0, 0);
+    in->target = vec3_select(none & ~vec3_is_finite(in->target), in->end, in->target);
+    in->pole = vec3_select(none & ~vec3_is_finite(in->pole), in->root, in->pole);
+    in->bend = vec3_select(none & ~vec3_is_finite(in->bend), zero, in->bend);
+}
+
+ik_inline two_bone_out two_bone(two_bone_in *in) {
+    two_bone_out out;
+    if (in->weight_given) two_bone_ignore(in);
     limb l = limb_of(in);
     vec3 to_target = vec3_sub(in->target, in->root);
     real target_scale = real_unit_scale(vec3_size(to_target));
@@ -176,48 +320,75 @@ ik_inline two_bone_out two_bone(const two_bone_in *in) {
     mask at_root = ~mask_less(real_splat(0), target.length);
     if (mask_any(at_root)) target.unit = vec3_select(at_root, limb_line(&l), target.unit);
 
-    real sum = l.length1 + l.length2, inner = real_abs(l.length1 - l.length2);
     real distance = target.length * (l.scale * real_unscale(target_scale));
-    real r = real_max(real_min(distance, sum), inner);
-    r = real_select(mask_less(r, real_splat(TINY_LENGTH)), real_splat(0), r);
+    out.stretch = in->stretch_given ? two_bone_stretch(in, &l, distance) : real_splat(1);
+    two_bone_reach reach = two_bone_reach_of(in, &l, distance);
+    two_bone_choice choice = two_bone_hinge(in, &l, target.unit);
+    out.status = choice.undefined & mask_splat(IK_POLE_UNDEFINED);
+    out.flip = in->flip_wanted ? real_atan2(choice.across, choice.line) : real_splat(0);
+    if (in->twist_given) choice.n = vec3_turned(choice.n, target.unit, in->twist);
 
-    mask undefined;
-    vec3 n = two_bone_hinge(in, &l, target.unit, &undefined);
     mat3 root;
-    two_bone_out out;
-    two_bone_deltas(&l, two_bone_triangle(&l, r, target.unit, n), &root, &out.mid);
+    two_bone_deltas(&l, two_bone_triangle(&l, reach.r, target.unit, choice.n), &root, &out.mid);
     out.root = quat_of_matrix(root);
-
     vec3 mid = mat3_apply(root, l.bone1);
     vec3 end = vec3_add(mid, mat3_apply(root, quat_rotate(out.mid, l.bone2)));
-    out.positions[0] = in->root;
-    out.positions[1] = vec3_add(in->root, vec3_scale(l.unscale, mid));
-    out.positions[2] = vec3_add(in->root, vec3_scale(l.unscale, end));
-
-    real scale = real_min(l.scale, target_scale); /* so that neither side of the difference overflows */
-    real error = vec3_length(vec3_sub(vec3_scale(scale, to_target), vec3_scale(scale * l.unscale, end)));
-    mask missed = mask_less(real_splat(TWO_BONE_TOLERANCE) * sum * (scale * l.unscale), error);
-    mask side = mask_select(mask_less(distance, r), mask_splat(IK_TOO_NEAR), mask_splat(IK_TOO_FAR));
-    out.error = error * real_unscale(scale);
-    out.status = (missed & side) | (undefined & mask_splat(IK_POLE_UNDEFINED));
+    if (in->weight_given) {
+        two_bone_weigh(in->weight, &out.root, &out.mid);
+        mid = quat_rotate(out.root, l.bone1);
+        end = vec3_add(mid, quat_rotate(out.root, quat_rotate(out.mid, l.bone2)));
+    }
+    two_bone_judge(in, &l, &reach, to_target, real_min(l.scale, target_scale), mid, end, &out);
     if (mask_any(two_bone_suspect(in, &l, &out))) two_bone_reject(in, l.has_bone1 | l.has_bone2, &out);
     return out;
 }
 
+ik_inline void two_bone_load(const ik_two_bone_job *job, group at, two_bone_in *in) {
+    in->root = lanes_load_vec3(&job->root, at);
+    in->mid = lanes_load_vec3(&job->mid, at);
+    in->end = lanes_load_vec3(&job->end, at);
+    in->target = lanes_load_vec3(&job->target, at);
+    if (in->pole_given) in->pole = lanes_load_vec3(&job->pole, at);
+    if (in->bend_given) in->bend = lanes_load_vec3(&job->bend, at);
+    if (in->hinge_given) in->hinge = lanes_load_vec3(&job->hinge, at);
+    if (in->twist_given) in->twist = lanes_load_option(&job->twist, at, 0);
+    if (in->weight_given) in->weight = lanes_load_option(&job->weight, at, 1);
+    if (in->soften_given) in->soften = lanes_load_option(&job->soften, at, 1);
+    if (in->stretch_given) {
+        in->stretch_start = lanes_load_option(&job->stretch_start, at, 1);
+        in->stretch_max = lanes_load_option(&job->stretch_max, at, 1);
+    }
+    if (in->limits_given) {
+        in->min_bend = lanes_load_option(&job->min_bend, at, 0);
+        in->max_bend = lanes_load_option(&job->max_bend, at, HALF_TURN);
+    }
+}
+
+ik_inline void two_bone_store(const ik_two_bone_job *job, group at, const two_bone_out *out) {
+    lanes_store_quat(&job->root_delta, at, out->root);
+    lanes_store_quat(&job->mid_delta, at, out->mid);
+    lanes_store_3_vec3(job->positions, at, out->positions);
+    lanes_store_status(&job->status, at, out->status);
+    lanes_store_real(&job->error, at, out->error);
+    lanes_store_real(&job->flip, at, out->flip);
+    lanes_store_real(&job->stretch, at, out->stretch);
+}
+
 static void two_bone_rows(const ik_two_bone_job *job, ptrdiff_t first, ptrdiff_t last) {
-    two_bone_in in = {.pole_given = job->pole.data != NULL, .bend_given = job->bend.data != NULL};
+    two_bone_in in = {
+        .pole_given = job->pole.data != NULL,
+        .bend_given = job->bend.data != NULL,
+        .hinge_given = job->hinge.data != NULL,
+        .twist_given = job->twist.data != NULL,
+        .weight_given = job->weight.data != NULL,
+        .soften_given = job->soften.data != NULL,
+        .stretch_given = job->stretch_start.data != NULL || job->stretch_max.data != NULL,
+        .limits_given = job->min_bend.data != NULL || job->max_bend.data != NULL,
+        .flip_wanted = job->flip.data != NULL,
+    };
     EACH_GROUP (at, first, last) {
-        in.root = lanes_load_vec3(&job->root, at);
-        in.mid = lanes_load_vec3(&job->mid, at);
-        in.end = lanes_load_vec3(&job->end, at);
-        in.target = lanes_load_vec3(&job->target, at);
-        if (in.pole_given) in.pole = lanes_load_vec3(&job->pole, at);
-        if (in.bend_given) in.bend = lanes_load_vec3(&job->bend, at);
+        two_bone_load(job, at, &in);
         two_bone_out out = two_bone(&in);
-        lanes_store_quat(&job->root_delta, at, out.root);
-        lanes_store_quat(&job->mid_delta, at, out.mid);
-        lanes_store_3_vec3(job->positions, at, out.positions);
-        lanes_store_status(&job->status, at, out.status);
-        lanes_store_real(&job->error, at, out.error);
+        two_bone_store(job, at, &out);
     }
 }

@@ -73,9 +73,12 @@ IK_SOLVERS(SOLVER_CALLS)
 static gufunc gufuncs[] = {
     {
         .name = "two_bone",
-        .signature = "(3),(3),(3),(3),(pole3),(bend3)->(4),(4),(3,3),(),()",
-        .types = "rrrrrrrrrir",
-        .doc = "root, mid, end, target, pole, bend -> root delta, mid delta, positions, status, error",
+        .signature = "(3),(3),(3),(3),(pole3),(bend3),(hinge3),(twist1),(weight1),(soften1),(stretchstart1),"
+                     "(stretchmax1),(minbend1),(maxbend1)->(4),(4),(3,3),(),(),(),()",
+        .types = "rrrrrrrrrrrrrrrrrirrr",
+        .doc =
+            "root, mid, end, target, pole, bend, hinge, twist, weight, soften, stretch_start, stretch_max, min_bend, "
+            "max_bend -> root delta, mid delta, positions, status, error, flip, stretch",
         .solve = {two_bone_f32, two_bone_f64},
     },
     NUMBERS(quat_multiply, "(4),(4)->(4)", "a, b -> a b"),

@@ -33,41 +33,40 @@ static double coordinate(int item, double huge) {
 }
 
 #define DEFINE_HASH(number, name, huge)                                                                                \
-    static uint64_t hash_##name(void) {                                                                                \
-        static number in[6][ITEMS][3], deltas[2][ITEMS][4], positions[ITEMS][3][3], error[ITEMS];                      \
+    static ik_rows name##_rows(number *data, int columns) {                                                            \
+        return (ik_rows){data, columns * (ptrdiff_t)sizeof *data, sizeof *data};                                       \
+    }                                                                                                                  \
+    static uint64_t hash_##name(int options) {                                                                         \
+        static number in[7][ITEMS][3], option[7][ITEMS], deltas[2][ITEMS][4], positions[ITEMS][9], out[3][ITEMS];      \
         static int32_t status[ITEMS];                                                                                  \
         uint64_t hash = 14695981039346656037u;                                                                         \
         random_state = 1;                                                                                              \
         for (int i = 0; i < ITEMS; i++)                                                                                \
-            for (int k = 0; k < 18; k++)                                                                               \
-                in[k / 3][i][k % 3] = (number)coordinate(i, huge);                                                     \
+            for (int k = 0; k < 28; k++)                                                                               \
+                *(k < 21 ? &in[k / 3][i][k % 3] : &option[k - 21][i]) = (number)coordinate(i, huge);                   \
         for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1) {                  \
             if (count > ITEMS - first) count = ITEMS - first;                                                          \
-            ik_rows rows[12];                                                                                          \
-            for (int k = 0; k < 6; k++)                                                                                \
-                rows[k] = (ik_rows){in[k][first], sizeof in[k][0], sizeof(number)};                                    \
-            for (int k = 0; k < 2; k++)                                                                                \
-                rows[6 + k] = (ik_rows){deltas[k][first], sizeof deltas[k][0], sizeof(number)};                        \
+            ik_rows *row, rows[7], values[7];                                                                          \
+            for (int k = 0; k < 7; k++) {                                                                              \
+                rows[k] = name##_rows(in[k][first], 3);                                                                \
+                values[k] = options ? name##_rows(option[k] + first, 1) : (ik_rows){0};                                \
+            }                                                                                                          \
+            ik_two_bone_job job = {rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]};                              \
+            if (options) job.hinge = rows[6], row = &job.twist, memcpy(row, values, sizeof values);                    \
+            job.root_delta = name##_rows(deltas[0][first], 4);                                                         \
+            job.mid_delta = name##_rows(deltas[1][first], 4);                                                          \
             for (int k = 0; k < 3; k++)                                                                                \
-                rows[8 + k] = (ik_rows){positions[first][k], sizeof positions[0], sizeof(number)};                     \
-            rows[11] = (ik_rows){error + first, sizeof(number), 0};                                                    \
-            ik_two_bone_job job = {rows[0],                                                                            \
-                                   rows[1],                                                                            \
-                                   rows[2],                                                                            \
-                                   rows[3],                                                                            \
-                                   rows[4],                                                                            \
-                                   rows[5],                                                                            \
-                                   rows[6],                                                                            \
-                                   rows[7],                                                                            \
-                                   {rows[8], rows[9], rows[10]},                                                       \
-                                   {status + first, sizeof *status, 0},                                                \
-                                   rows[11]};                                                                          \
+                job.positions[k] = (ik_rows){positions[first] + 3 * k, sizeof positions[0], sizeof(number)};           \
+            job.status = (ik_rows){status + first, sizeof *status, 0};                                                 \
+            job.error = name##_rows(out[0] + first, 1);                                                                \
+            job.flip = name##_rows(out[1] + first, 1);                                                                 \
+            job.stretch = name##_rows(out[2] + first, 1);                                                              \
             ik_two_bone_##name(&job, count);                                                                           \
         }                                                                                                              \
         hash = hash_bytes(hash, deltas, sizeof deltas);                                                                \
         hash = hash_bytes(hash, positions, sizeof positions);                                                          \
         hash = hash_bytes(hash, status, sizeof status);                                                                \
-        return hash_bytes(hash, error, sizeof error);                                                                  \
+        return hash_bytes(hash, out, sizeof out);                                                                      \
     }
 
 DEFINE_HASH(float, f32, 1e30)
@@ -77,7 +76,8 @@ int main(void) {
     const char *isas[] = {"scalar", "base", "avx2", "avx512"};
     for (int i = 0; i < 4; i++)
         if (strcmp(ik_use_isa(isas[i]), isas[i]) == 0)
-            printf("%s f32 %016llx f64 %016llx\n", isas[i], (unsigned long long)hash_f32(),
-                   (unsigned long long)hash_f64());
+            printf("%s f32 %016llx f64 %016llx options f32 %016llx f64 %016llx\n", isas[i],
+                   (unsigned long long)hash_f32(0), (unsigned long long)hash_f64(0), (unsigned long long)hash_f32(1),
+                   (unsigned long long)hash_f64(1));
     return 0;
 }

@@ -34,10 +34,12 @@ static void check_batch(ptrdiff_t count) {
     }
     for (int k = 0; k < 2; k++)
         delta[k] = numbers(4 * count);
-    ik_two_bone_job job = {rows_of(in[0], 3),    rows_of(in[1], 3),    rows_of(in[2], 3),
-                           rows_of(in[3], 3),    rows_of(in[4], 3),    rows_of(in[5], 3),
-                           rows_of(delta[0], 4), rows_of(delta[1], 4), {{0}},
-                           {status, 4, 0},       {error, 8, 0}};
+    ik_two_bone_job job = {rows_of(in[0], 3), rows_of(in[1], 3), rows_of(in[2], 3),
+                           rows_of(in[3], 3), rows_of(in[4], 3), rows_of(in[5], 3)};
+    job.root_delta = rows_of(delta[0], 4);
+    job.mid_delta = rows_of(delta[1], 4);
+    job.status = (ik_rows){status, 4, 0};
+    job.error = rows_of(error, 1);
     for (int joint = 0; joint < 3; joint++)
         job.positions[joint] = (ik_rows){positions + 3 * joint, 72, 8};
     ik_two_bone_f64(&job, count);
