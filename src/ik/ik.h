@@ -9,6 +9,7 @@
  *   enum ik_status          what a solver says of an item; ik_status_flags for names and sentences
  *   ik_use_isa, ik_isa      the instruction set in use
  *   ik_two_bone_f32, _f64   closed-form limb
+ *   ik_aim_f32, _f64        one joint looks at a point
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
@@ -125,6 +126,35 @@ typedef struct ik_two_bone_job {
 void ik_two_bone_f64(const ik_two_bone_job *job, ptrdiff_t count);
 void ik_two_bone_f32(const ik_two_bone_job *job, ptrdiff_t count);
 
+/* Aiming: one joint turns so that an axis of it points at the target, as a head, an eye or a gun does. The axis is a ray
+ * from `offset`, which need not be the joint's position, along `forward`; both are in the joint's own space, as `up` is.
+ *
+ * The joint takes the shortest way; given `up` and `pole` (a point) it turns about the line from joint to target as well,
+ * until up is on the pole's side of it. Where either is on the line that stays the shortest way (POLE_UNDEFINED).
+ *
+ * A target nearer to the joint than the ray passes by cannot be hit (TOO_NEAR): the ray then passes it as near as it can.
+ * A target on the joint leaves the joint as it is. A forward axis of length zero is NO_LENGTH.
+ *
+ * delta is the world-space rotation to apply: with W the joint's world rotation, that becomes delta W. w >= 0. */
+typedef struct ik_aim_job {
+    ik_rows position; /* (3) of the joint, in the world */
+    ik_rows rotation; /* (4) of the joint, in the world; any length but zero */
+    ik_rows target;   /* (3) a point in the world */
+    ik_rows forward;  /* (3) the axis to aim, in the joint's space, any length */
+    ik_rows offset;   /* (3) optional: where the axis starts, in the joint's space */
+    ik_rows up;       /* (3) optional: the axis to keep towards the pole, in the joint's space, any length */
+    ik_rows pole;     /* (3) optional, with up: a point in the world */
+    ik_rows twist;    /* 0: radians that the joint turns about the line from joint to target, after the pole */
+    ik_rows weight;   /* 1: as in ik_two_bone_job */
+    ik_rows delta;    /* (4) */
+    ik_rows status;   /* int32_t */
+    ik_rows error;    /* the angle left between the ray and the direction from its start to the target, radians */
+} ik_aim_job;
+
+/* Tolerance of status 0: 1e-12 radians, or 1e-5, where the ray starts nearer to the joint than a tenth of the target's
+ * distance; growing with that. */
+void ik_aim_f64(const ik_aim_job *job, ptrdiff_t count);
+void ik_aim_f32(const ik_aim_job *job, ptrdiff_t count);
 /* Rotations, as quaternions (w, x, y, z) of any length but zero, which stands for no rotation. One whose squared length
  * is within a few roundings of 1 is taken as it is, any other is brought to unit length first; only multiply and
  * conjugate are the plain products. Results have unit length. An item with a NaN or infinity in any of its inputs has
