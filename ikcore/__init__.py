@@ -8,7 +8,18 @@ array([0.2, 0.3, 0.1])
 
 from ikcore import rotations
 from ikcore._core import __version__, isa
-from ikcore.solvers import Limb, two_bone
+from ikcore.solvers import Aim, Limb, aim, two_bone
 from ikcore.status import Status, UnusableError, UnusableWarning
 
-__all__ = ["Limb", "Status", "UnusableError", "UnusableWarning", "__version__", "isa", "rotations", "two_bone"]
+__all__ = [
+    "Aim",
+    "Limb",
+    "Status",
+    "UnusableError",
+    "UnusableWarning",
+    "__version__",
+    "aim",
+    "isa",
+    "rotations",
+    "two_bone",
+]

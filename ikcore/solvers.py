@@ -159,6 +159,101 @@ def two_bone(
     return limb if out is None else out
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Aim:
+    """What `aim` found, item by item.
+
+    Attributes
+    ----------
+    delta : (..., 4) array
+        World-space rotation (w, x, y, z), w >= 0, to apply to the joint: its world rotation W becomes ``delta W``.
+    status : (...) int32 array
+        `Status` flags; 0 means that the axis points at the target.
+    error : (...) array
+        The angle left between the axis and the direction from its start to the target, radians.
+    """
+
+    delta: NDArray[Any]
+    status: NDArray[np.int32]
+    error: NDArray[Any]
+
+    def summary(self) -> str:
+        """The batch in words: how many hit, how many did not and why."""
+        return status.summarize("joint", self.status, self.error)
+
+
+def aim(
+    position: ArrayLike,
+    rotation: ArrayLike,
+    target: ArrayLike,
+    *,
+    forward: ArrayLike,
+    offset: ArrayLike | None = None,
+    up: ArrayLike | None = None,
+    pole: ArrayLike | None = None,
+    twist: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    strict: bool = False,
+) -> Aim:
+    """Turn a joint so that an axis of it points at the target, as a head, an eye or a gun does.
+
+    The joint takes the shortest way; with `up` and `pole` it also rolls until up is on the pole's side. Where the axis
+    starts beside the joint (`offset`) a target nearer than it passes by cannot be hit: TOO_NEAR.
+
+    Parameters
+    ----------
+    position : (..., 3) array_like
+        Where the joint is. Leading axes broadcast. float32 when position and rotation are, else float64.
+    rotation : (..., 4) array_like
+        The joint's world rotation (w, x, y, z).
+    target : (..., 3) array_like
+        The point to aim at.
+    forward : (..., 3) array_like
+        The axis to aim, in the joint's own space, of any length.
+    offset : (..., 3) array_like, optional
+        Where the axis starts, in the joint's own space (default: at the joint).
+    up : (..., 3) array_like, optional
+        The axis to keep towards the pole, in the joint's own space. Needs `pole`.
+    pole : (..., 3) array_like, optional
+        A point. Needs `up`.
+    twist : (...) array_like, optional
+        Radians that the joint turns about the line to the target, after the pole (default 0).
+    weight : (...) array_like, optional
+        The share of the rotation to apply, 0 to 1 (default 1).
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    Aim
+        Delta rotation, status and angle left of every item.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> eye = ik.aim([0, 1.7, 0], [1, 0, 0, 0], [2, 1.7, 2], forward=[0, 0, 1])
+    >>> ik.rotations.rotate(eye.delta, [0, 0, 1]).round(4)
+    array([0.7071, 0.    , 0.7071])
+    """
+    if (up is None) != (pole is None):
+        raise ValueError("up and pole: expected both or neither, got one")
+    dtype = number_type(position, rotation)
+    inputs = {
+        "position": rows("position", position, dtype, 3),
+        "rotation": rows("rotation", rotation, dtype, 4),
+        "target": rows("target", target, dtype, 3),
+        "forward": rows("forward", forward, dtype, 3),
+        "offset": optional_rows("offset", offset, dtype, 3),
+        "up": optional_rows("up", up, dtype, 3),
+        "pole": optional_rows("pole", pole, dtype, 3),
+        "twist": optional_number("twist", twist, dtype),
+        "weight": optional_number("weight", weight, dtype),
+    }
+    found = Aim(*call(_core.aim, inputs, ()))
+    status.report_unusable("aim", found.status, strict=strict)
+    return found
+
+
 def _outputs(out: Limb, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
     """The arrays of `out`, which the result must fit as it is."""
     if not isinstance(out, Limb):

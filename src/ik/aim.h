@@ -4,8 +4,8 @@
  *
  *   x = o + s f,   s = -o.f + sqrt((o.f)^2 - o.o + d^2),   d the distance to the target.
  *
- * A rotation about the joint takes x anywhere on that sphere, so take it to the target: by the shortest arc, or, with an
- * up axis, as the frame (x, up) to the frame (target, pole). Where the root is not real the ray passes outside the
+ * A rotation about the joint takes x anywhere on that sphere, so take it to the target: by the shortest arc, or, with
+ * an up axis, as the frame (x, up) to the frame (target, pole). Where the root is not real the ray passes outside the
  * sphere; with s = -o.f, its point nearest to the joint, it passes the target as near as it can.
  *
  * Space: relative to the joint, and scaled by the power of two that brings the target's distance near 1. */
@@ -67,7 +67,8 @@ ik_inline direction aim_side(vec3 towards, vec3 axis) {
 
 /* With up and pole: the frame (hit, up) to (target, pole). */
 ik_inline quat aim_upright(const aim_in *in, vec3 hit, vec3 e, quat shortest, mask *undefined) {
-    direction up = aim_side(quat_rotate(in->rotation, in->up), hit), pole = aim_side(vec3_sub(in->pole, in->position), e);
+    direction up = aim_side(quat_rotate(in->rotation, in->up), hit),
+              pole = aim_side(vec3_sub(in->pole, in->position), e);
     *undefined = ~(mask_less(real_splat(TINY_SINE), up.length) & mask_less(real_splat(TINY_SINE), pole.length));
     quat upright = quat_of_matrix(mat3_between_frames(hit, up.unit, e, pole.unit));
     return quat_select(*undefined, shortest, upright);
@@ -92,13 +93,10 @@ ik_inline void aim_judge(const aim_in *in, const aim_ray *ray, vec3 target, real
 /* The sum of everything that came in: not finite where a part of it is not. */
 ik_inline real aim_sum(const aim_in *in) {
     vec3 sum = vec3_add(vec3_add(in->position, in->target), vec3_add(in->forward, in->rotation.v));
-    if (in->offset_given)
-        sum = vec3_add(sum, in->offset);
-    if (in->pole_given)
-        sum = vec3_add(sum, vec3_add(in->up, in->pole));
+    if (in->offset_given) sum = vec3_add(sum, in->offset);
+    if (in->pole_given) sum = vec3_add(sum, vec3_add(in->up, in->pole));
     real all = sum.x + sum.y + sum.z + in->rotation.w;
-    if (in->twist_given)
-        all = all + in->twist;
+    if (in->twist_given) all = all + in->twist;
     return in->weight_given ? all + in->weight : all;
 }
 
@@ -120,7 +118,7 @@ ik_inline aim_out aim(aim_in *in) {
         out.status = undefined & mask_splat(IK_POLE_UNDEFINED);
     }
     if (in->twist_given) {
-        sincos half = real_sincos(real_splat(0.5f) * in->twist);
+        cosine_sine half = real_sincos(real_splat(0.5f) * in->twist);
         out.delta = quat_canonical(quat_multiply((quat){half.cosine, vec3_scale(half.sine, e)}, out.delta));
     }
     if (in->weight_given) {
@@ -146,16 +144,13 @@ ik_inline void aim_load(const ik_aim_job *job, group at, aim_in *in) {
     in->rotation = lanes_load_quat(&job->rotation, at);
     in->target = lanes_load_vec3(&job->target, at);
     in->forward = lanes_load_vec3(&job->forward, at);
-    if (in->offset_given)
-        in->offset = lanes_load_vec3(&job->offset, at);
+    if (in->offset_given) in->offset = lanes_load_vec3(&job->offset, at);
     if (in->pole_given) {
         in->up = lanes_load_vec3(&job->up, at);
         in->pole = lanes_load_vec3(&job->pole, at);
     }
-    if (in->twist_given)
-        in->twist = lanes_load_option(&job->twist, at, 0);
-    if (in->weight_given)
-        in->weight = lanes_load_option(&job->weight, at, 1);
+    if (in->twist_given) in->twist = lanes_load_option(&job->twist, at, 0);
+    if (in->weight_given) in->weight = lanes_load_option(&job->weight, at, 1);
 }
 
 static void aim_rows(const ik_aim_job *job, ptrdiff_t first, ptrdiff_t last) {

@@ -126,14 +126,15 @@ typedef struct ik_two_bone_job {
 void ik_two_bone_f64(const ik_two_bone_job *job, ptrdiff_t count);
 void ik_two_bone_f32(const ik_two_bone_job *job, ptrdiff_t count);
 
-/* Aiming: one joint turns so that an axis of it points at the target, as a head, an eye or a gun does. The axis is a ray
- * from `offset`, which need not be the joint's position, along `forward`; both are in the joint's own space, as `up` is.
+/* Aiming: one joint turns so that an axis of it points at the target, as a head, an eye or a gun does. The axis is a
+ * ray from `offset`, which need not be the joint's position, along `forward`; both are in the joint's own space, as
+ * `up` is.
  *
- * The joint takes the shortest way; given `up` and `pole` (a point) it turns about the line from joint to target as well,
- * until up is on the pole's side of it. Where either is on the line that stays the shortest way (POLE_UNDEFINED).
+ * The joint takes the shortest way; given `up` and `pole` (a point) it turns about the line from joint to target as
+ * well, until up is on the pole's side of it. Where either is on the line that stays the shortest way (POLE_UNDEFINED).
  *
- * A target nearer to the joint than the ray passes by cannot be hit (TOO_NEAR): the ray then passes it as near as it can.
- * A target on the joint leaves the joint as it is. A forward axis of length zero is NO_LENGTH.
+ * A target nearer to the joint than the ray passes by cannot be hit (TOO_NEAR): the ray then passes it as near as it
+ * can. A target on the joint leaves the joint as it is. A forward axis of length zero is NO_LENGTH.
  *
  * delta is the world-space rotation to apply: with W the joint's world rotation, that becomes delta W. w >= 0. */
 typedef struct ik_aim_job {

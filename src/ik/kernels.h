@@ -34,6 +34,7 @@
 #include "lanes.h"
 
 #include "two_bone.h"
+#include "aim.h"
 #include "rotations.h"
 
 const ik_kernels IK_TABLE = {LANES,

@@ -105,6 +105,6 @@ ik_inline quat quat_weighted(quat q, real weight) {
 
 /* A vector turned about a unit vector at right angles to it. */
 ik_inline vec3 vec3_turned(vec3 a, vec3 axis, real angle) {
-    sincos turn = real_sincos(angle);
+    cosine_sine turn = real_sincos(angle);
     return vec3_add(vec3_scale(turn.cosine, a), vec3_scale(turn.sine, vec3_cross(axis, a)));
 }

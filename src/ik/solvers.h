@@ -9,6 +9,7 @@
 
 #define IK_SOLVERS(X)                                                                                                  \
     X(two_bone)                                                                                                        \
+    X(aim)                                                                                                             \
     X(quat_multiply)                                                                                                   \
     X(quat_conjugate)                                                                                                  \
     X(quat_normalize)                                                                                                  \

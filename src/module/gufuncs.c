@@ -81,6 +81,13 @@ static gufunc gufuncs[] = {
             "max_bend -> root delta, mid delta, positions, status, error, flip, stretch",
         .solve = {two_bone_f32, two_bone_f64},
     },
+    {
+        .name = "aim",
+        .signature = "(3),(4),(3),(3),(offset3),(up3),(pole3),(twist1),(weight1)->(4),(),()",
+        .types = "rrrrrrrrrrir",
+        .doc = "position, rotation, target, forward, offset, up, pole, twist, weight -> delta, status, error",
+        .solve = {aim_f32, aim_f64},
+    },
     NUMBERS(quat_multiply, "(4),(4)->(4)", "a, b -> a b"),
     NUMBERS(quat_conjugate, "(4)->(4)", "q -> conjugate"),
     NUMBERS(quat_normalize, "(4)->(4)", "q -> with unit length"),
