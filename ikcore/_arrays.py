@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import os
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -52,20 +57,93 @@ def _shape(row: tuple[int, ...]) -> str:
     return f"({', '.join(['...', *map(str, row)])})"
 
 
-def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...]) -> Any:
-    """Run a gufunc; if leading axes do not broadcast, say so by the names of the arguments."""
+def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...], workers: int = 1) -> Any:
+    """Run a gufunc, on several threads if asked to and worth it.
+
+    If leading axes do not broadcast, say so by the names of the arguments.
+    """
+    if workers != 1:
+        workers = _count_of(workers)
     try:
+        if workers > 1:
+            return _call_in_blocks(solver, inputs, outputs, workers)
         return solver(*inputs.values(), *outputs)
     except ValueError:
-        rows_of = re.findall(r"\(([^)]*)\)", solver.signature or "")  # "n,3" of "(n,3)"
-        leading = {
-            name: array.shape[: array.ndim - len(row.split(",")) * bool(row)]
-            for (name, array), row in zip(inputs.items(), rows_of, strict=False)
-            if array.size or array.ndim > 1
-        }
+        leading = _leading_axes(solver, inputs)
         try:
             np.broadcast_shapes(*leading.values())
         except ValueError as error:
             listed = ", ".join(f"{name} {inputs[name].shape}" for name in leading)
             raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
         raise
+
+
+def _rows_of(signature: str) -> list[list[str]]:
+    """The core dimensions of every operand: [["n", "3"], []] of "(n,3),()"."""
+    return [row.split(",") if row else [] for row in re.findall(r"\(([^)]*)\)", signature)]
+
+
+def _leading_axes(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> dict[str, tuple[int, ...]]:
+    """The leading axes of the inputs that are given."""
+    rows = _rows_of(solver.signature or "")
+    return {
+        name: array.shape[: array.ndim - len(row)]
+        for (name, array), row in zip(inputs.items(), rows, strict=False)
+        if array.size or array.ndim > 1
+    }
+
+
+# Fewer items than this are done before a second thread is awake.
+_WORTH_A_THREAD = 16_384
+
+
+def _count_of(workers: int) -> int:
+    """How many threads: -1 is one for every core this process may use."""
+    if workers < -1 or workers == 0:
+        raise ValueError(f"workers: expected a positive number, or -1 for all cores, got {workers}")
+    if workers > 0:
+        return workers
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _call_in_blocks(
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...], workers: int
+) -> Any:
+    """Split the longest leading axis into blocks that the threads take one after another. The bits stay the same."""
+    leading = _leading_axes(solver, inputs)
+    shape = np.broadcast_shapes(*leading.values())
+    if math.prod(shape) < _WORTH_A_THREAD:
+        return solver(*inputs.values(), *outputs)
+    outputs = outputs or _empty_outputs(solver, shape, next(iter(inputs.values())).dtype)
+    axis = int(np.argmax(shape)) - len(shape)  # from the end: inputs may have fewer axes
+    edges = np.linspace(0, shape[axis], 4 * workers + 1).astype(int)
+
+    def solve(block: slice) -> None:
+        parts = [
+            _part(array, len(leading[name]) if name in leading else 0, axis, block, shape[axis])
+            for name, array in inputs.items()
+        ]
+        places = [_part(array, len(shape), axis, block, shape[axis]) for array in outputs]
+        solver(*parts, *places)
+
+    with ThreadPoolExecutor(workers) as pool:
+        for done in [pool.submit(solve, slice(*edge)) for edge in itertools.pairwise(edges)]:
+            done.result()
+    return outputs
+
+
+def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) -> NDArray[Any]:
+    """The block of an array with so many leading axes; all of it where it broadcasts along that axis."""
+    at = axes + axis
+    if at < 0 or array.shape[at] != length:
+        return array
+    return array[(slice(None),) * at + (block,)]
+
+
+def _empty_outputs(solver: np.ufunc, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+    _, outputs = (_rows_of(side) for side in (solver.signature or "").split("->"))
+    types = solver.types[0].split("->")[1]
+    return tuple(
+        np.empty((*shape, *map(int, row)), np.int32 if kind == "i" else dtype)
+        for row, kind in zip(outputs, types, strict=True)
+    )

@@ -79,6 +79,7 @@ def two_bone(
     min_bend: ArrayLike | None = None,
     max_bend: ArrayLike | None = None,
     out: Limb | None = None,
+    workers: int = 1,
     strict: bool = False,
 ) -> Limb:
     """Turn a limb of two bones so that its end meets the target: closed form, exact wherever the target is in reach.
@@ -114,6 +115,8 @@ def two_bone(
         The angle between the bones, 0 being straight, stays within these (default 0 and pi).
     out : Limb, optional
         Where to write the result; see `Limb.empty`.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` where some item cannot be used (NaN, say), instead of one `UnusableWarning`.
 
@@ -154,7 +157,7 @@ def two_bone(
         "max_bend": optional_number("max_bend", max_bend, dtype),
     }
     outputs = () if out is None else _outputs(out, dtype)
-    limb = Limb(*call(_core.two_bone, inputs, outputs))
+    limb = Limb(*call(_core.two_bone, inputs, outputs, workers))
     status.report_unusable("two_bone", limb.status, strict=strict)
     return limb if out is None else out
 
@@ -193,6 +196,7 @@ def aim(
     pole: ArrayLike | None = None,
     twist: ArrayLike | None = None,
     weight: ArrayLike | None = None,
+    workers: int = 1,
     strict: bool = False,
 ) -> Aim:
     """Turn a joint so that an axis of it points at the target, as a head, an eye or a gun does.
@@ -220,6 +224,8 @@ def aim(
         Radians that the joint turns about the line to the target, after the pole (default 0).
     weight : (...) array_like, optional
         The share of the rotation to apply, 0 to 1 (default 1).
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
         Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
 
@@ -249,7 +255,7 @@ def aim(
         "twist": optional_number("twist", twist, dtype),
         "weight": optional_number("weight", weight, dtype),
     }
-    found = Aim(*call(_core.aim, inputs, ()))
+    found = Aim(*call(_core.aim, inputs, (), workers))
     status.report_unusable("aim", found.status, strict=strict)
     return found
 
