@@ -33,6 +33,9 @@ def test_values_are_the_contract() -> None:
         "TOO_FAR": 1,
         "TOO_NEAR": 2,
         "POLE_UNDEFINED": 4,
+        "AT_LIMIT": 8,
+        "SOFTENED": 16,
+        "PARTIAL_WEIGHT": 32,
         "NOT_FINITE": 1 << 16,
         "NO_LENGTH": 1 << 17,
     }

@@ -23,7 +23,7 @@ import ikcore as ik
 from ikcore import _core
 
 FAR, NEAR, POLE = ik.Status.TOO_FAR, ik.Status.TOO_NEAR, ik.Status.POLE_UNDEFINED
-FIELDS = ("root", "mid", "positions", "status", "error")
+FIELDS = ("root", "mid", "positions", "status", "error", "flip", "stretch")
 TOLERANCE = {np.float32: 1e-5, np.float64: 1e-12}
 COUNT = 1000
 
@@ -987,9 +987,9 @@ def test_a_batch_is_the_loop_of_its_items(dtype: Any, isa: str, seed: int) -> No
 def test_one_limb_has_no_leading_axes(dtype: Any) -> None:
     limb = ik.two_bone(*posed(dtype, *BENT), [0, -1, 0.5])
     shapes = [np.shape(getattr(limb, field)) for field in FIELDS]
-    assert shapes == [(4,), (4,), (3, 3), (), ()]
+    assert shapes == [(4,), (4,), (3, 3), (), (), (), ()]
     dtypes = [getattr(limb, field).dtype for field in FIELDS]
-    assert dtypes == [dtype, dtype, dtype, np.int32, dtype]
+    assert dtypes == [dtype, dtype, dtype, np.int32, dtype, dtype, dtype]
 
 
 def test_leading_axes_broadcast() -> None:

@@ -251,6 +251,8 @@ ik_inline void two_bone_reject(const two_bone_in *in, mask has_length, two_bone_
                   mask_is_finite(out->error);
     if (in->pole_given) finite &= vec3_is_finite(vec3_sub(in->pole, in->root));
     if (in->bend_given) finite &= vec3_is_finite(in->bend);
+    if (in->hinge_given) finite &= vec3_is_finite(in->hinge);
+    finite &= mask_is_finite(two_bone_options(in));
     mask usable = finite & has_length;
     out->root = quat_select(usable, out->root, quat_identity());
     out->mid = quat_select(usable, out->mid, quat_identity());
@@ -268,15 +270,22 @@ ik_inline mask two_bone_suspect(const two_bone_in *in, const limb *l, const two_
                         vec3_add(out->positions[1], out->positions[2]));
     if (in->pole_given) sum = vec3_add(sum, vec3_sub(in->pole, in->root));
     if (in->bend_given) sum = vec3_add(sum, in->bend);
-    return ~(mask_is_finite(sum.x + sum.y + sum.z + out->error) & (l->has_bone1 | l->has_bone2));
+    if (in->hinge_given) sum = vec3_add(sum, in->hinge);
+    real all = sum.x + sum.y + sum.z + out->error + two_bone_options(in);
+    return ~(mask_is_finite(all) & (l->has_bone1 | l->has_bone2));
 }
 
-/* Part of the way from the pose that came in. */
-ik_inline void two_bone_weigh(real weight, quat *root, quat *mid) {
-    weight = real_min(real_max(weight, real_splat(0)), real_splat(1));
+/* Lanes with a weight below 1 go part of the way from the pose that came in. */
+ik_inline void two_bone_weigh(real weight, const limb *l, quat *root, quat *bend, vec3 *mid, vec3 *end) {
     mask part = mask_less(weight, real_splat(1));
+    if (!mask_any(part)) return;
+    weight = real_max(weight, real_splat(0));
     *root = quat_select(part, quat_weighted(*root, weight), *root);
-    *mid = quat_select(part, quat_weighted(*mid, weight), *mid);
+    *bend = quat_select(part, quat_weighted(*bend, weight), *bend);
+    vec3 weighted = quat_rotate(*root, l->bone1);
+    vec3 tip = vec3_add(weighted, quat_rotate(*root, quat_rotate(*bend, l->bone2)));
+    *mid = vec3_select(part, weighted, *mid);
+    *end = vec3_select(part, tip, *end);
 }
 
 /* Where the deltas put the limb, and what is to say of it. `scale` keeps both sides of the difference from overflow. */
@@ -333,11 +342,7 @@ ik_inline two_bone_out two_bone(two_bone_in *in) {
     out.root = quat_of_matrix(root);
     vec3 mid = mat3_apply(root, l.bone1);
     vec3 end = vec3_add(mid, mat3_apply(root, quat_rotate(out.mid, l.bone2)));
-    if (in->weight_given) {
-        two_bone_weigh(in->weight, &out.root, &out.mid);
-        mid = quat_rotate(out.root, l.bone1);
-        end = vec3_add(mid, quat_rotate(out.root, quat_rotate(out.mid, l.bone2)));
-    }
+    if (in->weight_given) two_bone_weigh(in->weight, &l, &out.root, &out.mid, &mid, &end);
     two_bone_judge(in, &l, &reach, to_target, real_min(l.scale, target_scale), mid, end, &out);
     if (mask_any(two_bone_suspect(in, &l, &out))) two_bone_reject(in, l.has_bone1 | l.has_bone2, &out);
     return out;
