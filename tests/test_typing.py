@@ -17,3 +17,7 @@ def test_types() -> None:
     assert_type(ik.Status.TOO_FAR | ik.Status.TOO_NEAR, ik.Status)
     assert_type(ik.Status.TOO_FAR.sentence, str)
     assert_type(ik.isa(), str)
+    swing, angle = ik.rotations.swing_twist([1, 0, 0, 0], [0, 0, 1])[0], ik.rotations.to_axis_angle([1, 0, 0, 0])[1]
+    assert_type(ik.rotations.slerp(swing, [1, 0, 0, 0], 0.5), NDArray[Any])
+    assert_type(angle, NDArray[Any])
+    assert_type(ik.rotations.best_fit(np.eye(3), np.eye(3)), tuple[NDArray[Any], NDArray[Any]])
