@@ -1,6 +1,9 @@
 """Every check, each in an environment of its own: `nox` runs the default ones, `nox -l` lists all."""
 
+import functools
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 import nox
@@ -8,17 +11,15 @@ import nox
 nox.options.sessions = ["lint", "types", "tests"]
 nox.options.default_venv_backend = "virtualenv"
 
-CODE = ["ikcore", "blender_addon", "tests", "benchmarks", "setup.py", "noxfile.py"]
-PYTHON_CODE = [path for path in CODE if Path(path).exists()]
-C_CODE = [str(path) for folder in ("src", "tests/c", "examples") for path in Path(folder).rglob("*.[ch]")]
+PYTHON_CODE = ["ikcore", "blender_addon", "tests", "benchmarks", "setup.py", "noxfile.py"]
+C_CODE = [str(path) for folder in ("src", "tests/c", "examples", "benchmarks") for path in Path(folder).rglob("*.[ch]")]
 
 
+@functools.cache
 def build_wheel(session: nox.Session) -> str:
-    """Build through the sdist, so that what it lacks is noticed, and nothing stale gets in."""
+    """Build once a run, through the sdist, so that what it lacks is noticed and nothing stale gets in."""
     session.install("build")
-    folder = session.create_tmp()
-    for old in Path(folder).glob("*.whl"):
-        old.unlink()
+    folder = tempfile.mkdtemp()
     session.run("python", "-m", "build", "--outdir", folder, silent=True)
     return str(next(Path(folder).glob("*.whl")))
 
@@ -39,16 +40,20 @@ def types(session: nox.Session) -> None:
     session.run("mypy", "ikcore", "noxfile.py", *map(str, Path("tests").glob("*.py")))
 
 
+# NumPy has no wheels of its oldest supported version for newer Pythons.
+OLDEST_NUMPY = "1.26.*" if sys.version_info < (3, 13) else "2.1.*"
+
+
 @nox.session
-@nox.parametrize("numpy", ["1.26.*", "newest"])
+@nox.parametrize("numpy", [OLDEST_NUMPY, "newest"])
 def tests(session: nox.Session, numpy: str) -> None:
-    """The test suite against the built wheel, with the oldest NumPy supported and the newest."""
+    """The test suite against the built wheel, with the oldest NumPy there is for this Python and the newest."""
     wheel = build_wheel(session)
     session.install(f"{wheel}[test]", "ziglang", "abi3audit", "numpy" if numpy == "newest" else f"numpy=={numpy}")
     env = {"IKCORE_WHEEL": wheel}
     # the C core does not depend on NumPy: once is enough
     core = ["--ignore=tests/test_core.py"] if numpy != "newest" else []
-    session.run("pytest", "-q", *core, "--pyargs", "tests", "ikcore", *session.posargs, env=env)
+    session.run("pytest", "-q", "-rs", *core, "--pyargs", "tests", "ikcore", *session.posargs, env=env)
 
 
 @nox.session
@@ -62,8 +67,9 @@ def extension(session: nox.Session) -> None:
 def blender(session: nox.Session, blender: str) -> None:
     """The extension inside a real Blender: 4.5 needs Python 3.11, 5.2 needs 3.13 (IKCORE_PYTHON_3_13 names one)."""
     python = {"4.5": "python3.11", "5.2": os.environ.get("IKCORE_PYTHON_3_13", "python3.13")}[blender]
-    session.run(python, "-m", "venv", f"{session.create_tmp()}/venv", external=True)
-    pip = f"{session.create_tmp()}/venv/bin/python"
-    session.run(pip, "-m", "pip", "install", "-q", f"bpy=={blender}.*", "pytest>=8", external=True)
-    session.run("python", "blender_addon/build_zip.py", "--output", session.create_tmp())
-    session.run(pip, "tests/blender/run.py", str(next(Path(session.create_tmp()).glob("*.zip"))), external=True)
+    folder = Path(session.create_tmp())
+    session.run(python, "-m", "venv", f"{folder}/venv", external=True)
+    in_blender = f"{folder}/venv/bin/python"
+    session.run(in_blender, "-m", "pip", "install", "-q", f"bpy=={blender}.*", "pytest>=8", external=True)
+    built = session.run("python", "blender_addon/build_zip.py", "--output", str(folder), silent=True)
+    session.run(in_blender, "tests/blender/run.py", str(built).split()[-1], external=True)

@@ -19,12 +19,18 @@ _NOT_GIVEN = {np.dtype(number): np.empty(0, number) for number in (np.float32, n
 
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:
     """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
-    widest = max(np.asarray(part).dtype.itemsize if _is_float(part) else 8 for part in pose)
-    return np.dtype(np.float32 if widest <= 4 else np.float64)
+    return np.dtype(np.float32 if all(_is_narrow(part) for part in pose) else np.float64)
 
 
-def _is_float(value: ArrayLike) -> bool:
-    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+def _is_narrow(value: ArrayLike) -> bool:
+    if isinstance(value, (list, tuple, int, float)) and not _holds_arrays(value):
+        return False  # Python's numbers are doubles
+    dtype = np.asarray(value).dtype
+    return dtype.kind == "f" and dtype.itemsize <= 4
+
+
+def _holds_arrays(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and any(hasattr(part, "dtype") for part in value)
 
 
 def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArray[Any]:
@@ -33,6 +39,8 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got rows of different lengths") from error
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: expected an array without mask; fill it with NaN to have items left out")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name}: expected real numbers, got {array.dtype}")
     if array.ndim < len(row) or array.shape[array.ndim - len(row) :] != row:
@@ -69,13 +77,18 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
             return _call_in_blocks(solver, inputs, outputs, workers)
         return solver(*inputs.values(), *outputs)
     except ValueError:
-        leading = _leading_axes(solver, inputs)
-        try:
-            np.broadcast_shapes(*leading.values())
-        except ValueError as error:
-            listed = ", ".join(f"{name} {inputs[name].shape}" for name in leading)
-            raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
+        items_of(solver, inputs)
         raise
+
+
+def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
+    """The shape of a result without its rows."""
+    leading = _leading_axes(solver, inputs)
+    try:
+        return np.broadcast_shapes(*leading.values())
+    except ValueError as error:
+        listed = ", ".join(f"{name} {inputs[name].shape}" for name in leading)
+        raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
 
 
 def _rows_of(signature: str) -> list[list[str]]:
@@ -110,8 +123,7 @@ def _call_in_blocks(
     solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...], workers: int
 ) -> Any:
     """Split the longest leading axis into blocks that the threads take one after another. The bits stay the same."""
-    leading = _leading_axes(solver, inputs)
-    shape = np.broadcast_shapes(*leading.values())
+    leading, shape = _leading_axes(solver, inputs), items_of(solver, inputs)
     if math.prod(shape) < _WORTH_A_THREAD:
         return solver(*inputs.values(), *outputs)
     outputs = outputs or _empty_outputs(solver, shape, next(iter(inputs.values())).dtype)

@@ -15,8 +15,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        sys.stderr.close()
+        return 1
     except OSError as error:
         print(f"ikcore: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print("ikcore: not enough memory: ask for fewer items", file=sys.stderr)
         return 1
     return 0
 

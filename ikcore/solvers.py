@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, status
-from ikcore._arrays import call, number_type, optional_number, optional_rows, rows
+from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,15 +47,8 @@ class Limb:
     def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
         """Uninitialised arrays for ``out=``, one item per element of `shape`."""
         items = np.broadcast_shapes(shape)
-        return cls(
-            root=np.empty((*items, 4), dtype),
-            mid=np.empty((*items, 4), dtype),
-            positions=np.empty((*items, 3, 3), dtype),
-            status=np.empty(items, np.int32),
-            error=np.empty(items, dtype),
-            flip=np.empty(items, dtype),
-            stretch=np.empty(items, dtype),
-        )
+        arrays = {field.name: np.empty((*items, *_ROWS.get(field.name, ())), dtype) for field in fields(cls)}
+        return cls(**arrays | {"status": np.empty(items, np.int32)})
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
@@ -114,7 +107,7 @@ def two_bone(
     min_bend, max_bend : (...) array_like, optional
         The angle between the bones, 0 being straight, stays within these (default 0 and pi).
     out : Limb, optional
-        Where to write the result; see `Limb.empty`.
+        Where to write the result: arrays of its very shapes and types, as `Limb.empty` makes them.
     workers : int, optional
         How many threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional
@@ -156,7 +149,7 @@ def two_bone(
         "min_bend": optional_number("min_bend", min_bend, dtype),
         "max_bend": optional_number("max_bend", max_bend, dtype),
     }
-    outputs = () if out is None else _outputs(out, dtype)
+    outputs = () if out is None else _outputs(out, dtype, inputs)
     limb = Limb(*call(_core.two_bone, inputs, outputs, workers))
     status.report_unusable("two_bone", limb.status, strict=strict)
     return limb if out is None else out
@@ -260,10 +253,24 @@ def aim(
     return found
 
 
-def _outputs(out: Limb, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
-    """The arrays of `out`, which the result must fit as it is."""
+def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """The arrays of `out`, each of which must be just what the result is."""
     if not isinstance(out, Limb):
         raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
-    if out.error.dtype != dtype:
-        raise TypeError(f"out: expected arrays of {dtype}, as the pose is, got {out.error.dtype}")
-    return out.root, out.mid, out.positions, out.status, out.error, out.flip, out.stretch
+    shape = items_of(_core.two_bone, inputs)
+    arrays = []
+    for field in fields(Limb):
+        array, row = getattr(out, field.name), _ROWS.get(field.name, ())
+        number = np.dtype(np.int32) if field.name == "status" else dtype
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"out.{field.name}: expected an array (see Limb.empty), got {type(array).__name__}")
+        if array.dtype != number:
+            raise TypeError(f"out.{field.name}: expected an array of {number}, got {array.dtype}")
+        if array.shape != (*shape, *row):
+            raise ValueError(f"out.{field.name}: expected shape {(*shape, *row)}, got {array.shape}")
+        arrays.append(array)
+    return tuple(arrays)
+
+
+# The shape of a row of those fields of Limb that are more than a number.
+_ROWS = {"root": (4,), "mid": (4,), "positions": (3, 3)}

@@ -14,6 +14,7 @@ from ikcore import _core
 
 _VALUES = {name: value for name, value, _ in _core.STATUS_FLAGS}
 _SENTENCES = {value: sentence for _, value, sentence in _core.STATUS_FLAGS}
+_KNOWN = sum(_SENTENCES)
 
 
 class Status(IntFlag):
@@ -47,7 +48,9 @@ class Status(IntFlag):
     @property
     def sentence(self) -> str:
         """The flags in words."""
-        return "; ".join(_SENTENCES[flag] for flag in self) or "reached"
+        unknown = self & ~_KNOWN
+        said = [_SENTENCES[flag] for flag in self & _KNOWN] + [f"unknown flags {int(unknown):#x}"] * bool(unknown)
+        return "; ".join(said) or "reached"
 
     @property
     def usable(self) -> bool:
@@ -74,18 +77,24 @@ def count(status: NDArray[np.int32] | np.int32) -> dict[Status, int]:
 
 
 def summarize(noun: str, status: NDArray[np.int32] | np.int32, error: NDArray[Any] | np.floating[Any]) -> str:
-    """A batch in words: how many reached, how many have each flag, the largest error.
+    """A batch in words: how many reached, how many have each flag, and the largest error of each.
 
-    >>> print(summarize("limb", np.array([0, 0, 1], np.int32), np.array([0.0, 0.0, 0.5])))
-    3 limbs: 2 with nothing to say, largest error 0.5
-      1 TOO_FAR: the target is beyond the reach of the chain, which points straight at it
+    >>> print(summarize("limb", np.array([0, 0, 1], np.int32), np.array([1e-16, 0.0, 0.5])))
+    2 of 3 limbs reached, largest error 1e-16
+      1 TOO_FAR, largest error 0.5: the target is beyond the reach of the chain, which points straight at it
     """
-    items = np.size(status)
-    plain = items - int(np.count_nonzero(status))
-    finite = np.isfinite(error)
-    largest = np.max(error, where=finite, initial=0.0)
-    head = f"{items} {noun}{'' if items == 1 else 's'}: {plain} with nothing to say, largest error {largest:.3g}"
-    return "\n".join([head, *(f"  {items} {flag.name}: {flag.sentence}" for flag, items in count(status).items())])
+    items, reached = np.size(status), np.equal(status, 0)
+    lines = [f"{np.count_nonzero(reached)} of {items} {noun}{'s' * (items != 1)} reached{_largest(error, reached)}"]
+    for flag, flagged in count(status).items():
+        largest = _largest(error, np.not_equal(np.bitwise_and(status, flag), 0))
+        lines.append(f"  {flagged} {flag.name}{largest}: {flag.sentence}")
+    return "\n".join(lines)
+
+
+def _largest(error: NDArray[Any] | np.floating[Any], where: NDArray[np.bool_] | np.bool_) -> str:
+    """Words for the largest error of some items, if any."""
+    where = np.logical_and(where, np.isfinite(error))
+    return f", largest error {np.max(error, where=where, initial=0):.3g}" if np.any(where) else ""
 
 
 def report_unusable(solver: str, status: NDArray[np.int32] | np.int32, *, strict: bool) -> None:

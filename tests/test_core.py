@@ -20,9 +20,15 @@ CORE = sorted(map(str, (ROOT / "src/ik").glob("*.c")))
 MODULE = sorted(map(str, (ROOT / "src/module").glob("*.c")))
 RELEASE = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+# By program of tests/c.
 HASHES = {
-    "same_bits.c": {"f32": "6014501321d2ba94", "f64": "b55987d47f780005"},
-    "same_bits_rotations.c": {"f32": "8c6e02081874ff63", "f64": "86217cfd26e59415"},
+    "same_bits.c": {
+        "two_bone f32": "b2a314bb749ca6b6",
+        "two_bone f64": "bdf6c1d71c57e34a",
+        "two_bone_options f32": "1723b25425a8ee45",
+        "two_bone_options f64": "aed59a572f1070dd",
+    },
+    "same_bits_rotations.c": {"rotations f32": "8c6e02081874ff63", "rotations f64": "86217cfd26e59415"},
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
@@ -58,8 +64,11 @@ def build(tmp_path: Path, program: str, command: list[str]) -> str:
 
 
 def hashes(output: str) -> dict[str, str]:
-    """What a program printed for each type of number: one hash for all instruction sets, or all that differ."""
-    return {number: " ".join(set(re.findall(rf"{number} (\w+)", output))) for number in ("f32", "f64")}
+    """The hashes a program of tests/c prints, which must not depend on the instruction set."""
+    found: dict[str, str] = {}
+    for what, digest in re.findall(r"^\w+ (\w+ f\d\d) (\w+)$", output, re.MULTILINE):
+        assert found.setdefault(what, digest) == digest
+    return found
 
 
 def test_the_example_needs_no_flags(tmp_path: Path) -> None:
@@ -102,10 +111,19 @@ def test_compiles_for(tmp_path: Path, target: str) -> None:
         run(*zig, "-std=c17", "-O2", *WARNINGS, "-c", source, "-o", str(tmp_path / "object.o"))
 
 
-@pytest.mark.parametrize("program", ["test_two_bone.c", "same_bits_rotations.c"])
+@pytest.mark.parametrize("program", ["test_two_bone.c", *HASHES])
 def test_sanitizers_find_nothing(tmp_path: Path, program: str) -> None:
     flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     run(build(tmp_path, f"tests/c/{program}", [compiler("gcc"), *flags]))
+
+
+@pytest.mark.parametrize("flag", ["-Ofast", "-ffinite-math-only", "-mno-sse2"])
+def test_flags_that_would_spoil_results_are_refused(tmp_path: Path, flag: str) -> None:
+    command = [compiler("gcc"), flag, "-c", "src/ik/isa_scalar_f32.c", "-o", str(tmp_path / "object.o")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    if "unrecognized" in done.stderr:
+        pytest.skip(f"no {flag} here")
+    assert "#error" in done.stderr
 
 
 @pytest.mark.parametrize("bits", ["32", "64"])

@@ -54,7 +54,7 @@ def test_the_demo_solves_counts_and_draws(tmp_path: Path, capsys: pytest.Capture
     assert cli.main(["demo", "--items", "1000", "-o", str(tmp_path / "leg.svg")]) == 0
     said = capsys.readouterr().out
     assert "1000 limbs in" in said
-    assert re.search(r"\d+ TOO_FAR: ", said)
+    assert re.search(r"\d+ TOO_FAR, largest error ", said)
     picture = ET.parse(tmp_path / "leg.svg").getroot()
     legs = [line for line in picture.iter("{http://www.w3.org/2000/svg}polyline") if line.get("stroke-width")]
     assert len(legs) == 25

@@ -20,13 +20,13 @@ import ikcore as ik
 from ikcore import _core
 
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000]
-FIELDS = ("root", "mid", "positions", "status", "error")
+FIELDS = ("root", "mid", "positions", "status", "error", "flip", "stretch")
 
 # sha256 of what two_bone makes of grid(): every platform, compiler and instruction set must come to these. They change
 # only with the contract of two_bone, never because a platform finds it hard.
 RECORDED = {
-    "f32": "c5af9fc5c328095ad77e40c5c794c04b99c77ba2fb21ac74d7c4f9704199d0dc",
-    "f64": "dee32e5d10a1c1d043f416e7850e676c89eea7089eae6a5751e13c377ee3150b",
+    "f32": "94213e3ce8a90a2391cf6a077e4a7a16eed04fdb9939638f611b18b6dfb36452",
+    "f64": "3526774172d58d7dc724c75aa3c200f3e9a90413cabea49134482c808b22dc68",
 }
 
 Inputs = list[NDArray[Any]]

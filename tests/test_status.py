@@ -100,30 +100,34 @@ def test_count_takes_a_single_item() -> None:
 
 
 def test_summary_counts_items_of_any_shape() -> None:
-    text = summarize("limb", np.array([[OK, FAR], [NAN, OK]], np.int32), np.array([[0, 0.25], [np.nan, 0]]))
+    text = summarize("limb", np.array([[OK, FAR], [NAN, OK]], np.int32), np.array([[0, 0.25], [np.nan, 1e-17]]))
     assert text.splitlines() == [
-        "4 limbs: 2 with nothing to say, largest error 0.25",
-        f"  1 TOO_FAR: {ik.Status.TOO_FAR.sentence}",
+        "2 of 4 limbs reached, largest error 1e-17",
+        f"  1 TOO_FAR, largest error 0.25: {ik.Status.TOO_FAR.sentence}",
         f"  1 NOT_FINITE: {ik.Status.NOT_FINITE.sentence}",
     ]
 
 
 def test_summary_of_one_and_of_none() -> None:
-    assert summarize("limb", np.int32(0), np.float64(0.5)) == "1 limb: 1 with nothing to say, largest error 0.5"
-    nothing = summarize("limb", np.array([], np.int32), np.array([]))
-    assert nothing == "0 limbs: 0 with nothing to say, largest error 0"
+    assert summarize("limb", np.int32(0), np.float64(0.5)) == "1 of 1 limb reached, largest error 0.5"
+    assert summarize("limb", np.array([], np.int32), np.array([])) == "0 of 0 limbs reached"
 
 
 def test_summary_of_only_nan_raises_nothing() -> None:
     with np.errstate(all="raise"):
         text = summarize("limb", np.array([NAN], np.int32), np.array([np.nan], np.float32))
-    assert text.startswith("1 limb: 0 with nothing to say, largest error 0\n")
+    assert text.startswith("0 of 1 limb reached\n  1 NOT_FINITE: ")
 
 
 def test_the_result_has_the_summary() -> None:
     limb = ik.two_bone([0, 0, 0], [0, 1, 0.5], [0, 2, 0], [[0, 9, 0], [0, 1, 1]], pole=[0, 0, 1])
-    assert limb.summary().startswith("2 limbs: 1 with nothing to say, largest error 6.76")
-    assert limb.summary().endswith(f"1 TOO_FAR: {ik.Status.TOO_FAR.sentence}")
+    assert limb.summary().startswith("1 of 2 limbs reached, largest error ")
+    assert limb.summary().endswith(f"1 TOO_FAR, largest error 6.76: {ik.Status.TOO_FAR.sentence}")
+
+
+def test_flags_from_elsewhere_are_not_called_reached() -> None:
+    assert ik.Status(1 << 14).sentence == "unknown flags 0x4000"
+    assert ik.Status(1 << 14 | 1).sentence.endswith("; unknown flags 0x4000")
 
 
 @pytest.mark.parametrize("strict", [False, True])

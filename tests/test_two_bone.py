@@ -1015,7 +1015,7 @@ def test_empty_batches(shape: tuple[int, ...], dtype: Any, isa: str) -> None:
     assert limb.status.shape == shape
     assert limb.positions.shape == (*shape, 3, 3)
     assert limb.positions.dtype == dtype
-    assert limb.summary().startswith("0 limbs")
+    assert limb.summary().startswith("0 of 0 limbs")
 
 
 def spaced(array: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@
  * Space: relative to the joint, and scaled by the power of two that brings the target's distance near 1. */
 
 /* Radians. */
-#define AIM_TOLERANCE (IK_BITS == 64 ? 1e-12 : 1e-5)
+#define AIM_TOLERANCE (number)(IK_BITS == 64 ? 1e-12 : 1e-5)
 
 typedef struct {
     vec3 position, target, forward, offset, up, pole;

@@ -8,20 +8,22 @@
 #include "fpmode.h"
 #include "solvers.h"
 
+enum { f32, f64 };
+
 typedef struct {
     const char *isa;
-    const ik_kernels *f32, *f64;
+    const ik_kernels *kernels[2]; /* f32, f64 */
 } isa_level;
 
 /* Ascending: a processor that has a level has those before it. */
 static const isa_level levels[] = {
-    {"scalar", &ik_kernels_scalar_f32, &ik_kernels_scalar_f64},
+    {"scalar", {&ik_kernels_scalar_f32, &ik_kernels_scalar_f64}},
 #ifdef IK_HAS_VECTORS
-    {"base", &ik_kernels_base_f32, &ik_kernels_base_f64},
+    {"base", {&ik_kernels_base_f32, &ik_kernels_base_f64}},
 #endif
 #ifdef IK_HAS_X86
-    {"avx2", &ik_kernels_avx2_f32, &ik_kernels_avx2_f64},
-    {"avx512", &ik_kernels_avx512_f32, &ik_kernels_avx512_f64},
+    {"avx2", {&ik_kernels_avx2_f32, &ik_kernels_avx2_f64}},
+    {"avx512", {&ik_kernels_avx512_f32, &ik_kernels_avx512_f64}},
 #endif
 };
 
@@ -65,24 +67,17 @@ const char *ik_use_isa(const char *name) {
 
 /* The narrowest vectors that hold the whole batch at once, or else the widest: few items on wide vectors would pay for
  * lanes without work. Results do not depend on it. */
-static const ik_kernels *kernels_f32(ptrdiff_t count) {
+static const ik_kernels *kernels_for(int type, ptrdiff_t count) {
     int level = current_level();
-    while (level > 0 && count <= levels[level - 1].f32->lanes)
+    while (level > 0 && count <= levels[level - 1].kernels[type]->lanes)
         level--;
-    return levels[level].f32;
-}
-
-static const ik_kernels *kernels_f64(ptrdiff_t count) {
-    int level = current_level();
-    while (level > 0 && count <= levels[level - 1].f64->lanes)
-        level--;
-    return levels[level].f64;
+    return levels[level].kernels[type];
 }
 
 #define IK_SOLVER_FUNCTION(name, type)                                                                                 \
     void ik_##name##_##type(const ik_##name##_job *job, ptrdiff_t count) {                                             \
         ik_fpmode before = ik_fpmode_enter();                                                                          \
-        kernels_##type(count)->name(job, 0, count);                                                                    \
+        kernels_for(type, count)->name(job, 0, count);                                                                 \
         ik_fpmode_leave(before);                                                                                       \
     }
 #define IK_SOLVER_FUNCTIONS(name) IK_SOLVER_FUNCTION(name, f32) IK_SOLVER_FUNCTION(name, f64)

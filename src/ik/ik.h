@@ -1,8 +1,8 @@
 /* ikcore: inverse kinematics for characters and chains, in C17 without dependencies.
  *
  * Add the .c files of this folder to a project and include this header; no compiler flags are needed for right results
- * (README.md names the ones for speed). There is no allocation, no printing, and no state but the instruction set in
- * use.
+ * (README.md names those for speed, and the few that would spoil them). There is no allocation, no printing, and no
+ * state but the instruction set in use.
  *
  * Contents
  *   ik_rows, ik_lists       rows of numbers in the caller's memory, and lists of them
@@ -13,9 +13,10 @@
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
- * A solver never fails: it writes a status per item. status 0 means error <= tolerance * reach, judged by forward
- * kinematics of the pose that is returned. The same input gives the same bits on every instruction set, compiler,
- * batch size and thread, whatever floating-point mode the calling thread has set; that mode is restored. */
+ * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
+ * means error <= tolerance * reach, judged by forward kinematics of the pose that is returned. The same input gives the
+ * same bits on every instruction set, compiler, batch size and thread, whatever floating-point mode the calling thread
+ * has set; that mode is restored. */
 #ifndef IK_H
 #define IK_H
 
@@ -57,7 +58,7 @@ typedef struct ik_lists {
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 
 #define IK_STATUS_MEMBER(name, value, sentence) IK_##name = value,
-enum ik_status { IK_UNUSABLE = 1 << 16, IK_STATUS_FLAGS(IK_STATUS_MEMBER) };
+enum ik_status { IK_STATUS_FLAGS(IK_STATUS_MEMBER) IK_UNUSABLE = 1 << 16 };
 #undef IK_STATUS_MEMBER
 
 typedef struct ik_status_flag {
@@ -117,7 +118,8 @@ typedef struct ik_two_bone_job {
     ik_rows status;        /* int32_t */
     ik_rows error;         /* distance from end to target afterwards; NaN where an input is not finite */
     ik_rows flip;          /* the angle between the direction that decides the bend (pole or bend) and the line through
-                              root and target, 0 to pi/2: at 0 the limb would flip. pi/2 where neither is given */
+                              root and target, 0 to pi/2: at 0 the limb would flip. pi/2 where neither is given, NaN
+                               where an input is not finite */
     ik_rows stretch;       /* the factor of the bone lengths */
 } ik_two_bone_job;
 

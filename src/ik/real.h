@@ -15,8 +15,13 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-#if FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2
+/* What the compiler tells of flags that would change results. -ffp-contract=fast (clang) and -frounding-math it does
+ * not. */
+#if FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2
 #error "ikcore needs arithmetic in the declared type: on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#endif
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || __FINITE_MATH_ONLY__
+#error "ikcore needs IEEE 754 arithmetic: compile without -ffast-math, -Ofast and their parts"
 #endif
 
 #ifdef __has_builtin

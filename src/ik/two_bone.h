@@ -16,8 +16,8 @@
  *
  * Space: everything is relative to the root, and scaled by the power of two that brings the longest bone near 1. */
 
-/* Of the reach. Rounding stays a hundred times below it. */
-#define TWO_BONE_TOLERANCE (IK_BITS == 64 ? 1e-12 : 1e-5)
+/* Of the reach. Rounding stays five hundred times below it in doubles, nine times in floats. */
+#define TWO_BONE_TOLERANCE (number)(IK_BITS == 64 ? 1e-12 : 1e-5)
 
 /* Sine of a bend below which a given hinge counts for more than the bend itself: 0.06 degrees. */
 #define STRAIGHT_SINE 0.001f
@@ -260,6 +260,8 @@ ik_inline void two_bone_reject(const two_bone_in *in, mask has_length, two_bone_
     out->positions[1] = vec3_canonical_nan(vec3_select(usable, out->positions[1], in->mid));
     out->positions[2] = vec3_canonical_nan(vec3_select(usable, out->positions[2], in->end));
     out->error = real_select(finite, out->error, real_nan());
+    out->flip = real_select(finite, out->flip, real_nan());
+    out->stretch = real_select(usable, out->stretch, real_splat(1));
     mask why = mask_select(finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
     out->status = mask_select(usable, out->status, why);
 }

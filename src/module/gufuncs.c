@@ -39,6 +39,7 @@ typedef struct {
     const char *signature;
     const char *types; /* r: float in one loop, double in the other; i: int32 status; NULL: all r */
     const char *doc;
+    size_t job_size;
     void (*solve[2])(const void *job, ptrdiff_t count); /* float, double */
     /* filled in once, by add_gufunc */
     operand operands[MAX_OPERANDS];
@@ -64,30 +65,22 @@ typedef struct {
     }
 IK_SOLVERS(SOLVER_CALLS)
 
-/* A row whose operands are all numbers. */
-#define NUMBERS(name_, signature_, doc_)                                                                               \
+#define SOLVER(name_, signature_, types_, doc_)                                                                        \
     {                                                                                                                  \
-        .name = #name_, .signature = signature_, .types = NULL, .doc = doc_, .solve = {name_##_f32, name_##_f64}       \
+        .name = #name_, .signature = signature_, .types = types_, .doc = doc_, .job_size = sizeof(ik_##name_##_job),   \
+        .solve = {name_##_f32, name_##_f64}                                                                            \
     }
+#define NUMBERS(name_, signature_, doc_) SOLVER(name_, signature_, NULL, doc_)
 
 static gufunc gufuncs[] = {
-    {
-        .name = "two_bone",
-        .signature = "(3),(3),(3),(3),(pole3),(bend3),(hinge3),(twist1),(weight1),(soften1),(stretchstart1),"
-                     "(stretchmax1),(minbend1),(maxbend1)->(4),(4),(3,3),(),(),(),()",
-        .types = "rrrrrrrrrrrrrrrrrirrr",
-        .doc =
-            "root, mid, end, target, pole, bend, hinge, twist, weight, soften, stretch_start, stretch_max, min_bend, "
-            "max_bend -> root delta, mid delta, positions, status, error, flip, stretch",
-        .solve = {two_bone_f32, two_bone_f64},
-    },
-    {
-        .name = "aim",
-        .signature = "(3),(4),(3),(3),(offset3),(up3),(pole3),(twist1),(weight1)->(4),(),()",
-        .types = "rrrrrrrrrrir",
-        .doc = "position, rotation, target, forward, offset, up, pole, twist, weight -> delta, status, error",
-        .solve = {aim_f32, aim_f64},
-    },
+    SOLVER(two_bone,
+           "(3),(3),(3),(3),(pole3),(bend3),(hinge3),(twist1),(weight1),(soften1),(stretchstart1),(stretchmax1),"
+           "(minbend1),(maxbend1)->(4),(4),(3,3),(),(),(),()",
+           "rrrrrrrrrrrrrrrrrirrr",
+           "root, mid, end, target, pole, bend, hinge, twist, weight, soften, stretch_start, stretch_max, min_bend, "
+           "max_bend -> root delta, mid delta, positions, status, error, flip, stretch"),
+    SOLVER(aim, "(3),(4),(3),(3),(offset3),(up3),(pole3),(twist1),(weight1)->(4),(),()", "rrrrrrrrrrir",
+           "position, rotation, target, forward, offset, up, pole, twist, weight -> delta, status, error"),
     NUMBERS(quat_multiply, "(4),(4)->(4)", "a, b -> a b"),
     NUMBERS(quat_conjugate, "(4)->(4)", "q -> conjugate"),
     NUMBERS(quat_normalize, "(4)->(4)", "q -> with unit length"),
@@ -137,8 +130,7 @@ static void loop(char **args, const npy_intp *dimensions, const npy_intp *steps,
 }
 
 /* Reads "(3),(pole3),(n,3)->(3,3),()" into operands. Sizes stand in `dimensions` once for every distinct name, in order
- * of first appearance, after the number of items. The table above is the only input, so a mistake in it is found by the
- * first import. */
+ * of first appearance, after the number of items. */
 static void read_signature(gufunc *solver) {
     const char *names[MAX_OPERANDS];
     size_t lengths[MAX_OPERANDS];
@@ -167,10 +159,26 @@ static void read_signature(gufunc *solver) {
     solver->operand_count = (int)(op - solver->operands) + 1;
 }
 
+/* A signature that does not fit its job would have the solver read rows that are not there. */
+static int check_layout(const gufunc *solver) {
+    size_t words = 0;
+    for (int i = 0; i < solver->operand_count; i++) {
+        const operand *op = &solver->operands[i];
+        int repeats = op->core_dims - op->is_list == 2 ? op->expected : 1;
+        words += (size_t)repeats * sizeof(ik_rows) / sizeof(ptrdiff_t) + (op->is_list ? 2 : 0);
+    }
+    if (words * sizeof(ptrdiff_t) == solver->job_size &&
+        (!solver->types || strlen(solver->types) == (size_t)solver->operand_count))
+        return 0;
+    PyErr_Format(PyExc_SystemError, "gufuncs.c: signature or types of %s do not fit its job in ik.h", solver->name);
+    return -1;
+}
+
 static int add_gufunc(PyObject *module, gufunc *solver) {
     static PyUFuncGenericFunction loops[2] = {loop, loop};
     static const char number_types[2] = {NPY_FLOAT, NPY_DOUBLE};
     read_signature(solver);
+    if (check_layout(solver) < 0) return -1;
     int inputs = 0;
     for (const char *at = solver->signature; *at != '-'; at++)
         inputs += *at == '(';

@@ -5,7 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Adds a gufunc to the module for every solver in solvers.h. 0, or -1 with an exception set. */
+/* Adds the gufuncs to the module. 0, or -1 with an exception set. */
 int add_gufuncs(PyObject *module);
 
 #endif

@@ -30,7 +30,7 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* IKCORE_ISA lowers the instruction set. A name that does not exist is no reason not to import. */
+/* IKCORE_ISA lowers the instruction set. A name that does not exist is worth a warning only. */
 static int use_isa_of_environment(void) {
     const char *wanted = getenv("IKCORE_ISA");
     if (wanted && *wanted && !ik_use_isa(wanted))

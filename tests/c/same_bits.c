@@ -74,10 +74,13 @@ DEFINE_HASH(double, f64, 1e250)
 
 int main(void) {
     const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) == 0)
-            printf("%s f32 %016llx f64 %016llx options f32 %016llx f64 %016llx\n", isas[i],
-                   (unsigned long long)hash_f32(0), (unsigned long long)hash_f64(0), (unsigned long long)hash_f32(1),
-                   (unsigned long long)hash_f64(1));
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+        for (int options = 0; options < 2; options++) {
+            const char *name = options ? "two_bone_options" : "two_bone";
+            printf("%s %s f32 %016llx\n", isas[i], name, (unsigned long long)hash_f32(options));
+            printf("%s %s f64 %016llx\n", isas[i], name, (unsigned long long)hash_f64(options));
+        }
+    }
     return 0;
 }

@@ -99,9 +99,10 @@ DEFINE_HASH(double, f64, 1e250)
 
 int main(void) {
     const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) == 0)
-            printf("%s f32 %016llx f64 %016llx\n", isas[i], (unsigned long long)hash_f32(),
-                   (unsigned long long)hash_f64());
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+        printf("%s rotations f32 %016llx\n", isas[i], (unsigned long long)hash_f32());
+        printf("%s rotations f64 %016llx\n", isas[i], (unsigned long long)hash_f64());
+    }
     return 0;
 }
