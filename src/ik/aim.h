@@ -48,16 +48,9 @@ ik_inline aim_ray aim_ray_of(const aim_in *in, real scale, real distance) {
     return ray;
 }
 
-/* The shortest rotation from one unit vector to another. Of opposite ones it has to choose. */
-ik_inline quat aim_shortest(vec3 from, vec3 to) {
-    direction axis = vec3_direction(vec3_cross(from, to));
-    mask defined = mask_less(real_splat(TINY_SINE), axis.length);
-    return quat_arc(from, to, vec3_across(vec3_select(defined, axis.unit, vec3_perpendicular(from)), from));
-}
-
 /* The part of a vector of any length across a unit vector, as a direction. */
 ik_inline direction aim_side(vec3 towards, vec3 axis) {
-    direction side = vec3_direction(vec3_scale(real_unit_scale(vec3_size(towards)), towards));
+    direction side = vec3_direction_of_any(towards);
     real length = side.length;
     side = vec3_direction(vec3_sub(side.unit, vec3_scale(vec3_dot(side.unit, axis), axis)));
     side.length = real_select(mask_less(real_splat(0), length), side.length, real_splat(0));
@@ -102,8 +95,8 @@ ik_inline real aim_sum(const aim_in *in) {
 
 ik_inline aim_out aim(aim_in *in) {
     aim_out out = {.status = mask_splat(0)};
-    in->rotation = quat_canonical(in->rotation);
-    direction forward = vec3_direction(vec3_scale(real_unit_scale(vec3_size(in->forward)), in->forward));
+    in->rotation = quat_unit(in->rotation);
+    direction forward = vec3_direction_of_any(in->forward);
     in->forward = forward.unit;
     vec3 to_target = vec3_sub(in->target, in->position);
     real scale = real_unit_scale(vec3_size(to_target));
@@ -111,7 +104,7 @@ ik_inline aim_out aim(aim_in *in) {
     aim_ray ray = aim_ray_of(in, scale, target.length);
     vec3 e = vec3_select(mask_less(real_splat(0), target.length), target.unit, ray.hit);
 
-    out.delta = aim_shortest(ray.hit, e);
+    out.delta = quat_canonical(quat_shortest_arc(ray.hit, e, vec3_splat(0, 0, 0)));
     if (in->pole_given) {
         mask undefined;
         out.delta = aim_upright(in, ray.hit, e, out.delta, &undefined);

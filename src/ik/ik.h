@@ -141,7 +141,7 @@ void ik_two_bone_f32(const ik_two_bone_job *job, ptrdiff_t count);
  * delta is the world-space rotation to apply: with W the joint's world rotation, that becomes delta W. w >= 0. */
 typedef struct ik_aim_job {
     ik_rows position; /* (3) of the joint, in the world */
-    ik_rows rotation; /* (4) of the joint, in the world; any length but zero */
+    ik_rows rotation; /* (4) of the joint, in the world; of any length, zero is none */
     ik_rows target;   /* (3) a point in the world */
     ik_rows forward;  /* (3) the axis to aim, in the joint's space, any length */
     ik_rows offset;   /* (3) optional: where the axis starts, in the joint's space */

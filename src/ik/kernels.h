@@ -34,8 +34,8 @@
 #include "lanes.h"
 
 #include "two_bone.h"
-#include "aim.h"
 #include "rotations.h"
+#include "aim.h"
 
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,

@@ -1,0 +1,255 @@
+"""aim: the axis points at the target, upright where asked, by the shortest way where not."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import reference as ref
+from numpy.testing import assert_allclose
+
+import ikcore as ik
+from ikcore import Status
+
+X, Y, Z = np.eye(3)
+NO_TURN = [1.0, 0, 0, 0]
+ATOL = {np.float32: 3e-6, np.float64: 4e-15}
+H = np.sqrt(0.5)
+
+
+def random(dtype: Any, count: int = 500, seed: int = 1) -> dict[str, Any]:
+    """Joints anywhere, targets anywhere out of the way of the offset, an up axis and a pole."""
+    rng = np.random.default_rng(seed)
+
+    def vectors(scale: float = 1.0) -> Any:
+        return (scale * rng.standard_normal((count, 3))).astype(dtype)
+
+    position = vectors()
+    return {
+        "position": position,
+        "rotation": ref.unit(rng.standard_normal((count, 4))).astype(dtype),
+        "target": position + (ref.unit(vectors()) * rng.uniform(1, 4, (count, 1))).astype(dtype),
+        "forward": vectors(),
+        "offset": vectors(0.2),
+        "up": vectors(),
+        "pole": position + vectors(),
+    }
+
+
+def ray_after(aimed: ik.Aim, joint: dict[str, Any]) -> tuple[Any, Any]:
+    """Start (from the joint) and direction of the axis after the turn, rebuilt in doubles."""
+    turned = ref.multiply(aimed.delta, ref.unit(np.asarray(joint["rotation"], float)))
+    offset = np.asarray(joint.get("offset", np.zeros(3)), float)
+    return ref.rotate(turned, offset), ref.rotate(turned, ref.unit(np.asarray(joint["forward"], float)))
+
+
+def angle(a: Any, b: Any) -> Any:
+    return np.arctan2(np.linalg.norm(np.cross(a, b), axis=-1), np.sum(a * b, axis=-1))
+
+
+@pytest.mark.parametrize("drop", [(), ("offset",), ("up", "pole"), ("offset", "up", "pole")], ids=str)
+def test_the_axis_points_at_the_target(drop: tuple[str, ...], dtype: Any, isa: str) -> None:
+    joint = {name: value for name, value in random(dtype).items() if name not in drop}
+    aimed = ik.aim(**joint)
+    start, along = ray_after(aimed, joint)
+    to_target = (joint["target"].astype(float) - joint["position"]) - start
+    reachable = np.linalg.norm(start, axis=-1) < 0.9 * np.linalg.norm(joint["target"] - joint["position"], axis=-1)
+    assert reachable.sum() > 300
+    assert_allclose(angle(along, to_target)[reachable], 0, rtol=0, atol=10 * ATOL[dtype])
+    assert (aimed.status[reachable] == 0).all()
+    assert (aimed.delta[:, 0] >= 0).all()
+    assert_allclose(np.linalg.norm(aimed.delta, axis=-1), 1, rtol=0, atol=ATOL[dtype])
+
+
+def test_up_ends_on_the_side_of_the_pole(dtype: Any, isa: str) -> None:
+    joint = random(dtype)
+    aimed = ik.aim(**joint)
+    line = ref.unit(joint["target"].astype(float) - joint["position"])
+    up = ref.rotate(ref.multiply(aimed.delta, joint["rotation"]), joint["up"])
+    pole = joint["pole"].astype(float) - joint["position"]
+    across = [v - line * np.sum(v * line, axis=-1, keepdims=True) for v in (up, pole)]
+    clear = np.min([np.linalg.norm(v, axis=-1) for v in across], axis=0) > 0.1
+    assert clear.sum() > 300
+    assert_allclose(angle(*across)[clear], 0, rtol=0, atol=30 * ATOL[dtype])
+
+
+def test_without_a_pole_the_way_is_the_shortest(dtype: Any, isa: str) -> None:
+    joint = {name: value for name, value in random(dtype).items() if name not in ("up", "pole", "offset")}
+    aimed = ik.aim(**joint)
+    before = ref.rotate(joint["rotation"], ref.unit(joint["forward"].astype(float)))
+    line = ref.unit(joint["target"].astype(float) - joint["position"])
+    turned = 2 * np.arctan2(np.linalg.norm(aimed.delta[:, 1:], axis=-1), aimed.delta[:, 0])
+    assert_allclose(turned, angle(before, line), rtol=0, atol=10 * ATOL[dtype])
+
+
+@pytest.mark.parametrize("forward", [X, Y, Z, -X, -Y, -Z, X + Y, X - Z, np.ones(3)], ids=str)
+def test_straight_behind_is_half_a_turn_across(forward: Any, dtype: Any, isa: str) -> None:
+    for wobble in (0, 1e-12, 1e-6, 1e-4):
+        target = -3 * forward + wobble * np.array([1, 2, 3])
+        joint = {"rotation": np.array(NO_TURN, dtype), "forward": forward.astype(dtype)}
+        aimed = ik.aim(np.zeros(3, dtype), target=target, **joint)
+        assert aimed.status == 0
+        assert_allclose(angle(ray_after(aimed, joint)[1], target), 0, rtol=0, atol=10 * ATOL[dtype])
+
+
+@pytest.mark.parametrize("wobble", [0, 1e-15, 1e-9, 1e-6])
+def test_an_axis_on_its_target_stays(wobble: float, dtype: Any, isa: str) -> None:
+    aimed = ik.aim(np.zeros(3, dtype), np.array(NO_TURN, dtype), [3, wobble, 0], forward=X)
+    assert aimed.status == 0
+    assert_allclose(aimed.delta, NO_TURN, rtol=0, atol=1e-6)
+
+
+def test_a_target_on_the_joint_leaves_it_as_it_is(dtype: Any, isa: str) -> None:
+    for offset in (None, [0, 0.5, 0], [0.5, 0, 0]):
+        aimed = ik.aim(np.ones(3, dtype), np.array(NO_TURN, dtype), [1, 1, 1], forward=X, offset=offset)
+        assert_allclose(aimed.delta, NO_TURN, rtol=0, atol=1e-7)
+        assert aimed.error == 0
+
+
+def test_a_target_too_near_is_passed_as_near_as_possible(dtype: Any, isa: str) -> None:
+    joint = {"rotation": np.array(NO_TURN, dtype), "forward": X, "offset": 2 * Y}
+    aimed = ik.aim(np.zeros(3, dtype), target=X, **joint)
+    assert aimed.status == Status.TOO_NEAR
+    start, along = ray_after(aimed, joint)
+    nearest = start - along * np.dot(start, along)
+    assert_allclose(np.linalg.norm(nearest - X), 1, rtol=0, atol=ATOL[dtype])
+
+
+@pytest.mark.parametrize(
+    ("up", "pole"),
+    [(X, Y), (np.zeros(3), Y), (Y, 2 * X), (Y, np.zeros(3))],
+    ids=["up along", "no up", "pole on", "no pole"],
+)
+def test_what_is_on_the_line_says_nothing(up: Any, pole: Any, dtype: Any, isa: str) -> None:
+    aimed = ik.aim(np.zeros(3, dtype), np.array(NO_TURN, dtype), [3, 0, 0], forward=X, up=up, pole=pole)
+    assert aimed.status == Status.POLE_UNDEFINED
+    assert_allclose(aimed.delta, NO_TURN, rtol=0, atol=ATOL[dtype])
+
+
+# (w, x, y, z) figures of ozz-animation's tests of its aim job; its pole is a direction, ours a point
+OZZ: dict[str, tuple[dict[str, Any], list[float]]] = {
+    "forward +z": ({"target": X, "forward": Z, "up": Y, "pole": Y}, [H, 0, H, 0]),
+    "up tiny z": ({"target": X, "forward": X, "up": 1e-9 * Z, "pole": Y}, [H, -H, 0, 0]),
+    "pole -y": ({"target": X, "forward": X, "up": Y, "pole": -Y}, [0, 1, 0, 0]),
+    "pole 2z": ({"target": X, "forward": X, "up": Y, "pole": 2 * Z}, [H, H, 0, 0]),
+    "twist": ({"target": X, "forward": X, "up": Y, "pole": Y, "twist": np.pi / 2}, [H, H, 0, 0]),
+    "offset": ({"target": X, "forward": X, "offset": [0.5, 0.5, 0], "up": Y, "pole": Y}, [0.965926, 0, 0, -0.258819]),
+    "offset on the sphere": ({"target": X, "forward": X, "offset": Y, "up": Y, "pole": Y}, [H, 0, 0, -H]),
+    "weight 2": ({"target": Z, "forward": X, "up": Y, "pole": Y, "weight": 2}, [H, 0, -H, 0]),
+    "weight 0": ({"target": Z, "forward": X, "up": Y, "pole": Y, "weight": 0}, NO_TURN),
+}
+
+
+@pytest.mark.parametrize("case", OZZ)
+def test_ozz_animation(case: str, isa: str) -> None:
+    options, expected = OZZ[case]
+    assert_allclose(same_sign(ik.aim(np.zeros(3), NO_TURN, **options).delta, expected), expected, rtol=0, atol=1e-6)
+
+
+def same_sign(q: Any, expected: Any) -> Any:
+    return q if np.dot(q, expected) >= 0 else -np.asarray(q)
+
+
+@pytest.mark.skipif("IKCORE_CONFORMANCE" not in os.environ, reason="IKCORE_CONFORMANCE names no folder")
+def test_the_whole_ozz_set() -> None:
+    """All cases of rigid joints; scale is another layer's, and out of reach ozz gives up where aim comes near."""
+    cases = json.loads((Path(os.environ["IKCORE_CONFORMANCE"]) / "aim_ozz.json").read_text())["cases"]
+    tried = 0
+    for case in cases:
+        joint = np.array(case["joint"])
+        rigid = np.allclose(joint[:3, :3].T @ joint[:3, :3], np.eye(3), atol=1e-5) and np.linalg.det(joint[:3, :3]) > 0
+        if not rigid or case["expect"]["reached"] is False:
+            continue
+        rotation, position = ik.rotations.from_matrix(joint[:3, :3]), joint[:3, 3]
+        options = {"up": case["up"], "pole": position + case["pole"]} if np.any(case["up"]) else {}
+        options |= {name: case[name] for name in ("forward", "offset", "twist", "weight")}
+        delta = ik.aim(position, rotation, case["target"], **options).delta
+        local = ref.multiply(ref.conjugate(rotation), ref.multiply(delta, rotation))
+        expected = np.array(case["expect"]["q"])[[3, 0, 1, 2]]
+        assert_allclose(same_sign(local, expected), expected, rtol=0, atol=case["q_tol"], err_msg=case["id"])
+        tried += 1
+    assert tried >= 30
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.5, 0.999])
+def test_weight_goes_part_of_the_way(weight: float, dtype: Any, isa: str) -> None:
+    joint = random(dtype, 50)
+    full, part = ik.aim(**joint), ik.aim(**joint, weight=weight)
+    mixed = ref.unit((1 - weight) * np.array(NO_TURN) + weight * full.delta.astype(float))
+    assert_allclose(part.delta, mixed, rtol=0, atol=ATOL[dtype])
+    assert (part.status & Status.PARTIAL_WEIGHT != 0).all()
+
+
+def test_twist_turns_about_the_line(dtype: Any, isa: str) -> None:
+    joint = random(dtype, 50)
+    plain, twisted = ik.aim(**joint), ik.aim(**joint, twist=0.7)
+    line = ref.unit(joint["target"].astype(float) - joint["position"])
+    turn = np.concatenate([np.full((50, 1), np.cos(0.35)), np.sin(0.35) * line], axis=-1)
+    expected = ref.multiply(turn, plain.delta)
+    expected *= np.where(expected[:, :1] < 0, -1, 1)
+    assert_allclose(twisted.delta, expected, rtol=0, atol=ATOL[dtype])
+
+
+@pytest.mark.parametrize("scale", [1e-15, 1e15])
+def test_the_unit_of_length_does_not_matter(scale: float, dtype: Any, isa: str) -> None:
+    joint = random(dtype, 200)
+    scaled = joint | {name: joint[name] * dtype(scale) for name in ("position", "target", "offset", "pole")}
+    one, other = ik.aim(**joint), ik.aim(**scaled)
+    clear = (one.status == 0) & (other.status == 0)
+    assert clear.sum() > 150
+    assert_allclose(other.delta[clear], one.delta[clear], rtol=0, atol=3e-4 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["position", "rotation", "target", "forward", "offset", "up", "pole", "twist", "weight"]
+)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_bad_number_stays_in_its_own_item(name: str, bad: float, isa: str) -> None:
+    joint = random(np.float64, 9) | {"twist": np.full(9, 0.1), "weight": np.full(9, 0.5)}
+    good = ik.aim(**joint)
+    joint[name] = joint[name].copy()
+    joint[name].reshape(9, -1)[4, 0] = bad
+    with pytest.warns(ik.UnusableWarning, match=r"aim: 1 of 9 items"), np.errstate(all="raise"):
+        aimed = ik.aim(**joint)
+    assert aimed.status[4] == Status.NOT_FINITE
+    assert_allclose(aimed.delta[4], NO_TURN, rtol=0, atol=0)
+    others = np.arange(9) != 4
+    assert aimed.delta[others].tobytes() == good.delta[others].tobytes()
+
+
+def test_no_axis_is_no_length(isa: str) -> None:
+    with pytest.raises(ik.UnusableError, match="NO_LENGTH"):
+        ik.aim([0, 0, 0], NO_TURN, [1, 0, 0], forward=[0, 0, 0], strict=True)
+
+
+def test_a_rotation_of_no_length_is_none(isa: str) -> None:
+    assert_allclose(ik.aim([0, 0, 0], [0, 0, 0, 0], X, forward=X).delta, NO_TURN, rtol=0, atol=0)
+
+
+def test_every_instruction_set_gives_the_same_bytes(dtype: Any, isa: str) -> None:
+    ik._core.use_isa("scalar")
+    joint = random(dtype, 333) | {"twist": np.linspace(-4, 4, 333), "weight": np.linspace(0, 1.2, 333)}
+    expected = ik.aim(**joint)
+    ik._core.use_isa(isa)
+    for count in (0, 1, 2, 15, 16, 17, 333):
+        aimed = ik.aim(**{name: value[:count] for name, value in joint.items()})
+        assert aimed.delta.tobytes() == expected.delta[:count].tobytes()
+        assert aimed.error.tobytes() == expected.error[:count].tobytes()
+        assert aimed.status.tobytes() == expected.status[:count].tobytes()
+
+
+def test_up_and_pole_go_together() -> None:
+    with pytest.raises(ValueError, match="up and pole: expected both or neither, got one"):
+        ik.aim([0, 0, 0], NO_TURN, [1, 0, 0], forward=X, up=Y)
+
+
+def test_shapes_broadcast_and_are_named() -> None:
+    aimed = ik.aim(np.zeros((4, 1, 3)), NO_TURN, np.ones((5, 3)), forward=X, workers=2)
+    assert aimed.delta.shape == (4, 5, 4)
+    assert aimed.summary().startswith("20 of 20 joints reached")
+    with pytest.raises(ValueError, match=r"rotation: expected an array of shape \(\.\.\., 4\), got shape \(3,\)"):
+        ik.aim([0, 0, 0], [1, 0, 0], [1, 0, 0], forward=X)
