@@ -90,7 +90,7 @@ def test_without_a_pole_the_way_is_the_shortest(dtype: Any, isa: str) -> None:
 def test_straight_behind_is_half_a_turn_across(forward: Any, dtype: Any, isa: str) -> None:
     for wobble in (0, 1e-12, 1e-6, 1e-4):
         target = -3 * forward + wobble * np.array([1, 2, 3])
-        joint = {"rotation": np.array(NO_TURN, dtype), "forward": forward.astype(dtype)}
+        joint: dict[str, Any] = {"rotation": np.array(NO_TURN, dtype), "forward": forward.astype(dtype)}
         aimed = ik.aim(np.zeros(3, dtype), target=target, **joint)
         assert aimed.status == 0
         assert_allclose(angle(ray_after(aimed, joint)[1], target), 0, rtol=0, atol=10 * ATOL[dtype])
@@ -111,7 +111,7 @@ def test_a_target_on_the_joint_leaves_it_as_it_is(dtype: Any, isa: str) -> None:
 
 
 def test_a_target_too_near_is_passed_as_near_as_possible(dtype: Any, isa: str) -> None:
-    joint = {"rotation": np.array(NO_TURN, dtype), "forward": X, "offset": 2 * Y}
+    joint: dict[str, Any] = {"rotation": np.array(NO_TURN, dtype), "forward": X, "offset": 2 * Y}
     aimed = ik.aim(np.zeros(3, dtype), target=X, **joint)
     assert aimed.status == Status.TOO_NEAR
     start, along = ray_after(aimed, joint)
