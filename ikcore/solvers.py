@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ikcore import _core, status
+from ikcore import _core, rotations, status
 from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows
 
 
@@ -53,6 +53,69 @@ class Limb:
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
         return status.summarize("limb", self.status, self.error)
+
+    def tip(
+        self,
+        rule: Literal["local", "keep", "take", "maintain"],
+        *,
+        rotation: ArrayLike | None = None,
+        target: ArrayLike | None = None,
+        space: ArrayLike | None = None,
+        space_after: ArrayLike | None = None,
+        weight: ArrayLike = 1.0,
+    ) -> NDArray[Any]:
+        """Return the world-space delta rotation of the tip joint (foot, hand), for the pose that came in, as `root` is.
+
+        Parameters
+        ----------
+        rule : {"local", "keep", "take", "maintain"}
+            ``local``: the tip follows the limb, nothing to do. ``keep``: it holds its world rotation, the usual one for
+            feet. ``take``: it takes the world rotation `target`; needs its present world rotation, `rotation`.
+            ``maintain``: it turns as a space does whose world rotation goes from `space` to `space_after`.
+        rotation, target, space, space_after : (..., 4) array_like
+            World rotations (w, x, y, z).
+        weight : (...) array_like, optional
+            From following the limb (0) to the rule (1), by the shortest way.
+
+        Returns
+        -------
+        (..., 4) array
+            The tip's local rotation L becomes ``W^-1 delta W L``, W being its parent's world rotation as it came in.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> leg = ik.two_bone([0, 0, 0], [0, -1, 0.1], [0, -2, 0], [0, -1, 1])
+        >>> foot = leg.tip("keep")
+        >>> ik.rotations.multiply(ik.rotations.multiply(leg.root, leg.mid), foot).round(12)
+        array([1., 0., 0., 0.])
+        """
+        given = {"rotation": rotation, "target": target, "space": space, "space_after": space_after}
+        needed = _TIP_RULES.get(rule)
+        if needed is None:
+            raise ValueError(f"rule: expected one of {', '.join(_TIP_RULES)}, got {rule!r}")
+        if wrong := {name for name, value in given.items() if (value is not None) != (name in needed)}:
+            raise ValueError(
+                f"tip({rule!r}) takes {' and '.join(needed) or 'no rotation'}: check {', '.join(sorted(wrong))}"
+            )
+        follow = np.array([1, 0, 0, 0], self.root.dtype)
+        if rule == "local":
+            return np.broadcast_to(follow, self.root.shape).copy()
+        delta = rotations.conjugate(rotations.multiply(self.root, self.mid))
+        if needed:
+            before, after = (np.asarray(given[name], self.root.dtype) for name in needed)
+            turn = rotations.multiply(rotations.normalize(after), rotations.conjugate(rotations.normalize(before)))
+            delta = rotations.multiply(delta, turn)
+        return rotations.slerp(follow, rotations.canonical(delta), np.asarray(weight, self.root.dtype))
+
+
+# The world rotations a rule for the tip needs, before and after.
+_TIP_RULES: dict[str, tuple[str, ...]] = {
+    "local": (),
+    "keep": (),
+    "take": ("rotation", "target"),
+    "maintain": ("space", "space_after"),
+}
 
 
 def two_bone(
