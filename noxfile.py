@@ -11,7 +11,6 @@ import nox
 nox.options.sessions = ["lint", "types", "tests"]
 nox.options.default_venv_backend = "virtualenv"
 
-PYTHON_CODE = ["ikcore", "blender_addon", "tests", "benchmarks", "setup.py", "noxfile.py"]
 C_CODE = [str(path) for folder in ("src", "tests/c", "examples", "benchmarks") for path in Path(folder).rglob("*.[ch]")]
 
 
@@ -28,8 +27,8 @@ def build_wheel(session: nox.Session) -> str:
 def lint(session: nox.Session) -> None:
     """Layout and lint of Python and C."""
     session.install("ruff==0.17.*", "clang-format==23.*")
-    session.run("ruff", "check", *PYTHON_CODE)
-    session.run("ruff", "format", "--check", *PYTHON_CODE)
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
     session.run("clang-format", "--dry-run", "--Werror", *C_CODE)
 
 
