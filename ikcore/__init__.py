@@ -8,12 +8,13 @@ array([0.2, 0.3, 0.1])
 
 from ikcore import rotations
 from ikcore._core import __version__, isa
-from ikcore.solvers import Aim, Limb, aim, two_bone
+from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 __all__ = [
     "Aim",
     "Limb",
+    "PlanarLimb",
     "Status",
     "UnusableError",
     "UnusableWarning",
@@ -22,4 +23,5 @@ __all__ = [
     "isa",
     "rotations",
     "two_bone",
+    "two_bone_2d",
 ]

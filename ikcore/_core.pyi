@@ -12,6 +12,9 @@ def use_isa(name: str | None, /) -> str: ...
 # (3),(3),(3),(3),(pole3),(bend3),(hinge3),7 x (option1)->(4),(4),(3,3),(),(),(),()
 two_bone: Final[np.ufunc]
 
+# (),(),(2)->(2,2),(),()
+two_bone_2d: Final[np.ufunc]
+
 # (3),(4),(3),(3),(offset3),(up3),(pole3),(twist1),(weight1)->(4),(),()
 aim: Final[np.ufunc]
 

@@ -219,6 +219,70 @@ def two_bone(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PlanarLimb:
+    """What `two_bone_2d` found, item by item.
+
+    Attributes
+    ----------
+    angles : (..., 2, 2) array
+        Joint angles of both branches: ``angles[..., 0, :]`` bends counter-clockwise, ``angles[..., 1, :]`` clockwise.
+        The first angle turns bone 1 from the x axis, the second bone 2 from bone 1.
+    status : (...) int32 array
+        `Status` flags; 0 means that the end is on the target.
+    error : (...) array
+        Distance from the end to the target.
+    """
+
+    angles: NDArray[Any]
+    status: NDArray[np.int32]
+    error: NDArray[Any]
+
+    def summary(self) -> str:
+        """The batch in words: how many reached, how many did not and why."""
+        return status.summarize("limb", self.status, self.error)
+
+
+def two_bone_2d(
+    length1: ArrayLike, length2: ArrayLike, target: ArrayLike, *, workers: int = 1, strict: bool = False
+) -> PlanarLimb:
+    """Find the joint angles of a planar limb from the origin to the target: both branches, closed form.
+
+    Parameters
+    ----------
+    length1, length2 : (...) array_like
+        Lengths of the bones. Leading axes broadcast.
+    target : (..., 2) array_like
+        Where the end should go. float32 when lengths and target are, else float64.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    PlanarLimb
+        Joint angles of both branches, status and error of every item.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.two_bone_2d(1, 1, [1, 1])
+    >>> arm.angles.round(4)
+    array([[ 0.    ,  1.5708],
+           [ 1.5708, -1.5708]])
+    """
+    dtype = number_type(length1, length2, target)
+    inputs = {
+        "length1": rows("length1", length1, dtype),
+        "length2": rows("length2", length2, dtype),
+        "target": rows("target", target, dtype, 2),
+    }
+    limb = PlanarLimb(*call(_core.two_bone_2d, inputs, (), workers))
+    status.report_unusable("two_bone_2d", limb.status, strict=strict)
+    return limb
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Aim:
     """What `aim` found, item by item.
 

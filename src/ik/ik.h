@@ -9,6 +9,7 @@
  *   enum ik_status          what a solver says of an item; ik_status_flags for names and sentences
  *   ik_use_isa, ik_isa      the instruction set in use
  *   ik_two_bone_f32, _f64   closed-form limb
+ *   ik_two_bone_2d_...      the same in a plane, as joint angles
  *   ik_aim_f32, _f64        one joint looks at a point
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *
@@ -127,6 +128,21 @@ typedef struct ik_two_bone_job {
  * very rows of an input, but must not overlap one in any other way. */
 void ik_two_bone_f64(const ik_two_bone_job *job, ptrdiff_t count);
 void ik_two_bone_f32(const ik_two_bone_job *job, ptrdiff_t count);
+
+/* The limb in its plane, as joint angles: the first turns bone 1 from the x axis, the second bone 2 from bone 1, both
+ * counter-clockwise. There are two branches: angles[0] bends counter-clockwise (second angle 0 to pi), angles[1] the
+ * other way; a straight or folded limb has both in one. A target on the root counts as lying along x. */
+typedef struct ik_two_bone_2d_job {
+    ik_rows length1, length2; /* 0 or more; a sign is ignored */
+    ik_rows target;           /* (2) from the root */
+    ik_rows angles[2];        /* (2) each, radians; NaN where the input cannot be used */
+    ik_rows status;           /* int32_t */
+    ik_rows error;            /* distance from the end to the target */
+} ik_two_bone_2d_job;
+
+/* Tolerance of status 0 as for ik_two_bone. */
+void ik_two_bone_2d_f64(const ik_two_bone_2d_job *job, ptrdiff_t count);
+void ik_two_bone_2d_f32(const ik_two_bone_2d_job *job, ptrdiff_t count);
 
 /* Aiming: one joint turns so that an axis of it points at the target, as a head, an eye or a gun does. The axis is a
  * ray from `offset`, which need not be the joint's position, along `forward`; both are in the joint's own space, as

@@ -34,6 +34,7 @@
 #include "lanes.h"
 
 #include "two_bone.h"
+#include "two_bone_2d.h"
 #include "rotations.h"
 #include "aim.h"
 

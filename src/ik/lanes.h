@@ -202,6 +202,13 @@ ik_inline void lanes_store_quat(const ik_rows *rows, group at, quat q) {
         lanes_store_quads(rows, at, 0, 4, quad);
 }
 
+ik_inline void lanes_store_pair(const ik_rows *rows, group at, real a, real b) {
+    if (!rows->data) return;
+    number quad[LANES][4];
+    lanes_interleave(quad, a, b, a, b);
+    lanes_store_quads(rows, at, 0, 2, quad);
+}
+
 /* Three vectors to rows of their own; where those are one row of nine numbers, in two quads and a rest. */
 ik_inline void lanes_store_3_vec3(const ik_rows rows[3], group at, const vec3 a[3]) {
     const ptrdiff_t size = sizeof(number);

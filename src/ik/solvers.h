@@ -9,6 +9,7 @@
 
 #define IK_SOLVERS(X)                                                                                                  \
     X(two_bone)                                                                                                        \
+    X(two_bone_2d)                                                                                                     \
     X(aim)                                                                                                             \
     X(quat_multiply)                                                                                                   \
     X(quat_conjugate)                                                                                                  \

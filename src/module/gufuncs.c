@@ -79,6 +79,7 @@ static gufunc gufuncs[] = {
            "rrrrrrrrrrrrrrrrrirrr",
            "root, mid, end, target, pole, bend, hinge, twist, weight, soften, stretch_start, stretch_max, min_bend, "
            "max_bend -> root delta, mid delta, positions, status, error, flip, stretch"),
+    SOLVER(two_bone_2d, "(),(),(2)->(2,2),(),()", "rrrrir", "length1, length2, target -> angles, status, error"),
     SOLVER(aim, "(3),(4),(3),(3),(offset3),(up3),(pole3),(twist1),(weight1)->(4),(),()", "rrrrrrrrrrir",
            "position, rotation, target, forward, offset, up, pole, twist, weight -> delta, status, error"),
     NUMBERS(quat_multiply, "(4),(4)->(4)", "a, b -> a b"),
