@@ -29,10 +29,10 @@ def test_both_branches_reach(dtype: Any, isa: str) -> None:
     towards = rng.uniform(-np.pi, np.pi, 1000)
     distance = inner + (reach - inner) * rng.uniform(0.001, 0.999, 1000)
     target = (distance[:, None] * np.stack([np.cos(towards), np.sin(towards)], axis=-1)).astype(dtype)
-    limb = ik.two_bone_2d(*lengths, target)
+    limb = ik.two_bone_2d(lengths[0], lengths[1], target)
     assert (limb.status == 0).all()
     for branch in range(2):
-        assert_allclose(end_of(*lengths, limb.angles[:, branch]), target, rtol=0, atol=8 * ATOL[dtype])
+        assert_allclose(end_of(lengths[0], lengths[1], limb.angles[:, branch]), target, rtol=0, atol=8 * ATOL[dtype])
     assert (limb.angles[:, 0, 1] > 0).all()
     assert (limb.angles[:, 1, 1] == -limb.angles[:, 0, 1]).all()
     assert np.abs(limb.angles[..., 1]).max() <= np.pi + ATOL[dtype]
@@ -50,9 +50,11 @@ def test_both_branches_reach(dtype: Any, isa: str) -> None:
     ],
 )
 def test_angles_known_by_heart(lengths: Any, target: Any, expected: Any, dtype: Any, isa: str) -> None:
-    limb = ik.two_bone_2d(*np.array(lengths, dtype), np.array(target, dtype))
+    limb = ik.two_bone_2d(dtype(lengths[0]), dtype(lengths[1]), np.array(target, dtype))
     assert limb.status == 0
-    assert_allclose(end_of(*lengths, limb.angles), np.broadcast_to(target, (2, 2)), rtol=0, atol=ATOL[dtype])
+    assert_allclose(
+        end_of(lengths[0], lengths[1], limb.angles), np.broadcast_to(target, (2, 2)), rtol=0, atol=ATOL[dtype]
+    )
     if lengths[1]:  # a bone of no length may point anywhere
         assert_allclose(limb.angles, expected, rtol=0, atol=ATOL[dtype])
 
@@ -66,7 +68,7 @@ def test_near_full_reach_no_digits_are_lost(isa: str) -> None:
 
 
 def test_out_of_reach_is_straight_or_folded_and_told(dtype: Any, isa: str) -> None:
-    limb = ik.two_bone_2d(*np.array([1, 0.5], dtype), np.array([[3, 4], [0.1, 0], [1e30, 0]], dtype))
+    limb = ik.two_bone_2d(dtype(1), dtype(0.5), np.array([[3, 4], [0.1, 0], [1e30, 0]], dtype))
     assert list(limb.status) == [Status.TOO_FAR, Status.TOO_NEAR, Status.TOO_FAR]
     assert_allclose(limb.error[:2], [3.5, 0.4], rtol=1e-6)
     assert_allclose(limb.angles[0], [[np.arctan2(4, 3), 0]] * 2, rtol=0, atol=ATOL[dtype])
@@ -76,8 +78,8 @@ def test_out_of_reach_is_straight_or_folded_and_told(dtype: Any, isa: str) -> No
 @pytest.mark.parametrize("scale", [1e-18, 1e18])
 def test_the_unit_of_length_does_not_matter(scale: float, dtype: Any, isa: str) -> None:
     lengths, target = np.array([1.0, 0.7], dtype), np.array([[0.3, 1.1], [-1, 0.5]], dtype)
-    plain = ik.two_bone_2d(*lengths, target)
-    scaled = ik.two_bone_2d(*(lengths * dtype(scale)), target * dtype(scale))
+    plain = ik.two_bone_2d(lengths[0], lengths[1], target)
+    scaled = ik.two_bone_2d(lengths[0] * dtype(scale), lengths[1] * dtype(scale), target * dtype(scale))
     assert (scaled.status == 0).all()
     assert_allclose(scaled.angles, plain.angles, rtol=0, atol=10 * ATOL[dtype])
 
@@ -95,12 +97,12 @@ def test_unusable_items_are_nan_and_alone(dtype: Any, isa: str) -> None:
 
 def test_every_instruction_set_gives_the_same_bytes(dtype: Any, isa: str) -> None:
     rng = np.random.default_rng(3)
-    inputs = rng.uniform(0, 2, (2, 100)).astype(dtype), rng.normal(size=(100, 2)).astype(dtype)
+    lengths, target = rng.uniform(0, 2, (2, 100)).astype(dtype), rng.normal(size=(100, 2)).astype(dtype)
     ik._core.use_isa("scalar")
-    expected = ik.two_bone_2d(*inputs[0], inputs[1])
+    expected = ik.two_bone_2d(lengths[0], lengths[1], target)
     ik._core.use_isa(isa)
-    limb = ik.two_bone_2d(*inputs[0], inputs[1])
-    strided = ik.two_bone_2d(*inputs[0], np.asfortranarray(inputs[1]))
+    limb = ik.two_bone_2d(lengths[0], lengths[1], target)
+    strided = ik.two_bone_2d(lengths[0], lengths[1], np.asfortranarray(target))
     for found in (limb, strided):
         assert found.angles.tobytes() == expected.angles.tobytes()
         assert found.error.tobytes() == expected.error.tobytes()
