@@ -59,7 +59,7 @@ def bake(context, limbs, frames, progress=lambda done: None):
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
     with _restored(context, armatures):
         samples = sample(context, limbs, frames, progress)
-        solved = solve(samples.limbs, bridge.two_bone)
+        solved = solve(samples.limbs)
         channels = _channels(limbs, samples, solved)
         plans = _written_copies(armatures, limbs, samples, channels, frames)
         _commit(plans, limbs)
@@ -75,11 +75,12 @@ def _channels(limbs, samples, solved):
     turns with the first, so it needs its own rotation only, unless it does not inherit rotation: then it needs both.
     """
     inherits = np.array([limb.mid.bone.use_inherit_rotation for limb in limbs])
-    both = rot.multiply(solved.root, solved.mid)
+    quat = bridge.rotations
+    both = quat.multiply(solved.root, solved.mid)
     delta = np.stack([solved.root, np.where(inherits[:, None], solved.mid, both)], axis=2)
     parents = samples.parents
-    local = rot.multiply(rot.multiply(rot.conjugate(parents), delta), parents)
-    return rot.unit(rot.multiply(local, samples.channels))[0]
+    local = quat.multiply(quat.multiply(quat.conjugate(parents), delta), parents)
+    return quat.normalize(quat.multiply(local, samples.channels))
 
 
 def _numbers(bone, quaternions, start):

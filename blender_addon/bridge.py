@@ -3,7 +3,7 @@
 
 Blender skips a wheel that does not fit, keeps a loaded library through an update, and lets a library that was
 installed some other way win over the wheel. None of that may stop the extension from being enabled: it ends in a
-sentence that `problem()` gives to the panel and to the operator's poll.
+sentence that `problem()` gives to the panel and to the operator's poll. No bpy.
 """
 
 import os
@@ -12,16 +12,18 @@ import sys
 import tomllib
 import warnings
 
-import bpy
-
+rotations = None  # the library's rotation algebra, once loaded
 _library = None
 _problem = None
 
 
-def load():
-    """Import the library and find out what is wrong with it, if anything. Called once, on registration."""
-    global _library, _problem
-    _library, _problem = None, None
+def load(extensions):
+    """Import the library and find out what is wrong with it, if anything. Called once, on registration.
+
+    `extensions` is the folder that Blender keeps extensions, and what comes in their wheels, in.
+    """
+    global rotations, _library, _problem
+    rotations = _library = _problem = None
     wheel = bundled_wheel()
     try:
         import ikcore
@@ -30,9 +32,11 @@ def load():
         return
     version = getattr(ikcore, "__version__", "unknown")
     if wheel and version != wheel_version(wheel):
-        _problem = _version_sentence(version, wheel_version(wheel), os.path.dirname(ikcore.__file__ or ""))
+        folder = os.path.dirname(ikcore.__file__ or "")
+        stale = folder.startswith(extensions)
+        _problem = _version_sentence(version, wheel_version(wheel), folder, stale)
         return
-    _library = ikcore
+    _library, rotations = ikcore, ikcore.rotations
 
 
 def problem():
@@ -55,8 +59,7 @@ def unreached(status):
 
 def unusable(status):
     """Where a status says that the pose could not be used: not finite, or bones without length."""
-    flags = _library.Status.NOT_FINITE | _library.Status.NO_LENGTH
-    return (status & int(flags)) != 0
+    return status >= min(int(flag) for flag in _library.Status if not flag.usable)
 
 
 def bundled_wheel():
@@ -82,7 +85,7 @@ def _import_sentence(wheel, error):
     return f"The ikcore library does not load on {here}: {error}"
 
 
-def _version_sentence(loaded, bundled, folder):
-    if folder.startswith(bpy.utils.user_resource("EXTENSIONS")):
+def _version_sentence(loaded, bundled, folder, stale):
+    if stale:
         return f"Restart Blender: ikcore {bundled} was installed while {loaded} was in use"
     return f"Another ikcore, {loaded} in {folder}, hides the {bundled} of this extension: remove that one"

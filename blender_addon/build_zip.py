@@ -3,7 +3,7 @@
 """Build the extension: `python blender_addon/build_zip.py` writes dist/ikcore-<version>-<platform>.zip.
 
 Builds the ikcore wheel, puts it beside the sources of the add-on, names it in the manifest, and zips. The zip is the
-same, byte for byte, for the same wheel and sources. Only the standard library is used.
+same, byte for byte, for the same wheel and sources. Needs pip and a C compiler, unless a wheel is given.
 
 Blender does not unpack a wheel again whose version it already has, whatever is in it. So the wheel's version carries
 a label made from what it is built of, as in 0.1.0+1a2b3c4d.

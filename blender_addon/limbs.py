@@ -5,6 +5,7 @@ A limb knows its bones and constraints by name, not by reference: Blender frees 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import bpy
 
@@ -53,6 +54,44 @@ class Limb:
         return " - ".join(self.chain)
 
 
+class Rig:
+    """What the limbs of one armature share, read once for all of them. To be dropped before anything changes."""
+
+    def __init__(self, armature):
+        self.bones = armature.pose.bones
+        self.animation = armature.animation_data
+
+    @cached_property
+    def chains(self):
+        """(bone, constraint, chain), all by name, of each IK and Spline IK that is switched on."""
+        return [
+            (bone.name, constraint.name, chain_of(bone, constraint))
+            for bone in self.bones
+            for constraint in bone.constraints
+            if constraint.type in {"IK", "SPLINE_IK"} and not constraint.mute
+        ]
+
+    @cached_property
+    def curves(self):
+        """The curves that play, by data path."""
+        return actions.by_path(actions.curves(self.animation))
+
+    @cached_property
+    def drivers(self):
+        """The drivers, by data path."""
+        return actions.by_path(self.animation.drivers if self.animation else ())
+
+    @cached_property
+    def animated_constraints(self):
+        """The data paths of curves and drivers that lead into a constraint."""
+        return [path for path in (*self.curves, *self.drivers) if ".constraints[" in path]
+
+    @cached_property
+    def muted_groups(self):
+        """The names of the muted channel groups."""
+        return actions.muted_groups(self.animation)
+
+
 def chain_of(bone, constraint):
     """The names of the bones that an IK or Spline IK constraint on this bone moves, root first."""
     tip = bone
@@ -79,10 +118,10 @@ def is_selected(bone):
     return bone.select if hasattr(bone, "select") else bone.bone.select
 
 
-def selected_limbs(armature):
-    """Limbs of which the owner, a bone of the chain, the target or the pole bone is selected."""
+def selected_limbs(limbs):
+    """Those limbs of which the owner, a bone of the chain, the target or the pole bone is selected."""
     chosen = []
-    for limb in find_limbs(armature):
+    for limb in limbs:
         own = limb.chain if len(limb.chain) <= CHAIN else ()
         names = {limb.owner, *own, *limb.controls()}
         if any(name in limb.bones and is_selected(limb.bones[name]) for name in names):
@@ -90,10 +129,19 @@ def selected_limbs(armature):
     return chosen
 
 
-def refusal(limb):
-    """Why this limb cannot be baked, as a sentence, or None."""
+def refusals(limbs):
+    """Why each limb cannot be baked, as a sentence, or None: one for each limb, in order."""
+    rigs = {limb.object.name_full: Rig(limb.object) for limb in limbs}
+    return [_refusal(limb, rigs[limb.object.name_full]) for limb in limbs]
+
+
+def _refusal(limb, rig):
     for check in CHECKS:
         reason = check(limb)
+        if reason:
+            return reason
+    for check in RIG_CHECKS:
+        reason = check(limb, rig)
         if reason:
             return reason
     return None
@@ -101,11 +149,15 @@ def refusal(limb):
 
 def _check_editable(limb):
     armature = limb.object
-    if armature.library or armature.override_library:
-        return f"{armature.name} is linked from another file: make it local to bake its limbs"
     animation = armature.animation_data
     action = animation.action if animation else None
-    if action and (action.library or action.override_library):
+    if armature.override_library:
+        return f"{armature.name} is a library override: make it local (Object > Relations > Make Local) to bake its limbs"
+    if armature.library:
+        return f"{armature.name} is linked from another file: make it local to bake its limbs"
+    if action and action.override_library:
+        return f"Action {action.name} is a library override: make it local first"
+    if action and action.library:
         return f"Action {action.name} is linked from another file: make it local first"
     return None
 
@@ -204,33 +256,26 @@ def _check_other_constraints(limb):
     return None
 
 
-def _check_other_ik(limb):
-    for bone in limb.bones:
-        for constraint in bone.constraints:
-            if constraint.type not in {"IK", "SPLINE_IK"} or constraint.mute:
-                continue
-            if (bone.name, constraint.name) == (limb.owner, limb.constraint):
-                continue
-            shared = set(chain_of(bone, constraint)) & set(limb.chain)
-            if shared:
-                return f"{sorted(shared)[0]} is also moved by {constraint.name} of {bone.name}: mute one of the two"
+def _check_other_ik(limb, rig):
+    for bone, constraint, chain in rig.chains:
+        shared = set(chain) & set(limb.chain)
+        if shared and (bone, constraint) != (limb.owner, limb.constraint):
+            return f"{sorted(shared)[0]} is also moved by {constraint} of {bone}: mute one of the two"
     return None
 
 
-def _check_channels(limb):
-    animation = limb.object.animation_data
-    if animation is None:
-        return None
-    curves, drivers = actions.curves(animation), animation.drivers
+def _check_channels(limb, rig):
     for bone in (limb.root, limb.mid):
         prefix = actions.path_of(bone, "rotation")
-        if any(driver.data_path.startswith(prefix) for driver in drivers):
+        curves = rig.curves.get(actions.rotation_path(bone), ())
+        if any(path.startswith(prefix) for path in rig.drivers):
             return f"{bone.name} has a driver on its rotation: remove it first"
-        if any(curve.data_path == actions.path_of(bone, "rotation_mode") for curve in curves):
+        if actions.path_of(bone, "rotation_mode") in rig.curves:
             return f"{bone.name} has an animated rotation mode: this can only bake into one mode"
-        if any(curve.group and curve.group.name == bone.name and curve.group.mute for curve in curves):
+        # the keys go where the curves are, and new curves into the group of the bone's name
+        if rig.muted_groups & {bone.name, *(curve.group.name for curve in curves if curve.group)}:
             return f"{bone.name} has a muted channel group: unmute it, or the baked keys would not play"
-        reason = _check_curves(bone, [c for c in curves if c.data_path == actions.rotation_path(bone)])
+        reason = _check_curves(bone, curves)
         if reason:
             return reason
     return None
@@ -250,15 +295,12 @@ def _check_curves(bone, curves):
     return None
 
 
-def _check_animated_settings(limb):
-    animation = limb.object.animation_data
-    if animation is None:
-        return None
+def _check_animated_settings(limb, rig):
     name = bpy.utils.escape_identifier(limb.constraint)
     prefix = f'{actions.path_of(limb.bones[limb.owner], "constraints")}["{name}"].'
-    for curve in (*actions.curves(animation), *animation.drivers):
-        setting = curve.data_path.removeprefix(prefix)
-        if setting == curve.data_path or setting in {"influence", "pole_angle"}:
+    for path in rig.animated_constraints:
+        setting = path.removeprefix(prefix)
+        if setting == path or setting in {"influence", "pole_angle"}:
             continue
         if setting in {"mute", "enabled"}:
             return f"IK of {limb.owner} is switched on and off by animation: the bake could not keep it off"
@@ -314,8 +356,6 @@ CHECKS = (
     _check_goals,
     _check_joints,
     _check_other_constraints,
-    _check_other_ik,
-    _check_channels,
-    _check_animated_settings,
     _check_cycle,
 )
+RIG_CHECKS = (_check_other_ik, _check_channels, _check_animated_settings)

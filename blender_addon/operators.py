@@ -11,7 +11,7 @@ from bpy.props import EnumProperty, IntProperty
 
 from . import actions, bridge
 from .bake import bake
-from .limbs import CHAIN, find_limbs, refusal, selected_limbs
+from .limbs import CHAIN, find_limbs, refusals, selected_limbs
 from .sample import CannotBakeError
 
 LAST_FRAME = 1048574  # Blender's largest frame number, either way
@@ -109,11 +109,11 @@ class IKCORE_OT_bake_limb(bpy.types.Operator):
             limbs = [limb for armature in armatures for limb in find_limbs(armature) if limb.ik.chain_count == CHAIN]
             nothing = f"{context.object.name} has no limb with two-bone IK that is switched on"
         else:
-            limbs = [limb for armature in armatures for limb in selected_limbs(armature)]
+            limbs = [limb for armature in armatures for limb in selected_limbs(find_limbs(armature))]
             nothing = "No limb selected: select a bone of a two-bone IK limb, its target or its pole"
         if not limbs:
             return [], nothing
-        return limbs, next(filter(None, map(refusal, limbs)), None)
+        return limbs, next(filter(None, refusals(limbs)), None)
 
     def _frames(self, context, limbs):
         """The frames to bake, or a reason why not."""

@@ -8,7 +8,7 @@ import textwrap
 import bpy
 
 from . import bridge
-from .limbs import CHAIN, find_limbs, refusal, selected_limbs
+from .limbs import CHAIN, find_limbs, refusals, selected_limbs
 from .operators import IKCORE_OT_bake_limb, posed_armatures
 
 
@@ -39,12 +39,15 @@ def _draw_limbs(layout, context, width):
     """Every limb of the posed armatures. Returns whether some would be baked and nothing stands in the way."""
     found, chosen = [], []
     for armature in posed_armatures(context):
-        limbs = [limb for limb in find_limbs(armature) if limb.ik.chain_count == CHAIN]
-        wanted = limbs if armature.mode == "OBJECT" else selected_limbs(armature)
+        everything = find_limbs(armature)
+        limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
+        wanted = limbs if armature.mode == "OBJECT" else selected_limbs(everything)
         # a longer chain is only shown when it is selected, to say why it cannot be baked
         found += limbs + [limb for limb in wanted if limb not in limbs]
         chosen += wanted
-    reasons = [_draw_limb(layout, limb, limb in chosen, width) for limb in found]
+    reasons = refusals(found)
+    for limb, reason in zip(found, reasons, strict=True):
+        _draw_limb(layout, limb, limb in chosen, reason, width)
     if not found:
         layout.label(text="No two-bone IK to bake", icon="INFO")
     elif not chosen:
@@ -52,8 +55,8 @@ def _draw_limbs(layout, context, width):
     return bool(chosen) and not any(reason for limb, reason in zip(found, reasons, strict=True) if limb in chosen)
 
 
-def _draw_limb(layout, limb, chosen, width):
-    """One limb, greyed out unless it would be baked. Returns what stands in the way."""
+def _draw_limb(layout, limb, chosen, reason, width):
+    """One limb, greyed out unless it would be baked, and the reason that stands in the way, if any."""
     box = layout.box().column(align=True)
     row = box.row()
     row.active = chosen
@@ -65,10 +68,8 @@ def _draw_limb(layout, limb, chosen, width):
         row = box.row()
         row.active = chosen
         row.label(text=f"{what}: {_name(target, bone)}", icon=icon)
-    reason = refusal(limb)
     if reason:
         _sentence(box, reason, "ERROR" if chosen else "INFO", width)
-    return reason
 
 
 def _name(target, bone):

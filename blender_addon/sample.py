@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from mathutils import Matrix
 
-from . import rotations as rot
+from . import bridge
 from .solve import Limbs
 
 # Columns of a matrix that differ in length, or are not perpendicular, by more than this share cannot be told apart
@@ -158,8 +158,8 @@ def _arrays(limbs, raw, start):
         has_pole=np.array([limb.ik.pole_target is not None for limb in limbs]),
         rest_bend=np.array([_rest_bend(limb) for limb in limbs]),
     )
-    channels = rot.from_matrix(_rotation(basis))
-    return Samples(read, rot.from_matrix(_rotation(parents)), channels, start)
+    hung, channels = (bridge.rotations.from_matrix(_rotation(matrices)) for matrices in (parents, basis))
+    return Samples(read, hung, channels, start)
 
 
 def _rotation(matrices):

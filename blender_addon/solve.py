@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import bridge
 from . import rotations as rot
 
 # A knee nearer to the line root-end than this share of the limb says nothing about where to bend: with the single
@@ -26,6 +27,7 @@ from . import rotations as rot
 STRAIGHT = 1e-4
 # The sine of the angle below which two directions count as one line, so that they span no plane.
 COLLINEAR = 1e-6
+NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass
@@ -50,13 +52,13 @@ class Solved:
 
     root: np.ndarray  # (frames, limbs, 4)
     mid: np.ndarray  # (frames, limbs, 4); as if the first bone had not moved
-    positions: np.ndarray  # (frames, limbs, 3, 3) of root, mid, end at full influence
     status: np.ndarray  # (frames, limbs), the flags of ikcore
     undefined: np.ndarray  # (frames, limbs), bool: the pole, or `up`, lies on the line root-goal and says nothing
 
 
-def solve(limbs, two_bone):
-    """Solve all frames of all limbs in one call of `two_bone`."""
+def solve(limbs):
+    """Solve all frames of all limbs in one call of the library's closed form."""
+    quat = bridge.rotations
     weight = limbs.influence[..., None]
     goal = np.where(limbs.has_pole[:, None], limbs.goal, limbs.end + weight * (limbs.goal - limbs.end))
 
@@ -64,16 +66,16 @@ def solve(limbs, two_bone):
     turn, undefined = _turn(limbs, line, goal)
     arm, forearm = limbs.mid - limbs.root, limbs.end - limbs.mid
     arm, forearm = _straightened(arm, line, straight), _straightened(forearm, line, straight)
-    mid = limbs.root + rot.rotate(turn, arm)
-    limb = two_bone(limbs.root, mid, mid + rot.rotate(turn, forearm), goal, bend=rot.rotate(turn, bend))
+    mid = limbs.root + quat.rotate(turn, arm)
+    end = mid + quat.rotate(turn, forearm)
+    limb = bridge.two_bone(limbs.root, mid, end, goal, bend=quat.rotate(turn, bend))
 
-    root_delta = rot.multiply(limb.root, turn)
-    mid_delta = rot.multiply(rot.conjugate(turn), rot.multiply(limb.mid, turn))
+    root_delta = quat.multiply(limb.root, turn)
+    mid_delta = quat.multiply(quat.conjugate(turn), quat.multiply(limb.mid, turn))
     share = np.where(limbs.has_pole, limbs.influence, 1.0)
     return Solved(
-        rot.part_of(root_delta, share),
-        rot.part_of(mid_delta, share),
-        limb.positions,
+        quat.slerp(NO_TURN, root_delta, share),
+        quat.slerp(NO_TURN, mid_delta, share),
         np.asarray(limb.status),
         undefined,
     )
@@ -108,11 +110,11 @@ def _turn(limbs, line, goal):
     """
     aim, distance = rot.unit(goal - limbs.root)
     aim = np.where((distance > 0.0)[..., None], aim, line)
-    arc = rot.shortest_arc(line, aim)
+    arc = bridge.rotations.shortest_arc(line, aim)
     up, up_sine = rot.unit(rot.across(_up(limbs), line))
     to_pole, pole_sine = rot.unit(rot.across(rot.unit(limbs.pole - limbs.root)[0], aim))
     framed = limbs.has_pole & (up_sine > COLLINEAR) & (pole_sine > COLLINEAR)
-    by_pole = rot.from_matrix(_frame(aim, to_pole) @ np.swapaxes(_frame(line, up), -1, -2))
+    by_pole = bridge.rotations.from_matrix(_frame(aim, to_pole) @ np.swapaxes(_frame(line, up), -1, -2))
     return np.where(framed[..., None], by_pole, arc), limbs.has_pole & ~framed
 
 

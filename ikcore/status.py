@@ -99,7 +99,8 @@ def _largest(error: NDArray[Any] | np.floating[Any], where: NDArray[np.bool_] | 
 
 def report_unusable(solver: str, status: NDArray[np.int32] | np.int32, *, strict: bool) -> None:
     """Warn once for all unusable items of a batch, or raise. Called by a solver's typed function, for its caller."""
-    if np.max(status, initial=0) < _core.UNUSABLE:
+    worst = status.max(initial=0) if status.ndim else status
+    if worst < _core.UNUSABLE:
         return
     unusable = int(np.count_nonzero(np.greater_equal(status, _core.UNUSABLE)))
     why = ", ".join(

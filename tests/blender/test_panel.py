@@ -4,6 +4,7 @@ import importlib
 from types import SimpleNamespace
 
 import bpy
+import numpy as np
 import rigs
 from conftest import EXTENSION
 
@@ -61,6 +62,27 @@ def test_the_reason_stands_before_the_button():
     assert "lower has a locked IK axis: unlock it to bake this limb" in layout.words()
     assert ("upper - lower", "CHECKBOX_HLT") in layout.labels
     assert layout.buttons == [("ikcore.bake_limb", False)]
+
+
+def test_a_draw_reads_the_curves_once(addon, monkeypatch):
+    """Thousands of curves take milliseconds to read: not once for each limb, and with nothing worked out for each."""
+    actions = addon.operators.actions
+    leg = rigs.leg()
+    for suffix in (".b", ".c"):
+        rigs.add_limb(leg, suffix, at=(0.5, 0, 0))
+        rigs.add_ik(leg, suffix, target=bpy.data.objects["Leg target"])
+    calls = []
+    for name in ("path_of", "curves"):
+        real = getattr(actions, name)
+        monkeypatch.setattr(actions, name, lambda *a, name=name, real=real: calls.append(name) or real(*a))
+    rigs.key_pose(leg, np.random.default_rng(1), (1, 20), bones=["hips"])
+    drawn()
+    few = calls.copy()
+    rigs.key_pose(leg, np.random.default_rng(1), (1, 20), bones=leg.pose.bones.keys())
+    calls.clear()
+    drawn()
+    assert calls == few
+    assert calls.count("curves") == 1
 
 
 def test_longer_chains_show_when_selected():
