@@ -152,7 +152,7 @@ def _check_editable(limb):
     animation = armature.animation_data
     action = animation.action if animation else None
     if armature.override_library:
-        return f"{armature.name} is a library override: make it local (Object > Relations > Make Local) to bake its limbs"
+        return f"{armature.name} is a library override: make it local to bake it (Object > Relations > Make Local)"
     if armature.library:
         return f"{armature.name} is linked from another file: make it local to bake its limbs"
     if action and action.override_library:
