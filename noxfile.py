@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nox
 
-nox.options.sessions = ["lint", "types", "tests"]
+nox.options.sessions = ["lint", "types", "docs", "tests"]
 nox.options.default_venv_backend = "virtualenv"
 
 C_CODE = [str(path) for folder in ("src", "tests/c", "examples", "benchmarks") for path in Path(folder).rglob("*.[ch]")]
@@ -53,6 +53,13 @@ def tests(session: nox.Session, numpy: str) -> None:
     # the C core does not depend on NumPy: once is enough
     core = ["--ignore=tests/test_core.py"] if numpy != "newest" else []
     session.run("pytest", "-q", "-rs", *core, "--pyargs", "tests", "ikcore", *session.posargs, env=env)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The pages, into dist/docs; a warning is an error."""
+    session.install(build_wheel(session), "sphinx==9.*", "furo", "myst-parser")
+    session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "dist/docs")
 
 
 @nox.session

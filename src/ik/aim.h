@@ -72,7 +72,8 @@ ik_inline void aim_judge(const aim_in *in, const aim_ray *ray, vec3 target, real
     vec3 along = quat_rotate(out->delta, ray->along);
     vec3 left = vec3_sub(target, quat_rotate(out->delta, ray->start));
     out->error = real_atan2(vec3_length(vec3_cross(along, left)), vec3_dot(along, left));
-    real leverage = real_splat(1) + vec3_length(ray->start) / (vec3_length(left) + real_splat(0x1p-120f));
+    real leverage = real_splat(1);
+    if (in->offset_given) leverage = leverage + vec3_length(ray->start) / (vec3_length(left) + real_splat(0x1p-120f));
     mask missed = mask_less(real_splat(AIM_TOLERANCE) * leverage, out->error) & mask_less(real_splat(0), distance);
     out->error = real_select(mask_less(real_splat(0), distance), out->error, real_splat(0));
     if (in->weight_given) {
@@ -104,7 +105,7 @@ ik_inline aim_out aim(aim_in *in) {
     aim_ray ray = aim_ray_of(in, scale, target.length);
     vec3 e = vec3_select(mask_less(real_splat(0), target.length), target.unit, ray.hit);
 
-    out.delta = quat_canonical(quat_shortest_arc(ray.hit, e, vec3_splat(0, 0, 0)));
+    out.delta = quat_canonical(quat_shortest_arc(ray.hit, e, vec3_perpendicular(ray.hit)));
     if (in->pole_given) {
         mask undefined;
         out.delta = aim_upright(in, ray.hit, e, out.delta, &undefined);

@@ -126,8 +126,11 @@ ik_inline real real_sqrt(real x) {
 #ifdef ELEMENTWISE_SQRT
     return __builtin_elementwise_sqrt(x);
 #else
-    for (int lane = 0; lane < LANES; lane++) /* gcc makes one packed instruction of it, given -fno-math-errno */
-        x[lane] = number_sqrt(x[lane]);
+    number lane[LANES];
+    memcpy(lane, &x, sizeof x);
+    for (int k = 0; k < LANES; k++) /* gcc makes one packed instruction of it, given -fno-math-errno */
+        lane[k] = number_sqrt(lane[k]);
+    memcpy(&x, lane, sizeof x);
     return x;
 #endif
 }

@@ -1,0 +1,105 @@
+"""Instructions a solve of `two_bone`, by valgrind: a figure without noise, compared with the one on record.
+
+`python benchmarks/instructions.py` exits 1 where a count is more than 3 % above instructions.json for this compiler;
+`--record` writes the counts there. Valgrind has no AVX-512, so AVX2 is the widest that is counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RECORD = HERE / "instructions.json"
+ITEMS = 16_384  # as in count.c
+CASES = [
+    f"{isa} {bits} {what}"
+    for isa in ("scalar", "base", "avx2")
+    for bits in ("f32", "f64")
+    for what in ("rotations", "all")
+]
+MOST = 1.03
+
+
+def main() -> int:
+    """Count, print and compare or record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write the counts to instructions.json")
+    record = parser.parse_args().record
+    recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        program = build(Path(folder))
+        counts = {case: count(program, case) for case in CASES}
+    before = recorded.get(compiler(), {})
+    print(report(counts, before))
+    if record:
+        RECORD.write_text(json.dumps(recorded | {compiler(): counts}, indent=1) + "\n")
+        return 0
+    if not before:
+        print(f"nothing on record for {compiler()}: not compared", file=sys.stderr)
+    above = [case for case in CASES if case in before and counts[case] > MOST * before[case]]
+    for case in above:
+        print(f"{case}: {counts[case]:.1f} instructions a solve, {before[case]:.1f} on record", file=sys.stderr)
+    return 1 if above else 0
+
+
+def build(folder: Path) -> Path:
+    """Compile count.c and the core as a release is compiled."""
+    program = folder / "count"
+    sources = [HERE / "count.c", *sorted((HERE.parent / "src/ik").glob("*.c"))]
+    command = [cc(), *release_flags(), f"-I{HERE.parent / 'src/ik'}", *sources, "-o", program, "-lm"]
+    subprocess.run(command, check=True)
+    return program
+
+
+def release_flags() -> list[str]:
+    """The compiler's flags in setup.py."""
+    for node in ast.walk(ast.parse((HERE.parent / "setup.py").read_text())):
+        if isinstance(node, ast.keyword) and node.arg == "extra_compile_args":
+            words = (word.value for word in ast.walk(node) if isinstance(word, ast.Constant))
+            return [word for word in words if isinstance(word, str)]
+    raise SystemExit("setup.py: no extra_compile_args found")
+
+
+def count(program: Path, case: str) -> float:
+    """Instructions a solve inside the function `counted`."""
+    command = ["valgrind", "--tool=callgrind", "--toggle-collect=counted", "--callgrind-out-file=/dev/null"]
+    run = subprocess.run([*command, program, *case.split()], capture_output=True, text=True)
+    found = re.search(r"Collected : (\d+)", run.stderr)
+    if run.returncode or not found:
+        raise SystemExit(f"{case}: exit status {run.returncode}\n{run.stderr}")
+    return round(int(found[1]) / ITEMS, 2)
+
+
+def cc() -> str:
+    """The compiler to use."""
+    return os.environ.get("CC", "cc")
+
+
+def compiler() -> str:
+    """Name and major version: counts are comparable within one."""
+    version = subprocess.run([cc(), "--version"], capture_output=True, text=True, check=True).stdout
+    major = subprocess.run([cc(), "-dumpversion"], capture_output=True, text=True, check=True).stdout.split(".")[0]
+    return f"{'clang' if 'clang' in version else 'gcc'} {major.strip()}"
+
+
+def report(counts: dict[str, float], before: dict[str, float]) -> str:
+    """A table in Markdown."""
+    lines = ["| instructions a solve | rotations and status | all outputs | on record |", "| --- | --- | --- | --- |"]
+    for case in CASES[::2]:
+        name = case.removesuffix(" rotations")
+        both = [counts[f"{name} {what}"] for what in ("rotations", "all")]
+        old = [before.get(f"{name} {what}") for what in ("rotations", "all")]
+        lines.append(f"| {name} | {both[0]:.1f} | {both[1]:.1f} | {', '.join(str(x) for x in old if x)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

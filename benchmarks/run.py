@@ -1,0 +1,318 @@
+"""How fast `two_bone` is, beside what it could be: `python benchmarks/run.py [--quick] [--json FILE]`.
+
+Everything is measured in one process, all variants in turn every round, the minimum kept: only ratios within a run
+count. Prints Markdown, for docs/figures.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+from problems import DISTRIBUTION, SEED, Problems, Verdict, arrays_of, in_reach, judge, random_problems
+from rivals import FLAGS, conventional_c, conventional_numpy
+from timing import Timing, Variant, round_robin
+
+import ikcore as ik
+from ikcore import _core
+
+DISTINCT = 16_384  # inputs that a batch smaller than that goes through, so that no branch is learnt by heart
+WORTH_NUMPY = 64  # batches on which whole-array NumPy is measured: below, it is all overhead
+ISAS = ("scalar", "base", "avx2", "avx512")
+DTYPES = ("float32", "float64")
+NAMES = {1: "1", 8: "8", 64: "64", 1024: "1k", DISTINCT: "16k", 1 << 20: "1M"}
+NOT_GIVEN = 9  # optional operands of the gufunc after pole
+
+Figures = dict[str, dict[int, dict[str, Timing]]]  # by dtype, N and variant; seconds an item
+
+
+def main() -> None:
+    """Measure, print, and write what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="no 1M, 7 rounds instead of 15")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures there as well")
+    arguments = parser.parse_args()
+    rounds = 7 if arguments.quick else 15
+    sizes = [size for size in NAMES if not arguments.quick or size <= DISTINCT]
+
+    load = os.getloadavg()[0]
+    problems = {dtype: random_problems(max(sizes), dtype) for dtype in DTYPES}
+    with tempfile.TemporaryDirectory() as folder:
+        rivals = {dtype: conventional_c(folder, dtype) for dtype in DTYPES}
+        verdicts = {dtype: verdicts_of(problems[dtype], rivals[dtype]) for dtype in DTYPES}
+        batches = {
+            dtype: {size: batch(problems[dtype], size, rivals[dtype], rounds) for size in sizes} for dtype in DTYPES
+        }
+    calls = {name: per_call(timing) for name, timing in round_robin(one_call(problems["float64"]), rounds).items()}
+
+    conditions = describe(rounds, problems["float64"], load)
+    print(
+        "\n".join([*conditions, "", *batch_table(batches, verdicts), "", *limit_table(batches), "", *call_table(calls)])
+    )
+    if arguments.json:
+        result = {
+            "conditions": conditions,
+            "batches": plain(batches),
+            "verdicts": plain(verdicts),
+            "calls": plain(calls),
+        }
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+# What is measured
+
+
+def batch(problems: Problems, size: int, rival: Callable, rounds: int) -> dict[str, Timing]:
+    """Every solver on batches of one size, and the copying of as many bytes: seconds an item."""
+    count = max(size, DISTINCT)
+    blocks = [slice(start, start + size) for start in range(0, count, size)]
+    dtype = problems.root.dtype.name
+    out = ik.Limb.empty(count, dtype)
+    parts = [(problems.part(block), part_of(out, block)) for block in blocks]
+
+    variants = {isa: Variant(solve_all(parts), functools.partial(_core.use_isa, isa)) for isa in isas()}
+    if size >= DISTINCT:
+        variants["best, workers=2"] = Variant(solve_all(parts, workers=2), best_isa)
+        variants["copy"] = Variant(copy_of(moved_bytes(dtype) * size))
+    variants["acos, C"] = Variant(run_all([rival(*part) for part in parts]))
+    if size >= WORTH_NUMPY:
+        variants["acos, NumPy"] = Variant(run_all([functools.partial(conventional_numpy, *part) for part in parts]))
+    timings = round_robin(variants, rounds)
+    best_isa()
+    return {name: Timing(timing.best / count, timing.spread) for name, timing in timings.items()}
+
+
+def isas() -> list[str]:
+    """The instruction sets this processor has."""
+    found = [isa for isa in ISAS if _core.use_isa(isa) == isa]
+    best_isa()
+    return found
+
+
+def best_isa() -> None:
+    """Use the widest vectors there are."""
+    _core.use_isa(None)
+
+
+def solve(problems: Problems, out: ik.Limb, workers: int = 1) -> None:
+    """Solve a batch as a user does."""
+    root, mid, end, target, pole = arrays_of(problems)
+    ik.two_bone(root, mid, end, target, pole=pole, out=out, workers=workers)
+
+
+def solve_all(parts: list[tuple[Problems, ik.Limb]], workers: int = 1) -> Callable[[], None]:
+    """Solve one batch after another, with as little as possible around the calls."""
+    return run_all([functools.partial(solve, *part, workers=workers) for part in parts])
+
+
+def run_all(calls: list[Callable[[], None]]) -> Callable[[], None]:
+    """One call of all of them."""
+
+    def run() -> None:
+        for call in calls:
+            call()
+
+    return run
+
+
+def results_of(out: ik.Limb) -> tuple[np.ndarray, ...]:
+    """The arrays of a result."""
+    return out.root, out.mid, out.positions, out.status, out.error, out.flip, out.stretch
+
+
+def part_of(out: ik.Limb, block: slice) -> ik.Limb:
+    """Some items of a result, as views."""
+    return ik.Limb(*(array[block] for array in results_of(out)))
+
+
+def moved_bytes(dtype: str) -> int:
+    """What an item reads and writes when every number is touched once."""
+    arrays = (*arrays_of(random_problems(1, dtype)), *results_of(ik.Limb.empty(1, dtype)))
+    return sum(array.nbytes for array in arrays)
+
+
+def copy_of(moved: int) -> Callable[[], None]:
+    """NumPy's copy that moves so many bytes: half of them read, half of them written."""
+    source, target = (np.full(moved // 2, fill, np.uint8) for fill in (1, 2))
+    return functools.partial(np.copyto, target, source)
+
+
+def one_call(problems: Problems) -> dict[str, Variant]:
+    """One limb a call, in doubles: DISTINCT calls a run."""
+    rows = list(zip(*(array[:DISTINCT] for array in arrays_of(problems)), strict=True))
+    tuples = [[tuple(row.tolist()) for row in item] for item in rows]
+    out = ik.Limb.empty((), np.float64)
+    results, none = results_of(out), (np.empty(0),) * NOT_GIVEN
+
+    def nothing(root: object, mid: object, end: object, target: object, *, pole: object) -> None:
+        pass
+
+    def calling(items: list, function: Callable, **options: object) -> Callable[[], None]:
+        def run() -> None:
+            for root, mid, end, target, pole in items:
+                function(root, mid, end, target, pole=pole, **options)
+
+        return run
+
+    def calling_gufunc(*outputs: np.ndarray) -> Callable[[], None]:
+        def run() -> None:
+            for item in rows:
+                _core.two_bone(*item, *none, *outputs)
+
+        return run
+
+    return {
+        "`two_bone`, five tuples of floats": Variant(calling(tuples, ik.two_bone)),
+        "`two_bone`, five 1-D arrays": Variant(calling(rows, ik.two_bone)),
+        "`two_bone`, five 1-D arrays, `out=`": Variant(calling(rows, ik.two_bone, out=out)),
+        "floor: the bare gufunc, arrays": Variant(calling_gufunc()),
+        "floor: the bare gufunc, arrays and outputs": Variant(calling_gufunc(*results)),
+        "a Python function that does nothing": Variant(calling(rows, nothing)),
+    }
+
+
+def per_call(timing: Timing) -> Timing:
+    """From seconds a run to seconds a call."""
+    return Timing(timing.best / DISTINCT, timing.spread)
+
+
+def verdicts_of(problems: Problems, rival: Callable) -> dict[str, Verdict]:
+    """The answers of every solver, judged. All must mean the same: the same turns for almost every limb."""
+    out = ik.Limb.empty(len(problems.root), problems.root.dtype)
+    solvers = {isa: functools.partial(solve, problems, out) for isa in isas()}
+    solvers |= {"acos, C": rival(problems, out), "acos, NumPy": functools.partial(conventional_numpy, problems, out)}
+    verdicts, first = {}, None
+    for name, solver in solvers.items():
+        _core.use_isa(name if name in ISAS else None)
+        solver()
+        verdicts[name] = judge(problems, out.root, out.mid)
+        first = out.root.copy() if first is None else first
+        if np.median(abs(abs((out.root * first).sum(-1)) - 1)) > 1e-5:
+            raise SystemExit(f"{name} does not solve the same problem")
+    best_isa()
+    return verdicts | {"best, workers=2": verdicts[isas()[-1]]}
+
+
+# What is printed
+
+
+def describe(rounds: int, problems: Problems, load: float) -> list[str]:
+    """The conditions of a run."""
+    reachable = np.mean(in_reach(problems))
+    return [
+        f"- {date.today()}, {processor()}, {len(os.sched_getaffinity(0))} cores, load {load:.1f} before and "
+        f"{os.getloadavg()[0]:.1f} after",
+        f"- {platform.system()}, ikcore {_core.__version__} ({', '.join(isas())}), NumPy {np.__version__}, "
+        f"Python {platform.python_version()}",
+        f"- conventional.c: {compiler()} {' '.join(FLAGS)}",
+        f"- {rounds} rounds, all variants in turn, minimum kept",
+        f"- {len(problems.root):,} distinct limbs, seed {SEED}: {DISTRIBUTION}; {reachable:.1%} in reach; batches "
+        f"below {DISTINCT:,} go through the first {DISTINCT:,} of them",
+    ]
+
+
+def processor() -> str:
+    """Its name, family and model."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    about = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return (
+        f"{about.get('model name', platform.machine())} (family {about.get('cpu family')}, model {about.get('model')})"
+    )
+
+
+def compiler() -> str:
+    """The first line it says of itself."""
+    command = [os.environ.get("CC", "cc"), "--version"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def batch_table(batches: Figures, verdicts: dict[str, dict[str, Verdict]]) -> list[str]:
+    """Nanoseconds an item, and how many times faster than the scalar instance of the same run."""
+    sizes = list(batches["float32"])
+    header = ["numbers", "solver", "solved", "worst error", *(f"N = {NAMES[size]}" for size in sizes)]
+    rows = []
+    for dtype in DTYPES:
+        for name, verdict in verdicts[dtype].items():
+            by_size = (batches[dtype][size] for size in sizes)
+            cells = [cell(timings.get(name), timings["scalar"]) for timings in by_size]
+            rows.append([dtype, name, share(verdict.solved), f"{verdict.worst:.0e}", *cells])
+    spreads = [t.spread for by_size in batches.values() for timings in by_size.values() for t in timings.values()]
+    return [
+        "Nanoseconds an item (times faster than `scalar` at that N). `solved`: of the targets in reach, those that the "
+        "end is on by forward kinematics of the rotations, to 1e-5 or 1e-12 of the reach; `worst error` likewise. "
+        f"The median of the rounds was {np.median(spreads):.2f} times the minimum shown, at worst {max(spreads):.2f}.",
+        "",
+        *table(header, rows),
+    ]
+
+
+def cell(timing: Timing | None, scalar: Timing) -> str:
+    """One figure and its ratio."""
+    return f"{significant(timing.best * 1e9)} ({scalar.best / timing.best:.2g}x)" if timing else ""
+
+
+def limit_table(batches: Figures) -> list[str]:
+    """How near the batches are to the copying of as many bytes, and what a second worker adds."""
+    rows = []
+    for dtype, size in itertools.product(DTYPES, batches["float32"]):
+        timings = batches[dtype][size]
+        if "copy" not in timings:
+            continue
+        copy, moved = timings["copy"].best, moved_bytes(dtype)
+        one, two = timings[isas()[-1]].best, timings["best, workers=2"].best
+        bandwidth = f"{moved / copy / 1e9:.1f} GB/s"
+        shares = [f"{copy / timings[isa].best:.0%}" for isa in isas()]
+        rows.append([dtype, NAMES[size], f"{moved} B", bandwidth, *shares, f"{copy / two:.0%}", f"{one / two:.2f}x"])
+    header = ["numbers", "N", "an item", "`np.copyto`", *isas(), "workers=2", "workers=2 / 1"]
+    return [
+        "The share of the copy bandwidth, one thread's, that is reached: every input and output of the Python function "
+        "touched once against `np.copyto` of as many bytes (read and written) in the same rounds.",
+        "",
+        *table(header, rows),
+    ]
+
+
+def call_table(calls: dict[str, Timing]) -> list[str]:
+    """One limb a call."""
+    rows = [[name, f"{timing.best * 1e9:.0f}", f"{timing.spread:.2f}"] for name, timing in calls.items()]
+    return ["One limb in doubles a call:", "", *table(["call", "ns", "median / minimum"], rows)]
+
+
+def table(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Markdown."""
+    return [f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows]]
+
+
+def share(x: float) -> str:
+    """A percentage that is 100 only if all are."""
+    return "100 %" if x == 1 else f"{min(x * 100, 99.999):.3f} %"
+
+
+def significant(x: float) -> str:
+    """Three digits, without an exponent."""
+    return f"{x:.0f}" if x >= 100 else f"{x:.3g}"
+
+
+def plain(figures: object) -> object:
+    """What JSON can hold."""
+    if isinstance(figures, dict):
+        return {str(key): plain(value) for key, value in figures.items()}
+    return asdict(figures)
+
+
+if __name__ == "__main__":
+    main()

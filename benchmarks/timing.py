@@ -1,0 +1,48 @@
+"""Timing that a noisy machine spoils least: all variants in turn, round after round, and the minimum of each."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One thing to measure: `prepare` is not timed and puts the process into the state that `run` needs."""
+
+    run: Callable[[], object]
+    prepare: Callable[[], object] = lambda: None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds a run: the minimum over the rounds, and how far the median was above it (1 = not at all)."""
+
+    best: float
+    spread: float
+
+
+def round_robin(variants: Mapping[str, Variant], rounds: int, least: float = 0.003) -> dict[str, Timing]:
+    """Measure every variant once a round; each measurement repeats its run until `least` seconds are full."""
+    repeats = {name: max(1, round(least / _once(variant, 1))) for name, variant in variants.items()}
+    times: dict[str, list[float]] = {name: [] for name in variants}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, variant in variants.items():
+                times[name].append(_once(variant, repeats[name]))
+    finally:
+        gc.enable()
+    return {name: Timing(min(all_), statistics.median(all_) / min(all_)) for name, all_ in times.items()}
+
+
+def _once(variant: Variant, repeats: int) -> float:
+    variant.prepare()
+    start = time.perf_counter()
+    for _ in range(repeats):
+        variant.run()
+    return (time.perf_counter() - start) / repeats
