@@ -107,7 +107,7 @@ def test_a_result_does_not_depend_on_its_place_in_the_batch(make: Any, dtype: An
 
 @pytest.mark.parametrize("make", [ordinary, nasty])
 def test_threads_give_the_same_bytes(make: Any, dtype: Any) -> None:
-    inputs = make(dtype, 40_000)
+    inputs = make(dtype, 140_000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ik.UnusableWarning)
         shared = ik.two_bone(*inputs[:4], pole=inputs[4], bend=inputs[5], workers=4)

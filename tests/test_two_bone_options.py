@@ -291,11 +291,11 @@ def test_an_option_that_is_no_number_is_not_usable(option: str, isa: str) -> Non
 
 
 def test_workers_change_no_bit(dtype: Any) -> None:
-    targets = np.random.default_rng(7).normal(0, 0.5, (5, 9000, 3))
+    targets = np.random.default_rng(7).normal(0, 0.5, (5, 30_000, 3))
     alone, shared = leg(targets, dtype), leg(targets, dtype, workers=3)
     for field in ("root", "mid", "positions", "status", "error", "flip", "stretch"):
         assert getattr(alone, field).tobytes() == getattr(shared, field).tobytes()
-    out = ik.Limb.empty((5, 9000), dtype)
+    out = ik.Limb.empty((5, 30_000), dtype)
     assert leg(targets, dtype, workers=-1, out=out) is out
     assert out.root.tobytes() == alone.root.tobytes()
 

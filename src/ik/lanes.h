@@ -217,8 +217,9 @@ ik_inline void lanes_store_3_vec3(const ik_rows rows[3], group at, const vec3 a[
                   rows[0].step == size && at.count == LANES && rows[0].stride == 9 * size &&
                   rows[1].stride == 9 * size && rows[2].stride == 9 * size;
     if (!one_row) {
-        for (int i = 0; i < 3; i++)
-            lanes_store_vec3(&rows[i], at, a[i]);
+        lanes_store_vec3(&rows[0], at, a[0]);
+        lanes_store_vec3(&rows[1], at, a[1]);
+        lanes_store_vec3(&rows[2], at, a[2]);
         return;
     }
     number quad[2][LANES][4], rest[LANES];
