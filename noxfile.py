@@ -15,12 +15,17 @@ C_CODE = [str(path) for folder in ("src", "tests/c", "examples", "benchmarks") f
 
 
 @functools.cache
+def wheel_folder() -> Path:
+    """Where the wheel of this run is."""
+    return Path(tempfile.mkdtemp())
+
+
 def build_wheel(session: nox.Session) -> str:
     """Build once a run, through the sdist, so that what it lacks is noticed and nothing stale gets in."""
-    session.install("build")
-    folder = tempfile.mkdtemp()
-    session.run("python", "-m", "build", "--outdir", folder, silent=True)
-    return str(next(Path(folder).glob("*.whl")))
+    if not any(wheel_folder().glob("*.whl")):
+        session.install("build")
+        session.run("python", "-m", "build", "--outdir", str(wheel_folder()), silent=True)
+    return str(next(wheel_folder().glob("*.whl")))
 
 
 @nox.session
