@@ -6,8 +6,14 @@
 array([0.2, 0.3, 0.1])
 """
 
+try:
+    from ikcore._core import __version__, isa
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f"the C core of ikcore is not in {__path__[0]}: if that is the source folder, start Python in another folder "
+        "or install with `pip install -e .`; if not, install the wheel for this system"
+    ) from error
 from ikcore import rotations
-from ikcore._core import __version__, isa
 from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 

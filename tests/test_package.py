@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -31,6 +32,14 @@ def test_the_stub_names_what_the_module_has() -> None:
     declared = set(re.findall(r"^(?:def )?(\w+)(?:: Final|\()", stub, re.MULTILINE))
     present = {name for name in vars(_core) if not name.startswith("__")} | {"__version__"}
     assert declared == present
+
+
+def test_the_source_folder_is_not_mistaken_for_the_package(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "ikcore", tmp_path / "ikcore", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import ikcore"
+    command = [sys.executable, "-S", "-c", code, str(tmp_path)]  # -S: nothing installed is in the way
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "is the source folder, start Python in another folder" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(("wanted", "warned"), [("base", False), ("", False), ("axv2", True)])
