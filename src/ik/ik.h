@@ -12,6 +12,8 @@
  *   ik_two_bone_2d_...      the same in a plane, as joint angles
  *   ik_aim_f32, _f64        one joint looks at a point
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
+ *   ik_limit                what a joint may do
+ *   ik_skeleton             joints, their parents, how they rest, and their limits
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -330,6 +332,45 @@ void ik_quat_from_euler_f64(const ik_quat_from_euler_job *job, ptrdiff_t count);
 void ik_quat_from_euler_f32(const ik_quat_from_euler_job *job, ptrdiff_t count);
 void ik_quat_best_fit_f64(const ik_quat_best_fit_job *job, ptrdiff_t count);
 void ik_quat_best_fit_f32(const ik_quat_best_fit_job *job, ptrdiff_t count);
+
+/* What a joint may do: its rotation relative to rest, rest^-1 local, as a swing after a twist about the x axis of the
+ * limit's own frame. A hinge has no swing, a ball has both; an Euler box bounds three angles instead. Limits are from
+ * rest, never from the pose that comes in. */
+enum ik_limit_kind {
+    IK_FREE,
+    IK_LOCKED, /* stays at rest */
+    IK_HINGE,  /* twist in its range, no swing */
+    IK_BALL,   /* twist in its range; swing within an ellipse in each quadrant */
+    IK_EULER,  /* angles about three axes, each in its range */
+};
+
+typedef struct ik_limit {
+    enum ik_limit_kind kind;
+    double frame[4];       /* HINGE, BALL, EULER: the rotation from limit space to the joint's own space at rest */
+    double twist[2];       /* HINGE, BALL: lowest and highest angle about x, radians, within [-2 pi, 2 pi] */
+    double swing[4];       /* BALL: the most the x axis may lean towards +y, -y, +z, -z of the frame, 0 to pi */
+    int axes[3];           /* EULER: 0, 1, 2 for x, y, z; the first turns first, about fixed axes */
+    double angles[3][2];   /* EULER: lowest and highest about each of those axes */
+    double stiffness[3];   /* about the axes of the frame: 0 moves freely, 1 not at all */
+    double position[3][2]; /* lowest and highest of the translation relative to the offset, in the parent's space */
+} ik_limit;
+
+/* A skeleton: joints with parents, in any order. Everything is in the joint's parent's space; a root's in the world's.
+ * A pose gives every joint a local rotation, and where it likes its own translation (in place of the offset) and
+ * scale. */
+typedef struct ik_skeleton {
+    int count;
+    const int *parents;     /* -1: a root */
+    const int *order;       /* the joints, every parent before its children, as ik_skeleton_order finds them, */
+    const int *rank;        /* and the place of every joint in that */
+    const double *offsets;  /* (3) each: where the joint is at rest */
+    const double *rests;    /* (4) each: its local rotation at rest, of unit length */
+    const ik_limit *limits; /* one each; NULL: all free */
+} ik_skeleton;
+
+/* Fills in `order` and `rank`: every parent before its children, otherwise ascending. Returns `count`, or else a joint
+ * that has no place, because its parent is not a joint or it is an ancestor of itself. */
+int ik_skeleton_order(int count, const int *parents, int *order, int *rank);
 
 #ifdef __cplusplus
 }

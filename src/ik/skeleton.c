@@ -1,0 +1,23 @@
+/* The structure of a skeleton, apart from its numbers. */
+#include "ik.h"
+
+/* Ancestors that have no place yet wait at the end of `order`, the uppermost first: every joint waits once. */
+int ik_skeleton_order(int count, const int *parents, int *order, int *rank) {
+    enum { NONE = -1, WAITS = -2 };
+    int placed = 0;
+    for (int joint = 0; joint < count; joint++)
+        rank[joint] = NONE;
+    for (int joint = 0; joint < count; joint++) {
+        int first = count;
+        for (int at = joint; at >= 0 && rank[at] < 0; at = parents[at]) {
+            if (rank[at] == WAITS || parents[at] < -1 || parents[at] >= count) return at;
+            rank[at] = WAITS;
+            order[--first] = at;
+        }
+        for (; first < count; first++) {
+            rank[order[first]] = placed;
+            order[placed++] = order[first];
+        }
+    }
+    return count;
+}
