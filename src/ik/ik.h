@@ -57,6 +57,8 @@ typedef struct ik_lists {
     X(AT_LIMIT, 1 << 3, "a limit of a joint keeps the chain from the target")                                          \
     X(SOFTENED, 1 << 4, "the target is in the soft zone near full reach, so the chain stays a little short of it")     \
     X(PARTIAL_WEIGHT, 1 << 5, "the weight is below 1, so the pose is between the input and the solution")              \
+    X(STALLED, 1 << 6, "the iterations came to a standstill short of the target")                                      \
+    X(ITERATION_LIMIT, 1 << 7, "the iterations ended before the target was reached")                                   \
     X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so the input pose is returned")    \
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 
@@ -371,6 +373,67 @@ typedef struct ik_skeleton {
 /* Fills in `order` and `rank`: every parent before its children, otherwise ascending. Returns `count`, or else a joint
  * that has no place, because its parent is not a joint or it is an ancestor of itself. */
 int ik_skeleton_order(int count, const int *parents, int *order, int *rank);
+
+/* A wish: a joint, or a point fixed to it, should be somewhere; and turned some way, if that is given. */
+typedef struct ik_goal {
+    int joint;
+    int chain;               /* the first joint that may turn for it: an ancestor, or the joint itself */
+    double offset[3];        /* the point, in the joint's space; 0: the joint. */
+    ik_rows position;        /* (3) optional: where the point should be, in the world */
+    ik_rows rotation;        /* (4) optional: the joint's rotation in the world, of any length */
+    ik_rows weight;          /* 1: how much the position counts beside other goals. 0: not at all, NaN or not */
+    ik_rows rotation_weight; /* 1: how much the rotation counts; likewise */
+} ik_goal;
+
+/* The options of the iterative methods, one table for all layers.
+ * X(name, type, default, lowest, highest, which methods, what it says) */
+#define IK_OPTIONS(X)                                                                                                  \
+    X(iterations, int, 200, 0, 1000000, "fabrik dls", "the most iterations")                                           \
+    X(tolerance, double, 1e-5, 0, 1, "fabrik dls", "distance to the target that counts as reached, of the reach")      \
+    X(rotation_tolerance, double, 1e-4, 0, 4, "fabrik dls", "angle to the target rotation that counts as reached")     \
+    X(textbook, int, 0, 0, 1, "fabrik dls", "1: as published, without what keeps a chain from being stuck")            \
+    X(damping, double, 0, 0, 1e6, "dls", "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")      \
+    X(max_step, double, 1, 0, 4, "dls", "the most that a joint turns in one iteration, radians")                       \
+    X(max_error, double, 0, 0, 1e6, "dls", "the error is cut to this many mean bones in every iteration; 0: not")      \
+    X(posture, double, 0, 0, 1, "dls", "the share of the way back to rest that joints turn where no goal objects")
+
+#define IK_OPTION_MEMBER(name, type, default_, low, high, methods, doc) type name;
+typedef struct ik_options {
+    IK_OPTIONS(IK_OPTION_MEMBER)
+} ik_options;
+#undef IK_OPTION_MEMBER
+
+/* The iterative methods. X(name, what it is) */
+#define IK_METHODS(X) X(fabrik, "forward and backward reaching: moves joints along lines, two passes an iteration")
+
+/* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
+ * to the goal's joint: without the joint itself where neither offset nor rotation is given, since its turning would
+ * change nothing. Everything else keeps its local rotation to the bit. Solvers write rotations only. */
+typedef struct ik_solve_job {
+    const ik_skeleton *skeleton;
+    const ik_goal *goals;
+    int goal_count;
+    ik_options options;
+    ik_lists rotations;     /* (4) local rotation of every joint, of any length */
+    ik_lists translations;  /* (3) optional: of every joint, in place of its offset */
+    ik_lists scales;        /* (3) optional */
+    ik_lists solved;        /* (4) the local rotations afterwards; may be the very rows of `rotations` */
+    ik_rows status;         /* int32_t */
+    ik_rows error;          /* the largest distance from a goal's point to its position; NaN where not finite */
+    ik_rows rotation_error; /* the largest angle to a goal's rotation, radians; likewise */
+    ik_rows iterations;     /* int32_t */
+    ik_lists history;       /* (1) optional, of options.iterations + 1: the method's own measure of the error, of the
+                               reach, before the first iteration and after each; NaN beyond the last */
+} ik_solve_job;
+
+/* Solve items [first, last). Structure must be right: joints that exist, chains that are ancestors, one goal for a
+ * point, as ik_solve_check says. `scratch` is as large as ik_..._scratch says, aligned to 64 bytes, and one thread's
+ * alone. */
+const char *ik_solve_check(const ik_solve_job *job);
+size_t ik_fabrik_scratch_f64(const ik_solve_job *job);
+size_t ik_fabrik_scratch_f32(const ik_solve_job *job);
+void ik_fabrik_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+void ik_fabrik_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 
 #ifdef __cplusplus
 }
