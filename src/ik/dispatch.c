@@ -82,3 +82,15 @@ static const ik_kernels *kernels_for(int type, ptrdiff_t count) {
     }
 #define IK_SOLVER_FUNCTIONS(name) IK_SOLVER_FUNCTION(name, f32) IK_SOLVER_FUNCTION(name, f64)
 IK_SOLVERS(IK_SOLVER_FUNCTIONS)
+
+#define IK_METHOD_FUNCTION(name, type)                                                                                 \
+    size_t ik_##name##_scratch_##type(const ik_solve_job *job) {                                                       \
+        return levels[best_level()].kernels[type]->name##_scratch(job);                                                \
+    }                                                                                                                  \
+    void ik_##name##_##type(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                 \
+        ik_fpmode before = ik_fpmode_enter();                                                                          \
+        kernels_for(type, last - first)->name(job, first, last, scratch);                                              \
+        ik_fpmode_leave(before);                                                                                       \
+    }
+#define IK_METHOD_FUNCTIONS(name, doc) IK_METHOD_FUNCTION(name, f32) IK_METHOD_FUNCTION(name, f64)
+IK_METHODS(IK_METHOD_FUNCTIONS)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "plan.h"
 #include "solvers.h"
 
 /* gcc and clang each have their own way to say which instructions the functions below may use; neither needs a flag.
@@ -38,10 +39,17 @@
 #include "rotations.h"
 #include "aim.h"
 
+#include "solve.h"
+
+#include "fabrik.h"
+
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,
                              IK_SOLVERS(IK_SOLVER_ROWS)
 #undef IK_SOLVER_ROWS
+#define IK_METHOD_ITEMS(name, doc) name##_scratch, name##_items,
+                                 IK_METHODS(IK_METHOD_ITEMS)
+#undef IK_METHOD_ITEMS
 };
 
 #if defined(__clang__) && IK_BYTES >= 32

@@ -7,15 +7,18 @@
  * A group at the end of a batch may have fewer rows than lanes: its last row fills the rest, so that no lane ever
  * computes on garbage, and only its own rows are written. */
 
-/* Rows [first, first + count) of a batch, 1 <= count <= LANES. */
+/* Rows [first, first + count) of a batch, 1 <= count <= LANES; or the rows `items` lists. */
 typedef struct {
     ptrdiff_t first;
     int count;
+    const ptrdiff_t *items; /* NULL: consecutive */
 } group;
 
 ik_inline group lanes_group(ptrdiff_t first, ptrdiff_t last) {
-    return (group){first, last - first < LANES ? (int)(last - first) : LANES};
+    return (group){first, last - first < LANES ? (int)(last - first) : LANES, NULL};
 }
+
+ik_inline ptrdiff_t lanes_item(group at, int lane) { return at.items ? at.items[lane] : at.first + lane; }
 
 #define EACH_GROUP(at, first, last)                                                                                    \
     for (group at = lanes_group(first, last); at.count > 0; at = lanes_group(at.first + LANES, last))
@@ -29,12 +32,12 @@ ik_inline ik_rows lanes_list_row(const ik_lists *lists, ptrdiff_t k) {
 }
 
 ik_inline char *lanes_row(const ik_rows *rows, group at, int lane) {
-    return (char *)rows->data + (at.first + lane) * rows->stride;
+    return (char *)rows->data + lanes_item(at, lane) * rows->stride;
 }
 
 /* Whether a whole group of rows of `columns` numbers lies in memory without gaps. */
 ik_inline int lanes_packed(const ik_rows *rows, group at, int columns) {
-    return at.count == LANES && rows->stride == columns * (ptrdiff_t)sizeof(number) &&
+    return at.count == LANES && !at.items && rows->stride == columns * (ptrdiff_t)sizeof(number) &&
            (columns == 1 || rows->step == sizeof(number));
 }
 
@@ -213,7 +216,7 @@ ik_inline void lanes_store_pair(const ik_rows *rows, group at, real a, real b) {
 ik_inline void lanes_store_3_vec3(const ik_rows rows[3], group at, const vec3 a[3]) {
     const ptrdiff_t size = sizeof(number);
     const char *first = rows[0].data;
-    int one_row = first && rows[1].data == first + 3 * size && rows[2].data == first + 6 * size &&
+    int one_row = first && !at.items && rows[1].data == first + 3 * size && rows[2].data == first + 6 * size &&
                   rows[0].step == size && at.count == LANES && rows[0].stride == 9 * size &&
                   rows[1].stride == 9 * size && rows[2].stride == 9 * size;
     if (!one_row) {
@@ -251,6 +254,15 @@ ik_inline void lanes_store_status(const ik_rows *rows, group at, mask flags) {
     if (!rows->data) return;
     integer lane[LANES];
     memcpy(lane, &flags, sizeof flags);
+    for (int k = 0; k < LANES && k < at.count; k++)
+        *(int32_t *)lanes_row(rows, at, k) = (int32_t)lane[k];
+}
+
+/* Whole numbers to int32_t. */
+ik_inline void lanes_store_count(const ik_rows *rows, group at, real x) {
+    if (!rows->data) return;
+    number lane[LANES];
+    memcpy(lane, &x, sizeof x);
     for (int k = 0; k < LANES && k < at.count; k++)
         *(int32_t *)lanes_row(rows, at, k) = (int32_t)lane[k];
 }

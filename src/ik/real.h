@@ -70,6 +70,7 @@ ik_inline real real_splat(number x) { return x; }
 ik_inline mask mask_splat(integer x) { return x; }
 ik_inline mask mask_less(real a, real b) { return -(mask)(a < b); }
 ik_inline mask mask_equal(real a, real b) { return -(mask)(a == b); }
+ik_inline mask mask_zero(mask m) { return -(mask)(m == 0); }
 ik_inline int mask_any(mask m) { return m != 0; }
 ik_inline real real_sqrt(real x) { return number_sqrt(x); }
 
@@ -110,6 +111,7 @@ ik_inline real real_splat(number x) { return x - (real){0}; }
 ik_inline mask mask_splat(integer x) { return x - (mask){0}; }
 ik_inline mask mask_less(real a, real b) { return a < b; }
 ik_inline mask mask_equal(real a, real b) { return a == b; }
+ik_inline mask mask_zero(mask m) { return m == 0; } /* lanes in which no bit is set */
 ik_inline mask real_bits(real x) { return (mask)x; }
 ik_inline real real_from_bits(mask bits) { return (real)bits; }
 

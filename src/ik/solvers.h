@@ -37,6 +37,11 @@ typedef struct ik_kernels {
 #define IK_SOLVER_KERNEL(name) void (*name)(const ik_##name##_job *job, ptrdiff_t first, ptrdiff_t last);
     IK_SOLVERS(IK_SOLVER_KERNEL)
 #undef IK_SOLVER_KERNEL
+#define IK_METHOD_KERNEL(name, doc)                                                                                    \
+    size_t (*name##_scratch)(const ik_solve_job *job);                                                                 \
+    void (*name)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+    IK_METHODS(IK_METHOD_KERNEL)
+#undef IK_METHOD_KERNEL
 } ik_kernels;
 
 #if defined(__GNUC__)

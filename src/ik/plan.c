@@ -1,0 +1,120 @@
+/* From a skeleton and goals to the nodes that a solve works on. */
+#include "plan.h"
+
+static int has_offset(const ik_goal *goal) {
+    return goal->offset[0] != 0 || goal->offset[1] != 0 || goal->offset[2] != 0;
+}
+
+/* The last joint that turns for a goal: its own only where that changes something. */
+static int last_turning(const ik_skeleton *skeleton, const ik_goal *goal) {
+    return has_offset(goal) || goal->rotation.data ? goal->joint : skeleton->parents[goal->joint];
+}
+
+static int is_ancestor(const ik_skeleton *skeleton, int joint, int below) {
+    while (below >= 0 && below != joint)
+        below = skeleton->parents[below];
+    return below >= 0;
+}
+
+const char *ik_solve_check(const ik_solve_job *job) {
+    const ik_skeleton *skeleton = job->skeleton;
+    if (job->goal_count < 1) return "there is no goal";
+    for (int g = 0; g < job->goal_count; g++) {
+        const ik_goal *goal = &job->goals[g];
+        if (goal->joint < 0 || goal->joint >= skeleton->count) return "a goal's joint does not exist";
+        if (!goal->position.data && !goal->rotation.data) return "a goal has neither position nor rotation";
+        if (!is_ancestor(skeleton, goal->chain, goal->joint)) return "a goal's chain does not lead to its joint";
+        for (int other = 0; other < g; other++) {
+            const ik_goal *before = &job->goals[other];
+            if (before->joint != goal->joint) continue;
+            if (before->rotation.data && goal->rotation.data) return "a joint has two rotations to reach";
+            if (before->position.data && goal->position.data && !has_offset(before) && !has_offset(goal))
+                return "a joint has two positions to reach";
+        }
+    }
+    return NULL;
+}
+
+static size_t most_nodes(const ik_solve_job *job) { return (size_t)(job->skeleton->count + job->goal_count); }
+
+size_t ik_plan_bytes(const ik_solve_job *job) {
+    return sizeof(ik_plan) + most_nodes(job) * (sizeof(ik_node) + 2 * sizeof(int));
+}
+
+static int add_node(ik_plan *plan, int joint, int parent) {
+    ik_node *node = &plan->nodes[plan->count];
+    *node = (ik_node){joint, parent, 0, 0, -1, -1, -1, -1, -1};
+    return plan->count++;
+}
+
+enum { AWAY, ON_THE_WAY, TURNS };
+
+/* What every joint is to the goals. */
+static void mark(const ik_solve_job *job, int *marks) {
+    const int *parents = job->skeleton->parents;
+    for (int joint = 0; joint < job->skeleton->count; joint++)
+        marks[joint] = AWAY;
+    for (int g = 0; g < job->goal_count; g++) {
+        const ik_goal *goal = &job->goals[g];
+        for (int joint = goal->joint; joint >= 0 && marks[joint] == AWAY; joint = parents[joint])
+            marks[joint] = ON_THE_WAY;
+    }
+    for (int g = 0; g < job->goal_count; g++) {
+        const ik_goal *goal = &job->goals[g];
+        int end = parents[goal->chain];
+        for (int joint = last_turning(job->skeleton, goal); joint != end && joint >= 0; joint = parents[joint])
+            marks[joint] = TURNS;
+    }
+}
+
+/* Replaces the mark of every joint on the way by its node. */
+static void add_joints(ik_plan *plan, int *marks) {
+    const ik_skeleton *skeleton = plan->job->skeleton;
+    for (int place = 0; place < skeleton->count; place++) {
+        int joint = skeleton->order[place], parent = skeleton->parents[joint];
+        if (marks[joint] == AWAY) continue;
+        int turns = marks[joint] == TURNS, kind = skeleton->limits ? skeleton->limits[joint].kind : IK_FREE;
+        int node = add_node(plan, joint, parent < 0 ? -1 : marks[parent]);
+        plan->nodes[node].turns = turns && kind != IK_LOCKED;
+        plan->limited |= turns && kind != IK_FREE;
+        marks[joint] = node;
+    }
+}
+
+static void add_goals(ik_plan *plan, const int *node_of_joint) {
+    for (int g = 0; g < plan->job->goal_count; g++) {
+        const ik_goal *goal = &plan->job->goals[g];
+        int node = node_of_joint[goal->joint];
+        if (goal->rotation.data) plan->nodes[node].rotation = g;
+        if (has_offset(goal)) node = add_node(plan, -1, node);
+        if (goal->position.data) plan->nodes[node].point = g;
+    }
+}
+
+static void connect(ik_plan *plan) {
+    for (int k = 0; k < plan->count; k++) {
+        ik_node *node = &plan->nodes[k], *parent = node->parent < 0 ? NULL : &plan->nodes[node->parent];
+        node->moves = parent && (parent->moves || parent->turns);
+        if (node->moves || node->turns) {
+            plan->node_of_slot[plan->slots] = k;
+            node->slot = plan->slots++;
+        }
+        if (!node->moves) continue;
+        plan->branches |= parent->child >= 0;
+        plan->rigid |= !parent->turns;
+        node->sibling = parent->child;
+        parent->child = k;
+    }
+}
+
+ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
+    ik_plan *plan = memory;
+    *plan = (ik_plan){.job = job, .nodes = (ik_node *)(plan + 1)};
+    plan->node_of_slot = (int *)(plan->nodes + most_nodes(job));
+    int *marks = plan->node_of_slot + most_nodes(job);
+    mark(job, marks);
+    add_joints(plan, marks);
+    add_goals(plan, marks);
+    connect(plan);
+    return plan;
+}

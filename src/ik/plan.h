@@ -1,0 +1,39 @@
+/* What a solve needs of a skeleton's structure: the joints on the way from the roots to the goals, compacted. Made once
+ * for a batch, the same for every item and every width of vector.
+ *
+ * A node is such a joint, or the point a goal has beside its joint. Nodes stand parents first. Those that turn or move
+ * are what a method works on: they have a slot each, 0 to `slots`, in the same order. */
+#ifndef IK_PLAN_H
+#define IK_PLAN_H
+
+#include "ik.h"
+
+typedef struct ik_node {
+    int joint;  /* of the skeleton; -1: the point of a goal beside its joint */
+    int parent; /* a node; -1: none */
+    int turns;  /* the method may turn it */
+    int moves;  /* a node above it turns */
+    int slot;   /* -1: neither */
+    int child;  /* the first of its children that move, -1: none; the others follow as siblings */
+    int sibling;
+    int point;    /* the goal whose point this is, -1: none */
+    int rotation; /* the goal whose rotation is for this, -1: none */
+} ik_node;
+
+typedef struct ik_plan {
+    const ik_solve_job *job;
+    int count; /* of nodes */
+    int slots;
+    int branches; /* some node has several children that move */
+    int limited;  /* some node that turns has a limit */
+    int rigid;    /* some node moves without turning, and others hang from it */
+    ik_node *nodes;
+    int *node_of_slot;
+} ik_plan;
+
+size_t ik_plan_bytes(const ik_solve_job *job);
+
+/* In memory of that size, aligned for pointers. */
+ik_plan *ik_plan_make(const ik_solve_job *job, void *memory);
+
+#endif

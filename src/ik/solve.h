@@ -1,0 +1,483 @@
+/* The frame of every iterative method: lanes that finish are filled again at once.
+ *
+ * Iteration counts have a long tail, so lanes that wait for the slowest of their vector would waste four fifths of the
+ * work. Here every lane of a bundle (GROUPS vectors, worked on together to hide the latency of root and division) holds
+ * one item, and when that item is done takes the next:
+ *
+ *   load     a group of items: forward kinematics of the nodes, then the method makes a record of each
+ *   take     a record -> a lane of the bundle
+ *   iterate  the method's step, on all lanes
+ *   put      a lane that is done -> a record of results
+ *   finish   a group of results: the method gives world rotations, which become local ones, are judged by forward
+ *            kinematics, and stored
+ *
+ * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
+ * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
+ * near 1, and positions are relative to the first node. A lane never looks at another, so the bits of an item do not
+ * depend on its neighbours. */
+
+#if LANES == 1
+#define GROUPS 1
+#else
+#define GROUPS 4
+#endif
+
+/* The columns every method has. */
+enum record {
+    ERROR,      /* the method sets it in begin and in every step; scaled */
+    TOLERANCE,  /* at which the item is done; scaled */
+    UNSCALE,    /* the length in the world of 1 */
+    ITERATIONS, /* so far */
+    SAID,       /* status flags; any ends the item */
+    OWN,        /* the method's columns start here */
+};
+
+/* A group of items in the world, node by node. */
+typedef struct {
+    vec3 *positions; /* scale * (position - origin) */
+    quat *rotations;
+    quat *locals;
+    quat *turns; /* free for a method to use */
+    vec3 origin; /* where the first node is that turns */
+    real scale;
+    real reach; /* of the longest chain; scaled */
+} pose;
+
+typedef struct {
+    int columns; /* of a record, with those of the frame */
+    int results; /* of those, how many finish needs */
+} record_size;
+
+/* The columns of one vector of lanes: of a record, or of a bundle, where a column has GROUPS vectors. */
+typedef struct {
+    real *first;
+    int step;
+} columns;
+
+ik_inline columns columns_of_record(real *record) { return (columns){record, 1}; }
+ik_inline columns columns_of_bundle(real *bundle, int g) { return (columns){bundle + g, GROUPS}; }
+ik_inline real *column(columns c, int i) { return c.first + i * c.step; }
+ik_inline vec3 column_vec3(columns c, int i) { return (vec3){*column(c, i), *column(c, i + 1), *column(c, i + 2)}; }
+ik_inline void column_set_vec3(columns c, int i, vec3 a) {
+    *column(c, i) = a.x, *column(c, i + 1) = a.y, *column(c, i + 2) = a.z;
+}
+
+typedef struct {
+    record_size (*size)(int slots, int goals);
+    /* From the pose that comes in to records. */
+    void (*begin)(const ik_plan *plan, group at, const pose *start, columns record);
+    /* One iteration of the first `groups` vectors of a bundle. */
+    void (*step)(const ik_plan *plan, real *bundle, int groups);
+    /* From results to the world rotation of every node that turns; `end` holds the pose that came in. */
+    void (*finish)(const ik_plan *plan, group at, columns record, pose *end);
+} method;
+
+/* A solve under way. */
+typedef struct {
+    const ik_solve_job *job;
+    const ik_plan *plan;
+    const method *how;
+    record_size size;
+    ptrdiff_t next, last; /* items not loaded yet */
+    pose world;
+    real *ready; /* records of the group loaded last */
+    group loaded;
+    int taken; /* of those */
+    real *bundle;
+    ptrdiff_t item[GROUPS * LANES]; /* in every lane; NONE */
+    real *results;
+    ptrdiff_t result_item[LANES];
+    int result_count;
+} solve;
+
+enum { NONE = -1 };
+
+/* ---- forward kinematics of the nodes */
+
+ik_inline vec3 vec3_of(const double v[3]) { return vec3_splat((number)v[0], (number)v[1], (number)v[2]); }
+
+ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
+    const ik_solve_job *job = plan->job;
+    int joint = plan->nodes[k].joint;
+    if (joint < 0) return vec3_of(job->goals[plan->nodes[k].point].offset);
+    if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * joint);
+    ik_rows rows = lanes_list_row(&job->translations, joint);
+    return lanes_load_vec3(&rows, at);
+}
+
+ik_inline quat solve_local(const ik_plan *plan, group at, int k) {
+    int joint = plan->nodes[k].joint;
+    if (joint < 0) return quat_identity();
+    ik_rows rows = lanes_list_row(&plan->job->rotations, joint);
+    return quat_unit(lanes_load_quat(&rows, at));
+}
+
+/* The world pose of node k from its local rotation and its parent's pose. */
+ik_inline void solve_place(const ik_plan *plan, group at, int k, pose *world) {
+    int parent = plan->nodes[k].parent;
+    vec3 offset = solve_offset(plan, at, k);
+    if (parent < 0) {
+        world->positions[k] = offset;
+        world->rotations[k] = world->locals[k];
+        return;
+    }
+    world->positions[k] = vec3_add(world->positions[parent], quat_rotate(world->rotations[parent], offset));
+    world->rotations[k] = quat_multiply(world->rotations[parent], world->locals[k]);
+}
+
+static void solve_pose(const ik_plan *plan, group at, pose *world) {
+    for (int k = 0; k < plan->count; k++) {
+        world->locals[k] = solve_local(plan, at, k);
+        solve_place(plan, at, k, world);
+    }
+}
+
+/* ---- chains */
+
+/* The node from which the chain that ends at node k starts: the highest that turns for it. */
+ik_inline int solve_base(const ik_plan *plan, int k) {
+    while (plan->nodes[k].moves)
+        k = plan->nodes[k].parent;
+    return k;
+}
+
+ik_inline vec3 solve_bone(const ik_plan *plan, const pose *world, int k) {
+    return vec3_sub(world->positions[k], world->positions[plan->nodes[k].parent]);
+}
+
+typedef struct {
+    real sum, longest;
+} chain_reach;
+
+/* Of the chain that ends at node k. */
+ik_inline chain_reach solve_reach(const ik_plan *plan, const pose *world, int k) {
+    chain_reach reach = {real_splat(0), real_splat(0)};
+    for (; plan->nodes[k].moves; k = plan->nodes[k].parent) {
+        real length = vec3_length(solve_bone(plan, world, k));
+        reach.sum = reach.sum + length;
+        reach.longest = real_max(reach.longest, length);
+    }
+    return reach;
+}
+
+/* What is left of the longest bone when all others fold back along it. */
+ik_inline real chain_inner(chain_reach reach) {
+    return real_max(reach.longest + reach.longest - reach.sum, real_splat(0));
+}
+
+/* The pose, scaled and about its origin. */
+static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
+    solve_pose(plan, at, world);
+    real size = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].moves) size = size + vec3_size(solve_bone(plan, world, k));
+    }
+    world->scale = real_unit_scale(size);
+    world->origin = plan->slots ? world->positions[plan->node_of_slot[0]] : vec3_splat(0, 0, 0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 *position = &world->positions[plan->node_of_slot[slot]];
+        *position = vec3_scale(world->scale, vec3_sub(*position, world->origin));
+    }
+    world->reach = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].point >= 0) world->reach = real_max(world->reach, solve_reach(plan, world, k).sum);
+    }
+}
+
+/* ---- goals */
+
+/* Where node k should be, scaled; where its goal counts for nothing (weight 0), `otherwise`, so that a NaN there does
+ * not matter. */
+ik_inline vec3 solve_target(const ik_plan *plan, group at, const pose *world, int k, vec3 otherwise, real *weight) {
+    const ik_goal *goal = &plan->job->goals[plan->nodes[k].point];
+    *weight = lanes_load_option(&goal->weight, at, 1);
+    vec3 target = vec3_scale(world->scale, vec3_sub(lanes_load_vec3(&goal->position, at), world->origin));
+    return vec3_select(mask_equal(*weight, real_splat(0)), otherwise, target);
+}
+
+/* How it should be turned; likewise. */
+ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
+    const ik_goal *goal = &plan->job->goals[plan->nodes[k].rotation];
+    *weight = lanes_load_option(&goal->rotation_weight, at, 1);
+    quat target = quat_unit(lanes_load_quat(&goal->rotation, at));
+    return quat_select(mask_equal(*weight, real_splat(0)), otherwise, target);
+}
+
+/* ---- the end of an item */
+
+/* What is to say of a group. */
+typedef struct {
+    real error, rotation_error; /* the largest of all goals */
+    mask missed;
+    mask said;
+    mask finite, has_length;
+} verdict;
+
+ik_inline void solve_judge_position(const ik_plan *plan, group at, const pose *world, int k, verdict *v) {
+    real weight;
+    vec3 target = solve_target(plan, at, world, k, world->positions[k], &weight);
+    vec3 root = world->positions[solve_base(plan, k)];
+    real error = vec3_length(vec3_sub(target, world->positions[k])), distance = vec3_length(vec3_sub(target, root));
+    chain_reach reach = solve_reach(plan, world, k);
+    real slack = real_splat((number)plan->job->options.tolerance) * reach.sum;
+    mask missed = mask_less(slack, error);
+    mask far = mask_less(reach.sum, distance), near = mask_less(distance, chain_inner(reach));
+    v->missed |= missed;
+    v->said |= missed & ((far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR)));
+    v->finite &= mask_is_finite(error) & mask_is_number(weight);
+    v->error = real_max(v->error, error);
+}
+
+ik_inline void solve_judge_rotation(const ik_plan *plan, group at, const pose *world, int k, verdict *v) {
+    real weight;
+    quat now = world->rotations[k], target = solve_target_rotation(plan, at, k, now, &weight);
+    quat off = quat_multiply(target, quat_conjugate(now));
+    real half = real_atan2(vec3_length(off.v), real_abs(off.w)), error = half + half;
+    v->missed |= mask_less(real_splat((number)plan->job->options.rotation_tolerance), error);
+    v->finite &= mask_is_finite(error) & mask_is_number(weight);
+    v->rotation_error = real_max(v->rotation_error, error);
+}
+
+/* By forward kinematics of the pose that is returned. */
+ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, const real *record) {
+    verdict v = {real_splat(0), real_splat(0), mask_splat(0), mask_splat(0), ~mask_splat(0), ~mask_splat(0)};
+    int has_point = 0;
+    for (int k = 0; k < plan->count; k++) {
+        v.finite &= mask_is_finite(vec3_size(world->positions[k]) + world->rotations[k].w);
+        if (plan->nodes[k].point >= 0) solve_judge_position(plan, at, world, k, &v), has_point = 1;
+        if (plan->nodes[k].rotation >= 0) solve_judge_rotation(plan, at, world, k, &v);
+    }
+    if (has_point) v.has_length = mask_less(real_splat(0), world->reach);
+    real most = real_splat((number)plan->job->options.iterations);
+    mask ended = ~mask_less(record[ITERATIONS], most) & mask_splat(IK_ITERATION_LIMIT);
+    mask said = v.said | real_bits(record[SAID]);
+    said |= mask_zero(said) & ended;
+    said |= mask_zero(said) & mask_splat(IK_STALLED);
+    v.said = v.missed & said;
+    return v;
+}
+
+/* Joints that do not turn keep their rotation to the bit. */
+ik_inline void solve_copy(const ik_solve_job *job, group at) {
+    const ik_lists *from = &job->rotations, *to = &job->solved;
+    const ptrdiff_t size = sizeof(number);
+    if (from->rows.data == to->rows.data) return;
+    int packed = from->rows.step == size && to->rows.step == size && from->next == 4 * size && to->next == 4 * size;
+    for (int lane = 0; lane < at.count; lane++) {
+        const char *source = lanes_row(&from->rows, at, lane);
+        char *copy = lanes_row(&to->rows, at, lane);
+        if (packed) {
+            memcpy(copy, source, 4 * sizeof(number) * (size_t)job->skeleton->count);
+            continue;
+        }
+        for (int joint = 0; joint < job->skeleton->count; joint++)
+            for (int i = 0; i < 4; i++)
+                memcpy(copy + joint * to->next + i * to->rows.step, source + joint * from->next + i * from->rows.step,
+                       sizeof(number));
+    }
+}
+
+/* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
+static void solve_rebuild(const ik_plan *plan, group at, pose *world) {
+    for (int k = 0; k < plan->count; k++) {
+        int parent = plan->nodes[k].parent;
+        if (plan->nodes[k].turns) {
+            quat above = parent < 0 ? quat_identity() : world->rotations[parent];
+            world->locals[k] = quat_canonical(quat_multiply(quat_conjugate(above), world->rotations[k]));
+        }
+        solve_place(plan, at, k, world);
+    }
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 *position = &world->positions[plan->node_of_slot[slot]];
+        *position = vec3_scale(world->scale, vec3_sub(*position, world->origin));
+    }
+}
+
+static void solve_store(const ik_plan *plan, group at, const pose *world, const verdict *v, const real *record) {
+    const ik_solve_job *job = plan->job;
+    mask usable = v->finite & v->has_length;
+    solve_copy(job, at);
+    for (int k = 0; k < plan->count; k++) {
+        if (!plan->nodes[k].turns) continue;
+        ik_rows rows = lanes_list_row(&job->solved, plan->nodes[k].joint);
+        ik_rows given = lanes_list_row(&job->rotations, plan->nodes[k].joint);
+        lanes_store_quat(&rows, at, quat_select(usable, world->locals[k], lanes_load_quat(&given, at)));
+    }
+    mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
+    real error = v->error * real_unscale(world->scale);
+    lanes_store_status(&job->status, at, mask_select(usable, v->said, why));
+    lanes_store_real(&job->error, at, real_select(v->finite, error, real_nan()));
+    lanes_store_real(&job->rotation_error, at, real_select(v->finite, v->rotation_error, real_nan()));
+    lanes_store_count(&job->iterations, at, record[ITERATIONS]);
+}
+
+static void solve_finish(solve *s) {
+    group at = {0, s->result_count, s->result_item};
+    for (int lane = s->result_count; lane < LANES; lane++)
+        s->result_item[lane] = s->result_item[0];
+    solve_load_pose(s->plan, at, &s->world);
+    s->how->finish(s->plan, at, columns_of_record(s->results), &s->world);
+    solve_rebuild(s->plan, at, &s->world);
+    verdict v = solve_judge(s->plan, at, &s->world, s->results);
+    solve_store(s->plan, at, &s->world, &v, s->results);
+    s->result_count = 0;
+}
+
+/* ---- lanes of the bundle */
+
+/* One number of a column, lane by lane. */
+ik_inline void solve_move(real *to, int to_lane, const real *from, int from_lane) {
+    memcpy((char *)to + to_lane * sizeof(number), (const char *)from + from_lane * sizeof(number), sizeof(number));
+}
+
+/* A little less than what is judged by, for the rounding on the way there. */
+ik_inline real solve_tolerance(const ik_plan *plan, real reach) {
+    number tolerance = (number)plan->job->options.tolerance, rounding = 4 * plan->slots * EPSILON;
+    return real_splat(tolerance - (rounding < tolerance / 4 ? rounding : tolerance / 4)) * reach;
+}
+
+static void solve_load(solve *s) {
+    s->loaded = lanes_group(s->next, s->last);
+    s->next += s->loaded.count;
+    s->taken = 0;
+    solve_load_pose(s->plan, s->loaded, &s->world);
+    s->ready[TOLERANCE] = solve_tolerance(s->plan, s->world.reach);
+    s->ready[UNSCALE] = real_unscale(s->world.scale);
+    s->ready[ITERATIONS] = real_splat(0);
+    s->ready[SAID] = real_splat(0);
+    s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
+}
+
+/* The next item into a lane; false where there is none. */
+static int solve_take(solve *s, int lane) {
+    if (s->taken == s->loaded.count) {
+        s->item[lane] = NONE;
+        if (s->next == s->last) return 0;
+        solve_load(s);
+    }
+    for (int i = 0; i < s->size.columns; i++)
+        solve_move(&s->bundle[i * GROUPS], lane, &s->ready[i], s->taken);
+    s->item[lane] = s->loaded.first + s->taken++;
+    return 1;
+}
+
+static void solve_put(solve *s, int lane) {
+    for (int i = 0; i < s->size.results; i++)
+        solve_move(&s->results[i], s->result_count, &s->bundle[i * GROUPS], lane);
+    s->result_item[s->result_count++] = s->item[lane];
+    if (s->result_count == LANES) solve_finish(s);
+}
+
+/* Lanes that still work on their item. */
+ik_inline mask solve_works(const solve *s, int g) {
+    columns c = columns_of_bundle(s->bundle, g);
+    real most = real_splat((number)s->job->options.iterations);
+    return mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & mask_less(*column(c, ITERATIONS), most) &
+           mask_zero(real_bits(*column(c, SAID)));
+}
+
+/* The error of every item at work, as often as it is asked for. */
+static void solve_record(const solve *s, int g) {
+    columns c = columns_of_bundle(s->bundle, g);
+    real in_world = *column(c, ERROR) * *column(c, UNSCALE);
+    number error[LANES], iterations[LANES];
+    memcpy(error, &in_world, sizeof error);
+    memcpy(iterations, column(c, ITERATIONS), sizeof iterations);
+    for (int k = 0; k < LANES; k++) {
+        ptrdiff_t item = s->item[g * LANES + k];
+        if (item == NONE) continue;
+        const ik_lists *history = &s->job->history;
+        char *row = (char *)history->rows.data + item * history->rows.stride;
+        memcpy(row + (ptrdiff_t)iterations[k] * history->next, &error[k], sizeof(number));
+    }
+}
+
+/* Puts what is done and takes what is next, until every lane has work or there is none. Returns how many work. */
+static int solve_refill(solve *s, int g) {
+    integer works[LANES];
+    int working = 0;
+    mask at_work = solve_works(s, g);
+    memcpy(works, &at_work, sizeof works);
+    for (int k = 0; k < LANES; k++) {
+        int lane = g * LANES + k;
+        while (s->item[lane] != NONE && !works[k]) {
+            solve_put(s, lane);
+            if (!solve_take(s, lane)) break;
+            if (s->job->history.rows.data) solve_record(s, g);
+            at_work = solve_works(s, g);
+            memcpy(works, &at_work, sizeof works);
+        }
+        working += s->item[lane] != NONE;
+    }
+    return working;
+}
+
+static void solve_items(solve *s, int groups) {
+    const real one = real_splat(1);
+    for (int lane = 0; lane < GROUPS * LANES; lane++)
+        s->item[lane] = NONE;
+    for (int lane = 0; lane < groups * LANES; lane++)
+        solve_take(s, lane);
+    for (int g = 0; g < groups && s->job->history.rows.data; g++)
+        solve_record(s, g);
+    for (;;) {
+        int working = 0;
+        for (int g = 0; g < groups; g++)
+            working += mask_any(~solve_works(s, g)) ? solve_refill(s, g) : LANES;
+        if (!working) break;
+        s->how->step(s->plan, s->bundle, groups);
+        for (int g = 0; g < groups; g++) {
+            real *iterations = column(columns_of_bundle(s->bundle, g), ITERATIONS);
+            *iterations = *iterations + one;
+            if (s->job->history.rows.data) solve_record(s, g);
+        }
+    }
+    if (s->result_count) solve_finish(s);
+}
+
+/* ---- scratch memory: the plan, then lanes */
+
+enum { POSE_REALS = 15 }; /* of a node: position, rotation, local rotation, turn */
+
+/* Where the lanes' part starts. */
+ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }
+ik_inline void *solve_lanes(const ik_solve_job *job, void *scratch) { return (char *)scratch + solve_plan_part(job); }
+
+/* For the largest plan there can be. */
+static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(int slots, int goals)) {
+    int nodes = job->skeleton->count + job->goal_count;
+    record_size size = size_of(nodes, job->goal_count);
+    size_t reals = (size_t)nodes * POSE_REALS + (size_t)size.columns * (1 + GROUPS) + (size_t)size.results;
+    return solve_plan_part(job) + reals * sizeof(real);
+}
+
+ik_inline real *solve_cut(real **free, int count) {
+    real *cut = *free;
+    *free += count;
+    return cut;
+}
+
+static void solve_run(const method *how, const ik_plan *plan, ptrdiff_t first, ptrdiff_t last, void *lanes) {
+    solve s = {.job = plan->job, .plan = plan, .how = how, .next = first, .last = last};
+    real *free = lanes;
+    s.size = how->size(plan->slots, plan->job->goal_count);
+    s.world.positions = (vec3 *)solve_cut(&free, 3 * plan->count);
+    s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
+    s.world.locals = (quat *)solve_cut(&free, 4 * plan->count);
+    s.world.turns = (quat *)solve_cut(&free, 4 * plan->count);
+    s.ready = solve_cut(&free, s.size.columns);
+    s.results = solve_cut(&free, s.size.results);
+    s.bundle = solve_cut(&free, s.size.columns * GROUPS);
+    memset(s.bundle, 0, (size_t)s.size.columns * GROUPS * sizeof(real));
+    solve_items(&s, last - first <= LANES ? 1 : GROUPS);
+}
+
+/* The functions of a method `name` that solvers.h lists. */
+#define SOLVE_METHOD(name)                                                                                             \
+    static size_t name##_scratch(const ik_solve_job *job) { return solve_scratch(job, name##_size); }                  \
+    static void name##_items(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                \
+        const ik_plan *plan = ik_plan_make(job, scratch);                                                              \
+        solve_run(name##_method(plan), plan, first, last, solve_lanes(job, scratch));                                  \
+    }
