@@ -36,6 +36,7 @@
 #include "two_bone.h"
 #include "two_bone_2d.h"
 #include "rotations.h"
+#include "limit.h"
 #include "aim.h"
 
 const ik_kernels IK_TABLE = {LANES,
