@@ -74,3 +74,6 @@ quat_from_euler: Final[np.ufunc]
 
 # (n,3),(n,3),(weights)->(4),()
 quat_best_fit: Final[np.ufunc]
+
+# (4),(),(4),(2),(4),(3),(3),(3)->(4),()
+limit_project: Final[np.ufunc]

@@ -357,6 +357,24 @@ typedef struct ik_limit {
     double position[3][2]; /* lowest and highest of the translation relative to the offset, in the parent's space */
 } ik_limit;
 
+/* The allowed rotation nearest to q, of the same sign, and the angle between them; q itself, to the bit, where it is
+ * allowed or outside by no more than rounding. A limit is given by its numbers, as in ik_limit; kind and axes are whole
+ * numbers. Frame and q have any length; bounds that are not in order give some allowed rotation. */
+typedef struct ik_limit_project_job {
+    ik_rows q;               /* (4) relative to rest */
+    ik_rows kind;            /* one number */
+    ik_rows frame;           /* (4) */
+    ik_rows twist;           /* (2) */
+    ik_rows swing;           /* (4) */
+    ik_rows axes;            /* (3) */
+    ik_rows lowest, highest; /* (3) */
+    ik_rows projected;       /* (4) */
+    ik_rows violation;       /* one number, radians */
+} ik_limit_project_job;
+
+void ik_limit_project_f64(const ik_limit_project_job *job, ptrdiff_t count);
+void ik_limit_project_f32(const ik_limit_project_job *job, ptrdiff_t count);
+
 /* A skeleton: joints with parents, in any order. Everything is in the joint's parent's space; a root's in the world's.
  * A pose gives every joint a local rotation, and where it likes its own translation (in place of the offset) and
  * scale. */

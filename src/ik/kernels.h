@@ -37,6 +37,7 @@
 #include "two_bone.h"
 #include "two_bone_2d.h"
 #include "rotations.h"
+#include "limit.h"
 #include "aim.h"
 
 #include "solve.h"

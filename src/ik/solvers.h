@@ -29,7 +29,8 @@
     X(quat_from_6d)                                                                                                    \
     X(quat_to_euler)                                                                                                   \
     X(quat_from_euler)                                                                                                 \
-    X(quat_best_fit)
+    X(quat_best_fit)                                                                                                   \
+    X(limit_project)
 
 /* The solvers compiled for one instruction set and one type of number. rows [first, last) of a job. */
 typedef struct ik_kernels {

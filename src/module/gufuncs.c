@@ -101,6 +101,8 @@ static gufunc gufuncs[] = {
     NUMBERS(quat_to_euler, "(4),(3,3)->(3)", "q, axes -> angles"),
     NUMBERS(quat_from_euler, "(3),(3,3)->(4)", "angles, axes -> q"),
     NUMBERS(quat_best_fit, "(n,3),(n,3),(weights)->(4),()", "points, targets, weights -> q, rmsd"),
+    NUMBERS(limit_project, "(4),(),(4),(2),(4),(3),(3),(3)->(4),()",
+            "q, kind, frame, twist, swing, axes, lowest, highest -> projected, violation"),
 };
 
 static ptrdiff_t *add_rows(ptrdiff_t *words, ik_rows rows) {

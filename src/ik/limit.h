@@ -1,0 +1,419 @@
+/* Joint limits: the allowed rotation nearest to a given one. The contract is in ik.h, at ik_limit.
+ *
+ * A rotation q relative to rest is seen in the limit's own space, where x is the axis of twist. As a pair of complex
+ * numbers, with t and s half the angle of twist and of swing,
+ *     w + i x = cos(s) e^(i t),   y + i z = sin(s) e^(i lean) e^(-i t)
+ * and its twist, alone, is the direction of the first. Ranges of angles are arcs of half angles, and so are compared by
+ * products; sines and cosines are only taken of the limit itself, once. That is limit_prepare.
+ *
+ *   hinge   the nearest twist in the range, no swing
+ *   ball    the nearest twist in the range; then the nearest swing in the ellipse through sin(a / 2) on each half axis.
+ *           On the sphere of half angles that ellipse is a cone, u^2 cot^2(a / 2) + v^2 cot^2(b / 2) <= cos^2(s), so
+ *           nothing is lost near half a turn. Equal angles all round make it a round cone, and the answer exact along
+ *           the great circle.
+ *   euler   the nearest of all rotations in the box, see there
+ *
+ * All are continuous but where two answers are equally near. After a swing of half a turn the twist counts as none.
+ * A rotation that is outside by no more than LIMIT_TOLERANCE stays as it is, so that projecting twice is projecting
+ * once, to the bit. */
+#define LIMIT_TOLERANCE (16 * EPSILON)
+
+/* The least semi-axis that an ellipse is reckoned with: its square is a number, and it is itself below rounding. */
+#define LEAST_AXIS 0x1p-50f
+
+/* An ellipse is nearly round or nearly a line; either way this many steps were enough for millions of points. */
+enum { ELLIPSE_STEPS = IK_BITS == 64 ? 6 : 4 };
+
+/* Cosine and sine of half an angle, the same in all lanes. */
+typedef struct {
+    number cosine, sine;
+} half_angle;
+
+/* From middle - width to middle + width; width is half a turn where all angles are allowed. */
+typedef struct {
+    half_angle middle, width;
+} angle_range;
+
+/* An ik_limit ready for use. */
+typedef struct {
+    enum ik_limit_kind kind;
+    number axes[3][3];          /* HINGE, BALL: x, y, z of the limit's space. EULER: outer, middle, and their normal */
+    angle_range ranges[3];      /* HINGE, BALL: only the first, of the twist. EULER: see there */
+    half_angle swing[4];        /* BALL: towards +y, -y, +z, -z */
+    number swing_cotangents[4]; /* of these halves */
+} limit;
+
+/* --- once for a limit --------------------------------------------------------------------------------------------- */
+
+ik_inline number number_of(real x) {
+    number first;
+    memcpy(&first, &x, sizeof first);
+    return first;
+}
+
+ik_inline half_angle half_angle_of(number angle) {
+    cosine_sine half = real_sincos(real_splat((number)0.5 * angle));
+    return (half_angle){number_of(half.cosine), number_of(half.sine)};
+}
+
+ik_inline angle_range angle_range_of(number low, number high) {
+    const number half_turn = 4 * eighth_turn[0];
+    number middle = (number)0.5 * (low + high), width = (number)0.5 * (high - low);
+    return (angle_range){half_angle_of(middle), width < half_turn ? half_angle_of(width) : (half_angle){0, 1}};
+}
+
+ik_inline void limit_prepare_swing(limit *to, const ik_limit *from) {
+    for (int i = 0; i < 4; i++) {
+        half_angle lean = half_angle_of((number)from->swing[i]);
+        to->swing[i] = lean;
+        to->swing_cotangents[i] = lean.cosine / (lean.sine > LEAST_AXIS ? lean.sine : (number)LEAST_AXIS);
+    }
+}
+
+/* The first of the fixed axes to turn is the innermost. The angle of the middle one goes in as a quarter turn less it,
+ * that of an inner one that is opposite to the normal of the others with its sign changed. */
+ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, const number frame[3][3]) {
+    const number quarter = 2 * eighth_turn[0];
+    int inner = from->axes[0], middle = from->axes[1], outer = from->axes[2];
+    int handed = (middle - outer + 3) % 3 == 1 ? 1 : -1;
+    for (int i = 0; i < 3; i++) {
+        to->axes[0][i] = frame[outer][i];
+        to->axes[1][i] = frame[middle][i];
+        to->axes[2][i] = (number)handed * frame[inner][i];
+    }
+    number low[3], high[3];
+    for (int i = 0; i < 3; i++)
+        low[i] = (number)from->angles[i][0], high[i] = (number)from->angles[i][1];
+    to->ranges[0] = angle_range_of(low[2], high[2]);
+    to->ranges[1] = angle_range_of(quarter - high[1], quarter - low[1]);
+    to->ranges[2] = handed > 0 ? angle_range_of(low[0], high[0]) : angle_range_of(-high[0], -low[0]);
+}
+
+static void limit_prepare(limit *to, const ik_limit *from) {
+    const double *f = from->frame;
+    quat frame = quat_unit((quat){real_splat((number)f[0]), vec3_splat((number)f[1], (number)f[2], (number)f[3])});
+    mat3 m = mat3_of_quat(frame);
+    number axes[3][3] = {{number_of(m.x.x), number_of(m.y.x), number_of(m.z.x)},
+                         {number_of(m.x.y), number_of(m.y.y), number_of(m.z.y)},
+                         {number_of(m.x.z), number_of(m.y.z), number_of(m.z.z)}};
+    *to = (limit){.kind = from->kind};
+    memcpy(to->axes, axes, sizeof axes);
+    if (from->kind == IK_HINGE || from->kind == IK_BALL)
+        to->ranges[0] = angle_range_of((number)from->twist[0], (number)from->twist[1]);
+    if (from->kind == IK_BALL) limit_prepare_swing(to, from);
+    if (from->kind == IK_EULER) limit_prepare_euler(to, from, axes);
+}
+
+/* --- half angles -------------------------------------------------------------------------------------------------- */
+
+ik_inline cosine_sine half_angle_splat(half_angle a) { return (cosine_sine){real_splat(a.cosine), real_splat(a.sine)}; }
+ik_inline cosine_sine turn_conjugate(cosine_sine a) { return (cosine_sine){a.cosine, -a.sine}; }
+ik_inline cosine_sine turn_multiply(cosine_sine a, cosine_sine b) {
+    return (cosine_sine){a.cosine * b.cosine - a.sine * b.sine, a.sine * b.cosine + a.cosine * b.sine};
+}
+/* a times the conjugate of b: the angle from b to a. */
+ik_inline cosine_sine turn_divide(cosine_sine a, cosine_sine b) { return turn_multiply(a, turn_conjugate(b)); }
+ik_inline cosine_sine turn_add(cosine_sine a, cosine_sine b) {
+    return (cosine_sine){a.cosine + b.cosine, a.sine + b.sine};
+}
+ik_inline cosine_sine turn_scale(real s, cosine_sine a) { return (cosine_sine){s * a.cosine, s * a.sine}; }
+ik_inline cosine_sine turn_select(mask choose, cosine_sine a, cosine_sine b) {
+    return (cosine_sine){real_select(choose, a.cosine, b.cosine), real_select(choose, a.sine, b.sine)};
+}
+ik_inline real turn_length(cosine_sine a) { return real_sqrt(a.cosine * a.cosine + a.sine * a.sine); }
+
+/* Length 1; none where it is rounding. */
+ik_inline cosine_sine turn_unit(cosine_sine a) {
+    const real one = real_splat(1);
+    real length = turn_length(a);
+    mask defined = mask_less(real_splat(4 * EPSILON), length);
+    cosine_sine unit = turn_scale(one / real_select(defined, length, one), a);
+    return turn_select(defined, unit, (cosine_sine){one, real_splat(0)});
+}
+
+/* Half of an angle: the direction between a and 1, whichever way does not cancel. */
+ik_inline cosine_sine turn_half(cosine_sine a) {
+    real length = turn_length(a), zero = real_splat(0);
+    mask backwards = mask_less(a.cosine, zero);
+    real along = length + real_abs(a.cosine), across = real_abs(a.sine);
+    cosine_sine half = {real_select(backwards, across, along), real_select(backwards, along, across)};
+    return turn_unit((cosine_sine){half.cosine, real_negate_if(mask_less(a.sine, zero), half.sine)});
+}
+
+/* The half angle in a range nearest to that of `a`, which may have any length and sign: both are the same rotation. Of
+ * two bounds just as near it is the upper. */
+ik_inline cosine_sine range_nearest(const angle_range *range, cosine_sine a) {
+    const real zero = real_splat(0);
+    cosine_sine middle = half_angle_splat(range->middle), width = half_angle_splat(range->width);
+    cosine_sine off = turn_divide(turn_unit(a), middle);
+    mask flip = mask_less(off.cosine, zero);
+    real side = real_negate_if(flip, off.sine), cosine = real_abs(off.cosine);
+    mask below = mask_less(side, zero) & mask_less(zero, cosine);
+    mask outside = mask_less(cosine * width.sine, real_abs(side) * width.cosine);
+    cosine_sine bound = {width.cosine, real_negate_if(below, width.sine)};
+    return turn_multiply(turn_select(outside, bound, (cosine_sine){cosine, side}), middle);
+}
+
+/* --- hinge and ball ----------------------------------------------------------------------------------------------- */
+
+/* Where the point of an ellipse nearest to (u, v) outside of it lies, as its parameter: the point is (a cosine, b
+ * sine). All in the first quadrant. It is (a^2 u / (t + a^2), b^2 v / (t + b^2)) for the t that puts it on the ellipse,
+ * found by Newton's method on the inverse of the length of (a u / (t + a^2), b v / (t + b^2)) less 1: that is nearly
+ * linear in t and concave, so steps from below never go beyond (More and Sorensen, "Computing a trust region step",
+ * 1983). */
+ik_inline cosine_sine ellipse_nearest(real u, real v, real a, real b) {
+    const real one = real_splat(1);
+    real aa = a * a, bb = b * b, au = a * u, bv = b * v;
+    real t = real_max(real_max(au - aa, bv - bb), real_splat(0));
+    for (int step = 0; step < ELLIPSE_STEPS; step++) {
+        real over_a = one / (t + aa), over_b = one / (t + bb), x = au * over_a, y = bv * over_b;
+        real square = x * x + y * y, size = real_sqrt(square);
+        t = t + (size - one) * square / (x * x * over_a + y * y * over_b);
+    }
+    return turn_unit((cosine_sine){au / (t + aa), bv / (t + bb)});
+}
+
+/* A swing as cosine of half its angle, and y + i z times the sine; the nearest in its ellipse, in place. Leaning
+ * towards +y is to turn about +z, towards +z about -y. */
+ik_inline void swing_nearest(const limit *l, real *cosine, cosine_sine *lean) {
+    const real zero = real_splat(0), least = real_splat(LEAST_AXIS);
+    real u = lean->sine, v = -lean->cosine;
+    mask minus_u = mask_less(u, zero), minus_v = mask_less(v, zero);
+    cosine_sine a = turn_select(minus_u, half_angle_splat(l->swing[1]), half_angle_splat(l->swing[0]));
+    cosine_sine b = turn_select(minus_v, half_angle_splat(l->swing[3]), half_angle_splat(l->swing[2]));
+    real a_cotangent = real_select(minus_u, real_splat(l->swing_cotangents[1]), real_splat(l->swing_cotangents[0]));
+    real b_cotangent = real_select(minus_v, real_splat(l->swing_cotangents[3]), real_splat(l->swing_cotangents[2]));
+
+    real x = u * a_cotangent, y = v * b_cotangent;
+    mask outside = mask_less(*cosine * *cosine, x * x + y * y);
+    if (!mask_any(outside)) return;
+    cosine_sine at = ellipse_nearest(real_abs(u), real_abs(v), real_max(a.sine, least), real_max(b.sine, least));
+    cosine_sine point = {-real_negate_if(minus_v, b.sine * at.sine), real_negate_if(minus_u, a.sine * at.cosine)};
+    real cosines = turn_length((cosine_sine){a.cosine * at.cosine, b.cosine * at.sine});
+    *cosine = real_select(outside, cosines, *cosine);
+    *lean = turn_select(outside, point, *lean);
+}
+
+ik_inline quat hinge_nearest(const limit *l, quat p) {
+    const real zero = real_splat(0);
+    cosine_sine twist = range_nearest(&l->ranges[0], (cosine_sine){p.w, p.v.x});
+    return (quat){twist.cosine, {twist.sine, zero, zero}};
+}
+
+ik_inline quat ball_nearest(const limit *l, quat p) {
+    cosine_sine along = {p.w, p.v.x}, twist = turn_unit(along);
+    cosine_sine lean = turn_multiply((cosine_sine){p.v.y, p.v.z}, twist);
+    real cosine = turn_length(along);
+    twist = range_nearest(&l->ranges[0], twist);
+    swing_nearest(l, &cosine, &lean);
+    along = turn_scale(cosine, twist);
+    cosine_sine across = turn_divide(lean, twist);
+    return (quat){along.cosine, {along.sine, across.cosine, across.sine}};
+}
+
+/* --- euler box ----------------------------------------------------------------------------------------------------
+ *
+ * With f, m, l the halves of the outer angle, of a quarter turn less the middle one, and of the inner one, as complex
+ * numbers of length 1,
+ *     p = w + y + i (x + z) = sqrt(2) Re(m) f l,   q = w - y + i (x - z) = sqrt(2) Im(m) f / l
+ * (Bernardes and Viollet, as in quat_to_euler). How near a rotation (p, q) is to that is Re(p / (f l)) Re(m) +
+ * Re(q l / f) Im(m): of each of the three angles, given the others, a cosine of half of it, so the best is known at
+ * once and, in a range, is the allowed one nearest to that. The nearest rotation in a box therefore is among its own
+ * two sets of angles, where one lies in the box, the best inner and outer angle for each bound of the middle one, the
+ * best inner and middle angle for each bound of the outer one, and the other way round, the best inner angle for each
+ * pair of bounds of the others, and likewise the best outer one, and all of them lie in the box once every angle is
+ * brought into its range. So there is nothing special about gimbal lock: what is free there is used. */
+
+typedef struct {
+    cosine_sine p, q;
+} turn_pair;
+
+typedef struct {
+    cosine_sine outer, middle, inner;
+} euler_halves;
+
+/* The nearest so far. */
+typedef struct {
+    turn_pair at;
+    real distance; /* squared */
+} nearest_pair;
+
+ik_inline real pair_distance(turn_pair a, turn_pair b, real sign) {
+    real x = a.p.cosine - sign * b.p.cosine, y = a.p.sine - sign * b.p.sine;
+    real z = a.q.cosine - sign * b.q.cosine, w = a.q.sine - sign * b.q.sine;
+    return (x * x + y * y) + (z * z + w * w);
+}
+
+/* All angles into their ranges; taken where that is nearer to `of` than what was found before. */
+ik_outline void euler_consider(const limit *l, const turn_pair *of, const euler_halves *angles, nearest_pair *best) {
+    const real root2 = real_splat((number)1.4142135623730950488);
+    cosine_sine outer = range_nearest(&l->ranges[0], angles->outer);
+    cosine_sine middle = range_nearest(&l->ranges[1], angles->middle);
+    cosine_sine inner = range_nearest(&l->ranges[2], angles->inner);
+    turn_pair at = {turn_scale(root2 * middle.cosine, turn_multiply(outer, inner)),
+                    turn_scale(root2 * middle.sine, turn_divide(outer, inner))};
+    real plus = pair_distance(*of, at, real_splat(1)), minus = pair_distance(*of, at, real_splat(-1));
+    mask flip = mask_less(minus, plus), nearer = mask_less(real_min(minus, plus), best->distance);
+    real sign = real_negate_if(flip, real_splat(1));
+    best->at.p = turn_select(nearer, turn_scale(sign, at.p), best->at.p);
+    best->at.q = turn_select(nearer, turn_scale(sign, at.q), best->at.q);
+    best->distance = real_select(nearer, real_min(minus, plus), best->distance);
+}
+
+/* The best angle given the two others. */
+ik_inline cosine_sine best_middle(turn_pair of, cosine_sine outer, cosine_sine inner) {
+    return (cosine_sine){turn_divide(of.p, turn_multiply(outer, inner)).cosine,
+                         turn_multiply(turn_divide(of.q, outer), inner).cosine};
+}
+ik_inline cosine_sine best_inner(turn_pair of, cosine_sine outer, cosine_sine middle) {
+    return turn_add(turn_scale(middle.cosine, turn_divide(of.p, outer)),
+                    turn_conjugate(turn_scale(middle.sine, turn_divide(of.q, outer))));
+}
+ik_inline cosine_sine best_outer(turn_pair of, cosine_sine inner, cosine_sine middle) {
+    return turn_add(turn_scale(middle.cosine, turn_divide(of.p, inner)),
+                    turn_scale(middle.sine, turn_multiply(of.q, inner)));
+}
+
+/* Both outer angles, given the middle one. */
+ik_inline euler_halves best_of_middle(turn_pair of, cosine_sine middle) {
+    const real zero = real_splat(0);
+    cosine_sine sum = turn_unit(turn_scale(real_negate_if(mask_less(middle.cosine, zero), real_splat(1)), of.p));
+    cosine_sine difference = turn_unit(turn_scale(real_negate_if(mask_less(middle.sine, zero), real_splat(1)), of.q));
+    cosine_sine outer = turn_half(turn_multiply(sum, difference));
+    return (euler_halves){outer, middle, turn_divide(sum, outer)};
+}
+
+/* Inner and middle angle, given the outer one: the squares add up to a cosine of the whole inner angle. */
+ik_inline euler_halves best_of_outer(const limit *l, turn_pair of, cosine_sine outer) {
+    cosine_sine p = turn_divide(of.p, outer), q = turn_conjugate(turn_divide(of.q, outer));
+    cosine_sine inner = range_nearest(&l->ranges[2], turn_half(turn_add(turn_multiply(p, p), turn_multiply(q, q))));
+    return (euler_halves){outer, best_middle(of, outer, inner), inner};
+}
+ik_inline euler_halves best_of_inner(const limit *l, turn_pair of, cosine_sine inner) {
+    cosine_sine p = turn_divide(of.p, inner), q = turn_multiply(of.q, inner);
+    cosine_sine outer = range_nearest(&l->ranges[0], turn_half(turn_add(turn_multiply(p, p), turn_multiply(q, q))));
+    return (euler_halves){outer, best_middle(of, outer, inner), inner};
+}
+
+ik_inline cosine_sine range_bound(const angle_range *range, int upper) {
+    cosine_sine width = half_angle_splat(range->width);
+    return turn_multiply(upper ? width : turn_conjugate(width), half_angle_splat(range->middle));
+}
+
+ik_outline void euler_consider_bounds(const limit *l, const turn_pair *of, nearest_pair *best) {
+    for (int i = 0; i < 2; i++) {
+        cosine_sine outer = range_bound(&l->ranges[0], i), inner = range_bound(&l->ranges[2], i);
+        euler_halves angles = best_of_outer(l, *of, outer);
+        euler_consider(l, of, &angles, best);
+        angles = best_of_inner(l, *of, inner);
+        euler_consider(l, of, &angles, best);
+        angles = best_of_middle(*of, range_bound(&l->ranges[1], i));
+        euler_consider(l, of, &angles, best);
+        for (int k = 0; k < 2; k++) {
+            cosine_sine middle = range_bound(&l->ranges[1], k);
+            angles = (euler_halves){outer, middle, best_inner(*of, outer, middle)};
+            euler_consider(l, of, &angles, best);
+            angles = (euler_halves){best_outer(*of, inner, middle), middle, inner};
+            euler_consider(l, of, &angles, best);
+        }
+    }
+}
+
+ik_inline quat euler_nearest(const limit *l, quat r) {
+    const real half = real_splat(0.5f), tolerance = real_splat(LIMIT_TOLERANCE);
+    turn_pair of = {{r.w + r.v.y, r.v.x + r.v.z}, {r.w - r.v.y, r.v.x - r.v.z}};
+    nearest_pair best = {of, real_splat(LARGEST)};
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        cosine_sine middle = {real_splat((number)sign) * turn_length(of.p), turn_length(of.q)};
+        euler_halves angles = best_of_middle(of, middle);
+        euler_consider(l, &of, &angles, &best);
+    }
+    if (mask_any(mask_less(tolerance * tolerance, best.distance))) euler_consider_bounds(l, &of, &best);
+    turn_pair at = best.at;
+    return (quat){half * (at.p.cosine + at.q.cosine),
+                  {half * (at.p.sine + at.q.sine), half * (at.p.cosine - at.q.cosine), half * (at.p.sine - at.q.sine)}};
+}
+
+/* --- any kind ----------------------------------------------------------------------------------------------------- */
+
+ik_inline vec3 limit_axis(const limit *l, int i) { return vec3_splat(l->axes[i][0], l->axes[i][1], l->axes[i][2]); }
+
+/* The nearest allowed rotation to the unit quaternion q, both relative to rest and of the same sign: the identity goes
+ * to a w of the sign of q's. */
+ik_outline quat limit_project(const limit *l, quat q) {
+    if (l->kind == IK_FREE) return q;
+    quat nearest = quat_identity();
+    if (l->kind != IK_LOCKED) {
+        vec3 x = limit_axis(l, 0), y = limit_axis(l, 1), z = limit_axis(l, 2);
+        quat p = {q.w, {vec3_dot(q.v, x), vec3_dot(q.v, y), vec3_dot(q.v, z)}};
+        if (l->kind == IK_HINGE) p = hinge_nearest(l, p);
+        if (l->kind == IK_BALL) p = ball_nearest(l, p);
+        if (l->kind == IK_EULER) p = euler_nearest(l, p);
+        vec3 v = vec3_add(vec3_add(vec3_scale(p.v.x, x), vec3_scale(p.v.y, y)), vec3_scale(p.v.z, z));
+        nearest = quat_unit((quat){p.w, v});
+    }
+    nearest = quat_negate_if(mask_less(quat_dot(nearest, q), real_splat(0)), nearest);
+    quat off = {nearest.w - q.w, vec3_sub(nearest.v, q.v)};
+    real largest = real_max(real_abs(off.w), vec3_largest(off.v));
+    return quat_select(mask_less(largest, real_splat(LIMIT_TOLERANCE)), q, nearest);
+}
+
+/* How far outside a rotation is, in radians: the angle from it to its projection. Exactly 0 inside. */
+ik_inline real limit_violation(quat q, quat projected) {
+    quat off = quat_multiply(quat_conjugate(q), projected);
+    real half = real_atan2(vec3_length(off.v), real_abs(off.w));
+    return half + half;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+ik_inline number row_number(const ik_rows *rows, ptrdiff_t item, int column) {
+    return *(const number *)((const char *)rows->data + item * rows->stride + column * rows->step);
+}
+
+/* A whole number below count; anything else is 0. */
+ik_inline int row_choice(const ik_rows *rows, ptrdiff_t item, int column, int count) {
+    number x = row_number(rows, item, column);
+    while (--count > 0 && x != (number)count) {
+    }
+    return count;
+}
+
+static ik_limit limit_load(const ik_limit_project_job *job, ptrdiff_t item) {
+    ik_limit l = {.kind = (enum ik_limit_kind)row_choice(&job->kind, item, 0, IK_EULER + 1)};
+    for (int i = 0; i < 4; i++) {
+        l.frame[i] = row_number(&job->frame, item, i);
+        l.swing[i] = row_number(&job->swing, item, i);
+    }
+    for (int i = 0; i < 2; i++)
+        l.twist[i] = row_number(&job->twist, item, i);
+    for (int i = 0; i < 3; i++) {
+        l.axes[i] = row_choice(&job->axes, item, i, 3);
+        l.angles[i][0] = row_number(&job->lowest, item, i);
+        l.angles[i][1] = row_number(&job->highest, item, i);
+    }
+    return l;
+}
+
+/* Items up to `last` from `first` on that have their limit by the same row: all, or one. */
+static ptrdiff_t limit_shared(const ik_limit_project_job *job, ptrdiff_t first, ptrdiff_t last) {
+    ptrdiff_t strides = job->kind.stride | job->frame.stride | job->twist.stride | job->swing.stride |
+                        job->axes.stride | job->lowest.stride | job->highest.stride;
+    return strides ? first + 1 : last;
+}
+
+static void limit_project_rows(const ik_limit_project_job *job, ptrdiff_t first, ptrdiff_t last) {
+    for (ptrdiff_t next; first < last; first = next) {
+        next = limit_shared(job, first, last);
+        ik_limit given = limit_load(job, first);
+        limit ready;
+        limit_prepare(&ready, &given);
+        EACH_GROUP (at, first, next) {
+            quat q = lanes_load_quat(&job->q, at), unit = quat_unit(q);
+            real poison = quat_poison(q);
+            quat projected = limit_project(&ready, unit);
+            lanes_store_quat(&job->projected, at, quat_written(projected, poison));
+            lanes_store_real(&job->violation, at, real_written(limit_violation(unit, projected), poison));
+        }
+    }
+}
