@@ -29,6 +29,7 @@ typedef struct ik_plan {
     int rigid;    /* some node moves without turning, and others hang from it */
     ik_node *nodes;
     int *node_of_slot;
+    const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
 } ik_plan;
 
 size_t ik_plan_bytes(const ik_solve_job *job);

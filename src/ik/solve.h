@@ -205,7 +205,7 @@ ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat 
     return quat_select(mask_equal(*weight, real_splat(0)), otherwise, target);
 }
 
-/* ---- the end of an item */
+/* ---- what is to say */
 
 /* What is to say of a group. */
 typedef struct {
@@ -279,13 +279,40 @@ ik_inline void solve_copy(const ik_solve_job *job, group at) {
     }
 }
 
+/* ---- limits */
+
+ik_inline quat solve_rest(const ik_plan *plan, int k) {
+    const double *rest = plan->job->skeleton->rests + 4 * plan->nodes[k].joint;
+    return (quat){real_splat((number)rest[0]), vec3_of(rest + 1)};
+}
+
+/* The nearest local rotation that node k may have. */
+ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
+    const limit *limits = plan->limits;
+    if (!limits || limits[k].kind == IK_FREE) return local;
+    quat rest = solve_rest(plan, k);
+    return quat_multiply(rest, limit_project(&limits[k], quat_multiply(quat_conjugate(rest), local)));
+}
+
+static void solve_prepare_limits(ik_plan *plan, limit *limits) {
+    const ik_limit free = {.kind = IK_FREE};
+    for (int k = 0; k < plan->count; k++) {
+        const ik_node *node = &plan->nodes[k];
+        limit_prepare(&limits[k], node->turns ? &plan->job->skeleton->limits[node->joint] : &free);
+    }
+    plan->limits = limits;
+}
+
+/* ---- the end of an item */
+
 /* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
 static void solve_rebuild(const ik_plan *plan, group at, pose *world) {
     for (int k = 0; k < plan->count; k++) {
         int parent = plan->nodes[k].parent;
         if (plan->nodes[k].turns) {
             quat above = parent < 0 ? quat_identity() : world->rotations[parent];
-            world->locals[k] = quat_canonical(quat_multiply(quat_conjugate(above), world->rotations[k]));
+            quat local = quat_multiply(quat_conjugate(above), world->rotations[k]);
+            world->locals[k] = quat_canonical(solve_allowed(plan, k, local));
         }
         solve_place(plan, at, k, world);
     }
@@ -450,7 +477,7 @@ static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(int 
     int nodes = job->skeleton->count + job->goal_count;
     record_size size = size_of(nodes, job->goal_count);
     size_t reals = (size_t)nodes * POSE_REALS + (size_t)size.columns * (1 + GROUPS) + (size_t)size.results;
-    return solve_plan_part(job) + reals * sizeof(real);
+    return solve_plan_part(job) + reals * sizeof(real) + (size_t)nodes * sizeof(limit);
 }
 
 ik_inline real *solve_cut(real **free, int count) {
@@ -459,7 +486,7 @@ ik_inline real *solve_cut(real **free, int count) {
     return cut;
 }
 
-static void solve_run(const method *how, const ik_plan *plan, ptrdiff_t first, ptrdiff_t last, void *lanes) {
+static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last, void *lanes) {
     solve s = {.job = plan->job, .plan = plan, .how = how, .next = first, .last = last};
     real *free = lanes;
     s.size = how->size(plan->slots, plan->job->goal_count);
@@ -471,6 +498,7 @@ static void solve_run(const method *how, const ik_plan *plan, ptrdiff_t first, p
     s.results = solve_cut(&free, s.size.results);
     s.bundle = solve_cut(&free, s.size.columns * GROUPS);
     memset(s.bundle, 0, (size_t)s.size.columns * GROUPS * sizeof(real));
+    if (plan->limited) solve_prepare_limits(plan, (limit *)free);
     solve_items(&s, last - first <= LANES ? 1 : GROUPS);
 }
 
@@ -478,6 +506,6 @@ static void solve_run(const method *how, const ik_plan *plan, ptrdiff_t first, p
 #define SOLVE_METHOD(name)                                                                                             \
     static size_t name##_scratch(const ik_solve_job *job) { return solve_scratch(job, name##_size); }                  \
     static void name##_items(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                \
-        const ik_plan *plan = ik_plan_make(job, scratch);                                                              \
+        ik_plan *plan = ik_plan_make(job, scratch);                                                                    \
         solve_run(name##_method(plan), plan, first, last, solve_lanes(job, scratch));                                  \
     }
