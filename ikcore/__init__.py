@@ -13,13 +13,15 @@ except ModuleNotFoundError as error:
         f"the C core of ikcore is not in {__path__[0]}: if that is the source folder, start Python in another folder "
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
-from ikcore import rotations
+from ikcore import limits, rotations
+from ikcore.limits import Limit
 from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 __all__ = [
     "Aim",
     "Limb",
+    "Limit",
     "PlanarLimb",
     "Status",
     "UnusableError",
@@ -27,6 +29,7 @@ __all__ = [
     "__version__",
     "aim",
     "isa",
+    "limits",
     "rotations",
     "two_bone",
     "two_bone_2d",

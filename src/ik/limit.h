@@ -18,11 +18,11 @@
  * once, to the bit. */
 #define LIMIT_TOLERANCE (16 * EPSILON)
 
-/* The least semi-axis that an ellipse is reckoned with: its square is a number, and it is itself below rounding. */
-#define LEAST_AXIS 0x1p-50f
+/* The least sine of a swing whose cotangent is reckoned with, far below rounding. */
+#define LEAST_SINE ((number)(IK_BITS == 64 ? 0x1p-60f : 0x1p-30f))
 
-/* An ellipse is nearly round or nearly a line; either way this many steps were enough for millions of points. */
-enum { ELLIPSE_STEPS = IK_BITS == 64 ? 6 : 4 };
+/* So many steps leave no error above rounding in a million ellipses of all shapes, points near and far. */
+enum { ELLIPSE_STEPS = IK_BITS == 64 ? 9 : 7 };
 
 /* Cosine and sine of half an angle, the same in all lanes. */
 typedef struct {
@@ -37,10 +37,10 @@ typedef struct {
 /* An ik_limit ready for use. */
 typedef struct {
     enum ik_limit_kind kind;
-    number axes[3][3];          /* HINGE, BALL: x, y, z of the limit's space. EULER: outer, middle, and their normal */
-    angle_range ranges[3];      /* HINGE, BALL: only the first, of the twist. EULER: see there */
-    half_angle swing[4];        /* BALL: towards +y, -y, +z, -z */
-    number swing_cotangents[4]; /* of these halves */
+    number axes[3][3];     /* HINGE, BALL: x, y, z of the limit's space. EULER: outer, middle, and their normal */
+    angle_range ranges[3]; /* HINGE, BALL: only the first, of the twist. EULER: see there */
+    half_angle swing[4];   /* BALL: towards +y, -y, +z, -z */
+    number cotangents[4];  /* of these halves */
 } limit;
 
 /* --- once for a limit --------------------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ ik_inline void limit_prepare_swing(limit *to, const ik_limit *from) {
     for (int i = 0; i < 4; i++) {
         half_angle lean = half_angle_of((number)from->swing[i]);
         to->swing[i] = lean;
-        to->swing_cotangents[i] = lean.cosine / (lean.sine > LEAST_AXIS ? lean.sine : (number)LEAST_AXIS);
+        to->cotangents[i] = lean.cosine / (lean.sine > LEAST_SINE ? lean.sine : LEAST_SINE);
     }
 }
 
@@ -156,42 +156,56 @@ ik_inline cosine_sine range_nearest(const angle_range *range, cosine_sine a) {
 
 /* --- hinge and ball ----------------------------------------------------------------------------------------------- */
 
-/* Where the point of an ellipse nearest to (u, v) outside of it lies, as its parameter: the point is (a cosine, b
- * sine). All in the first quadrant. It is (a^2 u / (t + a^2), b^2 v / (t + b^2)) for the t that puts it on the ellipse,
- * found by Newton's method on the inverse of the length of (a u / (t + a^2), b v / (t + b^2)) less 1: that is nearly
- * linear in t and concave, so steps from below never go beyond (More and Sorensen, "Computing a trust region step",
- * 1983). */
+/* Where the point of an ellipse nearest to (u, v) outside of it lies, as its parameter: the point is (a x, b y) with
+ * x^2 + y^2 = 1. All in the first quadrant, and a <= b. It is x = a u / (t + a^2), y = b v / (t + b^2) for some t;
+ * without t,
+ *     y = b v x / (a u + (b^2 - a^2) x).
+ * Newton's method on x^2 + y^2 - 1 as a function of x^2: linear for a circle and for a line, else concave, so that all
+ * steps but the first come from below. It starts where y or x is 1. */
 ik_inline cosine_sine ellipse_nearest(real u, real v, real a, real b) {
-    const real one = real_splat(1);
-    real aa = a * a, bb = b * b, au = a * u, bv = b * v;
-    real t = real_max(real_max(au - aa, bv - bb), real_splat(0));
+    const real one = real_splat(1), least = real_splat(0x1p-60f);
+    real au = real_max(a * u, least), bv = b * v, d = b * b - a * a;
+    real start = au / real_max(bv - d, au), square = start * start, lowest = au * au / (au * au + bv * bv);
     for (int step = 0; step < ELLIPSE_STEPS; step++) {
-        real over_a = one / (t + aa), over_b = one / (t + bb), x = au * over_a, y = bv * over_b;
-        real square = x * x + y * y, size = real_sqrt(square);
-        t = t + (size - one) * square / (x * x * over_a + y * y * over_b);
+        real over = one / (au + d * real_sqrt(square)), ratio = bv * over, rr = ratio * ratio;
+        square = real_max(square - (square * (one + rr) - one) / (one + rr * (au * over)), lowest);
     }
-    return turn_unit((cosine_sine){au / (t + aa), bv / (t + bb)});
+    real x = real_sqrt(square);
+    return turn_unit((cosine_sine){x, bv * x / (au + d * x)});
 }
 
-/* A swing as cosine of half its angle, and y + i z times the sine; the nearest in its ellipse, in place. Leaning
- * towards +y is to turn about +z, towards +z about -y. */
-ik_inline void swing_nearest(const limit *l, real *cosine, cosine_sine *lean) {
-    const real zero = real_splat(0), least = real_splat(LEAST_AXIS);
-    real u = lean->sine, v = -lean->cosine;
+/* Half a swing: its cosine, and its sine times the direction of y + i z. */
+typedef struct {
+    real cosine;
+    cosine_sine lean;
+} half_swing;
+
+/* A point is outside of the cone by about the excess over the length of its gradient. */
+ik_inline mask swing_outside(real cosine, real u, real v, real u_cotangent, real v_cotangent) {
+    real x = u * u_cotangent, y = v * v_cotangent, square = x * x + y * y, size = real_sqrt(square);
+    real dx = x * u_cotangent, dy = y * v_cotangent, gradient = real_sqrt(dx * dx + dy * dy + square);
+    return mask_less(real_splat(LIMIT_TOLERANCE) * gradient, (size - cosine) * size);
+}
+
+/* To lean towards +y is to turn about +z, towards +z about -y. */
+ik_inline half_swing swing_nearest(const limit *l, half_swing s) {
+    const real zero = real_splat(0);
+    real u = s.lean.sine, v = -s.lean.cosine;
     mask minus_u = mask_less(u, zero), minus_v = mask_less(v, zero);
+    real u_cotangent = real_select(minus_u, real_splat(l->cotangents[1]), real_splat(l->cotangents[0]));
+    real v_cotangent = real_select(minus_v, real_splat(l->cotangents[3]), real_splat(l->cotangents[2]));
+    mask outside = swing_outside(s.cosine, u, v, u_cotangent, v_cotangent);
+    if (!mask_any(outside)) return s;
+
     cosine_sine a = turn_select(minus_u, half_angle_splat(l->swing[1]), half_angle_splat(l->swing[0]));
     cosine_sine b = turn_select(minus_v, half_angle_splat(l->swing[3]), half_angle_splat(l->swing[2]));
-    real a_cotangent = real_select(minus_u, real_splat(l->swing_cotangents[1]), real_splat(l->swing_cotangents[0]));
-    real b_cotangent = real_select(minus_v, real_splat(l->swing_cotangents[3]), real_splat(l->swing_cotangents[2]));
-
-    real x = u * a_cotangent, y = v * b_cotangent;
-    mask outside = mask_less(*cosine * *cosine, x * x + y * y);
-    if (!mask_any(outside)) return;
-    cosine_sine at = ellipse_nearest(real_abs(u), real_abs(v), real_max(a.sine, least), real_max(b.sine, least));
-    cosine_sine point = {-real_negate_if(minus_v, b.sine * at.sine), real_negate_if(minus_u, a.sine * at.cosine)};
-    real cosines = turn_length((cosine_sine){a.cosine * at.cosine, b.cosine * at.sine});
-    *cosine = real_select(outside, cosines, *cosine);
-    *lean = turn_select(outside, point, *lean);
+    mask swap = mask_less(b.sine, a.sine);
+    real small = real_abs(real_select(swap, v, u)), large = real_abs(real_select(swap, u, v));
+    cosine_sine at = ellipse_nearest(small, large, real_min(a.sine, b.sine), real_max(a.sine, b.sine));
+    real x = real_select(swap, at.sine, at.cosine), y = real_select(swap, at.cosine, at.sine);
+    real cosine = turn_length((cosine_sine){a.cosine * x, b.cosine * y});
+    cosine_sine lean = {-real_negate_if(minus_v, b.sine * y), real_negate_if(minus_u, a.sine * x)};
+    return (half_swing){real_select(outside, cosine, s.cosine), turn_select(outside, lean, s.lean)};
 }
 
 ik_inline quat hinge_nearest(const limit *l, quat p) {
@@ -202,12 +216,11 @@ ik_inline quat hinge_nearest(const limit *l, quat p) {
 
 ik_inline quat ball_nearest(const limit *l, quat p) {
     cosine_sine along = {p.w, p.v.x}, twist = turn_unit(along);
-    cosine_sine lean = turn_multiply((cosine_sine){p.v.y, p.v.z}, twist);
-    real cosine = turn_length(along);
+    half_swing swing = {turn_length(along), turn_multiply((cosine_sine){p.v.y, p.v.z}, twist)};
+    swing = swing_nearest(l, swing);
     twist = range_nearest(&l->ranges[0], twist);
-    swing_nearest(l, &cosine, &lean);
-    along = turn_scale(cosine, twist);
-    cosine_sine across = turn_divide(lean, twist);
+    along = turn_scale(swing.cosine, twist);
+    cosine_sine across = turn_divide(swing.lean, twist);
     return (quat){along.cosine, {along.sine, across.cosine, across.sine}};
 }
 

@@ -1,0 +1,583 @@
+"""What a joint may do: limits on its rotation relative to rest.
+
+A `Limit` brings rotations back to the nearest allowed one, says how far outside they are, samples what is allowed, and
+draws it. Angles are radians. A rotation relative to rest is ``rest^-1 * local``; a skeleton sees to that itself.
+
+>>> import ikcore as ik
+>>> knee = ik.Limit.hinge([1, 0, 0], 0, 2.4)
+>>> bent_back = ik.rotations.from_axis_angle([1, 0, 0], -0.5)
+>>> knee.violation(bent_back).round(6)
+np.float64(0.5)
+>>> knee.project(bent_back).round(6)
+array([1., 0., 0., 0.])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core, rotations
+from ikcore._arrays import call, number_type, rows
+
+Array = NDArray[Any]
+Kind = Literal["free", "locked", "hinge", "ball", "euler"]
+
+_TURN = 2 * np.pi
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a joint may do. Made by `free`, `locked`, `hinge`, `cone`, `ball` or `euler`; it cannot be changed after.
+
+    A limit of an axis splits a rotation into a twist about that axis and a swing after it, which takes the axis to
+    where it leans. All limits are measured from rest, never from the pose that comes in.
+
+    Attributes
+    ----------
+    kind : str
+        Which of them it is; a cone is a ball.
+    frame : tuple of 4 floats
+        Rotation from the space of the limit, in which x is the axis of twist, to that of the joint.
+    twist : tuple of 2 floats
+        Lowest and highest angle about the axis.
+    swing : tuple of 4 floats
+        How far the axis may lean towards +y, -y, +z and -z of the frame.
+    axes : tuple of 3 ints
+        Of an Euler box: 0, 1, 2 for x, y, z, the one that turns first first, about fixed axes.
+    lowest, highest : tuple of 3 floats
+        Of an Euler box: the bounds of the angle about each of `axes`.
+    stiffness : tuple of 3 floats
+        About the axes of the frame: 0 moves freely, 1 not at all.
+    position : tuple of 2 tuples of 3 floats
+        Lowest and highest translation relative to the joint's offset, in the space of its parent.
+    """
+
+    kind: Kind
+    frame: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
+    twist: tuple[float, ...] = (-np.pi, np.pi)
+    swing: tuple[float, ...] = (np.pi,) * 4
+    axes: tuple[int, ...] = (0, 1, 2)
+    lowest: tuple[float, ...] = (-np.pi,) * 3
+    highest: tuple[float, ...] = (np.pi,) * 3
+    stiffness: tuple[float, ...] = (0.0, 0.0, 0.0)
+    position: tuple[tuple[float, ...], tuple[float, ...]] = ((-np.inf,) * 3, (np.inf,) * 3)
+
+    @staticmethod
+    def free(*, stiffness: ArrayLike = 0.0, position: ArrayLike | None = None) -> Limit:
+        """Every rotation is allowed.
+
+        Parameters
+        ----------
+        stiffness : float or (3,) array_like, default: 0
+            How much the joint resists to be moved, about each axis of the limit: 0 not, 1 it does not move. For solvers
+            that distribute motion; no part of what is allowed.
+        position : (2, 3) array_like, optional
+            Lowest and highest translation relative to the joint's offset, in the space of its parent. Without it any.
+
+        Returns
+        -------
+        Limit
+
+        Examples
+        --------
+        >>> Limit.free().violation([0, 1, 0, 0])
+        np.float64(0.0)
+        """
+        return _made("free", stiffness, position)
+
+    @staticmethod
+    def locked(*, position: ArrayLike | None = None) -> Limit:
+        """Only rest is allowed.
+
+        Parameters
+        ----------
+        position : (2, 3) array_like, optional
+            As of `free`: a sliding joint is locked with a position.
+
+        Returns
+        -------
+        Limit
+
+        Examples
+        --------
+        >>> Limit.locked().project([0, 1, 0, 0])
+        array([1., 0., 0., 0.])
+        """
+        return _made("locked", 0.0, position)
+
+    @staticmethod
+    def hinge(
+        axis: ArrayLike, low: float, high: float, *, stiffness: ArrayLike = 0.0, position: ArrayLike | None = None
+    ) -> Limit:
+        """Turns about an axis, within a range.
+
+        Parameters
+        ----------
+        axis : (3,) array_like
+            In the joint's own space; of any length.
+        low, high : float
+            Lowest and highest angle, from -2 pi to 2 pi. A range of a whole turn or more is no range.
+        stiffness, position : array_like, optional
+            As of `free`.
+
+        Returns
+        -------
+        Limit
+
+        Examples
+        --------
+        A range of more than half a turn: what is outside goes to the bound that is nearer the way round.
+
+        >>> door = Limit.hinge([0, 0, 1], 0, 4)
+        >>> angle = rotations.to_axis_angle(door.project(rotations.from_axis_angle([0, 0, 1], [4.5, 6.0])))[1]
+        >>> angle.round(6)  # 4 is 2.283185 the other way round
+        array([2.283185, 0.      ])
+        """
+        return _made("hinge", stiffness, position, frame=_frame(axis, None), twist=_range("low, high", low, high))
+
+    @staticmethod
+    def cone(
+        axis: ArrayLike,
+        angle: float,
+        *,
+        twist: tuple[float, float] | None = None,
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+    ) -> Limit:
+        """The axis leans no more than an angle, and twists within a range.
+
+        Parameters
+        ----------
+        axis : (3,) array_like
+            The bone, say, in the joint's own space; of any length.
+        angle : float
+            How far it may lean, 0 to pi.
+        twist : (float, float), optional
+            Lowest and highest angle about the axis; without it any.
+        stiffness, position : array_like, optional
+            As of `free`.
+
+        Returns
+        -------
+        Limit
+
+        Examples
+        --------
+        The axis is brought back along the great circle; how much the joint is twisted stays.
+
+        >>> limit = Limit.cone([0, 0, 1], np.pi / 6)
+        >>> q = limit.project(rotations.shortest_arc([0, 0, 1], [1, 0, 0]))
+        >>> rotations.rotate(q, [0, 0, 1]).round(6)
+        array([0.5     , 0.      , 0.866025])
+        """
+        return Limit.ball(axis, (angle,) * 4, twist=twist, stiffness=stiffness, position=position)
+
+    @staticmethod
+    def ball(
+        axis: ArrayLike,
+        swing: tuple[float, float, float, float],
+        *,
+        side: ArrayLike | None = None,
+        twist: tuple[float, float] | None = None,
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+    ) -> Limit:
+        """The axis leans differently far to four sides, and twists within a range.
+
+        In between the sides, sine of half the angle is bounded by an ellipse. Its nearest point is where the axis is
+        brought back to.
+
+        Parameters
+        ----------
+        axis : (3,) array_like
+            The bone, say, in the joint's own space; of any length.
+        swing : (float, float, float, float)
+            How far it may lean towards y, -y, z and -z, each 0 to pi, where y is `side` and z is axis x side.
+        side : (3,) array_like, optional
+            A direction that is not along the axis; made perpendicular to it. Without it some perpendicular.
+        twist : (float, float), optional
+            Lowest and highest angle about the axis; without it any.
+        stiffness, position : array_like, optional
+            As of `free`.
+
+        Returns
+        -------
+        Limit
+
+        Examples
+        --------
+        >>> hip = Limit.ball([0, -1, 0], (2.0, 0.5, 0.5, 0.8), side=[0, 0, 1], twist=(-0.8, 0.8))
+        >>> kick = rotations.from_axis_angle([1, 0, 0], [-1.9, 0.6])  # forwards, and backwards
+        >>> hip.violation(kick).round(6)
+        array([0. , 0.1])
+        """
+        leans = _numbers("swing", swing, 4)
+        if not all(0 <= lean <= np.pi for lean in leans):
+            raise ValueError(f"swing: expected angles from 0 to pi, got {leans}")
+        bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
+        return _made("ball", stiffness, position, frame=_frame(axis, side), swing=leans, twist=bounds)
+
+    @staticmethod
+    def euler(
+        order: str, low: ArrayLike, high: ArrayLike, *, stiffness: ArrayLike = 0.0, position: ArrayLike | None = None
+    ) -> Limit:
+        """Three angles about the joint's own axes, each within a range.
+
+        A rotation is allowed when one of its sets of angles lies in the box. Of all allowed rotations the nearest is
+        taken, which is not always the one with every angle clamped for itself.
+
+        Parameters
+        ----------
+        order : str
+            Three different axes, as `rotations.to_euler` has them: "XYZ" intrinsic, "xyz" extrinsic. Blender's XYZ is
+            "xyz".
+        low, high : (3,) array_like
+            Lowest and highest angle, in the order of the letters, each from -2 pi to 2 pi.
+        stiffness, position : array_like, optional
+            As of `free`.
+
+        Returns
+        -------
+        Limit
+
+        Examples
+        --------
+        >>> limit = Limit.euler("xyz", [-0.5, -1, 0], [0.5, 1, 0])
+        >>> limit.violation(rotations.from_euler([[0.4, 0, 0], [0.8, 0, 0]], "xyz")).round(6)
+        array([0. , 0.3])
+        """
+        if sorted(str(order).lower()) != ["x", "y", "z"] or not (order.islower() or order.isupper()):
+            raise ValueError(f"order: expected three different axes such as 'xyz' or 'XYZ', got {order!r}")
+        forward = 1 if order.islower() else -1
+        lows, highs = _numbers("low", low, 3), _numbers("high", high, 3)
+        ranges = [_range(f"low, high of {letter}", *pair) for letter, *pair in zip(order, lows, highs, strict=True)]
+        axes = ["xyz".find(letter) for letter in order.lower()]
+        lowest, highest = zip(*ranges[::forward], strict=True)
+        return _made("euler", stiffness, position, axes=tuple(axes[::forward]), lowest=lowest, highest=highest)
+
+    def project(self, q: ArrayLike) -> Array:
+        """The nearest allowed rotations.
+
+        What is allowed, or outside by no more than rounding, comes back with the same bits; so projecting twice is
+        projecting once. The result is of the same sign as what went in. A ball first keeps the twist as near as it can,
+        then the swing; all other kinds give the rotation that is fewest radians away. After a swing of half a turn a
+        joint counts as not twisted.
+
+        Parameters
+        ----------
+        q : (..., 4) array_like
+            Rotations relative to rest, of any length.
+
+        Returns
+        -------
+        (..., 4) array
+            Unit quaternions, NaN for an item that is not finite.
+
+        Examples
+        --------
+        >>> Limit.hinge([0, 0, 1], 0, 2).project([[1, 0, 0, 0], [0, 1, 0, 0]])
+        array([[1., 0., 0., 0.],
+               [1., 0., 0., 0.]])
+        """
+        return self._project(q)[0]
+
+    def violation(self, q: ArrayLike) -> Array:
+        """How far outside rotations are, in radians: the angle to what `project` gives, 0 inside.
+
+        Parameters
+        ----------
+        q : (..., 4) array_like
+            Rotations relative to rest, of any length.
+
+        Returns
+        -------
+        (...) array
+            Angles, NaN for an item that is not finite.
+
+        Examples
+        --------
+        >>> Limit.cone([1, 0, 0], 1).violation(rotations.from_axis_angle([0, 1, 0], [-1, 1.25])).round(6)
+        array([0.  , 0.25])
+        """
+        return self._project(q)[1]
+
+    def _project(self, q: ArrayLike) -> tuple[Array, Array]:
+        dtype = number_type(q)
+        inputs = {"q": rows("q", q, dtype, 4), "kind": np.asarray(get_args(Kind).index(self.kind), dtype)}
+        for name in ("frame", "twist", "swing", "axes", "lowest", "highest"):
+            inputs[name] = np.asarray(getattr(self, name), dtype)
+        projected, violation = call(_core.limit_project, inputs, ())
+        return projected, violation
+
+    def project_position(self, position: ArrayLike) -> Array:
+        """Translations within the range of `position`.
+
+        Parameters
+        ----------
+        position : (..., 3) array_like
+            Translations relative to the joint's offset, in the space of its parent.
+
+        Returns
+        -------
+        (..., 3) array
+            The nearest allowed ones.
+
+        Examples
+        --------
+        >>> Limit.locked(position=[[0, 0, 0], [0, 2, 0]]).project_position([1, 5, 0])
+        array([0., 2., 0.])
+        """
+        dtype = number_type(position)
+        low, high = (np.asarray(bound, dtype) for bound in self.position)
+        projected: Array = np.clip(rows("position", position, dtype, 3), low, high)
+        return projected
+
+    def sample(self, n: int, seed: int = 0) -> Array:
+        """Draw allowed rotations, uniformly: equal volumes of rotations are equally likely.
+
+        Of an Euler box, rotations that two sets of angles in the box stand for are twice as likely. The same numbers
+        come out everywhere and from every version of NumPy.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        seed : int, default: 0
+            Another seed gives other rotations.
+
+        Returns
+        -------
+        (n, 4) array
+            Rotations relative to rest.
+
+        Examples
+        --------
+        >>> limit = Limit.cone([1, 0, 0], 0.3)
+        >>> bool(limit.violation(limit.sample(1000)).max() == 0)
+        True
+        """
+        u = _uniform(n, seed)
+        if self.kind == "free":
+            return replace(self, kind="ball").sample(n, seed)
+        if self.kind == "locked":
+            return np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
+        if self.kind == "euler":
+            return self.project(self._sample_euler(u))
+        local = _about(0, _within(self.twist, u[0]))
+        if self.kind == "ball":
+            local = rotations.multiply(_swings(self.swing, u[1], u[2]), local)
+        return self.project(self._from_frame(local))
+
+    def _from_frame(self, q: Array) -> Array:
+        return np.concatenate([q[..., :1], rotations.rotate(self.frame, q[..., 1:])], axis=-1)
+
+    def _sample_euler(self, u: Array) -> Array:
+        ranges = list(zip(self.lowest, self.highest, strict=True))
+        inner, outer = (_about(self.axes[i], _within(ranges[i], u[i])) for i in (0, 2))
+        middle = _about(self.axes[1], _middle_angles(ranges[1], u[1]))
+        return rotations.multiply(outer, rotations.multiply(middle, inner))
+
+    def draw(self, ax: Any = None) -> Any:
+        """Draw what is allowed, on a sphere about the joint: where its axis may point and how far it may twist.
+
+        Needs matplotlib (``pip install 'ikcore[plot]'``).
+
+        Parameters
+        ----------
+        ax : matplotlib 3-D axes, optional
+            Where to draw; without it on a new figure.
+
+        Returns
+        -------
+        matplotlib 3-D axes
+
+        Examples
+        --------
+        >>> Limit.cone([0, 0, 1], 0.5, twist=(-1, 1)).draw()  # doctest: +SKIP
+        """
+        from ikcore._limit_drawing import draw
+
+        return draw(self, ax)
+
+
+def _made(kind: Kind, stiffness: ArrayLike, position: ArrayLike | None, **parts: Any) -> Limit:
+    stiff = _numbers("stiffness", np.broadcast_to(stiffness, 3) if np.ndim(stiffness) == 0 else stiffness, 3)
+    if not all(0 <= number <= 1 for number in stiff):
+        raise ValueError(f"stiffness: expected numbers from 0 to 1, got {stiff}")
+    if position is not None:
+        bounds = np.asarray(position, np.float64)
+        if bounds.shape != (2, 3) or not (bounds[0] <= bounds[1]).all():
+            raise ValueError(
+                f"position: expected the lowest and the highest point, [[x, y, z], [x, y, z]], got {position!r}"
+            )
+        parts["position"] = tuple(map(tuple, bounds.tolist()))
+    return Limit(kind, stiffness=stiff, **parts)
+
+
+def _numbers(name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
+    array = rows(name, value, np.dtype(np.float64))
+    if array.shape != (count,) or not np.isfinite(array).all():
+        raise ValueError(f"{name}: expected {count} finite numbers, got {value!r}")
+    return tuple(array.tolist())
+
+
+def _range(name: str, low: float, high: float) -> tuple[float, float]:
+    if not -_TURN <= low <= high <= _TURN:
+        raise ValueError(f"{name}: expected -2 pi <= low <= high <= 2 pi, in radians, got {low} and {high}")
+    return float(low), float(high)
+
+
+def _frame(axis: ArrayLike, side: ArrayLike | None) -> tuple[float, ...]:
+    x = np.array(_numbers("axis", axis, 3))
+    if not x.any():
+        raise ValueError("axis: expected a direction, got a zero vector")
+    y = np.zeros(3) if side is None else np.array(_numbers("side", side, 3))
+    frame = rotations.from_6d(np.concatenate([x, y]))
+    if side is not None and not rotations.rotate(frame, [0, 1, 0]) @ y > 1e-6 * np.abs(y).max():
+        raise ValueError(f"side: expected a direction that is not along the axis {axis!r}, got {side!r}")
+    return tuple(frame.tolist())
+
+
+# --- sampling --------------------------------------------------------------------------------------------------------
+
+
+def _uniform(n: int, seed: int) -> Array:
+    """Three rows of n numbers in [0, 1): SplitMix64 (Steele, Lea and Flood 2014), every number by its own counter."""
+    counter = np.arange(1, 3 * n + 1, dtype=np.uint64) + np.uint64(seed % 2**32 << 32)
+    x = counter * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    x ^= x >> np.uint64(31)
+    return ((x >> np.uint64(11)) * 2.0**-53).reshape(n, 3).T
+
+
+def _about(axis: int, angle: Array) -> Array:
+    return rotations.from_axis_angle(np.eye(3)[axis], angle)
+
+
+def _within(bounds: tuple[float, ...], u: Array) -> Array:
+    low, high = bounds
+    return low + min(high - low, _TURN) * u
+
+
+def _swings(swing: tuple[float, ...], u: Array, v: Array) -> Array:
+    """Directions uniform on the sphere: sines of half angles uniform in the plane, quadrant by quadrant."""
+    sines = np.maximum(_about(0, np.array(swing))[:, 1], 1e-9)  # a line is a very thin ellipse
+    y, z = sines[[0, 1, 1, 0]], sines[[2, 2, 3, 3]]
+    edges = np.cumsum(y * z) / np.sum(y * z)
+    quadrant = np.minimum(np.searchsorted(edges, v, side="right"), 3)
+    width = np.diff(edges, prepend=0.0)[quadrant]
+    angle = (quadrant + (v - edges[quadrant] + width) / width) * (np.pi / 2)
+    circle = _about(0, 2 * angle)[:, :2]
+    radius = np.sqrt(u)[:, None]
+    point = radius * circle * np.stack([y[quadrant], z[quadrant]], axis=-1)
+    cosine = np.sqrt(np.maximum(0, 1 - point[:, 0] ** 2 - point[:, 1] ** 2))
+    return np.stack([cosine, 0 * cosine, -point[:, 1], point[:, 0]], axis=-1)
+
+
+def _middle_angles(bounds: tuple[float, ...], u: Array) -> Array:
+    """Angles of density |cos|: the integral of that, from 0, is 2 k + sin(angle - k pi) in the k-th half turn."""
+    low, high = bounds
+    ends = np.array([low, min(high, low + _TURN)])
+    k = np.round(ends / np.pi)
+    sines = _about(0, 2 * (ends - k * np.pi))[:, 1]
+    first, last = 2 * k + sines
+    area = first + (last - first) * u
+    k = np.round(area / 2)
+    sine = np.clip(area - 2 * k, -1, 1)
+    arc = rotations.shortest_arc([1, 0, 0], np.stack([np.sqrt(1 - sine**2), sine, 0 * sine], axis=-1))
+    angles: Array = np.clip(k * np.pi + rotations.log(arc)[:, 2], low, high)
+    return angles
+
+
+# --- a human's joints ------------------------------------------------------------------------------------------------
+
+
+def human_arm(side: str) -> dict[str, Limit]:
+    """The joints of an arm: shoulder, elbow, forearm and wrist.
+
+    At rest the body stands with its arms stretched out sideways, palms forward; +Y is up, +Z forward, +X left, and the
+    axes of every joint are those of the world. Angles are what the American Academy of Orthopaedic Surgeons gives as
+    the normal range of motion (Joint Motion, 1965): shoulder abduction 180 degrees and adduction 45, both from the
+    hanging arm, internal rotation 70, external 90; elbow 0 to 150; pronation and supination 80 each; wrist flexion 80,
+    extension 70, radial deviation 20, ulnar 30. Forwards and backwards at the height of the shoulder it is 130 and 40.
+
+    Parameters
+    ----------
+    side : {"left", "right"}
+        Which arm.
+
+    Returns
+    -------
+    dict of str to Limit
+
+    Examples
+    --------
+    >>> arm = human_arm("left")
+    >>> list(arm)
+    ['shoulder', 'elbow', 'forearm', 'wrist']
+    >>> forearm_forward = rotations.shortest_arc([1, 0, 0], [0, 0, 1])
+    >>> arm["elbow"].violation(forearm_forward).round(9)
+    np.float64(0.0)
+    """
+    left = _is_left(side)
+    outwards = [1, 0, 0] if left else [-1, 0, 0]
+    # z of the frame, axis x side, is forwards on the left and backwards on the right
+    reach = (90, 135, 130, 40) if left else (90, 135, 40, 130)
+    bend = (20, 30, 80, 70) if left else (20, 30, 70, 80)
+    rotation = (-90, 70) if left else (-70, 90)
+    return {
+        "shoulder": Limit.ball(outwards, _angles(*reach), side=[0, 1, 0], twist=_angles(*rotation)),
+        "elbow": Limit.hinge([0, -1, 0] if left else [0, 1, 0], *_angles(0, 150)),
+        "forearm": Limit.hinge(outwards, *_angles(-80, 80)),
+        "wrist": Limit.ball(outwards, _angles(*bend), side=[0, 1, 0], twist=(0, 0)),
+    }
+
+
+def human_leg(side: str) -> dict[str, Limit]:
+    """The joints of a leg: hip, knee, ankle and toe.
+
+    Axes, rest and source as of `human_arm`; at rest the legs are straight down and the feet point forward. Hip flexion
+    120 degrees, extension 30, abduction 45, adduction 30, rotation 45 both ways; knee 0 to 135; ankle dorsiflexion 20,
+    plantar flexion 50, inversion 35, eversion 15; toe extension 70, flexion 45.
+
+    Parameters
+    ----------
+    side : {"left", "right"}
+        Which leg.
+
+    Returns
+    -------
+    dict of str to Limit
+
+    Examples
+    --------
+    >>> leg = human_leg("right")
+    >>> heel_up = rotations.from_axis_angle([1, 0, 0], [2.0, 2.5])
+    >>> leg["knee"].violation(heel_up).round(4)
+    array([0.    , 0.1438])
+    """
+    left = _is_left(side)
+    swing = (120, 30, 30, 45) if left else (120, 30, 45, 30)  # z of the frame is to the right
+    tilt = (-35, 15) if left else (-15, 35)  # about +Z
+    low, high = zip(tilt, (0, 0), (-20, 50), strict=True)
+    return {
+        "hip": Limit.ball([0, -1, 0], _angles(*swing), side=[0, 0, 1], twist=_angles(-45, 45)),
+        "knee": Limit.hinge([1, 0, 0], *_angles(0, 135)),
+        "ankle": Limit.euler("zyx", _angles(*low), _angles(*high)),
+        "toe": Limit.hinge([1, 0, 0], *_angles(-70, 45)),
+    }
+
+
+def _is_left(side: str) -> bool:
+    if side not in ("left", "right"):
+        raise ValueError(f"side: expected 'left' or 'right', got {side!r}")
+    return side == "left"
+
+
+def _angles(*degrees: float) -> Any:
+    return tuple(np.pi / 180 * angle for angle in degrees)
