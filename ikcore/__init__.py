@@ -14,6 +14,8 @@ except ModuleNotFoundError as error:
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
 from ikcore import rotations
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton, World
 from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 
@@ -21,9 +23,12 @@ __all__ = [
     "Aim",
     "Limb",
     "PlanarLimb",
+    "Pose",
+    "Skeleton",
     "Status",
     "UnusableError",
     "UnusableWarning",
+    "World",
     "__version__",
     "aim",
     "isa",

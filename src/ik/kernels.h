@@ -37,10 +37,11 @@
 #include "two_bone_2d.h"
 #include "rotations.h"
 #include "aim.h"
+#include "skeleton.h"
 
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,
-                             IK_SOLVERS(IK_SOLVER_ROWS)
+                             IK_SOLVERS(IK_SOLVER_ROWS) IK_SKELETON_SOLVERS(IK_SOLVER_ROWS)
 #undef IK_SOLVER_ROWS
 };
 
