@@ -442,8 +442,8 @@ typedef struct ik_solve_job {
     ik_rows error;          /* the largest distance from a goal's point to its position; NaN where not finite */
     ik_rows rotation_error; /* the largest angle to a goal's rotation, radians; likewise */
     ik_rows iterations;     /* int32_t */
-    ik_lists history;       /* (1) optional, of options.iterations + 1: the method's own measure of the error, of the
-                               reach, before the first iteration and after each; NaN beyond the last */
+    ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
+                         iteration and after each; those beyond the last are left as they are */
 } ik_solve_job;
 
 /* Solve items [first, last). Structure must be right: joints that exist, chains that are ancestors, one goal for a
