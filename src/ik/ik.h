@@ -394,6 +394,43 @@ typedef struct ik_skeleton {
  * that has no place, because its parent is not a joint or it is an ancestor of itself. */
 int ik_skeleton_order(int count, const int *parents, int *order, int *rank);
 
+/* Poses to the world. A list has a row for every joint of the skeleton, whatever its count says. As in glTF a joint's
+ * matrix is that of its parent times translation, rotation and scale, so a child of an unevenly scaled joint may be
+ * sheared. Its position is where that matrix takes the origin. Its rotation is the product of the local rotations; with
+ * scales it is the rotation nearest to the matrix (the polar factor), and where several are as near, as for a mirrored
+ * or flattened joint, of those the one nearest to the parent's rotation times the local one.
+ *
+ * World rotations have unit length. Local ones may have any; zero is none. A NaN or infinity makes NaN of what depends
+ * on it: the joint's own rotation or position, and all of its descendants. */
+typedef struct ik_forward_job {
+    const ik_skeleton *skeleton;
+    ik_lists rotations;       /* (4) local */
+    ik_lists translations;    /* (3) optional: in place of the offsets */
+    ik_lists scales;          /* (3) optional: 1 */
+    ik_lists positions;       /* (3) in the world */
+    ik_lists world_rotations; /* (4) */
+    void *scratch;            /* ik_forward_scratch bytes that no other thread uses meanwhile */
+} ik_forward_job;
+
+/* The bytes of scratch memory for a skeleton of so many joints. */
+size_t ik_forward_scratch(int count);
+
+/* The world to poses: the local rotations and translations that, without scales, come to these world rotations and
+ * positions. A NaN or infinity makes NaN of a joint's own and its children's, where they depend on it. */
+typedef struct ik_local_job {
+    const ik_skeleton *skeleton;
+    ik_lists world_rotations; /* (4) of any length, zero is none */
+    ik_lists positions;       /* (3) in the world; needed for translations only */
+    ik_lists rotations;       /* (4) local */
+    ik_lists translations;    /* (3) optional */
+} ik_local_job;
+
+/* An output may be the very rows of an input, but must not overlap one in any other way. */
+void ik_forward_f64(const ik_forward_job *job, ptrdiff_t count);
+void ik_forward_f32(const ik_forward_job *job, ptrdiff_t count);
+void ik_local_f64(const ik_local_job *job, ptrdiff_t count);
+void ik_local_f32(const ik_local_job *job, ptrdiff_t count);
+
 /* A wish: a joint, or a point fixed to it, should be somewhere; and turned some way, if that is given. */
 typedef struct ik_goal {
     int joint;
@@ -454,42 +491,6 @@ size_t ik_fabrik_scratch_f64(const ik_solve_job *job);
 size_t ik_fabrik_scratch_f32(const ik_solve_job *job);
 void ik_fabrik_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 void ik_fabrik_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
-/* Poses to the world. A list has a row for every joint of the skeleton, whatever its count says. As in glTF a joint's
- * matrix is that of its parent times translation, rotation and scale, so that a child of an unevenly scaled joint may
- * be sheared: position    where that matrix takes the origin rotation    the product of the local rotations; with
- * scales the rotation nearest to the matrix (its polar factor, least squares), and where several are as near, as for a
- * mirrored or flattened joint, of those the one nearest to the parent's rotation times the local one World rotations
- * have unit length. Local ones may have any, zero is none. A NaN or infinity makes NaN of what depends on it: the
- * joint's own rotation or position, and all of its descendants. */
-typedef struct ik_forward_job {
-    const ik_skeleton *skeleton;
-    ik_lists rotations;       /* (4) local */
-    ik_lists translations;    /* (3) optional: in place of the offsets */
-    ik_lists scales;          /* (3) optional: 1 */
-    ik_lists positions;       /* (3) in the world */
-    ik_lists world_rotations; /* (4) */
-    void *scratch;            /* ik_forward_scratch bytes that no other thread uses meanwhile */
-} ik_forward_job;
-
-/* The bytes of scratch memory for a skeleton of so many joints. */
-size_t ik_forward_scratch(int count);
-
-/* The world to poses: the local rotations and translations that, without scales, come to these world rotations and
- * positions. A NaN or infinity makes NaN of a joint's own and its children's, where they depend on it. */
-typedef struct ik_local_job {
-    const ik_skeleton *skeleton;
-    ik_lists world_rotations; /* (4) of any length, zero is none */
-    ik_lists positions;       /* (3) in the world; needed for translations only */
-    ik_lists rotations;       /* (4) local */
-    ik_lists translations;    /* (3) optional */
-} ik_local_job;
-
-/* An output may be the very rows of an input, but must not overlap one in any other way. */
-void ik_forward_f64(const ik_forward_job *job, ptrdiff_t count);
-void ik_forward_f32(const ik_forward_job *job, ptrdiff_t count);
-void ik_local_f64(const ik_local_job *job, ptrdiff_t count);
-void ik_local_f32(const ik_local_job *job, ptrdiff_t count);
-
 #ifdef __cplusplus
 }
 #endif
