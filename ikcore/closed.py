@@ -89,7 +89,8 @@ def _solve_limb(
     root, mid, tip = task.path(skeleton)
     limb = _limb_of(world, task, root, mid, _hinge_of(skeleton, world, mid), options, workers)
     usable = np.less(limb.status, _core.UNUSABLE)
-    turns = [(root, limb.root, usable), (mid, limb.mid, usable)]
+    moved = usable & (task.weight != 0)
+    turns = [(root, limb.root, moved), (mid, limb.mid, moved)]
     if task.rotation is not None:
         rule = limb.tip(
             "take", rotation=world.rotations[..., tip, :], target=task.rotation, weight=task.rotation_weight
