@@ -85,9 +85,11 @@ def _solve_limb(
     skeleton: Skeleton, pose: Pose, task: Task, options: dict[str, float], workers: int, found: Found
 ) -> None:
     """Turn the joints of one limb in the rotations of `found`, and add to its status."""
-    world = skeleton.forward(replace(pose, rotations=found.rotations))
+    now = replace(pose, rotations=found.rotations)
+    world = skeleton.forward(now, workers=workers)
     root, mid, tip = task.path(skeleton)
-    limb = _limb_of(world, task, root, mid, _hinge_of(skeleton, world, mid), options, workers)
+    end = point_of(skeleton, now, world, task)
+    limb = _limb_of(world, task, root, mid, end, _hinge_of(skeleton, world, mid), options, workers)
     usable = np.less(limb.status, _core.UNUSABLE)
     moved = usable & (task.weight != 0)
     turns = [(root, limb.root, moved), (mid, limb.mid, moved)]
@@ -104,8 +106,8 @@ def _solve_limb(
             delta = rotations.multiply(rotations.conjugate(outer), rotations.multiply(delta, outer))
         np.copyto(found.rotations[..., joint, :], rotations.multiply(delta, local), where=where[..., np.newaxis])
     found.status[...] |= limb.status
-    for joint, _, where in turns:
-        found.status[_bring_back(skeleton, joint, found.rotations[..., joint, :]) & where] |= Status.AT_LIMIT
+    for joint, *_ in turns:
+        found.status[_bring_back(skeleton, joint, found.rotations[..., joint, :]) & usable] |= Status.AT_LIMIT
 
 
 def _bring_back(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[np.bool_]:
@@ -135,6 +137,7 @@ def _limb_of(
     task: Task,
     root: int,
     mid: int,
+    end: NDArray[Any],
     hinge: NDArray[Any] | None,
     options: dict[str, float],
     workers: int,
@@ -148,7 +151,7 @@ def _limb_of(
     inputs = {
         "root": world.positions[..., root, :],
         "mid": world.positions[..., mid, :],
-        "end": point_of(world, task),
+        "end": end,
         "target": target,
         "pole": optional_rows("pole", task.pole, dtype, 3),
         "bend": optional_rows("bend", None, dtype, 3),
@@ -173,11 +176,11 @@ def _judge(
     rotation_tolerance: float,
 ) -> None:
     """Errors by forward kinematics of the pose that is returned; what is off for no other reason has stalled."""
-    world = skeleton.forward(replace(pose, rotations=found.rotations))
-    off: NDArray[Any] = np.zeros(found.status.shape, bool)
+    after = replace(pose, rotations=found.rotations)
+    world, off = skeleton.forward(after), np.zeros(found.status.shape, bool)
     for task in tasks:
         assert task.position is not None
-        points = chain_points(skeleton, world, task)
+        points = chain_points(skeleton, after, world, task)
         error = np.where(task.weight == 0, 0, distance(points[..., -1, :], task.position))
         np.maximum(found.error, error, out=found.error)
         off |= error > tolerance * span_of(points).outer

@@ -99,7 +99,7 @@ class Solution:
         world = self._skeleton.forward(pose)
         lines = [_verdict(item, flags, int(np.asarray(self.iterations)[at]))]
         if flags.usable:
-            lines += [line for task in tasks for line in _goal_lines(self._skeleton, world, task)]
+            lines += [line for task in tasks for line in _goal_lines(self._skeleton, pose, world, task)]
         if flags.usable and flags:
             turning = sorted({joint for task in tasks for joint in task.turning(self._skeleton)})
             lines += [line for joint in turning for line in _limit_lines(self._skeleton, pose, joint)]
@@ -132,11 +132,11 @@ def _task_at(task: Task, shape: tuple[int, ...], at: tuple[int, ...]) -> Task:
     return task.map(lambda array, row: np.broadcast_to(array, (*shape, *row))[at])
 
 
-def _goal_lines(skeleton: Skeleton, world: World, task: Task) -> list[str]:
+def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> list[str]:
     """How far one goal is from being reached, and whether it can be."""
     name, lines = skeleton.names[task.joint], []
     if task.position is not None and task.weight != 0:
-        chain = chain_points(skeleton, world, task)
+        chain = chain_points(skeleton, pose, world, task)
         lines.append(f"{name} is {distance(chain[-1], task.position):.3g} from its position.")
         span = span_of(chain)
         if beyond := float(span.beyond(task.position)):
@@ -172,20 +172,30 @@ def relative(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[Any
     return rotations.multiply(rotations.conjugate(skeleton.rest.rotations[joint].astype(local.dtype)), local)
 
 
-def chain_points(skeleton: Skeleton, world: World, task: Task) -> NDArray[Any]:
+def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
     """Where the joints from the start of a task's chain are, (..., n, 3), and its point at last."""
-    points = world.positions[..., task.path(skeleton), :]
+    joints = world.positions[..., task.path(skeleton), :]
     if not any(task.offset):
-        return points
-    return np.concatenate([points, point_of(world, task)[..., np.newaxis, :]], axis=-2)
+        return joints
+    return np.concatenate([joints, point_of(skeleton, pose, world, task)[..., np.newaxis, :]], axis=-2)
 
 
-def point_of(world: World, task: Task) -> NDArray[Any]:
-    """Where the point of a task is."""
-    positions = world.positions[..., task.joint, :]
+def point_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
+    """Where the point of a task is: as a child of the joint would be, scales and all."""
     if not any(task.offset):
-        return positions
-    return np.asarray(positions + rotations.rotate(world.rotations[..., task.joint, :], task.offset))
+        return world.positions[..., task.joint, :]
+    extended = type(skeleton)(np.append(skeleton.parents, task.joint), np.vstack([skeleton.offsets, task.offset]))
+
+    def extend(array: NDArray[Any] | None, *row: float) -> NDArray[Any] | None:
+        if array is None:
+            return None
+        added = np.broadcast_to(np.asarray(row, array.dtype), (*array.shape[:-2], 1, len(row)))
+        return np.concatenate([array, added], axis=-2)
+
+    turned = extend(pose.rotations, 1, 0, 0, 0)
+    assert turned is not None
+    moved = Pose(turned, extend(pose.translations, *task.offset), extend(pose.scales, 1, 1, 1))
+    return extended.forward(moved).positions[..., -1, :]
 
 
 def angle_between(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,19 @@ def test_a_point_beside_the_joint_is_brought_to_the_position() -> None:
     point = world.positions[4] + ref.rotate(world.rotations[4], [0.05, 0.1, 0])
     assert found.status == 0
     np.testing.assert_allclose(point, NEAR, atol=2e-5)
+
+
+@pytest.mark.parametrize("method", ["fabrik", "two_bone"])
+def test_scales_scale_the_way_to_the_point(method: str) -> None:
+    scales = np.ones((6, 3))
+    scales[4] = [2, 3, 1]
+    goal = ik.Reach("hand", NEAR, offset=[0.05, 0.1, 0], chain=2)
+    found = ik.solve(BODY, ik.Pose(BODY.rest.rotations, None, scales), [goal], method)
+    world = BODY.forward(found.pose)
+    point = world.positions[4] + ref.rotate(world.rotations[4], [0.1, 0.3, 0])
+    assert found.status == 0
+    np.testing.assert_allclose(point, NEAR, atol=2e-5)
+    assert re.search(r"hand is \S+e-\d\d from its position", found.explain())
 
 
 @pytest.mark.parametrize("weight", [0, 0.0, np.zeros(3)])
