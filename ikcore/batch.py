@@ -96,6 +96,7 @@ class Batch:
         self.tasks = [task.map(flat) for task in tasks]
         self.found = found.map(lambda array: array.reshape(self.frames, self.count, *array.shape[len(shape) :]))
         self.turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
+        self.turned = rotations.normalize(self.animated[..., self.turning, :]) if sequence else None
 
     def solve(self, method: str, options: tuple[float, ...], workers: int) -> None:
         """Solve in blocks of items that the threads take one after another."""
@@ -141,8 +142,9 @@ class Batch:
 
     def _start(self, frame: int, block: slice, correction: NDArray[Any]) -> NDArray[Any]:
         """The animated pose with the correction of the frame before."""
+        assert self.turned is not None
         start = self.animated[frame, block].copy()
-        start[:, self.turning] = rotations.multiply(correction, rotations.normalize(start[:, self.turning]))
+        start[:, self.turning] = _core.quat_multiply(correction, self.turned[frame, block])
         return start
 
     def _correction(self, frame: int, block: slice, before: NDArray[Any]) -> NDArray[Any]:
@@ -150,11 +152,11 @@ class Batch:
 
         An item without solution gets the pose that came in, not the one it started from.
         """
-        animated, solved = self.animated[frame, block], self.found.rotations[frame, block]
-        usable = self.found.status[frame, block] < _core.UNUSABLE
-        solved[~usable] = animated[~usable]
-        came = rotations.conjugate(rotations.normalize(animated[:, self.turning]))
-        return np.where(usable[:, np.newaxis, np.newaxis], rotations.multiply(solved[:, self.turning], came), before)
+        assert self.turned is not None
+        solved, lost = self.found.rotations[frame, block], self.found.status[frame, block] >= _core.UNUSABLE
+        solved[lost] = self.animated[frame, block][lost]
+        came = _core.quat_conjugate(self.turned[frame, block])
+        return np.where(lost[:, np.newaxis, np.newaxis], before, _core.quat_multiply(solved[:, self.turning], came))
 
 
 # The fields of a task that the core takes: all before the pole.
