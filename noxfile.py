@@ -63,7 +63,7 @@ def tests(session: nox.Session, numpy: str) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The pages, into dist/docs; a warning is an error."""
-    session.install(build_wheel(session), "sphinx==9.*", "furo", "myst-parser")
+    session.install(build_wheel(session), "sphinx==9.*", "furo", "myst-parser", "matplotlib")
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "dist/docs")
 
 
