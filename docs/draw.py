@@ -68,7 +68,7 @@ def hinge() -> Figure:
     """A straight leg bends about it; one bent backwards is put right."""
     target, straight, wrong = (0, 0.5, 0), (0, 1, 0), (-0.6, 1.2, 0)
     titles = "hinge away\nfrom you", "hinge\ntowards you", "away, bent\nbackwards before"
-    figure, panels = scenes(*titles, x=(-1, 1.2), y=(-0.1, 2.1), height=2.2)
+    figure, panels = scenes(*titles, x=(-1, 1.2), y=(-0.1, 2.1))
     for panel, knee, axis in zip(panels, (straight, straight, wrong), (AWAY, TOWARDS, AWAY), strict=True):
         ankle = (0, 0, 0) if knee is straight else ANKLE
         limb = ik.two_bone(HIP, knee, ankle, target, hinge=axis)
@@ -86,7 +86,7 @@ def twist() -> Figure:
     knees = leg(target, pole=(2, 1, 0), twist=np.linspace(0, 2 * np.pi, 73)).positions[:, 1]
     line(panel, knees, GREY, width=1, style=":", view=OBLIQUE)
     line(panel, [HIP, target], GREY, width=1, style=":", view=OBLIQUE)
-    for degrees, shade, place in [(90, 0.3, (-26, -8)), (45, 0.6, (8, -10)), (0, 1, (8, -3))]:
+    for degrees, shade, place in [(90, 0.4, (-26, -8)), (45, 0.65, (4, 5)), (0, 1, (8, -3))]:
         joints = leg(target, pole=(2, 1, 0), twist=np.radians(degrees)).positions
         chain(panel, joints, shade=shade, view=OBLIQUE)
         label(panel, joints[1], f"{degrees}°", place, view=OBLIQUE)
@@ -111,7 +111,7 @@ def stretch() -> Figure:
     target = (0, -0.3, 0)
     options: list[dict[str, float]] = [{}, {"stretch_max": 1.25}, {"stretch_max": 1.25, "stretch_start": 0.8}]
     titles = "no stretch", "stretch_max=1.25", "stretch_start=0.8"
-    figure, panels = scenes(*titles, x=(-0.6, 1), y=(-0.4, 2.1), height=2.6)
+    figure, panels = scenes(*titles, x=(-0.6, 1), y=(-0.4, 2.1))
     for panel, option in zip(panels, options, strict=True):
         limb = leg(target, **option)
         before_after(panel, limb, target)
@@ -125,7 +125,7 @@ def weight() -> Figure:
     figure, (panel,) = scenes("", x=(-0.6, 1.8), y=(0.3, 2.1))
     for share in (0, 0.25, 0.5, 0.75, 1):
         joints = leg(target, weight=share).positions
-        chain(panel, joints, shade=0.2 + 0.8 * share)
+        chain(panel, joints, shade=0.3 + 0.7 * share)
         label(panel, joints[2], f"{share:g}", (8, -8))
     dot(panel, target, GREEN)
     return figure
@@ -136,7 +136,7 @@ def bend_limits() -> Figure:
     limits = {"min_bend": np.radians(30), "max_bend": np.radians(120)}
     circle = direction(np.linspace(0, 2 * np.pi, 181))
     outer, inner = (SIDE @ leg(HIP + size * circle, **limits).positions[:, 2].T for size in (3, 0.1))
-    figure, panels = scenes("min_bend=30°", "max_bend=120°", x=(-2.1, 2.1), y=(-0.1, 4.1), height=2.6)
+    figure, panels = scenes("min_bend=30°", "max_bend=120°", x=(-2.1, 2.1), y=(-0.1, 4.1))
     for panel, target in zip(panels, [(1.6, 0.6, 0), (0.5, 1.7, 0)], strict=True):
         panel.fill(*np.hstack([outer, inner[:, ::-1]]), color=GREEN, alpha=0.2, linewidth=0)
         chain(panel, leg(target, **limits).positions)
@@ -146,7 +146,7 @@ def bend_limits() -> Figure:
 
 def flip() -> Figure:
     """How far the target's line is from the pole, and what happens when it crosses."""
-    figure, (far, near) = scenes("", "", x=(-1, 1.6), y=(0, 2.2), height=2.4)
+    figure, (far, near) = scenes("", "", x=(-1, 1.6), y=(0, 2.2))
     pole = np.array([1.0, 0.3, 0])
     to_pole = np.arctan2(pole[1] - 2, pole[0])
     for panel, side, color in [(far, -0.7, BLUE), (near, -0.05, BLUE), (near, 0.05, ORANGE)]:
@@ -191,7 +191,7 @@ def branches() -> Figure:
     """Both arms that reach a point of the plane."""
     target = np.array([0.7, 1.3])
     arm = ik.two_bone_2d(1, 1, target)
-    figure, (panel,) = scenes("", x=(-1.2, 2.2), y=(-0.15, 1.5), height=2.4)
+    figure, (panel,) = scenes("", x=(-1.2, 2.2), y=(-0.15, 1.5))
     line(panel, [(0, 0, 0), (1.3, 0, 0)], GREY, width=1, style=":")
     for (first, second), color, name in zip(arm.angles, (BLUE, ORANGE), ("angles[0]", "angles[1]"), strict=True):
         elbow = direction(first)
@@ -207,9 +207,7 @@ def branches() -> Figure:
 def aim() -> Figure:
     """From the joint, from beside it, and rolled."""
     target, offset = np.array([1.5, 0.9, 0]), np.array([0, 0.4, 0])
-    figure, (plain, beside, rolled) = scenes(
-        "forward", "offset", "up and pole", x=(-0.2, 1.7), y=(-0.3, 1.3), height=1.8
-    )
+    figure, (plain, beside, rolled) = scenes("forward", "offset", "up and pole", x=(-0.2, 1.7), y=(-0.3, 1.3))
     for panel, start in [(plain, np.zeros(3)), (beside, offset)]:
         found = ik.aim([0, 0, 0], [1, 0, 0, 0], target, forward=[1, 0, 0], offset=start)
         for turn, color, shade in [([1, 0, 0, 0], GREY, 0.4), (found.delta, BLUE, 1)]:
@@ -260,11 +258,11 @@ def bends(positions: NDArray[Any]) -> NDArray[Any]:
 # The pencil
 
 
-def scenes(
-    *titles: str, x: tuple[float, float], y: tuple[float, float], height: float = 2.1
-) -> tuple[Figure, Iterable[Axes]]:
+def scenes(*titles: str, x: tuple[float, float], y: tuple[float, float]) -> tuple[Figure, Iterable[Axes]]:
     """Panels side by side that show space to scale."""
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    scene = min(2.4, WIDTH / len(titles) * (y[1] - y[0]) / (x[1] - x[0]))
+    title = 0.16 * max(text.count("\n") + 2 for text in titles) if any(titles) else 0
+    figure = Figure(figsize=(WIDTH, scene + title), layout="constrained")
     panels = figure.subplots(1, len(titles), squeeze=False)[0]
     for panel, title in zip(panels, titles, strict=True):
         panel.set(title=title, xlim=x, ylim=y, aspect="equal")
