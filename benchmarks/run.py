@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from problems import DISTRIBUTION, SEED, Problems, Verdict, arrays_of, in_reach, judge, random_problems
@@ -73,7 +74,7 @@ def main() -> None:
 # What is measured
 
 
-def batch(problems: Problems, size: int, rival: Callable, rounds: int) -> dict[str, Timing]:
+def batch(problems: Problems, size: int, rival: Callable[..., Any], rounds: int) -> dict[str, Timing]:
     """Every solver on batches of one size, and the copying of as many bytes: seconds an item."""
     count = max(size, DISTINCT)
     blocks = [slice(start, start + size) for start in range(0, count, size)]
@@ -158,7 +159,7 @@ def one_call(problems: Problems) -> dict[str, Variant]:
     def nothing(root: object, mid: object, end: object, target: object, *, pole: object) -> None:
         pass
 
-    def calling(items: list, function: Callable, **options: object) -> Callable[[], None]:
+    def calling(items: list[Any], function: Callable[..., object], **options: object) -> Callable[[], None]:
         def run() -> None:
             for root, mid, end, target, pole in items:
                 function(root, mid, end, target, pole=pole, **options)
@@ -187,7 +188,7 @@ def per_call(timing: Timing) -> Timing:
     return Timing(timing.best / DISTINCT, timing.spread)
 
 
-def verdicts_of(problems: Problems, rival: Callable) -> dict[str, Verdict]:
+def verdicts_of(problems: Problems, rival: Callable[..., Any]) -> dict[str, Verdict]:
     """The answers of every solver, judged. All must mean the same: the same turns for almost every limb."""
     out = ik.Limb.empty(len(problems.root), problems.root.dtype)
     solvers = {isa: functools.partial(solve, problems, out) for isa in isas()}
@@ -307,7 +308,7 @@ def significant(x: float) -> str:
     return f"{x:.0f}" if x >= 100 else f"{x:.3g}"
 
 
-def plain(figures: object) -> object:
+def plain(figures: Any) -> Any:
     """What JSON can hold."""
     if isinstance(figures, dict):
         return {str(key): plain(value) for key, value in figures.items()}

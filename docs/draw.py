@@ -16,7 +16,7 @@ import ikcore as ik
 from ikcore import demo
 
 BLUE, ORANGE, GREEN, RED, GREY = "#3a80c4", "#c8781e", "#2a9d5c", "#d0463b", "#7c7c7c"
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "ikcore",
     "savefig.transparent": True,
@@ -210,8 +210,8 @@ def aim() -> Figure:
     figure, (plain, beside, rolled) = scenes("forward", "offset", "up and pole", x=(-0.2, 1.7), y=(-0.3, 1.3))
     for panel, start in [(plain, np.zeros(3)), (beside, offset)]:
         found = ik.aim([0, 0, 0], [1, 0, 0, 0], target, forward=[1, 0, 0], offset=start)
-        for turn, color, shade in [([1, 0, 0, 0], GREY, 0.4), (found.delta, BLUE, 1)]:
-            muzzle, way = ik.rotations.rotate(turn, [start, [0.6, 0, 0]])
+        for turn, color, shade in [(np.array([1, 0, 0, 0]), GREY, 0.4), (found.delta, BLUE, 1)]:
+            muzzle, way = ik.rotations.rotate(turn, np.array([start, [0.6, 0, 0]]))
             chain(panel, [(0, 0, 0), muzzle], color, shade)
             line(panel, [muzzle, muzzle + 4 * way], color, width=1, style=":", shade=shade)
             arrow(panel, muzzle, way, color, shade)
@@ -224,7 +224,7 @@ def roll(panel: Axes) -> None:
     """A head that looks at the reader, as it rolls by the shortest way and towards a pole."""
     rotation, pole = ik.rotations.exp([0.3, 0.5, -0.9]), (-0.3, 1, 0)
     panel.set(xlim=(-0.85, 1.05), ylim=(-0.5, 1.1))
-    head = {"position": [0, 0, 0], "rotation": rotation, "target": [0, 0, 9], "forward": [0, 0, 1]}
+    head: dict[str, Any] = {"position": [0, 0, 0], "rotation": rotation, "target": [0, 0, 9], "forward": [0, 0, 1]}
     for found, color, shade in [(ik.aim(**head), GREY, 0.5), (ik.aim(**head, up=[0, 1, 0], pole=pole), BLUE, 1)]:
         turn = ik.rotations.multiply(found.delta, rotation)
         around = np.linspace(0, 2 * np.pi, 60)
@@ -261,8 +261,8 @@ def bends(positions: NDArray[Any]) -> NDArray[Any]:
 def scenes(*titles: str, x: tuple[float, float], y: tuple[float, float]) -> tuple[Figure, Iterable[Axes]]:
     """Panels side by side that show space to scale."""
     scene = min(2.4, WIDTH / len(titles) * (y[1] - y[0]) / (x[1] - x[0]))
-    title = 0.16 * max(text.count("\n") + 2 for text in titles) if any(titles) else 0
-    figure = Figure(figsize=(WIDTH, scene + title), layout="constrained")
+    above = 0.16 * max(text.count("\n") + 2 for text in titles) if any(titles) else 0
+    figure = Figure(figsize=(WIDTH, scene + above), layout="constrained")
     panels = figure.subplots(1, len(titles), squeeze=False)[0]
     for panel, title in zip(panels, titles, strict=True):
         panel.set(title=title, xlim=x, ylim=y, aspect="equal")
@@ -309,7 +309,8 @@ def line(
 
 def arc(panel: Axes, centre: ArrayLike, radius: float, start: float, turn: float, color: str) -> None:
     """An angle, counter-clockwise from `start`."""
-    line(panel, centre + radius * direction(start + turn * np.linspace(0, 1, 40)), color, width=1.5)
+    around = direction(start + turn * np.linspace(0, 1, 40))
+    line(panel, np.add(centre, radius * around), color, width=1.5)
 
 
 def dot(panel: Axes, point: ArrayLike, color: str, marker: str = "o") -> None:
