@@ -39,9 +39,11 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Mypy, strict, on all Python but the extension, which has no annotations: Blender's API is not typed."""
-    session.install(build_wheel(session), "mypy>=1.11", "pytest>=8", "hypothesis>=6.100", "nox", "matplotlib")
-    scripts = [str(path) for folder in ("tests", "benchmarks", "docs") for path in Path(folder).glob("*.py")]
+    """Mypy, strict but for the extension, on the package, its stubs and whatever uses it."""
+    wheel, blender_stubs = build_wheel(session), "fake-bpy-module-4.5"
+    session.install(wheel, "mypy>=1.11", "pytest>=8", "hypothesis>=6.100", "nox", "matplotlib", blender_stubs)
+    folders = ("tests", "benchmarks", "docs", "blender_addon")
+    scripts = [str(path) for folder in folders for path in Path(folder).glob("*.py")]
     session.run("mypy", "ikcore", "noxfile.py", *scripts)
 
 
