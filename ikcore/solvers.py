@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, rotations, status
-from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows
+from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows, single
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Limb:
+@dataclass(frozen=True, eq=False)
+class Limb(_core.Limb):
     """What `two_bone` found, item by item.
 
     Attributes
@@ -35,19 +35,21 @@ class Limb:
         The factor by which the bones are longer than they came in.
     """
 
-    root: NDArray[Any]
-    mid: NDArray[Any]
-    positions: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
-    flip: NDArray[Any]
-    stretch: NDArray[Any]
+    __slots__ = ()
+
+    root: NDArray[Any] = field()
+    mid: NDArray[Any] = field()
+    positions: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
+    flip: NDArray[Any] = field()
+    stretch: NDArray[Any] = field()
 
     @classmethod
     def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
         """Uninitialised arrays for ``out=``, one item per element of `shape`."""
         items = np.broadcast_shapes(shape)
-        arrays = {field.name: np.empty((*items, *_ROWS.get(field.name, ())), dtype) for field in fields(cls)}
+        arrays = {name: np.empty((*items, *_ROWS.get(name, ())), dtype) for name in cls.__match_args__}
         return cls(**arrays | {"status": np.empty(items, np.int32)})
 
     def summary(self) -> str:
@@ -118,6 +120,7 @@ _TIP_RULES: dict[str, tuple[str, ...]] = {
 }
 
 
+@single(Limb, pose=3)
 def two_bone(
     root: ArrayLike,
     mid: ArrayLike,
@@ -218,8 +221,8 @@ def two_bone(
     return limb if out is None else out
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlanarLimb:
+@dataclass(frozen=True, eq=False)
+class PlanarLimb(_core.PlanarLimb):
     """What `two_bone_2d` found, item by item.
 
     Attributes
@@ -233,15 +236,18 @@ class PlanarLimb:
         Distance from the end to the target.
     """
 
-    angles: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
+    __slots__ = ()
+
+    angles: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
         return status.summarize("limb", self.status, self.error)
 
 
+@single(PlanarLimb, pose=3)
 def two_bone_2d(
     length1: ArrayLike, length2: ArrayLike, target: ArrayLike, *, workers: int = 1, strict: bool = False
 ) -> PlanarLimb:
@@ -282,8 +288,8 @@ def two_bone_2d(
     return limb
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aim:
+@dataclass(frozen=True, eq=False)
+class Aim(_core.Aim):
     """What `aim` found, item by item.
 
     Attributes
@@ -296,15 +302,18 @@ class Aim:
         The angle left between the axis and the direction from its start to the target, radians.
     """
 
-    delta: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
+    __slots__ = ()
+
+    delta: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
 
     def summary(self) -> str:
         """The batch in words: how many hit, how many did not and why."""
         return status.summarize("joint", self.status, self.error)
 
 
+@single(Aim, pose=2)
 def aim(
     position: ArrayLike,
     rotation: ArrayLike,
@@ -386,15 +395,15 @@ def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -
         raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
     shape = items_of(_core.two_bone, inputs)
     arrays = []
-    for field in fields(Limb):
-        array, row = getattr(out, field.name), _ROWS.get(field.name, ())
-        number = np.dtype(np.int32) if field.name == "status" else dtype
+    for name in Limb.__match_args__:
+        array, row = getattr(out, name), _ROWS.get(name, ())
+        number = np.dtype(np.int32) if name == "status" else dtype
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"out.{field.name}: expected an array (see Limb.empty), got {type(array).__name__}")
+            raise TypeError(f"out.{name}: expected an array (see Limb.empty), got {type(array).__name__}")
         if array.dtype != number:
-            raise TypeError(f"out.{field.name}: expected an array of {number}, got {array.dtype}")
+            raise TypeError(f"out.{name}: expected an array of {number}, got {array.dtype}")
         if array.shape != (*shape, *row):
-            raise ValueError(f"out.{field.name}: expected shape {(*shape, *row)}, got {array.shape}")
+            raise ValueError(f"out.{name}: expected shape {(*shape, *row)}, got {array.shape}")
         arrays.append(array)
     return tuple(arrays)
 
