@@ -277,7 +277,8 @@ def test_out_may_be_the_input_of_a_single_item() -> None:
     out = ik.Limb.empty(())
     out.positions[...] = LEG[:3]
     expected = ik.two_bone(*LEG)
-    ik.two_bone(*out.positions, TARGET, out=out)
+    root, mid, end = out.positions
+    ik.two_bone(root, mid, end, TARGET, out=out)
     assert out.positions.tobytes() == expected.positions.tobytes()
 
 

@@ -74,11 +74,6 @@ static gufunc gufuncs[] = {
     NUMBERS(quat_best_fit, "(n,3),(n,3),(weights)->(4),()", "points, targets, weights -> q, rmsd"),
 };
 
-ptrdiff_t *add_rows(ptrdiff_t *words, ik_rows rows) {
-    memcpy(words, &rows, sizeof rows);
-    return words + sizeof rows / sizeof *words;
-}
-
 static void loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const struct loop_data *chosen = data;
     const gufunc *solver = chosen->solver;

@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #include <stddef.h>
+#include <string.h>
 
 #include "ik.h"
 
@@ -48,7 +49,15 @@ int add_gufuncs(PyObject *module);
 /* The gufunc of that name, or NULL. */
 const gufunc *gufunc_named(const char *name);
 
+/* The numbers of an operand that is no list. */
+static inline int size_of(const operand *op) {
+    return op->core_dims == 0 ? 1 : op->core_dims == 1 ? op->expected : op->expected * op->expected;
+}
+
 /* Writes rows into a job and returns where the next ones go. */
-ptrdiff_t *add_rows(ptrdiff_t *words, ik_rows rows);
+static inline ptrdiff_t *add_rows(ptrdiff_t *words, ik_rows rows) {
+    memcpy(words, &rows, sizeof rows);
+    return words + sizeof rows / sizeof *words;
+}
 
 #endif

@@ -18,13 +18,6 @@ typedef struct {
     item_numbers numbers;
 } result;
 
-int size_of(const operand *output) {
-    int size = 1;
-    for (int k = 0; k < output->core_dims; k++)
-        size *= output->expected;
-    return size;
-}
-
 static int output_count(const gufunc *solver) { return solver->operand_count - solver->input_count; }
 
 static const operand *output_of(const gufunc *solver, int index) {

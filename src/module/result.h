@@ -11,9 +11,6 @@ enum { MAX_FIELDS = 8, MAX_NUMBERS = 24 }; /* of a result that is one item */
  * status, an int32. */
 typedef double item_numbers[MAX_NUMBERS];
 
-/* The numbers of an output. */
-int size_of(const operand *output);
-
 /* Adds Result and its subclasses, the bases of the classes of ikcore. 0, or -1 with an exception set. */
 int add_results(PyObject *module);
 

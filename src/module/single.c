@@ -86,8 +86,8 @@ static int read_row(PyObject *value, int columns, double *row, int *is_float) {
 /* The inputs of one item. */
 typedef struct {
     double rows[MAX_OPERANDS][MAX_COLUMNS]; /* of doubles, or packed floats */
-    char given[MAX_OPERANDS];
-    int number; /* FLOATS or DOUBLES */
+    double *given[MAX_OPERANDS];            /* NULL where not */
+    int number;                             /* FLOATS or DOUBLES */
 } item;
 
 static void narrow_row(double *row, int columns) {
@@ -97,33 +97,21 @@ static void narrow_row(double *row, int columns) {
     }
 }
 
-/* Inputs that share an optional size come together or not at all. */
-static int is_complete(const gufunc *solver, const item *item) {
-    signed char given[1 + MAX_OPERANDS];
-    memset(given, -1, sizeof given);
-    for (int i = 0; i < solver->input_count; i++) {
-        const operand *input = &solver->operands[i];
-        if (!input->optional && !item->given[i]) return 0;
-        if (given[input->size_at] < 0) given[input->size_at] = item->given[i];
-        if (given[input->size_at] != item->given[i]) return 0;
-    }
-    return 1;
-}
-
 static int read_inputs(const single *self, PyObject *const *arguments, item *item) {
     const gufunc *solver = self->solver;
     int floats = 0;
     for (int i = 0; i < solver->input_count; i++) {
-        PyObject *value = arguments[i];
-        int is_float = 0;
-        item->given[i] = value && value != Py_None;
-        if (item->given[i] && !read_row(value, size_of(&solver->operands[i]), item->rows[i], &is_float)) return 0;
-        if (i < self->pose) floats += is_float;
+        PyObject *value = arguments[i] == Py_None ? NULL : arguments[i];
+        item->given[i] = value ? item->rows[i] : NULL;
+        int together = !item->given[self->partner[i]] == !value, is_float = 0;
+        if (!together || (!value && !solver->operands[i].optional)) return 0;
+        if (value && !read_row(value, size_of(&solver->operands[i]), item->rows[i], &is_float)) return 0;
+        floats += is_float && i < self->pose;
     }
     item->number = floats == self->pose ? FLOATS : DOUBLES;
     for (int i = 0; item->number == FLOATS && i < solver->input_count; i++)
         if (item->given[i]) narrow_row(item->rows[i], size_of(&solver->operands[i]));
-    return is_complete(solver, item);
+    return 1;
 }
 
 /* The call. Each function returns 0, or NULL without an exception, for what is left to the Python function. */
@@ -156,7 +144,7 @@ static void solve(const gufunc *solver, item *item, double *numbers) {
     job_words job;
     ptrdiff_t *next = job;
     for (int i = 0; i < solver->input_count; i++)
-        next = add_rows(next, (ik_rows){item->given[i] ? item->rows[i] : NULL, 0, size});
+        next = add_rows(next, (ik_rows){item->given[i], 0, size});
     for (int i = solver->input_count; i < solver->operand_count; i++) {
         const operand *output = &solver->operands[i];
         int repeats = output->core_dims == 2 ? output->expected : 1;
@@ -256,6 +244,15 @@ static int status_place(const gufunc *solver) {
     return place;
 }
 
+/* The first input of the same optional size, which may be itself. */
+static int partner_of(const gufunc *solver, int input) {
+    const operand *operands = solver->operands;
+    int first = 0;
+    while (!operands[first].optional || operands[first].size_at != operands[input].size_at)
+        first++;
+    return first;
+}
+
 PyObject *make_single(PyObject *module, PyObject *args) {
     PyObject *solver, *home;
     single new = {0};
@@ -271,6 +268,8 @@ PyObject *make_single(PyObject *module, PyObject *args) {
     new.workers_at = new.argument_count - 2;
     new.out_at = new.workers_at > new.solver->input_count ? new.workers_at - 1 : -1;
     new.status_at = status_place(new.solver);
+    for (int i = 0; i < new.solver->input_count; i++)
+        new.partner[i] = new.solver->operands[i].optional ? partner_of(new.solver, i) : i;
     PyObject *base = PyObject_GetAttrString(module, "Result");
     if (!base) return NULL;
     int good = fits(&new, (PyTypeObject *)base);

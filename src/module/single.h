@@ -21,10 +21,11 @@ typedef struct {
     PyObject *names;    /* tuple of the arguments: the solver's inputs, `out` if there is one, `workers`, `strict` */
     PyObject *name[MAX_ARGUMENTS]; /* its items */
     int argument_count;
-    int positional;         /* so many arguments need no name */
-    int pose;               /* so many inputs decide the type of number */
-    int workers_at, out_at; /* among the arguments; out_at is -1 where there is none */
-    int status_at;          /* among the numbers of a result */
+    int positional;            /* so many arguments need no name */
+    int partner[MAX_OPERANDS]; /* the first input that must be given where this one is */
+    int pose;                  /* so many inputs decide the type of number */
+    int workers_at, out_at;    /* among the arguments; out_at is -1 where there is none */
+    int status_at;             /* among the numbers of a result */
 } single;
 
 /* The state of the module. */
