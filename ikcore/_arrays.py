@@ -89,8 +89,11 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
 def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     """The shape of a result without its rows."""
     leading = _leading_axes(solver, inputs)
+    distinct = set(leading.values()) - {()}
+    if len(distinct) < 2:  # as a rule; broadcast_shapes takes as long as a hundred solves
+        return distinct.pop() if distinct else ()
     try:
-        return np.broadcast_shapes(*leading.values())
+        return np.broadcast_shapes(*distinct)
     except ValueError as error:
         listed = ", ".join(f"{name} {inputs[name].shape}" for name in leading)
         raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error

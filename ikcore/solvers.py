@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -49,8 +50,7 @@ class Limb(_core.Limb):
     def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
         """Uninitialised arrays for ``out=``, one item per element of `shape`."""
         items = np.broadcast_shapes(shape)
-        arrays = {name: np.empty((*items, *_ROWS.get(name, ())), dtype) for name in cls.__match_args__}
-        return cls(**arrays | {"status": np.empty(items, np.int32)})
+        return cls(*(np.empty(shape, number) for _, number, shape in _arrays_for(items, np.dtype(dtype))))
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
@@ -216,9 +216,10 @@ def two_bone(
         "max_bend": optional_number("max_bend", max_bend, dtype),
     }
     outputs = () if out is None else _outputs(out, dtype, inputs)
-    limb = Limb(*call(_core.two_bone, inputs, outputs, workers))
+    found = call(_core.two_bone, inputs, outputs, workers)
+    limb = Limb(*found) if out is None else out
     status.report_unusable("two_bone", limb.status, strict=strict)
-    return limb if out is None else out
+    return limb
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,19 +394,23 @@ def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -
     """The arrays of `out`, each of which must be just what the result is."""
     if not isinstance(out, Limb):
         raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
-    shape = items_of(_core.two_bone, inputs)
-    arrays = []
-    for name in Limb.__match_args__:
-        array, row = getattr(out, name), _ROWS.get(name, ())
-        number = np.dtype(np.int32) if name == "status" else dtype
+    arrays = tuple(getattr(out, name) for name in Limb.__match_args__)
+    expected = _arrays_for(items_of(_core.two_bone, inputs), dtype)
+    for array, (name, number, shape) in zip(arrays, expected, strict=True):
         if not isinstance(array, np.ndarray):
             raise TypeError(f"out.{name}: expected an array (see Limb.empty), got {type(array).__name__}")
         if array.dtype != number:
             raise TypeError(f"out.{name}: expected an array of {number}, got {array.dtype}")
-        if array.shape != (*shape, *row):
-            raise ValueError(f"out.{name}: expected shape {(*shape, *row)}, got {array.shape}")
-        arrays.append(array)
-    return tuple(arrays)
+        if array.shape != shape:
+            raise ValueError(f"out.{name}: expected shape {shape}, got {array.shape}")
+    return arrays
+
+
+@functools.lru_cache(maxsize=16)
+def _arrays_for(items: tuple[int, ...], dtype: np.dtype[Any]) -> list[tuple[str, np.dtype[Any], tuple[int, ...]]]:
+    """Name, type and shape of the fields of a Limb of so many items; a caller who reuses `out` asks for the same."""
+    number = {"status": np.dtype(np.int32)}
+    return [(name, number.get(name, dtype), (*items, *_ROWS.get(name, ()))) for name in Limb.__match_args__]
 
 
 # The shape of a row of those fields of Limb that are more than a number.
