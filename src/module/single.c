@@ -116,7 +116,8 @@ static int read_inputs(const single *self, PyObject *const *arguments, item *ite
 
 /* The call. Each function returns 0, or NULL without an exception, for what is left to the Python function. */
 
-/* Puts the arguments into the order of their names; NULL where one is not given. */
+/* Puts the arguments into the order of their names; NULL where one is not given. Names are interned, as those of a call
+ * in source code are. */
 static int sort_arguments(const single *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords,
                           PyObject **sorted) {
     if (count > self->positional) return 0;
@@ -230,6 +231,13 @@ static int fits(const single *self, PyTypeObject *base) {
            self->workers_at == inputs + (self->out_at >= 0) && PyType_IsSubtype((PyTypeObject *)self->found, base);
 }
 
+static void retain(single *self) {
+    Py_INCREF(self->function);
+    Py_INCREF(self->found);
+    Py_INCREF(self->names);
+    Py_INCREF(self->text);
+}
+
 static void release(single *self) {
     Py_XDECREF(self->function);
     Py_XDECREF(self->found);
@@ -253,6 +261,19 @@ static int partner_of(const gufunc *solver, int input) {
     return first;
 }
 
+/* What follows from the solver and the names. */
+static void derive(single *self) {
+    self->solver = gufunc_named(self->method.ml_name);
+    self->argument_count = (int)PyTuple_Size(self->names);
+    self->workers_at = self->argument_count - 2;
+    self->out_at = self->workers_at > self->solver->input_count ? self->workers_at - 1 : -1;
+    self->status_at = status_place(self->solver);
+    for (int i = 0; i < self->solver->input_count; i++)
+        self->partner[i] = self->solver->operands[i].optional ? partner_of(self->solver, i) : i;
+    for (int i = 0; i < self->argument_count && i < MAX_ARGUMENTS; i++)
+        self->name[i] = PyTuple_GetItem(self->names, i);
+}
+
 PyObject *make_single(PyObject *module, PyObject *args) {
     PyObject *solver, *home;
     single new = {0};
@@ -261,30 +282,19 @@ PyObject *make_single(PyObject *module, PyObject *args) {
         return NULL;
     int index = index_of(solver);
     if (index < 0) return PyErr_Format(PyExc_ValueError, "single.c knows no solver %R", solver);
-    new.solver = gufunc_named(methods[index].ml_name);
     new.method = methods[index];
     if (!(new.method.ml_doc = PyUnicode_AsUTF8AndSize(new.text, NULL))) return NULL;
-    new.argument_count = (int)PyTuple_Size(new.names);
-    new.workers_at = new.argument_count - 2;
-    new.out_at = new.workers_at > new.solver->input_count ? new.workers_at - 1 : -1;
-    new.status_at = status_place(new.solver);
-    for (int i = 0; i < new.solver->input_count; i++)
-        new.partner[i] = new.solver->operands[i].optional ? partner_of(new.solver, i) : i;
+    derive(&new);
     PyObject *base = PyObject_GetAttrString(module, "Result");
     if (!base) return NULL;
     int good = fits(&new, (PyTypeObject *)base);
     Py_DECREF(base);
     if (!good) return PyErr_Format(PyExc_SystemError, "single.c: %R does not fit its function or its result", solver);
-    for (int i = 0; i < new.argument_count; i++)
-        new.name[i] = PyTuple_GetItem(new.names, i);
 
     single *self = single_at(module, index), old = *self;
     *self = new;
-    Py_INCREF(self->function);
-    Py_INCREF(self->found);
-    Py_INCREF(self->names);
-    Py_INCREF(self->text);
-    release(&old); /* solvers.py was loaded again */
+    retain(self);
+    release(&old); /* where solvers.py is loaded again */
     return PyCFunction_NewEx(&self->method, module, home);
 }
 
