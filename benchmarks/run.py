@@ -33,7 +33,6 @@ WORTH_NUMPY = 64  # batches on which whole-array NumPy is measured: below, it is
 ISAS = ("scalar", "base", "avx2", "avx512")
 DTYPES = ("float32", "float64")
 NAMES = {1: "1", 8: "8", 64: "64", 1024: "1k", DISTINCT: "16k", 1 << 20: "1M"}
-NOT_GIVEN = 9  # optional operands of the gufunc after pole
 
 Figures = dict[str, dict[int, dict[str, Timing]]]  # by dtype, N and variant; seconds an item
 
@@ -55,18 +54,14 @@ def main() -> None:
         batches = {
             dtype: {size: batch(problems[dtype], size, rivals[dtype], rounds) for size in sizes} for dtype in DTYPES
         }
-    calls = {name: per_call(timing) for name, timing in round_robin(one_call(problems["float64"]), rounds).items()}
 
     conditions = describe(rounds, problems["float64"], load)
-    print(
-        "\n".join([*conditions, "", *batch_table(batches, verdicts), "", *limit_table(batches), "", *call_table(calls)])
-    )
+    print("\n".join([*conditions, "", *batch_table(batches, verdicts), "", *limit_table(batches)]))
     if arguments.json:
         result = {
             "conditions": conditions,
             "batches": plain(batches),
             "verdicts": plain(verdicts),
-            "calls": plain(calls),
         }
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
@@ -147,45 +142,6 @@ def copy_of(moved: int) -> Callable[[], None]:
     """NumPy's copy that moves so many bytes: half of them read, half of them written."""
     source, target = (np.full(moved // 2, fill, np.uint8) for fill in (1, 2))
     return functools.partial(np.copyto, target, source)
-
-
-def one_call(problems: Problems) -> dict[str, Variant]:
-    """One limb a call, in doubles: DISTINCT calls a run."""
-    rows = list(zip(*(array[:DISTINCT] for array in arrays_of(problems)), strict=True))
-    tuples = [[tuple(row.tolist()) for row in item] for item in rows]
-    out = ik.Limb.empty((), np.float64)
-    results, none = results_of(out), (np.empty(0),) * NOT_GIVEN
-
-    def nothing(root: object, mid: object, end: object, target: object, *, pole: object) -> None:
-        pass
-
-    def calling(items: list[Any], function: Callable[..., object], **options: object) -> Callable[[], None]:
-        def run() -> None:
-            for root, mid, end, target, pole in items:
-                function(root, mid, end, target, pole=pole, **options)
-
-        return run
-
-    def calling_gufunc(*outputs: np.ndarray) -> Callable[[], None]:
-        def run() -> None:
-            for item in rows:
-                _core.two_bone(*item, *none, *outputs)
-
-        return run
-
-    return {
-        "`two_bone`, five tuples of floats": Variant(calling(tuples, ik.two_bone)),
-        "`two_bone`, five 1-D arrays": Variant(calling(rows, ik.two_bone)),
-        "`two_bone`, five 1-D arrays, `out=`": Variant(calling(rows, ik.two_bone, out=out)),
-        "floor: the bare gufunc, arrays": Variant(calling_gufunc()),
-        "floor: the bare gufunc, arrays and outputs": Variant(calling_gufunc(*results)),
-        "a Python function that does nothing": Variant(calling(rows, nothing)),
-    }
-
-
-def per_call(timing: Timing) -> Timing:
-    """From seconds a run to seconds a call."""
-    return Timing(timing.best / DISTINCT, timing.spread)
 
 
 def verdicts_of(problems: Problems, rival: Callable[..., Any]) -> dict[str, Verdict]:
@@ -285,12 +241,6 @@ def limit_table(batches: Figures) -> list[str]:
         "",
         *table(header, rows),
     ]
-
-
-def call_table(calls: dict[str, Timing]) -> list[str]:
-    """One limb a call."""
-    rows = [[name, f"{timing.best * 1e9:.0f}", f"{timing.spread:.2f}"] for name, timing in calls.items()]
-    return ["One limb in doubles a call:", "", *table(["call", "ns", "median / minimum"], rows)]
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import math
 import os
 import re
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core
 
 # What a gufunc takes for an optional operand that is not given: one of size 0.
 _NOT_GIVEN = {np.dtype(number): np.empty(0, number) for number in (np.float32, np.float64)}
@@ -85,8 +89,11 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
 def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     """The shape of a result without its rows."""
     leading = _leading_axes(solver, inputs)
+    distinct = set(leading.values()) - {()}
+    if len(distinct) < 2:  # as a rule; broadcast_shapes takes as long as a hundred solves
+        return distinct.pop() if distinct else ()
     try:
-        return np.broadcast_shapes(*leading.values())
+        return np.broadcast_shapes(*distinct)
     except ValueError as error:
         listed = ", ".join(f"{name} {inputs[name].shape}" for name in leading)
         raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
@@ -161,3 +168,32 @@ def _empty_outputs(solver: np.ufunc, shape: tuple[int, ...], dtype: np.dtype[Any
         np.empty((*shape, *map(int, row)), np.int32 if kind == "i" else dtype)
         for row, kind in zip(outputs, types, strict=True)
     )
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def single(found: type[_core.Result], *, pose: int) -> Callable[[_F], _F]:
+    """Put the solver's function in C before its typed one: it takes a single item and leaves everything else to that.
+
+    `found` is the class of the result, `pose` how many arguments decide the type of number. The arguments are the
+    solver's inputs, `out` if there is one, `workers` and `strict`.
+    """
+
+    def decorate(function: _F) -> _F:
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        text = f"{function.__name__}{_bare_signature(function)}\n--\n\n{function.__doc__}"
+        fast = _core.single(
+            function.__name__, function, found, names, code.co_argcount, pose, text, function.__module__
+        )
+        return cast(_F, fast)
+
+    return decorate
+
+
+def _bare_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Without types, as functions in C have it."""
+    signature = inspect.signature(function)
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    return signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)

@@ -1,4 +1,5 @@
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
@@ -8,6 +9,22 @@ UNUSABLE: Final[int]
 
 def isa() -> str: ...
 def use_isa(name: str | None, /) -> str: ...
+def single(
+    name: str,
+    function: Callable[..., Any],
+    found: type[Result],
+    names: tuple[str, ...],
+    positional: int,
+    pose: int,
+    text: str,
+    home: str,
+    /,
+) -> Callable[..., Any]: ...
+
+class Result: ...
+class Limb(Result): ...
+class PlanarLimb(Result): ...
+class Aim(Result): ...
 
 # (3),(3),(3),(3),(pole3),(bend3),(hinge3),7 x (option1)->(4),(4),(3,3),(),(),(),()
 two_bone: Final[np.ufunc]
@@ -15,7 +32,7 @@ two_bone: Final[np.ufunc]
 # (),(),(2)->(2,2),(),()
 two_bone_2d: Final[np.ufunc]
 
-# (3),(4),(3),(3),(offset3),(up3),(pole3),(twist1),(weight1)->(4),(),()
+# (3),(4),(3),(3),(offset3),(upright3),(upright3),(twist1),(weight1)->(4),(),()
 aim: Final[np.ufunc]
 
 # (4),(4)->(4)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import functools
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, rotations, status
-from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows
+from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows, single
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Limb:
+@dataclass(frozen=True, eq=False)
+class Limb(_core.Limb):
     """What `two_bone` found, item by item.
 
     Attributes
@@ -35,20 +36,21 @@ class Limb:
         The factor by which the bones are longer than they came in.
     """
 
-    root: NDArray[Any]
-    mid: NDArray[Any]
-    positions: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
-    flip: NDArray[Any]
-    stretch: NDArray[Any]
+    __slots__ = ()
+
+    root: NDArray[Any] = field()
+    mid: NDArray[Any] = field()
+    positions: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
+    flip: NDArray[Any] = field()
+    stretch: NDArray[Any] = field()
 
     @classmethod
     def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
         """Uninitialised arrays for ``out=``, one item per element of `shape`."""
         items = np.broadcast_shapes(shape)
-        arrays = {field.name: np.empty((*items, *_ROWS.get(field.name, ())), dtype) for field in fields(cls)}
-        return cls(**arrays | {"status": np.empty(items, np.int32)})
+        return cls(*(np.empty(shape, number) for _, number, shape in _arrays_for(items, np.dtype(dtype))))
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
@@ -118,6 +120,7 @@ _TIP_RULES: dict[str, tuple[str, ...]] = {
 }
 
 
+@single(Limb, pose=3)
 def two_bone(
     root: ArrayLike,
     mid: ArrayLike,
@@ -213,13 +216,14 @@ def two_bone(
         "max_bend": optional_number("max_bend", max_bend, dtype),
     }
     outputs = () if out is None else _outputs(out, dtype, inputs)
-    limb = Limb(*call(_core.two_bone, inputs, outputs, workers))
+    found = call(_core.two_bone, inputs, outputs, workers)
+    limb = Limb(*found) if out is None else out
     status.report_unusable("two_bone", limb.status, strict=strict)
-    return limb if out is None else out
+    return limb
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlanarLimb:
+@dataclass(frozen=True, eq=False)
+class PlanarLimb(_core.PlanarLimb):
     """What `two_bone_2d` found, item by item.
 
     Attributes
@@ -233,15 +237,18 @@ class PlanarLimb:
         Distance from the end to the target.
     """
 
-    angles: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
+    __slots__ = ()
+
+    angles: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
         return status.summarize("limb", self.status, self.error)
 
 
+@single(PlanarLimb, pose=3)
 def two_bone_2d(
     length1: ArrayLike, length2: ArrayLike, target: ArrayLike, *, workers: int = 1, strict: bool = False
 ) -> PlanarLimb:
@@ -282,8 +289,8 @@ def two_bone_2d(
     return limb
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aim:
+@dataclass(frozen=True, eq=False)
+class Aim(_core.Aim):
     """What `aim` found, item by item.
 
     Attributes
@@ -296,15 +303,18 @@ class Aim:
         The angle left between the axis and the direction from its start to the target, radians.
     """
 
-    delta: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
+    __slots__ = ()
+
+    delta: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
 
     def summary(self) -> str:
         """The batch in words: how many hit, how many did not and why."""
         return status.summarize("joint", self.status, self.error)
 
 
+@single(Aim, pose=2)
 def aim(
     position: ArrayLike,
     rotation: ArrayLike,
@@ -384,19 +394,23 @@ def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -
     """The arrays of `out`, each of which must be just what the result is."""
     if not isinstance(out, Limb):
         raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
-    shape = items_of(_core.two_bone, inputs)
-    arrays = []
-    for field in fields(Limb):
-        array, row = getattr(out, field.name), _ROWS.get(field.name, ())
-        number = np.dtype(np.int32) if field.name == "status" else dtype
+    arrays = tuple(getattr(out, name) for name in Limb.__match_args__)
+    expected = _arrays_for(items_of(_core.two_bone, inputs), dtype)
+    for array, (name, number, shape) in zip(arrays, expected, strict=True):
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"out.{field.name}: expected an array (see Limb.empty), got {type(array).__name__}")
+            raise TypeError(f"out.{name}: expected an array (see Limb.empty), got {type(array).__name__}")
         if array.dtype != number:
-            raise TypeError(f"out.{field.name}: expected an array of {number}, got {array.dtype}")
-        if array.shape != (*shape, *row):
-            raise ValueError(f"out.{field.name}: expected shape {(*shape, *row)}, got {array.shape}")
-        arrays.append(array)
-    return tuple(arrays)
+            raise TypeError(f"out.{name}: expected an array of {number}, got {array.dtype}")
+        if array.shape != shape:
+            raise ValueError(f"out.{name}: expected shape {shape}, got {array.shape}")
+    return arrays
+
+
+@functools.lru_cache(maxsize=16)
+def _arrays_for(items: tuple[int, ...], dtype: np.dtype[Any]) -> list[tuple[str, np.dtype[Any], tuple[int, ...]]]:
+    """Name, type and shape of the fields of a Limb of so many items; a caller who reuses `out` asks for the same."""
+    number = {"status": np.dtype(np.int32)}
+    return [(name, number.get(name, dtype), (*items, *_ROWS.get(name, ()))) for name in Limb.__match_args__]
 
 
 # The shape of a row of those fields of Limb that are more than a number.
