@@ -20,6 +20,7 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+import packages
 from problems import DISTRIBUTION, SEED, Problems, Verdict, arrays_of, in_reach, judge, random_problems
 from rivals import FLAGS, conventional_c, conventional_numpy
 from timing import Timing, Variant, round_robin
@@ -54,18 +55,26 @@ def main() -> None:
         batches = {
             dtype: {size: batch(problems[dtype], size, rivals[dtype], rounds) for size in sizes} for dtype in DTYPES
         }
+    peers, missing = packages.installed()
+    searched = round_robin({name: Variant(functools.partial(reach_all, limb)) for name, limb in peers.items()}, 3)
+    misses = {name: packages.misses(limb) for name, limb in peers.items()}
     calls = {name: per_call(timing) for name, timing in round_robin(one_call(problems["float64"]), rounds).items()}
 
     conditions = describe(rounds, problems["float64"], load)
-    print(
-        "\n".join([*conditions, "", *batch_table(batches, verdicts), "", *limit_table(batches), "", *call_table(calls)])
-    )
+    tables = [
+        batch_table(batches, verdicts),
+        limit_table(batches),
+        call_table(calls),
+        package_table(searched, misses, missing),
+    ]
+    print("\n".join([*conditions, *itertools.chain.from_iterable(["", *lines] for lines in tables)]))
     if arguments.json:
         result = {
             "conditions": conditions,
             "batches": plain(batches),
             "verdicts": plain(verdicts),
             "calls": plain(calls),
+            "packages": plain(searched),
         }
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
@@ -182,6 +191,12 @@ def one_call(problems: Problems) -> dict[str, Variant]:
     }
 
 
+def reach_all(limb: packages.Limb) -> None:
+    """Every target of packages.py, one a call."""
+    for target in packages.targets():
+        limb[0](target)
+
+
 def per_call(timing: Timing) -> Timing:
     """From seconds a run to seconds a call."""
     return Timing(timing.best / DISTINCT, timing.spread)
@@ -290,6 +305,21 @@ def call_table(calls: dict[str, Timing]) -> list[str]:
     """One limb a call."""
     rows = [[name, f"{timing.best * 1e9:.0f}", f"{timing.spread:.2f}"] for name, timing in calls.items()]
     return ["One limb in doubles a call:", "", *table(["call", "ns", "median / minimum"], rows)]
+
+
+def package_table(searched: dict[str, Timing], misses: dict[str, np.ndarray], missing: list[str]) -> list[str]:
+    """One target a call, packages that search."""
+    rows = []
+    for name, timing in searched.items():
+        solved = share(float(np.mean(misses[name] <= packages.TOLERANCE)))
+        rows.append([name, solved, f"{misses[name].max():.0e}", significant(timing.best / packages.COUNT * 1e6)])
+    return [
+        f"One limb a call, {packages.COUNT} targets in reach, 3 rounds; the packages search, without a pole. `solved`: "
+        f"to {packages.TOLERANCE:.0e} of the reach, which those are told that ask.",
+        "",
+        *table(["package", "solved", "worst error", "us"], rows),
+        *(["", " ".join(missing)] if missing else []),
+    ]
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from limbs import FAR, NEAR, Pose, checked, posed, solve_quietly
+from limbs import FAR, NEAR, Pose, checked, limbs, posed, solve_quietly
 from numpy.testing import assert_allclose
 from numpy.typing import ArrayLike
 from reference import conjugate, multiply, norm, rotate, unit
@@ -294,6 +294,21 @@ def test_spider_out_of_reach(isa: str) -> None:
     assert limb.status == FAR
     assert norm(limb.positions[1] - [-0.40029469, 0.063154877, 0.021414953]) <= 1e-3
     assert norm(limb.positions[2] - [-0.63961754, 0.0026162049, -0.099928773]) <= 1e-4
+
+
+# --- left-handed spaces ----------------------------------------------------------------------------------------------
+
+
+def test_a_left_handed_space_needs_no_conversion(dtype: Any, isa: str) -> None:
+    """Mirrored in z, a limb has the mirrored answer: positions with -z, rotations with -x and -y, twist negated."""
+    flip, flip_turn = np.array([1, 1, -1], dtype), np.array([1, -1, -1, 1], dtype)
+    inputs = limbs(dtype, seed=81, count=200)
+    limb = ik.two_bone(**inputs, twist=0.3)
+    mirrored = ik.two_bone(**{name: points * flip for name, points in inputs.items()}, twist=-0.3)
+    atol = 3e-5 if dtype == np.float32 else 1e-13
+    assert_allclose(mirrored.positions, limb.positions * flip, rtol=0, atol=atol)
+    assert_allclose(abs((mirrored.root * limb.root * flip_turn).sum(-1)), 1, rtol=0, atol=atol)
+    assert_allclose(abs((mirrored.mid * limb.mid * flip_turn).sum(-1)), 1, rtol=0, atol=atol)
 
 
 # --- whole sets ------------------------------------------------------------------------------------------------------
