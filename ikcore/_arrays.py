@@ -76,8 +76,10 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
     try:
         if not outputs:
             for array in inputs.values():  # any() with a generator takes twice as long
-                if array.ndim > 2:
-                    return _call_with_long_rows(solver, inputs, workers)
+                if array.ndim > 2:  # so sweeps over nothing but single numbers, which are cheap, are not noticed
+                    if shape := _sweep_with_short_rows(solver, inputs):
+                        return _call_with_long_rows(solver, inputs, shape, workers)
+                    break
         if workers > 1:
             return _call_in_blocks(solver, inputs, outputs, workers)
         return solver(*inputs.values(), *outputs)
@@ -93,22 +95,26 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
 _SHORT = 16
 
 
-def _call_with_long_rows(solver: np.ufunc, inputs: dict[str, NDArray[Any]], workers: int) -> Any:
-    """Run a sweep whose last axis is short, (100000, 1) by (4,) say, along its longest axis. The bits stay the same.
+def _sweep_with_short_rows(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
+    """The shape of a sweep such as (100000, 1) by (4,), else (). Where nothing broadcasts NumPy makes one long row."""
+    if len(set(_leading_axes(solver, inputs).values())) == 1:
+        return ()
+    shape = items_of(solver, inputs)
+    return shape if shape[-1] < _SHORT <= max(shape) else ()
 
-    The results have that axis last in memory. Where nothing broadcasts NumPy makes one long row of it all by itself.
-    """
-    leading, shape = _leading_axes(solver, inputs), items_of(solver, inputs)
-    longest = int(np.argmax(shape)) if shape else 0
-    if not shape or shape[-1] >= _SHORT or shape[longest] < _SHORT or all(axes == shape for axes in leading.values()):
-        return _call_in_blocks(solver, inputs, (), workers)
+
+def _call_with_long_rows(
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...], workers: int
+) -> Any:
+    """Run a sweep along its longest axis, which the results then have last in memory. The bits stay the same."""
+    longest = int(np.argmax(shape))
 
     def turned(array: NDArray[Any]) -> NDArray[Any]:
         return np.swapaxes(array, longest, len(shape) - 1)
 
     sweep = inputs | {
         name: turned(np.broadcast_to(inputs[name], shape + inputs[name].shape[len(axes) :]))
-        for name, axes in leading.items()
+        for name, axes in _leading_axes(solver, inputs).items()
     }
     made = _call_in_blocks(solver, sweep, (), workers, "C")
     return turned(made) if isinstance(made, np.ndarray) else tuple(map(turned, made))
