@@ -1,4 +1,4 @@
-"""What ikcore is compared with: the usual acos solver, in C and in NumPy. No package has a limb with a pole."""
+"""What ikcore is compared with: the usual acos solver, in C and in NumPy. Packages, none with a pole: packages.py."""
 
 from __future__ import annotations
 

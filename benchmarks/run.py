@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import packages
 from problems import DISTRIBUTION, SEED, Problems, Verdict, arrays_of, in_reach, judge, random_problems
 from rivals import FLAGS, conventional_c, conventional_numpy
 from timing import Timing, Variant, round_robin
@@ -54,14 +55,19 @@ def main() -> None:
         batches = {
             dtype: {size: batch(problems[dtype], size, rivals[dtype], rounds) for size in sizes} for dtype in DTYPES
         }
+    peers, missing = packages.installed()
+    searched = round_robin({name: Variant(functools.partial(reach_all, limb)) for name, limb in peers.items()}, 3)
+    misses = {name: packages.misses(limb) for name, limb in peers.items()}
 
     conditions = describe(rounds, problems["float64"], load)
-    print("\n".join([*conditions, "", *batch_table(batches, verdicts), "", *limit_table(batches)]))
+    tables = [batch_table(batches, verdicts), limit_table(batches), package_table(searched, misses, missing)]
+    print("\n".join([*conditions, *itertools.chain.from_iterable(["", *lines] for lines in tables)]))
     if arguments.json:
         result = {
             "conditions": conditions,
             "batches": plain(batches),
             "verdicts": plain(verdicts),
+            "packages": plain(searched),
         }
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
@@ -142,6 +148,12 @@ def copy_of(moved: int) -> Callable[[], None]:
     """NumPy's copy that moves so many bytes: half of them read, half of them written."""
     source, target = (np.full(moved // 2, fill, np.uint8) for fill in (1, 2))
     return functools.partial(np.copyto, target, source)
+
+
+def reach_all(limb: packages.Limb) -> None:
+    """Every target of packages.py, one a call."""
+    for target in packages.targets():
+        limb[0](target)
 
 
 def verdicts_of(problems: Problems, rival: Callable[..., Any]) -> dict[str, Verdict]:
@@ -240,6 +252,21 @@ def limit_table(batches: Figures) -> list[str]:
         "touched once against `np.copyto` of as many bytes (read and written) in the same rounds.",
         "",
         *table(header, rows),
+    ]
+
+
+def package_table(searched: dict[str, Timing], misses: dict[str, np.ndarray], missing: list[str]) -> list[str]:
+    """One target a call, packages that search."""
+    rows = []
+    for name, timing in searched.items():
+        solved = share(float(np.mean(misses[name] <= packages.TOLERANCE)))
+        rows.append([name, solved, f"{misses[name].max():.0e}", significant(timing.best / packages.COUNT * 1e6)])
+    return [
+        f"One limb a call, {packages.COUNT} targets in reach, 3 rounds; the packages search, without a pole. `solved`: "
+        f"to {packages.TOLERANCE:.0e} of the reach, which those are told that ask.",
+        "",
+        *table(["package", "solved", "worst error", "us"], rows),
+        *(["", " ".join(missing)] if missing else []),
     ]
 
 

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,12 +78,50 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
     if workers != 1:
         workers = _count_of(workers)
     try:
+        if not outputs:
+            for array in inputs.values():  # any() with a generator takes twice as long
+                if array.ndim > 2:  # so sweeps over nothing but single numbers, which are cheap, are not noticed
+                    if shape := _sweep_with_short_rows(solver, inputs):
+                        return _call_with_long_rows(solver, inputs, shape, workers)
+                    break
         if workers > 1:
             return _call_in_blocks(solver, inputs, outputs, workers)
         return solver(*inputs.values(), *outputs)
     except ValueError:
-        items_of(solver, inputs)
+        shape = items_of(solver, inputs)
+        for expected, given in zip(_empty_outputs(solver, shape, np.dtype(np.int8)), outputs, strict=False):
+            if given.shape != expected.shape:
+                raise ValueError(f"out: expected shape {expected.shape}, got {given.shape}") from None
         raise
+
+
+# NumPy calls a solver once for every row of the last axis: in a row this short that costs more than the items do.
+_SHORT = 16
+
+
+def _sweep_with_short_rows(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
+    """The shape of a sweep such as (100000, 1) by (4,), else (). Where nothing broadcasts NumPy makes one long row."""
+    if len(set(_leading_axes(solver, inputs).values())) == 1:
+        return ()
+    shape = items_of(solver, inputs)
+    return shape if shape[-1] < _SHORT <= max(shape) else ()
+
+
+def _call_with_long_rows(
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...], workers: int
+) -> Any:
+    """Run a sweep along its longest axis, which the results then have last in memory. The bits stay the same."""
+    longest = int(np.argmax(shape))
+
+    def turned(array: NDArray[Any]) -> NDArray[Any]:
+        return np.swapaxes(array, longest, len(shape) - 1)
+
+    sweep = inputs | {
+        name: turned(np.broadcast_to(inputs[name], shape + inputs[name].shape[len(axes) :]))
+        for name, axes in _leading_axes(solver, inputs).items()
+    }
+    made = _call_in_blocks(solver, sweep, (), workers, "C")
+    return turned(made) if isinstance(made, np.ndarray) else tuple(map(turned, made))
 
 
 def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
@@ -129,13 +167,22 @@ def _count_of(workers: int) -> int:
 
 
 def _call_in_blocks(
-    solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...], workers: int
+    solver: np.ufunc,
+    inputs: dict[str, NDArray[Any]],
+    outputs: tuple[NDArray[Any], ...],
+    workers: int,
+    order: Literal["K", "C"] = "K",
 ) -> Any:
     """Split the longest leading axis into blocks that the threads take one after another. The bits stay the same."""
-    leading, shape = _leading_axes(solver, inputs), items_of(solver, inputs)
-    if math.prod(shape) < _WORTH_A_THREAD:
-        return solver(*inputs.values(), *outputs)
+    leading = _leading_axes(solver, inputs)
+    shape = items_of(solver, inputs | ({"out": outputs[0]} if outputs else {}))
+    if workers == 1 or math.prod(shape) < _WORTH_A_THREAD:
+        return solver(*inputs.values(), *outputs, order=order)
     outputs = outputs or _empty_outputs(solver, shape, next(iter(inputs.values())).dtype)
+    inputs = {  # no block may read what another has written
+        name: array.copy() if any(np.may_share_memory(array, place) for place in outputs) else array
+        for name, array in inputs.items()
+    }
     axis = int(np.argmax(shape)) - len(shape)  # from the end: inputs may have fewer axes
     edges = np.linspace(0, shape[axis], 4 * workers + 1).astype(int)
 
@@ -145,12 +192,12 @@ def _call_in_blocks(
             for name, array in inputs.items()
         ]
         places = [_part(array, len(shape), axis, block, shape[axis]) for array in outputs]
-        solver(*parts, *places)
+        solver(*parts, *places, order=order)
 
     with ThreadPoolExecutor(workers) as pool:
         for done in [pool.submit(solve, slice(*edge)) for edge in itertools.pairwise(edges)]:
             done.result()
-    return outputs
+    return outputs if len(outputs) > 1 else outputs[0]
 
 
 def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) -> NDArray[Any]:
