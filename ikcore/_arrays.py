@@ -128,7 +128,7 @@ def _call_in_blocks(
     leading, shape = _leading_axes(solver, inputs), items_of(solver, inputs)
     if math.prod(shape) < _WORTH_A_THREAD:
         return solver(*inputs.values(), *outputs)
-    outputs = outputs or _empty_outputs(solver, shape, next(iter(inputs.values())).dtype)
+    outputs = outputs or _empty_outputs(solver, inputs, shape)
     axis = int(np.argmax(shape)) - len(shape)  # from the end: inputs may have fewer axes
     edges = np.linspace(0, shape[axis], 4 * workers + 1).astype(int)
 
@@ -154,10 +154,21 @@ def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) 
     return array[(slice(None),) * at + (block,)]
 
 
-def _empty_outputs(solver: np.ufunc, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
-    _, outputs = (_rows_of(side) for side in (solver.signature or "").split("->"))
+def _empty_outputs(
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...]
+) -> tuple[NDArray[Any], ...]:
+    taken, made = (_rows_of(side) for side in (solver.signature or "").split("->"))
     types = solver.types[0].split("->")[1]
+    sizes = {  # how long a list like (n,3) is
+        size: length
+        for array, row in zip(inputs.values(), taken, strict=True)
+        for size, length in zip(reversed(row), reversed(array.shape), strict=False)
+    }
+    dtype = next(iter(inputs.values())).dtype
     return tuple(
-        np.empty((*shape, *map(int, row)), np.int32 if kind == "i" else dtype)
-        for row, kind in zip(outputs, types, strict=True)
+        np.empty(
+            (*shape, *(sizes[size] if size.isalpha() else int(size) for size in row)),
+            np.int32 if kind == "i" else dtype,
+        )
+        for row, kind in zip(made, types, strict=True)
     )
