@@ -11,8 +11,8 @@
  * would roll in; only the last step goes for the target itself. And a direction outside the clamp is replaced by the
  * one it allows.
  *
- * Source: the remaining-fraction rule makes CCD (Wang and Chen 1991) spread a turn by given weights; the soft end of
- * the clamp has the shape of soft IK.
+ * Source: cyclic coordinate descent (Wang and Chen, 1991), from the root on and in shares; the clamp gives way by the
+ * exponential that animators know from soft IK.
  *
  * Memory: there is room for one joint. A sweep walks the chain by forward kinematics, and what it has to know of every
  * joint from one sweep to the next, its delta so far, is kept in the rows of the output.
@@ -80,15 +80,14 @@ typedef struct {
 } look_clamped;
 
 /* Within the cone about the reference. Its angle `most` is approached as most - rest e^(-(angle - start) / rest). */
-ik_inline look_clamped look_clamp(const look_in *in, vec3 along, vec3 up) {
+ik_outline void look_cone(const look_in *in, const vec3 *up, look_clamped *clamped) {
     const real zero = real_splat(0), one = real_splat(1);
-    if (!in->clamp_given) return (look_clamped){along, mask_splat(0), mask_splat(0)};
-    vec3 axis = in->reference;
+    vec3 axis = in->reference, along = clamped->along;
     real forwards = vec3_dot(axis, along);
     direction side = vec3_direction(vec3_sub(along, vec3_scale(forwards, axis)));
     mask opposite = mask_less(side.length, real_splat(TINY_SINE));
     if (mask_any(opposite)) {
-        vec3 sideways = vec3_cross(vec3_perpendicular_near(up, axis), axis);
+        vec3 sideways = vec3_cross(vec3_perpendicular_near(*up, axis), axis);
         side.unit = vec3_select(opposite, sideways, side.unit);
     }
     side.unit = vec3_across(side.unit, axis);
@@ -100,7 +99,13 @@ ik_inline look_clamped look_clamp(const look_in *in, vec3 along, vec3 up) {
     cosine_sine turned = real_sincos(allowed);
     vec3 kept = vec3_add(vec3_scale(turned.cosine, axis), vec3_scale(turned.sine, side.unit));
     mask has_axis = ~mask_equal(vec3_dot(axis, axis), zero), acts = has_axis & mask_less(start, angle);
-    return (look_clamped){vec3_select(acts, kept, along), acts, has_axis & mask_less(most, angle)};
+    *clamped = (look_clamped){vec3_select(acts, kept, along), acts, has_axis & mask_less(most, angle)};
+}
+
+ik_inline look_clamped look_clamp(const look_in *in, vec3 along, vec3 up) {
+    look_clamped clamped = {along, mask_splat(0), mask_splat(0)};
+    if (in->clamp_given) look_cone(in, &up, &clamped);
+    return clamped;
 }
 
 ik_inline vec3 look_direction(vec3 from, vec3 to, vec3 otherwise) {
@@ -123,7 +128,8 @@ ik_inline turn look_gaze(const look_in *in, const look_pose *pose, vec3 target) 
     return look_arc(pose->along, look_clamp(in, wanted, pose->up).along, pose->up);
 }
 
-/* About the line from the seat to what the ray should meet, from up to the side of the pole: just as aim does. */
+/* As far as it takes from up to the pole's side of the line from the seat to what the ray should meet, which is what
+ * aim does; about the ray, so that it keeps its direction. */
 ik_inline turn look_roll(const look_in *in, const look_pose *pose, vec3 target, mask *undefined) {
     vec3 wanted = look_direction(pose->start, target, pose->along);
     look_clamped clamped = look_clamp(in, wanted, pose->up);
@@ -133,7 +139,7 @@ ik_inline turn look_roll(const look_in *in, const look_pose *pose, vec3 target, 
     direction up = aim_side(pose->up, line), pole = aim_side(vec3_sub(in->pole, pose->seat), line);
     *undefined = ~(mask_less(real_splat(TINY_SINE), up.length) & mask_less(real_splat(TINY_SINE), pole.length));
     real angle = real_atan2(vec3_dot(line, vec3_cross(up.unit, pole.unit)), vec3_dot(up.unit, pole.unit));
-    return (turn){line, real_select(*undefined, real_splat(0), real_splat(0.5f) * angle)};
+    return (turn){pose->along, real_select(*undefined, real_splat(0), real_splat(0.5f) * angle)};
 }
 
 ik_inline quat look_share(turn whole, real share) { return quat_of_turn((turn){whole.axis, share * whole.half}); }
@@ -156,7 +162,8 @@ ik_inline void look_turn(look_pose *pose, quat by) {
     pose->up = quat_rotate(by, pose->up);
 }
 
-/* All that is left, at the joint that is the seat: in closed form, but where the clamp acts. */
+/* All that is left, at the joint that is the seat: in closed form, but where the clamp acts. What aims in closed form
+ * may end outside of the cone, and is brought back. */
 ik_inline quat look_finish(const look_in *in, look_pose pose, mask *status) {
     aim_in rest = {.position = pose.joint,
                    .target = in->target,
@@ -176,9 +183,9 @@ ik_inline quat look_finish(const look_in *in, look_pose pose, mask *status) {
     quat by = quat_select(acts, quat_identity(), aimed.delta);
     look_turn(&pose, by);
     wanted = vec3_select(acts, wanted, pose.along);
-    quat back = look_share(look_arc(pose.along, look_clamp(in, wanted, pose.up).along, pose.up), real_splat(1));
-    look_turn(&pose, back);
-    by = quat_multiply(back, by);
+    quat kept = look_share(look_arc(pose.along, look_clamp(in, wanted, pose.up).along, pose.up), real_splat(1));
+    look_turn(&pose, kept);
+    by = quat_multiply(kept, by);
     if (in->pole_given) {
         quat roll = look_share(look_roll(in, &pose, in->target, &undefined), real_splat(1));
         by = quat_select(acts, quat_multiply(roll, by), by);
