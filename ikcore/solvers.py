@@ -478,7 +478,7 @@ def look(
     >>> spine = [[0, 1.2, 0], [0, 1.45, 0], [0, 1.6, 0.02]]
     >>> gaze = ik.look(spine, [1, 0, 0, 0], [2, 1.6, 0], forward=[0, 0, 1], weights=[0.2, 0.3, 0.5])
     >>> np.degrees(2 * np.arccos(gaze.deltas[:, 0])).round(1)
-    array([18.2, 27.3, 45. ])
+    array([18.1, 27.2, 45.1])
     >>> ik.Status(int(gaze.status))
     <Status: 0>
     """
