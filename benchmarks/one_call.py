@@ -49,7 +49,7 @@ def floor_module(folder: str) -> ModuleType:
     here, library = Path(__file__).parent, Path(folder) / "floor.so"
     core = here.parent / "src/ik"
     sources = [here / "floor.c", core / "isa_scalar_f64.c"]
-    include = ["-I", sysconfig.get_path("include"), "-I", core]
+    include: list[str | Path] = ["-I", sysconfig.get_path("include"), "-I", core]
     subprocess.run([os.environ.get("CC", "cc"), *FLAGS, *include, *sources, "-o", library], check=True)
     spec = importlib.util.spec_from_file_location("floor", library)
     assert spec
@@ -70,7 +70,7 @@ def variants(floor: ModuleType) -> dict[str, Variant]:
 
     def calling(statement: str, items: list[Any]) -> Variant:
         """A loop over the items, as one writes it."""
-        scope = names | {"items": items}
+        scope: dict[str, Any] = names | {"items": items}
         exec(f"def run():\n for root, mid, end, target, pole in items:\n  {statement}", scope)
         return Variant(scope["run"])
 

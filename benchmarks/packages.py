@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +24,18 @@ REACH = sum(LENGTHS)
 TOLERANCE = 1e-4  # of the reach: what an answer must be within to count, and what packages that ask are told
 START = (0.3, 0.2, 0.1, 0.8)  # angles about z, y and x at the root, about z at the mid joint; bones along x
 
-Reach = Callable[[NDArray], object]  # the package's own call, target to answer
-Limb = tuple[Reach, Callable[[object], NDArray]]  # that, and where its answer has the end
+Reach = Callable[[NDArray[Any]], Any]  # the package's own call, target to answer
+Limb = tuple[Reach, Callable[[Any], NDArray[Any]]]  # that, and where its answer has the end
 
 
-def targets() -> NDArray:
+def targets() -> NDArray[Any]:
     """Points well within reach, all around the root."""
     random = np.random.default_rng(20261121)
     line = random.normal(size=(COUNT, 3))
-    return line / np.linalg.norm(line, axis=1, keepdims=True) * random.uniform(0.2, 0.95, (COUNT, 1)) * REACH
+    found: NDArray[Any] = (
+        line / np.linalg.norm(line, axis=1, keepdims=True) * random.uniform(0.2, 0.95, (COUNT, 1)) * REACH
+    )
+    return found
 
 
 def installed() -> tuple[dict[str, Limb], list[str]]:
@@ -45,13 +49,13 @@ def installed() -> tuple[dict[str, Limb], list[str]]:
     return limbs, missing
 
 
-def misses(limb: Limb) -> NDArray:
+def misses(limb: Limb) -> NDArray[Any]:
     """How far from every target the end is, of the reach."""
     reach, end_of = limb
     return np.array([np.linalg.norm(end_of(reach(target)) - target) for target in targets()]) / REACH
 
 
-def _forward(angles: object) -> NDArray:
+def _forward(angles: Any) -> NDArray[Any]:
     """Where the angles put the end."""
     z, y, x, bend = np.asarray(angles, float)
     root = ik.rotations.from_euler([z, y, x], "ZYX")
@@ -64,12 +68,12 @@ def _ikcore() -> Limb:
     return lambda target: ik.two_bone(root, mid, end, target, pole=pole), lambda limb: limb.positions[2]
 
 
-def _roboticstoolbox(package: object) -> Limb:
+def _roboticstoolbox(package: Any) -> Limb:
     turn, along = package.ET, package.ET.tx
     robot = turn.Rz() * turn.Ry() * turn.Rx() * along(LENGTHS[0]) * turn.Rz() * along(LENGTHS[1])
     options = {"q0": np.array(START), "mask": np.array([1.0, 1, 1, 0, 0, 0]), "tol": (TOLERANCE * REACH) ** 2 / 8}
 
-    def reach(target: NDArray) -> object:
+    def reach(target: NDArray[Any]) -> Any:
         pose = np.eye(4)
         pose[:3, 3] = target
         return robot.ik_LM(pose, **options)
@@ -77,14 +81,14 @@ def _roboticstoolbox(package: object) -> Limb:
     return reach, lambda answer: _forward(answer[0])
 
 
-def _pybullet(package: object) -> Limb:
+def _pybullet(package: Any) -> Limb:
     package.connect(package.DIRECT)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "limb.urdf"
         file.write_text(_urdf())
         body = package.loadURDF(str(file), useFixedBase=True)
 
-    def reach(target: NDArray) -> object:
+    def reach(target: NDArray[Any]) -> Any:
         for joint, angle in enumerate(START):
             package.resetJointState(body, joint, angle)
         return package.calculateInverseKinematics(
@@ -94,7 +98,7 @@ def _pybullet(package: object) -> Limb:
     return reach, _forward
 
 
-def _ikpy(package: object) -> Limb:
+def _ikpy(package: Any) -> Limb:
     chain = importlib.import_module(f"{package.__name__}.chain").Chain
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "limb.urdf"
@@ -105,10 +109,10 @@ def _ikpy(package: object) -> Limb:
     return lambda target: limb.inverse_kinematics(target, initial_position=start), lambda q: _forward(q[1:5])
 
 
-def _tinyik(package: object) -> Limb:
+def _tinyik(package: Any) -> Limb:
     limb = package.Actuator(["z", "y", "x", [LENGTHS[0], 0, 0], "z", [LENGTHS[1], 0, 0]])
 
-    def reach(target: NDArray) -> object:
+    def reach(target: NDArray[Any]) -> Any:
         limb.angles = START
         limb.ee = target
         return limb.angles
@@ -131,7 +135,7 @@ def _urdf() -> str:
     return f'<robot name="limb">{links}{joints}</robot>'
 
 
-PACKAGES: dict[str, Callable[[object], Limb]] = {
+PACKAGES: dict[str, Callable[[Any], Limb]] = {
     "roboticstoolbox": _roboticstoolbox,
     "pybullet": _pybullet,
     "ikpy": _ikpy,

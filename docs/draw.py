@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ def write(folder: Path) -> None:
     """Draw all, one SVG each, named as its function."""
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
-        for picture in (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches, aim):
+        for picture in (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches, aim, look):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
 
@@ -232,6 +233,25 @@ def roll(panel: Axes) -> None:
         line(panel, ik.rotations.rotate(turn, outline), color, shade=shade, width=2)
         arrow(panel, ik.rotations.rotate(turn, [0, 0.44, 0]), ik.rotations.rotate(turn, [0, 0.4, 0]), color, shade)
     dot(panel, pole, ORANGE, "D")
+
+
+def look() -> Figure:
+    """A spine that looks up: its joints share the turn; the head alone; and no farther than the cone."""
+    spine = np.array([(0, 0, 0), (0, 0.25, 0), (0.02, 0.5, 0), (0.03, 0.62, 0)])
+    rest: dict[str, Any] = {"rotation": [1, 0, 0, 0], "forward": [1, 0, 0], "offset": [0.1, 0.08, 0]}
+    cone: dict[str, Any] = {"weights": [1, 2, 3, 4], "reference": [1, 0, 0], "clamp": 0.85}
+    figure, panels = scenes("weights=[1, 2, 3, 4]", "the head alone", "clamp=0.85", x=(-0.45, 0.85), y=(-0.05, 1.65))
+    for panel, options in zip(panels, ({"weights": [1, 2, 3, 4]}, {"weights": [0, 0, 0, 1]}, cone), strict=True):
+        target = (0.55, 1.5, 0)
+        found = ik.look(spine, target=target, **rest, **options)
+        turn = functools.reduce(ik.rotations.multiply, found.deltas)
+        eyes = ik.rotations.rotate(turn, rest["offset"]) + found.positions[-1]
+        gaze = ik.rotations.rotate(turn, rest["forward"])
+        chain(panel, [*spine, spine[-1] + rest["offset"]], GREY, 0.5)
+        line(panel, [eyes, eyes + np.linalg.norm(eyes - target) * gaze], GREY, width=1, style=":")
+        chain(panel, [*found.positions, eyes])
+        dot(panel, target, GREEN if found.status == 0 else RED)
+    return figure
 
 
 # The leg

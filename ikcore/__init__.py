@@ -14,12 +14,13 @@ except ModuleNotFoundError as error:
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
 from ikcore import rotations
-from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
+from ikcore.solvers import Aim, Limb, Look, PlanarLimb, aim, look, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 __all__ = [
     "Aim",
     "Limb",
+    "Look",
     "PlanarLimb",
     "Status",
     "UnusableError",
@@ -27,6 +28,7 @@ __all__ = [
     "__version__",
     "aim",
     "isa",
+    "look",
     "rotations",
     "two_bone",
     "two_bone_2d",

@@ -89,7 +89,7 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
         return solver(*inputs.values(), *outputs)
     except ValueError:
         shape = items_of(solver, inputs)
-        for expected, given in zip(_empty_outputs(solver, shape, np.dtype(np.int8)), outputs, strict=False):
+        for expected, given in zip(_empty_outputs(solver, inputs, shape), outputs, strict=False):
             if given.shape != expected.shape:
                 raise ValueError(f"out: expected shape {expected.shape}, got {given.shape}") from None
         raise
@@ -178,7 +178,7 @@ def _call_in_blocks(
     shape = items_of(solver, inputs | ({"out": outputs[0]} if outputs else {}))
     if workers == 1 or math.prod(shape) < _WORTH_A_THREAD:
         return solver(*inputs.values(), *outputs, order=order)
-    outputs = outputs or _empty_outputs(solver, shape, next(iter(inputs.values())).dtype)
+    outputs = outputs or _empty_outputs(solver, inputs, shape)
     inputs = {  # no block may read what another has written
         name: array.copy() if any(np.may_share_memory(array, place) for place in outputs) else array
         for name, array in inputs.items()
@@ -208,12 +208,23 @@ def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) 
     return array[(slice(None),) * at + (block,)]
 
 
-def _empty_outputs(solver: np.ufunc, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
-    _, outputs = (_rows_of(side) for side in (solver.signature or "").split("->"))
+def _empty_outputs(
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...]
+) -> tuple[NDArray[Any], ...]:
+    taken, made = (_rows_of(side) for side in (solver.signature or "").split("->"))
     types = solver.types[0].split("->")[1]
+    sizes = {  # how long a list like (n,3) is
+        size: length
+        for array, row in zip(inputs.values(), taken, strict=True)
+        for size, length in zip(reversed(row), reversed(array.shape), strict=False)
+    }
+    dtype = next(iter(inputs.values())).dtype
     return tuple(
-        np.empty((*shape, *map(int, row)), np.int32 if kind == "i" else dtype)
-        for row, kind in zip(outputs, types, strict=True)
+        np.empty(
+            (*shape, *(sizes[size] if size.isalpha() else int(size) for size in row)),
+            np.int32 if kind == "i" else dtype,
+        )
+        for row, kind in zip(made, types, strict=True)
     )
 
 

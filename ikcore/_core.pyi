@@ -35,6 +35,9 @@ two_bone_2d: Final[np.ufunc]
 # (3),(4),(3),(3),(offset3),(upright3),(upright3),(twist1),(weight1)->(4),(),()
 aim: Final[np.ufunc]
 
+# (n,3),(4),(3),(3),(weights),(offset3),(up3),(pole3),(reference3),(clamp1),(clampstart1),(weight1)->(n,4),(n,3),(),()
+look: Final[np.ufunc]
+
 # (4),(4)->(4)
 quat_multiply: Final[np.ufunc]
 

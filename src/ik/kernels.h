@@ -37,6 +37,7 @@
 #include "two_bone_2d.h"
 #include "rotations.h"
 #include "aim.h"
+#include "look.h"
 
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,

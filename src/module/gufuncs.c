@@ -53,6 +53,12 @@ static gufunc gufuncs[] = {
     SOLVER(two_bone_2d, "(),(),(2)->(2,2),(),()", "rrrrir", "length1, length2, target -> angles, status, error"),
     SOLVER(aim, "(3),(4),(3),(3),(offset3),(upright3),(upright3),(twist1),(weight1)->(4),(),()", "rrrrrrrrrrir",
            "position, rotation, target, forward, offset, up, pole, twist, weight -> delta, status, error"),
+    SOLVER(look,
+           "(n,3),(4),(3),(3),(weights),(offset3),(up3),(pole3),(reference3),(clamp1),(clampstart1),(weight1)->(n,4),"
+           "(n,3),(),()",
+           "rrrrrrrrrrrrrrir",
+           "joints, rotation, target, forward, weights, offset, up, pole, reference, clamp, clamp_start, weight -> "
+           "deltas, positions, status, error"),
     NUMBERS(quat_multiply, "(4),(4)->(4)", "a, b -> a b"),
     NUMBERS(quat_conjugate, "(4)->(4)", "q -> conjugate"),
     NUMBERS(quat_normalize, "(4)->(4)", "q -> with unit length"),
