@@ -39,9 +39,12 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Mypy, strict, on the package, its stubs and the tests, and on examples of use."""
-    session.install(build_wheel(session), "mypy>=1.11", "pytest>=8", "hypothesis>=6.100", "nox")
-    session.run("mypy", "ikcore", "noxfile.py", *map(str, Path("tests").glob("*.py")))
+    """Mypy, strict but for the extension, on the package, its stubs and whatever uses it."""
+    wheel, blender_stubs = build_wheel(session), "fake-bpy-module-4.5"
+    session.install(wheel, "mypy>=1.11", "pytest>=8", "hypothesis>=6.100", "nox", "matplotlib", blender_stubs)
+    folders = ("tests", "benchmarks", "docs", "blender_addon")
+    scripts = [str(path) for folder in folders for path in Path(folder).glob("*.py")]
+    session.run("mypy", "ikcore", "noxfile.py", *scripts)
 
 
 # NumPy has no wheels of its oldest supported version for newer Pythons.
@@ -63,7 +66,7 @@ def tests(session: nox.Session, numpy: str) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The pages, into dist/docs; a warning is an error."""
-    session.install(build_wheel(session), "sphinx==9.*", "furo", "myst-parser")
+    session.install(build_wheel(session), "sphinx==9.*", "furo", "myst-parser", "matplotlib")
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "dist/docs")
 
 
