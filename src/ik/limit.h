@@ -21,6 +21,9 @@
 /* The least sine of a swing whose cotangent is reckoned with, far below rounding. */
 #define LEAST_SINE ((number)(IK_BITS == 64 ? 0x1p-60f : 0x1p-30f))
 
+/* A complex number shorter than this has no direction. */
+#define TINY_TURN (4 * EPSILON)
+
 /* So many steps leave no error above rounding in a million ellipses of all shapes, points near and far. */
 enum { ELLIPSE_STEPS = IK_BITS == 64 ? 9 : 7 };
 
@@ -126,7 +129,7 @@ ik_inline real turn_length(cosine_sine a) { return real_sqrt(a.cosine * a.cosine
 ik_inline cosine_sine turn_unit(cosine_sine a) {
     const real one = real_splat(1);
     real length = turn_length(a);
-    mask defined = mask_less(real_splat(4 * EPSILON), length);
+    mask defined = mask_less(real_splat(TINY_TURN), length);
     cosine_sine unit = turn_scale(one / real_select(defined, length, one), a);
     return turn_select(defined, unit, (cosine_sine){one, real_splat(0)});
 }
@@ -214,13 +217,21 @@ ik_inline quat hinge_nearest(const limit *l, quat p) {
     return (quat){twist.cosine, {twist.sine, zero, zero}};
 }
 
+/* After half a turn there is no twist, and the swing may as well be the opposite: it is the one towards +y, or +z. */
+ik_inline half_swing swing_of(quat p, cosine_sine twist) {
+    const real zero = real_splat(0);
+    half_swing s = {turn_length((cosine_sine){p.w, p.v.x}), turn_multiply((cosine_sine){p.v.y, p.v.z}, twist)};
+    mask flip = mask_less(s.lean.sine, zero) | (mask_equal(s.lean.sine, zero) & mask_less(zero, s.lean.cosine));
+    flip = flip & ~mask_less(real_splat(TINY_TURN), s.cosine);
+    s.lean = turn_scale(real_negate_if(flip, real_splat(1)), s.lean);
+    return s;
+}
+
 ik_inline quat ball_nearest(const limit *l, quat p) {
-    cosine_sine along = {p.w, p.v.x}, twist = turn_unit(along);
-    half_swing swing = {turn_length(along), turn_multiply((cosine_sine){p.v.y, p.v.z}, twist)};
-    swing = swing_nearest(l, swing);
+    cosine_sine twist = turn_unit((cosine_sine){p.w, p.v.x});
+    half_swing swing = swing_nearest(l, swing_of(p, twist));
     twist = range_nearest(&l->ranges[0], twist);
-    along = turn_scale(swing.cosine, twist);
-    cosine_sine across = turn_divide(swing.lean, twist);
+    cosine_sine along = turn_scale(swing.cosine, twist), across = turn_divide(swing.lean, twist);
     return (quat){along.cosine, {along.sine, across.cosine, across.sine}};
 }
 
