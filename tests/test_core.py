@@ -29,6 +29,7 @@ HASHES = {
         "two_bone_options f64": "aed59a572f1070dd",
     },
     "same_bits_rotations.c": {"rotations f32": "8c6e02081874ff63", "rotations f64": "86217cfd26e59415"},
+    "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
