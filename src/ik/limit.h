@@ -166,7 +166,7 @@ ik_inline cosine_sine range_nearest(const angle_range *range, cosine_sine a) {
  * Newton's method on x^2 + y^2 - 1 as a function of x^2: linear for a circle and for a line, else concave, so that all
  * steps but the first come from below. It starts where y or x is 1. */
 ik_inline cosine_sine ellipse_nearest(real u, real v, real a, real b) {
-    const real one = real_splat(1), least = real_splat(0x1p-60f);
+    const real one = real_splat(1), least = real_splat(LEAST_SINE * LEAST_SINE);
     real au = real_max(a * u, least), bv = b * v, d = b * b - a * a;
     real start = au / real_max(bv - d, au), square = start * start, lowest = au * au / (au * au + bv * bv);
     for (int step = 0; step < ELLIPSE_STEPS; step++) {
