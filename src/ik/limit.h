@@ -75,7 +75,7 @@ ik_inline void limit_prepare_swing(limit *to, const ik_limit *from) {
 
 /* The first of the fixed axes to turn is the innermost. The angle of the middle one goes in as a quarter turn less it,
  * that of an inner one that is opposite to the normal of the others with its sign changed. */
-ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, const number frame[3][3]) {
+ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, number frame[3][3]) {
     const number quarter = 2 * eighth_turn[0];
     int inner = from->axes[0], middle = from->axes[1], outer = from->axes[2];
     int handed = (middle - outer + 3) % 3 == 1 ? 1 : -1;
