@@ -42,7 +42,21 @@ def write(folder: Path) -> None:
     """Draw all, one SVG each, named as its function."""
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
-        for picture in (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches, aim, look):
+        for picture in (
+            pole,
+            hinge,
+            twist,
+            soften,
+            stretch,
+            weight,
+            bend_limits,
+            flip,
+            tip,
+            branches,
+            aim,
+            look,
+            limits,
+        ):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
 
@@ -255,6 +269,20 @@ def look() -> Figure:
 
 
 # The leg
+
+
+def limits() -> Figure:
+    """The examples of the page: where the axis may point, and how far it may twist."""
+    shown = {
+        "hinge": ik.Limit.hinge([1, 0, 0], -0.5, 1.5),
+        "cone": ik.Limit.cone([0, 0, 1], 0.6, twist=(-1, 1)),
+        "ball": ik.limits.human_leg("left")["hip"],
+        "Euler box": ik.Limit.euler("xyz", [-0.5, -0.6, -0.8], [0.9, 0.4, 1.2]),
+    }
+    figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
+    for place, (name, limit) in enumerate(shown.items(), 1):
+        limit.draw(figure.add_subplot(2, 2, place, projection="3d", title=name))
+    return figure
 
 
 def leg(target: ArrayLike, **options: Any) -> ik.Limb:

@@ -13,7 +13,7 @@
  *   ik_aim_f32, _f64        one joint looks at a point
  *   ik_look_f32, _f64       several joints do so together
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
- *   ik_limit                what a joint may do
+ *   ik_limit                what a joint may do; ik_limit_project_..., the nearest rotation that it allows
  *   ik_skeleton             joints, their parents, how they rest, and their limits
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
@@ -382,12 +382,12 @@ void ik_quat_best_fit_f32(const ik_quat_best_fit_job *job, ptrdiff_t count);
 
 /* What a joint may do: its rotation relative to rest, rest^-1 local, as a swing after a twist about the x axis of the
  * limit's own frame. A hinge has no swing, a ball has both; an Euler box bounds three angles instead. Limits are from
- * rest, never from the pose that comes in. */
+ * rest, never from the pose that comes in. A range of angles may lie anywhere; one of a whole turn bounds nothing. */
 enum ik_limit_kind {
     IK_FREE,
     IK_LOCKED, /* stays at rest */
     IK_HINGE,  /* twist in its range, no swing */
-    IK_BALL,   /* twist in its range; swing within an ellipse in each quadrant */
+    IK_BALL,   /* twist in its range; sine of half the swing within an ellipse in each quadrant */
     IK_EULER,  /* angles about three axes, each in its range */
 };
 
@@ -402,9 +402,10 @@ typedef struct ik_limit {
     double position[3][2]; /* lowest and highest of the translation relative to the offset, in the parent's space */
 } ik_limit;
 
-/* The allowed rotation nearest to q, of the same sign, and the angle between them; q itself, to the bit, where it is
- * allowed or outside by no more than rounding. A limit is given by its numbers, as in ik_limit; kind and axes are whole
- * numbers. Frame and q have any length; bounds that are not in order give some allowed rotation. */
+/* The allowed rotation nearest to q (of a ball: twist and swing each the nearest), of the same sign, and the angle
+ * between them; q itself, to the bit, where it is allowed or outside by no more than rounding. A limit is given by its
+ * numbers, as in ik_limit; kind and axes are whole numbers. Frame and q have any length; bounds that are not in order
+ * give some rotation. */
 typedef struct ik_limit_project_job {
     ik_rows q;               /* (4) relative to rest */
     ik_rows kind;            /* one number */
