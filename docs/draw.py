@@ -42,21 +42,8 @@ def write(folder: Path) -> None:
     """Draw all, one SVG each, named as its function."""
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
-        for picture in (
-            pole,
-            hinge,
-            twist,
-            soften,
-            stretch,
-            weight,
-            bend_limits,
-            flip,
-            tip,
-            branches,
-            aim,
-            look,
-            limits,
-        ):
+        limb = (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
+        for picture in (*limb, aim, look, limits):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
 
