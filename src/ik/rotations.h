@@ -39,7 +39,7 @@ ik_inline quat quat_negate_if(mask choose, quat q) {
 ik_inline direction vec3_direction_of_any(vec3 a) {
     real scale = real_unit_scale(vec3_largest(a));
     direction d = vec3_direction(vec3_scale(scale, a));
-    return (direction){d.unit, d.length * real_unscale(scale)};
+    return (direction){d.unit, d.length * real_unscale(scale), d.inverse * scale};
 }
 
 ik_inline quat quat_unit(quat q) {
