@@ -20,6 +20,13 @@ typedef struct ik_node {
     int rotation; /* the goal whose rotation is for this, -1: none */
 } ik_node;
 
+/* What a node should reach: the place of a goal's point, or the rotation of its joint. */
+typedef struct ik_task {
+    int node;
+    int goal;
+    int rotation; /* 0: a place */
+} ik_task;
+
 typedef struct ik_plan {
     const ik_solve_job *job;
     int count; /* of nodes */
@@ -29,6 +36,8 @@ typedef struct ik_plan {
     int rigid;    /* some node moves without turning, and others hang from it */
     ik_node *nodes;
     int *node_of_slot;
+    ik_task *tasks; /* by goals; of one, the place first */
+    int task_count;
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
 } ik_plan;
 
