@@ -15,6 +15,8 @@ except ModuleNotFoundError as error:
     ) from error
 from ikcore import limits, rotations
 from ikcore.limits import Limit
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton, World
 from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 
@@ -23,9 +25,12 @@ __all__ = [
     "Limb",
     "Limit",
     "PlanarLimb",
+    "Pose",
+    "Skeleton",
     "Status",
     "UnusableError",
     "UnusableWarning",
+    "World",
     "__version__",
     "aim",
     "isa",

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -130,7 +131,6 @@ def _call_in_blocks(
         return solver(*inputs.values(), *outputs)
     outputs = outputs or _empty_outputs(solver, shape, next(iter(inputs.values())).dtype)
     axis = int(np.argmax(shape)) - len(shape)  # from the end: inputs may have fewer axes
-    edges = np.linspace(0, shape[axis], 4 * workers + 1).astype(int)
 
     def solve(block: slice) -> None:
         parts = [
@@ -140,10 +140,24 @@ def _call_in_blocks(
         places = [_part(array, len(shape), axis, block, shape[axis]) for array in outputs]
         solver(*parts, *places)
 
+    _share_out(shape[axis], workers, solve)
+    return outputs
+
+
+def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None]) -> None:
+    """Do all items, on several threads if asked to and worth it: `work` is as many times what a closed form does."""
+    workers = 1 if workers == 1 else _count_of(workers)
+    if workers == 1 or items * work < _WORTH_A_THREAD:
+        solve(slice(0, items))
+    else:
+        _share_out(items, workers, solve)
+
+
+def _share_out(items: int, workers: int, solve: Callable[[slice], None]) -> None:
+    edges = np.linspace(0, items, 4 * workers + 1).astype(int)
     with ThreadPoolExecutor(workers) as pool:
         for done in [pool.submit(solve, slice(*edge)) for edge in itertools.pairwise(edges)]:
             done.result()
-    return outputs
 
 
 def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) -> NDArray[Any]:

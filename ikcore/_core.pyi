@@ -1,6 +1,9 @@
-from typing import Final
+from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_Array = NDArray[Any]
 
 __version__: Final[str]
 STATUS_FLAGS: Final[tuple[tuple[str, int, str], ...]]
@@ -8,6 +11,33 @@ UNUSABLE: Final[int]
 
 def isa() -> str: ...
 def use_isa(name: str | None, /) -> str: ...
+
+class Skeleton:
+    def __new__(
+        cls, parents: ArrayLike, offsets: ArrayLike, rests: ArrayLike, limits: ArrayLike | None = None
+    ) -> Self: ...
+    @property
+    def parents(self) -> NDArray[np.int32]: ...
+    @property
+    def order(self) -> NDArray[np.int32]: ...
+    @property
+    def offsets(self) -> NDArray[np.float64]: ...
+    @property
+    def rests(self) -> NDArray[np.float64]: ...
+
+# Arrays are (items, joints, 3 or 4), all float32 or all float64.
+def forward(
+    skeleton: Skeleton,
+    rotations: _Array,
+    translations: _Array | None,
+    scales: _Array | None,
+    positions: _Array,
+    world_rotations: _Array,
+    /,
+) -> None: ...
+def local(
+    skeleton: Skeleton, world_rotations: _Array, positions: _Array, rotations: _Array, translations: _Array, /
+) -> None: ...
 
 # (3),(3),(3),(3),(pole3),(bend3),(hinge3),7 x (option1)->(4),(4),(3,3),(),(),(),()
 two_bone: Final[np.ufunc]

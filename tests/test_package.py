@@ -29,7 +29,7 @@ def test_one_version_everywhere() -> None:
 
 def test_the_stub_names_what_the_module_has() -> None:
     stub = (ROOT / "ikcore/_core.pyi").read_text()
-    declared = set(re.findall(r"^(?:def )?(\w+)(?:: Final|\()", stub, re.MULTILINE))
+    declared = set(re.findall(r"^(?:def |class )?(\w+)(?:: Final|\(|:$)", stub, re.MULTILINE))
     present = {name for name in vars(_core) if not name.startswith("__")} | {"__version__"}
     assert declared == present
 

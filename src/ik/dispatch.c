@@ -82,6 +82,7 @@ static const ik_kernels *kernels_for(int type, ptrdiff_t count) {
     }
 #define IK_SOLVER_FUNCTIONS(name) IK_SOLVER_FUNCTION(name, f32) IK_SOLVER_FUNCTION(name, f64)
 IK_SOLVERS(IK_SOLVER_FUNCTIONS)
+IK_SKELETON_SOLVERS(IK_SOLVER_FUNCTIONS)
 
 #define IK_METHOD_FUNCTION(name, type)                                                                                 \
     size_t ik_##name##_scratch_##type(const ik_solve_job *job) {                                                       \

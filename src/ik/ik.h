@@ -14,6 +14,8 @@
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *   ik_limit                what a joint may do
  *   ik_skeleton             joints, their parents, how they rest, and their limits
+ *   ik_forward_f32, _f64    a pose to where its joints are in the world
+ *   ik_local_f32, _f64      and back
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -392,6 +394,43 @@ typedef struct ik_skeleton {
  * that has no place, because its parent is not a joint or it is an ancestor of itself. */
 int ik_skeleton_order(int count, const int *parents, int *order, int *rank);
 
+/* Poses to the world. A list has a row for every joint of the skeleton, whatever its count says. As in glTF a joint's
+ * matrix is that of its parent times translation, rotation and scale, so a child of an unevenly scaled joint may be
+ * sheared. Its position is where that matrix takes the origin. Its rotation is the product of the local rotations; with
+ * scales it is the rotation nearest to the matrix (the polar factor), and where several are as near, as for a mirrored
+ * or flattened joint, of those the one nearest to the parent's rotation times the local one.
+ *
+ * World rotations have unit length. Local ones may have any; zero is none. A NaN or infinity makes NaN of what depends
+ * on it: the joint's own rotation or position, and all of its descendants. */
+typedef struct ik_forward_job {
+    const ik_skeleton *skeleton;
+    ik_lists rotations;       /* (4) local */
+    ik_lists translations;    /* (3) optional: in place of the offsets */
+    ik_lists scales;          /* (3) optional: 1 */
+    ik_lists positions;       /* (3) in the world */
+    ik_lists world_rotations; /* (4) */
+    void *scratch;            /* ik_forward_scratch bytes that no other thread uses meanwhile */
+} ik_forward_job;
+
+/* The bytes of scratch memory for a skeleton of so many joints. */
+size_t ik_forward_scratch(int count);
+
+/* The world to poses: the local rotations and translations that, without scales, come to these world rotations and
+ * positions. A NaN or infinity makes NaN of a joint's own and its children's, where they depend on it. */
+typedef struct ik_local_job {
+    const ik_skeleton *skeleton;
+    ik_lists world_rotations; /* (4) of any length, zero is none */
+    ik_lists positions;       /* (3) in the world; needed for translations only */
+    ik_lists rotations;       /* (4) local */
+    ik_lists translations;    /* (3) optional */
+} ik_local_job;
+
+/* An output may be the very rows of an input, but must not overlap one in any other way. */
+void ik_forward_f64(const ik_forward_job *job, ptrdiff_t count);
+void ik_forward_f32(const ik_forward_job *job, ptrdiff_t count);
+void ik_local_f64(const ik_local_job *job, ptrdiff_t count);
+void ik_local_f32(const ik_local_job *job, ptrdiff_t count);
+
 /* A wish: a joint, or a point fixed to it, should be somewhere; and turned some way, if that is given. */
 typedef struct ik_goal {
     int joint;
@@ -442,8 +481,8 @@ typedef struct ik_solve_job {
     ik_rows error;          /* the largest distance from a goal's point to its position; NaN where not finite */
     ik_rows rotation_error; /* the largest angle to a goal's rotation, radians; likewise */
     ik_rows iterations;     /* int32_t */
-    ik_lists history;       /* (1) optional, of options.iterations + 1: the method's own measure of the error, of the
-                               reach, before the first iteration and after each; NaN beyond the last */
+    ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
+                         iteration and after each; those beyond the last are left as they are */
 } ik_solve_job;
 
 /* Solve items [first, last). Structure must be right: joints that exist, chains that are ancestors, one goal for a

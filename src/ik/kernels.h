@@ -39,6 +39,7 @@
 #include "rotations.h"
 #include "limit.h"
 #include "aim.h"
+#include "skeleton.h"
 
 #include "solve.h"
 
@@ -47,7 +48,7 @@
 
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,
-                             IK_SOLVERS(IK_SOLVER_ROWS)
+                             IK_SOLVERS(IK_SOLVER_ROWS) IK_SKELETON_SOLVERS(IK_SOLVER_ROWS)
 #undef IK_SOLVER_ROWS
 #define IK_METHOD_ITEMS(name, doc) name##_scratch, name##_items,
                                  IK_METHODS(IK_METHOD_ITEMS)

@@ -102,6 +102,7 @@ static void connect(ik_plan *plan) {
         if (node->moves || node->turns) {
             plan->node_of_slot[plan->slots] = k;
             node->slot = plan->slots++;
+            plan->bases += !node->moves;
         }
         if (!node->moves) continue;
         plan->branches |= parent->child >= 0;

@@ -31,6 +31,7 @@ typedef struct ik_plan {
     const ik_solve_job *job;
     int count; /* of nodes */
     int slots;
+    int bases;    /* slots that turn without moving: chains start there */
     int branches; /* some node has several children that move */
     int limited;  /* some node that turns has a limit */
     int rigid;    /* some node moves without turning, and others hang from it */

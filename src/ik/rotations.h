@@ -16,6 +16,7 @@ ik_inline real vec3_poison(vec3 a) { return real_poison(a.x) + real_poison(a.y) 
 ik_inline real quat_poison(quat q) { return real_poison(q.w) + vec3_poison(q.v); }
 ik_inline real mat3_poison(mat3 m) { return vec3_poison(m.x) + vec3_poison(m.y) + vec3_poison(m.z); }
 
+ik_inline vec3 vec3_poisoned(vec3 a, real poison) { return (vec3){a.x + poison, a.y + poison, a.z + poison}; }
 ik_inline real real_written(real x, real poison) { return real_canonical_nan(x + poison); }
 ik_inline vec3 vec3_written(vec3 a, real poison) {
     return (vec3){real_written(a.x, poison), real_written(a.y, poison), real_written(a.z, poison)};

@@ -1,5 +1,5 @@
-/* The structure of a skeleton, apart from its numbers. */
-#include "ik.h"
+/* The structure of a skeleton, apart from its numbers; and the memory that working on one takes. */
+#include "solvers.h"
 
 /* Ancestors that have no place yet wait at the end of `order`, the uppermost first: every joint waits once. */
 int ik_skeleton_order(int count, const int *parents, int *order, int *rank) {
@@ -21,3 +21,6 @@ int ik_skeleton_order(int count, const int *parents, int *order, int *rank) {
     }
     return count;
 }
+
+/* Of the widest vectors, so that it serves any: IK_FORWARD_NUMBERS of them a joint, and room to align them. */
+size_t ik_forward_scratch(int count) { return ((size_t)count * IK_FORWARD_NUMBERS + 1) * IK_WIDEST; }

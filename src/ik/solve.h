@@ -37,8 +37,9 @@ typedef struct {
     vec3 *positions; /* scale * (position - origin) */
     quat *rotations;
     quat *locals;
-    quat *turns; /* free for a method to use */
-    vec3 origin; /* where the first node is that turns */
+    quat *turns;          /* free for a method to use */
+    scaled_joint *scaled; /* NULL where no scales are given */
+    vec3 origin;          /* where the first node is that turns */
     real scale;
     real reach; /* of the longest chain; scaled */
 } pose;
@@ -97,40 +98,39 @@ enum { NONE = -1 };
 
 ik_inline vec3 vec3_of(const double v[3]) { return vec3_splat((number)v[0], (number)v[1], (number)v[2]); }
 
-ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
+/* A node relative to its parent, in the pose that comes in. */
+ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     const ik_solve_job *job = plan->job;
-    int joint = plan->nodes[k].joint;
-    if (joint < 0) return vec3_of(job->goals[plan->nodes[k].point].offset);
-    if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * joint);
-    ik_rows rows = lanes_list_row(&job->translations, joint);
-    return lanes_load_vec3(&rows, at);
+    const ik_node *node = &plan->nodes[k];
+    if (node->joint < 0)
+        return (local_joint){quat_identity(), vec3_of(job->goals[node->point].offset), vec3_splat(1, 1, 1)};
+    const ik_forward_job from = {.skeleton = job->skeleton,
+                                 .rotations = job->rotations,
+                                 .translations = job->translations,
+                                 .scales = job->scales};
+    return forward_load(&from, at, node->joint);
 }
 
-ik_inline quat solve_local(const ik_plan *plan, group at, int k) {
-    int joint = plan->nodes[k].joint;
-    if (joint < 0) return quat_identity();
-    ik_rows rows = lanes_list_row(&plan->job->rotations, joint);
-    return quat_unit(lanes_load_quat(&rows, at));
-}
-
-/* The world pose of node k from its local rotation and its parent's pose. */
-ik_inline void solve_place(const ik_plan *plan, group at, int k, pose *world) {
+/* Node k in the world, from its local rotation and its parent. */
+ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *world) {
     int parent = plan->nodes[k].parent;
-    vec3 offset = solve_offset(plan, at, k);
-    if (parent < 0) {
-        world->positions[k] = offset;
-        world->rotations[k] = world->locals[k];
-        return;
+    world->locals[k] = local.rotation;
+    if (world->scaled) {
+        world->scaled[k] = scaled_of_local(parent < 0 ? NULL : &world->scaled[parent], local);
+        world->positions[k] = world->scaled[k].joint.position;
+        world->rotations[k] = world->scaled[k].joint.rotation;
+    } else {
+        world_joint above;
+        if (parent >= 0) above = (world_joint){world->rotations[parent], world->positions[parent]};
+        world_joint placed = world_of_local(parent < 0 ? NULL : &above, local);
+        world->positions[k] = placed.position;
+        world->rotations[k] = placed.rotation;
     }
-    world->positions[k] = vec3_add(world->positions[parent], quat_rotate(world->rotations[parent], offset));
-    world->rotations[k] = quat_multiply(world->rotations[parent], world->locals[k]);
 }
 
 static void solve_pose(const ik_plan *plan, group at, pose *world) {
-    for (int k = 0; k < plan->count; k++) {
-        world->locals[k] = solve_local(plan, at, k);
-        solve_place(plan, at, k, world);
-    }
+    for (int k = 0; k < plan->count; k++)
+        solve_place(plan, k, solve_local(plan, at, k), world);
 }
 
 /* ---- chains */
@@ -166,7 +166,15 @@ ik_inline real chain_inner(chain_reach reach) {
     return real_max(reach.longest + reach.longest - reach.sum, real_splat(0));
 }
 
-/* The pose, scaled and about its origin. */
+/* Positions scaled and about the origin, from then on: of the nodes that a method works on. */
+ik_inline void solve_center(const ik_plan *plan, pose *world) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 *position = &world->positions[plan->node_of_slot[slot]];
+        *position = vec3_scale(world->scale, vec3_sub(*position, world->origin));
+    }
+}
+
+/* The pose that comes in. */
 static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
     solve_pose(plan, at, world);
     real size = real_splat(0);
@@ -176,10 +184,7 @@ static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
     }
     world->scale = real_unit_scale(size);
     world->origin = plan->slots ? world->positions[plan->node_of_slot[0]] : vec3_splat(0, 0, 0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 *position = &world->positions[plan->node_of_slot[slot]];
-        *position = vec3_scale(world->scale, vec3_sub(*position, world->origin));
-    }
+    solve_center(plan, world);
     world->reach = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
@@ -310,17 +315,15 @@ static void solve_prepare_limits(ik_plan *plan, limit *limits) {
 static void solve_rebuild(const ik_plan *plan, group at, pose *world) {
     for (int k = 0; k < plan->count; k++) {
         int parent = plan->nodes[k].parent;
+        local_joint local = solve_local(plan, at, k);
         if (plan->nodes[k].turns) {
             quat above = parent < 0 ? quat_identity() : world->rotations[parent];
-            quat local = quat_multiply(quat_conjugate(above), world->rotations[k]);
-            world->locals[k] = quat_canonical(solve_allowed(plan, k, local));
+            quat turned = quat_multiply(quat_conjugate(above), world->rotations[k]);
+            local.rotation = quat_canonical(solve_allowed(plan, k, turned));
         }
-        solve_place(plan, at, k, world);
+        solve_place(plan, k, local, world);
     }
-    for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 *position = &world->positions[plan->node_of_slot[slot]];
-        *position = vec3_scale(world->scale, vec3_sub(*position, world->origin));
-    }
+    solve_center(plan, world);
 }
 
 static void solve_store(const ik_plan *plan, group at, const pose *world, const verdict *v, const real *record) {
@@ -329,9 +332,9 @@ static void solve_store(const ik_plan *plan, group at, const pose *world, const 
     solve_copy(job, at);
     for (int k = 0; k < plan->count; k++) {
         if (!plan->nodes[k].turns) continue;
-        ik_rows rows = lanes_list_row(&job->solved, plan->nodes[k].joint);
-        ik_rows given = lanes_list_row(&job->rotations, plan->nodes[k].joint);
-        lanes_store_quat(&rows, at, quat_select(usable, world->locals[k], lanes_load_quat(&given, at)));
+        quat given = lanes_load_joint_quat(&job->rotations, at, plan->nodes[k].joint);
+        quat solved = quat_select(usable, world->locals[k], given);
+        lanes_store_joint_quat(&job->solved, at, plan->nodes[k].joint, solved);
     }
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
     real error = v->error * real_unscale(world->scale);
@@ -361,9 +364,9 @@ ik_inline void solve_move(real *to, int to_lane, const real *from, int from_lane
 }
 
 /* A little less than what is judged by, for the rounding on the way there. */
-ik_inline real solve_tolerance(const ik_plan *plan, real reach) {
-    number tolerance = (number)plan->job->options.tolerance, rounding = 4 * plan->slots * EPSILON;
-    return real_splat(tolerance - (rounding < tolerance / 4 ? rounding : tolerance / 4)) * reach;
+ik_inline number solve_within(const ik_plan *plan, double tolerance) {
+    number given = (number)tolerance, rounding = 4 * plan->slots * EPSILON;
+    return given - (rounding < given / 4 ? rounding : given / 4);
 }
 
 static void solve_load(solve *s) {
@@ -371,7 +374,7 @@ static void solve_load(solve *s) {
     s->next += s->loaded.count;
     s->taken = 0;
     solve_load_pose(s->plan, s->loaded, &s->world);
-    s->ready[TOLERANCE] = solve_tolerance(s->plan, s->world.reach);
+    s->ready[TOLERANCE] = real_splat(solve_within(s->plan, s->job->options.tolerance)) * s->world.reach;
     s->ready[UNSCALE] = real_unscale(s->world.scale);
     s->ready[ITERATIONS] = real_splat(0);
     s->ready[SAID] = real_splat(0);
@@ -467,7 +470,8 @@ static void solve_items(solve *s, int groups) {
 
 /* ---- scratch memory: the plan, then lanes */
 
-enum { POSE_REALS = 15 }; /* of a node: position, rotation, local rotation, turn */
+/* Of a node: position, rotation, local rotation, turn; and the scaled joint. */
+enum { POSE_REALS = 15 + sizeof(scaled_joint) / sizeof(real) };
 
 /* Where the lanes' part starts. */
 ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }
@@ -476,7 +480,8 @@ ik_inline void *solve_lanes(const ik_solve_job *job, void *scratch) { return (ch
 /* For the largest plan there can be. */
 static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(const ik_plan *plan)) {
     int nodes = job->skeleton->count + job->goal_count;
-    ik_plan most = {.job = job, .count = nodes, .slots = nodes, .task_count = 2 * job->goal_count, .limited = 1};
+    ik_plan most = {.job = job, .count = nodes, .slots = nodes, .bases = nodes, .limited = 1};
+    most.task_count = 2 * job->goal_count;
     record_size size = size_of(&most);
     size_t bundle = (size_t)(size.columns + size.work) * GROUPS;
     size_t reals = (size_t)nodes * POSE_REALS + (size_t)size.columns + (size_t)size.results + bundle;
@@ -497,6 +502,10 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
     s.world.locals = (quat *)solve_cut(&free, 4 * plan->count);
     s.world.turns = (quat *)solve_cut(&free, 4 * plan->count);
+    if (plan->job->scales.rows.data) {
+        const int numbers = (int)(sizeof(scaled_joint) / sizeof(real));
+        s.world.scaled = (scaled_joint *)solve_cut(&free, numbers * plan->count);
+    }
     s.ready = solve_cut(&free, s.size.columns);
     s.results = solve_cut(&free, s.size.results);
     s.bundle = solve_cut(&free, (s.size.columns + s.size.work) * GROUPS);

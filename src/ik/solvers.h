@@ -32,11 +32,21 @@
     X(quat_best_fit)                                                                                                   \
     X(limit_project)
 
+/* The same for what works on a skeleton: a job has other things than rows, and Python calls it from skeleton_object.c.
+ */
+#define IK_SKELETON_SOLVERS(X)                                                                                         \
+    X(forward)                                                                                                         \
+    X(local)
+
+/* The most numbers that ik_forward keeps of a joint (skeleton.h checks it), and the bytes of the widest vector. */
+enum { IK_FORWARD_NUMBERS = 17, IK_WIDEST = 64 };
+
 /* The solvers compiled for one instruction set and one type of number. rows [first, last) of a job. */
 typedef struct ik_kernels {
     int lanes;
 #define IK_SOLVER_KERNEL(name) void (*name)(const ik_##name##_job *job, ptrdiff_t first, ptrdiff_t last);
     IK_SOLVERS(IK_SOLVER_KERNEL)
+    IK_SKELETON_SOLVERS(IK_SOLVER_KERNEL)
 #undef IK_SOLVER_KERNEL
 #define IK_METHOD_KERNEL(name, doc)                                                                                    \
     size_t (*name##_scratch)(const ik_solve_job *job);                                                                 \

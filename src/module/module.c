@@ -6,6 +6,8 @@
 
 #include "gufuncs.h"
 #include "ik.h"
+#include "skeleton_object.h"
+#include "solve.h"
 
 static PyObject *isa(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
@@ -58,7 +60,9 @@ static int add_status_flags(PyObject *module) {
 }
 
 static int execute(PyObject *module) {
-    if (add_gufuncs(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
+    if (add_gufuncs(module) < 0 || add_skeleton(module) < 0 || add_solve(module) < 0 || add_status_flags(module) < 0 ||
+        use_isa_of_environment() < 0)
+        return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);
 }
@@ -74,9 +78,20 @@ static PyModuleDef_Slot slots[] = {
     {0, NULL},
 };
 
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+    Py_VISIT(((core_state *)PyModule_GetState(module))->skeleton_type);
+    return 0;
+}
+
+static int clear(PyObject *module) {
+    Py_CLEAR(((core_state *)PyModule_GetState(module))->skeleton_type);
+    return 0;
+}
+
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,  .m_name = "ikcore._core", .m_doc = "The C core. Private: use the functions of ikcore.",
-    .m_methods = functions, .m_slots = slots,
+    .m_methods = functions, .m_slots = slots,         .m_size = sizeof(core_state),
+    .m_traverse = traverse, .m_clear = clear,
 };
 
 PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,126 @@
+"""A pose: what every joint of a skeleton does, relative to its parent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore._arrays import number_type, rows
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Pose:
+    """Local rotations of all joints of a skeleton, with translations and scales where they are animated; any number.
+
+    Parameters
+    ----------
+    rotations : (..., joints, 4) array_like
+        Quaternions (w, x, y, z) of any length; zero is none. Leading axes, those before the joints, broadcast.
+    translations : (..., joints, 3) array_like, optional
+        Where each joint is in its parent's space, a root in the world's (default: the skeleton's offsets).
+    scales : (..., joints, 3) array_like, optional
+        Factors along the joint's own axes (default 1).
+
+    Attributes
+    ----------
+    rotations, translations, scales : arrays or None
+        As given, with the same leading axes. All float32 if all that is given was, else float64. They share memory with
+        what was given where they can, and are read-only.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> poses = ik.Pose(np.tile([1.0, 0, 0, 0], (10, 3, 1)))
+    >>> poses
+    Pose(10 of 3 joints, float64: rotations)
+    >>> poses[3:5].shape
+    (2,)
+    """
+
+    rotations: NDArray[Any]
+    translations: NDArray[Any] | None
+    scales: NDArray[Any] | None
+
+    def __init__(
+        self, rotations: ArrayLike, translations: ArrayLike | None = None, scales: ArrayLike | None = None
+    ) -> None:
+        parts = {"rotations": (rotations, 4), "translations": (translations, 3), "scales": (scales, 3)}
+        dtype = number_type(*(value for value, _ in parts.values() if value is not None))
+        given = {name: joint_rows(name, v, dtype, n) for name, (v, n) in parts.items() if v is not None}
+        joints = given["rotations"].shape[-2]
+        for name, array in given.items():
+            if array.shape[-2] != joints:
+                raise ValueError(f"{name}: expected {joints} joints as in rotations, got {array.shape[-2]}")
+        shape = leading_axes("pose", given)
+        for name in parts:
+            object.__setattr__(self, name, None)
+        for name, array in given.items():
+            object.__setattr__(self, name, read_only(np.broadcast_to(array, (*shape, *array.shape[-2:]))))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The leading axes: () for a single pose."""
+        return self.rotations.shape[:-2]
+
+    @property
+    def joints(self) -> int:
+        """How many joints it has."""
+        return int(self.rotations.shape[-2])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+        return self.rotations.dtype
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a single pose has no length; .joints says how many joints it has")
+        return int(self.shape[0])
+
+    def __getitem__(self, index: Any) -> Pose:
+        index = index if isinstance(index, tuple) else (index,)
+        joints = (*index, slice(None), slice(None))
+        try:
+            rotations, translations, scales = (None if array is None else array[joints] for array in self._parts())
+        except IndexError as error:
+            raise IndexError(f"{index}: no such pose among {self.shape}; joints are not indexed") from error
+        assert rotations is not None
+        return Pose(rotations, translations, scales)
+
+    def __repr__(self) -> str:
+        given = ", ".join(name for name, array in zip(self.__slots__, self._parts(), strict=True) if array is not None)
+        items = f"{' x '.join(map(str, self.shape))} of " if self.shape else ""
+        return f"Pose({items}{self.joints} joint{'s' * (self.joints != 1)}, {self.dtype}: {given})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pose, self._parts()
+
+    def _parts(self) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+        return self.rotations, self.translations, self.scales
+
+
+def joint_rows(name: str, value: ArrayLike, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
+    """`value` as an array of `dtype` with a row of numbers for every joint: (..., joints, size)."""
+    array = rows(name, value, dtype, size)
+    if array.ndim < 2:
+        raise ValueError(f"{name}: expected an array of shape (..., joints, {size}), got shape {array.shape}")
+    return array
+
+
+def leading_axes(what: str, arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
+    """What the axes before the joints broadcast to."""
+    try:
+        return np.broadcast_shapes(*(array.shape[:-2] for array in arrays.values()))
+    except ValueError as error:
+        listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"{what}: leading axes do not broadcast: {listed}") from error
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,335 @@
+"""Skeletons: joints with parents, and poses of them in the world."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core
+from ikcore._arrays import in_blocks, number_type, rows
+from ikcore.pose import Pose, joint_rows, leading_axes
+
+
+class _Limit(Protocol):
+    """What a skeleton needs of a limit."""
+
+    def parameters(self) -> Sequence[float]:
+        """The numbers of an ik_limit (ik.h) in the order of its fields."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """Where the joints of a skeleton are in the world.
+
+    Attributes
+    ----------
+    positions : (..., joints, 3) array
+        Positions of the joints.
+    rotations : (..., joints, 4) array
+        World rotations (w, x, y, z), of unit length where `Skeleton.forward` made them.
+    """
+
+    positions: NDArray[Any]
+    rotations: NDArray[Any]
+
+
+class Skeleton:
+    """Joints, each with a parent, an offset from it and a rotation at rest. Checked and sorted once, then immutable.
+
+    Parameters
+    ----------
+    parents : (joints,) array_like of int
+        The parent of every joint, -1 for a root. In any order; there may be several roots.
+    offsets : (joints, 3) array_like
+        Where every joint is at rest, in its parent's space; a root in the world's.
+    rest : (joints, 4) array_like, optional
+        Local rotations at rest (w, x, y, z), of any length (default: none). Limits are measured from them.
+    names : sequence of str, optional
+        One for each joint, all different (default: "0", "1", and so on).
+    limits : mapping or sequence, optional
+        Limits by name or index, or one for each joint, None being free.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> leg = ik.Skeleton([-1, 0, 1], [[0, 0.9, 0], [0, -0.4, 0], [0, -0.4, 0]], names=["hip", "knee", "ankle"])
+    >>> leg
+    Skeleton(3 joints: hip, knee, ankle)
+    >>> leg.index("knee"), leg.children("knee")
+    (1, (2,))
+    >>> leg.forward(leg.rest).positions
+    array([[0. , 0.9, 0. ],
+           [0. , 0.5, 0. ],
+           [0. , 0.1, 0. ]])
+    """
+
+    __slots__ = ("_data", "_index", "_limits", "_names")
+
+    def __init__(
+        self,
+        parents: ArrayLike,
+        offsets: ArrayLike,
+        rest: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        limits: Mapping[str | int, _Limit] | Sequence[_Limit | None] | None = None,
+    ) -> None:
+        tree = _whole_numbers(parents)
+        joints = len(tree)
+        at = _one_each("offsets", offsets, joints, 3)
+        turned = np.tile([1.0, 0, 0, 0], (joints, 1)) if rest is None else _one_each("rest", rest, joints, 4)
+        self._names = _unique_names(names, joints)
+        self._index = {name: joint for joint, name in enumerate(self._names)}
+        self._limits = self._limits_of(limits)
+        parameters = [_FREE if limit is None else limit.parameters() for limit in self._limits]
+        self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None)
+
+    @classmethod
+    def chain(cls, points: ArrayLike) -> Skeleton:
+        """A chain of joints through points; the last one is the tip.
+
+        Parameters
+        ----------
+        points : (joints, 3) array_like
+            Where the joints are at rest.
+
+        Returns
+        -------
+        Skeleton
+            Without rotations at rest: the axes of all joints are those of the world.
+
+        Examples
+        --------
+        >>> Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 1, 0]]).offsets
+        array([[0., 0., 0.],
+               [1., 0., 0.],
+               [1., 1., 0.]])
+        """
+        at = joint_rows("points", points, np.dtype(float), 3)
+        if at.ndim != 2:
+            raise ValueError(f"points: expected an array of shape (joints, 3), got shape {at.shape}")
+        return cls(np.arange(len(at)) - 1, np.diff(at, axis=0, prepend=np.zeros((1, 3))))
+
+    @property
+    def parents(self) -> NDArray[np.int32]:
+        """(joints,) array, read-only: the parent of every joint, -1 for a root."""
+        return self._data.parents
+
+    @property
+    def offsets(self) -> NDArray[np.float64]:
+        """(joints, 3) array, read-only: where every joint is at rest, in its parent's space."""
+        return self._data.offsets
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every joint."""
+        return self._names
+
+    @property
+    def rest(self) -> Pose:
+        """The pose at rest, float64."""
+        return Pose(self._data.rests)
+
+    @property
+    def limits(self) -> tuple[_Limit | None, ...]:
+        """The limit of every joint, None where it is free."""
+        return self._limits
+
+    def index(self, joint: str | int) -> int:
+        """The index of a joint, by name; an index is checked and returned as it is.
+
+        Examples
+        --------
+        >>> Skeleton([-1, 0], np.eye(3)[:2], names=["head", "eye"]).index("eye")
+        1
+        """
+        if isinstance(joint, str):
+            if joint in self._index:
+                return self._index[joint]
+            near = difflib.get_close_matches(joint, self._names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(self._names)}"
+            raise ValueError(f"no joint is called {joint!r}; {hint}")
+        try:
+            number = operator.index(joint)
+        except TypeError:
+            raise TypeError(f"expected the name or index of a joint, got {joint!r}") from None
+        if not 0 <= number < len(self):
+            raise ValueError(f"expected a joint, 0 to {len(self) - 1}, got {number}")
+        return number
+
+    def children(self, joint: str | int) -> tuple[int, ...]:
+        """The joints whose parent is this one, ascending."""
+        return tuple(np.flatnonzero(self.parents == self.index(joint)).tolist())
+
+    def forward(self, pose: Pose, *, workers: int = 1) -> World:
+        """Where the joints are in the world: forward kinematics, composed as glTF does.
+
+        A joint's matrix is its parent's times translation, rotation and scale, so the children of an unevenly scaled
+        joint may be sheared. Its position is exactly where that matrix takes the origin; its rotation is the nearest
+        one to the matrix, which without scales is the product of the local rotations.
+
+        Parameters
+        ----------
+        pose : Pose
+            One or many. What it is made of, float32 or float64, the result is.
+        workers : int, optional
+            How many threads, -1 for all cores. The result is the same to the bit.
+
+        Returns
+        -------
+        World
+            Positions and rotations, with the leading axes of the pose. A NaN or infinity in a pose makes NaN of what
+            depends on it, and of nothing else.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+        >>> bend = ik.rotations.from_axis_angle([0, 0, 1], [0, np.pi / 2, 0])
+        >>> arm.forward(ik.Pose(bend)).positions.round(6) + 0
+        array([[0., 0., 0.],
+               [1., 0., 0.],
+               [1., 1., 0.]])
+        """
+        if not isinstance(pose, Pose):
+            raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
+        self._check_joints("pose", pose.joints)
+        world = World(self._empty(pose.shape, 3, pose.dtype), self._empty(pose.shape, 4, pose.dtype))
+        parts = (pose.rotations, pose.translations, pose.scales, world.positions, world.rotations)
+        self._run(_core.forward, parts, workers)
+        return world
+
+    def local(self, world: World, *, workers: int = 1) -> Pose:
+        """The pose, without scales, whose `forward` is this world.
+
+        Parameters
+        ----------
+        world : World
+            Positions and rotations of all joints. Rotations may have any length.
+        workers : int, optional
+            How many threads, -1 for all cores.
+
+        Returns
+        -------
+        Pose
+            With translations, as bones may have any length in the world.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0]])
+        >>> arm.local(arm.forward(arm.rest)).translations
+        array([[0., 0., 0.],
+               [1., 0., 0.]])
+        """
+        dtype = number_type(world.positions, world.rotations)
+        given = {
+            "world.positions": joint_rows("world.positions", world.positions, dtype, 3),
+            "world.rotations": joint_rows("world.rotations", world.rotations, dtype, 4),
+        }
+        for name, array in given.items():
+            self._check_joints(name, array.shape[-2])
+        shape = leading_axes("world", given)
+        positions, rotations = (np.broadcast_to(array, (*shape, *array.shape[-2:])) for array in given.values())
+        turned, moved = self._empty(shape, 4, dtype), self._empty(shape, 3, dtype)
+        self._run(_core.local, (rotations, positions, turned, moved), workers)
+        return Pose(turned, moved)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"Skeleton({len(self)} joint{'s' * (len(self) != 1)}: {_listed(self._names)})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Skeleton):
+            return NotImplemented
+        same = self._names == other._names and self._limits == other._limits
+        pairs = [(getattr(self._data, name), getattr(other._data, name)) for name in ("parents", "offsets", "rests")]
+        return same and all(np.array_equal(*pair) for pair in pairs)
+
+    def __hash__(self) -> int:
+        return hash((self._names, self.parents.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits)
+
+    def _limits_of(
+        self, limits: Mapping[str | int, _Limit] | Sequence[_Limit | None] | None
+    ) -> tuple[_Limit | None, ...]:
+        """One limit for each joint."""
+        if isinstance(limits, Mapping):
+            by_joint = {self.index(joint): limit for joint, limit in limits.items()}
+            if len(by_joint) < len(limits):
+                raise ValueError(f"limits: two for one joint, by name and by index: {_listed(map(str, limits))}")
+            return tuple(by_joint.get(joint) for joint in range(len(self)))
+        each = (None,) * len(self) if limits is None else tuple(limits)
+        if len(each) != len(self):
+            raise ValueError(f"limits: expected one (or None) for each of the {len(self)} joints, got {len(each)}")
+        return each
+
+    def _check_joints(self, name: str, joints: int) -> None:
+        if joints != len(self):
+            raise ValueError(f"{name}: expected {len(self)} joints as the skeleton has, got {joints}")
+
+    def _empty(self, shape: tuple[int, ...], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return np.empty((*shape, len(self), size), dtype)
+
+    def _run(self, function: Any, arrays: tuple[NDArray[Any] | None, ...], workers: int) -> None:
+        """Call C on arrays of one shape (but for their last axis), all leading axes made one."""
+        first = arrays[0]
+        assert first is not None
+        items = math.prod(first.shape[:-2])
+        batch = [None if array is None else array.reshape(items, *array.shape[-2:]) for array in arrays]
+
+        def solve(block: slice) -> None:
+            function(self._data, *(None if array is None else array[block] for array in batch))
+
+        in_blocks(items, len(self), workers, solve)
+
+
+# The numbers of an ik_limit that does not limit.
+_FREE = (0, 1, *(0,) * 21, *(-math.inf, math.inf) * 3)
+
+
+def _whole_numbers(parents: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(parents)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise TypeError(f"parents: expected a list of whole numbers, got {array.dtype} of shape {array.shape}")
+    if array.dtype.kind == "u":
+        array = np.minimum(array, np.iinfo(np.int32).max)  # which is no joint either
+    return array.astype(np.int64)
+
+
+def _one_each(name: str, value: ArrayLike, joints: int, size: int) -> NDArray[Any]:
+    array = rows(name, value, np.dtype(float), size)
+    if array.shape != (joints, size):
+        raise ValueError(f"{name}: expected shape ({joints}, {size}), one for each parent, got {array.shape}")
+    return array
+
+
+def _unique_names(names: Sequence[str] | None, joints: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(map(str, range(joints)))
+    given = tuple(names)
+    if isinstance(names, str) or not all(isinstance(name, str) for name in given):
+        raise TypeError(f"names: expected a list of strings, got {names!r}")
+    if len(given) != joints:
+        raise ValueError(f"names: expected one for each of the {joints} joints, got {len(given)}")
+    if twice := [name for name, times in Counter(given).items() if times > 1]:
+        raise ValueError(f"names: expected all different, got more than once: {_listed(twice)}")
+    return given
+
+
+def _listed(names: Any) -> str:
+    """The first few of many."""
+    names = list(names)
+    return ", ".join(names[:6]) + (f", ... {names[-1]}" if len(names) > 6 else "")

@@ -1,0 +1,219 @@
+/* Forward kinematics: poses to the world and back. The contracts are at ik_forward_job and ik_local_job in ik.h.
+ *
+ * Idea. Lanes are poses: all walk down the tree together, every parent before its children, so no lane ever waits. What
+ * children need of a joint is kept in scratch memory as lanes. Without scales that is a rotation and a position,
+ *
+ *   W = W_parent L,   p = p_parent + W_parent t;
+ *
+ * with scales it is the 3x3 matrix M = M_parent R S as well, and p = p_parent + M_parent t. As long as all scales above
+ * a joint are even (the same along all axes) and its own are not negative, the rotation nearest to M is still the
+ * product; elsewhere it is the top eigenvector of a 4x4 matrix, as in best_fit, found relative to that product.
+ *
+ * Space: the pose's own, unscaled. */
+
+/* A joint in the world. */
+typedef struct {
+    quat rotation;
+    vec3 position;
+} world_joint;
+
+typedef struct {
+    world_joint joint;
+    mat3 matrix;
+    mask even; /* the matrix is the rotation times a number that is not negative */
+} scaled_joint;
+
+_Static_assert(sizeof(scaled_joint) <= IK_FORWARD_NUMBERS * sizeof(real) && sizeof(real) <= IK_WIDEST,
+               "ik_forward_scratch asks for too little");
+
+/* --- one joint ---------------------------------------------------------------------------------------------------- */
+
+/* A product of unit quaternions, back to unit length: one step of Newton's method, as it is off by rounding only. */
+ik_inline quat quat_polished(quat q) { return quat_scale(real_splat(1.5f) - real_splat(0.5f) * quat_dot(q, q), q); }
+
+ik_inline mat3 mat3_multiply(mat3 a, mat3 b) {
+    return (mat3){mat3_unapply(b, a.x), mat3_unapply(b, a.y), mat3_unapply(b, a.z)};
+}
+
+ik_inline mat3 mat3_transposed(mat3 m) {
+    return (mat3){{m.x.x, m.y.x, m.z.x}, {m.x.y, m.y.y, m.z.y}, {m.x.z, m.y.z, m.z.z}};
+}
+
+/* The columns times three factors. */
+ik_inline mat3 mat3_scaled(mat3 m, vec3 s) {
+    return (mat3){{m.x.x * s.x, m.x.y * s.y, m.x.z * s.z},
+                  {m.y.x * s.x, m.y.y * s.y, m.y.z * s.z},
+                  {m.z.x * s.x, m.z.y * s.y, m.z.z * s.z}};
+}
+
+/* The rotation nearest to a matrix; of several the smallest. */
+ik_inline quat quat_nearest(mat3 m) {
+    real scale = real_unit_scale(real_max(real_max(vec3_largest(m.x), vec3_largest(m.y)), vec3_largest(m.z)));
+    m = (mat3){vec3_scale(scale, m.x), vec3_scale(scale, m.y), vec3_scale(scale, m.z)};
+    real size = vec3_dot(m.x, m.x) + vec3_dot(m.y, m.y) + vec3_dot(m.z, m.z) + real_splat(3);
+    return quat_of_correlation(mat3_transposed(m), real_splat(32 * EPSILON) * size);
+}
+
+/* The rotation of a scaled joint, given the product of the rotations: where that is not the nearest, turned on. */
+ik_outline void quat_turn_to_nearest(quat *product, const mat3 *matrix, mask elsewhere) {
+    mat3 back = mat3_transposed(mat3_of_quat(*product));
+    quat turned = quat_polished(quat_multiply(*product, quat_nearest(mat3_multiply(back, *matrix))));
+    *product = quat_select(elsewhere, turned, *product);
+}
+
+/* A joint relative to its parent. */
+typedef struct {
+    quat rotation;
+    vec3 translation;
+    vec3 scale;
+} local_joint;
+
+ik_inline world_joint world_of_local(const world_joint *parent, local_joint local) {
+    if (!parent) return (world_joint){local.rotation, local.translation};
+    return (world_joint){quat_polished(quat_multiply(parent->rotation, local.rotation)),
+                         vec3_add(parent->position, quat_rotate(parent->rotation, local.translation))};
+}
+
+ik_inline scaled_joint scaled_of_local(const scaled_joint *parent, local_joint local) {
+    const vec3 s = local.scale;
+    mask not_negative =
+        ~(mask_less(s.x, real_splat(0)) | mask_less(s.y, real_splat(0)) | mask_less(s.z, real_splat(0)));
+    mask even = not_negative & mask_equal(s.x, s.y) & mask_equal(s.y, s.z);
+    scaled_joint found = {{local.rotation, local.translation}, mat3_scaled(mat3_of_quat(local.rotation), s), even};
+    mask is_product = not_negative;
+    if (parent) {
+        found.joint.rotation = quat_polished(quat_multiply(parent->joint.rotation, local.rotation));
+        found.joint.position = vec3_add(parent->joint.position, mat3_apply(parent->matrix, local.translation));
+        found.matrix = mat3_multiply(parent->matrix, found.matrix);
+        found.even &= parent->even;
+        is_product &= parent->even;
+    }
+    if (mask_any(~is_product)) quat_turn_to_nearest(&found.joint.rotation, &found.matrix, ~is_product);
+    return found;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+ik_inline quat lanes_load_joint_quat(const ik_lists *lists, group at, int joint) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    if (!lanes_solid(&rows, at)) return lanes_load_quat(&rows, at);
+    real r[4];
+    lanes_load_solid(&rows, at, 4, r);
+    return (quat){r[0], {r[1], r[2], r[3]}};
+}
+
+ik_inline vec3 lanes_load_joint_vec3(const ik_lists *lists, group at, int joint) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    if (!lanes_solid(&rows, at)) return lanes_load_vec3(&rows, at);
+    real r[4];
+    lanes_load_solid(&rows, at, 3, r);
+    return (vec3){r[0], r[1], r[2]};
+}
+
+ik_inline void lanes_store_joint_quat(const ik_lists *lists, group at, int joint, quat q) {
+    if (!lists->rows.data) return;
+    ik_rows rows = lanes_list_row(lists, joint);
+    real r[4] = {q.w, q.v.x, q.v.y, q.v.z};
+    if (lanes_solid(&rows, at))
+        lanes_store_solid(&rows, at, 4, r);
+    else
+        lanes_store_quat(&rows, at, q);
+}
+
+ik_inline void lanes_store_joint_vec3(const ik_lists *lists, group at, int joint, vec3 a) {
+    if (!lists->rows.data) return;
+    ik_rows rows = lanes_list_row(lists, joint);
+    real r[4] = {a.x, a.y, a.z, a.z};
+    if (lanes_solid(&rows, at))
+        lanes_store_solid(&rows, at, 3, r);
+    else
+        lanes_store_vec3(&rows, at, a);
+}
+
+ik_inline quat quat_poisoned(quat q, real poison) { return (quat){q.w + poison, vec3_poisoned(q.v, poison)}; }
+
+ik_inline local_joint forward_load(const ik_forward_job *job, group at, int joint) {
+    const double *offset = job->skeleton->offsets + 3 * (ptrdiff_t)joint;
+    local_joint local = {.scale = vec3_splat(1, 1, 1)};
+    quat rotation = lanes_load_joint_quat(&job->rotations, at, joint);
+    local.rotation = quat_poisoned(quat_unit(rotation), quat_poison(rotation));
+    local.translation = vec3_splat((number)offset[0], (number)offset[1], (number)offset[2]);
+    if (job->translations.rows.data) {
+        vec3 translation = lanes_load_joint_vec3(&job->translations, at, joint);
+        local.translation = vec3_poisoned(translation, vec3_poison(translation));
+    }
+    if (job->scales.rows.data) {
+        vec3 scale = lanes_load_joint_vec3(&job->scales, at, joint);
+        local.scale = vec3_poisoned(scale, vec3_poison(scale));
+    }
+    return local;
+}
+
+ik_inline void forward_store(const ik_forward_job *job, group at, int joint, const world_joint *found) {
+    const real none = real_splat(0);
+    lanes_store_joint_vec3(&job->positions, at, joint, vec3_written(found->position, none));
+    lanes_store_joint_quat(&job->world_rotations, at, joint, quat_written(found->rotation, none));
+}
+
+/* The scratch memory from its first address that suits a vector. */
+ik_inline void *forward_scratch(const ik_forward_job *job) {
+    return (char *)job->scratch + (IK_WIDEST - (uintptr_t)job->scratch % IK_WIDEST) % IK_WIDEST;
+}
+
+ik_inline void forward_group(const ik_forward_job *job, group at, world_joint *world) {
+    const ik_skeleton *skeleton = job->skeleton;
+    for (int place = 0; place < skeleton->count; place++) {
+        int joint = skeleton->order[place], parent = skeleton->parents[joint];
+        world[joint] = world_of_local(parent < 0 ? NULL : &world[parent], forward_load(job, at, joint));
+        forward_store(job, at, joint, &world[joint]);
+    }
+}
+
+ik_inline void forward_scaled_group(const ik_forward_job *job, group at, scaled_joint *world) {
+    const ik_skeleton *skeleton = job->skeleton;
+    for (int place = 0; place < skeleton->count; place++) {
+        int joint = skeleton->order[place], parent = skeleton->parents[joint];
+        world[joint] = scaled_of_local(parent < 0 ? NULL : &world[parent], forward_load(job, at, joint));
+        forward_store(job, at, joint, &world[joint].joint);
+    }
+}
+
+static void forward_rows(const ik_forward_job *job, ptrdiff_t first, ptrdiff_t last) {
+    void *scratch = forward_scratch(job);
+    EACH_GROUP (at, first, last) {
+        if (job->scales.rows.data)
+            forward_scaled_group(job, at, scratch);
+        else
+            forward_group(job, at, scratch);
+    }
+}
+
+/* Children before parents, so that local rotations may be written over world rotations. */
+static void local_rows(const ik_local_job *job, ptrdiff_t first, ptrdiff_t last) {
+    const ik_skeleton *skeleton = job->skeleton;
+    EACH_GROUP (at, first, last) {
+        for (int place = skeleton->count - 1; place >= 0; place--) {
+            int joint = skeleton->order[place], parent = skeleton->parents[joint];
+            quat rotation = lanes_load_joint_quat(&job->world_rotations, at, joint), to_parent = quat_identity();
+            real poison = quat_poison(rotation), parent_poison = real_splat(0);
+            rotation = quat_unit(rotation);
+            if (parent >= 0) {
+                quat of_parent = lanes_load_joint_quat(&job->world_rotations, at, parent);
+                parent_poison = quat_poison(of_parent);
+                to_parent = quat_conjugate(quat_unit(of_parent));
+                rotation = quat_polished(quat_multiply(to_parent, rotation));
+            }
+            if (job->translations.rows.data) {
+                vec3 position = lanes_load_joint_vec3(&job->positions, at, joint);
+                real not_finite = vec3_poison(position) + parent_poison;
+                if (parent >= 0) {
+                    vec3 from = lanes_load_joint_vec3(&job->positions, at, parent);
+                    not_finite = not_finite + vec3_poison(from);
+                    position = quat_rotate(to_parent, vec3_sub(position, from));
+                }
+                lanes_store_joint_vec3(&job->translations, at, joint, vec3_written(position, not_finite));
+            }
+            lanes_store_joint_quat(&job->rotations, at, joint, quat_written(rotation, poison + parent_poison));
+        }
+    }
+}

@@ -1,0 +1,361 @@
+/* The skeleton as a Python object, immutable, and forward kinematics on it.
+ *
+ * Everything is checked when the object is made, so that a kernel never sees a bad index: parents, finite numbers,
+ * kinds and axes of limits. Any argument at all ends in an object or an exception. Functions take NumPy arrays that fit
+ * and refuse all others: ikcore/skeleton.py makes them fit. They run without the GIL. */
+#include "skeleton_object.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#include <numpy/ndarrayobject.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    PyObject_HEAD ik_skeleton skeleton; /* its arrays are one block, which `parents` starts */
+} skeleton_object;
+
+/* --- making one ----------------------------------------------------------------------------------------------------
+ */
+
+/* The numbers of an ik_limit in the order of its fields, as a row of the argument `limits`. */
+enum { LIMIT_NUMBERS = 29 };
+
+/* An argument as an array of doubles, or of integers, with `columns` numbers a joint (0: one); count -1: any. */
+static PyArrayObject *array_of(PyObject *object, const char *name, int type, npy_intp count, npy_intp columns) {
+    PyArrayObject *array =
+        (PyArrayObject *)PyArray_FROMANY(object, type, columns ? 2 : 1, columns ? 2 : 1, NPY_ARRAY_CARRAY_RO);
+    if (!array) return NULL;
+    npy_intp rows = PyArray_DIM(array, 0);
+    if ((count < 0 || rows == count) && (!columns || PyArray_DIM(array, 1) == columns)) return array;
+    if (rows != count && count >= 0)
+        PyErr_Format(PyExc_ValueError, "%s: expected one for each of the %zd joints, got %zd", name, (Py_ssize_t)count,
+                     (Py_ssize_t)rows);
+    else
+        PyErr_Format(PyExc_ValueError, "%s: expected rows of %zd numbers, got %zd", name, (Py_ssize_t)columns,
+                     (Py_ssize_t)PyArray_DIM(array, 1));
+    Py_DECREF(array);
+    return NULL;
+}
+
+/* One block for all arrays, the widest type first. */
+static int allocate(ik_skeleton *skeleton, npy_intp count, int with_limits) {
+    size_t joint = sizeof(ik_limit) * (size_t)with_limits + 7 * sizeof(double) + 3 * sizeof(int);
+    if (count > INT32_MAX / (npy_intp)joint) {
+        PyErr_Format(PyExc_ValueError, "expected at most %zd joints, got %zd", (Py_ssize_t)(INT32_MAX / joint),
+                     (Py_ssize_t)count);
+        return -1;
+    }
+    char *block = calloc((size_t)count, joint);
+    if (!block) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    double *numbers = (double *)(block + sizeof(ik_limit) * (size_t)with_limits * (size_t)count);
+    int *indices = (int *)(numbers + 7 * count);
+    *skeleton = (ik_skeleton){
+        .count = (int)count,
+        .limits = with_limits ? (ik_limit *)block : NULL,
+        .offsets = numbers,
+        .rests = numbers + 3 * count,
+        .parents = indices,
+        .order = indices + count,
+        .rank = indices + 2 * count,
+    };
+    return 0;
+}
+
+/* Where the block of a skeleton starts. */
+static void *block_of(const ik_skeleton *skeleton) {
+    return skeleton->limits ? (void *)skeleton->limits : (void *)skeleton->offsets;
+}
+
+/* Parents, and the order that follows from them. */
+static int take_parents(const ik_skeleton *skeleton, PyArrayObject *array) {
+    const int64_t *given = PyArray_DATA(array);
+    int *parents = (int *)skeleton->parents, count = skeleton->count;
+    for (int joint = 0; joint < count; joint++) {
+        if (given[joint] < -1 || given[joint] >= count) {
+            PyErr_Format(PyExc_ValueError,
+                         "parents: joint %d has parent %lld; expected a joint, 0 to %d, or -1 for none", joint,
+                         (long long)given[joint], count - 1);
+            return -1;
+        }
+        parents[joint] = (int)given[joint];
+    }
+    int found = ik_skeleton_order(count, parents, (int *)skeleton->order, (int *)skeleton->rank);
+    if (found == count) return 0;
+    PyErr_Format(PyExc_ValueError, "parents: joint %d is its own %s; expected a tree, whose root has parent -1", found,
+                 parents[found] == found ? "parent" : "ancestor");
+    return -1;
+}
+
+static int take_offsets(const ik_skeleton *skeleton, PyArrayObject *array) {
+    const double *given = PyArray_DATA(array);
+    for (npy_intp i = 0; i < 3 * (npy_intp)skeleton->count; i++)
+        if (!isfinite(given[i])) {
+            PyErr_Format(PyExc_ValueError, "offsets: that of joint %d is not finite", (int)(i / 3));
+            return -1;
+        }
+    memcpy((double *)skeleton->offsets, given, 3 * (size_t)skeleton->count * sizeof(double));
+    return 0;
+}
+
+static int take_rests(const ik_skeleton *skeleton, PyArrayObject *array) {
+    const double *given = PyArray_DATA(array);
+    for (int joint = 0; joint < skeleton->count; joint++) {
+        const double *q = given + 4 * (npy_intp)joint;
+        if (!isfinite(q[0]) || !isfinite(q[1]) || !isfinite(q[2]) || !isfinite(q[3])) {
+            PyErr_Format(PyExc_ValueError, "rest: the rotation of joint %d is not finite", joint);
+            return -1;
+        }
+        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) {
+            PyErr_Format(PyExc_ValueError,
+                         "rest: the rotation of joint %d is zero, which is none; expected (1, 0, 0, 0) for that",
+                         joint);
+            return -1;
+        }
+    }
+    ik_quat_normalize_job job = {.q = {(void *)given, 4 * sizeof(double), sizeof(double)},
+                                 .out = {(void *)skeleton->rests, 4 * sizeof(double), sizeof(double)}};
+    ik_quat_normalize_f64(&job, skeleton->count);
+    return 0;
+}
+
+/* A whole number in [0, end). */
+static int is_index(double x, int end) { return x >= 0 && x < end && x == floor(x); }
+
+static int take_limits(const ik_skeleton *skeleton, PyArrayObject *array) {
+    for (int joint = 0; joint < skeleton->count; joint++) {
+        const double *given = (const double *)PyArray_DATA(array) + LIMIT_NUMBERS * (npy_intp)joint, *axes = given + 11;
+        ik_limit *limit = (ik_limit *)&skeleton->limits[joint];
+        int valid =
+            is_index(given[0], IK_EULER + 1) && is_index(axes[0], 3) && is_index(axes[1], 3) && is_index(axes[2], 3);
+        for (int i = 0; i < LIMIT_NUMBERS; i++)
+            valid &= !isnan(given[i]);
+        if (!valid) {
+            PyErr_Format(PyExc_ValueError, "limits: that of joint %d is not one", joint);
+            return -1;
+        }
+        limit->kind = (enum ik_limit_kind)(int)given[0];
+        memcpy(limit->frame, given + 1, sizeof limit->frame);
+        memcpy(limit->twist, given + 5, sizeof limit->twist);
+        memcpy(limit->swing, given + 7, sizeof limit->swing);
+        for (int i = 0; i < 3; i++)
+            limit->axes[i] = (int)axes[i];
+        memcpy(limit->angles, given + 14, sizeof limit->angles);
+        memcpy(limit->stiffness, given + 20, sizeof limit->stiffness);
+        memcpy(limit->position, given + 23, sizeof limit->position);
+    }
+    return 0;
+}
+
+/* One argument: made an array, checked and taken. */
+static int take(const ik_skeleton *skeleton, PyObject *object, const char *name, int columns,
+                int (*taken)(const ik_skeleton *, PyArrayObject *)) {
+    PyArrayObject *array = array_of(object, name, NPY_DOUBLE, skeleton->count, columns);
+    if (!array) return -1;
+    int failed = taken(skeleton, array);
+    Py_DECREF(array);
+    return failed;
+}
+
+static PyObject *skeleton_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"parents", "offsets", "rests", "limits", NULL};
+    PyObject *parents, *offsets, *rests, *limits = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|O", names, &parents, &offsets, &rests, &limits)) return NULL;
+    PyArrayObject *given = array_of(parents, "parents", NPY_INT64, -1, 0);
+    if (!given) return NULL;
+    skeleton_object *self = (skeleton_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    int failed = !self;
+    if (!failed && PyArray_DIM(given, 0) == 0) {
+        PyErr_SetString(PyExc_ValueError, "parents: expected at least one joint, got none");
+        failed = 1;
+    }
+    failed = failed || allocate(&self->skeleton, PyArray_DIM(given, 0), limits != Py_None) < 0 ||
+             take_parents(&self->skeleton, given) < 0 ||
+             take(&self->skeleton, offsets, "offsets", 3, take_offsets) < 0 ||
+             take(&self->skeleton, rests, "rest", 4, take_rests) < 0 ||
+             (limits != Py_None && take(&self->skeleton, limits, "limits", LIMIT_NUMBERS, take_limits) < 0);
+    Py_DECREF(given);
+    if (!failed) return (PyObject *)self;
+    Py_XDECREF((PyObject *)self);
+    return NULL;
+}
+
+static void skeleton_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    free(block_of(&((skeleton_object *)self)->skeleton));
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+/* --- looking at one ------------------------------------------------------------------------------------------------
+ */
+
+/* A read-only array of its data, which keeps it alive. */
+static PyObject *view(PyObject *self, int type, int columns, const void *data) {
+    npy_intp shape[2] = {((skeleton_object *)self)->skeleton.count, columns};
+    PyObject *array = PyArray_SimpleNewFromData(columns ? 2 : 1, shape, type, (void *)data);
+    if (!array) return NULL;
+    PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+    Py_INCREF(self);
+    if (PyArray_SetBaseObject((PyArrayObject *)array, self) == 0) return array;
+    Py_DECREF(array);
+    return NULL;
+}
+
+#define VIEW(name, type, columns)                                                                                      \
+    static PyObject *view_##name(PyObject *self, void *unused) {                                                       \
+        (void)unused;                                                                                                  \
+        return view(self, type, columns, ((skeleton_object *)self)->skeleton.name);                                    \
+    }
+VIEW(parents, NPY_INT, 0)
+VIEW(order, NPY_INT, 0)
+VIEW(offsets, NPY_DOUBLE, 3)
+VIEW(rests, NPY_DOUBLE, 4)
+
+static PyGetSetDef properties[] = {
+    {"parents", view_parents, NULL, "Parent of every joint, -1 for a root.", NULL},
+    {"order", view_order, NULL, "The joints, every parent before its children.", NULL},
+    {"offsets", view_offsets, NULL, "(3) each.", NULL},
+    {"rests", view_rests, NULL, "(4) each, of unit length.", NULL},
+    {0},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Skeleton(parents, offsets, rests, limits=None)\n--\n\nJoints; checked and sorted once, immutable."},
+    {Py_tp_new, skeleton_new},
+    {Py_tp_dealloc, skeleton_dealloc},
+    {Py_tp_getset, properties},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "ikcore._core.Skeleton",
+    .basicsize = sizeof(skeleton_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+static PyTypeObject **skeleton_type(PyObject *module) {
+    return &((core_state *)PyModule_GetState(module))->skeleton_type;
+}
+
+const ik_skeleton *skeleton_of(PyObject *module, PyObject *object) {
+    if (PyObject_TypeCheck(object, *skeleton_type(module))) return &((skeleton_object *)object)->skeleton;
+    PyErr_Format(PyExc_TypeError, "expected a Skeleton, got %R", (PyObject *)Py_TYPE(object));
+    return NULL;
+}
+
+/* --- running on one ------------------------------------------------------------------------------------------------
+ */
+
+/* An argument after the skeleton: an array (items, joints, columns). */
+typedef struct {
+    const char *name;
+    int columns;
+    enum { INPUT, OPTIONAL, OUTPUT } role;
+} operand;
+
+enum { MAX_OPERANDS = 5 };
+
+/* A call: its skeleton, its arrays as lists of rows, and what those have in common. */
+typedef struct {
+    const ik_skeleton *skeleton;
+    ik_lists lists[MAX_OPERANDS];
+    npy_intp items;
+    int type; /* NPY_FLOAT or NPY_DOUBLE */
+} call;
+
+/* The first array says how many items and of which type, the others must fit. */
+static int add_array(call *call, int place, PyObject *object, const operand *op) {
+    if (object == Py_None && op->role == OPTIONAL) {
+        call->lists[place] = (ik_lists){0};
+        return 0;
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    int is_array = PyArray_Check(object) && PyArray_NDIM(array) == 3;
+    if (is_array && place == 0) {
+        call->items = PyArray_DIM(array, 0);
+        call->type = PyArray_TYPE(array) == NPY_FLOAT ? NPY_FLOAT : NPY_DOUBLE;
+    }
+    if (!is_array || PyArray_DIM(array, 0) != call->items || PyArray_DIM(array, 1) != call->skeleton->count ||
+        PyArray_DIM(array, 2) != op->columns || PyArray_TYPE(array) != call->type || !PyArray_ISBEHAVED_RO(array) ||
+        (op->role == OUTPUT && !PyArray_ISWRITEABLE(array))) {
+        PyErr_Format(PyExc_TypeError, "%s: expected %s array (items, %d, %d) of float32 or float64, all the same",
+                     op->name, op->role == OUTPUT ? "a writeable" : "an", call->skeleton->count, op->columns);
+        return -1;
+    }
+    const npy_intp *strides = PyArray_STRIDES(array);
+    call->lists[place] = (ik_lists){{PyArray_DATA(array), strides[0], strides[2]}, strides[1], call->skeleton->count};
+    return 0;
+}
+
+static int unpack(call *call, PyObject *module, PyObject *const *args, Py_ssize_t given, const operand *operands,
+                  int count) {
+    if (given != count + 1) {
+        PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd", count + 1, given);
+        return -1;
+    }
+    call->skeleton = skeleton_of(module, args[0]);
+    if (!call->skeleton) return -1;
+    for (int i = 0; i < count; i++)
+        if (add_array(call, i, args[i + 1], &operands[i]) < 0) return -1;
+    return 0;
+}
+
+static PyObject *forward(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    static const operand operands[] = {{"rotations", 4, INPUT},
+                                       {"translations", 3, OPTIONAL},
+                                       {"scales", 3, OPTIONAL},
+                                       {"positions", 3, OUTPUT},
+                                       {"world_rotations", 4, OUTPUT}};
+    call call;
+    if (unpack(&call, module, args, given, operands, 5) < 0) return NULL;
+    ik_forward_job job = {call.skeleton,
+                          call.lists[0],
+                          call.lists[1],
+                          call.lists[2],
+                          call.lists[3],
+                          call.lists[4],
+                          malloc(ik_forward_scratch(call.skeleton->count))};
+    if (!job.scratch) return PyErr_NoMemory();
+    Py_BEGIN_ALLOW_THREADS;
+    (call.type == NPY_FLOAT ? ik_forward_f32 : ik_forward_f64)(&job, call.items);
+    Py_END_ALLOW_THREADS;
+    free(job.scratch);
+    Py_RETURN_NONE;
+}
+
+static PyObject *local(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    static const operand operands[] = {
+        {"world_rotations", 4, INPUT}, {"positions", 3, INPUT}, {"rotations", 4, OUTPUT}, {"translations", 3, OUTPUT}};
+    call call;
+    if (unpack(&call, module, args, given, operands, 4) < 0) return NULL;
+    ik_local_job job = {call.skeleton, call.lists[0], call.lists[1], call.lists[2], call.lists[3]};
+    Py_BEGIN_ALLOW_THREADS;
+    (call.type == NPY_FLOAT ? ik_local_f32 : ik_local_f64)(&job, call.items);
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"forward", (PyCFunction)(void (*)(void))forward, METH_FASTCALL,
+     PyDoc_STR("forward(skeleton, rotations, translations, scales, positions, world_rotations, /)\n--\n\n"
+               "Writes the last two; translations and scales may be None.")},
+    {"local", (PyCFunction)(void (*)(void))local, METH_FASTCALL,
+     PyDoc_STR("local(skeleton, world_rotations, positions, rotations, translations, /)\n--\n\n"
+               "Writes the last two.")},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_skeleton(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    PyTypeObject **type = skeleton_type(module);
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (!*type || PyModule_AddType(module, *type) < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}
