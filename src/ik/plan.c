@@ -112,6 +112,14 @@ static void connect(ik_plan *plan) {
     }
 }
 
+/* What nothing moves or turns is nobody's to do. */
+static void drop_tasks(ik_plan *plan) {
+    int count = 0;
+    for (int t = 0; t < plan->task_count; t++)
+        if (plan->nodes[plan->tasks[t].node].slot >= 0) plan->tasks[count++] = plan->tasks[t];
+    plan->task_count = count;
+}
+
 ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
     ik_plan *plan = memory;
     *plan = (ik_plan){.job = job, .nodes = (ik_node *)(plan + 1)};
@@ -122,5 +130,6 @@ ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
     add_joints(plan, marks);
     add_goals(plan, marks);
     connect(plan);
+    drop_tasks(plan);
     return plan;
 }

@@ -37,7 +37,7 @@ typedef struct ik_plan {
     int rigid;    /* some node moves without turning, and others hang from it */
     ik_node *nodes;
     int *node_of_slot;
-    ik_task *tasks; /* by goals; of one, the place first */
+    ik_task *tasks; /* of nodes with a slot, by goals; of one, the place first */
     int task_count;
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
 } ik_plan;
