@@ -40,7 +40,8 @@ enum dls_state {
     DLS_BONE,    /* mean length */
     DLS_DAMPING, /* negative: not chosen yet */
     DLS_GROWTH,  /* of the damping when a step is taken back */
-    DLS_IDLE,    /* steps without progress */
+    DLS_LEAST,   /* squared error since the last shake */
+    DLS_IDLE,    /* steps without progress on that */
     DLS_SHAKEN,  /* how often */
     DLS_HELD,    /* joints that were held at their limits by the last step */
     DLS_BEST,    /* the error of the pose that is kept aside */
@@ -421,9 +422,9 @@ static mask dls_allow(const ik_plan *plan, columns c, int k, vec3 *turn) {
     const ik_limit *limit = dls_limit(plan, k);
     if (limit->kind == IK_HINGE) {
         real angle = *column(c, dls_angle(plan, plan->nodes[k].slot));
-        real off = dls_within(limit, angle + turn->x) - (angle + turn->x);
-        turn->x = turn->x + off;
-        return mask_less(real_splat(LIMIT_TOLERANCE), real_abs(off));
+        real wanted = angle + turn->x, allowed = dls_within(limit, wanted);
+        turn->x = allowed - angle;
+        return mask_less(real_splat(LIMIT_TOLERANCE), real_abs(wanted - allowed));
     }
     quat now = column_quat(c, dls_rotation(plan->nodes[k].slot)), above = dls_parent(plan, c, k);
     quat wanted = quat_multiply(dls_exp(*turn, real_splat(LARGEST)), now);
@@ -760,11 +761,13 @@ static void dls_shake(const ik_plan *plan, real *bundle, int g, mask stuck) {
 }
 
 /* Shakes lanes that make no more progress; gives up those that were shaken often. */
-static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, mask progress, real square) {
+static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, real square) {
     columns c = columns_of_bundle(bundle, g);
     const real zero = real_splat(0), one = real_splat(1);
     real *idle = column(c, dls_state(plan, DLS_IDLE)), *shaken = column(c, dls_state(plan, DLS_SHAKEN));
-    real error = *column(c, ERROR);
+    real error = *column(c, ERROR), *least = column(c, dls_state(plan, DLS_LEAST));
+    mask progress = mask_less(square, real_splat(1 - DLS_PROGRESS) * *least);
+    *least = real_select(progress & ~waits, square, *least);
     *idle = real_select(waits, *idle, real_select(progress, zero, *idle + one));
     mask off = mask_less(*column(c, TOLERANCE), error) & ~waits;
     mask stuck = ~mask_less(*idle, real_splat(DLS_PATIENCE)) & off;
@@ -776,6 +779,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, mask
     mask why = mask_splat(IK_STALLED) | (held & mask_splat(IK_AT_LIMIT));
     *column(c, SAID) = real_from_bits(real_bits(*column(c, SAID)) | (spent & why));
     *idle = real_select(stuck, zero, *idle);
+    *least = real_select(stuck, real_splat(LARGEST), *least);
     dls_copy(plan, c, dls_kept(plan), dls_rotation(0), ends);
     if (plan->limited) dls_copy_angles(plan, c, dls_kept(plan) + 7 * plan->slots, dls_angle(plan, 0), ends);
     stuck &= ~(spent | last);
@@ -805,8 +809,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
         *iterations = real_select(waits, *iterations - real_splat(1), *iterations);
     }
     if (plan->job->options.textbook) return;
-    mask progress = mask_less(real_splat(DLS_PROGRESS) * o.before, gained);
-    dls_watch(plan, bundle, g, waits, progress, real_select(accept, e.square, o.before));
+    dls_watch(plan, bundle, g, waits, real_select(accept, e.square, o.before));
 }
 
 ik_inline void dls_pass(const ik_plan *plan, real *bundle, int groups, dls_shape shape) {
@@ -913,7 +916,7 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     *column(record, dls_state(plan, DLS_BONE)) = bone;
     *column(record, dls_state(plan, DLS_DAMPING)) = options->damping > 0 ? damping * damping : real_splat(-1);
     *column(record, dls_state(plan, DLS_GROWTH)) = real_splat(2);
-    *column(record, dls_state(plan, DLS_BEST)) = real_splat(LARGEST);
+    *column(record, dls_state(plan, DLS_BEST)) = *column(record, dls_state(plan, DLS_LEAST)) = real_splat(LARGEST);
     *column(record, dls_state(plan, DLS_IDLE)) = *column(record, dls_state(plan, DLS_SHAKEN)) = zero;
     *column(record, dls_state(plan, DLS_HELD)) = zero;
     real *most = column(record, TOLERANCE);
