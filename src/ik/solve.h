@@ -182,7 +182,7 @@ static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
         int k = plan->node_of_slot[slot];
         if (plan->nodes[k].moves) size = size + vec3_size(solve_bone(plan, world, k));
     }
-    world->scale = real_unit_scale(size);
+    world->scale = real_select(mask_equal(size, real_splat(0)), real_splat(1), real_unit_scale(size));
     world->origin = plan->slots ? world->positions[plan->node_of_slot[0]] : vec3_splat(0, 0, 0);
     solve_center(plan, world);
     world->reach = real_splat(0);
