@@ -362,7 +362,8 @@ ik_inline vec3 dls_turn_by(const ik_plan *plan, columns c, int k, vec3 pull) {
 }
 
 /* rows less `share` of what the turns in a column would do to them. */
-static void dls_take_off(const ik_plan *plan, columns c, int (*turns)(const ik_plan *plan, int slot), real *rows, int step) {
+static void dls_take_off(const ik_plan *plan, columns c, int (*turns)(const ik_plan *plan, int slot), real *rows,
+                         int step) {
     for (int t = 0; t < plan->task_count; t++) {
         const ik_task *task = &plan->tasks[t];
         vec3 p = column_vec3(c, dls_position(plan, plan->nodes[task->node].slot)), sum = vec3_splat(0, 0, 0);
@@ -707,7 +708,8 @@ static void dls_shake_turns(const ik_plan *plan, columns c, int shake) {
                                share * dls_random(shake, slot, 2));
         if (dls_is_hinge(plan, k)) {
             const double *range = dls_limit(plan, k)->twist;
-            real to = real_splat((number)(0.5 * (range[0] + range[1] + (range[1] - range[0]) * dls_random(shake, slot, 0))));
+            real to =
+                real_splat((number)(0.5 * (range[0] + range[1] + (range[1] - range[0]) * dls_random(shake, slot, 0))));
             turn.x = real_splat(share) * (to - *column(c, dls_angle(plan, slot)));
         }
         if (dls_is_limited(plan, k)) dls_allow(plan, c, k, &turn);
@@ -850,8 +852,10 @@ ik_inline real dls_angle_of(const ik_plan *plan, int k, quat local) {
     quat q = quat_multiply(quat_conjugate(solve_rest(plan, k)), local);
     vec3 axis = quat_rotate(dls_frame(limit), vec3_splat(1, 0, 0));
     real half = real_atan2(vec3_dot(axis, q.v), q.w), angle = half + half;
-    angle = real_select(mask_less(real_splat((number)limit->twist[1]) + real_splat(LIMIT_TOLERANCE), angle), angle - turn, angle);
-    angle = real_select(mask_less(angle, real_splat((number)limit->twist[0]) - real_splat(LIMIT_TOLERANCE)), angle + turn, angle);
+    angle = real_select(mask_less(real_splat((number)limit->twist[1]) + real_splat(LIMIT_TOLERANCE), angle),
+                        angle - turn, angle);
+    angle = real_select(mask_less(angle, real_splat((number)limit->twist[0]) - real_splat(LIMIT_TOLERANCE)),
+                        angle + turn, angle);
     return dls_within(limit, angle);
 }
 
@@ -874,11 +878,21 @@ static void dls_load_pose(const ik_plan *plan, const pose *start, columns record
             }
             if (plan->nodes[k].turns) local = quat_unit(solve_allowed(plan, k, local));
             rotation = quat_unit(quat_multiply(above, local));
-            *column(record, dls_angle(plan, slot)) = dls_is_hinge(plan, k) ? dls_angle_of(plan, k, local) : real_splat(0);
+            *column(record, dls_angle(plan, slot)) =
+                dls_is_hinge(plan, k) ? dls_angle_of(plan, k, local) : real_splat(0);
         }
         column_set_quat(record, dls_rotation(slot), rotation);
         column_set_vec3(record, dls_position(plan, slot), position);
     }
+}
+
+/* A far target is brought nearer, to where squares are still numbers: what matters is the direction. */
+#define DLS_FAR 1e3f /* of the reach */
+ik_inline vec3 dls_nearer(vec3 target, vec3 base, real reach) {
+    direction off = vec3_direction_of_any(vec3_sub(target, base));
+    real most = real_splat(DLS_FAR) * reach;
+    mask far = mask_less(most, off.length);
+    return vec3_select(far, vec3_add(base, vec3_scale(most, off.unit)), target);
 }
 
 static void dls_load_task(const ik_plan *plan, group at, const pose *start, int task, columns record) {
@@ -892,12 +906,67 @@ static void dls_load_task(const ik_plan *plan, group at, const pose *start, int 
     } else {
         vec3 now = column_vec3(record, dls_position(plan, slot));
         column_set_quat(record, to + DLS_TARGET, (quat){real_splat(0), now});
-        column_set_vec3(record, to + DLS_TARGET, solve_target(plan, at, start, t->node, now, &weight));
         real reach = solve_reach(plan, start, t->node).sum;
+        vec3 target = solve_target(plan, at, start, t->node, now, &weight);
+        target = dls_nearer(target, start->positions[solve_base(plan, t->node)], reach);
+        column_set_vec3(record, to + DLS_TARGET, target);
         own = real_splat(solve_within(plan, plan->job->options.tolerance)) * reach;
     }
-    *column(record, to + DLS_WEIGHT) = real_sqrt(weight);
-    *column(record, to + DLS_UNIT) = most / real_max(own, real_splat(SMALLEST) + most * real_splat(EPSILON));
+    real unit = most / real_max(own, real_splat(SMALLEST) + most * real_splat(EPSILON));
+    *column(record, to + DLS_WEIGHT) = real_sqrt(real_max(weight, real_splat(0)));
+    *column(record, to + DLS_UNIT) = real_select(mask_equal(weight, real_splat(0)), real_splat(0), unit);
+}
+
+/* One chain of joints that turn freely, and one place to reach. */
+static int dls_is_plain(const ik_plan *plan) {
+    if (plan->task_count != 1 || plan->tasks[0].rotation || plan->rigid || plan->limited) return 0;
+    for (int k = 0; k < plan->count; k++)
+        if (plan->nodes[k].turns && dls_axes(plan, k)) return 0;
+    return plan->job->options.posture == 0;
+}
+
+/* Which way bones point along the line when the plain chain is laid towards its target: forwards, or where that is too
+ * near, all but a longest one backwards. Kept in `turns` for the time being. */
+static void dls_lay_bones(const ik_plan *plan, const pose *start, mask near, real longest) {
+    const real one = real_splat(1);
+    mask waiting = near;
+    for (int k = plan->tasks[0].node; plan->nodes[k].moves; k = plan->nodes[k].parent) {
+        mask forwards = waiting & ~mask_less(vec3_length(solve_bone(plan, start, k)), longest);
+        waiting &= ~forwards;
+        start->turns[k].w = real_select(near & ~forwards, -one, one);
+    }
+}
+
+/* A plain chain is laid towards a target out of its reach, and its end is the target from now on. */
+static void dls_answer(const ik_plan *plan, const pose *start, columns record) {
+    int end = plan->tasks[0].node, base = solve_base(plan, end), target = dls_task(plan, 0) + DLS_TARGET;
+    chain_reach reach = solve_reach(plan, start, end);
+    vec3 root = start->positions[base], along = vec3_direction(vec3_sub(start->positions[end], root)).unit;
+    direction to_target = vec3_direction_of_any(vec3_sub(column_vec3(record, target), root));
+    mask near = mask_less(to_target.length, chain_inner(reach)), out = near | mask_less(reach.sum, to_target.length);
+    if (!mask_any(out)) return;
+    mask apart = mask_less(real_splat(TINY_SINE) * reach.sum, to_target.length);
+    vec3 line = vec3_select(apart, to_target.unit, along), end_at = root;
+    dls_lay_bones(plan, start, near, reach.longest);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot], child = plan->nodes[k].child;
+        quat turn = plan->nodes[k].moves ? start->turns[plan->nodes[k].parent] : quat_identity();
+        if (plan->nodes[k].moves) {
+            real length = vec3_length(solve_bone(plan, start, k)) * start->turns[k].w;
+            end_at = vec3_add(end_at, vec3_scale(length, line));
+        }
+        if (child >= 0) {
+            vec3 before = quat_rotate(turn, solve_bone(plan, start, child));
+            vec3 after = vec3_scale(start->turns[child].w, line);
+            turn = quat_multiply(quat_shortest_arc(before, after, vec3_splat(0, 0, 0)), turn);
+        }
+        start->turns[k] = turn;
+        quat rotation = column_quat(record, dls_rotation(slot)), turned = quat_multiply(turn, rotation);
+        vec3 position = column_vec3(record, dls_position(plan, slot));
+        column_set_quat(record, dls_rotation(slot), quat_select(out, turned, rotation));
+        column_set_vec3(record, dls_position(plan, slot), vec3_select(out, end_at, position));
+    }
+    column_set_vec3(record, target, vec3_select(out, end_at, column_vec3(record, target)));
 }
 
 static void dls_begin(const ik_plan *plan, group at, const pose *start, columns record) {
@@ -924,15 +993,8 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     *most = real_max(real_select(mask_equal(start->reach, zero), turned, *most), real_splat(SMALLEST));
     for (int t = 0; t < plan->task_count; t++)
         dls_load_task(plan, at, start, t, record);
+    if (dls_is_plain(plan) && !options->textbook) dls_answer(plan, start, record);
     *column(record, ERROR) = dls_measure(plan, record, DLS_POSE, NULL, 1, (dls_shape){0}).largest;
-}
-
-/* A hinge's rotation is made of its angle, so that its limits are exact. */
-static quat dls_hinge_rotation(const ik_plan *plan, int k, real angle) {
-    quat frame = dls_frame(dls_limit(plan, k));
-    turn by = {vec3_splat(1, 0, 0), real_splat(0.5f) * angle};
-    quat turned = quat_multiply(quat_multiply(frame, quat_of_turn(by)), quat_conjugate(frame));
-    return quat_multiply(solve_rest(plan, k), turned);
 }
 
 static void dls_finish(const ik_plan *plan, group at, columns record, pose *end) {
@@ -943,14 +1005,6 @@ static void dls_finish(const ik_plan *plan, group at, columns record, pose *end)
 
 static const method dls_plain = {dls_size, dls_begin, dls_plain_step, dls_finish};
 static const method dls_any = {dls_size, dls_begin, dls_step, dls_finish};
-
-/* One chain of joints that turn freely, and one place to reach. */
-static int dls_is_plain(const ik_plan *plan) {
-    if (plan->task_count != 1 || plan->tasks[0].rotation || plan->rigid || plan->limited) return 0;
-    for (int k = 0; k < plan->count; k++)
-        if (plan->nodes[k].turns && dls_axes(plan, k)) return 0;
-    return plan->job->options.posture == 0;
-}
 
 static const method *dls_method(const ik_plan *plan) { return dls_is_plain(plan) ? &dls_plain : &dls_any; }
 
