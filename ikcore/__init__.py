@@ -14,28 +14,43 @@ except ModuleNotFoundError as error:
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
 from ikcore import limits, rotations
+from ikcore.goals import Goal, Reach
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
+from ikcore.solution import Solution
+from ikcore.solve import Method, Methods, Option, Solver, dls, fabrik, methods, solve, solver
 from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 __all__ = [
     "Aim",
+    "Goal",
     "Limb",
     "Limit",
+    "Method",
+    "Methods",
+    "Option",
     "PlanarLimb",
     "Pose",
+    "Reach",
     "Skeleton",
+    "Solution",
+    "Solver",
     "Status",
     "UnusableError",
     "UnusableWarning",
     "World",
     "__version__",
     "aim",
+    "dls",
+    "fabrik",
     "isa",
     "limits",
+    "methods",
     "rotations",
+    "solve",
+    "solver",
     "two_bone",
     "two_bone_2d",
 ]

@@ -8,6 +8,8 @@ _Array = NDArray[Any]
 __version__: Final[str]
 STATUS_FLAGS: Final[tuple[tuple[str, int, str], ...]]
 UNUSABLE: Final[int]
+METHODS: Final[tuple[tuple[str, str], ...]]
+OPTIONS: Final[tuple[tuple[str, str, float, float, float, str, str], ...]]
 
 def isa() -> str: ...
 def use_isa(name: str | None, /) -> str: ...
@@ -37,6 +39,21 @@ def forward(
 ) -> None: ...
 def local(
     skeleton: Skeleton, world_rotations: _Array, positions: _Array, rotations: _Array, translations: _Array, /
+) -> None: ...
+
+# A goal is (joint, chain, offset, position, rotation, weight, rotation_weight), the outputs are (rotations, status,
+# error, rotation_error, iterations, history). Arrays are (items, ...), the last four of a goal and the last output may
+# be None.
+def solve(
+    method: str,
+    skeleton: Skeleton,
+    goals: tuple[tuple[Any, ...], ...],
+    rotations: _Array,
+    translations: _Array | None,
+    scales: _Array | None,
+    options: tuple[float, ...],
+    outputs: tuple[_Array | None, ...],
+    /,
 ) -> None: ...
 
 # (3),(3),(3),(3),(pole3),(bend3),(hinge3),7 x (option1)->(4),(4),(3,3),(),(),(),()

@@ -14,6 +14,7 @@ array([1., 0., 0., 0.])
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -312,6 +313,17 @@ class Limit:
             inputs[name] = np.asarray(getattr(self, name), dtype)
         projected, violation = call(_core.limit_project, inputs, ())
         return projected, violation
+
+    def parameters(self) -> tuple[float, ...]:
+        """Its numbers, in the order of an ik_limit (ik.h).
+
+        >>> Limit.locked().parameters()[:5]
+        (1, 1.0, 0.0, 0.0, 0.0)
+        """
+        kind = get_args(Kind).index(self.kind)
+        angles = itertools.chain(*zip(self.lowest, self.highest, strict=True))
+        position = itertools.chain(*zip(*self.position, strict=True))
+        return (kind, *self.frame, *self.twist, *self.swing, *self.axes, *angles, *self.stiffness, *position)
 
     def project_position(self, position: ArrayLike) -> Array:
         """Translations within the range of `position`.

@@ -8,22 +8,17 @@ import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
 from ikcore._arrays import in_blocks, number_type, rows
+from ikcore.goals import path, start_of
+from ikcore.limits import Limit
 from ikcore.pose import Pose, joint_rows, leading_axes
-
-
-class _Limit(Protocol):
-    """What a skeleton needs of a limit."""
-
-    def parameters(self) -> Sequence[float]:
-        """The numbers of an ik_limit (ik.h) in the order of its fields."""
-        ...
+from ikcore.span import Span, span_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +75,7 @@ class Skeleton:
         offsets: ArrayLike,
         rest: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        limits: Mapping[str | int, _Limit] | Sequence[_Limit | None] | None = None,
+        limits: Mapping[str | int, Limit] | Sequence[Limit | None] | None = None,
     ) -> None:
         tree = _whole_numbers(parents)
         joints = len(tree)
@@ -139,7 +134,7 @@ class Skeleton:
         return Pose(self._data.rests)
 
     @property
-    def limits(self) -> tuple[_Limit | None, ...]:
+    def limits(self) -> tuple[Limit | None, ...]:
         """The limit of every joint, None where it is free."""
         return self._limits
 
@@ -243,6 +238,36 @@ class Skeleton:
         self._run(_core.local, (rotations, positions, turned, moved), workers)
         return Pose(turned, moved)
 
+    def reach(self, joint: str | int, chain: str | int | None = None, *, pose: Pose | None = None) -> Span:
+        """How near and how far a chain can bring a joint, if its joints turn freely.
+
+        Parameters
+        ----------
+        joint : str or int
+            The end of the chain.
+        chain : str or int, optional
+            Its start, by name or by how many joints above, as `Reach` has it (default: the root).
+        pose : Pose, optional
+            One or many: translations and scales change the bones (default: at rest).
+
+        Returns
+        -------
+        Span
+            Where the chain starts, its inner and outer radius; it classifies targets.
+
+        Examples
+        --------
+        >>> arm = Skeleton.chain([[0, 0, 0], [0.4, 0, 0], [0.7, 0, 0]])
+        >>> span = arm.reach(2)
+        >>> print(span.inner.round(6), span.outer.round(6))
+        0.1 0.7
+        >>> span.classify([[0.5, 0, 0], [0.05, 0, 0], [0, 2, 0]])  # 2 is Status.TOO_NEAR, 1 TOO_FAR
+        array([0, 2, 1], dtype=int32)
+        """
+        end = self.index(joint)
+        joints = path(self, start_of(self, chain, end, "reach"), end)
+        return span_of(self.forward(self.rest if pose is None else pose).positions[..., joints, :])
+
     def __len__(self) -> int:
         return len(self._names)
 
@@ -262,9 +287,7 @@ class Skeleton:
     def __reduce__(self) -> tuple[Any, ...]:
         return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits)
 
-    def _limits_of(
-        self, limits: Mapping[str | int, _Limit] | Sequence[_Limit | None] | None
-    ) -> tuple[_Limit | None, ...]:
+    def _limits_of(self, limits: Mapping[str | int, Limit] | Sequence[Limit | None] | None) -> tuple[Limit | None, ...]:
         """One limit for each joint."""
         if isinstance(limits, Mapping):
             by_joint = {self.index(joint): limit for joint, limit in limits.items()}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import os
+import sys
 import warnings
 from enum import IntFlag
 from typing import Any
@@ -14,6 +16,7 @@ from ikcore import _core
 
 _VALUES = {name: value for name, value, _ in _core.STATUS_FLAGS}
 _SENTENCES = {value: sentence for _, value, sentence in _core.STATUS_FLAGS}
+_FOLDER = os.path.dirname(__file__) + os.sep
 _KNOWN = sum(_SENTENCES)
 
 
@@ -38,6 +41,8 @@ class Status(IntFlag):
     AT_LIMIT = _VALUES["AT_LIMIT"]
     SOFTENED = _VALUES["SOFTENED"]
     PARTIAL_WEIGHT = _VALUES["PARTIAL_WEIGHT"]
+    STALLED = _VALUES["STALLED"]
+    ITERATION_LIMIT = _VALUES["ITERATION_LIMIT"]
     NOT_FINITE = _VALUES["NOT_FINITE"]
     NO_LENGTH = _VALUES["NO_LENGTH"]
 
@@ -98,7 +103,7 @@ def _largest(error: NDArray[Any] | np.floating[Any], where: NDArray[np.bool_] | 
 
 
 def report_unusable(solver: str, status: NDArray[np.int32] | np.int32, *, strict: bool) -> None:
-    """Warn once for all unusable items of a batch, or raise. Called by a solver's typed function, for its caller."""
+    """Warn once for all unusable items of a batch, or raise. For the code that called ikcore."""
     worst = status.max(initial=0) if status.ndim else status
     if worst < _core.UNUSABLE:
         return
@@ -109,4 +114,12 @@ def report_unusable(solver: str, status: NDArray[np.int32] | np.int32, *, strict
     message = f"{solver}: {unusable} of {np.size(status)} items cannot be used: {why}"
     if strict:
         raise UnusableError(message)
-    warnings.warn(message, UnusableWarning, stacklevel=3)
+    warnings.warn(message, UnusableWarning, stacklevel=_levels_within() + 1)
+
+
+def _levels_within() -> int:
+    """How many frames, from the caller's on, belong to this package."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back and frame.f_code.co_filename.startswith(_FOLDER):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -29,6 +29,7 @@ HASHES = {
         "two_bone_options f64": "aed59a572f1070dd",
     },
     "same_bits_rotations.c": {"rotations f32": "8c6e02081874ff63", "rotations f64": "86217cfd26e59415"},
+    "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

@@ -82,6 +82,13 @@ def test_a_wrong_option_is_explained(items: str, capsys: pytest.CaptureFixture[s
     assert "--items" in capsys.readouterr().err
 
 
+def test_the_page_about_solving_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs/solving.md").read_text()
+    exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), "docs/solving.md", "exec"), {})
+    explained = capsys.readouterr().out.splitlines()[-4:]
+    assert "\n".join("    " + line for line in explained) in page
+
+
 def test_the_examples_in_readme_run() -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert blocks

@@ -425,7 +425,7 @@ def test_equal_skeletons_are_equal_and_survive_pickling() -> None:
 
 
 class Numbers:
-    """A limit as far as a skeleton is concerned."""
+    """What has the numbers of a limit, right or wrong."""
 
     def __init__(self, *numbers: float) -> None:
         self.numbers = numbers
@@ -435,7 +435,7 @@ class Numbers:
 
 
 def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
-    free = Numbers(0, 1, *(0,) * 27)
+    free = ik.Limit.free()
     chain = [-1, 0, 1], np.eye(3), None, ["a", "b", "c"]
     assert ik.Skeleton(*chain, limits={"b": free, 2: free}).limits == (None, free, free)
     assert ik.Skeleton(*chain, limits=[free, None, None]).limits == (free, None, None)
@@ -447,7 +447,7 @@ def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
         ik.Skeleton(*chain, limits={"d": free})
     for wrong in [(9, 1), (-1, 1), (0.5, 1), (np.nan, 1), (0, np.nan)]:
         with pytest.raises(ValueError, match="limits: that of joint 0 is not one"):
-            ik.Skeleton(*chain, limits={0: Numbers(*wrong, *(0,) * 27)})
+            ik.Skeleton(*chain, limits={0: Numbers(*wrong, *(0,) * 27)})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="limits: expected rows of 29 numbers, got 2"):
         _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[0, 1]])
 

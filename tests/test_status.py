@@ -36,6 +36,8 @@ def test_values_are_the_contract() -> None:
         "AT_LIMIT": 8,
         "SOFTENED": 16,
         "PARTIAL_WEIGHT": 32,
+        "STALLED": 64,
+        "ITERATION_LIMIT": 128,
         "NOT_FINITE": 1 << 16,
         "NO_LENGTH": 1 << 17,
     }

@@ -21,3 +21,15 @@ def test_types() -> None:
     assert_type(ik.rotations.slerp(swing, [1, 0, 0, 0], 0.5), NDArray[Any])
     assert_type(angle, NDArray[Any])
     assert_type(ik.rotations.best_fit(np.eye(3), np.eye(3)), tuple[NDArray[Any], NDArray[Any]])
+
+
+def test_types_of_solving() -> None:
+    arm = ik.Skeleton.chain(np.eye(3))
+    found = ik.fabrik(arm, arm.rest, [ik.Reach(2, position=[0, 1, 1], chain=1)], iterations=3)
+    assert_type(found, ik.Solution)
+    assert_type(found.pose, ik.Pose)
+    assert_type(found.status, NDArray[np.int32])
+    assert_type(found.explain(), str)
+    assert_type(ik.solve(arm, arm.rest, [ik.Reach("2", [0, 1, 1])], method="fabrik"), ik.Solution)
+    assert_type(ik.methods()["fabrik"].options["tolerance"].default, float)
+    assert_type(arm.reach(2).classify([0, 1, 1]), NDArray[np.int32])

@@ -420,9 +420,9 @@ size_t ik_forward_scratch(int count);
 typedef struct ik_local_job {
     const ik_skeleton *skeleton;
     ik_lists world_rotations; /* (4) of any length, zero is none */
-    ik_lists positions;       /* (3) in the world; needed for translations only */
+    ik_lists positions;       /* (3) in the world */
     ik_lists rotations;       /* (4) local */
-    ik_lists translations;    /* (3) optional */
+    ik_lists translations;    /* (3) */
 } ik_local_job;
 
 /* An output may be the very rows of an input, but must not overlap one in any other way. */

@@ -2,6 +2,8 @@
  *
  *   lanes_load_real _vec3 _quat _mat3               one row for all lanes, rows without gaps, or rows anywhere
  *   lanes_store_real _vec3 _3_vec3 _quat _status    rows without gaps, or rows anywhere
+ *   lanes_load_joint_quat _vec3, store_joint_...    the row of one joint of every pose, which must be given
+ *   lanes_prefetch                                  what a joint will need of the next group
  *   lanes_column, lanes_list_row                    the rows less their first columns; one row of every list
  *
  * A group at the end of a batch may have fewer rows than lanes: its last row fills the rest, so that no lane ever
@@ -198,13 +200,22 @@ ik_inline void lanes_transpose(real r[4]) {
     r[3] = __builtin_shufflevector(high, high2, EACH_LANE(PAIRS_HIGH));
 }
 
-/* Three numbers in a piece; not the fourth, which may not be there. */
+/* A double is two numbers that are moved at once. */
+typedef double two_pairs __attribute__((vector_size(16)));
+
+/* Three numbers of a piece; the fourth may not be there. */
 ik_inline piece piece_load_three(const char *from) {
-    double two;
-    memcpy(&two, from, sizeof two);
-    piece p = (piece)(double __attribute__((vector_size(16)))){two, 0};
+    double pair;
+    memcpy(&pair, from, sizeof pair);
+    piece p = (piece)(two_pairs){pair, 0};
     p[2] = ((const number *)from)[2];
     return p;
+}
+
+ik_inline void piece_store_three(char *to, piece p) {
+    double pair = ((two_pairs)p)[0];
+    memcpy(to, &pair, sizeof pair);
+    ((number *)to)[2] = p[2];
 }
 
 ik_inline void lanes_load_solid(const ik_rows *rows, group at, int columns, real r[4]) {
@@ -224,8 +235,13 @@ ik_inline void lanes_store_solid(const ik_rows *rows, group at, int columns, rea
     for (int i = 0; i < 4; i++) {
         piece p[PIECES];
         lanes_split(r[i], p);
-        for (int k = 0; k < PIECES; k++)
-            memcpy(lanes_row(rows, at, 4 * k + i), &p[k], (size_t)columns * sizeof(number));
+        for (int k = 0; k < PIECES; k++) {
+            char *row = lanes_row(rows, at, 4 * k + i);
+            if (columns == 4)
+                memcpy(row, &p[k], sizeof p[k]);
+            else
+                piece_store_three(row, p[k]);
+        }
     }
 }
 
@@ -291,6 +307,12 @@ ik_inline void lanes_store_solid(const ik_rows *rows, group at, int columns, con
 
 /* Some columns of rows anywhere. */
 ik_outline void lanes_gather(const ik_rows *rows, group at, int columns, number (*lane)[LANES]) {
+    if (columns >= 3 && lanes_solid(rows, at)) {
+        real r[4];
+        columns == 3 ? lanes_load_solid(rows, at, 3, r) : lanes_load_solid(rows, at, 4, r);
+        memcpy(lane, r, (size_t)columns * sizeof *r);
+        return;
+    }
     for (int k = 0; k < LANES; k++) {
         const char *row = lanes_row(rows, at, k < at.count ? k : at.count - 1);
         for (int column = 0; column < columns; column++)
@@ -426,4 +448,50 @@ ik_inline void lanes_store_count(const ik_rows *rows, group at, real x) {
     memcpy(lane, &x, sizeof x);
     for (int k = 0; k < LANES && k < at.count; k++)
         *(int32_t *)lanes_row(rows, at, k) = (int32_t)lane[k];
+}
+
+/* The row of one joint of every pose: seldom packed, so what is outlined above is inline here. */
+ik_inline quat lanes_load_joint_quat(const ik_lists *lists, group at, int joint) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    if (!lanes_solid(&rows, at)) return lanes_load_quat(&rows, at);
+    real r[4];
+    lanes_load_solid(&rows, at, 4, r);
+    return (quat){r[0], {r[1], r[2], r[3]}};
+}
+
+ik_inline vec3 lanes_load_joint_vec3(const ik_lists *lists, group at, int joint) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    if (!lanes_solid(&rows, at)) return lanes_load_vec3(&rows, at);
+    real r[4];
+    lanes_load_solid(&rows, at, 3, r);
+    return (vec3){r[0], r[1], r[2]};
+}
+
+ik_inline void lanes_store_joint_quat(const ik_lists *lists, group at, int joint, quat q) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    real r[4] = {q.w, q.v.x, q.v.y, q.v.z};
+    if (lanes_solid(&rows, at))
+        lanes_store_solid(&rows, at, 4, r);
+    else
+        lanes_store_quat(&rows, at, q);
+}
+
+ik_inline void lanes_store_joint_vec3(const ik_lists *lists, group at, int joint, vec3 a) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    real r[4] = {a.x, a.y, a.z, a.z};
+    if (lanes_solid(&rows, at))
+        lanes_store_solid(&rows, at, 3, r);
+    else
+        lanes_store_vec3(&rows, at, a);
+}
+
+/* Rows of one joint lie far apart, so the processor does not see which will be wanted next. Where poses follow on each
+ * other the next group is one piece of memory, and the joint at each place in the order asks for its share of that. */
+ik_inline void lanes_prefetch(const ik_lists *lists, group at, int place, int joints) {
+#ifdef __GNUC__
+    if (!lists->rows.data || lists->rows.stride != joints * lists->next) return;
+    const char *next = lanes_row(&lists->rows, at, LANES) + place * LANES * lists->next;
+    for (ptrdiff_t line = 0; line < LANES * lists->next; line += 64)
+        __builtin_prefetch(next + line);
+#endif
 }

@@ -108,6 +108,16 @@ ik_inline quat quat_shortest_arc(vec3 a, vec3 b, vec3 axis) {
     return quat_unit(quat_arc(from, to, normal.unit));
 }
 
+/* The same for vectors of sizes near 1, in fewer steps: the long way only where they are nearly opposite or have no
+ * direction. */
+ik_inline quat quat_arc_between(vec3 a, vec3 b) {
+    real sizes = real_sqrt(vec3_dot(a, a) * vec3_dot(b, b)), cosine = vec3_dot(a, b);
+    quat arc = {sizes + cosine, vec3_cross(a, b)};
+    mask hard = ~mask_less(real_splat(0.1f) * sizes, arc.w);
+    if (mask_any(hard)) arc = quat_select(hard, quat_shortest_arc(a, b, vec3_splat(0, 0, 0)), arc);
+    return quat_scale(real_splat(1) / real_sqrt(quat_dot(arc, arc)), arc);
+}
+
 ik_inline quat quat_slerp(quat a, quat b, real t) {
     turn whole = turn_of_quat(quat_multiply(quat_conjugate(a), b));
     quat q = quat_multiply(a, quat_of_turn((turn){whole.axis, t * whole.half}));

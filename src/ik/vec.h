@@ -17,6 +17,7 @@ ik_inline vec3 vec3_splat(number x, number y, number z) { return (vec3){real_spl
 ik_inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
 ik_inline vec3 vec3_sub(vec3 a, vec3 b) { return (vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
 ik_inline vec3 vec3_scale(real s, vec3 a) { return (vec3){s * a.x, s * a.y, s * a.z}; }
+ik_inline vec3 vec3_multiply(vec3 a, vec3 b) { return (vec3){a.x * b.x, a.y * b.y, a.z * b.z}; }
 ik_inline real vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 ik_inline real vec3_length(vec3 a) { return real_sqrt(vec3_dot(a, a)); }
 

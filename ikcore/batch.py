@@ -1,0 +1,163 @@
+"""A batch of poses and goals on its way to the core: one shape, two axes, blocks for threads."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core, rotations
+from ikcore.goals import Goal, Task, tasks_of
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+
+
+def checked_tasks(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
+    """The goals as tasks, after a look at what they are for."""
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+    if not isinstance(pose, Pose):
+        raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
+    skeleton._check_joints("pose", pose.joints)
+    return tasks_of(skeleton, goals, pose.dtype)
+
+
+def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
+    """The leading axes of poses and goals together."""
+    leading = {"pose": pose.shape}
+    for index, task in enumerate(tasks):
+        leading |= {f"goals[{index}].{name}": axes for name, axes in task.leading().items()}
+    try:
+        return np.broadcast_shapes(*leading.values())
+    except ValueError as error:
+        listed = ", ".join(f"{name} {axes}" for name, axes in leading.items() if axes)
+        raise ValueError(f"leading axes do not broadcast: {listed}") from error
+
+
+class Found(NamedTuple):
+    """The outputs of the core, in its order."""
+
+    rotations: NDArray[Any]
+    status: NDArray[np.int32]
+    error: NDArray[Any]
+    rotation_error: NDArray[Any]
+    iterations: NDArray[np.int32]
+    history: NDArray[Any] | None = None
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...], like: NDArray[Any]) -> Found:
+        """Uninitialised, one item per element of `shape`, rotations of as many joints as `like`, all in its type."""
+        return cls(
+            np.empty((*shape, *like.shape[-2:]), like.dtype),
+            np.empty(shape, np.int32),
+            np.empty(shape, like.dtype),
+            np.empty(shape, like.dtype),
+            np.empty(shape, np.int32),
+        )
+
+    def map(self, change: Callable[[NDArray[Any]], Any]) -> Found:
+        """The same with `change` of every array."""
+        return Found._make(None if array is None else change(array) for array in self)
+
+
+# A block is one call of the core. So many items fill its lanes and take a fraction of a second, so that Ctrl-C is
+# heard; fewer than the smallest are done about as soon by one thread as by two.
+_LARGEST_BLOCK, _SMALLEST_BLOCK = 4096, 256
+
+
+class Batch:
+    """Poses and goals with their leading axes as two: frames that follow each other, and items apart from each other.
+
+    Arrays are views where strides allow, else copies, as large as the result.
+    """
+
+    def __init__(
+        self, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, *, sequence: bool
+    ) -> None:
+        shape = found.status.shape
+        self.frames, self.count = shape[0] if sequence else 1, math.prod(shape[sequence:])
+
+        def flat(array: NDArray[Any], row: tuple[int, ...]) -> NDArray[Any]:
+            return np.broadcast_to(array, (*shape, *row)).reshape(self.frames, self.count, *row)
+
+        def flat_or_none(array: NDArray[Any] | None, row: tuple[int, ...]) -> NDArray[Any] | None:
+            return None if array is None else flat(array, row)
+
+        joints = len(skeleton)
+        self.skeleton = skeleton
+        self.animated = flat(pose.rotations, (joints, 4))
+        self.translations = flat_or_none(pose.translations, (joints, 3))
+        self.scales = flat_or_none(pose.scales, (joints, 3))
+        self.tasks = [task.map(flat) for task in tasks]
+        self.found = found.map(lambda array: array.reshape(self.frames, self.count, *array.shape[len(shape) :]))
+        self.turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
+        self.turned = rotations.normalize(self.animated[..., self.turning, :]) if sequence else None
+
+    def solve(self, method: str, options: tuple[float, ...], workers: int) -> None:
+        """Solve in blocks of items that the threads take one after another."""
+        stopped = threading.Event()
+
+        def solve_block(block: slice) -> None:
+            """All frames of some items, each from the solution of the frame before."""
+            correction = np.array([1, 0, 0, 0], self.animated.dtype)
+            for frame in range(self.frames):
+                if stopped.is_set():
+                    return
+                start = self._start(frame, block, correction) if frame else self.animated[frame, block]
+                _core.solve(method, self.skeleton._data, *self._operands(frame, block, start, options))
+                if self.frames > 1:
+                    correction = self._correction(frame, block, correction)
+
+        blocks = self._blocks(workers)
+        if min(workers, len(blocks)) < 2:
+            for block in blocks:
+                solve_block(block)
+            return
+        with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
+            try:
+                for _ in pool.map(solve_block, blocks):
+                    pass
+            finally:
+                stopped.set()  # the threads hear of an interrupt after their frame
+
+    def _blocks(self, workers: int) -> list[slice]:
+        size = _LARGEST_BLOCK
+        if workers > 1:
+            size = min(size, max(_SMALLEST_BLOCK, math.ceil(self.count / (4 * workers))))
+        return [slice(first, min(first + size, self.count)) for first in range(0, self.count, size)]
+
+    def _operands(self, frame: int, block: slice, start: NDArray[Any], options: tuple[float, ...]) -> tuple[Any, ...]:
+        """The operands of `_core.solve` for some items of a frame."""
+
+        def part(array: NDArray[Any] | None, _: tuple[int, ...] = ()) -> Any:
+            return None if array is None else array[frame, block]
+
+        goals = tuple(task.map(part)[:_CORE_FIELDS] for task in self.tasks)
+        return goals, start, part(self.translations), part(self.scales), options, tuple(self.found.map(part))
+
+    def _start(self, frame: int, block: slice, correction: NDArray[Any]) -> NDArray[Any]:
+        """The animated pose with the correction of the frame before."""
+        assert self.turned is not None
+        start = self.animated[frame, block].copy()
+        start[:, self.turning] = _core.quat_multiply(correction, self.turned[frame, block])
+        return start
+
+    def _correction(self, frame: int, block: slice, before: NDArray[Any]) -> NDArray[Any]:
+        """What the solution adds to the joints that turn, (n, k, 4); where there is none, what the last one did.
+
+        An item without solution gets the pose that came in, not the one it started from.
+        """
+        assert self.turned is not None
+        solved, lost = self.found.rotations[frame, block], self.found.status[frame, block] >= _core.UNUSABLE
+        solved[lost] = self.animated[frame, block][lost]
+        came = _core.quat_conjugate(self.turned[frame, block])
+        return np.where(lost[:, np.newaxis, np.newaxis], before, _core.quat_multiply(solved[:, self.turning], came))
+
+
+# The fields of a task that the core takes: all before the pole.
+_CORE_FIELDS = Task._fields.index("pole")

@@ -1,0 +1,204 @@
+"""What a solver of skeletons answers: poses, how good they are, and why, in words where wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import rotations, status
+from ikcore.goals import Task
+from ikcore.pose import Pose
+from ikcore.span import distance, span_of
+from ikcore.status import Status
+
+if TYPE_CHECKING:
+    from ikcore.batch import Found
+    from ikcore.skeleton import Skeleton, World
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """What a solver found, item by item.
+
+    Attributes
+    ----------
+    pose : Pose
+        The poses afterwards. Joints that no goal turns keep their local rotation to the bit.
+    error : (...) array
+        The largest distance from a goal's point to its position.
+    rotation_error : (...) array
+        The largest angle to a goal's rotation, radians.
+    iterations : (...) int32 array
+        How many it took.
+    status : (...) int32 array
+        `Status` flags; 0 means that all goals are reached.
+    history : (..., iterations + 1) array or None
+        With ``history=True``: the method's own measure of the error, of the reach, before the first iteration and after
+        each; NaN beyond the last.
+    """
+
+    pose: Pose
+    error: NDArray[Any]
+    rotation_error: NDArray[Any]
+    iterations: NDArray[np.int32]
+    status: NDArray[np.int32]
+    history: NDArray[Any] | None
+    _skeleton: Skeleton = field(repr=False)
+    _tasks: tuple[Task, ...] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, method: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, *, strict: bool
+    ) -> Solution:
+        """What a method found, after a word about items that cannot be used."""
+        status.report_unusable(method, found.status, strict=strict)
+        return cls(
+            pose=replace(pose, rotations=found.rotations),
+            error=found.error[()],
+            rotation_error=found.rotation_error[()],
+            iterations=found.iterations[()],
+            status=found.status[()],
+            history=found.history,
+            _skeleton=skeleton,
+            _tasks=tasks,
+        )
+
+    def summary(self) -> str:
+        """The batch in words: how many reached, how many did not and why, and how many iterations it took."""
+        said = status.summarize("pose", self.status, self.error)
+        if np.size(self.iterations):
+            said += f"\niterations: median {np.median(self.iterations):g}, most {np.max(self.iterations)}"
+        if any(task.rotation is not None for task in self._tasks):
+            finite = np.isfinite(self.rotation_error)
+            worst = np.max(self.rotation_error, where=finite, initial=0)
+            said += f"\nlargest angle to a rotation: {np.degrees(worst):.3g} degrees"
+        return said
+
+    def explain(self, item: int | tuple[int, ...] = ()) -> str:
+        """One item in sentences: what was reached, what is in the way, and what to try.
+
+        Parameters
+        ----------
+        item : int or tuple of int
+            Its place in the leading axes; nothing where there is one pose only.
+
+        Returns
+        -------
+        str
+            A sentence or two a line. Angles are in degrees.
+        """
+        shape = np.shape(self.status)
+        at = item if isinstance(item, tuple) else (item,)
+        if len(at) != len(shape):
+            raise IndexError(f"item: expected {len(shape)} indices for leading axes {shape}, got {item!r}")
+        flags = Status(int(np.asarray(self.status)[at]))
+        pose, tasks = self.pose[at], [_task_at(task, shape, at) for task in self._tasks]
+        world = self._skeleton.forward(pose)
+        lines = [_verdict(item, flags, int(np.asarray(self.iterations)[at]))]
+        if flags.usable:
+            lines += [line for task in tasks for line in _goal_lines(self._skeleton, pose, world, task)]
+        if flags.usable and flags:
+            turning = sorted({joint for task in tasks for joint in task.turning(self._skeleton)})
+            lines += [line for joint in turning for line in _limit_lines(self._skeleton, pose, joint)]
+        lines += [f"Try: {advice}." for flag, advice in _ADVICE.items() if flag in flags]
+        return "\n".join(lines)
+
+
+_ADVICE = {
+    Status.TOO_FAR: "bring the target nearer, start the chain at a joint higher up, or move the root",
+    Status.TOO_NEAR: "move the target away from the start of the chain, or start the chain higher up",
+    Status.POLE_UNDEFINED: "move the pole off the line from the start of the chain to the target",
+    Status.AT_LIMIT: "widen the limits named above, or start the chain higher up",
+    Status.STALLED: "start from a pose bent a little towards the target, another method, or weights for the goals",
+    Status.ITERATION_LIMIT: "more iterations, or a larger tolerance",
+    Status.NOT_FINITE: "look for NaN in this item's pose and goals; a goal of weight 0 may have them",
+    Status.NO_LENGTH: "look at offsets and scales: the joints of the chain are all at one place",
+}
+
+
+def _verdict(item: int | tuple[int, ...], flags: Status, iterations: int) -> str:
+    name = "The pose" if item == () else f"Item {item}"
+    after = f" after {iterations} iteration{'s' * (iterations != 1)}"
+    if flags == 0:
+        return f"{name} reaches its goals{after}."
+    return f"{name}{after}: {flags.sentence}."
+
+
+def _task_at(task: Task, shape: tuple[int, ...], at: tuple[int, ...]) -> Task:
+    """The task of one item."""
+    return task.map(lambda array, row: np.broadcast_to(array, (*shape, *row))[at])
+
+
+def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> list[str]:
+    """How far one goal is from being reached, and whether it can be."""
+    name, lines = skeleton.names[task.joint], []
+    if task.position is not None and task.weight != 0:
+        chain = chain_points(skeleton, pose, world, task)
+        lines.append(f"{name} is {distance(chain[-1], task.position):.3g} from its position.")
+        span = span_of(chain)
+        if beyond := float(span.beyond(task.position)):
+            reach, side = (span.outer, "far") if beyond > 0 else (span.inner, "near")
+            start = skeleton.names[task.chain]
+            lines.append(f"Its chain from {start} reaches {reach:.3g}: the position is {abs(beyond):.3g} too {side}.")
+    if task.rotation is not None and task.rotation_weight != 0:
+        angle = np.degrees(angle_between(world.rotations[task.joint], task.rotation))
+        lines.append(f"{name} is turned {angle:.3g} degrees from its rotation.")
+    return lines
+
+
+# A joint stands at its limit where so small a turn (0.1 degrees) leaves it.
+_NEAR_A_LIMIT = 0.00175
+
+
+def _limit_lines(skeleton: Skeleton, pose: Pose, joint: int) -> list[str]:
+    """Whether a joint stands at its limit: turning it one way about some axis is forbidden, but not the other."""
+    limit = skeleton.limits[joint]
+    if limit is None:
+        return []
+    from_rest = relative(skeleton, joint, pose.rotations[joint])
+    axes = rotations.rotate(limit.frame, np.eye(3))[:, np.newaxis] * np.array([[-1], [1]]) * _NEAR_A_LIMIT
+    outside = limit.violation(rotations.multiply(from_rest, rotations.exp(axes))) > _NEAR_A_LIMIT / 2
+    if not np.logical_xor(*outside.T).any():
+        return []
+    turned = np.degrees(rotations.to_axis_angle(from_rest)[1])
+    return [f"{skeleton.names[joint]} stands at its limit, {turned:.3g} degrees from rest."]
+
+
+def relative(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[Any]:
+    """Local rotations of a joint (..., 4) relative to its rest."""
+    return rotations.multiply(rotations.conjugate(skeleton.rest.rotations[joint].astype(local.dtype)), local)
+
+
+def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
+    """Where the joints from the start of a task's chain are, (..., n, 3), and its point at last."""
+    joints = world.positions[..., task.path(skeleton), :]
+    if not any(task.offset):
+        return joints
+    return np.concatenate([joints, point_of(skeleton, pose, world, task)[..., np.newaxis, :]], axis=-2)
+
+
+def point_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
+    """Where the point of a task is: as a child of the joint would be, scales and all."""
+    if not any(task.offset):
+        return world.positions[..., task.joint, :]
+    extended = type(skeleton)(np.append(skeleton.parents, task.joint), np.vstack([skeleton.offsets, task.offset]))
+
+    def extend(array: NDArray[Any] | None, *row: float) -> NDArray[Any] | None:
+        if array is None:
+            return None
+        added = np.broadcast_to(np.asarray(row, array.dtype), (*array.shape[:-2], 1, len(row)))
+        return np.concatenate([array, added], axis=-2)
+
+    turned = extend(pose.rotations, 1, 0, 0, 0)
+    assert turned is not None
+    moved = Pose(turned, extend(pose.translations, *task.offset), extend(pose.scales, 1, 1, 1))
+    return extended.forward(moved).positions[..., -1, :]
+
+
+def angle_between(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """The angle from one rotation to another, radians."""
+    difference = rotations.multiply(rotations.conjugate(a), rotations.normalize(b))
+    return rotations.to_axis_angle(difference)[1]

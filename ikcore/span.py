@@ -1,0 +1,58 @@
+"""Where the end of a chain can get: the shell that `Skeleton.reach` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore._arrays import rows
+from ikcore.status import Status
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Span:
+    """Where the end of a chain can get, item by item: a shell about its root, for joints that turn freely.
+
+    Attributes
+    ----------
+    root : (..., 3) array
+        Where the chain starts, in the world.
+    inner, outer : (...) array
+        The least and the largest distance from there to its end: the chain folded and straight.
+    """
+
+    root: NDArray[Any]
+    inner: NDArray[Any]
+    outer: NDArray[Any]
+
+    def classify(self, targets: ArrayLike) -> NDArray[np.int32]:
+        """Flag targets (..., 3) that are out of reach: `Status.TOO_FAR`, `Status.TOO_NEAR`, 0 within the shell.
+
+        Leading axes broadcast. A NaN has no flag.
+        """
+        beyond = self.beyond(targets)
+        flags = np.where(beyond > 0, Status.TOO_FAR, np.where(beyond < 0, Status.TOO_NEAR, 0))
+        return flags.astype(np.int32)[()]
+
+    def beyond(self, targets: ArrayLike) -> NDArray[Any]:
+        """How far targets (..., 3) are beyond the outer radius; negative: so far inside the inner one; else 0."""
+        away = distance(rows("targets", targets, self.root.dtype, 3), self.root)
+        return np.asarray(np.maximum(away - self.outer, 0) + np.minimum(away - self.inner, 0))[()]
+
+
+def span_of(joints: NDArray[Any]) -> Span:
+    """The span of a chain of joints at (..., n, 3), root first."""
+    bones = distance(joints[..., 1:, :], joints[..., :-1, :])
+    outer = np.sum(bones, axis=-1)
+    folded = 2 * np.max(bones, axis=-1, initial=0) - outer  # the longest bone against all others
+    return Span(joints[..., 0, :], np.maximum(folded, 0), outer)
+
+
+def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """The distance between points (..., 3)."""
+    with np.errstate(invalid="ignore", over="ignore"):  # a goal without weight may be anything
+        x, y, z = np.moveaxis(a - b, -1, 0)
+        return np.asarray(np.sqrt(x * x + y * y + z * z))

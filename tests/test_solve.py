@@ -1,0 +1,467 @@
+"""The surface of solving: batches, threads, sequences, options, and what a Solution says. Kernels have their own."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import pickle
+import re
+import time
+import typing
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import reference as ref
+from numpy.testing import assert_allclose, assert_array_equal
+
+import ikcore as ik
+from ikcore import _core, batch
+
+POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
+ARM = ik.Skeleton.chain(POINTS)
+REACH = np.linalg.norm(np.diff(POINTS, axis=0), axis=1).sum()
+
+
+def targets(*shape: int, dtype: Any = np.float64) -> Any:
+    """Points that the arm can reach."""
+    rng = np.random.default_rng(5)
+    direction = ref.unit(rng.normal(size=(*shape, 3)))
+    return (direction * rng.uniform(1, 2.5, (*shape, 1))).astype(dtype)
+
+
+def poses(*shape: int, dtype: Any = np.float64) -> ik.Pose:
+    """Bent every way."""
+    return ik.Pose(
+        ref.unit(np.array([4, 0, 0, 0]) + np.random.default_rng(6).normal(size=(*shape, 4, 4))).astype(dtype)
+    )
+
+
+def tips(found: ik.Solution) -> Any:
+    return ARM.forward(found.pose).positions[..., 3, :]
+
+
+def same_bits(one: ik.Solution, other: ik.Solution) -> bool:
+    """Whether all results are the same bytes."""
+    names = ("error", "rotation_error", "iterations", "status", "history")
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    pairs.append((one.pose.rotations, other.pose.rotations))
+    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in pairs)
+
+
+# --- batches ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pose_axes", "target_axes"),
+    [((), ()), ((), (5,)), ((5,), ()), ((6, 1), (4,)), ((4,), (6, 1)), ((2, 1, 3), (4, 1)), ((0,), (1,)), ((3, 0), ())],
+)
+def test_leading_axes_broadcast_and_every_item_is_solved_as_if_alone(
+    pose_axes: tuple[int, ...], target_axes: tuple[int, ...]
+) -> None:
+    pose, target = poses(*pose_axes), targets(*target_axes)
+    found = ik.fabrik(ARM, pose, [ik.Reach(3, target)])
+    shape = np.broadcast_shapes(pose_axes, target_axes)
+    assert found.status.shape == found.error.shape == found.iterations.shape == found.pose.shape == shape
+    each = np.broadcast_to(pose.rotations, (*shape, 4, 4)), np.broadcast_to(target, (*shape, 3))
+    for at in np.ndindex(shape):
+        alone = ik.fabrik(ARM, ik.Pose(each[0][at]), [ik.Reach(3, each[1][at])])
+        assert alone.pose.rotations.tobytes() == found.pose.rotations[at].tobytes()
+        assert (alone.error, alone.status) == (found.error[at], found.status[at])
+
+
+def test_a_sweep_of_a_thousand_poses_by_ten_targets() -> None:
+    pose, target = poses(1000, 1), targets(10)
+    found = ik.fabrik(ARM, pose, [ik.Reach(3, target)])
+    assert found.status.shape == (1000, 10)
+    miss = np.linalg.norm(tips(found) - target, axis=-1)
+    assert_allclose(found.error, miss, atol=1e-12)
+    assert np.all((miss <= 1e-5 * REACH) == (found.status == 0))
+    assert np.count_nonzero(found.status == 0) > 9900
+
+
+def test_translations_and_weights_broadcast_too() -> None:
+    pose = ik.Pose(ARM.rest.rotations, np.stack([ARM.offsets, ARM.offsets + np.array([0, 0.1, 0])])[:, None])
+    target = targets(5)
+    found = ik.fabrik(ARM, pose, [ik.Reach(3, target, weight=np.ones((3, 1, 1)))])
+    assert found.pose.rotations.shape == (3, 2, 5, 4, 4)
+    assert found.pose.translations is not None
+    assert_allclose(tips(found), np.broadcast_to(target, (3, 2, 5, 3)), atol=5e-5)
+
+
+def test_the_pose_decides_the_type_of_number(dtype: Any) -> None:
+    found = ik.fabrik(ARM, poses(3, dtype=dtype), [ik.Reach(3, targets(3))], history=True)
+    arrays = (found.pose.rotations, found.error, found.rotation_error, found.history)
+    assert all(array is not None and array.dtype == dtype for array in arrays)
+    assert found.status.dtype == found.iterations.dtype == np.int32
+    assert np.all(found.status == 0)
+
+
+def test_a_single_pose_gives_numbers() -> None:
+    found = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])])
+    assert isinstance(found.error, np.floating)
+    assert isinstance(found.status, np.int32)
+    assert found.pose.rotations.shape == (4, 4)
+
+
+def test_inputs_stay_as_they_are_and_are_not_shared() -> None:
+    rotations, target = poses(6).rotations.copy(), targets(6)
+    before = rotations.copy(), target.copy()
+    found = ik.fabrik(ARM, ik.Pose(rotations), [ik.Reach(3, target)])
+    assert_array_equal(rotations, before[0])
+    assert_array_equal(target, before[1])
+    assert not np.shares_memory(found.pose.rotations, rotations)
+
+
+def test_what_strides_allow_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(_core, "solve", lambda *operands: seen.append(operands))
+    rotations, target = poses(6, 5).rotations, targets(6, 5)[:, ::-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing has written the status
+        ik.fabrik(ARM, ik.Pose(rotations), [ik.Reach(3, target[:, :1], weight=1)], iterations=7)
+        ik.fabrik(ARM, ARM.rest, [ik.Reach(3, target[:, 2])])
+    (_, _, _, given, *_), (_, _, ((joint, chain, offset, position, rotation, weight, _),), rest, *_) = seen
+    assert (joint, chain, offset, rotation) == (3, 0, (0.0, 0.0, 0.0), None)
+    assert given.shape == (30, 4, 4)
+    assert np.shares_memory(given, rotations)
+    assert rest.shape == (6, 4, 4)
+    assert np.shares_memory(position, target)
+    assert rest.strides[0] == weight.strides[0] == 0
+
+
+def test_axes_that_do_not_broadcast_are_named() -> None:
+    with pytest.raises(ValueError, match=r"leading axes do not broadcast: pose \(4,\), goals\[0\].position"):
+        ik.fabrik(ARM, poses(4), [ik.Reach(3, targets(5))])
+
+
+def test_an_item_that_cannot_be_used_disturbs_no_other() -> None:
+    target = targets(5)
+    clean = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, target)])
+    target[2, 1] = np.nan
+    with pytest.warns(ik.UnusableWarning, match="fabrik: 1 of 5 items cannot be used: 1 NOT_FINITE") as caught:
+        found = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, target)])
+    assert [warning.filename for warning in caught] == [__file__]
+    assert ik.Status.NOT_FINITE in ik.Status(found.status[2])
+    assert np.isnan(found.error[2])
+    assert_array_equal(found.pose.rotations[2], ARM.rest.rotations)
+    others = [0, 1, 3, 4]
+    assert found.pose.rotations[others].tobytes() == clean.pose.rotations[others].tobytes()
+    with pytest.raises(ik.UnusableError, match="1 of 5 items"):
+        ik.solve(ARM, ARM.rest, [ik.Reach(3, target)], "fabrik", strict=True)
+
+
+def test_by_name_the_warning_is_for_the_caller_too() -> None:
+    with pytest.warns(ik.UnusableWarning) as caught:
+        ik.solve(ARM, ARM.rest, [ik.Reach(3, [np.nan, 0, 0])])
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [2, 3, -1])
+def test_the_bits_do_not_depend_on_workers_and_blocks(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pose, goals = poses(300, 1), [ik.Reach(3, targets(2))]
+    one = ik.fabrik(ARM, pose, goals, history=True, iterations=40)
+    monkeypatch.setattr(batch, "_SMALLEST_BLOCK", 7)
+    monkeypatch.setattr(batch, "_LARGEST_BLOCK", 50)
+    assert same_bits(one, ik.fabrik(ARM, pose, goals, history=True, iterations=40, workers=workers))
+    assert same_bits(one, ik.fabrik(ARM, pose, goals, history=True, iterations=40))
+
+
+@pytest.mark.parametrize("workers", [0, -2])
+def test_workers_that_cannot_be(workers: int) -> None:
+    with pytest.raises(ValueError, match="workers: expected a positive number, or -1"):
+        ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], workers=workers)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_ends_the_work_after_the_running_blocks(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = itertools.count()
+
+    def interrupted(*operands: Any) -> None:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        time.sleep(0.001)
+
+    monkeypatch.setattr(_core, "solve", interrupted)
+    monkeypatch.setattr(batch, "_SMALLEST_BLOCK", 1)
+    monkeypatch.setattr(batch, "_LARGEST_BLOCK", 1)
+    with pytest.raises(KeyboardInterrupt):
+        ik.fabrik(ARM, ARM.rest, [ik.Reach(3, targets(5000))], workers=workers)
+    assert next(calls) < 2500
+
+
+# --- sequences --------------------------------------------------------------------------------------------------------
+
+
+def waving(frames: int) -> ik.Pose:
+    """An animated arm."""
+    angle = np.sin(np.arange(frames)[:, None] * [0.1, 0.2, 0.3, 0.4])
+    return ik.Pose(ik.rotations.from_axis_angle([0.3, 0.5, 0.2], angle))
+
+
+def test_a_frame_starts_from_the_correction_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts, solve = [], _core.solve
+
+    def listening(*operands: Any) -> None:
+        starts.append(operands[3].copy())
+        solve(*operands)
+
+    monkeypatch.setattr(_core, "solve", listening)
+    pose = waving(6)
+    found = ik.fabrik(ARM, pose, [ik.Reach(3, targets(6), chain=2)], sequence=True)
+    assert starts[0][0].tobytes() == pose.rotations[0].tobytes()
+    for frame, start in enumerate(starts[1:]):
+        before, now = pose.rotations[frame], pose.rotations[frame + 1]
+        expected = ref.multiply(ref.multiply(found.pose.rotations[frame], ref.conjugate(before)), now)
+        assert_allclose(start[0, 1:3], expected[1:3], atol=1e-14)
+        assert start[0, [0, 3]].tobytes() == now[[0, 3]].tobytes()  # the joints that no goal turns
+    assert found.pose.rotations[:, [0, 3]].tobytes() == pose.rotations[:, [0, 3]].tobytes()
+
+
+def test_a_target_that_follows_the_animation_costs_no_iterations_after_the_first_frame() -> None:
+    still = ik.Pose(np.broadcast_to(poses().rotations, (20, 4, 4)))
+    goal = [ik.Reach(3, targets())]
+    found = ik.fabrik(ARM, still, goal, sequence=True)
+    assert found.iterations[0] > 0
+    assert np.all(found.iterations[1:] == 0)
+    assert np.all(ik.fabrik(ARM, still, goal).iterations == found.iterations[0])
+
+
+def test_lanes_of_a_sequence_are_solved_as_if_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pose, target = waving(5)[:, None], targets(5, 6)
+    together = ik.fabrik(ARM, pose, [ik.Reach(3, target)], sequence=True)
+    alone = [ik.fabrik(ARM, waving(5), [ik.Reach(3, target[:, lane])], sequence=True) for lane in range(6)]
+    for lane, found in enumerate(alone):
+        assert found.pose.rotations.tobytes() == together.pose.rotations[:, lane].tobytes()
+    monkeypatch.setattr(batch, "_SMALLEST_BLOCK", 1)
+    assert same_bits(together, ik.fabrik(ARM, pose, [ik.Reach(3, target)], sequence=True, workers=2))
+
+
+def test_a_frame_that_cannot_be_used_keeps_its_pose_and_the_correction_goes_on() -> None:
+    still = ik.Pose(np.broadcast_to(poses().rotations, (3, 4, 4)))
+    target = np.tile(targets(), (3, 1))
+    target[1] = np.nan
+    with pytest.warns(ik.UnusableWarning, match="1 of 3"):
+        found = ik.fabrik(ARM, still, [ik.Reach(3, target)], sequence=True)
+    assert_array_equal(found.pose.rotations[1], still.rotations[1])
+    assert found.status[2] == 0
+    assert found.iterations[2] == 0
+
+
+def test_time_needs_an_axis() -> None:
+    with pytest.raises(ValueError, match="sequence=True: expected axis 0 to be time, got a single pose"):
+        ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], sequence=True)
+
+
+def test_a_sequence_without_frames() -> None:
+    assert ik.fabrik(ARM, poses(0, 3), [ik.Reach(3, [1, 1, 0])], sequence=True).status.shape == (0, 3)
+
+
+# --- methods and options ----------------------------------------------------------------------------------------------
+
+
+def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the_table() -> None:
+    common = ["workers", "sequence", "history", "strict"]
+    for name, sentence in _core.METHODS:
+        function = getattr(ik, name)
+        parameters = inspect.signature(function).parameters
+        table = {row[0]: row for row in _core.OPTIONS if name in row[5].split()}
+        assert list(parameters) == ["skeleton", "pose", "goals", *table, *common]
+        types = typing.get_type_hints(function)
+        for option, (_, kind, default, lowest, highest, _, said) in table.items():
+            expected = float if kind == "double" else bool if (lowest, highest) == (0, 1) else int
+            assert types[option] is expected
+            assert type(parameters[option].default) is expected
+            assert parameters[option].default == default
+            assert re.search(
+                rf"^{option} : {expected.__name__}, optional\n    .{re.escape(said[1:])}", function.__doc__, re.M
+            )
+        assert all(parameters[option].kind is inspect.Parameter.KEYWORD_ONLY for option in [*table, *common])
+        assert ik.methods()[name].sentence == sentence
+        assert ik.methods()[name].function is function
+
+
+def test_every_option_belongs_to_a_method() -> None:
+    known = {name for name, _ in _core.METHODS}
+    for row in _core.OPTIONS:
+        assert set(row[5].split()) & known or row[5] == "dls"
+
+
+def test_methods_are_printed_with_their_options() -> None:
+    said = repr(ik.methods())
+    assert re.search(r"^fabrik: forward and backward reaching", said, re.M)
+    assert re.search(r"^  iterations=200: the most iterations", said, re.M)
+    assert re.search(r"^two_bone: the limb in closed form", said, re.M)
+
+
+def test_by_name_is_the_typed_function() -> None:
+    goals = [ik.Reach(3, targets(4))]
+    typed = ik.fabrik(ARM, ARM.rest, goals, iterations=9, history=True)
+    assert same_bits(typed, ik.solve(ARM, ARM.rest, goals, method="fabrik", iterations=9, history=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"method": "magic"}, "method: expected one of two_bone, fabrik"),
+        ({"stiffness": 1}, "fabrik: no option 'stiffness' here; expected iterations, "),
+        ({"iterations": 1.5}, "iterations: expected int, got float"),
+        ({"iterations": -1}, "iterations: expected 0 to 1e[+]06, got -1"),
+        ({"tolerance": 2}, "tolerance: expected 0 to 1, got 2"),
+        ({"tolerance": np.nan}, "tolerance: expected 0 to 1, got nan"),
+        ({"tolerance": "small"}, "tolerance: expected a number, got str"),
+        ({"textbook": 2}, "textbook: expected 0 to 1, got 2"),
+    ],
+)
+def test_a_wrong_option_is_explained(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        ik.solve(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], **options)
+
+
+def test_other_skeletons_and_poses_are_refused() -> None:
+    goals = [ik.Reach(3, [1, 1, 0])]
+    with pytest.raises(TypeError, match="skeleton: expected a Skeleton, got list"):
+        ik.fabrik([], ARM.rest, goals)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="pose: expected a Pose, got ndarray"):
+        ik.fabrik(ARM, ARM.rest.rotations, goals)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="pose: expected 4 joints as the skeleton has, got 2"):
+        ik.fabrik(ARM, ik.Pose(np.zeros((2, 4))), goals)
+
+
+def test_history_is_kept_on_request() -> None:
+    goals = [ik.Reach(3, targets(3))]
+    assert ik.fabrik(ARM, ARM.rest, goals).history is None
+    found = ik.fabrik(ARM, ARM.rest, goals, history=True, iterations=30)
+    assert found.history is not None
+    assert found.history.shape == (3, 31)
+    for errors, count in zip(found.history, found.iterations, strict=True):
+        assert np.isfinite(errors[: count + 1]).all()
+        assert np.isnan(errors[count + 1 :]).all()
+        assert errors[0] > errors[count]
+
+
+# --- what a Solution says ---------------------------------------------------------------------------------------------
+
+
+def test_explain_says_how_far_and_what_to_try() -> None:
+    found = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [[1, 1, 1], [0, 5, 0], [3, 0, 4]])])
+    reached, far, farther = (found.explain(item) for item in range(3))
+    assert re.match(r"Item 0 reaches its goals after \d+ iterations\.\n3 is \S+ from its position\.$", reached)
+    assert f"Its chain from 0 reaches {REACH:.3g}: the position is {5 - REACH:.3g} too far." in far
+    assert f"3 is {5 - REACH:.3g} from its position." in far
+    assert "Try: bring the target nearer" in far
+    assert f"the position is {5 - REACH:.3g} too far" in farther
+
+
+def test_explain_takes_the_place_in_all_leading_axes() -> None:
+    found = ik.fabrik(ARM, poses(2, 1), [ik.Reach(3, targets(3))])
+    assert found.explain((1, 2)).startswith("Item (1, 2) ")
+    for wrong in (1, (), (1, 2, 3)):
+        with pytest.raises(IndexError, match=r"item: expected 2 indices for leading axes \(2, 3\)"):
+            found.explain(wrong)
+    assert ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [1, 1, 1])]).explain().startswith("The pose ")
+
+
+def test_explain_tells_angles_in_degrees() -> None:
+    turned = ik.rotations.from_axis_angle([0, 1, 0], 0.5)
+
+    def hand(share: float) -> ik.Solution:
+        return ik.solve(ARM, ARM.rest, [ik.Reach(3, [2, 1, 0], turned, rotation_weight=share, chain=2)], "two_bone")
+
+    carried = ARM.forward(hand(0).pose).rotations[3]
+    left = np.arccos(np.dot(carried, turned))  # half of the angle between them, which is twice that
+    found = hand(0.5)
+    assert f"3 is turned {np.degrees(left):.3g} degrees from its rotation." in found.explain()
+    assert_allclose(found.rotation_error, left, atol=1e-12)
+
+
+def test_explain_of_what_cannot_be_used() -> None:
+    with pytest.warns(ik.UnusableWarning):
+        found = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [np.nan, 0, 0])])
+    assert found.explain().endswith(
+        "Try: look for NaN in this item's pose and goals; a goal of weight 0 may have them."
+    )
+
+
+def test_summary_counts() -> None:
+    found = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [[1, 1, 1], [0, 5, 0]])])
+    lines = found.summary().splitlines()
+    assert lines[0].startswith("1 of 2 poses reached, largest error ")
+    assert lines[1].startswith("  1 TOO_FAR, largest error ")
+    assert lines[-1] == f"iterations: median {np.median(found.iterations):g}, most {found.iterations.max()}"
+
+
+def test_a_solution_pickles() -> None:
+    found = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, targets(3))], history=True)
+    copy = pickle.loads(pickle.dumps(found))
+    assert same_bits(found, copy)
+    assert copy.explain(1) == found.explain(1)
+
+
+# --- functions of arrays ----------------------------------------------------------------------------------------------
+
+
+def test_a_solver_is_the_method_as_a_function_of_arrays() -> None:
+    turned = [np.sqrt(0.5), np.sqrt(0.5), 0, 0]
+    made = ik.solver(ARM, [ik.Reach(2, position=...), ik.Reach(3, rotation=...)], "fabrik", iterations=50)
+    assert made.signature == "(j,q),(p),(q)->(j,q),(),()"
+    pose, target = poses(7), targets(7) * 0.5
+    expected = ik.fabrik(ARM, pose, [ik.Reach(2, target), ik.Reach(3, rotation=turned)], iterations=50)
+    rotations, error, status = pickle.loads(pickle.dumps(made))(pose.rotations, target, turned)
+    assert rotations.tobytes() == expected.pose.rotations.tobytes()
+    assert error.tobytes() == expected.error.tobytes()
+    assert status.tobytes() == expected.status.tobytes()
+
+
+def test_a_solver_takes_translations_where_it_is_told_so() -> None:
+    made = ik.solver(ARM, [ik.Reach(3, position=...)], translations=True)
+    assert made.signature == "(j,q),(j,p),(p)->(j,q),(),()"
+    moved = ARM.offsets + np.array([0, 0.2, 0])
+    rotations, _, status = made(ARM.rest.rotations, moved, [1, 1, 0.5])
+    assert status == 0
+    tip = ARM.forward(ik.Pose(rotations, moved)).positions[3]
+    assert_allclose(tip, [1, 1, 0.5], atol=5e-5)
+
+
+def test_a_solver_says_what_it_lacks() -> None:
+    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    with pytest.raises(TypeError, match=r"expected 1 arrays? after the rotations, got 0"):
+        made(ARM.rest.rotations)
+    with pytest.raises(TypeError, match="no option 'sequence' here"):
+        ik.solver(ARM, [ik.Reach(3, position=...)], sequence=True)
+    with pytest.raises(ValueError, match="method: expected one of"):
+        ik.solver(ARM, [ik.Reach(3, position=...)], "magic")
+
+
+def test_a_solver_runs_under_dask() -> None:
+    da = pytest.importorskip("dask.array")
+    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    pose, target = poses(40).rotations, targets(40)
+    lazy = da.apply_gufunc(
+        made,
+        made.signature,
+        da.from_array(pose, chunks=(10, -1, -1)),
+        da.from_array(target, chunks=(10, -1)),
+        output_dtypes=(float, float, np.int32),
+    )
+    for found, expected in zip(lazy, made(pose, target), strict=True):
+        assert found.compute().tobytes() == expected.tobytes()
+
+
+def test_a_solver_runs_under_xarray() -> None:
+    xr = pytest.importorskip("xarray")
+    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    pose, target = poses(4).rotations, targets(5)
+    _, error, status = xr.apply_ufunc(
+        made,
+        xr.DataArray(pose, dims=["take", "joint", "wxyz"]),
+        xr.DataArray(target, dims=["target", "xyz"]),
+        input_core_dims=[["joint", "wxyz"], ["xyz"]],
+        output_core_dims=[["joint", "wxyz"], [], []],
+    )
+    assert status.dims == ("take", "target")
+    assert error.values.tobytes() == made(pose[:, None], target)[1].tobytes()
