@@ -997,14 +997,15 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     *column(record, ERROR) = dls_measure(plan, record, DLS_POSE, NULL, 1, (dls_shape){0}).largest;
 }
 
-static void dls_finish(const ik_plan *plan, group at, columns record, pose *end) {
-    (void)at;
-    for (int slot = 0; slot < plan->slots; slot++)
-        end->rotations[plan->node_of_slot[slot]] = column_quat(record, dls_rotation(slot));
+static quat dls_local(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint given) {
+    const ik_node *node = &plan->nodes[k];
+    quat above = node->parent < 0 ? quat_identity() : world->rotations[node->parent];
+    (void)at, (void)given;
+    return quat_unit(quat_multiply(quat_conjugate(above), column_quat(record, dls_rotation(node->slot))));
 }
 
-static const method dls_plain = {dls_size, dls_begin, dls_plain_step, dls_finish};
-static const method dls_any = {dls_size, dls_begin, dls_step, dls_finish};
+static const method dls_plain = {dls_size, dls_begin, dls_plain_step, dls_local};
+static const method dls_any = {dls_size, dls_begin, dls_step, dls_local};
 
 static const method *dls_method(const ik_plan *plan) { return dls_is_plain(plan) ? &dls_plain : &dls_any; }
 
