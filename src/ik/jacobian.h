@@ -481,7 +481,7 @@ static real dls_release(const ik_plan *plan, columns c, mask done) {
 
 /* ---- posture */
 
-/* The turns towards rest, cut so that what they do to the error beyond the first order is at most a quarter of it. */
+/* The turns towards rest, cut so that what they do to the error beyond the first order is at most half of it. */
 static void dls_turn_to_rest(const ik_plan *plan, columns c, real error) {
     const real share = real_splat((number)plan->job->options.posture), zero = real_splat(0);
     real sum = zero;
@@ -498,7 +498,7 @@ static void dls_turn_to_rest(const ik_plan *plan, columns c, real error) {
         column_set_vec3(c, dls_wish(plan, slot), turn);
     }
     real length = *column(c, dls_state(plan, DLS_BONE)) * real_splat((number)plan->slots);
-    real most = real_sqrt(error / (length + length + real_splat(TINY_LENGTH)));
+    real most = real_sqrt(error / (length + real_splat(TINY_LENGTH)));
     real cut = real_min(real_splat(1), most / (sum + real_splat(TINY_LENGTH)));
     for (int slot = 0; slot < plan->slots; slot++) {
         vec3 turn = column_vec3(c, dls_wish(plan, slot));
@@ -925,48 +925,35 @@ static int dls_is_plain(const ik_plan *plan) {
     return plan->job->options.posture == 0;
 }
 
-/* Which way bones point along the line when the plain chain is laid towards its target: forwards, or where that is too
- * near, all but a longest one backwards. Kept in `turns` for the time being. */
-static void dls_lay_bones(const ik_plan *plan, const pose *start, mask near, real longest) {
-    const real one = real_splat(1);
-    mask waiting = near;
-    for (int k = plan->tasks[0].node; plan->nodes[k].moves; k = plan->nodes[k].parent) {
-        mask forwards = waiting & ~mask_less(vec3_length(solve_bone(plan, start, k)), longest);
-        waiting &= ~forwards;
-        start->turns[k].w = real_select(near & ~forwards, -one, one);
-    }
-}
-
-/* A plain chain is laid towards a target out of its reach, and its end is the target from now on. */
+/* A plain chain is laid towards a target out of its reach, and its end is the target from now on: all bones forwards,
+ * or where the target is too near, all but a longest one backwards. */
 static void dls_answer(const ik_plan *plan, const pose *start, columns record) {
+    const real one = real_splat(1);
     int end = plan->tasks[0].node, base = solve_base(plan, end), target = dls_task(plan, 0) + DLS_TARGET;
     chain_reach reach = solve_reach(plan, start, end);
-    vec3 root = start->positions[base], along = vec3_direction(vec3_sub(start->positions[end], root)).unit;
-    direction to_target = vec3_direction_of_any(vec3_sub(column_vec3(record, target), root));
+    vec3 tip = start->positions[base], along = vec3_direction(vec3_sub(start->positions[end], tip)).unit;
+    direction to_target = vec3_direction_of_any(vec3_sub(column_vec3(record, target), tip));
     mask near = mask_less(to_target.length, chain_inner(reach)), out = near | mask_less(reach.sum, to_target.length);
     if (!mask_any(out)) return;
-    mask apart = mask_less(real_splat(TINY_SINE) * reach.sum, to_target.length);
-    vec3 line = vec3_select(apart, to_target.unit, along), end_at = root;
-    dls_lay_bones(plan, start, near, reach.longest);
+    mask apart = mask_less(real_splat(TINY_SINE) * reach.sum, to_target.length), waiting = near;
+    vec3 line = vec3_select(apart, to_target.unit, along);
+    quat turn = quat_identity();
     for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot], child = plan->nodes[k].child;
-        quat turn = plan->nodes[k].moves ? start->turns[plan->nodes[k].parent] : quat_identity();
-        if (plan->nodes[k].moves) {
-            real length = vec3_length(solve_bone(plan, start, k)) * start->turns[k].w;
-            end_at = vec3_add(end_at, vec3_scale(length, line));
-        }
-        if (child >= 0) {
-            vec3 before = quat_rotate(turn, solve_bone(plan, start, child));
-            vec3 after = vec3_scale(start->turns[child].w, line);
-            turn = quat_multiply(quat_shortest_arc(before, after, vec3_splat(0, 0, 0)), turn);
-        }
-        start->turns[k] = turn;
-        quat rotation = column_quat(record, dls_rotation(slot)), turned = quat_multiply(turn, rotation);
-        vec3 position = column_vec3(record, dls_position(plan, slot));
-        column_set_quat(record, dls_rotation(slot), quat_select(out, turned, rotation));
-        column_set_vec3(record, dls_position(plan, slot), vec3_select(out, end_at, position));
+        int k = plan->node_of_slot[slot], child = plan->nodes[k].child, rotation = dls_rotation(slot);
+        int position = dls_position(plan, slot);
+        column_set_vec3(record, position, vec3_select(out, tip, column_vec3(record, position)));
+        if (child < 0) break;
+        vec3 bone = quat_rotate(turn, solve_bone(plan, start, child));
+        real length = vec3_length(solve_bone(plan, start, child));
+        mask longest = waiting & ~mask_less(length, reach.longest);
+        real way = real_select(near & ~longest, -one, one);
+        waiting &= ~longest;
+        turn = quat_multiply(quat_shortest_arc(bone, vec3_scale(way, line), vec3_splat(0, 0, 0)), turn);
+        quat before = column_quat(record, rotation);
+        column_set_quat(record, rotation, quat_select(out, quat_multiply(turn, before), before));
+        tip = vec3_add(tip, vec3_scale(way * length, line));
     }
-    column_set_vec3(record, target, vec3_select(out, end_at, column_vec3(record, target)));
+    column_set_vec3(record, target, vec3_select(out, tip, column_vec3(record, target)));
 }
 
 static void dls_begin(const ik_plan *plan, group at, const pose *start, columns record) {

@@ -36,7 +36,6 @@ enum record {
 typedef struct {
     vec3 *positions; /* scale * (position - origin) */
     quat *rotations;
-    quat *turns;          /* free for a method to use */
     scaled_joint *scaled; /* NULL where no scales are given */
     vec3 origin;          /* where the first node is that turns */
     real scale;
