@@ -17,7 +17,7 @@ from ikcore import limits, rotations
 from ikcore.goals import Goal, Reach
 from ikcore.limits import Limit
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, World
+from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solution import Solution
 from ikcore.solve import Method, Methods, Option, Solver, dls, fabrik, methods, solve, solver
 from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
@@ -46,6 +46,7 @@ __all__ = [
     "dls",
     "fabrik",
     "isa",
+    "jacobian",
     "limits",
     "methods",
     "rotations",
