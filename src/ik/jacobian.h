@@ -32,7 +32,8 @@
 /* A step that takes less than this share off the error is no progress; after so many of them the chain is shaken, and
  * after so many times given up. */
 #define DLS_PROGRESS (number)1e-3
-enum { DLS_PATIENCE = 5, DLS_SHAKES = 6 };
+#define DLS_HOPELESS (number)1e-8 /* foreseen to take less: it is at rest, and need not wait */
+enum { DLS_PATIENCE = 5, DLS_SHAKES = 8 };
 
 /* ---- columns */
 
@@ -688,14 +689,15 @@ ik_inline void dls_adapt(const ik_plan *plan, columns c, mask waits, mask better
 
 /* ---- what is stuck */
 
-/* The same sequence for every item: between -1 and 1. */
+/* The same sequence for every item: between -1 and 1, and every other time the opposite. */
 static number dls_random(int shake, int slot, int axis) {
-    uint32_t x = (uint32_t)(shake * 8191 + slot * 127 + axis);
+    uint32_t x = (uint32_t)(shake / 2 * 8191 + slot * 127 + axis + 1);
     for (int i = 0; i < 3; i++) {
         x = (x ^ (x >> 15)) * 0x2c1b3c6du;
         x = (x ^ (x >> 12)) * 0x297a2d39u;
     }
-    return (number)((double)(x >> 8) / 8388608.0 - 1);
+    number random = (number)((double)(x >> 8) / 8388608.0 - 1);
+    return shake % 2 ? -random : random;
 }
 
 /* The turns of one shake: of a hinge to somewhere in its range, of others by up to a radian. */
@@ -717,33 +719,27 @@ static void dls_shake_turns(const ik_plan *plan, columns c, int shake) {
     }
 }
 
-/* Between what a record has of a pose and what is kept of it aside: to and fro. */
-static void dls_copy(const ik_plan *plan, columns c, int from, int to, mask where) {
-    for (int i = 0; i < 7 * plan->slots; i++) {
-        real *there = column(c, to + i);
-        *there = real_select(where, *column(c, from + i), *there);
-    }
-}
-static void dls_copy_angles(const ik_plan *plan, columns c, int from, int to, mask where) {
-    for (int i = 0; i < plan->slots; i++) {
-        real *there = column(c, to + i);
-        *there = real_select(where, *column(c, from + i), *there);
+static void dls_exchange(columns c, int here, int aside, int count, mask keep, mask back) {
+    for (int i = 0; i < count; i++) {
+        real *now = column(c, here + i), *kept = column(c, aside + i), before = *now;
+        *now = real_select(back, *kept, before);
+        *kept = real_select(keep, before, *kept);
     }
 }
 
-/* The pose of lanes `where` is kept if it is the best there was. */
-static void dls_keep(const ik_plan *plan, columns c, mask where, real square) {
-    real *best = column(c, dls_state(plan, DLS_BEST));
-    where &= mask_less(square, *best);
-    *best = real_select(where, square, *best);
-    dls_copy(plan, c, dls_rotation(0), dls_kept(plan), where);
-    if (plan->limited) dls_copy_angles(plan, c, dls_angle(plan, 0), dls_kept(plan) + 7 * plan->slots, where);
+/* The pose is kept aside in lanes `keep`, and what was kept is taken back in lanes `back`. */
+static void dls_aside(const ik_plan *plan, columns c, mask keep, mask back) {
+    int numbers = 7 * plan->slots;
+    dls_exchange(c, dls_rotation(0), dls_kept(plan), numbers, keep, back);
+    if (plan->limited) dls_exchange(c, dls_angle(plan, 0), dls_kept(plan) + numbers, plan->slots, keep, back);
 }
 
+/* A shaken chain starts anew. */
 static void dls_shake(const ik_plan *plan, real *bundle, int g, mask stuck) {
     columns c = columns_of_bundle(bundle, g);
     const dls_outlook none = {0};
-    real *shaken = column(c, dls_state(plan, DLS_SHAKEN));
+    real *shaken = column(c, dls_state(plan, DLS_SHAKEN)), *error = column(c, ERROR);
+    real *damping = column(c, dls_state(plan, DLS_DAMPING)), *growth = column(c, dls_state(plan, DLS_GROWTH));
     dls_turn_axes(plan, c);
     for (int shake = 0; shake < DLS_SHAKES; shake++) {
         mask now = stuck & mask_equal(*shaken, real_splat((number)shake));
@@ -753,51 +749,51 @@ static void dls_shake(const ik_plan *plan, real *bundle, int g, mask stuck) {
         dls_accept(plan, c, now);
     }
     *shaken = real_select(stuck, *shaken + real_splat(1), *shaken);
-    if (plan->job->options.damping == 0) {
-        real *damping = column(c, dls_state(plan, DLS_DAMPING)), *growth = column(c, dls_state(plan, DLS_GROWTH));
-        *damping = real_select(stuck, real_splat(-1), *damping);
-        *growth = real_select(stuck, real_splat(2), *growth);
-    }
-    real error = dls_measure(plan, c, DLS_POSE, NULL, 1, (dls_shape){0}).largest;
-    *column(c, ERROR) = real_select(stuck, error, *column(c, ERROR));
+    if (plan->job->options.damping == 0) *damping = real_select(stuck, real_splat(-1), *damping);
+    *growth = real_select(stuck, real_splat(2), *growth);
+    *error = real_select(stuck, dls_measure(plan, c, DLS_POSE, NULL, 1, (dls_shape){0}).largest, *error);
 }
 
-/* Shakes lanes that make no more progress; gives up those that were shaken often. */
-static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, real square) {
-    columns c = columns_of_bundle(bundle, g);
+/* Lanes that have made no progress for long; they get time again. */
+static mask dls_is_stuck(const ik_plan *plan, columns c, mask counts, real square, dls_outlook o) {
     const real zero = real_splat(0), one = real_splat(1);
-    real *idle = column(c, dls_state(plan, DLS_IDLE)), *shaken = column(c, dls_state(plan, DLS_SHAKEN));
-    real error = *column(c, ERROR), *least = column(c, dls_state(plan, DLS_LEAST));
+    mask hopeless = mask_less(o.before - o.foreseen, real_splat(DLS_HOPELESS) * o.before);
+    real *idle = column(c, dls_state(plan, DLS_IDLE)), *least = column(c, dls_state(plan, DLS_LEAST));
     mask progress = mask_less(square, real_splat(1 - DLS_PROGRESS) * *least);
-    *least = real_select(progress & ~waits, square, *least);
-    *idle = real_select(waits, *idle, real_select(progress, zero, *idle + one));
-    mask off = mask_less(*column(c, TOLERANCE), error) & ~waits;
-    mask stuck = ~mask_less(*idle, real_splat(DLS_PATIENCE)) & off;
-    mask spent = stuck & ~mask_less(*shaken, real_splat(DLS_SHAKES));
-    mask last = ~mask_less(*column(c, ITERATIONS) + one, real_splat((number)plan->job->options.iterations));
-    mask ends = (spent | last) & off & mask_less(*column(c, dls_state(plan, DLS_BEST)), square);
-    if (!mask_any(stuck | ends)) return;
-    mask held = ~mask_equal(*column(c, dls_state(plan, DLS_HELD)), zero);
-    mask why = mask_splat(IK_STALLED) | (held & mask_splat(IK_AT_LIMIT));
-    *column(c, SAID) = real_from_bits(real_bits(*column(c, SAID)) | (spent & why));
-    *idle = real_select(stuck, zero, *idle);
+    real waited = real_select(progress, zero, *idle + one);
+    mask stuck = counts & (hopeless | ~mask_less(waited, real_splat(DLS_PATIENCE)));
+    *idle = real_select(counts, real_select(stuck, zero, waited), *idle);
+    *least = real_select(counts & progress, square, *least);
     *least = real_select(stuck, real_splat(LARGEST), *least);
-    dls_copy(plan, c, dls_kept(plan), dls_rotation(0), ends);
-    if (plan->limited) dls_copy_angles(plan, c, dls_kept(plan) + 7 * plan->slots, dls_angle(plan, 0), ends);
-    stuck &= ~(spent | last);
-    if (!mask_any(stuck)) return;
-    dls_keep(plan, c, stuck, square);
-    dls_shake(plan, bundle, g, stuck);
+    return stuck;
+}
+
+/* Shakes lanes that are stuck; gives up those that were shaken often. At the end, the best pose is what stays. */
+static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, real square, dls_outlook o) {
+    columns c = columns_of_bundle(bundle, g);
+    real *best = column(c, dls_state(plan, DLS_BEST)), *said = column(c, SAID);
+    mask off = mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & ~waits;
+    mask stuck = dls_is_stuck(plan, c, off, square, o);
+    mask often = ~mask_less(*column(c, dls_state(plan, DLS_SHAKEN)), real_splat(DLS_SHAKES));
+    real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
+    mask ends = (stuck & often) | (off & ~mask_less(iterations, most)), better = mask_less(square, *best);
+    if (!mask_any(stuck | ends)) return;
+    mask held = ~mask_equal(*column(c, dls_state(plan, DLS_HELD)), real_splat(0));
+    mask why = mask_splat(IK_STALLED) | (held & mask_splat(IK_AT_LIMIT));
+    *said = real_from_bits(real_bits(*said) | (stuck & often & why));
+    stuck &= ~ends;
+    dls_aside(plan, c, stuck & better, ends & ~better);
+    *best = real_select(stuck & better, square, *best);
+    if (mask_any(stuck)) dls_shake(plan, bundle, g, stuck);
 }
 
 /* ---- a step */
 
 ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook o, dls_shape shape) {
     columns c = columns_of_bundle(bundle, g);
-    const real zero = real_splat(0);
     dls_error e = dls_measure(plan, c, DLS_TRIAL, NULL, 1, shape);
     real gained = o.before - e.square;
-    mask better = mask_less(zero, gained), accept = ~waits;
+    mask better = mask_less(real_splat(0), gained), accept = ~waits;
     if (plan->job->options.damping == 0) {
         accept &= better;
         dls_adapt(plan, c, waits, better, gained / real_max(o.before - o.foreseen, real_splat(SMALLEST)));
@@ -811,7 +807,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
         *iterations = real_select(waits, *iterations - real_splat(1), *iterations);
     }
     if (plan->job->options.textbook) return;
-    dls_watch(plan, bundle, g, waits, real_select(accept, e.square, o.before));
+    dls_watch(plan, bundle, g, waits, real_select(accept, e.square, o.before), o);
 }
 
 ik_inline void dls_pass(const ik_plan *plan, real *bundle, int groups, dls_shape shape) {
