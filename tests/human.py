@@ -94,10 +94,11 @@ class Human:
     def angles(self, pose: ik.Pose) -> NDArray[Any]:
         """The angles of all hinges."""
         along = (pose.rotations[..., 1:] * np.array(self.axes)).sum(-1)
-        return 2 * np.arctan2(along, pose.rotations[..., 0])
+        angles: NDArray[Any] = 2 * np.arctan2(along, pose.rotations[..., 0])
+        return angles
 
     def at_rest(self) -> NDArray[Any]:
         """All at 0 or the angle nearest to it, but elbows and knees at .2."""
-        angles = np.clip(np.zeros(len(self.axes)), *self.limits)
+        angles: NDArray[Any] = np.clip(np.zeros(len(self.axes)), *self.limits)
         angles[(np.array(self.low) == 0) & (np.array(self.high) > 100)] = 0.2
         return angles

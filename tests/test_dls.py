@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -322,6 +325,14 @@ def test_posture_brings_joints_nearer_to_rest_and_the_tip_no_less_near() -> None
     assert left[0] > 1.1 * left[2]
 
 
+def test_posture_does_not_turn_what_is_stiff() -> None:
+    arm = stiff(1, 0, 0, 0)
+    start = ik.Pose(np.tile(about([0, 0, 1], 0.4), (5, 1)))
+    found = ik.dls(arm, start, [ik.Reach(4, [1, 2, 0.5])], posture=1)
+    assert found.status == 0
+    assert_allclose(found.pose.rotations[0], start.rotations[0], atol=1e-15)
+
+
 # --- degenerate -------------------------------------------------------------------------------------------------------
 
 TARGETS = {
@@ -351,7 +362,7 @@ def test_textbook_does_not_shake_a_chain_that_is_stuck() -> None:
 
 @pytest.mark.parametrize("bones", [(3, 1, 0.5), (1, 3, 0.5), (0.5, 1, 3), (2, 0, 0)])
 def test_a_target_too_near_is_approached_as_far_as_the_chain_folds(bones: tuple[float, ...], dtype: Any) -> None:
-    arm = ik.Skeleton([-1, 0, 1, 2], [[0, 0, 0], *([bone, 0, 0] for bone in bones)])
+    arm = ik.Skeleton([-1, 0, 1, 2], np.outer([0, *bones], [1, 0, 0]))
     found = ik.dls(arm, ik.Pose(arm.rest.rotations.astype(dtype)), [ik.Reach(3, [0.1, 0.2, 0])])
     assert found.status == ik.Status.TOO_NEAR
     inner = 2 * max(bones) - sum(bones)
@@ -413,3 +424,39 @@ def test_items_do_not_depend_on_their_neighbours() -> None:
     assert mixed.pose.rotations.tobytes() == whole.pose.rotations[order].tobytes()
     alone = ik.dls(arm, ik.Pose(pose.rotations[0]), [ik.Reach(5, target[13])], iterations=60)
     assert alone.pose.rotations.tobytes() == whole.pose.rotations[13].tobytes()
+
+
+def test_the_page_about_it_runs() -> None:
+    names: dict[str, Any] = {}
+    page = (Path(__file__).parents[1] / "docs/dls.md").read_text()
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), names)
+    assert names["found"].status == 0
+    assert names["J"].shape == (6, 12)
+
+
+# --- same bits --------------------------------------------------------------------------------------------------------
+
+# sha256 of all results of `mixture`: every platform, compiler and instruction set must come to these.
+RECORDED = {"f32": "", "f64": ""}
+
+
+def mixture(dtype: Any) -> Iterator[ik.Solution]:
+    """Free and limited, places and rotations, one goal and several, reached and not, by all options."""
+    rng = np.random.default_rng(12)
+    target = 4 * rng.normal(size=(67, 3)).astype(dtype)
+    turned = rng.normal(size=(67, 4)).astype(dtype)
+    pose = ik.Pose(rng.normal([3, 0, 0, 0], size=(67, 6, 4)).astype(dtype))
+    both = [ik.Reach(5, target, turned, weight=0.5), ik.Reach(2, target[::-1], rotation_weight=2)]
+    for goals in ([ik.Reach(5, target)], [ik.Reach(5, target, turned, offset=[0, 0.5, 0])], both):
+        for skeleton in (links(5), *map(limited, LIMITS), stiff(0, [0.5, 0, 1], 0.9, 0, 0)):
+            yield ik.dls(skeleton, pose, goals, iterations=40)
+        yield ik.dls(limited("hinge"), pose, goals, iterations=40, damping=0.3, max_error=1, posture=0.2)
+        yield ik.dls(links(5), pose, goals, iterations=40, posture=0.2, textbook=True)
+
+
+def test_the_same_bits_everywhere(dtype: Any) -> None:
+    digest = hashlib.sha256()
+    for found in mixture(dtype):
+        for part in (found.pose.rotations, found.status, found.error, found.rotation_error, found.iterations):
+            digest.update(np.ascontiguousarray(part).tobytes())
+    assert digest.hexdigest() == RECORDED["f32" if dtype is np.float32 else "f64"]

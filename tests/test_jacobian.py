@@ -72,7 +72,7 @@ def test_two_links_in_a_plane() -> None:
     arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
     pose = ik.Pose(rotations.from_axis_angle([0, 0, 1], np.radians([30, 60, 0])))
     about_z = ik.jacobian(arm, pose, 2)[:, 2::3]
-    expected = [[-1.5, -1, 0], [3**0.5 / 2, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 1, 1]]
+    expected: Any = [[-1.5, -1, 0], [3**0.5 / 2, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 1, 1]]
     assert_allclose(about_z, expected, atol=1e-12)
 
 

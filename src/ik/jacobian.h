@@ -105,9 +105,10 @@ ik_inline void column_set_quat(columns c, int i, quat q) {
 
 /* ---- joints */
 
+/* Of a node that turns; NULL: none. */
 ik_inline const ik_limit *dls_limit(const ik_plan *plan, int k) {
     const ik_limit *limits = plan->job->skeleton->limits;
-    return limits ? &limits[plan->nodes[k].joint] : NULL;
+    return limits && plan->nodes[k].turns ? &limits[plan->nodes[k].joint] : NULL;
 }
 
 static int dls_is_stiff(const ik_limit *limit) {
@@ -123,7 +124,7 @@ static int dls_axes(const ik_plan *plan, int k) {
 
 static int dls_is_limited(const ik_plan *plan, int k) {
     const ik_limit *limit = dls_limit(plan, k);
-    return plan->nodes[k].turns && limit && limit->kind != IK_FREE;
+    return limit && limit->kind != IK_FREE;
 }
 
 static int dls_is_hinge(const ik_plan *plan, int k) {
@@ -348,7 +349,7 @@ ik_inline void dls_pull(const ik_plan *plan, columns c, int task, vec3 y) {
     }
 }
 
-/* What a joint does that is pulled at. */
+/* What a joint does that is pulled at: W pull. */
 ik_inline vec3 dls_turn_by(const ik_plan *plan, columns c, int k, vec3 pull) {
     int axes = dls_axes(plan, k), axis = dls_axis(plan, plan->nodes[k].slot);
     vec3 sum = vec3_splat(0, 0, 0);
@@ -362,7 +363,7 @@ ik_inline vec3 dls_turn_by(const ik_plan *plan, columns c, int k, vec3 pull) {
     return sum;
 }
 
-/* rows less `share` of what the turns in a column would do to them. */
+/* rows less what the turns in some columns do to them. */
 static void dls_take_off(const ik_plan *plan, columns c, int (*turns)(const ik_plan *plan, int slot), real *rows,
                          int step) {
     for (int t = 0; t < plan->task_count; t++) {
@@ -493,8 +494,7 @@ static void dls_turn_to_rest(const ik_plan *plan, columns c, real error) {
         vec3 turn = dls_log(quat_multiply(rest, quat_conjugate(column_quat(c, dls_rotation(slot)))));
         if (dls_is_hinge(plan, k))
             turn = (vec3){dls_within(dls_limit(plan, k), zero) - *column(c, dls_angle(plan, slot)), zero, zero};
-        mask held = plan->limited ? ~mask_equal(*column(c, dls_fixed(plan, slot)), zero) : mask_splat(0);
-        turn = vec3_select(held, vec3_splat(0, 0, 0), vec3_scale(share, turn));
+        turn = dls_turn_by(plan, c, k, dls_as_vector(plan, c, k, vec3_scale(share, turn)));
         sum = sum + vec3_length(turn);
         column_set_vec3(c, dls_wish(plan, slot), turn);
     }
@@ -509,7 +509,7 @@ static void dls_turn_to_rest(const ik_plan *plan, columns c, real error) {
 
 /* ---- a step: solve */
 
-/* What the step should find out of. */
+/* What a step comes from and should come to. */
 typedef struct {
     real before, foreseen; /* the squared error, and what should be left of it */
     vec3 pull;             /* of the plain case */
