@@ -51,7 +51,7 @@ def build(folder: Path) -> Path:
     """Compile count.c and the core as a release is compiled."""
     program = folder / "count"
     sources = [HERE / "count.c", *sorted((HERE.parent / "src/ik").glob("*.c"))]
-    command = [cc(), *release_flags(), f"-I{HERE.parent / 'src/ik'}", *sources, "-o", program, "-lm"]
+    command = [cc(), *release_flags(), f"-I{HERE.parent / 'src/ik'}", *map(str, sources), "-o", str(program), "-lm"]
     subprocess.run(command, check=True)
     return program
 

@@ -13,6 +13,9 @@
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off")
+#if IK_BYTES == 0 /* gcc 12 contracts all the same where it makes vectors of a complex product */
+#pragma GCC optimize("no-tree-slp-vectorize,no-tree-loop-vectorize")
+#endif
 #endif
 
 /* What the compiler tells of flags that would change results. -ffp-contract=fast (clang) and -frounding-math it does
