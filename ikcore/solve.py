@@ -248,17 +248,16 @@ def dls(
 
     Examples
     --------
-    A hand that should be somewhere and turned some way, while the elbow is wanted elsewhere, though less.
+    A hand that should be somewhere and turned some way; then an elbow that should be somewhere too.
 
     >>> import ikcore as ik
     >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
     >>> hand = ik.Reach(3, [1, 1, 1], ik.rotations.from_axis_angle([0, 0, 1], 1.5))
     >>> found = ik.dls(arm, arm.rest, [hand])
-    >>> found.status, found.iterations
-    (array(0, dtype=int32), array(6, dtype=int32))
-    >>> both = ik.dls(arm, arm.rest, [hand, ik.Reach(1, [0, 1, 0], weight=0.01)])
-    >>> bool(both.error > 0.1)
-    True
+    >>> int(found.status), int(found.iterations)
+    (0, 6)
+    >>> int(ik.dls(arm, arm.rest, [hand, ik.Reach(1, [0, 1, 0])]).status)
+    0
     """
     return _iterate("dls", **locals())
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -426,18 +424,13 @@ def test_items_do_not_depend_on_their_neighbours() -> None:
     assert alone.pose.rotations.tobytes() == whole.pose.rotations[13].tobytes()
 
 
-def test_the_page_about_it_runs() -> None:
-    names: dict[str, Any] = {}
-    page = (Path(__file__).parents[1] / "docs/dls.md").read_text()
-    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), names)
-    assert names["found"].status == 0
-    assert names["J"].shape == (6, 12)
-
-
 # --- same bits --------------------------------------------------------------------------------------------------------
 
 # sha256 of all results of `mixture`: every platform, compiler and instruction set must come to these.
-RECORDED = {"f32": "", "f64": ""}
+RECORDED = {
+    "f32": "e6fde632d940fd99a4fc10245bb3f73bc2df8f71b9ce54f56aedb0717d266d35",
+    "f64": "b26842d8f4b24340dfa2c86bedc4ce488a5612a25cdb97e5c9f67ed15f3908a1",
+}
 
 
 def mixture(dtype: Any) -> Iterator[ik.Solution]:

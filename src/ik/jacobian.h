@@ -812,10 +812,9 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
 
 ik_inline void dls_pass(const ik_plan *plan, real *bundle, int groups, dls_shape shape) {
     dls_outlook outlook[GROUPS];
-    mask waits[GROUPS];
+    mask waits[GROUPS] = {mask_splat(0)};
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        waits[g] = mask_splat(0);
         if (shape.plain) {
             outlook[g] = dls_solve_plain(plan, c);
             outlook[g].pull = dls_shorten(plan, c, outlook[g].pull);
