@@ -37,8 +37,8 @@ ik_inline int fabrik_previous(const ik_plan *plan) { return fabrik_target(plan, 
 ik_inline int fabrik_idle(const ik_plan *plan) { return fabrik_previous(plan) + 1; }
 ik_inline int fabrik_kicks(const ik_plan *plan) { return fabrik_previous(plan) + 2; }
 
-static record_size fabrik_size(int slots, int goals) {
-    return (record_size){OWN + 4 * slots + 4 * goals + 3, OWN + 3 * slots};
+static record_size fabrik_size(const ik_plan *plan) {
+    return (record_size){.columns = fabrik_kicks(plan) + 1, .results = fabrik_point(plan->slots)};
 }
 
 /* The point at a distance from `from` towards `to`. Where they are one point, along x: a little is added there that is

@@ -45,6 +45,7 @@
 #include "solve.h"
 
 #include "fabrik.h"
+#include "jacobian.h"
 
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,

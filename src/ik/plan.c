@@ -38,7 +38,8 @@ const char *ik_solve_check(const ik_solve_job *job) {
 static size_t most_nodes(const ik_solve_job *job) { return (size_t)(job->skeleton->count + job->goal_count); }
 
 size_t ik_plan_bytes(const ik_solve_job *job) {
-    return sizeof(ik_plan) + most_nodes(job) * (sizeof(ik_node) + 2 * sizeof(int));
+    return sizeof(ik_plan) + most_nodes(job) * (sizeof(ik_node) + 2 * sizeof(int)) +
+           2 * (size_t)job->goal_count * sizeof(ik_task);
 }
 
 static int add_node(ik_plan *plan, int joint, int parent) {
@@ -81,13 +82,16 @@ static void add_joints(ik_plan *plan, int *marks) {
     }
 }
 
+static void add_task(ik_plan *plan, int node, int goal, int rotation) {
+    plan->tasks[plan->task_count++] = (ik_task){node, goal, rotation};
+}
+
 static void add_goals(ik_plan *plan, const int *node_of_joint) {
     for (int g = 0; g < plan->job->goal_count; g++) {
         const ik_goal *goal = &plan->job->goals[g];
-        int node = node_of_joint[goal->joint];
-        if (goal->rotation.data) plan->nodes[node].rotation = g;
-        if (has_offset(goal)) node = add_node(plan, -1, node);
-        if (goal->position.data) plan->nodes[node].point = g;
+        int joint = node_of_joint[goal->joint], point = has_offset(goal) ? add_node(plan, -1, joint) : joint;
+        if (goal->position.data) plan->nodes[point].point = g, add_task(plan, point, g, 0);
+        if (goal->rotation.data) plan->nodes[joint].rotation = g, add_task(plan, joint, g, 1);
     }
 }
 
@@ -98,6 +102,7 @@ static void connect(ik_plan *plan) {
         if (node->moves || node->turns) {
             plan->node_of_slot[plan->slots] = k;
             node->slot = plan->slots++;
+            plan->bases += !node->moves;
         }
         if (!node->moves) continue;
         plan->branches |= parent->child >= 0;
@@ -107,14 +112,24 @@ static void connect(ik_plan *plan) {
     }
 }
 
+/* What nothing moves or turns is nobody's to do. */
+static void drop_tasks(ik_plan *plan) {
+    int count = 0;
+    for (int t = 0; t < plan->task_count; t++)
+        if (plan->nodes[plan->tasks[t].node].slot >= 0) plan->tasks[count++] = plan->tasks[t];
+    plan->task_count = count;
+}
+
 ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
     ik_plan *plan = memory;
     *plan = (ik_plan){.job = job, .nodes = (ik_node *)(plan + 1)};
     plan->node_of_slot = (int *)(plan->nodes + most_nodes(job));
     int *marks = plan->node_of_slot + most_nodes(job);
+    plan->tasks = (ik_task *)(marks + most_nodes(job));
     mark(job, marks);
     add_joints(plan, marks);
     add_goals(plan, marks);
     connect(plan);
+    drop_tasks(plan);
     return plan;
 }

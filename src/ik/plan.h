@@ -20,15 +20,25 @@ typedef struct ik_node {
     int rotation; /* the goal whose rotation is for this, -1: none */
 } ik_node;
 
+/* What a node should reach: the place of a goal's point, or the rotation of its joint. */
+typedef struct ik_task {
+    int node;
+    int goal;
+    int rotation; /* 0: a place */
+} ik_task;
+
 typedef struct ik_plan {
     const ik_solve_job *job;
     int count; /* of nodes */
     int slots;
+    int bases;    /* slots that turn without moving: chains start there */
     int branches; /* some node has several children that move */
     int limited;  /* some node that turns has a limit */
     int rigid;    /* some node moves without turning, and others hang from it */
     ik_node *nodes;
     int *node_of_slot;
+    ik_task *tasks; /* of nodes with a slot, by goals; of one, the place first */
+    int task_count;
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
 } ik_plan;
 

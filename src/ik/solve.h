@@ -36,7 +36,6 @@ enum record {
 typedef struct {
     vec3 *positions; /* scale * (position - origin) */
     quat *rotations;
-    quat *turns;          /* free for a method to use */
     scaled_joint *scaled; /* NULL where no scales are given */
     vec3 origin;          /* where the first node is that turns */
     real scale;
@@ -46,6 +45,7 @@ typedef struct {
 typedef struct {
     int columns; /* of a record, with those of the frame */
     int results; /* of those, how many finish needs */
+    int work;    /* columns that only a bundle has, behind those: what a step keeps is not an item's */
 } record_size;
 
 /* The columns of one vector of lanes: of a record, or of a bundle, where a column has GROUPS vectors. */
@@ -63,7 +63,7 @@ ik_inline void column_set_vec3(columns c, int i, vec3 a) {
 }
 
 typedef struct {
-    record_size (*size)(int slots, int goals);
+    record_size (*size)(const ik_plan *plan);
     /* From the pose that comes in to records. */
     void (*begin)(const ik_plan *plan, group at, const pose *start, columns record);
     /* One iteration of the first `groups` vectors of a bundle. */
@@ -195,7 +195,7 @@ static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
         int k = plan->node_of_slot[slot];
         if (plan->nodes[k].moves) size = size + vec3_size(solve_bone(plan, world, k));
     }
-    world->scale = real_unit_scale(size);
+    world->scale = real_select(mask_equal(size, real_splat(0)), real_splat(1), real_unit_scale(size));
     world->origin = solve_origin(plan, world);
     solve_center(plan, world);
     world->reach = real_splat(0);
@@ -383,9 +383,9 @@ ik_inline void solve_move(real *to, int to_lane, const real *from, int from_lane
 }
 
 /* A little less than what is judged by, for the rounding on the way there. */
-ik_inline real solve_tolerance(const ik_plan *plan, real reach) {
-    number tolerance = (number)plan->job->options.tolerance, rounding = 4 * plan->slots * EPSILON;
-    return real_splat(tolerance - (rounding < tolerance / 4 ? rounding : tolerance / 4)) * reach;
+ik_inline number solve_within(const ik_plan *plan, double tolerance) {
+    number given = (number)tolerance, rounding = 4 * plan->slots * EPSILON;
+    return given - (rounding < given / 4 ? rounding : given / 4);
 }
 
 static void solve_load(solve *s) {
@@ -393,7 +393,7 @@ static void solve_load(solve *s) {
     s->next += s->loaded.count;
     s->taken = 0;
     solve_load_pose(s->plan, s->loaded, &s->world);
-    s->ready[TOLERANCE] = solve_tolerance(s->plan, s->world.reach);
+    s->ready[TOLERANCE] = real_splat(solve_within(s->plan, s->job->options.tolerance)) * s->world.reach;
     s->ready[UNSCALE] = real_unscale(s->world.scale);
     s->ready[ITERATIONS] = real_splat(0);
     s->ready[SAID] = real_splat(0);
@@ -497,10 +497,13 @@ ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_byte
 ik_inline void *solve_lanes(const ik_solve_job *job, void *scratch) { return (char *)scratch + solve_plan_part(job); }
 
 /* For the largest plan there can be. */
-static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(int slots, int goals)) {
+static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(const ik_plan *plan)) {
     int nodes = job->skeleton->count + job->goal_count;
-    record_size size = size_of(nodes, job->goal_count);
-    size_t reals = (size_t)nodes * POSE_REALS + (size_t)size.columns * (1 + GROUPS) + (size_t)size.results;
+    ik_plan most = {.job = job, .count = nodes, .slots = nodes, .bases = nodes, .limited = 1};
+    most.task_count = 2 * job->goal_count;
+    record_size size = size_of(&most);
+    size_t bundle = (size_t)(size.columns + size.work) * GROUPS;
+    size_t reals = (size_t)nodes * POSE_REALS + (size_t)size.columns + (size_t)size.results + bundle;
     return solve_plan_part(job) + reals * sizeof(real) + (size_t)nodes * sizeof(limit);
 }
 
@@ -513,7 +516,7 @@ ik_inline real *solve_cut(real **free, int count) {
 static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last, void *lanes) {
     solve s = {.job = plan->job, .plan = plan, .how = how, .next = first, .last = last};
     real *free = lanes;
-    s.size = how->size(plan->slots, plan->job->goal_count);
+    s.size = how->size(plan);
     s.world.positions = (vec3 *)solve_cut(&free, 3 * plan->count);
     s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
     s.solved = (quat *)solve_cut(&free, 4 * plan->count);
@@ -523,8 +526,8 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     }
     s.ready = solve_cut(&free, s.size.columns);
     s.results = solve_cut(&free, s.size.results);
-    s.bundle = solve_cut(&free, s.size.columns * GROUPS);
-    memset(s.bundle, 0, (size_t)s.size.columns * GROUPS * sizeof(real));
+    s.bundle = solve_cut(&free, (s.size.columns + s.size.work) * GROUPS);
+    memset(s.bundle, 0, (size_t)(s.size.columns + s.size.work) * GROUPS * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
     solve_items(&s, last - first <= LANES ? 1 : GROUPS);
 }
