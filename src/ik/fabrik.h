@@ -37,7 +37,7 @@ ik_inline int fabrik_previous(const ik_plan *plan) { return fabrik_target(plan, 
 ik_inline int fabrik_idle(const ik_plan *plan) { return fabrik_previous(plan) + 1; }
 ik_inline int fabrik_kicks(const ik_plan *plan) { return fabrik_previous(plan) + 2; }
 
-static record_size fabrik_size(int slots, int goals) {
+static record_size fabrik_points_size(int slots, int goals) {
     return (record_size){OWN + 4 * slots + 4 * goals + 3, OWN + 3 * slots};
 }
 
@@ -278,11 +278,4 @@ static void fabrik_finish(const ik_plan *plan, group at, columns record, pose *e
     }
 }
 
-static const method fabrik_points = {fabrik_size, fabrik_begin, fabrik_step, fabrik_finish};
-
-static const method *fabrik_method(const ik_plan *plan) {
-    (void)plan;
-    return &fabrik_points;
-}
-
-SOLVE_METHOD(fabrik)
+static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_step, fabrik_finish};

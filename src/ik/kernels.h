@@ -44,6 +44,7 @@
 #include "solve.h"
 
 #include "fabrik.h"
+#include "fabrik_frames.h"
 
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,
