@@ -14,9 +14,13 @@
  * So after the forward pass all bones have their length and all limits hold: that is the pose the error is judged by.
  * A rotation that is given is taken as it is, in both passes.
  *
- * Unless `textbook`: limits can hold a chain in a pose that both passes leave as it is. Where there is no more progress
- * all joints are turned by some angles, the same ones for every item, within their limits, and the best of all poses
- * is the result. */
+ * Unless `textbook`:
+ * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
+ *   shortest arc. Where its child is a hinge about another axis it does not look at that child, which could not go on
+ *   from there, but at the ends of the chains below it, as CCD does.
+ * - Limits can hold a chain in a pose that both passes leave as it is. Where progress is poor all joints are turned by
+ *   some angles, the same ones for every item, within their limits; after some such kicks the best pose so far gets as
+ *   long as it makes any progress. The best of all poses is the result. */
 
 /* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
  * is turned about the line through them. */
@@ -25,7 +29,12 @@
 /* The steps of a fit. It starts from the fit before, so that few are enough. */
 enum { FRAMES_FIT_STEPS = 2 };
 
-enum { FRAMES_PATIENCE = 4, FRAMES_KICKS = 8 };
+/* Poor progress takes less than this share off the error in so many iterations. */
+#define FRAMES_POOR (number)0.1
+enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
+
+/* The tangent of the angle by which the first kick turns a joint, at most; the next ones turn by more. */
+#define FRAMES_KICK (number)0.5
 
 /* The columns of a record. The best rotations come first: they are the result. */
 ik_inline int frames_best(int slot) { return OWN + 4 * slot; }
@@ -83,69 +92,80 @@ ik_inline quat frames_aim(quat rotation, vec3 bone, vec3 towards) {
     return quat_polished(quat_multiply(turn, rotation));
 }
 
-/* Sums of weight * a b^T; a column for each coordinate of b. */
+/* What pulls at a body: the sum of weight * a b^T, where a is drawn to b. A column for each coordinate of b. */
 typedef struct {
     vec3 x, y, z;
-} correlation;
+} pull;
 
-ik_inline void correlation_add(correlation *sum, real weight, vec3 a, vec3 b) {
+ik_inline pull pull_none(void) { return (pull){vec3_splat(0, 0, 0), vec3_splat(0, 0, 0), vec3_splat(0, 0, 0)}; }
+
+ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
     a = vec3_scale(weight, a);
-    sum->x = vec3_add(sum->x, vec3_scale(b.x, a));
-    sum->y = vec3_add(sum->y, vec3_scale(b.y, a));
-    sum->z = vec3_add(sum->z, vec3_scale(b.z, a));
+    s->x = vec3_add(s->x, vec3_scale(b.x, a));
+    s->y = vec3_add(s->y, vec3_scale(b.y, a));
+    s->z = vec3_add(s->z, vec3_scale(b.z, a));
 }
 
-/* One step towards the best fit: about the axis of the torque as far as is best. */
-ik_inline quat correlation_turn(const correlation *s, vec3 bone) {
-    vec3 torque = {s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}, n = vec3_direction(torque).unit;
-    vec3 about = {vec3_dot(s->x, n), vec3_dot(s->y, n), vec3_dot(s->z, n)};
-    return frames_turn(torque, s->x.x + s->y.y + s->z.z - vec3_dot(about, n), bone);
+ik_inline vec3 pull_torque(const pull *s) { return (vec3){s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}; }
+
+/* The sum of the dot products at right angles to a unit vector. */
+ik_inline real pull_along(const pull *s, vec3 axis) {
+    vec3 about = {vec3_dot(s->x, axis), vec3_dot(s->y, axis), vec3_dot(s->z, axis)};
+    return s->x.x + s->y.y + s->z.z - vec3_dot(about, axis);
+}
+
+/* One step towards the best turn: about the axis of the torque as far as is best. */
+ik_inline quat pull_turn(const pull *s, vec3 bone) {
+    vec3 torque = pull_torque(s);
+    return frames_turn(torque, pull_along(s, vec3_direction(torque).unit), bone);
 }
 
 /* The best turn about a unit vector. */
-ik_inline quat correlation_turn_about(const correlation *s, vec3 n) {
-    const real zero = real_splat(0);
-    vec3 torque = {s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y};
-    vec3 about = {vec3_dot(s->x, n), vec3_dot(s->y, n), vec3_dot(s->z, n)};
-    real across = vec3_dot(torque, n), along = s->x.x + s->y.y + s->z.z - vec3_dot(about, n);
-    real size = real_sqrt(across * across + along * along), more = size + real_abs(along) + real_splat(TINY_LENGTH);
-    mask beyond = mask_less(along, zero);
-    real w = real_select(beyond, real_abs(across), more), v = real_select(beyond, more, real_abs(across));
-    real inverse = real_splat(1) / real_sqrt(w * w + v * v);
-    return (quat){inverse * w, vec3_scale(real_negate_if(mask_less(across, zero), inverse * v), n)};
+ik_inline quat pull_turn_about(const pull *s, vec3 axis) {
+    real sine = vec3_dot(pull_torque(s), axis);
+    return frames_turn(vec3_scale(sine, axis), pull_along(s, axis), vec3_perpendicular(axis));
+}
+
+/* The middle of a body, in its own space, and where its children would have it. */
+typedef struct {
+    vec3 bone, place;
+} body_middle;
+
+static body_middle frames_middle(const ik_plan *plan, columns c, int k) {
+    body_middle sum = {vec3_splat(0, 0, 0), column_vec3(c, frames_point(plan, plan->nodes[k].slot))};
+    sum.place = vec3_scale(real_splat(FRAMES_ANCHOR), sum.place);
+    for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
+        int slot = plan->nodes[child].slot;
+        real share = *column(c, frames_share(plan, slot));
+        sum.bone = vec3_add(sum.bone, vec3_scale(share, column_vec3(c, frames_bone(plan, slot))));
+        sum.place = vec3_add(sum.place, vec3_scale(share, column_vec3(c, frames_point(plan, slot))));
+    }
+    real all = real_splat(1 / (1 + FRAMES_ANCHOR));
+    return (body_middle){vec3_scale(all, sum.bone), vec3_scale(all, sum.place)};
 }
 
 /* A body with several children turned to where they are. It stays where it is, or is fitted as a whole. */
 ik_outline void frames_fit(const ik_plan *plan, columns c, int k, int stays, quat *rotation) {
-    const vec3 nothing = vec3_splat(0, 0, 0);
-    vec3 place = column_vec3(c, frames_point(plan, plan->nodes[k].slot)), middle = nothing, target = place;
-    if (!stays) {
-        real all = real_splat(1 / (1 + FRAMES_ANCHOR));
-        target = vec3_scale(real_splat(FRAMES_ANCHOR), place);
-        for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
-            int slot = plan->nodes[child].slot;
-            real share = *column(c, frames_share(plan, slot));
-            middle = vec3_add(middle, vec3_scale(share, column_vec3(c, frames_bone(plan, slot))));
-            target = vec3_add(target, vec3_scale(share, column_vec3(c, frames_point(plan, slot))));
-        }
-        middle = vec3_scale(all, middle), target = vec3_scale(all, target);
-    }
-    correlation s = {nothing, nothing, nothing};
-    vec3 first = quat_rotate(*rotation, vec3_sub(nothing, middle));
-    correlation_add(&s, real_splat(FRAMES_ANCHOR), first, vec3_sub(place, target));
+    vec3 place = column_vec3(c, frames_point(plan, plan->nodes[k].slot)), none = vec3_splat(0, 0, 0);
+    body_middle middle = {none, place};
+    if (!stays) middle = frames_middle(plan, c, k);
+    pull s = pull_none();
+    vec3 now = quat_rotate(*rotation, vec3_sub(none, middle.bone));
+    pull_add(&s, real_splat(FRAMES_ANCHOR), now, vec3_sub(place, middle.place));
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
         int slot = plan->nodes[child].slot;
-        vec3 bone = vec3_sub(column_vec3(c, frames_bone(plan, slot)), middle);
-        first = quat_rotate(*rotation, bone);
-        correlation_add(&s, *column(c, frames_share(plan, slot)), first,
-                        vec3_sub(column_vec3(c, frames_point(plan, slot)), target));
+        now = quat_rotate(*rotation, vec3_sub(column_vec3(c, frames_bone(plan, slot)), middle.bone));
+        pull_add(&s, *column(c, frames_share(plan, slot)), now,
+                 vec3_sub(column_vec3(c, frames_point(plan, slot)), middle.place));
     }
     for (int step = 0; step < FRAMES_FIT_STEPS; step++) {
-        quat turn = correlation_turn(&s, first);
+        quat turn = pull_turn(&s, now);
         *rotation = quat_polished(quat_multiply(turn, *rotation));
-        s = (correlation){quat_rotate(turn, s.x), quat_rotate(turn, s.y), quat_rotate(turn, s.z)};
+        s = (pull){quat_rotate(turn, s.x), quat_rotate(turn, s.y), quat_rotate(turn, s.z)};
     }
 }
+
+/* ---- limits */
 
 ik_inline int frames_is_limited(const ik_plan *plan, int k) {
     const limit *limits = plan->limits;
@@ -184,38 +204,77 @@ ik_inline quat frames_limited_owner(const ik_plan *plan, columns c, int k, quat 
     return quat_polished(rigid ? quat_multiply(above, quat_conjugate(socket)) : above);
 }
 
+/* ---- hinges */
+
 ik_inline int frames_is_hinge(const ik_plan *plan, int k) {
-    return plan->nodes[k].turns && frames_is_limited(plan, k) && ((const limit *)plan->limits)[k].kind == IK_HINGE;
+    const limit *limits = plan->limits;
+    return frames_is_limited(plan, k) && limits[k].kind == IK_HINGE && !plan->job->options.textbook;
 }
 
-/* A hinge turned towards its children about its own axis, since the nearest it can do to a shortest arc is too little.
- */
-ik_inline quat frames_hinged(const ik_plan *plan, columns c, int k, quat rotation) {
-    const vec3 nothing = vec3_splat(0, 0, 0);
-    vec3 place = column_vec3(c, frames_point(plan, plan->nodes[k].slot));
-    correlation s = {nothing, nothing, nothing};
-    for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
-        int slot = plan->nodes[child].slot;
-        correlation_add(&s, *column(c, frames_share(plan, slot)),
-                        quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot))),
-                        vec3_sub(column_vec3(c, frames_point(plan, slot)), place));
-    }
-    vec3 axis = quat_rotate(rotation, limit_axis(&((const limit *)plan->limits)[k], 0));
-    return quat_polished(quat_multiply(correlation_turn_about(&s, axis), rotation));
+ik_inline vec3 frames_axis(const ik_plan *plan, int k, quat rotation) {
+    return quat_rotate(rotation, limit_axis((const limit *)plan->limits + k, 0));
 }
 
-/* A body, carried by its only child k whose hinge is the only way that it can turn. */
-ik_inline quat frames_hinged_owner(const ik_plan *plan, columns c, int k, quat owner) {
+/* A hinge about to turn: from where the backward pass has it to where it is now. */
+typedef struct {
+    vec3 from, to;
+    quat turned; /* since then */
+    pull s;
+} frames_hinge;
+
+/* The points of goals at node k and below, carried along as they are. */
+static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, frames_hinge *hinge) {
     const ik_node *node = &plan->nodes[k];
-    const vec3 nothing = vec3_splat(0, 0, 0);
-    correlation s = {nothing, nothing, nothing};
-    vec3 off = vec3_sub(column_vec3(c, frames_point(plan, node->slot)),
-                        column_vec3(c, frames_point(plan, plan->nodes[node->owner].slot)));
-    correlation_add(&s, real_splat(1), quat_rotate(owner, column_vec3(c, frames_bone(plan, node->slot))), off);
-    vec3 axis = quat_rotate(column_quat(c, frames_rotation(plan, node->slot)),
-                            limit_axis(&((const limit *)plan->limits)[k], 0));
-    return quat_polished(quat_multiply(correlation_turn_about(&s, axis), owner));
+    if (node->point >= 0) {
+        vec3 end = column_vec3(c, frames_point(plan, node->slot));
+        real share = *column(c, frames_target_share(plan, node->point)) * weight;
+        vec3 now = quat_rotate(hinge->turned, vec3_sub(end, hinge->from));
+        pull_add(&hinge->s, share, now, vec3_sub(end, hinge->to));
+        weight = weight - share;
+    }
+    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
+        frames_add_ends(plan, c, child, weight * *column(c, frames_share(plan, plan->nodes[child].slot)), hinge);
 }
+
+/* The child and the ends below it, by how far the child can turn the same way. */
+static void frames_add_child(const ik_plan *plan, columns c, int k, int child, quat rotation, frames_hinge *hinge) {
+    int slot = plan->nodes[child].slot;
+    real share = *column(c, frames_share(plan, slot));
+    if (frames_is_hinge(plan, child)) {
+        quat turned = quat_multiply(hinge->turned, column_quat(c, frames_rotation(plan, slot)));
+        real same = vec3_dot(frames_axis(plan, k, rotation), frames_axis(plan, child, turned));
+        real ends = share * real_max(real_splat(1) - same * same, real_splat(0));
+        frames_add_ends(plan, c, child, ends, hinge);
+        share = share - ends;
+    }
+    vec3 now = quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot)));
+    pull_add(&hinge->s, share, now, vec3_sub(column_vec3(c, frames_point(plan, slot)), hinge->to));
+}
+
+/* A hinge that is within its limit, turned about its axis. It was at `from` in the backward pass. */
+ik_outline void frames_swing(const ik_plan *plan, columns c, int k, vec3 from, quat *rotation) {
+    int slot = plan->nodes[k].slot;
+    quat before = column_quat(c, frames_rotation(plan, slot));
+    frames_hinge hinge = {from, column_vec3(c, frames_point(plan, slot)),
+                          quat_multiply(*rotation, quat_conjugate(before)), pull_none()};
+    for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling)
+        frames_add_child(plan, c, k, child, *rotation, &hinge);
+    quat turn = pull_turn_about(&hinge.s, frames_axis(plan, k, *rotation));
+    *rotation = quat_polished(quat_multiply(turn, *rotation));
+}
+
+/* What carries the hinge k, turned about the axis of that. */
+ik_outline void frames_swing_owner(const ik_plan *plan, columns c, int k, quat *owner) {
+    const ik_node *node = &plan->nodes[k];
+    vec3 from = column_vec3(c, frames_point(plan, plan->nodes[node->owner].slot));
+    vec3 now = quat_rotate(*owner, column_vec3(c, frames_bone(plan, node->slot)));
+    pull s = pull_none();
+    pull_add(&s, real_splat(1), now, vec3_sub(column_vec3(c, frames_point(plan, node->slot)), from));
+    vec3 axis = frames_axis(plan, k, column_quat(c, frames_rotation(plan, node->slot)));
+    *owner = quat_polished(quat_multiply(pull_turn_about(&s, axis), *owner));
+}
+
+/* ---- where a body turns */
 
 /* A body whose rotation is given, or that of a part of it. */
 ik_inline quat frames_given(const ik_plan *plan, columns c, int k, quat rotation) {
@@ -263,19 +322,24 @@ ik_inline vec3 frames_pulled(const ik_plan *plan, columns c, int k, quat rotatio
     return sum;
 }
 
+/* A body turned towards its children, in the backward pass. */
+ik_inline quat frames_turned_back(const ik_plan *plan, columns c, int k) {
+    quat rotation = frames_given(plan, c, k, frames_towards(plan, c, k, 0));
+    int child = plan->nodes[k].child;
+    if (child < 0 || plan->nodes[child].sibling >= 0) return rotation;
+    rotation = frames_limited_owner(plan, c, child, rotation);
+    if (!frames_is_hinge(plan, child)) return rotation;
+    frames_swing_owner(plan, c, child, &rotation);
+    return frames_limited_owner(plan, c, child, rotation);
+}
+
 static void frames_backward(const ik_plan *plan, columns c, int k) {
     const ik_node *node = &plan->nodes[k];
     vec3 p = column_vec3(c, frames_point(plan, node->slot));
     if (node->turns) {
-        quat rotation = frames_given(plan, c, k, frames_towards(plan, c, k, 0));
-        if (node->child >= 0) {
-            if (plan->nodes[node->child].sibling < 0) rotation = frames_limited_owner(plan, c, node->child, rotation);
-            if (plan->nodes[node->child].sibling < 0 && frames_is_hinge(plan, node->child))
-                rotation =
-                    frames_limited_owner(plan, c, node->child, frames_hinged_owner(plan, c, node->child, rotation));
-            p = frames_pulled(plan, c, k, rotation);
-        }
+        quat rotation = frames_turned_back(plan, c, k);
         column_set_quat(c, frames_rotation(plan, node->slot), rotation);
+        if (node->child >= 0) p = frames_pulled(plan, c, k, rotation);
     }
     if (node->point >= 0) {
         real share = *column(c, frames_target_share(plan, node->point));
@@ -296,12 +360,14 @@ ik_inline void frames_hang(const ik_plan *plan, columns c, int k) {
 
 static void frames_forward(const ik_plan *plan, columns c, int k) {
     const ik_node *node = &plan->nodes[k];
+    vec3 before = column_vec3(c, frames_point(plan, node->slot));
     if (node->moves) frames_hang(plan, c, k);
     if (!node->turns) return;
-    quat rotation = frames_given(plan, c, k, frames_towards(plan, c, k, 1));
-    rotation = frames_limited(plan, c, k, rotation);
-    if (frames_is_hinge(plan, k) && node->child >= 0)
-        rotation = frames_limited(plan, c, k, frames_hinged(plan, c, k, rotation));
+    quat rotation = frames_limited(plan, c, k, frames_given(plan, c, k, frames_towards(plan, c, k, 1)));
+    if (frames_is_hinge(plan, k) && node->child >= 0 && node->rotation < 0) {
+        frames_swing(plan, c, k, before, &rotation);
+        rotation = frames_limited(plan, c, k, rotation);
+    }
     column_set_quat(c, frames_rotation(plan, node->slot), rotation);
 }
 
@@ -315,14 +381,18 @@ ik_inline real frames_position_error(const ik_plan *plan, columns c, int k) {
     return real_select(counts, off, real_splat(0));
 }
 
+/* How node k is turned. */
+ik_inline quat frames_now(const ik_plan *plan, columns c, int k) {
+    const ik_node *node = &plan->nodes[k];
+    if (node->turns) return column_quat(c, frames_rotation(plan, node->slot));
+    quat owner = column_quat(c, frames_rotation(plan, plan->nodes[node->owner].slot));
+    return quat_multiply(owner, column_quat(c, frames_socket(plan, node->slot)));
+}
+
 /* Twice the sine of half the angle. */
 ik_inline real frames_rotation_error(const ik_plan *plan, columns c, int k) {
-    int goal = plan->nodes[k].rotation, slot = plan->nodes[k].slot;
-    quat now = plan->nodes[k].turns
-                   ? column_quat(c, frames_rotation(plan, slot))
-                   : quat_multiply(column_quat(c, frames_rotation(plan, plan->nodes[plan->nodes[k].owner].slot)),
-                                   column_quat(c, frames_socket(plan, slot)));
-    quat off = quat_multiply(column_quat(c, frames_turned(plan, goal)), quat_conjugate(now));
+    int goal = plan->nodes[k].rotation;
+    quat off = quat_multiply(column_quat(c, frames_turned(plan, goal)), quat_conjugate(frames_now(plan, c, k)));
     mask counts = ~mask_equal(*column(c, frames_turned_weight(plan, goal)), real_splat(0));
     real half = vec3_length(off.v);
     return real_select(counts, half + half, real_splat(0));
@@ -351,10 +421,6 @@ static real frames_throw(frames_dice *dice) {
     return real_splat((number)(int32_t)(dice->state >> 8) * (number)0x1p-23f - 1);
 }
 
-#ifndef KICK_ANGLE
-#define KICK_ANGLE (number)0.15
-#endif
-
 /* All joints of the chosen lanes turn a little, for the given time. */
 static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
     frames_dice dice = {(uint32_t)time};
@@ -371,7 +437,7 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
         if (plan->nodes[k].moves) frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
         real x = frames_throw(&dice), y = frames_throw(&dice), z = frames_throw(&dice);
-        real angle = real_splat(KICK_ANGLE * (number)(1 + time));
+        real angle = real_splat(FRAMES_KICK * (number)(1 + time));
         quat local = column_quat(c, i), by = quat_unit((quat){real_splat(1), vec3_scale(angle, (vec3){x, y, z})});
         quat above = frames_above(plan, c, k);
         quat turned = quat_multiply(above, solve_allowed(plan, k, quat_multiply(local, by)));
@@ -391,26 +457,47 @@ static void frames_keep_best(const ik_plan *plan, columns c) {
     }
 }
 
+static void frames_back_to_best(const ik_plan *plan, columns c, mask chosen) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
+        if (plan->nodes[k].moves) frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        column_set_quat(c, i, quat_select(chosen, column_quat(c, frames_best(slot)), column_quat(c, i)));
+    }
+}
+
+/* The next kick of the lanes that are stuck; after the last one, the best pose. */
+static void frames_free(const ik_plan *plan, columns c, mask stuck) {
+    real *kicks = column(c, frames_kicks(plan));
+    for (int time = 0; time <= FRAMES_KICKS; time++) {
+        mask chosen = stuck & mask_equal(*kicks, real_splat((number)time));
+        if (!mask_any(chosen)) continue;
+        if (time < FRAMES_KICKS)
+            frames_kick(plan, c, chosen, time);
+        else
+            frames_back_to_best(plan, c, chosen);
+    }
+    *kicks = real_select(stuck, *kicks + real_splat(1), *kicks);
+}
+
+/* Kicks lanes that make poor progress, and gives up those that were kicked often and make none. */
 static void frames_watch(const ik_plan *plan, columns c) {
     const real zero = real_splat(0), one = real_splat(1);
-    real *idle = column(c, frames_idle(plan)), *kicks = column(c, frames_kicks(plan)), error = *column(c, ERROR);
-    real *reference = column(c, frames_reference(plan));
-    mask progress = mask_less(error, real_splat(1 - FABRIK_PROGRESS) * *reference);
+    real *idle = column(c, frames_idle(plan)), *reference = column(c, frames_reference(plan)),
+         error = *column(c, ERROR);
+    mask last = mask_less(real_splat(FRAMES_KICKS), *column(c, frames_kicks(plan)));
+    real less = real_select(last, real_splat(1 - FABRIK_PROGRESS), real_splat(1 - FRAMES_POOR));
+    mask progress = mask_less(error, less * *reference);
     *reference = real_select(progress, error, *reference);
     *idle = real_select(progress, zero, *idle + one);
     mask stuck = mask_less(real_splat(FRAMES_PATIENCE), *idle) & mask_less(*column(c, TOLERANCE), error);
     if (!mask_any(stuck)) return;
-    for (int time = 0; time < FRAMES_KICKS; time++) {
-        mask chosen = stuck & mask_equal(*kicks, real_splat((number)time));
-        if (mask_any(chosen)) frames_kick(plan, c, chosen, time);
-    }
-    mask spent = ~mask_less(*kicks, real_splat(FRAMES_KICKS)) & stuck;
     mask held = mask_less(zero, *column(c, frames_best_held(plan)));
-    mask says = spent & (mask_splat(IK_STALLED) | (held & mask_splat(IK_AT_LIMIT)));
+    mask says = (stuck & last) & (mask_splat(IK_STALLED) | (held & mask_splat(IK_AT_LIMIT)));
     *column(c, SAID) = real_from_bits(real_bits(*column(c, SAID)) | says);
     *idle = real_select(stuck, zero, *idle);
-    *kicks = real_select(stuck, *kicks + one, *kicks);
     *reference = real_select(stuck, real_splat(LARGEST), *reference);
+    frames_free(plan, c, stuck);
 }
 
 /* ---- the method */
