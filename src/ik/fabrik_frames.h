@@ -42,7 +42,7 @@ ik_inline int frames_rotation(const ik_plan *plan, int slot) { return OWN + 4 * 
 /* The rotation of its parent, in the space of what carries it; of what does not turn, its own. */
 ik_inline int frames_socket(const ik_plan *plan, int slot) { return OWN + 8 * plan->slots + 4 * slot; }
 ik_inline int frames_point(const ik_plan *plan, int slot) { return OWN + 12 * plan->slots + 3 * slot; }
-/* Where it is in the space of what carries it. */
+/* Where it is in the space of what carries it; of a base, its place. */
 ik_inline int frames_bone(const ik_plan *plan, int slot) { return OWN + 15 * plan->slots + 3 * slot; }
 ik_inline int frames_share(const ik_plan *plan, int slot) { return OWN + 18 * plan->slots + slot; }
 ik_inline int frames_target(const ik_plan *plan, int goal) { return OWN + 19 * plan->slots + 9 * goal; }
@@ -349,19 +349,22 @@ static void frames_backward(const ik_plan *plan, columns c, int k) {
     column_set_vec3(c, frames_point(plan, node->slot), p);
 }
 
-/* To where what carries it holds it. */
+/* To where what carries it holds it; a base to its place. */
 ik_inline void frames_hang(const ik_plan *plan, columns c, int k) {
     const ik_node *node = &plan->nodes[k];
-    int owner = plan->nodes[node->owner].slot;
-    vec3 bone =
-        quat_rotate(column_quat(c, frames_rotation(plan, owner)), column_vec3(c, frames_bone(plan, node->slot)));
-    column_set_vec3(c, frames_point(plan, node->slot), vec3_add(column_vec3(c, frames_point(plan, owner)), bone));
+    vec3 p = column_vec3(c, frames_bone(plan, node->slot));
+    if (node->moves) {
+        int owner = plan->nodes[node->owner].slot;
+        p = quat_rotate(column_quat(c, frames_rotation(plan, owner)), p);
+        p = vec3_add(column_vec3(c, frames_point(plan, owner)), p);
+    }
+    column_set_vec3(c, frames_point(plan, node->slot), p);
 }
 
 static void frames_forward(const ik_plan *plan, columns c, int k) {
     const ik_node *node = &plan->nodes[k];
     vec3 before = column_vec3(c, frames_point(plan, node->slot));
-    if (node->moves) frames_hang(plan, c, k);
+    frames_hang(plan, c, k);
     if (!node->turns) return;
     quat rotation = frames_limited(plan, c, k, frames_given(plan, c, k, frames_towards(plan, c, k, 1)));
     if (frames_is_hinge(plan, k) && node->child >= 0 && node->rotation < 0) {
@@ -434,7 +437,7 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
     }
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
-        if (plan->nodes[k].moves) frames_hang(plan, c, k);
+        frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
         real x = frames_throw(&dice), y = frames_throw(&dice), z = frames_throw(&dice);
         real angle = real_splat(FRAMES_KICK * (number)(1 + time));
@@ -460,7 +463,7 @@ static void frames_keep_best(const ik_plan *plan, columns c) {
 static void frames_back_to_best(const ik_plan *plan, columns c, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
-        if (plan->nodes[k].moves) frames_hang(plan, c, k);
+        frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
         column_set_quat(c, i, quat_select(chosen, column_quat(c, frames_best(slot)), column_quat(c, i)));
     }
@@ -551,15 +554,15 @@ static void frames_load_node(const ik_plan *plan, const pose *start, int k, colu
     const ik_node *node = &plan->nodes[k];
     quat above = node->parent < 0 ? quat_identity() : start->rotations[node->parent], rotation = start->rotations[k];
     quat socket = node->turns ? above : rotation;
-    column_set_vec3(record, frames_point(plan, node->slot), start->positions[k]);
+    vec3 bone = start->positions[k];
     if (node->moves) {
         quat back = quat_conjugate(start->rotations[node->owner]);
-        vec3 off = vec3_sub(start->positions[k], start->positions[node->owner]);
         socket = quat_polished(quat_multiply(back, socket));
-        column_set_vec3(record, frames_bone(plan, node->slot), quat_rotate(back, off));
+        bone = quat_rotate(back, vec3_sub(bone, start->positions[node->owner]));
     }
+    column_set_vec3(record, frames_bone(plan, node->slot), bone);
     column_set_quat(record, frames_socket(plan, node->slot), socket);
-    if (node->moves) frames_hang(plan, record, k);
+    frames_hang(plan, record, k);
     if (!node->turns) return;
     quat local = solve_allowed(plan, k, quat_multiply(quat_conjugate(above), rotation));
     if (plan->limited) rotation = quat_polished(quat_multiply(frames_above(plan, record, k), local));
@@ -594,7 +597,7 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
         *column(columns_of_bundle(bundle, g), frames_held(plan)) = real_splat(0);
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
-        if (!node->moves || (!node->turns && node->point < 0)) continue;
+        if (!node->turns && node->point < 0) continue;
         for (int g = 0; g < groups; g++)
             frames_backward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     }
