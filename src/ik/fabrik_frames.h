@@ -16,11 +16,13 @@
  *
  * Unless `textbook`:
  * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
- *   shortest arc. Where its child is a hinge about another axis it does not look at that child, which could not go on
- *   from there, but at the ends of the chains below it, as CCD does.
+ *   shortest arc.
+ * - A body that has a limit, and a child with one, does not look at that child in the forward pass, which could not go
+ *   on from wherever it is brought. It looks at the ends of the chains below, which it carries along as the backward
+ *   pass has arranged them: as in CCD, but from the base on. Hinges that turn the same way are no such case.
  * - Limits can hold a chain in a pose that both passes leave as it is. Where progress is poor all joints are turned by
- *   some angles, the same ones for every item, within their limits; after some such kicks the best pose so far gets as
- *   long as it makes any progress. The best of all poses is the result. */
+ *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
+ *   for as long as it makes any progress. The best of all poses is the result. */
 
 /* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
  * is turned about the line through them. */
@@ -169,7 +171,7 @@ ik_outline void frames_fit(const ik_plan *plan, columns c, int k, int stays, qua
 
 ik_inline int frames_is_limited(const ik_plan *plan, int k) {
     const limit *limits = plan->limits;
-    return limits && limits[k].kind != IK_FREE;
+    return limits && plan->nodes[k].turns && limits[k].kind != IK_FREE;
 }
 
 /* The rotation that the joint of node k starts from. */
@@ -195,7 +197,7 @@ ik_inline quat frames_limited(const ik_plan *plan, columns c, int k, quat rotati
 
 /* The rotation that what carries node k must have for its limit, if k stays as it is. */
 ik_inline quat frames_limited_owner(const ik_plan *plan, columns c, int k, quat owner) {
-    if (!plan->nodes[k].turns || !frames_is_limited(plan, k)) return owner;
+    if (!frames_is_limited(plan, k)) return owner;
     int rigid = plan->nodes[k].owner != plan->nodes[k].parent, slot = plan->nodes[k].slot;
     quat socket = column_quat(c, frames_socket(plan, slot)), rotation = column_quat(c, frames_rotation(plan, slot));
     quat above = rigid ? quat_multiply(owner, socket) : owner;
@@ -204,7 +206,7 @@ ik_inline quat frames_limited_owner(const ik_plan *plan, columns c, int k, quat 
     return quat_polished(rigid ? quat_multiply(above, quat_conjugate(socket)) : above);
 }
 
-/* ---- hinges */
+/* ---- limited chains */
 
 ik_inline int frames_is_hinge(const ik_plan *plan, int k) {
     const limit *limits = plan->limits;
@@ -215,51 +217,68 @@ ik_inline vec3 frames_axis(const ik_plan *plan, int k, quat rotation) {
     return quat_rotate(rotation, limit_axis((const limit *)plan->limits + k, 0));
 }
 
-/* A hinge about to turn: from where the backward pass has it to where it is now. */
+/* A body turned into its limit, and on from there. */
 typedef struct {
-    vec3 from, to;
-    quat turned; /* since then */
+    vec3 from; /* where the backward pass had it */
+    quat turn; /* from how the backward pass had it */
+    vec3 place;
+    quat rotation;
     pull s;
-} frames_hinge;
+} frames_body;
 
-/* The points of goals at node k and below, carried along as they are. */
-static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, frames_hinge *hinge) {
+/* The points of goals at node k and below, which a turn of the body takes along as they are. */
+static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, frames_body *body) {
     const ik_node *node = &plan->nodes[k];
     if (node->point >= 0) {
         vec3 end = column_vec3(c, frames_point(plan, node->slot));
         real share = *column(c, frames_target_share(plan, node->point)) * weight;
-        vec3 now = quat_rotate(hinge->turned, vec3_sub(end, hinge->from));
-        pull_add(&hinge->s, share, now, vec3_sub(end, hinge->to));
+        vec3 now = quat_rotate(body->turn, vec3_sub(end, body->from));
+        pull_add(&body->s, share, now, vec3_sub(end, body->place));
         weight = weight - share;
     }
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-        frames_add_ends(plan, c, child, weight * *column(c, frames_share(plan, plan->nodes[child].slot)), hinge);
+        frames_add_ends(plan, c, child, weight * *column(c, frames_share(plan, plan->nodes[child].slot)), body);
 }
 
-/* The child and the ends below it, by how far the child can turn the same way. */
-static void frames_add_child(const ik_plan *plan, columns c, int k, int child, quat rotation, frames_hinge *hinge) {
+/* A child that has a limit cannot go on from wherever it is brought, so the ends below it count in its place; but of a
+ * hinge on a hinge only by as much as their axes differ. */
+ik_inline real frames_share_of_ends(const ik_plan *plan, columns c, int k, int child, const frames_body *body) {
+    if (!frames_is_limited(plan, child)) return real_splat(0);
+    if (!frames_is_hinge(plan, k) || !frames_is_hinge(plan, child)) return real_splat(1);
+    quat turned = quat_multiply(body->turn, column_quat(c, frames_rotation(plan, plan->nodes[child].slot)));
+    real same = vec3_dot(frames_axis(plan, k, body->rotation), frames_axis(plan, child, turned));
+    return real_max(real_splat(1) - same * same, real_splat(0));
+}
+
+static void frames_add_child(const ik_plan *plan, columns c, int k, int child, frames_body *body) {
     int slot = plan->nodes[child].slot;
-    real share = *column(c, frames_share(plan, slot));
-    if (frames_is_hinge(plan, child)) {
-        quat turned = quat_multiply(hinge->turned, column_quat(c, frames_rotation(plan, slot)));
-        real same = vec3_dot(frames_axis(plan, k, rotation), frames_axis(plan, child, turned));
-        real ends = share * real_max(real_splat(1) - same * same, real_splat(0));
-        frames_add_ends(plan, c, child, ends, hinge);
-        share = share - ends;
-    }
-    vec3 now = quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot)));
-    pull_add(&hinge->s, share, now, vec3_sub(column_vec3(c, frames_point(plan, slot)), hinge->to));
+    real share = *column(c, frames_share(plan, slot)), ends = share * frames_share_of_ends(plan, c, k, child, body);
+    if (frames_is_limited(plan, child)) frames_add_ends(plan, c, child, ends, body);
+    vec3 now = quat_rotate(body->rotation, column_vec3(c, frames_bone(plan, slot)));
+    pull_add(&body->s, share - ends, now, vec3_sub(column_vec3(c, frames_point(plan, slot)), body->place));
 }
 
-/* A hinge that is within its limit, turned about its axis. It was at `from` in the backward pass. */
+/* Whether a body within its limit should turn again. */
+static int frames_swings(const ik_plan *plan, int k) {
+    const ik_node *node = &plan->nodes[k];
+    if (!frames_is_limited(plan, k) || node->rotation >= 0 || plan->job->options.textbook) return 0;
+    if (frames_is_hinge(plan, k)) return node->child >= 0;
+    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
+        if (frames_is_limited(plan, child)) return 1;
+    return 0;
+}
+
+/* A body within its limit turned by what it is for; a hinge about its axis. */
 ik_outline void frames_swing(const ik_plan *plan, columns c, int k, vec3 from, quat *rotation) {
     int slot = plan->nodes[k].slot;
     quat before = column_quat(c, frames_rotation(plan, slot));
-    frames_hinge hinge = {from, column_vec3(c, frames_point(plan, slot)),
-                          quat_multiply(*rotation, quat_conjugate(before)), pull_none()};
+    frames_body body = {from, quat_multiply(*rotation, quat_conjugate(before)),
+                        column_vec3(c, frames_point(plan, slot)), *rotation, pull_none()};
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling)
-        frames_add_child(plan, c, k, child, *rotation, &hinge);
-    quat turn = pull_turn_about(&hinge.s, frames_axis(plan, k, *rotation));
+        frames_add_child(plan, c, k, child, &body);
+    vec3 across = quat_rotate(*rotation, vec3_splat(0, 1, 0));
+    quat turn = frames_is_hinge(plan, k) ? pull_turn_about(&body.s, frames_axis(plan, k, *rotation))
+                                         : pull_turn(&body.s, across);
     *rotation = quat_polished(quat_multiply(turn, *rotation));
 }
 
@@ -367,7 +386,7 @@ static void frames_forward(const ik_plan *plan, columns c, int k) {
     frames_hang(plan, c, k);
     if (!node->turns) return;
     quat rotation = frames_limited(plan, c, k, frames_given(plan, c, k, frames_towards(plan, c, k, 1)));
-    if (frames_is_hinge(plan, k) && node->child >= 0 && node->rotation < 0) {
+    if (frames_swings(plan, k)) {
         frames_swing(plan, c, k, before, &rotation);
         rotation = frames_limited(plan, c, k, rotation);
     }
