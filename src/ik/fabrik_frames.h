@@ -47,10 +47,12 @@ ik_inline int frames_point(const ik_plan *plan, int slot) { return OWN + 12 * pl
 /* Where it is in the space of what carries it; of a base, its place. */
 ik_inline int frames_bone(const ik_plan *plan, int slot) { return OWN + 15 * plan->slots + 3 * slot; }
 ik_inline int frames_share(const ik_plan *plan, int slot) { return OWN + 18 * plan->slots + slot; }
-ik_inline int frames_target(const ik_plan *plan, int goal) { return OWN + 19 * plan->slots + 9 * goal; }
+ik_inline int frames_target(const ik_plan *plan, int goal) { return OWN + 19 * plan->slots + 10 * goal; }
 ik_inline int frames_target_share(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 3; }
 ik_inline int frames_turned(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 4; }
 ik_inline int frames_turned_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 8; }
+/* What the distance to the target counts for: more where the chain is shorter than the longest. */
+ik_inline int frames_per_distance(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 9; }
 ik_inline int frames_per_radian(const ik_plan *plan) { return frames_target(plan, plan->job->goal_count); }
 ik_inline int frames_least(const ik_plan *plan) { return frames_per_radian(plan) + 1; }
 ik_inline int frames_reference(const ik_plan *plan) { return frames_per_radian(plan) + 2; }
@@ -60,7 +62,7 @@ ik_inline int frames_held(const ik_plan *plan) { return frames_per_radian(plan) 
 ik_inline int frames_best_held(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
 
 static record_size frames_size(int slots, int goals) {
-    return (record_size){OWN + 19 * slots + 9 * goals + 7, OWN + 4 * slots};
+    return (record_size){OWN + 19 * slots + 10 * goals + 7, OWN + 4 * slots};
 }
 
 ik_inline quat column_quat(columns c, int i) { return (quat){*column(c, i), column_vec3(c, i + 1)}; }
@@ -400,7 +402,7 @@ ik_inline real frames_position_error(const ik_plan *plan, columns c, int k) {
     vec3 at = column_vec3(c, frames_point(plan, plan->nodes[k].slot));
     real off = vec3_length(vec3_sub(column_vec3(c, frames_target(plan, goal)), at));
     mask counts = ~mask_equal(*column(c, frames_target_share(plan, goal)), real_splat(0));
-    return real_select(counts, off, real_splat(0));
+    return real_select(counts, *column(c, frames_per_distance(plan, goal)) * off, real_splat(0));
 }
 
 /* How node k is turned. */
@@ -508,7 +510,9 @@ static void frames_watch(const ik_plan *plan, columns c) {
     real *idle = column(c, frames_idle(plan)), *reference = column(c, frames_reference(plan)),
          error = *column(c, ERROR);
     mask last = mask_less(real_splat(FRAMES_KICKS), *column(c, frames_kicks(plan)));
-    real less = real_select(last, real_splat(1 - FABRIK_PROGRESS), real_splat(1 - FRAMES_POOR));
+    real poor =
+        real_splat(plan->limited ? FRAMES_POOR : FABRIK_PROGRESS); /* free chains are slow only near full reach */
+    real less = real_splat(1) - real_select(last, real_splat(FABRIK_PROGRESS), poor);
     mask progress = mask_less(error, less * *reference);
     *reference = real_select(progress, error, *reference);
     *idle = real_select(progress, zero, *idle + one);
@@ -557,7 +561,10 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
         real all = weight;
         for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
             all = all + frames_weight(plan, at, child);
+        real reach = solve_reach(plan, start, k).sum;
         column_set_vec3(record, frames_target(plan, node->point), target);
+        *column(record, frames_per_distance(plan, node->point)) =
+            start->reach / real_select(mask_less(real_splat(0), reach), reach, start->reach);
         *column(record, frames_target_share(plan, node->point)) =
             weight / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
     }
