@@ -39,9 +39,12 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Mypy, strict, on the package, its stubs and the tests, and on examples of use."""
-    session.install(build_wheel(session), "mypy>=1.11", "pytest>=8", "hypothesis>=6.100", "nox")
-    session.run("mypy", "ikcore", "noxfile.py", *map(str, Path("tests").glob("*.py")))
+    """Mypy, strict but for the extension, on the package, its stubs and whatever uses it."""
+    wheel, blender_stubs = build_wheel(session), "fake-bpy-module-4.5"
+    session.install(f"{wheel}[plot]", "mypy>=1.11", "pytest>=8", "hypothesis>=6.100", "nox", blender_stubs)
+    folders = ("tests", "benchmarks", "docs", "blender_addon")
+    scripts = [str(path) for folder in folders for path in Path(folder).glob("*.py")]
+    session.run("mypy", "ikcore", "noxfile.py", *scripts)
 
 
 # NumPy has no wheels of its oldest supported version for newer Pythons.
@@ -53,7 +56,9 @@ OLDEST_NUMPY = "1.26.*" if sys.version_info < (3, 13) else "2.1.*"
 def tests(session: nox.Session, numpy: str) -> None:
     """The test suite against the built wheel, with the oldest NumPy there is for this Python and the newest."""
     wheel = build_wheel(session)
-    session.install(f"{wheel}[test]", "ziglang", "abi3audit", "numpy" if numpy == "newest" else f"numpy=={numpy}")
+    session.install(
+        f"{wheel}[test,plot]", "scipy", "ziglang", "abi3audit", "numpy" if numpy == "newest" else f"numpy=={numpy}"
+    )
     env = {"IKCORE_WHEEL": wheel}
     # the C core does not depend on NumPy: once is enough
     core = ["--ignore=tests/test_core.py"] if numpy != "newest" else []
@@ -63,7 +68,7 @@ def tests(session: nox.Session, numpy: str) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The pages, into dist/docs; a warning is an error."""
-    session.install(build_wheel(session), "sphinx==9.*", "furo", "myst-parser")
+    session.install(f"{build_wheel(session)}[plot]", "sphinx==9.*", "furo", "myst-parser")
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "dist/docs")
 
 

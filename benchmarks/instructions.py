@@ -1,5 +1,6 @@
-"""Instructions a solve of `two_bone`, by valgrind: a figure without noise, compared with the one on record.
+"""Instructions a solve of `two_bone` and a joint of `forward`, by valgrind.
 
+Figures without noise, compared with those on record:
 `python benchmarks/instructions.py` exits 1 where a count is more than 3 % above instructions.json for this compiler;
 `--record` writes the counts there. Valgrind has no AVX-512, so AVX2 is the widest that is counted.
 """
@@ -19,12 +20,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 RECORD = HERE / "instructions.json"
 ITEMS = 16_384  # as in count.c
-CASES = [
-    f"{isa} {bits} {what}"
-    for isa in ("scalar", "base", "avx2")
-    for bits in ("f32", "f64")
-    for what in ("rotations", "all")
-]
+WHAT = ("rotations", "all", "forward")
+CASES = [f"{isa} {bits} {what}" for isa in ("scalar", "base", "avx2") for bits in ("f32", "f64") for what in WHAT]
 MOST = 1.03
 
 
@@ -54,7 +51,7 @@ def build(folder: Path) -> Path:
     """Compile count.c and the core as a release is compiled."""
     program = folder / "count"
     sources = [HERE / "count.c", *sorted((HERE.parent / "src/ik").glob("*.c"))]
-    command = [cc(), *release_flags(), f"-I{HERE.parent / 'src/ik'}", *sources, "-o", program, "-lm"]
+    command = [cc(), *release_flags(), f"-I{HERE.parent / 'src/ik'}", *map(str, sources), "-o", str(program), "-lm"]
     subprocess.run(command, check=True)
     return program
 
@@ -69,7 +66,7 @@ def release_flags() -> list[str]:
 
 
 def count(program: Path, case: str) -> float:
-    """Instructions a solve inside the function `counted`."""
+    """Instructions a limb, or a joint, inside the function `counted`."""
     command = ["valgrind", "--tool=callgrind", "--toggle-collect=counted", "--callgrind-out-file=/dev/null"]
     run = subprocess.run([*command, program, *case.split()], capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", run.stderr)
@@ -92,12 +89,15 @@ def compiler() -> str:
 
 def report(counts: dict[str, float], before: dict[str, float]) -> str:
     """A table in Markdown."""
-    lines = ["| instructions a solve | rotations and status | all outputs | on record |", "| --- | --- | --- | --- |"]
-    for case in CASES[::2]:
+    lines = [
+        "| instructions | a limb, rotations and status | all outputs | a joint, forward | on record |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for case in CASES[:: len(WHAT)]:
         name = case.removesuffix(" rotations")
-        both = [counts[f"{name} {what}"] for what in ("rotations", "all")]
-        old = [before.get(f"{name} {what}") for what in ("rotations", "all")]
-        lines.append(f"| {name} | {both[0]:.1f} | {both[1]:.1f} | {', '.join(str(x) for x in old if x)} |")
+        each = [counts[f"{name} {what}"] for what in WHAT]
+        old = [before.get(f"{name} {what}") for what in WHAT]
+        lines.append(f"| {name} | {' | '.join(f'{x:.1f}' for x in each)} | {', '.join(str(x) for x in old if x)} |")
     return "\n".join(lines)
 
 

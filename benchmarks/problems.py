@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +20,18 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-12}  # of the reach, as ikcore's sta
 class Problems:
     """Limbs of one type of number: (N, 3) arrays."""
 
-    root: NDArray
-    mid: NDArray
-    end: NDArray
-    target: NDArray
-    pole: NDArray
+    root: NDArray[Any]
+    mid: NDArray[Any]
+    end: NDArray[Any]
+    target: NDArray[Any]
+    pole: NDArray[Any]
 
     def part(self, block: slice) -> Problems:
         """Some of them, as views."""
         return Problems(*(array[block] for array in arrays_of(self)))
 
 
-def arrays_of(problems: Problems) -> tuple[NDArray, ...]:
+def arrays_of(problems: Problems) -> tuple[NDArray[Any], ...]:
     """The arrays in the order of the solvers' arguments, not copied."""
     return problems.root, problems.mid, problems.end, problems.target, problems.pole
 
@@ -49,7 +50,7 @@ def random_problems(count: int, dtype: str) -> Problems:
     return Problems(*(array.astype(dtype) for array in (root, mid, end, target, pole)))
 
 
-def _directions(random: np.random.Generator, count: int) -> NDArray:
+def _directions(random: np.random.Generator, count: int) -> NDArray[Any]:
     vectors = random.normal(size=(count, 3))
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -63,13 +64,13 @@ class Verdict:
     rms: float
 
 
-def in_reach(problems: Problems) -> NDArray:
+def in_reach(problems: Problems) -> NDArray[Any]:
     """Which targets the limb can reach, a hair inside so that rounding does not decide."""
     length1, length2, distance, _ = _lengths(problems)
     return (distance < (length1 + length2) * (1 - 1e-6)) & (distance > abs(length1 - length2) * (1 + 1e-6))
 
 
-def judge(problems: Problems, root_delta: NDArray, mid_delta: NDArray) -> Verdict:
+def judge(problems: Problems, root_delta: NDArray[Any], mid_delta: NDArray[Any]) -> Verdict:
     """Forward kinematics in doubles from the rotations alone, whatever else the solver says."""
     root, mid, end, target, _ = (array.astype(float) for array in arrays_of(problems))
     turn1, turn2 = root_delta.astype(float), mid_delta.astype(float)
@@ -81,12 +82,12 @@ def judge(problems: Problems, root_delta: NDArray, mid_delta: NDArray) -> Verdic
     return Verdict(float(np.mean(error <= tolerance)), float(error.max()), float(np.sqrt(np.mean(error**2))))
 
 
-def _lengths(problems: Problems) -> tuple[NDArray, ...]:
+def _lengths(problems: Problems) -> tuple[NDArray[Any], ...]:
     root, mid, end, target, pole = (array.astype(float) for array in arrays_of(problems))
     return tuple(np.linalg.norm(line, axis=1) for line in (mid - root, end - mid, target - root, pole - root))
 
 
-def rotate(q: NDArray, v: NDArray) -> NDArray:
+def rotate(q: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
     """Vectors turned by quaternions (w, x, y, z)."""
     t = 2 * np.cross(q[:, 1:], v)
     return v + q[:, :1] * t + np.cross(q[:, 1:], t)

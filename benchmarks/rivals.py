@@ -1,4 +1,4 @@
-"""What ikcore is compared with: the usual acos solver, in C and in NumPy. No package has a limb with a pole."""
+"""What ikcore is compared with: the usual acos solver, in C and in NumPy. Packages, none with a pole: packages.py."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ def conventional_c(folder: str, dtype: str) -> Callable[[Problems, ik.Limb], Cal
     """Compile conventional.c; the function returned makes a ready call of given problems and results."""
     source = Path(__file__).with_name("conventional.c")
     library = Path(folder) / f"conventional_{dtype}.so"
-    command = [os.environ.get("CC", "cc"), *FLAGS, f"-DNUMBER={C_TYPE[dtype]}", source, "-o", library, "-lm"]
+    command = [os.environ.get("CC", "cc"), *FLAGS, f"-DNUMBER={C_TYPE[dtype]}", str(source), "-o", str(library), "-lm"]
     subprocess.run(command, check=True)
     solve = ctypes.CDLL(str(library)).conventional
     solve.restype = None
@@ -62,33 +63,33 @@ def conventional_numpy(problems: Problems, out: ik.Limb) -> None:
     out.error[:] = np.linalg.norm(out.positions[:, 2] - target, axis=1)
 
 
-def _dot(a: NDArray, b: NDArray) -> NDArray:
+def _dot(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.einsum("ij,ij->i", a, b)
 
 
-def _unit(a: NDArray) -> NDArray:
+def _unit(a: NDArray[Any]) -> NDArray[Any]:
     return a / np.maximum(np.linalg.norm(a, axis=1, keepdims=True), 1e-20)
 
 
-def _angle(cosine: NDArray) -> NDArray:
+def _angle(cosine: NDArray[Any]) -> NDArray[Any]:
     return np.arccos(np.clip(cosine, -1, 1))
 
 
-def _corner(a: NDArray, b: NDArray, c: NDArray) -> NDArray:
+def _corner(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> NDArray[Any]:
     return _angle((a * a + b * b - c * c) / (2 * a * b))
 
 
-def _about(axis: NDArray, angle: NDArray) -> NDArray:
+def _about(axis: NDArray[Any], angle: NDArray[Any]) -> NDArray[Any]:
     half = angle[:, None] / 2
     return np.concatenate([np.cos(half), np.sin(half) * axis], axis=1)
 
 
-def _multiply(a: NDArray, b: NDArray) -> NDArray:
+def _multiply(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     w = a[:, 0] * b[:, 0] - _dot(a[:, 1:], b[:, 1:])
     v = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
     return np.concatenate([w[:, None], v], axis=1)
 
 
-def _rotate(q: NDArray, v: NDArray) -> NDArray:
+def _rotate(q: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
     t = 2 * np.cross(q[:, 1:], v)
     return v + q[:, :1] * t + np.cross(q[:, 1:], t)

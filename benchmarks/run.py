@@ -18,8 +18,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import packages
 from problems import DISTRIBUTION, SEED, Problems, Verdict, arrays_of, in_reach, judge, random_problems
 from rivals import FLAGS, conventional_c, conventional_numpy
 from timing import Timing, Variant, round_robin
@@ -32,7 +34,6 @@ WORTH_NUMPY = 64  # batches on which whole-array NumPy is measured: below, it is
 ISAS = ("scalar", "base", "avx2", "avx512")
 DTYPES = ("float32", "float64")
 NAMES = {1: "1", 8: "8", 64: "64", 1024: "1k", DISTINCT: "16k", 1 << 20: "1M"}
-NOT_GIVEN = 9  # optional operands of the gufunc after pole
 
 Figures = dict[str, dict[int, dict[str, Timing]]]  # by dtype, N and variant; seconds an item
 
@@ -54,18 +55,19 @@ def main() -> None:
         batches = {
             dtype: {size: batch(problems[dtype], size, rivals[dtype], rounds) for size in sizes} for dtype in DTYPES
         }
-    calls = {name: per_call(timing) for name, timing in round_robin(one_call(problems["float64"]), rounds).items()}
+    peers, missing = packages.installed()
+    searched = round_robin({name: Variant(functools.partial(reach_all, limb)) for name, limb in peers.items()}, 3)
+    misses = {name: packages.misses(limb) for name, limb in peers.items()}
 
     conditions = describe(rounds, problems["float64"], load)
-    print(
-        "\n".join([*conditions, "", *batch_table(batches, verdicts), "", *limit_table(batches), "", *call_table(calls)])
-    )
+    tables = [batch_table(batches, verdicts), limit_table(batches), package_table(searched, misses, missing)]
+    print("\n".join([*conditions, *itertools.chain.from_iterable(["", *lines] for lines in tables)]))
     if arguments.json:
         result = {
             "conditions": conditions,
             "batches": plain(batches),
             "verdicts": plain(verdicts),
-            "calls": plain(calls),
+            "packages": plain(searched),
         }
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
@@ -73,7 +75,7 @@ def main() -> None:
 # What is measured
 
 
-def batch(problems: Problems, size: int, rival: Callable, rounds: int) -> dict[str, Timing]:
+def batch(problems: Problems, size: int, rival: Callable[..., Any], rounds: int) -> dict[str, Timing]:
     """Every solver on batches of one size, and the copying of as many bytes: seconds an item."""
     count = max(size, DISTINCT)
     blocks = [slice(start, start + size) for start in range(0, count, size)]
@@ -148,46 +150,13 @@ def copy_of(moved: int) -> Callable[[], None]:
     return functools.partial(np.copyto, target, source)
 
 
-def one_call(problems: Problems) -> dict[str, Variant]:
-    """One limb a call, in doubles: DISTINCT calls a run."""
-    rows = list(zip(*(array[:DISTINCT] for array in arrays_of(problems)), strict=True))
-    tuples = [[tuple(row.tolist()) for row in item] for item in rows]
-    out = ik.Limb.empty((), np.float64)
-    results, none = results_of(out), (np.empty(0),) * NOT_GIVEN
-
-    def nothing(root: object, mid: object, end: object, target: object, *, pole: object) -> None:
-        pass
-
-    def calling(items: list, function: Callable, **options: object) -> Callable[[], None]:
-        def run() -> None:
-            for root, mid, end, target, pole in items:
-                function(root, mid, end, target, pole=pole, **options)
-
-        return run
-
-    def calling_gufunc(*outputs: np.ndarray) -> Callable[[], None]:
-        def run() -> None:
-            for item in rows:
-                _core.two_bone(*item, *none, *outputs)
-
-        return run
-
-    return {
-        "`two_bone`, five tuples of floats": Variant(calling(tuples, ik.two_bone)),
-        "`two_bone`, five 1-D arrays": Variant(calling(rows, ik.two_bone)),
-        "`two_bone`, five 1-D arrays, `out=`": Variant(calling(rows, ik.two_bone, out=out)),
-        "floor: the bare gufunc, arrays": Variant(calling_gufunc()),
-        "floor: the bare gufunc, arrays and outputs": Variant(calling_gufunc(*results)),
-        "a Python function that does nothing": Variant(calling(rows, nothing)),
-    }
+def reach_all(limb: packages.Limb) -> None:
+    """Every target of packages.py, one a call."""
+    for target in packages.targets():
+        limb[0](target)
 
 
-def per_call(timing: Timing) -> Timing:
-    """From seconds a run to seconds a call."""
-    return Timing(timing.best / DISTINCT, timing.spread)
-
-
-def verdicts_of(problems: Problems, rival: Callable) -> dict[str, Verdict]:
+def verdicts_of(problems: Problems, rival: Callable[..., Any]) -> dict[str, Verdict]:
     """The answers of every solver, judged. All must mean the same: the same turns for almost every limb."""
     out = ik.Limb.empty(len(problems.root), problems.root.dtype)
     solvers = {isa: functools.partial(solve, problems, out) for isa in isas()}
@@ -286,10 +255,19 @@ def limit_table(batches: Figures) -> list[str]:
     ]
 
 
-def call_table(calls: dict[str, Timing]) -> list[str]:
-    """One limb a call."""
-    rows = [[name, f"{timing.best * 1e9:.0f}", f"{timing.spread:.2f}"] for name, timing in calls.items()]
-    return ["One limb in doubles a call:", "", *table(["call", "ns", "median / minimum"], rows)]
+def package_table(searched: dict[str, Timing], misses: dict[str, np.ndarray], missing: list[str]) -> list[str]:
+    """One target a call, packages that search."""
+    rows = []
+    for name, timing in searched.items():
+        solved = share(float(np.mean(misses[name] <= packages.TOLERANCE)))
+        rows.append([name, solved, f"{misses[name].max():.0e}", significant(timing.best / packages.COUNT * 1e6)])
+    return [
+        f"One limb a call, {packages.COUNT} targets in reach, 3 rounds; the packages search, without a pole. `solved`: "
+        f"to {packages.TOLERANCE:.0e} of the reach, which those are told that ask.",
+        "",
+        *table(["package", "solved", "worst error", "us"], rows),
+        *(["", " ".join(missing)] if missing else []),
+    ]
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -307,7 +285,7 @@ def significant(x: float) -> str:
     return f"{x:.0f}" if x >= 100 else f"{x:.3g}"
 
 
-def plain(figures: object) -> object:
+def plain(figures: Any) -> Any:
     """What JSON can hold."""
     if isinstance(figures, dict):
         return {str(key): plain(value) for key, value in figures.items()}

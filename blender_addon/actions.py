@@ -121,7 +121,8 @@ def write_keys(bag, path, index, group, frames, values):
         if part.ndim == 2:
             part[~is_kept] = new
         elif name in NEW_KEY:
-            part[~is_kept] = bpy.types.Keyframe.bl_rna.properties[name].enum_items[NEW_KEY[name]].value
+            choices = bpy.types.Keyframe.bl_rna.properties[name].enum_items  # type: ignore[attr-defined]
+            part[~is_kept] = choices[NEW_KEY[name]].value
         part[is_kept] = old[name][keep]
         points.foreach_set(name, part.ravel())
     curve.update()

@@ -140,8 +140,8 @@ def _refusal(limb, rig):
         reason = check(limb)
         if reason:
             return reason
-    for check in RIG_CHECKS:
-        reason = check(limb, rig)
+    for rig_check in RIG_CHECKS:
+        reason = rig_check(limb, rig)
         if reason:
             return reason
     return None

@@ -1,9 +1,9 @@
 """Sphinx: `nox -s docs` builds the pages into dist/docs, and the pictures they show by running the code."""
 
+import sys
 from pathlib import Path
 
 import ikcore
-from ikcore import demo
 
 project = "ikcore"
 author = "The ikcore developers"
@@ -15,4 +15,7 @@ html_title = f"ikcore {version}"
 autodoc_typehints = "none"
 napoleon_use_rtype = False
 
-Path(__file__).with_name("leg.svg").write_text(demo.picture(), encoding="utf-8")
+sys.path.insert(0, str(Path(__file__).parent))
+import draw  # noqa: E402  # beside this file, which is not on Sphinx's path
+
+draw.write(Path(__file__).with_name("pictures"))

@@ -20,7 +20,7 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
 from ikcore.solution import Solution
 from ikcore.solve import Method, Methods, Option, Solver, fabrik, methods, solve, solver
-from ikcore.solvers import Aim, Limb, PlanarLimb, aim, two_bone, two_bone_2d
+from ikcore.solvers import Aim, Limb, Look, PlanarLimb, aim, look, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Goal",
     "Limb",
     "Limit",
+    "Look",
     "Method",
     "Methods",
     "Option",
@@ -46,6 +47,7 @@ __all__ = [
     "fabrik",
     "isa",
     "limits",
+    "look",
     "methods",
     "rotations",
     "solve",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import math
 import os
@@ -10,10 +11,12 @@ import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core
 
 # What a gufunc takes for an optional operand that is not given: one of size 0.
 _NOT_GIVEN = {np.dtype(number): np.empty(0, number) for number in (np.float32, np.float64)}
@@ -75,19 +78,60 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
     if workers != 1:
         workers = _count_of(workers)
     try:
+        if not outputs:
+            for array in inputs.values():  # any() with a generator takes twice as long
+                if array.ndim > 2:  # so sweeps over nothing but single numbers, which are cheap, are not noticed
+                    if shape := _sweep_with_short_rows(solver, inputs):
+                        return _call_with_long_rows(solver, inputs, shape, workers)
+                    break
         if workers > 1:
             return _call_in_blocks(solver, inputs, outputs, workers)
         return solver(*inputs.values(), *outputs)
     except ValueError:
-        items_of(solver, inputs)
+        shape = items_of(solver, inputs)
+        for expected, given in zip(_empty_outputs(solver, inputs, shape), outputs, strict=False):
+            if given.shape != expected.shape:
+                raise ValueError(f"out: expected shape {expected.shape}, got {given.shape}") from None
         raise
+
+
+# NumPy calls a solver once for every row of the last axis: in a row this short that costs more than the items do.
+_SHORT = 16
+
+
+def _sweep_with_short_rows(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
+    """The shape of a sweep such as (100000, 1) by (4,), else (). Where nothing broadcasts NumPy makes one long row."""
+    if len(set(_leading_axes(solver, inputs).values())) == 1:
+        return ()
+    shape = items_of(solver, inputs)
+    return shape if shape[-1] < _SHORT <= max(shape) else ()
+
+
+def _call_with_long_rows(
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...], workers: int
+) -> Any:
+    """Run a sweep along its longest axis, which the results then have last in memory. The bits stay the same."""
+    longest = int(np.argmax(shape))
+
+    def turned(array: NDArray[Any]) -> NDArray[Any]:
+        return np.swapaxes(array, longest, len(shape) - 1)
+
+    sweep = inputs | {
+        name: turned(np.broadcast_to(inputs[name], shape + inputs[name].shape[len(axes) :]))
+        for name, axes in _leading_axes(solver, inputs).items()
+    }
+    made = _call_in_blocks(solver, sweep, (), workers, "C")
+    return turned(made) if isinstance(made, np.ndarray) else tuple(map(turned, made))
 
 
 def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     """The shape of a result without its rows."""
     leading = _leading_axes(solver, inputs)
+    distinct = set(leading.values()) - {()}
+    if len(distinct) < 2:  # as a rule; broadcast_shapes takes as long as a hundred solves
+        return distinct.pop() if distinct else ()
     try:
-        return np.broadcast_shapes(*leading.values())
+        return np.broadcast_shapes(*distinct)
     except ValueError as error:
         listed = ", ".join(f"{name} {inputs[name].shape}" for name in leading)
         raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
@@ -123,13 +167,22 @@ def _count_of(workers: int) -> int:
 
 
 def _call_in_blocks(
-    solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArray[Any], ...], workers: int
+    solver: np.ufunc,
+    inputs: dict[str, NDArray[Any]],
+    outputs: tuple[NDArray[Any], ...],
+    workers: int,
+    order: Literal["K", "C"] = "K",
 ) -> Any:
     """Split the longest leading axis into blocks that the threads take one after another. The bits stay the same."""
-    leading, shape = _leading_axes(solver, inputs), items_of(solver, inputs)
-    if math.prod(shape) < _WORTH_A_THREAD:
-        return solver(*inputs.values(), *outputs)
-    outputs = outputs or _empty_outputs(solver, shape, next(iter(inputs.values())).dtype)
+    leading = _leading_axes(solver, inputs)
+    shape = items_of(solver, inputs | ({"out": outputs[0]} if outputs else {}))
+    if workers == 1 or math.prod(shape) < _WORTH_A_THREAD:
+        return solver(*inputs.values(), *outputs, order=order)
+    outputs = outputs or _empty_outputs(solver, inputs, shape)
+    inputs = {  # no block may read what another has written
+        name: array.copy() if any(np.may_share_memory(array, place) for place in outputs) else array
+        for name, array in inputs.items()
+    }
     axis = int(np.argmax(shape)) - len(shape)  # from the end: inputs may have fewer axes
 
     def solve(block: slice) -> None:
@@ -138,10 +191,10 @@ def _call_in_blocks(
             for name, array in inputs.items()
         ]
         places = [_part(array, len(shape), axis, block, shape[axis]) for array in outputs]
-        solver(*parts, *places)
+        solver(*parts, *places, order=order)
 
     _share_out(shape[axis], workers, solve)
-    return outputs
+    return outputs if len(outputs) > 1 else outputs[0]
 
 
 def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None]) -> None:
@@ -168,10 +221,50 @@ def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) 
     return array[(slice(None),) * at + (block,)]
 
 
-def _empty_outputs(solver: np.ufunc, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
-    _, outputs = (_rows_of(side) for side in (solver.signature or "").split("->"))
+def _empty_outputs(
+    solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...]
+) -> tuple[NDArray[Any], ...]:
+    taken, made = (_rows_of(side) for side in (solver.signature or "").split("->"))
     types = solver.types[0].split("->")[1]
+    sizes = {  # how long a list like (n,3) is
+        size: length
+        for array, row in zip(inputs.values(), taken, strict=True)
+        for size, length in zip(reversed(row), reversed(array.shape), strict=False)
+    }
+    dtype = next(iter(inputs.values())).dtype
     return tuple(
-        np.empty((*shape, *map(int, row)), np.int32 if kind == "i" else dtype)
-        for row, kind in zip(outputs, types, strict=True)
+        np.empty(
+            (*shape, *(sizes[size] if size.isalpha() else int(size) for size in row)),
+            np.int32 if kind == "i" else dtype,
+        )
+        for row, kind in zip(made, types, strict=True)
     )
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def single(found: type[_core.Result], *, pose: int) -> Callable[[_F], _F]:
+    """Put the solver's function in C before its typed one: it takes a single item and leaves everything else to that.
+
+    `found` is the class of the result, `pose` how many arguments decide the type of number. The arguments are the
+    solver's inputs, `out` if there is one, `workers` and `strict`.
+    """
+
+    def decorate(function: _F) -> _F:
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        text = f"{function.__name__}{_bare_signature(function)}\n--\n\n{function.__doc__}"
+        fast = _core.single(
+            function.__name__, function, found, names, code.co_argcount, pose, text, function.__module__
+        )
+        return cast(_F, fast)
+
+    return decorate
+
+
+def _bare_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Without types, as functions in C have it."""
+    signature = inspect.signature(function)
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
+    return signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)

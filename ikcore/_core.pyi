@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any, Final, Self
 
 import numpy as np
@@ -13,6 +14,22 @@ OPTIONS: Final[tuple[tuple[str, str, float, float, float, str, str], ...]]
 
 def isa() -> str: ...
 def use_isa(name: str | None, /) -> str: ...
+def single(
+    name: str,
+    function: Callable[..., Any],
+    found: type[Result],
+    names: tuple[str, ...],
+    positional: int,
+    pose: int,
+    text: str,
+    home: str,
+    /,
+) -> Callable[..., Any]: ...
+
+class Result: ...
+class Limb(Result): ...
+class PlanarLimb(Result): ...
+class Aim(Result): ...
 
 class Skeleton:
     def __new__(
@@ -62,8 +79,11 @@ two_bone: Final[np.ufunc]
 # (),(),(2)->(2,2),(),()
 two_bone_2d: Final[np.ufunc]
 
-# (3),(4),(3),(3),(offset3),(up3),(pole3),(twist1),(weight1)->(4),(),()
+# (3),(4),(3),(3),(offset3),(upright3),(upright3),(twist1),(weight1)->(4),(),()
 aim: Final[np.ufunc]
+
+# (n,3),(4),(3),(3),(weights),(offset3),(up3),(pole3),(reference3),(clamp1),(clampstart1),(weight1)->(n,4),(n,3),(),()
+look: Final[np.ufunc]
 
 # (4),(4)->(4)
 quat_multiply: Final[np.ufunc]

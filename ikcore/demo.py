@@ -13,6 +13,8 @@ from ikcore import _core
 from ikcore.solvers import Limb, two_bone
 from ikcore.status import Status
 
+_GREY = "#7c7c7c"  # reads on light and on dark
+
 
 def run(items: int, output: str) -> None:
     """Solve `items` limbs, print rate and counts, write the picture to `output`."""
@@ -58,20 +60,20 @@ def following_leg(frames: int = 25) -> tuple[Limb, NDArray[np.float64]]:
 def picture() -> str:
     """Draw `following_leg` as SVG: older frames paler, the target's path dashed, missed targets red."""
     limb, target = following_leg()
-    shapes = [_line(target, "#888", 'stroke-dasharray="3 4"')]
+    shapes = [_line(target, _GREY, 'stroke-dasharray="3 4"')]
     for frame, (joints, goal, status) in enumerate(zip(limb.positions, target, limb.status, strict=True)):
         reached = status == 0
         opacity = 0.15 + 0.85 * frame / len(target)
         shapes.append(_line(joints, "#2a6fb0" if reached else "#c0392b", f'opacity="{opacity:.2f}" stroke-width="3"'))
         shapes.append(_dot(goal, 4, "#2a9d5c" if reached else "#c0392b"))
-        shapes += [_dot(joint, 2.5, "#1b2a3a", opacity) for joint in joints[1:]]
-    shapes.append(_dot(limb.positions[0, 0], 6, "#1b2a3a"))
+        shapes += [_dot(joint, 2.5, _GREY, opacity) for joint in joints[1:]]
+    shapes.append(_dot(limb.positions[0, 0], 6, _GREY))
     missed = int(np.count_nonzero(limb.status & Status.TOO_FAR))
     caption = f"A leg follows a target: {len(target) - missed} frames in reach (blue), {missed} beyond it (red)"
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 420" width="640" height="420" '
-        'font-family="sans-serif">\n<rect width="640" height="420" fill="#fff"/>\n'
-        f'<text x="20" y="30" font-size="16">{caption}</text>\n' + "\n".join(shapes) + "\n</svg>\n"
+        'font-family="sans-serif">\n'
+        f'<text x="20" y="30" font-size="16" fill="{_GREY}">{caption}</text>\n' + "\n".join(shapes) + "\n</svg>\n"
     )
 
 

@@ -1,7 +1,11 @@
 """Rotation algebra on arrays of quaternions.
 
 Quaternions are (w, x, y, z), Hamilton: ``multiply(a, b)`` applies b first. Angles are radians. Leading axes broadcast;
-results are float32 when all rotations and vectors given are, else float64. ``out=`` takes the result.
+results are float32 when all rotations and vectors given are, else float64.
+
+Every function takes ``out=``: where to write the result, an array (or a pair of them) of its shape and type, which may
+be an input. ``workers=`` is how many threads compute, -1 for all cores; the result is the same to the bit. Only
+`continuous`, `to_xyzw` and `from_xyzw`, which compute next to nothing, have none.
 
 A quaternion of any length stands for the rotation it points to, and zero for none; `multiply` and `conjugate` alone are
 the plain products. An item with a NaN or infinity in it comes out as NaN, and disturbs no other. The same input gives
@@ -28,26 +32,30 @@ from ikcore._arrays import call, number_type, optional_rows, rows
 Array = NDArray[Any]
 
 
-def _one(solver: np.ufunc, dtype: np.dtype[Any], out: Array | None, **operands: tuple[Any, ...]) -> Array:
+def _one(solver: np.ufunc, dtype: np.dtype[Any], out: Array | None, workers: int, **operands: tuple[Any, ...]) -> Array:
     """Call a gufunc with one result. An operand is a value and the shape of its rows."""
-    result: Array = _call(solver, dtype, () if out is None else (out,), operands)
+    result: Array = _call(solver, dtype, () if out is None else (out,), workers, operands)
     return result
 
 
 def _two(
-    solver: np.ufunc, dtype: np.dtype[Any], out: tuple[Array, Array] | None, **operands: tuple[Any, ...]
+    solver: np.ufunc, dtype: np.dtype[Any], out: tuple[Array, Array] | None, workers: int, **operands: tuple[Any, ...]
 ) -> tuple[Array, Array]:
     """Call a gufunc with two results."""
-    first, second = _call(solver, dtype, () if out is None else out, operands)
+    first, second = _call(solver, dtype, () if out is None else out, workers, operands)
     return first, second
 
 
 def _call(
-    solver: np.ufunc, dtype: np.dtype[Any], outputs: tuple[Array, ...], operands: dict[str, tuple[Any, ...]]
+    solver: np.ufunc,
+    dtype: np.dtype[Any],
+    outputs: tuple[Array, ...],
+    workers: int,
+    operands: dict[str, tuple[Any, ...]],
 ) -> Any:
     places = tuple(_checked(array, dtype) for array in outputs)
     inputs = {name: optional_rows(name, value, dtype, *row) for name, (value, *row) in operands.items()}
-    return call(solver, inputs, places)
+    return call(solver, inputs, places, workers)
 
 
 def _checked(out: Array, dtype: np.dtype[Any]) -> Array:
@@ -57,15 +65,25 @@ def _checked(out: Array, dtype: np.dtype[Any]) -> Array:
     return out
 
 
-def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None) -> Array:
+def _written(result: Array, out: Array | None) -> Array:
+    """The result of what needs no gufunc."""
+    if out is None:
+        return result
+    if _checked(out, result.dtype).shape != result.shape:
+        raise ValueError(f"out: expected shape {result.shape}, got {out.shape}")
+    out[...] = result
+    return out
+
+
+def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Product of two quaternions: the rotation b, then a. Neither is brought to unit length.
 
     Parameters
     ----------
     a, b : (..., 4) array_like
         The factors.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -77,18 +95,18 @@ def multiply(a: ArrayLike, b: ArrayLike, *, out: Array | None = None) -> Array:
     >>> multiply([0, 1, 0, 0], [0, 0, 1, 0])
     array([0., 0., 0., 1.])
     """
-    return _one(_core.quat_multiply, number_type(a, b), out, a=(a, 4), b=(b, 4))
+    return _one(_core.quat_multiply, number_type(a, b), out, workers, a=(a, 4), b=(b, 4))
 
 
-def conjugate(q: ArrayLike, *, out: Array | None = None) -> Array:
+def conjugate(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """The inverse of a unit quaternion: x, y and z change sign.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Quaternions. They are not brought to unit length.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -100,18 +118,18 @@ def conjugate(q: ArrayLike, *, out: Array | None = None) -> Array:
     >>> conjugate([1, 2, 3, 4])
     array([ 1., -2., -3., -4.])
     """
-    return _one(_core.quat_conjugate, number_type(q), out, q=(q, 4))
+    return _one(_core.quat_conjugate, number_type(q), out, workers, q=(q, 4))
 
 
-def normalize(q: ArrayLike, *, out: Array | None = None) -> Array:
+def normalize(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """The same rotation with unit length, and the same sign. What has unit length already keeps its bits.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Quaternions of any length; zero gives the identity.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -124,18 +142,18 @@ def normalize(q: ArrayLike, *, out: Array | None = None) -> Array:
     array([[0. , 0. , 0.6, 0.8],
            [1. , 0. , 0. , 0. ]])
     """
-    return _one(_core.quat_normalize, number_type(q), out, q=(q, 4))
+    return _one(_core.quat_normalize, number_type(q), out, workers, q=(q, 4))
 
 
-def canonical(q: ArrayLike, *, out: Array | None = None) -> Array:
+def canonical(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Of the two unit quaternions of a rotation the one with w >= 0.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Quaternions of any length.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -148,16 +166,18 @@ def canonical(q: ArrayLike, *, out: Array | None = None) -> Array:
     array([[1., 0., 0., 0.],
            [0., 1., 0., 0.]])
     """
-    return _one(_core.quat_canonical, number_type(q), out, q=(q, 4))
+    return _one(_core.quat_canonical, number_type(q), out, workers, q=(q, 4))
 
 
-def continuous(q: ArrayLike) -> Array:
+def continuous(q: ArrayLike, *, out: Array | None = None) -> Array:
     """Signs chosen along axis 0, as keyframes need them: each row on the side of the row before it.
 
     Parameters
     ----------
     q : (n, ..., 4) array_like
         Quaternions over time. The first row keeps its sign, and all keep their length.
+    out : optional
+        Where to write the result: see `ikcore.rotations`.
 
     Returns
     -------
@@ -179,10 +199,10 @@ def continuous(q: ArrayLike) -> Array:
     dots = products[..., 0] + products[..., 1] + products[..., 2] + products[..., 3]
     signs = np.ones(keys.shape[:-1], keys.dtype)
     np.cumprod(np.where(dots < 0, -1, 1), axis=0, out=signs[1:])
-    return np.where(np.isnan(keys), keys.dtype.type(np.nan), keys * signs[..., None] + 0)
+    return _written(np.where(np.isnan(keys), keys.dtype.type(np.nan), keys * signs[..., None] + 0), out)
 
 
-def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
+def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Vectors turned by quaternions.
 
     Parameters
@@ -191,8 +211,8 @@ def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         Rotations.
     v : (..., 3) array_like
         Vectors.
-    out : (..., 3) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -204,10 +224,12 @@ def rotate(q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
     >>> rotate([0, 0, 0, 1], [1, 2, 3])
     array([-1., -2.,  3.])
     """
-    return _one(_core.quat_rotate, number_type(q, v), out, q=(q, 4), v=(v, 3))
+    return _one(_core.quat_rotate, number_type(q, v), out, workers, q=(q, 4), v=(v, 3))
 
 
-def shortest_arc(a: ArrayLike, b: ArrayLike, axis: ArrayLike | None = None, *, out: Array | None = None) -> Array:
+def shortest_arc(
+    a: ArrayLike, b: ArrayLike, axis: ArrayLike | None = None, *, out: Array | None = None, workers: int = 1
+) -> Array:
     """The smallest rotation that takes the direction a to the direction b.
 
     Parameters
@@ -217,8 +239,8 @@ def shortest_arc(a: ArrayLike, b: ArrayLike, axis: ArrayLike | None = None, *, o
     axis : (..., 3) array_like, optional
         What to turn about, by half a turn, where a and b are opposite. It is made perpendicular to a. Without it, or
         where it is parallel to a, some perpendicular is taken, always the same.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -230,10 +252,10 @@ def shortest_arc(a: ArrayLike, b: ArrayLike, axis: ArrayLike | None = None, *, o
     >>> shortest_arc([0, 1, 0], [0, -1, 0], axis=[0, 0, 1])
     array([0., 0., 0., 1.])
     """
-    return _one(_core.quat_shortest_arc, number_type(a, b), out, a=(a, 3), b=(b, 3), axis=(axis, 3))
+    return _one(_core.quat_shortest_arc, number_type(a, b), out, workers, a=(a, 3), b=(b, 3), axis=(axis, 3))
 
 
-def exp(v: ArrayLike, *, out: Array | None = None) -> Array:
+def exp(v: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Rotation vectors, axis times angle, as quaternions.
 
     Parameters
@@ -241,8 +263,8 @@ def exp(v: ArrayLike, *, out: Array | None = None) -> Array:
     v : (..., 3) array_like
         Rotation vectors. Angles beyond half a turn give w < 0. The error is a rounding up to 3e6 radians (float32:
         1e4) and grows from there.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -255,18 +277,18 @@ def exp(v: ArrayLike, *, out: Array | None = None) -> Array:
     array([[1., 0., 0., 0.],
            [0., 0., 1., 0.]])
     """
-    return _one(_core.quat_exp, number_type(v), out, v=(v, 3))
+    return _one(_core.quat_exp, number_type(v), out, workers, v=(v, 3))
 
 
-def log(q: ArrayLike, *, out: Array | None = None) -> Array:
+def log(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Rotation vectors of quaternions, the shorter way round.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Rotations.
-    out : (..., 3) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -279,10 +301,10 @@ def log(q: ArrayLike, *, out: Array | None = None) -> Array:
     array([[0.        , 0.        , 0.        ],
            [0.        , 0.        , 3.14159265]])
     """
-    return _one(_core.quat_log, number_type(q), out, q=(q, 4))
+    return _one(_core.quat_log, number_type(q), out, workers, q=(q, 4))
 
 
-def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None) -> Array:
+def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """From a to b the shorter way, at constant speed.
 
     Parameters
@@ -291,8 +313,8 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None)
         Rotations.
     t : (...) array_like
         How far: 0 gives exactly a, 1 exactly b (or -b, whichever is nearer to a). It may lie outside.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -306,10 +328,12 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike, *, out: Array | None = None)
            [0.866, 0.   , 0.   , 0.5  ],
            [0.   , 0.   , 0.   , 1.   ]])
     """
-    return _one(_core.quat_slerp, number_type(a, b), out, a=(a, 4), b=(b, 4), t=(t,))
+    return _one(_core.quat_slerp, number_type(a, b), out, workers, a=(a, 4), b=(b, 4), t=(t,))
 
 
-def swing_twist(q: ArrayLike, axis: ArrayLike, *, out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+def swing_twist(
+    q: ArrayLike, axis: ArrayLike, *, out: tuple[Array, Array] | None = None, workers: int = 1
+) -> tuple[Array, Array]:
     """Split rotations in two: a twist about an axis, then a swing of that axis.
 
     Parameters
@@ -318,8 +342,8 @@ def swing_twist(q: ArrayLike, axis: ArrayLike, *, out: tuple[Array, Array] | Non
         Rotations.
     axis : (..., 3) array_like
         What the twist turns about, of any length; of zero there is no twist.
-    out : pair of (..., 4) arrays, optional
-        Where to write swing and twist.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -333,18 +357,18 @@ def swing_twist(q: ArrayLike, axis: ArrayLike, *, out: tuple[Array, Array] | Non
     >>> swing.round(4), twist.round(4)
     (array([0.8602, 0.2092, 0.465 , 0.    ]), array([0.5812, 0.    , 0.    , 0.8137]))
     """
-    return _two(_core.quat_swing_twist, number_type(q), out, q=(q, 4), axis=(axis, 3))
+    return _two(_core.quat_swing_twist, number_type(q), out, workers, q=(q, 4), axis=(axis, 3))
 
 
-def to_matrix(q: ArrayLike, *, out: Array | None = None) -> Array:
+def to_matrix(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Rotation matrices, to multiply column vectors with.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Rotations.
-    out : (..., 3, 3) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -358,10 +382,10 @@ def to_matrix(q: ArrayLike, *, out: Array | None = None) -> Array:
            [ 0., -1.,  0.],
            [ 0.,  0.,  1.]])
     """
-    return _one(_core.quat_to_matrix, number_type(q), out, q=(q, 4))
+    return _one(_core.quat_to_matrix, number_type(q), out, workers, q=(q, 4))
 
 
-def from_matrix(matrix: ArrayLike, *, out: Array | None = None) -> Array:
+def from_matrix(matrix: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Quaternions of rotation matrices.
 
     Parameters
@@ -369,8 +393,8 @@ def from_matrix(matrix: ArrayLike, *, out: Array | None = None) -> Array:
     matrix : (..., 3, 3) array_like
         Rotation matrices. One that is off by more than rounding gives a rotation near it; `best_fit` of its columns
         gives the nearest.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -382,18 +406,18 @@ def from_matrix(matrix: ArrayLike, *, out: Array | None = None) -> Array:
     >>> from_matrix([[0, -1, 0], [0, 0, -1], [1, 0, 0]])
     array([ 0.5,  0.5, -0.5,  0.5])
     """
-    return _one(_core.quat_from_matrix, number_type(matrix), out, matrix=(matrix, 3, 3))
+    return _one(_core.quat_from_matrix, number_type(matrix), out, workers, matrix=(matrix, 3, 3))
 
 
-def to_axis_angle(q: ArrayLike, *, out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+def to_axis_angle(q: ArrayLike, *, out: tuple[Array, Array] | None = None, workers: int = 1) -> tuple[Array, Array]:
     """Unit axis and angle of rotations, the shorter way round.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Rotations.
-    out : pair of arrays, (..., 3) and (...), optional
-        Where to write axis and angle.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -411,10 +435,10 @@ def to_axis_angle(q: ArrayLike, *, out: tuple[Array, Array] | None = None) -> tu
     >>> angle
     array([3.14159265, 0.        ])
     """
-    return _two(_core.quat_to_axis_angle, number_type(q), out, q=(q, 4))
+    return _two(_core.quat_to_axis_angle, number_type(q), out, workers, q=(q, 4))
 
 
-def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = None) -> Array:
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Rotations by an angle about an axis.
 
     Parameters
@@ -423,8 +447,8 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = No
         Axes of any length; zero gives the identity. They decide whether the result is float32.
     angle : (...) array_like
         Angles. Beyond half a turn they give w < 0.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -437,18 +461,18 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike, *, out: Array | None = No
     array([[1.   , 0.   , 0.   , 0.   ],
            [0.866, 0.   , 0.5  , 0.   ]])
     """
-    return _one(_core.quat_from_axis_angle, number_type(axis), out, axis=(axis, 3), angle=(angle,))
+    return _one(_core.quat_from_axis_angle, number_type(axis), out, workers, axis=(axis, 3), angle=(angle,))
 
 
-def to_6d(q: ArrayLike, *, out: Array | None = None) -> Array:
+def to_6d(q: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """The first two columns of the matrix, one after the other: a representation without jumps, for learning.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Rotations.
-    out : (..., 6) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -464,10 +488,10 @@ def to_6d(q: ArrayLike, *, out: Array | None = None) -> Array:
     >>> to_6d([0, 0, 0, 1])
     array([-1.,  0.,  0.,  0., -1.,  0.])
     """
-    return _one(_core.quat_to_6d, number_type(q), out, q=(q, 4))
+    return _one(_core.quat_to_6d, number_type(q), out, workers, q=(q, 4))
 
 
-def from_6d(columns: ArrayLike, *, out: Array | None = None) -> Array:
+def from_6d(columns: ArrayLike, *, out: Array | None = None, workers: int = 1) -> Array:
     """Rotations from two vectors, as a network gives them.
 
     Parameters
@@ -475,8 +499,8 @@ def from_6d(columns: ArrayLike, *, out: Array | None = None) -> Array:
     columns : (..., 6) array_like
         Two vectors of any length. The first is kept as a direction, the second made perpendicular to it (Gram-Schmidt);
         where that leaves nothing, some perpendicular is taken.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -488,10 +512,10 @@ def from_6d(columns: ArrayLike, *, out: Array | None = None) -> Array:
     >>> from_6d([0, 3, 0, 1, 1, 0]).round(4)
     array([0.    , 0.7071, 0.7071, 0.    ])
     """
-    return _one(_core.quat_from_6d, number_type(columns), out, columns=(columns, 6))
+    return _one(_core.quat_from_6d, number_type(columns), out, workers, columns=(columns, 6))
 
 
-def to_euler(q: ArrayLike, order: str, *, out: Array | None = None) -> Array:
+def to_euler(q: ArrayLike, order: str, *, out: Array | None = None, workers: int = 1) -> Array:
     """Three angles about coordinate axes.
 
     Parameters
@@ -502,8 +526,8 @@ def to_euler(q: ArrayLike, order: str, *, out: Array | None = None) -> Array:
         Three axes, as in SciPy: capitals such as "XYZ" turn about the axes of the body (intrinsic), small letters such
         as "xyz" about those of the world (extrinsic), the first letter first. Blender's XYZ is "xyz" here. No axis
         twice in succession.
-    out : (..., 3) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -521,11 +545,11 @@ def to_euler(q: ArrayLike, order: str, *, out: Array | None = None) -> Array:
     turned = rows("q", q, dtype, 4)
     axes, forward = _euler_axes(order, dtype)
     angles = np.empty((*turned.shape[:-1], 3), dtype) if out is None else _checked(out, dtype)
-    _one(_core.quat_to_euler, dtype, angles[..., ::forward], q=(turned, 4), axes=(axes, 3, 3))
+    _one(_core.quat_to_euler, dtype, angles[..., ::forward], workers, q=(turned, 4), axes=(axes, 3, 3))
     return angles
 
 
-def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None) -> Array:
+def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None, workers: int = 1) -> Array:
     """Rotations from three angles about coordinate axes.
 
     Parameters
@@ -534,8 +558,8 @@ def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None) -> Ar
         Radians, in the order of the letters.
     order : str
         Three axes: see `to_euler`.
-    out : (..., 4) array, optional
-        Where to write the result.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -550,7 +574,7 @@ def from_euler(angles: ArrayLike, order: str, *, out: Array | None = None) -> Ar
     dtype = number_type(angles)
     axes, forward = _euler_axes(order, dtype)
     intrinsic = rows("angles", angles, dtype, 3)[..., ::forward]
-    return _one(_core.quat_from_euler, dtype, out, angles=(intrinsic, 3), axes=(axes, 3, 3))
+    return _one(_core.quat_from_euler, dtype, out, workers, angles=(intrinsic, 3), axes=(axes, 3, 3))
 
 
 def _euler_axes(order: str, dtype: np.dtype[Any]) -> tuple[Array, int]:
@@ -562,13 +586,15 @@ def _euler_axes(order: str, dtype: np.dtype[Any]) -> tuple[Array, int]:
     return np.eye(3, dtype=dtype)[letters[::forward]], forward
 
 
-def to_xyzw(q: ArrayLike) -> Array:
+def to_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     """Quaternions with w last, as SciPy, glTF and most engines have them.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Quaternions (w, x, y, z).
+    out : optional
+        Where to write the result: see `ikcore.rotations`.
 
     Returns
     -------
@@ -580,16 +606,18 @@ def to_xyzw(q: ArrayLike) -> Array:
     >>> to_xyzw([1, 2, 3, 4])
     array([2., 3., 4., 1.])
     """
-    return rows("q", q, number_type(q), 4)[..., [1, 2, 3, 0]]
+    return _reordered(q, [1, 2, 3, 0], out)
 
 
-def from_xyzw(q: ArrayLike) -> Array:
+def from_xyzw(q: ArrayLike, *, out: Array | None = None) -> Array:
     """Quaternions with w first, from those with w last.
 
     Parameters
     ----------
     q : (..., 4) array_like
         Quaternions (x, y, z, w).
+    out : optional
+        Where to write the result: see `ikcore.rotations`.
 
     Returns
     -------
@@ -601,7 +629,12 @@ def from_xyzw(q: ArrayLike) -> Array:
     >>> from_xyzw([2, 3, 4, 1])
     array([1., 2., 3., 4.])
     """
-    return rows("q", q, number_type(q), 4)[..., [3, 0, 1, 2]]
+    return _reordered(q, [3, 0, 1, 2], out)
+
+
+def _reordered(q: ArrayLike, order: list[int], out: Array | None) -> Array:
+    quaternions = rows("q", q, number_type(q), 4)
+    return _written(quaternions[..., order], out)
 
 
 def best_fit(
@@ -610,6 +643,7 @@ def best_fit(
     weights: ArrayLike | None = None,
     *,
     out: tuple[Array, Array] | None = None,
+    workers: int = 1,
 ) -> tuple[Array, Array]:
     """The rotation about the origin that brings points nearest to their targets: least squares, never a reflection.
 
@@ -619,8 +653,8 @@ def best_fit(
         What is turned, and where it should go. To fit a translation too, subtract from each list its (weighted) mean.
     weights : (..., n) array_like, optional
         Of the squared distances; default 1. A negative one counts as 0.
-    out : pair of arrays, (..., 4) and (...), optional
-        Where to write rotation and rmsd.
+    out, workers : optional
+        Where to write the result, on how many threads: see `ikcore.rotations`.
 
     Returns
     -------
@@ -646,4 +680,4 @@ def best_fit(
     moved = rows("points", points, dtype, 3)
     count = moved.shape[-2:-1] or ("n",)
     operands = {"points": (moved, *count, 3), "targets": (targets, *count, 3), "weights": (weights, *count)}
-    return _two(_core.quat_best_fit, dtype, out, **operands)
+    return _two(_core.quat_best_fit, dtype, out, workers, **operands)

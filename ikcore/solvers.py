@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import functools
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, rotations, status
-from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows
+from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows, single
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Limb:
+@dataclass(frozen=True, eq=False)
+class Limb(_core.Limb):
     """What `two_bone` found, item by item.
 
     Attributes
@@ -35,20 +36,21 @@ class Limb:
         The factor by which the bones are longer than they came in.
     """
 
-    root: NDArray[Any]
-    mid: NDArray[Any]
-    positions: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
-    flip: NDArray[Any]
-    stretch: NDArray[Any]
+    __slots__ = ()
+
+    root: NDArray[Any] = field()
+    mid: NDArray[Any] = field()
+    positions: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
+    flip: NDArray[Any] = field()
+    stretch: NDArray[Any] = field()
 
     @classmethod
     def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
         """Uninitialised arrays for ``out=``, one item per element of `shape`."""
         items = np.broadcast_shapes(shape)
-        arrays = {field.name: np.empty((*items, *_ROWS.get(field.name, ())), dtype) for field in fields(cls)}
-        return cls(**arrays | {"status": np.empty(items, np.int32)})
+        return cls(*(np.empty(shape, number) for _, number, shape in _arrays_for(items, np.dtype(dtype))))
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
@@ -118,6 +120,7 @@ _TIP_RULES: dict[str, tuple[str, ...]] = {
 }
 
 
+@single(Limb, pose=3)
 def two_bone(
     root: ArrayLike,
     mid: ArrayLike,
@@ -213,13 +216,14 @@ def two_bone(
         "max_bend": optional_number("max_bend", max_bend, dtype),
     }
     outputs = () if out is None else _outputs(out, dtype, inputs)
-    limb = Limb(*call(_core.two_bone, inputs, outputs, workers))
+    found = call(_core.two_bone, inputs, outputs, workers)
+    limb = Limb(*found) if out is None else out
     status.report_unusable("two_bone", limb.status, strict=strict)
-    return limb if out is None else out
+    return limb
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlanarLimb:
+@dataclass(frozen=True, eq=False)
+class PlanarLimb(_core.PlanarLimb):
     """What `two_bone_2d` found, item by item.
 
     Attributes
@@ -233,15 +237,18 @@ class PlanarLimb:
         Distance from the end to the target.
     """
 
-    angles: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
+    __slots__ = ()
+
+    angles: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
         return status.summarize("limb", self.status, self.error)
 
 
+@single(PlanarLimb, pose=3)
 def two_bone_2d(
     length1: ArrayLike, length2: ArrayLike, target: ArrayLike, *, workers: int = 1, strict: bool = False
 ) -> PlanarLimb:
@@ -282,8 +289,8 @@ def two_bone_2d(
     return limb
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aim:
+@dataclass(frozen=True, eq=False)
+class Aim(_core.Aim):
     """What `aim` found, item by item.
 
     Attributes
@@ -296,15 +303,18 @@ class Aim:
         The angle left between the axis and the direction from its start to the target, radians.
     """
 
-    delta: NDArray[Any]
-    status: NDArray[np.int32]
-    error: NDArray[Any]
+    __slots__ = ()
+
+    delta: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
 
     def summary(self) -> str:
         """The batch in words: how many hit, how many did not and why."""
         return status.summarize("joint", self.status, self.error)
 
 
+@single(Aim, pose=2)
 def aim(
     position: ArrayLike,
     rotation: ArrayLike,
@@ -380,23 +390,159 @@ def aim(
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """What `look` found, item by item.
+
+    Attributes
+    ----------
+    deltas : (..., n, 4) array
+        World-space delta rotations (w, x, y, z), w >= 0, of the joints, for the pose that came in: a joint's local
+        rotation becomes ``W^-1 delta W local``, with W its parent's world rotation in that pose. Joint k has then
+        turned by ``deltas[0] * deltas[1] * ... * deltas[k]``.
+    positions : (..., n, 3) array
+        Where the joints are afterwards.
+    status : (...) int32 array
+        `Status` flags; 0 means that the axis points at the target.
+    error : (...) array
+        The angle left between the axis and the direction from its start to the target, radians.
+    """
+
+    deltas: NDArray[Any]
+    positions: NDArray[Any]
+    status: NDArray[np.int32]
+    error: NDArray[Any]
+
+    def summary(self) -> str:
+        """The batch in words: how many hit, how many did not and why."""
+        return status.summarize("chain", self.status, self.error)
+
+
+def look(
+    joints: ArrayLike,
+    rotation: ArrayLike,
+    target: ArrayLike,
+    *,
+    forward: ArrayLike,
+    weights: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    up: ArrayLike | None = None,
+    pole: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
+    clamp: ArrayLike | None = None,
+    clamp_start: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    workers: int = 1,
+    strict: bool = False,
+) -> Look:
+    """Turn several joints together, spine to head, so that an axis of the last one points at the target.
+
+    Each joint takes a share of the turn by its weight; with `up` and `pole` also of the roll. `reference` and `clamp`
+    keep the axis within a cone. The last joint that has a weight does what is left, as `aim` does, so that the axis
+    meets the target exactly; nearer to that joint than the axis passes by it cannot: TOO_NEAR.
+
+    Parameters
+    ----------
+    joints : (..., n, 3) array_like
+        Where the joints are, from the root to the tip. Leading axes broadcast. float32 when joints and rotation are,
+        else float64.
+    rotation : (..., 4) array_like
+        The last joint's world rotation (w, x, y, z).
+    target : (..., 3) array_like
+        The point to look at.
+    forward : (..., 3) array_like
+        The axis to aim, in the last joint's own space, of any length.
+    weights : (..., n) array_like, optional
+        How the joints share the turn; only the ratios count. Default: all alike. A negative one counts as 0.
+    offset : (..., 3) array_like, optional
+        Where the axis starts, in the last joint's own space (default: at that joint).
+    up : (..., 3) array_like, optional
+        The axis to keep towards the pole, in the last joint's own space. Needs `pole`.
+    pole : (..., 3) array_like, optional
+        A point. Needs `up`.
+    reference : (..., 3) array_like, optional
+        The middle of the cone, a direction in the world: where the chest faces, say. Needs `clamp`.
+    clamp : (...) array_like, optional
+        How narrow the cone is, 0 to 1: it opens by (1 - clamp) pi to each side. Needs `reference`.
+    clamp_start : (...) array_like, optional
+        The share of the cone's angle where the axis starts to give way, 0 to 1 (default 1: not at all). Beyond, it
+        approaches the cone smoothly and never reaches it. Needs `clamp`.
+    weight : (...) array_like, optional
+        The share of every rotation to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    Look
+        Delta rotations, positions, status and angle left of every item.
+
+    Examples
+    --------
+    Chest, neck and head look to the side; the head turns the most.
+
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> spine = [[0, 1.2, 0], [0, 1.45, 0], [0, 1.6, 0.02]]
+    >>> gaze = ik.look(spine, [1, 0, 0, 0], [2, 1.6, 0], forward=[0, 0, 1], weights=[0.2, 0.3, 0.5])
+    >>> np.degrees(2 * np.arccos(gaze.deltas[:, 0])).round(1)
+    array([18.1, 27.2, 45.1])
+    >>> ik.Status(int(gaze.status))
+    <Status: 0>
+    """
+    for needed, value, needs, other in (("up", up, "pole", pole), ("reference", reference, "clamp", clamp)):
+        if (value is None) != (other is None):
+            raise ValueError(f"{needed} and {needs}: expected both or neither, got one")
+    if clamp_start is not None and clamp is None:
+        raise ValueError("clamp_start: expected reference and clamp with it, got neither")
+    dtype = number_type(joints, rotation)
+    chain = rows("joints", joints, dtype, 3)
+    if chain.ndim < 2 or chain.shape[-2] == 0:
+        raise ValueError(
+            f"joints: expected an array of shape (..., n, 3) of one joint or more, got shape {chain.shape}"
+        )
+    inputs = {
+        "joints": chain,
+        "rotation": rows("rotation", rotation, dtype, 4),
+        "target": rows("target", target, dtype, 3),
+        "forward": rows("forward", forward, dtype, 3),
+        "weights": optional_rows("weights", weights, dtype, chain.shape[-2]),
+        "offset": optional_rows("offset", offset, dtype, 3),
+        "up": optional_rows("up", up, dtype, 3),
+        "pole": optional_rows("pole", pole, dtype, 3),
+        "reference": optional_rows("reference", reference, dtype, 3),
+        "clamp": optional_number("clamp", clamp, dtype),
+        "clamp_start": optional_number("clamp_start", clamp_start, dtype),
+        "weight": optional_number("weight", weight, dtype),
+    }
+    found = Look(*call(_core.look, inputs, (), workers))
+    status.report_unusable("look", found.status, strict=strict)
+    return found
+
+
 def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     """The arrays of `out`, each of which must be just what the result is."""
     if not isinstance(out, Limb):
         raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
-    shape = items_of(_core.two_bone, inputs)
-    arrays = []
-    for field in fields(Limb):
-        array, row = getattr(out, field.name), _ROWS.get(field.name, ())
-        number = np.dtype(np.int32) if field.name == "status" else dtype
+    arrays = tuple(getattr(out, name) for name in Limb.__match_args__)
+    expected = _arrays_for(items_of(_core.two_bone, inputs), dtype)
+    for array, (name, number, shape) in zip(arrays, expected, strict=True):
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"out.{field.name}: expected an array (see Limb.empty), got {type(array).__name__}")
+            raise TypeError(f"out.{name}: expected an array (see Limb.empty), got {type(array).__name__}")
         if array.dtype != number:
-            raise TypeError(f"out.{field.name}: expected an array of {number}, got {array.dtype}")
-        if array.shape != (*shape, *row):
-            raise ValueError(f"out.{field.name}: expected shape {(*shape, *row)}, got {array.shape}")
-        arrays.append(array)
-    return tuple(arrays)
+            raise TypeError(f"out.{name}: expected an array of {number}, got {array.dtype}")
+        if array.shape != shape:
+            raise ValueError(f"out.{name}: expected shape {shape}, got {array.shape}")
+    return arrays
+
+
+@functools.lru_cache(maxsize=16)
+def _arrays_for(items: tuple[int, ...], dtype: np.dtype[Any]) -> list[tuple[str, np.dtype[Any], tuple[int, ...]]]:
+    """Name, type and shape of the fields of a Limb of so many items; a caller who reuses `out` asks for the same."""
+    number = {"status": np.dtype(np.int32)}
+    return [(name, number.get(name, dtype), (*items, *_ROWS.get(name, ()))) for name in Limb.__match_args__]
 
 
 # The shape of a row of those fields of Limb that are more than a number.

@@ -23,12 +23,21 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 # By program of tests/c.
 HASHES = {
     "same_bits.c": {
-        "two_bone f32": "b2a314bb749ca6b6",
-        "two_bone f64": "bdf6c1d71c57e34a",
-        "two_bone_options f32": "1723b25425a8ee45",
-        "two_bone_options f64": "aed59a572f1070dd",
+        "two_bone f32": "2dac4b12a7f6cc63",
+        "two_bone f64": "0334427330f6a26d",
+        "two_bone_bend f32": "c87e9f5c0e776ea1",
+        "two_bone_bend f64": "7b6d3c2390e828b9",
+        "two_bone_options f32": "6b53478f33b0ed15",
+        "two_bone_options f64": "0aba3435d3c3ca65",
+        "two_bone_2d f32": "f1e0034a1fea85ad",
+        "two_bone_2d f64": "a793cd1e1dd70b2f",
+        "aim f32": "bdcc0094973175dd",
+        "aim f64": "152262951a095c22",
     },
     "same_bits_rotations.c": {"rotations f32": "8c6e02081874ff63", "rotations f64": "86217cfd26e59415"},
+    "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
+    "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
+    "same_bits_fabrik.c": {"fabrik f32": "f753baf8beb44595", "fabrik f64": "f92a3730c3df45bf"},
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

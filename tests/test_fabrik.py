@@ -368,9 +368,10 @@ def test_a_leg_of_three_hinges() -> None:
 
 
 def test_ready_made_arms_keep_their_limits() -> None:
-    joints: dict[str | int, ik.Limit] = {**limits.human_arm("left")}
-    names = [*joints, "tip"]
-    offsets = np.vstack([np.zeros(3), np.tile([0.25, 0, 0], (len(joints), 1))])
+    arm = limits.human_arm("left")
+    joints: dict[str | int, ik.Limit] = {name: arm[name] for name in arm}
+    names = [*arm, "tip"]
+    offsets = np.vstack([np.zeros(3), np.tile([0.25, 0, 0], (len(arm), 1))])
     skeleton = ik.Skeleton(np.arange(len(names)) - 1, offsets, names=names, limits=joints)
     target = np.random.default_rng(2).normal(size=(100, 3)) * 0.4
     assert limited(skeleton, ik.fabrik(skeleton, skeleton.rest, [ik.Reach("tip", target)])) <= 1e-9

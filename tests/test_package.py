@@ -1,5 +1,6 @@
 """The package as its users meet it: names, versions, the command line, the examples in README."""
 
+import doctest
 import os
 import re
 import shutil
@@ -29,7 +30,7 @@ def test_one_version_everywhere() -> None:
 
 def test_the_stub_names_what_the_module_has() -> None:
     stub = (ROOT / "ikcore/_core.pyi").read_text()
-    declared = set(re.findall(r"^(?:def |class )?(\w+)(?:: Final|\(|:$)", stub, re.MULTILINE))
+    declared = set(re.findall(r"^(?:def |class )?(\w+)(?:: Final|\(|: \.\.\.|:$)", stub, re.MULTILINE))
     present = {name for name in vars(_core) if not name.startswith("__")} | {"__version__"}
     assert declared == present
 
@@ -82,15 +83,22 @@ def test_a_wrong_option_is_explained(items: str, capsys: pytest.CaptureFixture[s
     assert "--items" in capsys.readouterr().err
 
 
-def test_the_page_about_solving_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs/solving.md").read_text()
-    exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), "docs/solving.md", "exec"), {})
-    explained = capsys.readouterr().out.splitlines()[-4:]
-    assert "\n".join("    " + line for line in explained) in page
+def python_blocks(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def test_the_examples_in_readme_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    blocks = python_blocks(ROOT / "README.md")
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
+
+
+PAGES = {page.stem: python_blocks(page) for page in (ROOT / "docs").glob("*.md")}
+
+
+@pytest.mark.parametrize("page", [page for page, blocks in PAGES.items() if blocks])
+def test_the_examples_in_the_pages_run(page: str) -> None:
+    assert all(block.startswith(">>> ") for block in PAGES[page])  # doctest reads nothing else
+    examples = doctest.DocTestParser().get_doctest("\n".join(PAGES[page]), {}, page, page, 0)
+    assert doctest.DocTestRunner().run(examples).failed == 0

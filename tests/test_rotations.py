@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from ikcore import _core
+from ikcore import _arrays, _core
 from ikcore import rotations as r
 
 Array = NDArray[Any]
@@ -122,6 +123,15 @@ def test_continuous_keeps_neighbours_together(dtype: Any) -> None:
     assert r.continuous(np.empty((0, 4), dtype)).shape == (0, 4)
     with pytest.raises(ValueError, match=r"q: expected an array of shape \(n, \.\.\., 4\), got shape \(4,\)"):
         r.continuous([1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("move", [r.continuous, r.to_xyzw, r.from_xyzw])
+def test_out_takes_the_result_of_what_only_moves_numbers(move: Callable[..., Array], dtype: Any) -> None:
+    q = random(dtype, 9, 2, 4)
+    expected = move(q)
+    for out in (np.empty_like(q), np.empty((4, 2, 9), dtype).T, q):
+        assert move(q, out=out) is out
+        assert_array_equal(out, expected)
 
 
 # --- shortest arc ----------------------------------------------------------------------------------------------------
@@ -537,6 +547,9 @@ MANY_BONE = {
     "z90": ([*AXES, [1, 1, 1]], [0, 0, 0.707106781186548, 0.707106781186548], [0, 0, 0]),
     "y45_translate": ([*AXES, [2, -1, 3]], [0, 0.38268343236509, 0, 0.923879532511287], [-2, 3, -4]),
     "standard_d60": (AXES, [0.288675134594813] * 3 + [0.866025403784439], [0, 0, 0]),
+    "z60": (AXES, [0, 0, 0.5, 0.866025403784439], [0, 0, 0]),
+    "d45_translate": ([*AXES, [1, 1, 1]], [0.220942382690395] * 3 + [0.923879532511287], [1, 2, 3]),
+    "combined_z90_10": ([*AXES, [1, 1, 1]], [0, 0, 0.707106781186548, 0.707106781186548], [10, 20, 30]),
     "combined_d30_5": ([*AXES, [1, 1, 1]], [0.149429245361342] * 3 + [0.965925826289068], [5, -5, 10]),
 }
 MANY_BONE_TARGETS = {
@@ -548,6 +561,14 @@ MANY_BONE_TARGETS = {
         [1.53553390593274, 2, -3.29289321881345],
     ],
     "standard_d60": [[2 / 3, 2 / 3, -1 / 3], [-1 / 3, 2 / 3, 2 / 3], [2 / 3, -1 / 3, 2 / 3]],
+    "z60": [[0.5, 0.866025403784439, 0], [-0.866025403784439, 0.5, 0], [0, 0, 1]],
+    "d45_translate": [
+        [1.80473785412436, 2.50587936340168, 2.68938278247395],
+        [0.689382782473954, 2.80473785412436, 3.50587936340168],
+        [1.50587936340168, 1.68938278247395, 3.80473785412436],
+        [2, 3, 4],
+    ],
+    "combined_z90_10": [[10, 21, 30], [9, 20, 30], [10, 20, 31], [9, 21, 31]],
     "combined_d30_5": [
         [5.91068360252296, -4.66666666666667, 9.75598306414371],
         [4.75598306414371, -4.08931639747704, 10.3333333333333],
@@ -600,9 +621,9 @@ SHAPES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "from_axis_angle": (r.from_axis_angle, [(3,), ()]),
     "to_6d": (r.to_6d, [(4,)]),
     "from_6d": (r.from_6d, [(6,)]),
-    "to_euler": (lambda q, **out: r.to_euler(q, "XYZ", **out), [(4,)]),
-    "to_proper_euler": (lambda q, **out: r.to_euler(q, "zxz", **out), [(4,)]),
-    "from_euler": (lambda angles, **out: r.from_euler(angles, "xzy", **out), [(3,)]),
+    "to_euler": (lambda q, **options: r.to_euler(q, "XYZ", **options), [(4,)]),
+    "to_proper_euler": (lambda q, **options: r.to_euler(q, "zxz", **options), [(4,)]),
+    "from_euler": (lambda angles, **options: r.from_euler(angles, "xzy", **options), [(3,)]),
     "best_fit": (r.best_fit, [(3, 3), (3, 3), (3,)]),
 }
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 65, 1000]
@@ -611,9 +632,9 @@ SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 65, 1000]
 RECORDED = "770749692fb5e6e71d8d0b0ba7c5889880c8816b8479d5aefa2c638b1adc6b59"
 
 
-def results(name: str, inputs: list[Array]) -> list[Array]:
+def results(name: str, inputs: list[Array], **options: Any) -> list[Array]:
     with np.errstate(all="raise"):
-        made = SHAPES[name][0](*inputs)
+        made = SHAPES[name][0](*inputs, **options)
     return list(made) if isinstance(made, tuple) else [made]
 
 
@@ -708,6 +729,67 @@ def test_out_takes_the_result(name: str, dtype: Any, isa: str) -> None:
         assert raw([inputs[0]]) == raw(expected)
 
 
+def test_every_function_is_held_to_that() -> None:
+    """The functions of the module, but those that need no gufunc: they have no workers."""
+    functions = {
+        name for name, thing in vars(r).items() if inspect.isfunction(thing) and thing.__module__ == r.__name__
+    }
+    public = {name for name in functions if not name.startswith("_")}
+    keywords = {name: inspect.signature(getattr(r, name)).parameters for name in public}
+    assert public - set(SHAPES) == {"continuous", "to_xyzw", "from_xyzw"}
+    assert {name for name in public if "workers" in keywords[name]} == public & set(SHAPES)
+    assert all(keywords[name]["out"].kind is inspect.Parameter.KEYWORD_ONLY for name in public)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_workers_change_no_bit(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
+    inputs = nasty(name, dtype, 403)
+    expected = results(name, inputs)
+    assert raw(results(name, inputs, workers=3)) == raw(expected)
+    places = tuple(np.empty_like(array) for array in expected)
+    assert SHAPES[name][0](*inputs, out=places if len(places) > 1 else places[0], workers=2) is not None
+    assert raw(list(places)) == raw(expected)
+
+
+def test_workers_do_not_read_what_another_has_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
+    a = random(np.float64, 400, 4)
+    expected = r.multiply(a, a[::-1])
+    assert_array_equal(r.multiply(a, a[::-1], out=a, workers=2), expected)
+
+
+@pytest.mark.parametrize("shape", [(60, 50), (3, 50), (50, 50)])
+def test_workers_fill_a_larger_out_as_one_does(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
+    q, out = random(np.float64, 50, 4), np.empty((*shape, 4))
+    assert_array_equal(r.normalize(q, out=out, workers=2), np.broadcast_to(r.normalize(q), out.shape))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("name", [name for name in SHAPES if len(SHAPES[name][1]) > 1])
+def test_a_sweep_with_a_short_last_axis_changes_no_bit(
+    name: str, workers: int, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_arrays, "_WORTH_A_THREAD", 1)
+    long, short = nasty(name, dtype, 60), nasty(name, dtype, 5)
+    for sweep, shape in (
+        ([long[0][:, None], *short[1:]], (60, 5)),
+        ([short[0], *(array[:, None] for array in long[1:])], (60, 5)),
+        ([long[0][:, None, None], *(array[:, None] for array in short[1:])], (60, 5, 1)),
+        ([long[0].reshape(2, 30, 1, *long[0].shape[1:]), *short[1:]], (2, 30, 5)),
+    ):
+        full = [np.broadcast_to(part, (*shape, *row)) for part, row in zip(sweep, SHAPES[name][1], strict=True)]
+        assert raw(results(name, sweep, workers=workers)) == raw(results(name, [part.copy() for part in full]))
+
+
+def test_a_sweep_with_a_short_last_axis_runs_along_its_longest() -> None:
+    """Seen in the memory: that one lies last there. Where nothing broadcasts there is no reason to."""
+    long, short = random(np.float64, 60, 1, 4), random(np.float64, 5, 4)
+    assert r.multiply(long, short).strides == (32, 60 * 32, 8)
+    assert r.multiply(np.repeat(long, 5, axis=1), short[None].repeat(60, axis=0)).strides == (5 * 32, 32, 8)
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_nan_stays_in_its_item_as_the_one_canonical_nan(name: str, dtype: Any, isa: str) -> None:
     inputs = nasty(name, dtype, COUNT)
@@ -777,6 +859,14 @@ def test_what_is_given_decides_the_type() -> None:
             TypeError,
             "out: expected .* float64.* float32",
         ),
+        (
+            lambda: r.normalize(np.eye(4), out=np.empty((3, 4))),
+            ValueError,
+            r"out: expected shape \(4, 4\), got \(3, 4\)",
+        ),
+        (lambda: r.log(np.eye(4), out=np.empty((4, 4))), ValueError, r"out: expected shape \(4, 3\), got \(4, 4\)"),
+        (lambda: r.to_xyzw(np.eye(4), out=np.empty(4)), ValueError, r"out: expected shape \(4, 4\), got \(4,\)"),
+        (lambda: r.continuous(np.eye(4), out=cast(Any, [0])), TypeError, "out: expected .* got list"),
         (lambda: r.to_euler([1, 0, 0, 0], "xyz", out=cast(Any, [0, 0, 0])), TypeError, "out: expected .* got list"),
         (
             lambda: r.best_fit([1, 2, 3], [1, 2, 3]),

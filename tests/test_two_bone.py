@@ -1,13 +1,9 @@
-"""two_bone: the forward check, an independent solver, published cases, degenerate input, and the Python face."""
+"""two_bone: the forward check, an independent solver, degenerate input, and the Python face."""
 
 from __future__ import annotations
 
-import json
-import os
 import pickle
-import warnings
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,109 +11,16 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from limbs import COUNT, TOLERANCE, Inputs, Pose, check, checked, directions, limbs, posed, solve, solve_quietly
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import ArrayLike, NDArray
-from reference import forward, multiply, norm, rotate, unit
+from reference import multiply, norm, rotate, unit
 
 import ikcore as ik
 from ikcore import _core
 
 FAR, NEAR, POLE = ik.Status.TOO_FAR, ik.Status.TOO_NEAR, ik.Status.POLE_UNDEFINED
 FIELDS = ("root", "mid", "positions", "status", "error", "flip", "stretch")
-TOLERANCE = {np.float32: 1e-5, np.float64: 1e-12}
-COUNT = 1000
-
-Pose = tuple[Any, Any, Any]
-Inputs = dict[str, Any]  # arrays by the name of the argument
-
-
-def solve(*args: ArrayLike, **options: Any) -> ik.Limb:
-    """Solve and let no floating-point error pass."""
-    with np.errstate(all="raise"):
-        return ik.two_bone(*args, **options)
-
-
-def solve_quietly(*args: ArrayLike, **options: Any) -> ik.Limb:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ik.UnusableWarning)
-        return solve(*args, **options)
-
-
-def check(limb: ik.Limb, root: ArrayLike, mid: ArrayLike, end: ArrayLike, target: ArrayLike) -> None:
-    """The forward check: the deltas alone rebuild what the limb says, and the status is the truth about it."""
-    number = limb.error.dtype.type
-    epsilon, tolerance = np.finfo(number).eps, TOLERANCE[number]
-    root, mid, end, target = (np.asarray(p, number).astype(np.float64) for p in (root, mid, end, target))
-    upper, lower, distance = norm(mid - root), norm(end - mid), norm(target - root)
-    reach = upper + lower
-    around = np.maximum(reach, np.max(np.abs(root), axis=-1))
-
-    def every(ok: Any, what: str) -> None:
-        wrong = np.argwhere(~np.broadcast_to(ok, limb.status.shape))
-        if len(wrong):
-            item = [np.broadcast_to(p, (*limb.status.shape, 3))[tuple(wrong[0])] for p in (root, mid, end, target)]
-            pytest.fail(f"{what}: {len(wrong)} of {limb.status.size} items, first {wrong[0]}: {item}")
-
-    for name in ("root", "mid", "positions", "error"):
-        assert np.isfinite(getattr(limb, name)).all(), name
-    for delta in (limb.root, limb.mid):
-        every(np.abs(norm(delta.astype(np.float64)) - 1) <= 8 * epsilon, "a delta is no rotation")
-        every(delta[..., 0] >= 0, "a delta has w < 0")
-
-    rebuilt = forward(limb, np.zeros(3), mid - root, end - root)
-    every((limb.positions[..., 0, :] == root).all(axis=-1), "the root moved")
-    for k, joint in ((1, "mid"), (2, "end")):
-        off = norm(limb.positions[..., k, :] - root - rebuilt[..., k, :])
-        every(off <= 16 * epsilon * around, f"{joint} is not where the deltas put it")
-
-    missed = norm(rebuilt[..., 2, :] - (target - root))
-    least = np.maximum(0, np.maximum(distance - reach, np.abs(upper - lower) - distance))
-    rounding = 32 * epsilon * np.maximum(reach, distance)
-    every(np.abs(limb.error - missed) <= rounding, "the error is not the distance left")
-    every(np.abs(missed - least) <= rounding, "the end could be nearer to the target")
-
-    far, close = (limb.status & FAR) != 0, (limb.status & NEAR) != 0
-    every(limb.status < _core.UNUSABLE, "unusable")
-    every((limb.status != 0) | (limb.error <= tolerance * reach * (1 + 1e-6)), "status 0 beyond the tolerance")
-    every(far | close | (limb.error <= tolerance * reach * (1 + 1e-6)), "a miss that is not told")
-    every(~(far | close) | (limb.error >= tolerance * reach * (1 - 1e-6)), "a miss that is none")
-    every(~far | (distance > reach), "not too far")
-    every(~close | (distance < np.abs(upper - lower)), "not too near")
-
-
-def checked(root: ArrayLike, mid: ArrayLike, end: ArrayLike, target: ArrayLike, **options: Any) -> ik.Limb:
-    limb = solve(root, mid, end, target, **options)
-    check(limb, root, mid, end, target)
-    return limb
-
-
-def posed(dtype: Any, root: ArrayLike, mid: ArrayLike, end: ArrayLike) -> Pose:
-    return np.asarray(root, dtype), np.asarray(mid, dtype), np.asarray(end, dtype)
-
-
-def directions(random: np.random.Generator, count: int = COUNT) -> NDArray[Any]:
-    return unit(random.standard_normal((count, 3)))
-
-
-def limbs(dtype: Any, seed: int = 1, count: int = COUNT, *, reachable: bool = False) -> Inputs:
-    """Random limbs and targets, pole and bend; `reachable`: well inside, and well conditioned."""
-    random = np.random.default_rng(seed)
-    root = random.standard_normal((count, 3))
-    upper, lower = random.uniform(0.5, 1.5, (2, count, 1))
-    first = directions(random, count)
-    second = unit(first + 0.9 * directions(random, count))
-    line, inner, outer = directions(random, count), np.abs(upper - lower), upper + lower
-    share = random.uniform(0.1, 0.9, (count, 1)) if reachable else random.uniform(-0.2, 1.2, (count, 1))
-    distance = np.maximum(inner + share * (outer - inner), 0.05)
-    across = unit(np.cross(line, directions(random, count)))
-    return {
-        "root": root.astype(dtype),
-        "mid": (root + upper * first).astype(dtype),
-        "end": (root + upper * first + lower * second).astype(dtype),
-        "target": (root + distance * line).astype(dtype),
-        "pole": (root + line * random.uniform(-1, 1, (count, 1)) + across).astype(dtype),
-        "bend": (np.cross(across, line) + line * random.uniform(-1, 1, (count, 1))).astype(dtype),
-    }
 
 
 def only(inputs: Inputs, *names: str) -> Inputs:
@@ -205,169 +108,6 @@ def test_golden_limbs(root: Any, target: Any, pole: Any, knee: Any, ankle: Any, 
     end = mid + np.array([0.42, 0, 0], dtype)
     limb = checked(start, mid, end, target, pole=pole)
     assert_allclose(limb.positions, [root, knee, ankle], rtol=0, atol={np.float32: 1e-6, np.float64: 1e-11}[dtype])
-
-
-# --- published cases (figures of other projects) ---------------------------------------------------------------------
-
-# VRMMetalKit (arkavo-org/VRMMetalKit, TwoBoneIKSolverTests.swift): straight legs, the pole is a direction.
-VRMMETALKIT: dict[str, Any] = {
-    # mid, target, bend, knee where defined, ankle; root (0, 1, 0), end (0, 0, 0)
-    "simple": (0.5, [0, 0.3, 0.5], [0, 0, 1], [0, 0.798187244590955, 0.457462142427337], [0, 0.3, 0.5]),
-    "minimum_reach": (0.5, [0, 0.999, 0], [0, 0, 1], [0, 0.999500000000013, 0.499999749999938], [0, 0.999, 0]),
-    "too_close": (0.5, [0, 0.99, 0], [0, 0, 1], [0, 0.995000000000001, 0.499974999374969], [0, 0.99, 0]),
-    "pole_right": (0.5, [0.3, 0.3, 0], [1, 0, 0], [0.447837030188867, 0.777644441509515, 0], [0.3, 0.3, 0]),
-    "pole_along_target": (0.5, [0, 0.5, 0.5], [0, -0.5, 0.5], None, [0, 0.5, 0.5]),
-    "unreachable": (0.5, [0, 1, 2], [0, 0, 1], None, [0, 1, 1]),
-    "unequal_lengths": (
-        *(0.3, [0.2, 0.2, 0.2], [0, 0, 1]),
-        *([0.142216776711138, 0.431132893155447, 0.38231479591065], [0.2, 0.2, 0.2]),
-    ),
-}
-
-
-@pytest.mark.parametrize(("height", "target", "bend", "knee", "ankle"), VRMMETALKIT.values(), ids=VRMMETALKIT)
-def test_vrmmetalkit(height: float, target: Any, bend: Any, knee: Any, ankle: Any, isa: str) -> None:
-    limb = checked([0, 1, 0], [0, height, 0], [0, 0, 0], target, bend=bend)
-    assert_allclose(limb.positions[2], ankle, rtol=0, atol=1e-12)
-    if knee is not None:
-        assert_allclose(limb.positions[1], knee, rtol=0, atol=1e-12)
-
-
-# ozz-animation (guillaumeblanc/ozz-animation, ik_two_bone_job_tests.cc): joints (0,0,0), (0,1,0), (1,1,0); the pole is
-# a direction; corrections as (w, x, y, z).
-HALF = np.sqrt(0.5)
-OZZ: dict[str, Any] = {
-    "pole +y": ([1, 1, 0], [0, 1, 0], [1, 0, 0, 0]),
-    "270 about y": ([0, 1, -1], [0, 1, 0], [HALF, 0, HALF, 0]),
-    "pole -x": ([-1, 1, 0], [-1, 0, 0], [HALF, 0, 0, HALF]),
-}
-
-
-@pytest.mark.parametrize(("target", "bend", "correction"), OZZ.values(), ids=OZZ)
-def test_ozz_animation(target: Any, bend: Any, correction: Any, isa: str) -> None:
-    limb = checked([0, 0, 0], [0, 1, 0], [1, 1, 0], target, bend=bend)
-    assert_allclose(limb.root, correction, rtol=0, atol=1e-12)
-    assert_allclose(limb.mid, [1, 0, 0, 0], rtol=0, atol=1e-12)
-
-
-# Blender 3.4.1, standard IK solver (our own measurement): two bones, pole target, Blender's own knee and tip. Blender
-# iterates: compare with 5e-4, and its stretched knee (slightly bent) with 3e-3.
-BLENDER: dict[str, Any] = {
-    "pole_001": (
-        [[-0.1673509, 0.03399894, 0.83995247], [-0.1673509, -0.058961067, 0.37346217]],
-        [-0.1673509, 0.0025761612, 0.064657092],
-        [-0.43336499, -0.28396866, 0.41319996],
-        [0.9395647, 0.81276321, 0.83240414],
-        [[-0.17321929, -0.10863905, 0.38621819], [-0.43336859, -0.28397307, 0.41319418]],
-    ),
-    "pole_003": (
-        [[-0.25607947, 0.0071596983, 0.84948862], [-0.25607947, -0.066255301, 0.42108336]],
-        [-0.25607947, 0.015273511, -0.054669172],
-        [-0.19681343, -0.11305708, 0.86058891],
-        [-1.1627737, -0.41063347, 1.0707388],
-        [[-0.67298198, -0.08260271, 0.93348753], [-0.19680387, -0.11305229, 0.86058652]],
-    ),
-    "pole_000, out of reach": (
-        [[0.090560682, -0.25653824, 0.96076459], [0.090560682, -0.32685474, 0.56988919]],
-        [0.090560682, -0.26572642, 0.23008898],
-        [0.75634325, -0.68079531, 0.83886546],
-        [-0.085911393, -0.69081402, 0.69340962],
-        [[0.42112994, -0.46803793, 0.89977384], [0.70930445, -0.65084887, 0.84746248]],
-    ),
-}
-
-
-@pytest.mark.parametrize(("upper", "end", "target", "pole", "expected"), BLENDER.values(), ids=BLENDER)
-def test_blender(upper: Any, end: Any, target: Any, pole: Any, expected: Any, dtype: Any, isa: str) -> None:
-    limb = checked(*posed(dtype, upper[0], upper[1], end), target, pole=pole)
-    knee, tip = norm(limb.positions[1:] - np.array(expected))
-    assert knee <= (5e-4 if limb.status == 0 else 3e-3)
-    assert tip <= 5e-4
-
-
-# A spider's front leg (rcorre/wildjam-39, Spider.glb, MIT), baked by its author with Blender: bones 0.37004684 and
-# 0.26439886, reproduced to 1e-4. The pole is a point.
-def test_spider_leg(isa: str) -> None:
-    hip = np.array([0.070605151, 0.14000001, 0.066709697])
-    mid = hip + np.array([0.37004684, 0, 0])
-    limb = checked(
-        *(hip, mid, mid + np.array([0, 0.26439886, 0]), [0.28972459, 0.0020359305, 0.59034055]),
-        pole=[0.078663594, 0.61163616, 0.18760228],
-    )
-    assert limb.status == 0
-    assert_allclose(limb.positions[1], [0.20369992, 0.17537711, 0.41017577], rtol=0, atol=1e-4)
-
-
-CONFORMANCE = os.environ.get("IKCORE_CONFORMANCE")
-whole_sets = pytest.mark.skipif(not CONFORMANCE, reason="IKCORE_CONFORMANCE names no folder with the whole sets")
-
-
-def cases(name: str) -> list[dict[str, Any]]:
-    assert CONFORMANCE
-    found: list[dict[str, Any]] = json.loads((Path(CONFORMANCE) / name).read_text())["cases"]
-    assert found
-    return found
-
-
-def near(found: ArrayLike, expected: ArrayLike | None, atol: float) -> bool:
-    return expected is None or bool(norm(np.subtract(found, expected)) <= atol)
-
-
-@whole_sets
-def test_the_whole_vrmmetalkit_set(isa: str) -> None:
-    for case in cases("two_bone_positions_vrmmetalkit.json"):
-        root, mid, end = (np.array(case[name], float) for name in ("root", "mid", "end"))
-        knee = root + case["upper_length"] * unit(mid - root)
-        ankle = knee + case["lower_length"] * unit(end - mid)
-        limb = checked(root, knee, ankle, case["target"], bend=case["pole"])
-        derived, atol = case["expect"].get("derived"), case["tol"]["position"] * norm(ankle - root)
-        if derived:
-            assert near(limb.positions[1], derived.get("mid_position"), atol), case["id"]
-            assert near(limb.positions[2], derived.get("end_position"), atol), case["id"]
-            assert (limb.status & (FAR | NEAR) == 0) == derived["reached"], case["id"]
-
-
-@whole_sets
-def test_the_whole_ozz_set(isa: str) -> None:
-    for case in cases("two_bone_ozz.json"):
-        if (case["weight"], case["soften"], case["twist"]) != (1, 1, 0):
-            continue
-        joints = [np.array(case[name])[:3, 3] for name in ("start", "mid", "end")]
-        limb = solve_quietly(*joints, case["target"], bend=case["pole"])
-        if limb.status >= _core.UNUSABLE:
-            assert "zero" in case["id"]
-            continue
-        derived = case["expect"]["derived"]
-        atol = 2e-3 if "nearly" in case["id"] else 1e-12  # there the source itself is 1e-3 off the target
-        assert near(limb.positions[1], derived.get("mid_position"), atol), case["id"]
-        assert near(limb.positions[2], derived.get("end_position"), atol), case["id"]
-        if case["expect"]["reached"] is not None:
-            assert (limb.status & (FAR | NEAR) == 0) == case["expect"]["reached"], case["id"]
-
-
-@whole_sets
-def test_the_whole_blender_pole_set(isa: str) -> None:
-    poles = [case for case in cases("blender_ik_oracle.json") if case["kind"] == "pole"]
-    assert len(poles) > 50
-    for case in poles:
-        root, mid, end = case["rest"]
-        limb = checked(root, mid, end, case["target"], pole=case["pole_point"])
-        assert (limb.status == 0) == case["reachable"], case["id"]
-        assert near(limb.positions[1], case["expect"]["positions"][1], 5e-4 if case["reachable"] else 3e-3), case["id"]
-        assert near(limb.positions[2], case["expect"]["positions"][2], 5e-4), case["id"]
-
-
-@whole_sets
-def test_the_whole_spider(isa: str) -> None:
-    for leg in cases("two_bone_spider_blender.json"):
-        hip, target, knee, tip = (np.array(a) for a in (leg["hip"], leg["target"], *leg["expect"].values()))
-        mid = hip + np.array([leg["l1"], 0, 0])
-        stretched = [pole is None for pole in leg["pole_point"]]
-        pole = np.array([[0, 1, 0] if pole is None else pole for pole in leg["pole_point"]], float)
-        limb = checked(hip, mid, mid + np.array([0, leg["l2"], 0]), target, pole=pole)
-        reached = np.array(leg["reachable"]) & ~np.array(stretched)
-        assert (norm(limb.positions[:, 1] - knee) <= np.where(reached, 1e-4, 1e-3)).all(), leg["id"]
-        assert (norm(limb.positions[:, 2] - tip)[reached] <= 1e-4).all(), leg["id"]
 
 
 # --- reach -----------------------------------------------------------------------------------------------------------

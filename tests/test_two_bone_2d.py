@@ -67,6 +67,20 @@ def test_near_full_reach_no_digits_are_lost(isa: str) -> None:
     assert_allclose(bend, np.where(gaps < 1e-5, small, exact), rtol=1e-6)
 
 
+def test_near_folded_no_digits_are_lost(isa: str) -> None:
+    rng = np.random.default_rng(4)
+    upper, lower = rng.uniform(0.3, 0.9, (2, 500)).astype(np.float32)
+    distance = np.abs(upper - lower) * np.float32(1 + 1e-5)
+    a, b, c = (side.astype(float) for side in (upper, lower, distance))
+    apart = (c > abs(a - b)) & (c > 1e-3)
+    assert apart.sum() > 300
+    exact = np.arctan2(
+        np.sqrt((a + b + c) * (a + b - c) * (c + a - b) * (c - a + b))[apart], (c**2 - a**2 - b**2)[apart]
+    )
+    bend = ik.two_bone_2d(upper, lower, np.stack([distance, 0 * distance], axis=-1)).angles[apart, 0, 1]
+    assert_allclose(bend, exact, rtol=0, atol=5e-7)
+
+
 def test_out_of_reach_is_straight_or_folded_and_told(dtype: Any, isa: str) -> None:
     limb = ik.two_bone_2d(dtype(1), dtype(0.5), np.array([[3, 4], [0.1, 0], [1e30, 0]], dtype))
     assert list(limb.status) == [Status.TOO_FAR, Status.TOO_NEAR, Status.TOO_FAR]

@@ -41,12 +41,12 @@ static record_size fabrik_points_size(int slots, int goals) {
     return (record_size){OWN + 4 * slots + 4 * goals + 3, OWN + 3 * slots};
 }
 
-/* The point at a distance from `from` towards `to`. Where they are one point, any direction: the length counts. */
+/* The point at a distance from `from` towards `to`. Where they are one point, along x: a little is added there that is
+ * below rounding anywhere else. */
 ik_inline vec3 fabrik_towards(vec3 from, vec3 to, real length) {
-    direction d = vec3_direction(vec3_sub(to, from));
-    mask one_point = mask_less(d.length, real_splat(TINY_LENGTH));
-    if (mask_any(one_point)) d.unit = vec3_select(one_point, vec3_splat(1, 0, 0), d.unit);
-    return vec3_add(from, vec3_scale(length, d.unit));
+    vec3 d = vec3_sub(to, from);
+    d.x = d.x + real_splat(TINY_LENGTH);
+    return vec3_add(from, vec3_scale(length / vec3_length(d), d));
 }
 
 /* Tip to base. */
@@ -258,24 +258,23 @@ static void fabrik_step(const ik_plan *plan, real *bundle, int groups) {
         fabrik_pass(plan, bundle, 1);
 }
 
-/* Bones turn from where they were to where the points are, by the shortest arc beyond what their parent's turn does. */
-static void fabrik_finish(const ik_plan *plan, group at, columns record, pose *end) {
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot];
-        const ik_node *node = &plan->nodes[k];
-        quat turn = node->moves ? end->turns[node->parent] : quat_identity();
-        if (node->turns && node->child >= 0) {
-            vec3 before = quat_rotate(turn, vec3_sub(end->positions[node->child], end->positions[k]));
-            vec3 after = vec3_sub(column_vec3(record, fabrik_point(plan->nodes[node->child].slot)),
-                                  column_vec3(record, fabrik_point(slot)));
-            turn = quat_multiply(quat_shortest_arc(before, after, vec3_splat(0, 0, 0)), turn);
-        }
-        end->turns[k] = turn;
-        quat turned = quat_multiply(turn, end->rotations[k]);
-        real weight;
-        if (node->turns && node->rotation >= 0) turned = solve_target_rotation(plan, at, k, turned, &weight);
-        end->rotations[k] = turned;
+/* A joint turns its bone to where the points are, by the shortest arc. */
+static quat fabrik_turn(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint given) {
+    const ik_node *node = &plan->nodes[k];
+    quat turned = given.rotation, above = node->parent < 0 ? quat_identity() : world->rotations[node->parent];
+    if (node->child >= 0) {
+        vec3 bone = vec3_scale(world->scale, vec3_multiply(given.scale, solve_offset(plan, at, node->child)));
+        vec3 from = column_vec3(record, fabrik_point(node->slot));
+        vec3 to = column_vec3(record, fabrik_point(plan->nodes[node->child].slot));
+        vec3 wanted = quat_rotate(quat_conjugate(above), vec3_sub(to, from));
+        turned = quat_multiply(quat_arc_between(quat_rotate(turned, bone), wanted), turned);
     }
+    if (node->rotation >= 0) {
+        real weight;
+        quat target = solve_target_rotation(plan, at, k, quat_multiply(above, turned), &weight);
+        turned = quat_multiply(quat_conjugate(above), target);
+    }
+    return turned;
 }
 
-static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_step, fabrik_finish};
+static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_step, fabrik_turn};

@@ -638,14 +638,15 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
     }
 }
 
-static void frames_finish(const ik_plan *plan, group at, columns record, pose *end) {
-    (void)at;
-    for (int slot = 0; slot < plan->slots; slot++)
-        if (plan->nodes[plan->node_of_slot[slot]].turns)
-            end->rotations[plan->node_of_slot[slot]] = column_quat(record, frames_best(slot));
+static quat frames_turn_joint(const ik_plan *plan, group at, columns record, const pose *world, int k,
+                              local_joint given) {
+    (void)at, (void)given;
+    const ik_node *node = &plan->nodes[k];
+    quat best = column_quat(record, frames_best(node->slot));
+    return node->parent < 0 ? best : quat_multiply(quat_conjugate(world->rotations[node->parent]), best);
 }
 
-static const method fabrik_frames = {frames_size, frames_begin, frames_step, frames_finish};
+static const method fabrik_frames = {frames_size, frames_begin, frames_step, frames_turn_joint};
 
 /* ---- the choice */
 

@@ -11,8 +11,9 @@
  *   ik_two_bone_f32, _f64   closed-form limb
  *   ik_two_bone_2d_...      the same in a plane, as joint angles
  *   ik_aim_f32, _f64        one joint looks at a point
+ *   ik_look_f32, _f64       several joints do so together
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
- *   ik_limit                what a joint may do
+ *   ik_limit                what a joint may do; ik_limit_project_..., the nearest rotation that it allows
  *   ik_skeleton             joints, their parents, how they rest, and their limits
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
@@ -180,6 +181,48 @@ typedef struct ik_aim_job {
  * distance; growing with that. */
 void ik_aim_f64(const ik_aim_job *job, ptrdiff_t count);
 void ik_aim_f32(const ik_aim_job *job, ptrdiff_t count);
+
+/* Aiming over several joints: spine, neck and head turn together so that an axis of the last joint points at the
+ * target. The axis is a ray as in ik_aim_job: `rotation`, `forward`, `offset` and `up` belong to the last joint.
+ *
+ * `joints` are listed from the root to the tip; what lies between two of them goes along with the first. Each takes a
+ * share of the turn by its weight, the shortest way; given `up` and `pole` also of the roll that brings up to the
+ * pole's side of the line from the last joint that has a weight to the target (POLE_UNDEFINED as in ik_aim_job). The
+ * ray then meets the target exactly, but where it is nearer to that last joint than the ray passes by (TOO_NEAR). One
+ * joint alone turns as ik_aim turns it.
+ *
+ * Given `reference`, the ray stays within a cone about it, of (1 - clamp) pi to each side. A target outside is looked
+ * at as far as the cone allows (AT_LIMIT); a clamp_start below 1 lets the ray give way smoothly before (SOFTENED) and
+ * never reach the cone. Exactly opposite the reference it goes to one side: about up, if that is given, else always the
+ * same.
+ *
+ * A forward axis of length zero, or no joint, is NO_LENGTH. Where no joint has a weight nothing moves (PARTIAL_WEIGHT).
+ *
+ * Every delta is a world-space rotation for the pose that came in, as in ik_two_bone_job: joint k, with all that hangs
+ * on it, has then turned by delta 0 * delta 1 * ... * delta k. w >= 0. */
+typedef struct ik_look_job {
+    ik_lists joints;   /* (3) positions in the world */
+    ik_rows rotation;  /* (4) of the last joint, in the world; of any length, zero is none */
+    ik_rows target;    /* (3) a point in the world */
+    ik_rows forward;   /* (3) the axis to aim, in the last joint's space, any length */
+    ik_lists weights;  /* numbers, as many as joints; count 0: all 1. A negative one counts as 0 */
+    ik_rows offset;    /* (3) optional: where the axis starts, in the last joint's space */
+    ik_rows up;        /* (3) optional: the axis to keep towards the pole, in the last joint's space, any length */
+    ik_rows pole;      /* (3) optional, with up: a point in the world */
+    ik_rows reference; /* (3) optional: the middle of the cone, a direction in the world; zero: no cone */
+    ik_rows clamp;     /* 0: how narrow the cone is, 0 to 1: 0 is free, 0.5 a quarter turn each side, 1 the reference */
+    ik_rows clamp_start; /* 1: the share of the cone's angle where the ray starts to give, 0 to 1 */
+    ik_rows weight;      /* 1: as in ik_two_bone_job, for each delta */
+    ik_lists deltas;     /* (4) must be given, and overlap no input: the solver's memory */
+    ik_lists positions;  /* (3) afterwards, by forward kinematics from the deltas */
+    ik_rows status;      /* int32_t */
+    ik_rows error;       /* the angle left between the ray and the direction from its start to the target, radians */
+} ik_look_job;
+
+/* Tolerance of status 0 as for ik_aim, growing with the chain's length over the distance from the ray to the target. */
+void ik_look_f64(const ik_look_job *job, ptrdiff_t count);
+void ik_look_f32(const ik_look_job *job, ptrdiff_t count);
+
 /* Rotations, as quaternions (w, x, y, z) of any length but zero, which stands for no rotation. One whose squared length
  * is within a few roundings of 1 is taken as it is, any other is brought to unit length first; only multiply and
  * conjugate are the plain products. Results have unit length. An item with a NaN or infinity in any of its inputs has
@@ -339,12 +382,12 @@ void ik_quat_best_fit_f32(const ik_quat_best_fit_job *job, ptrdiff_t count);
 
 /* What a joint may do: its rotation relative to rest, rest^-1 local, as a swing after a twist about the x axis of the
  * limit's own frame. A hinge has no swing, a ball has both; an Euler box bounds three angles instead. Limits are from
- * rest, never from the pose that comes in. */
+ * rest, never from the pose that comes in. A range of angles may lie anywhere; one of a whole turn bounds nothing. */
 enum ik_limit_kind {
     IK_FREE,
     IK_LOCKED, /* stays at rest */
     IK_HINGE,  /* twist in its range, no swing */
-    IK_BALL,   /* twist in its range; swing within an ellipse in each quadrant */
+    IK_BALL,   /* twist in its range; sine of half the swing within an ellipse in each quadrant */
     IK_EULER,  /* angles about three axes, each in its range */
 };
 
@@ -359,9 +402,10 @@ typedef struct ik_limit {
     double position[3][2]; /* lowest and highest of the translation relative to the offset, in the parent's space */
 } ik_limit;
 
-/* The allowed rotation nearest to q, of the same sign, and the angle between them; q itself, to the bit, where it is
- * allowed or outside by no more than rounding. A limit is given by its numbers, as in ik_limit; kind and axes are whole
- * numbers. Frame and q have any length; bounds that are not in order give some allowed rotation. */
+/* The allowed rotation nearest to q (of a ball: twist and swing each the nearest), of the same sign, and the angle
+ * between them; q itself, to the bit, where it is allowed or outside by no more than rounding. A limit is given by its
+ * numbers, as in ik_limit; kind and axes are whole numbers. Frame and q have any length; bounds that are not in order
+ * give some rotation. */
 typedef struct ik_limit_project_job {
     ik_rows q;               /* (4) relative to rest */
     ik_rows kind;            /* one number */
@@ -420,9 +464,9 @@ size_t ik_forward_scratch(int count);
 typedef struct ik_local_job {
     const ik_skeleton *skeleton;
     ik_lists world_rotations; /* (4) of any length, zero is none */
-    ik_lists positions;       /* (3) in the world; needed for translations only */
+    ik_lists positions;       /* (3) in the world */
     ik_lists rotations;       /* (4) local */
-    ik_lists translations;    /* (3) optional */
+    ik_lists translations;    /* (3) */
 } ik_local_job;
 
 /* An output may be the very rows of an input, but must not overlap one in any other way. */

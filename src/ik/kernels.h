@@ -39,6 +39,7 @@
 #include "rotations.h"
 #include "limit.h"
 #include "aim.h"
+#include "look.h"
 #include "skeleton.h"
 
 #include "solve.h"

@@ -2,6 +2,8 @@
  *
  *   lanes_load_real _vec3 _quat _mat3               one row for all lanes, rows without gaps, or rows anywhere
  *   lanes_store_real _vec3 _3_vec3 _quat _status    rows without gaps, or rows anywhere
+ *   lanes_load_joint_quat _vec3, store_joint_...    the row of one joint of every pose, which must be given
+ *   lanes_prefetch                                  what a joint will need of the next group
  *   lanes_column, lanes_list_row                    the rows less their first columns; one row of every list
  *
  * A group at the end of a batch may have fewer rows than lanes: its last row fills the rest, so that no lane ever
@@ -35,6 +37,13 @@ ik_inline char *lanes_row(const ik_rows *rows, group at, int lane) {
     return (char *)rows->data + lanes_item(at, lane) * rows->stride;
 }
 
+/* Takes rows for ones without gaps; returns whether they are, or not given. */
+ik_inline int lanes_take_packed(ik_rows *rows, int columns) {
+    ik_rows given = *rows;
+    *rows = (ik_rows){given.data, columns * (ptrdiff_t)sizeof(number), sizeof(number)};
+    return given.data == NULL || (given.stride == rows->stride && (columns == 1 || given.step == rows->step));
+}
+
 /* Whether a whole group of rows of `columns` numbers lies in memory without gaps. */
 ik_inline int lanes_packed(const ik_rows *rows, group at, int columns) {
     return at.count == LANES && !at.items && rows->stride == columns * (ptrdiff_t)sizeof(number) &&
@@ -47,27 +56,40 @@ ik_inline real real_load(const void *from) {
     return x;
 }
 
+ik_inline void real_store(void *to, real x) { memcpy(to, &x, sizeof x); }
+
+/* Four numbers for each row, in memory order. */
+typedef struct {
+    real part[4];
+} quads;
+
 #if LANES > 1
 
-/* x y z x y z ... -> x x ..., y y ..., z z ... Number 3 i + c of three vectors goes to lane i: found among the first
- * two vectors, then among these and the third. */
-#define AMONG_TWO(i, c)   (3 * i + c < 2 * LANES ? 3 * i + c : 0)
-#define AMONG_THREE(i, c) (3 * i + c < 2 * LANES ? i : 3 * i + c - LANES)
-#define X_AMONG_TWO(i)    AMONG_TWO(i, 0)
-#define Y_AMONG_TWO(i)    AMONG_TWO(i, 1)
-#define Z_AMONG_TWO(i)    AMONG_TWO(i, 2)
-#define X_AMONG_THREE(i)  AMONG_THREE(i, 0)
-#define Y_AMONG_THREE(i)  AMONG_THREE(i, 1)
-#define Z_AMONG_THREE(i)  AMONG_THREE(i, 2)
+/* x y z x y z ... -> x x ..., y y ..., z z ... Three is prime to the number of lanes, so in three vectors next to each
+ * other no two x stand in the same lane: they come together without moving, and are then put in order. */
+#define FROM_SECOND(p, c) ((LANES + p) % 3 == c ? LANES + p : p)
+#define FROM_THIRD(p, c)  ((2 * LANES + p) % 3 == c ? LANES + p : p)
+#define ORDER(i, c)       ((3 * i + c) % LANES)
+#define X_FROM_SECOND(p)  FROM_SECOND(p, 0)
+#define Y_FROM_SECOND(p)  FROM_SECOND(p, 1)
+#define Z_FROM_SECOND(p)  FROM_SECOND(p, 2)
+#define X_FROM_THIRD(p)   FROM_THIRD(p, 0)
+#define Y_FROM_THIRD(p)   FROM_THIRD(p, 1)
+#define Z_FROM_THIRD(p)   FROM_THIRD(p, 2)
+#define X_ORDER(i)        ORDER(i, 0)
+#define Y_ORDER(i)        ORDER(i, 1)
+#define Z_ORDER(i)        ORDER(i, 2)
 
 ik_inline vec3 lanes_load_packed_vec3(const char *from) {
     real a = real_load(from), b = real_load(from + sizeof a), c = real_load(from + 2 * sizeof a);
-    real x = __builtin_shufflevector(a, b, EACH_LANE(X_AMONG_TWO));
-    real y = __builtin_shufflevector(a, b, EACH_LANE(Y_AMONG_TWO));
-    real z = __builtin_shufflevector(a, b, EACH_LANE(Z_AMONG_TWO));
-    return (vec3){__builtin_shufflevector(x, c, EACH_LANE(X_AMONG_THREE)),
-                  __builtin_shufflevector(y, c, EACH_LANE(Y_AMONG_THREE)),
-                  __builtin_shufflevector(z, c, EACH_LANE(Z_AMONG_THREE))};
+    real x = __builtin_shufflevector(a, b, EACH_LANE(X_FROM_SECOND));
+    real y = __builtin_shufflevector(a, b, EACH_LANE(Y_FROM_SECOND));
+    real z = __builtin_shufflevector(a, b, EACH_LANE(Z_FROM_SECOND));
+    x = __builtin_shufflevector(x, c, EACH_LANE(X_FROM_THIRD));
+    y = __builtin_shufflevector(y, c, EACH_LANE(Y_FROM_THIRD));
+    z = __builtin_shufflevector(z, c, EACH_LANE(Z_FROM_THIRD));
+    return (vec3){__builtin_shufflevector(x, x, EACH_LANE(X_ORDER)), __builtin_shufflevector(y, y, EACH_LANE(Y_ORDER)),
+                  __builtin_shufflevector(z, z, EACH_LANE(Z_ORDER))};
 }
 
 /* a b a b ... -> a a ..., b b ... */
@@ -95,21 +117,20 @@ ik_inline quat lanes_load_packed_quat(const char *from) {
 #define PAIR_LOW(i)  (i % 2 + i / 4 * 2 + i / 2 % 2 * LANES)
 #define PAIR_HIGH(i) (i % 2 + i / 4 * 2 + i / 2 % 2 * LANES + LANES / 2)
 
-/* Lanes to quads: four numbers for each row. */
-ik_inline void lanes_interleave(number (*quad)[4], real a, real b, real c, real d) {
+/* Lanes to quads. */
+ik_inline quads lanes_interleave(real a, real b, real c, real d) {
     real ab = __builtin_shufflevector(a, b, EACH_LANE(ZIP_LOW)),
          ab2 = __builtin_shufflevector(a, b, EACH_LANE(ZIP_HIGH));
     real cd = __builtin_shufflevector(c, d, EACH_LANE(ZIP_LOW)),
          cd2 = __builtin_shufflevector(c, d, EACH_LANE(ZIP_HIGH));
 #if LANES == 2
-    real out[4] = {ab, cd, ab2, cd2};
+    return (quads){{ab, cd, ab2, cd2}};
 #else
-    real out[4] = {__builtin_shufflevector(ab, cd, EACH_LANE(PAIR_LOW)),
-                   __builtin_shufflevector(ab, cd, EACH_LANE(PAIR_HIGH)),
-                   __builtin_shufflevector(ab2, cd2, EACH_LANE(PAIR_LOW)),
-                   __builtin_shufflevector(ab2, cd2, EACH_LANE(PAIR_HIGH))};
+    return (quads){{__builtin_shufflevector(ab, cd, EACH_LANE(PAIR_LOW)),
+                    __builtin_shufflevector(ab, cd, EACH_LANE(PAIR_HIGH)),
+                    __builtin_shufflevector(ab2, cd2, EACH_LANE(PAIR_LOW)),
+                    __builtin_shufflevector(ab2, cd2, EACH_LANE(PAIR_HIGH))}};
 #endif
-    memcpy(quad, out, sizeof out);
 }
 
 #else
@@ -122,9 +143,7 @@ ik_inline quat lanes_load_packed_quat(const char *from) {
     return (quat){real_load(from), lanes_load_packed_vec3(from + sizeof(real))};
 }
 
-ik_inline void lanes_interleave(number (*quad)[4], real a, real b, real c, real d) {
-    quad[0][0] = a, quad[0][1] = b, quad[0][2] = c, quad[0][3] = d;
-}
+ik_inline quads lanes_interleave(real a, real b, real c, real d) { return (quads){{a, b, c, d}}; }
 
 #endif
 
@@ -198,13 +217,22 @@ ik_inline void lanes_transpose(real r[4]) {
     r[3] = __builtin_shufflevector(high, high2, EACH_LANE(PAIRS_HIGH));
 }
 
-/* Three numbers in a piece; not the fourth, which may not be there. */
+/* A double is two numbers that are moved at once. */
+typedef double two_pairs __attribute__((vector_size(16)));
+
+/* Three numbers of a piece; the fourth may not be there. */
 ik_inline piece piece_load_three(const char *from) {
-    double two;
-    memcpy(&two, from, sizeof two);
-    piece p = (piece)(double __attribute__((vector_size(16)))){two, 0};
+    double pair;
+    memcpy(&pair, from, sizeof pair);
+    piece p = (piece)(two_pairs){pair, 0};
     p[2] = ((const number *)from)[2];
     return p;
+}
+
+ik_inline void piece_store_three(char *to, piece p) {
+    double pair = ((two_pairs)p)[0];
+    memcpy(to, &pair, sizeof pair);
+    ((number *)to)[2] = p[2];
 }
 
 ik_inline void lanes_load_solid(const ik_rows *rows, group at, int columns, real r[4]) {
@@ -224,8 +252,13 @@ ik_inline void lanes_store_solid(const ik_rows *rows, group at, int columns, rea
     for (int i = 0; i < 4; i++) {
         piece p[PIECES];
         lanes_split(r[i], p);
-        for (int k = 0; k < PIECES; k++)
-            memcpy(lanes_row(rows, at, 4 * k + i), &p[k], (size_t)columns * sizeof(number));
+        for (int k = 0; k < PIECES; k++) {
+            char *row = lanes_row(rows, at, 4 * k + i);
+            if (columns == 4)
+                memcpy(row, &p[k], sizeof p[k]);
+            else
+                piece_store_three(row, p[k]);
+        }
     }
 }
 
@@ -291,6 +324,12 @@ ik_inline void lanes_store_solid(const ik_rows *rows, group at, int columns, con
 
 /* Some columns of rows anywhere. */
 ik_outline void lanes_gather(const ik_rows *rows, group at, int columns, number (*lane)[LANES]) {
+    if (columns >= 3 && lanes_solid(rows, at)) {
+        real r[4];
+        columns == 3 ? lanes_load_solid(rows, at, 3, r) : lanes_load_solid(rows, at, 4, r);
+        memcpy(lane, r, (size_t)columns * sizeof *r);
+        return;
+    }
     for (int k = 0; k < LANES; k++) {
         const char *row = lanes_row(rows, at, k < at.count ? k : at.count - 1);
         for (int column = 0; column < columns; column++)
@@ -337,10 +376,14 @@ ik_inline mat3 lanes_load_mat3(const ik_rows rows[3], group at) {
     return (mat3){lanes_load_vec3(&rows[0], at), lanes_load_vec3(&rows[1], at), lanes_load_vec3(&rows[2], at)};
 }
 
-/* Quads of numbers, one for each row, to `columns` numbers of each row from `column` on. */
-ik_outline void lanes_store_quads(const ik_rows *rows, group at, int column, int columns, number (*quad)[4]) {
+ik_inline void lanes_store_packed_quads(void *to, quads q) {
+    for (int i = 0; i < 4; i++)
+        real_store((char *)to + i * (int)sizeof(real), q.part[i]);
+}
+
+ik_outline void lanes_scatter(const ik_rows *rows, group at, int columns, number (*quad)[4]) {
     for (int k = 0; k < LANES && k < at.count; k++) {
-        char *to = lanes_row(rows, at, k) + column * rows->step;
+        char *to = lanes_row(rows, at, k);
         if (rows->step == sizeof(number))
             memcpy(to, quad[k], (size_t)columns * sizeof(number));
         else
@@ -349,52 +392,51 @@ ik_outline void lanes_store_quads(const ik_rows *rows, group at, int column, int
     }
 }
 
+/* Quads to rows anywhere, as many of their numbers as those have columns. */
+ik_inline void lanes_store_quads(const ik_rows *rows, group at, int columns, quads q) {
+    number quad[LANES][4];
+    lanes_store_packed_quads(quad, q);
+    lanes_scatter(rows, at, columns, quad);
+}
+
 ik_inline void lanes_store_vec3(const ik_rows *rows, group at, vec3 a) {
     if (!rows->data) return;
-    number quad[LANES][4];
-    lanes_interleave(quad, a.x, a.y, a.z, a.z);
-    lanes_store_quads(rows, at, 0, 3, quad);
+    lanes_store_quads(rows, at, 3, lanes_interleave(a.x, a.y, a.z, a.z));
 }
 
 ik_inline void lanes_store_quat(const ik_rows *rows, group at, quat q) {
     if (!rows->data) return;
-    number quad[LANES][4];
-    lanes_interleave(quad, q.w, q.v.x, q.v.y, q.v.z);
+    quads rotations = lanes_interleave(q.w, q.v.x, q.v.y, q.v.z);
     if (lanes_packed(rows, at, 4))
-        memcpy(lanes_row(rows, at, 0), quad, sizeof quad);
+        lanes_store_packed_quads(lanes_row(rows, at, 0), rotations);
     else
-        lanes_store_quads(rows, at, 0, 4, quad);
+        lanes_store_quads(rows, at, 4, rotations);
 }
 
 ik_inline void lanes_store_pair(const ik_rows *rows, group at, real a, real b) {
     if (!rows->data) return;
-    number quad[LANES][4];
-    lanes_interleave(quad, a, b, a, b);
-    lanes_store_quads(rows, at, 0, 2, quad);
+    lanes_store_quads(rows, at, 2, lanes_interleave(a, b, a, b));
 }
 
 /* Three vectors to rows of their own; where those are one row of nine numbers, in two quads and a rest. */
 ik_inline void lanes_store_3_vec3(const ik_rows rows[3], group at, const vec3 a[3]) {
     const ptrdiff_t size = sizeof(number);
     const char *first = rows[0].data;
-    int one_row = first && !at.items && rows[1].data == first + 3 * size && rows[2].data == first + 6 * size &&
-                  rows[0].step == size && at.count == LANES && rows[0].stride == 9 * size &&
-                  rows[1].stride == 9 * size && rows[2].stride == 9 * size;
+    int one_row = first && rows[1].data == first + 3 * size && rows[2].data == first + 6 * size &&
+                  lanes_packed(&rows[0], at, 9) && rows[1].stride == 9 * size && rows[2].stride == 9 * size;
     if (!one_row) {
         lanes_store_vec3(&rows[0], at, a[0]);
         lanes_store_vec3(&rows[1], at, a[1]);
         lanes_store_vec3(&rows[2], at, a[2]);
         return;
     }
-    number quad[2][LANES][4], rest[LANES];
-    lanes_interleave(quad[0], a[0].x, a[0].y, a[0].z, a[1].x);
-    lanes_interleave(quad[1], a[1].y, a[1].z, a[2].x, a[2].y);
-    memcpy(rest, &a[2].z, sizeof rest);
+    quads low = lanes_interleave(a[0].x, a[0].y, a[0].z, a[1].x);
+    quads high = lanes_interleave(a[1].y, a[1].z, a[2].x, a[2].y);
     for (int k = 0; k < LANES; k++) {
         char *to = lanes_row(rows, at, k);
-        memcpy(to, quad[0][k], 4 * sizeof(number));
-        memcpy(to + 4 * size, quad[1][k], 4 * sizeof(number));
-        memcpy(to + 8 * size, &rest[k], sizeof(number));
+        memcpy(to, (char *)&low + k * 4 * size, 4 * sizeof(number));
+        memcpy(to + 4 * size, (char *)&high + k * 4 * size, 4 * sizeof(number));
+        memcpy(to + 8 * size, (char *)&a[2].z + k * size, sizeof(number));
     }
 }
 
@@ -413,10 +455,20 @@ ik_inline void lanes_store_real(const ik_rows *rows, group at, real x) {
 /* Status flags are int32_t in memory whatever a number is. */
 ik_inline void lanes_store_status(const ik_rows *rows, group at, mask flags) {
     if (!rows->data) return;
-    integer lane[LANES];
-    memcpy(lane, &flags, sizeof flags);
+    int32_t lane[LANES];
+#if LANES > 1
+    typedef int32_t narrow __attribute__((vector_size(sizeof lane)));
+    narrow status = __builtin_convertvector(flags, narrow);
+    if (at.count == LANES && !at.items && rows->stride == sizeof(int32_t)) {
+        memcpy(lanes_row(rows, at, 0), &status, sizeof status);
+        return;
+    }
+    memcpy(lane, &status, sizeof lane);
+#else
+    lane[0] = (int32_t)flags;
+#endif
     for (int k = 0; k < LANES && k < at.count; k++)
-        *(int32_t *)lanes_row(rows, at, k) = (int32_t)lane[k];
+        *(int32_t *)lanes_row(rows, at, k) = lane[k];
 }
 
 /* Whole numbers to int32_t. */
@@ -426,4 +478,50 @@ ik_inline void lanes_store_count(const ik_rows *rows, group at, real x) {
     memcpy(lane, &x, sizeof x);
     for (int k = 0; k < LANES && k < at.count; k++)
         *(int32_t *)lanes_row(rows, at, k) = (int32_t)lane[k];
+}
+
+/* The row of one joint of every pose: seldom packed, so what is outlined above is inline here. */
+ik_inline quat lanes_load_joint_quat(const ik_lists *lists, group at, int joint) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    if (!lanes_solid(&rows, at)) return lanes_load_quat(&rows, at);
+    real r[4];
+    lanes_load_solid(&rows, at, 4, r);
+    return (quat){r[0], {r[1], r[2], r[3]}};
+}
+
+ik_inline vec3 lanes_load_joint_vec3(const ik_lists *lists, group at, int joint) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    if (!lanes_solid(&rows, at)) return lanes_load_vec3(&rows, at);
+    real r[4];
+    lanes_load_solid(&rows, at, 3, r);
+    return (vec3){r[0], r[1], r[2]};
+}
+
+ik_inline void lanes_store_joint_quat(const ik_lists *lists, group at, int joint, quat q) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    real r[4] = {q.w, q.v.x, q.v.y, q.v.z};
+    if (lanes_solid(&rows, at))
+        lanes_store_solid(&rows, at, 4, r);
+    else
+        lanes_store_quat(&rows, at, q);
+}
+
+ik_inline void lanes_store_joint_vec3(const ik_lists *lists, group at, int joint, vec3 a) {
+    ik_rows rows = lanes_list_row(lists, joint);
+    real r[4] = {a.x, a.y, a.z, a.z};
+    if (lanes_solid(&rows, at))
+        lanes_store_solid(&rows, at, 3, r);
+    else
+        lanes_store_vec3(&rows, at, a);
+}
+
+/* Rows of one joint lie far apart, so the processor does not see which will be wanted next. Where poses follow on each
+ * other the next group is one piece of memory, and the joint at each place in the order asks for its share of that. */
+ik_inline void lanes_prefetch(const ik_lists *lists, group at, int place, int joints) {
+#ifdef __GNUC__
+    if (!lists->rows.data || lists->rows.stride != joints * lists->next) return;
+    const char *next = lanes_row(&lists->rows, at, LANES) + place * LANES * lists->next;
+    for (ptrdiff_t line = 0; line < LANES * lists->next; line += 64)
+        __builtin_prefetch(next + line);
+#endif
 }

@@ -21,6 +21,9 @@
 /* The least sine of a swing whose cotangent is reckoned with, far below rounding. */
 #define LEAST_SINE ((number)(IK_BITS == 64 ? 0x1p-60f : 0x1p-30f))
 
+/* A complex number shorter than this has no direction. */
+#define TINY_TURN (4 * EPSILON)
+
 /* So many steps leave no error above rounding in a million ellipses of all shapes, points near and far. */
 enum { ELLIPSE_STEPS = IK_BITS == 64 ? 9 : 7 };
 
@@ -72,7 +75,7 @@ ik_inline void limit_prepare_swing(limit *to, const ik_limit *from) {
 
 /* The first of the fixed axes to turn is the innermost. The angle of the middle one goes in as a quarter turn less it,
  * that of an inner one that is opposite to the normal of the others with its sign changed. */
-ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, const number frame[3][3]) {
+ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, number frame[3][3]) {
     const number quarter = 2 * eighth_turn[0];
     int inner = from->axes[0], middle = from->axes[1], outer = from->axes[2];
     int handed = (middle - outer + 3) % 3 == 1 ? 1 : -1;
@@ -126,7 +129,7 @@ ik_inline real turn_length(cosine_sine a) { return real_sqrt(a.cosine * a.cosine
 ik_inline cosine_sine turn_unit(cosine_sine a) {
     const real one = real_splat(1);
     real length = turn_length(a);
-    mask defined = mask_less(real_splat(4 * EPSILON), length);
+    mask defined = mask_less(real_splat(TINY_TURN), length);
     cosine_sine unit = turn_scale(one / real_select(defined, length, one), a);
     return turn_select(defined, unit, (cosine_sine){one, real_splat(0)});
 }
@@ -163,7 +166,7 @@ ik_inline cosine_sine range_nearest(const angle_range *range, cosine_sine a) {
  * Newton's method on x^2 + y^2 - 1 as a function of x^2: linear for a circle and for a line, else concave, so that all
  * steps but the first come from below. It starts where y or x is 1. */
 ik_inline cosine_sine ellipse_nearest(real u, real v, real a, real b) {
-    const real one = real_splat(1), least = real_splat(0x1p-60f);
+    const real one = real_splat(1), least = real_splat(LEAST_SINE * LEAST_SINE);
     real au = real_max(a * u, least), bv = b * v, d = b * b - a * a;
     real start = au / real_max(bv - d, au), square = start * start, lowest = au * au / (au * au + bv * bv);
     for (int step = 0; step < ELLIPSE_STEPS; step++) {
@@ -214,13 +217,21 @@ ik_inline quat hinge_nearest(const limit *l, quat p) {
     return (quat){twist.cosine, {twist.sine, zero, zero}};
 }
 
+/* After half a turn there is no twist, and the swing may as well be the opposite: it is the one towards +y, or +z. */
+ik_inline half_swing swing_of(quat p, cosine_sine twist) {
+    const real zero = real_splat(0);
+    half_swing s = {turn_length((cosine_sine){p.w, p.v.x}), turn_multiply((cosine_sine){p.v.y, p.v.z}, twist)};
+    mask flip = mask_less(s.lean.sine, zero) | (mask_equal(s.lean.sine, zero) & mask_less(zero, s.lean.cosine));
+    flip = flip & ~mask_less(real_splat(TINY_TURN), s.cosine);
+    s.lean = turn_scale(real_negate_if(flip, real_splat(1)), s.lean);
+    return s;
+}
+
 ik_inline quat ball_nearest(const limit *l, quat p) {
-    cosine_sine along = {p.w, p.v.x}, twist = turn_unit(along);
-    half_swing swing = {turn_length(along), turn_multiply((cosine_sine){p.v.y, p.v.z}, twist)};
-    swing = swing_nearest(l, swing);
+    cosine_sine twist = turn_unit((cosine_sine){p.w, p.v.x});
+    half_swing swing = swing_nearest(l, swing_of(p, twist));
     twist = range_nearest(&l->ranges[0], twist);
-    along = turn_scale(swing.cosine, twist);
-    cosine_sine across = turn_divide(swing.lean, twist);
+    cosine_sine along = turn_scale(swing.cosine, twist), across = turn_divide(swing.lean, twist);
     return (quat){along.cosine, {along.sine, across.cosine, across.sine}};
 }
 

@@ -5,7 +5,7 @@
  *   mat3, mat3_apply, mat3_unapply    a rotation as a matrix, and its inverse
  *   mat3_between_frames               the rotation that takes two perpendicular directions to two others
  *   quat_of_matrix
- *   quat_turn                         the rotation about an axis that takes one direction to another
+ *   quat_about                        the rotation about an axis by an angle of given cosine and sine
  *   quat_arc                          the shortest that takes one direction to another */
 
 typedef struct {
@@ -74,10 +74,10 @@ ik_inline quat quat_of_matrix(mat3 m) {
     return quat_canonical(quat_select(mask_less(trace, largest), by_axis, by_w));
 }
 
-/* The turn about the unit vector `axis` that takes the unit vector `from` to `to`, both at right angles to it. The half
- * angle comes from cosine and sine, whichever way does not cancel. */
-ik_inline quat quat_turn(vec3 from, vec3 to, vec3 axis) {
-    real cosine = vec3_dot(from, to), sine = vec3_dot(axis, vec3_cross(from, to)), zero = real_splat(0);
+/* The turn about the unit vector `axis` by the angle of this cosine and sine. The half angle comes from whichever of
+ * them does not cancel. */
+ik_inline quat quat_about(real cosine, real sine, vec3 axis) {
+    real zero = real_splat(0);
     mask acute = mask_less(zero, cosine), backwards = mask_less(sine, zero);
     real along = real_splat(1) + real_abs(cosine), across = real_abs(sine);
     real w = real_select(acute, along, across), v = real_select(acute, across, along);

@@ -13,6 +13,12 @@
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off")
+#if IK_BYTES == 0 /* gcc 12 contracts all the same where it makes vectors of a complex product */
+#pragma GCC optimize("no-tree-slp-vectorize,no-tree-loop-vectorize")
+#endif
+#if defined(__x86_64__) /* elsewhere gcc does by itself: long computations between each other, to fill their waits */
+#pragma GCC optimize("schedule-insns", "sched-pressure")
+#endif
 #endif
 
 /* What the compiler tells of flags that would change results. -ffp-contract=fast (clang) and -frounding-math it does
@@ -117,11 +123,12 @@ ik_inline real real_from_bits(mask bits) { return (real)bits; }
 
 /* Whether some lane is true: what only odd lanes need is computed only then, and never changes another lane. */
 ik_inline int mask_any(mask m) {
-    uint64_t part[IK_BYTES / 8], any = 0;
+    typedef uint64_t half __attribute__((vector_size(16)));
+    half part[IK_BYTES / 16], any = {0};
     memcpy(part, &m, sizeof m);
-    for (int i = 0; i < IK_BYTES / 8; i++)
+    for (int i = 0; i < IK_BYTES / 16; i++)
         any |= part[i];
-    return any != 0;
+    return __builtin_expect((any[0] | any[1]) != 0, 0);
 }
 
 ik_inline real real_sqrt(real x) {

@@ -39,7 +39,7 @@ ik_inline quat quat_negate_if(mask choose, quat q) {
 ik_inline direction vec3_direction_of_any(vec3 a) {
     real scale = real_unit_scale(vec3_largest(a));
     direction d = vec3_direction(vec3_scale(scale, a));
-    return (direction){d.unit, d.length * real_unscale(scale)};
+    return (direction){d.unit, d.length * real_unscale(scale), d.inverse * scale};
 }
 
 ik_inline quat quat_unit(quat q) {
@@ -106,6 +106,16 @@ ik_inline quat quat_shortest_arc(vec3 a, vec3 b, vec3 axis) {
     mask parallel = mask_less(normal.length, real_splat(TINY_SINE));
     if (mask_any(parallel)) normal.unit = vec3_select(parallel, vec3_perpendicular_near(axis, from), normal.unit);
     return quat_unit(quat_arc(from, to, normal.unit));
+}
+
+/* The same for vectors of sizes near 1, in fewer steps: the long way only where they are nearly opposite or have no
+ * direction. */
+ik_inline quat quat_arc_between(vec3 a, vec3 b) {
+    real sizes = real_sqrt(vec3_dot(a, a) * vec3_dot(b, b)), cosine = vec3_dot(a, b);
+    quat arc = {sizes + cosine, vec3_cross(a, b)};
+    mask hard = ~mask_less(real_splat(0.1f) * sizes, arc.w);
+    if (mask_any(hard)) arc = quat_select(hard, quat_shortest_arc(a, b, vec3_splat(0, 0, 0)), arc);
+    return quat_scale(real_splat(1) / real_sqrt(quat_dot(arc, arc)), arc);
 }
 
 ik_inline quat quat_slerp(quat a, quat b, real t) {

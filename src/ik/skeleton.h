@@ -94,42 +94,6 @@ ik_inline scaled_joint scaled_of_local(const scaled_joint *parent, local_joint l
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-ik_inline quat lanes_load_joint_quat(const ik_lists *lists, group at, int joint) {
-    ik_rows rows = lanes_list_row(lists, joint);
-    if (!lanes_solid(&rows, at)) return lanes_load_quat(&rows, at);
-    real r[4];
-    lanes_load_solid(&rows, at, 4, r);
-    return (quat){r[0], {r[1], r[2], r[3]}};
-}
-
-ik_inline vec3 lanes_load_joint_vec3(const ik_lists *lists, group at, int joint) {
-    ik_rows rows = lanes_list_row(lists, joint);
-    if (!lanes_solid(&rows, at)) return lanes_load_vec3(&rows, at);
-    real r[4];
-    lanes_load_solid(&rows, at, 3, r);
-    return (vec3){r[0], r[1], r[2]};
-}
-
-ik_inline void lanes_store_joint_quat(const ik_lists *lists, group at, int joint, quat q) {
-    if (!lists->rows.data) return;
-    ik_rows rows = lanes_list_row(lists, joint);
-    real r[4] = {q.w, q.v.x, q.v.y, q.v.z};
-    if (lanes_solid(&rows, at))
-        lanes_store_solid(&rows, at, 4, r);
-    else
-        lanes_store_quat(&rows, at, q);
-}
-
-ik_inline void lanes_store_joint_vec3(const ik_lists *lists, group at, int joint, vec3 a) {
-    if (!lists->rows.data) return;
-    ik_rows rows = lanes_list_row(lists, joint);
-    real r[4] = {a.x, a.y, a.z, a.z};
-    if (lanes_solid(&rows, at))
-        lanes_store_solid(&rows, at, 3, r);
-    else
-        lanes_store_vec3(&rows, at, a);
-}
-
 ik_inline quat quat_poisoned(quat q, real poison) { return (quat){q.w + poison, vec3_poisoned(q.v, poison)}; }
 
 ik_inline local_joint forward_load(const ik_forward_job *job, group at, int joint) {
@@ -155,15 +119,25 @@ ik_inline void forward_store(const ik_forward_job *job, group at, int joint, con
     lanes_store_joint_quat(&job->world_rotations, at, joint, quat_written(found->rotation, none));
 }
 
-/* The scratch memory from its first address that suits a vector. */
+/* The scratch memory, from its first address that suits a vector. */
 ik_inline void *forward_scratch(const ik_forward_job *job) {
     return (char *)job->scratch + (IK_WIDEST - (uintptr_t)job->scratch % IK_WIDEST) % IK_WIDEST;
+}
+
+ik_inline void forward_prefetch(const ik_forward_job *job, group at, int place) {
+    const int joints = job->skeleton->count;
+    lanes_prefetch(&job->rotations, at, place, joints);
+    lanes_prefetch(&job->translations, at, place, joints);
+    lanes_prefetch(&job->scales, at, place, joints);
+    lanes_prefetch(&job->positions, at, place, joints);
+    lanes_prefetch(&job->world_rotations, at, place, joints);
 }
 
 ik_inline void forward_group(const ik_forward_job *job, group at, world_joint *world) {
     const ik_skeleton *skeleton = job->skeleton;
     for (int place = 0; place < skeleton->count; place++) {
         int joint = skeleton->order[place], parent = skeleton->parents[joint];
+        forward_prefetch(job, at, place);
         world[joint] = world_of_local(parent < 0 ? NULL : &world[parent], forward_load(job, at, joint));
         forward_store(job, at, joint, &world[joint]);
     }
@@ -173,6 +147,7 @@ ik_inline void forward_scaled_group(const ik_forward_job *job, group at, scaled_
     const ik_skeleton *skeleton = job->skeleton;
     for (int place = 0; place < skeleton->count; place++) {
         int joint = skeleton->order[place], parent = skeleton->parents[joint];
+        forward_prefetch(job, at, place);
         world[joint] = scaled_of_local(parent < 0 ? NULL : &world[parent], forward_load(job, at, joint));
         forward_store(job, at, joint, &world[joint].joint);
     }
@@ -188,32 +163,37 @@ static void forward_rows(const ik_forward_job *job, ptrdiff_t first, ptrdiff_t l
     }
 }
 
-/* Children before parents, so that local rotations may be written over world rotations. */
+/* One joint back: relative to its parent, which comes later and still is what it was. */
+ik_inline void local_joint_of(const ik_local_job *job, group at, int joint, int parent) {
+    quat rotation = lanes_load_joint_quat(&job->world_rotations, at, joint), to_parent = quat_identity();
+    vec3 position = lanes_load_joint_vec3(&job->positions, at, joint);
+    real poison = quat_poison(rotation), away = vec3_poison(position), above = real_splat(0);
+    rotation = quat_unit(rotation);
+    if (parent >= 0) {
+        quat of_parent = lanes_load_joint_quat(&job->world_rotations, at, parent);
+        vec3 from = lanes_load_joint_vec3(&job->positions, at, parent);
+        above = quat_poison(of_parent);
+        away = away + vec3_poison(from) + above;
+        to_parent = quat_conjugate(quat_unit(of_parent));
+        rotation = quat_polished(quat_multiply(to_parent, rotation));
+        position = quat_rotate(to_parent, vec3_sub(position, from));
+    }
+    lanes_store_joint_quat(&job->rotations, at, joint, quat_written(rotation, poison + above));
+    lanes_store_joint_vec3(&job->translations, at, joint, vec3_written(position, away));
+}
+
+/* Children before parents, so that the pose may be written over the world. */
 static void local_rows(const ik_local_job *job, ptrdiff_t first, ptrdiff_t last) {
     const ik_skeleton *skeleton = job->skeleton;
+    const int joints = skeleton->count;
     EACH_GROUP (at, first, last) {
-        for (int place = skeleton->count - 1; place >= 0; place--) {
-            int joint = skeleton->order[place], parent = skeleton->parents[joint];
-            quat rotation = lanes_load_joint_quat(&job->world_rotations, at, joint), to_parent = quat_identity();
-            real poison = quat_poison(rotation), parent_poison = real_splat(0);
-            rotation = quat_unit(rotation);
-            if (parent >= 0) {
-                quat of_parent = lanes_load_joint_quat(&job->world_rotations, at, parent);
-                parent_poison = quat_poison(of_parent);
-                to_parent = quat_conjugate(quat_unit(of_parent));
-                rotation = quat_polished(quat_multiply(to_parent, rotation));
-            }
-            if (job->translations.rows.data) {
-                vec3 position = lanes_load_joint_vec3(&job->positions, at, joint);
-                real not_finite = vec3_poison(position) + parent_poison;
-                if (parent >= 0) {
-                    vec3 from = lanes_load_joint_vec3(&job->positions, at, parent);
-                    not_finite = not_finite + vec3_poison(from);
-                    position = quat_rotate(to_parent, vec3_sub(position, from));
-                }
-                lanes_store_joint_vec3(&job->translations, at, joint, vec3_written(position, not_finite));
-            }
-            lanes_store_joint_quat(&job->rotations, at, joint, quat_written(rotation, poison + parent_poison));
+        for (int place = joints - 1; place >= 0; place--) {
+            int joint = skeleton->order[place];
+            lanes_prefetch(&job->world_rotations, at, place, joints);
+            lanes_prefetch(&job->positions, at, place, joints);
+            lanes_prefetch(&job->rotations, at, place, joints);
+            lanes_prefetch(&job->translations, at, place, joints);
+            local_joint_of(job, at, joint, skeleton->parents[joint]);
         }
     }
 }

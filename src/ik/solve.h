@@ -8,8 +8,8 @@
  *   take     a record -> a lane of the bundle
  *   iterate  the method's step, on all lanes
  *   put      a lane that is done -> a record of results
- *   finish   a group of results: the method gives world rotations, which become local ones, are judged by forward
- *            kinematics, and stored
+ *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
+ *            and stored
  *
  * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
@@ -36,7 +36,6 @@ enum record {
 typedef struct {
     vec3 *positions; /* scale * (position - origin) */
     quat *rotations;
-    quat *locals;
     quat *turns;          /* free for a method to use */
     scaled_joint *scaled; /* NULL where no scales are given */
     vec3 origin;          /* where the first node is that turns */
@@ -69,8 +68,9 @@ typedef struct {
     void (*begin)(const ik_plan *plan, group at, const pose *start, columns record);
     /* One iteration of the first `groups` vectors of a bundle. */
     void (*step)(const ik_plan *plan, real *bundle, int groups);
-    /* From results to the world rotation of every node that turns; `end` holds the pose that came in. */
-    void (*finish)(const ik_plan *plan, group at, columns record, pose *end);
+    /* The local rotation of node k, which turns, by its result; nodes above it are in their places in `world` by then,
+     * and `given` is what came in. */
+    quat (*turn)(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint given);
 } method;
 
 /* A solve under way. */
@@ -81,7 +81,8 @@ typedef struct {
     record_size size;
     ptrdiff_t next, last; /* items not loaded yet */
     pose world;
-    real *ready; /* records of the group loaded last */
+    quat *solved; /* local rotations of the group that ends */
+    real *ready;  /* records of the group loaded last */
     group loaded;
     int taken; /* of those */
     real *bundle;
@@ -110,10 +111,18 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     return forward_load(&from, at, node->joint);
 }
 
+/* Only where it is. */
+ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
+    const ik_solve_job *job = plan->job;
+    int joint = plan->nodes[k].joint;
+    if (joint < 0) return vec3_of(job->goals[plan->nodes[k].point].offset);
+    if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
+    return lanes_load_joint_vec3(&job->translations, at, joint);
+}
+
 /* Node k in the world, from its local rotation and its parent. */
 ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *world) {
     int parent = plan->nodes[k].parent;
-    world->locals[k] = local.rotation;
     if (world->scaled) {
         world->scaled[k] = scaled_of_local(parent < 0 ? NULL : &world->scaled[parent], local);
         world->positions[k] = world->scaled[k].joint.position;
@@ -165,6 +174,11 @@ ik_inline real chain_inner(chain_reach reach) {
     return real_max(reach.longest + reach.longest - reach.sum, real_splat(0));
 }
 
+/* A node that turns and does not move: the same before and after. */
+ik_inline vec3 solve_origin(const ik_plan *plan, const pose *world) {
+    return plan->slots ? world->positions[plan->node_of_slot[0]] : vec3_splat(0, 0, 0);
+}
+
 /* Positions scaled and about the origin, from then on: of the nodes that a method works on. */
 ik_inline void solve_center(const ik_plan *plan, pose *world) {
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -182,7 +196,7 @@ static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
         if (plan->nodes[k].moves) size = size + vec3_size(solve_bone(plan, world, k));
     }
     world->scale = real_unit_scale(size);
-    world->origin = plan->slots ? world->positions[plan->node_of_slot[0]] : vec3_splat(0, 0, 0);
+    world->origin = solve_origin(plan, world);
     solve_center(plan, world);
     world->reach = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -215,6 +229,7 @@ ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat 
 /* What is to say of a group. */
 typedef struct {
     real error, rotation_error; /* the largest of all goals */
+    real reach;                 /* of the longest chain */
     mask missed;
     mask said;
     mask finite, has_length;
@@ -226,6 +241,7 @@ ik_inline void solve_judge_position(const ik_plan *plan, group at, const pose *w
     vec3 root = world->positions[solve_base(plan, k)];
     real error = vec3_length(vec3_sub(target, world->positions[k])), distance = vec3_length(vec3_sub(target, root));
     chain_reach reach = solve_reach(plan, world, k);
+    v->reach = real_max(v->reach, reach.sum);
     real slack = real_splat((number)plan->job->options.tolerance) * reach.sum;
     mask missed = mask_less(slack, error);
     mask far = mask_less(reach.sum, distance), near = mask_less(distance, chain_inner(reach));
@@ -247,14 +263,15 @@ ik_inline void solve_judge_rotation(const ik_plan *plan, group at, const pose *w
 
 /* By forward kinematics of the pose that is returned. */
 ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, const real *record) {
-    verdict v = {real_splat(0), real_splat(0), mask_splat(0), mask_splat(0), ~mask_splat(0), ~mask_splat(0)};
+    const real zero = real_splat(0);
+    verdict v = {zero, zero, zero, mask_splat(0), mask_splat(0), ~mask_splat(0), ~mask_splat(0)};
     int has_point = 0;
     for (int k = 0; k < plan->count; k++) {
         v.finite &= mask_is_finite(vec3_size(world->positions[k]) + world->rotations[k].w);
         if (plan->nodes[k].point >= 0) solve_judge_position(plan, at, world, k, &v), has_point = 1;
         if (plan->nodes[k].rotation >= 0) solve_judge_rotation(plan, at, world, k, &v);
     }
-    if (has_point) v.has_length = mask_less(real_splat(0), world->reach);
+    if (has_point) v.has_length = mask_less(zero, v.reach);
     real most = real_splat((number)plan->job->options.iterations);
     mask ended = ~mask_less(record[ITERATIONS], most) & mask_splat(IK_ITERATION_LIMIT);
     mask said = v.said | real_bits(record[SAID]);
@@ -311,47 +328,50 @@ static void solve_prepare_limits(ik_plan *plan, limit *limits) {
 /* ---- the end of an item */
 
 /* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
-static void solve_rebuild(const ik_plan *plan, group at, pose *world) {
+static void solve_rebuild(const solve *s, group at, pose *world) {
+    const ik_plan *plan = s->plan;
+    columns record = columns_of_record(s->results);
+    world->scale = real_unscale(*column(record, UNSCALE));
     for (int k = 0; k < plan->count; k++) {
-        int parent = plan->nodes[k].parent;
         local_joint local = solve_local(plan, at, k);
         if (plan->nodes[k].turns) {
-            quat above = parent < 0 ? quat_identity() : world->rotations[parent];
-            quat turned = quat_multiply(quat_conjugate(above), world->rotations[k]);
-            local.rotation = quat_canonical(solve_allowed(plan, k, turned));
+            quat turned = solve_allowed(plan, k, s->how->turn(plan, at, record, world, k, local));
+            mask other_side = mask_less(quat_dot(turned, local.rotation), real_splat(0));
+            local.rotation = quat_polished(quat_negate_if(other_side, turned));
+            s->solved[k] = local.rotation;
         }
         solve_place(plan, k, local, world);
     }
+    world->origin = solve_origin(plan, world);
     solve_center(plan, world);
 }
 
-static void solve_store(const ik_plan *plan, group at, const pose *world, const verdict *v, const real *record) {
-    const ik_solve_job *job = plan->job;
+static void solve_store(const solve *s, group at, const verdict *v) {
+    const ik_solve_job *job = s->job;
+    const ik_plan *plan = s->plan;
     mask usable = v->finite & v->has_length;
     solve_copy(job, at);
     for (int k = 0; k < plan->count; k++) {
         if (!plan->nodes[k].turns) continue;
         quat given = lanes_load_joint_quat(&job->rotations, at, plan->nodes[k].joint);
-        quat solved = quat_select(usable, world->locals[k], given);
+        quat solved = quat_select(usable, s->solved[k], given);
         lanes_store_joint_quat(&job->solved, at, plan->nodes[k].joint, solved);
     }
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
-    real error = v->error * real_unscale(world->scale);
+    real error = v->error * s->results[UNSCALE];
     lanes_store_status(&job->status, at, mask_select(usable, v->said, why));
     lanes_store_real(&job->error, at, real_select(v->finite, error, real_nan()));
     lanes_store_real(&job->rotation_error, at, real_select(v->finite, v->rotation_error, real_nan()));
-    lanes_store_count(&job->iterations, at, record[ITERATIONS]);
+    lanes_store_count(&job->iterations, at, s->results[ITERATIONS]);
 }
 
 static void solve_finish(solve *s) {
     group at = {0, s->result_count, s->result_item};
     for (int lane = s->result_count; lane < LANES; lane++)
         s->result_item[lane] = s->result_item[0];
-    solve_load_pose(s->plan, at, &s->world);
-    s->how->finish(s->plan, at, columns_of_record(s->results), &s->world);
-    solve_rebuild(s->plan, at, &s->world);
+    solve_rebuild(s, at, &s->world);
     verdict v = solve_judge(s->plan, at, &s->world, s->results);
-    solve_store(s->plan, at, &s->world, &v, s->results);
+    solve_store(s, at, &v);
     s->result_count = 0;
 }
 
@@ -469,8 +489,8 @@ static void solve_items(solve *s, int groups) {
 
 /* ---- scratch memory: the plan, then lanes */
 
-/* Of a node: position, rotation, local rotation, turn; and the scaled joint. */
-enum { POSE_REALS = 15 + sizeof(scaled_joint) / sizeof(real) };
+/* Of a node: position and rotation, local rotation, and the scaled joint. */
+enum { POSE_REALS = 11 + sizeof(scaled_joint) / sizeof(real) };
 
 /* Where the lanes' part starts. */
 ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }
@@ -496,8 +516,7 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     s.size = how->size(plan->slots, plan->job->goal_count);
     s.world.positions = (vec3 *)solve_cut(&free, 3 * plan->count);
     s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
-    s.world.locals = (quat *)solve_cut(&free, 4 * plan->count);
-    s.world.turns = (quat *)solve_cut(&free, 4 * plan->count);
+    s.solved = (quat *)solve_cut(&free, 4 * plan->count);
     if (plan->job->scales.rows.data) {
         const int numbers = (int)(sizeof(scaled_joint) / sizeof(real));
         s.world.scaled = (scaled_joint *)solve_cut(&free, numbers * plan->count);

@@ -11,6 +11,7 @@
     X(two_bone)                                                                                                        \
     X(two_bone_2d)                                                                                                     \
     X(aim)                                                                                                             \
+    X(look)                                                                                                            \
     X(quat_multiply)                                                                                                   \
     X(quat_conjugate)                                                                                                  \
     X(quat_normalize)                                                                                                  \

@@ -22,6 +22,9 @@
 /* Sine of a bend below which a given hinge counts for more than the bend itself: 0.06 degrees. */
 #define STRAIGHT_SINE 0.001f
 
+/* Of the reach: a bone shorter than that may be lost in the rounding of the other. */
+#define LOPSIDED 0x1p-8f
+
 #define HALF_TURN (number)3.14159265358979323846
 
 /* What is given is the same for all items of a batch. */
@@ -30,7 +33,17 @@ typedef struct {
     real twist, weight, soften, stretch_start, stretch_max, min_bend, max_bend;
     int pole_given, bend_given, hinge_given, twist_given, weight_given, soften_given, stretch_given, limits_given;
     int flip_wanted;
+    int ordinary; /* lanes that need rare work are noted in `rare`, and the work is left out */
+    mask rare;
 } two_bone_in;
+
+/* Whether some lane needs work that is rare. An ordinary run has no code for that: whoever runs it looks at `rare`, and
+ * solves the group again in full if there is such a lane. */
+ik_inline int two_bone_any(two_bone_in *in, mask lanes) {
+    if (!in->ordinary) return mask_any(lanes);
+    in->rare |= lanes;
+    return 0;
+}
 
 typedef struct {
     quat root, mid;
@@ -44,32 +57,35 @@ typedef struct {
     real scale, unscale; /* world to limb, and back */
     vec3 bone1, bone2;   /* scaled */
     real length1, length2;
-    vec3 unit1, unit2; /* a bone without length takes the direction of the other */
-    vec3 hinge;        /* unit, across bone 1; where the limb is straight or folded, the given one or any */
+    real inverse1, inverse2; /* 1 / length, huge where there is none */
+    vec3 unit1, unit2;       /* a bone without length takes the direction of the other */
+    vec3 hinge;              /* unit, across bone 1; where the limb is straight or folded, the given one or any */
+    real cosine, sine;       /* of the turn about the hinge from bone 1 to bone 2 */
     mask has_bone1, has_bone2;
     mask has_hinge; /* from the bend of the limb, or given */
     mask is_bent;   /* the hinge is at right angles to bone 2 as well */
 } limb;
 
-/* Where the bones should point, and the hinge with them. */
+/* Where the bones should point, in the frame e, m, n: z is 0. */
 typedef struct {
-    vec3 unit1, unit2, hinge;
+    vec3 unit1, unit2;
 } two_bone_goal;
 
 /* The given axis says which side is forwards, and is the hinge of a limb too straight to have one of its own. */
-ik_inline void limb_follow_hinge(limb *l, vec3 axis, real sine) {
+ik_inline void limb_follow_hinge(limb *l, vec3 axis) {
     axis = vec3_scale(real_unit_scale(vec3_size(axis)), axis);
     direction across = vec3_direction(vec3_sub(axis, vec3_scale(vec3_dot(axis, l->unit1), l->unit1)));
     mask defined = mask_less(real_splat(TINY_SINE), across.length);
-    mask straight = ~l->is_bent | mask_less(sine, real_splat(STRAIGHT_SINE));
-    real backwards = vec3_dot(l->hinge, across.unit);
-    vec3 turned = vec3_scale(real_negate_if(mask_less(backwards, real_splat(0)), real_splat(1)), l->hinge);
+    mask straight = ~l->is_bent | mask_less(l->sine, real_splat(STRAIGHT_SINE));
+    mask backwards = defined & mask_less(vec3_dot(l->hinge, across.unit), real_splat(0));
+    vec3 turned = vec3_scale(real_negate_if(backwards, real_splat(1)), l->hinge);
+    l->sine = real_negate_if(backwards, l->sine);
     l->hinge = vec3_select(defined, vec3_select(straight, vec3_across(across.unit, l->unit1), turned), l->hinge);
     l->has_hinge |= defined;
     l->is_bent &= ~(defined & straight);
 }
 
-ik_inline limb limb_of(const two_bone_in *in) {
+ik_inline limb limb_of(two_bone_in *in) {
     limb l;
     vec3 bone1 = vec3_sub(in->mid, in->root), bone2 = vec3_sub(in->end, in->mid);
     l.scale = real_unit_scale(vec3_size(bone1) + vec3_size(bone2));
@@ -80,19 +96,21 @@ ik_inline limb limb_of(const two_bone_in *in) {
     direction first = vec3_direction(l.bone1), second = vec3_direction(l.bone2);
     direction hinge = vec3_direction(vec3_cross(first.unit, second.unit));
     l.length1 = first.length, l.length2 = second.length;
+    l.inverse1 = first.inverse, l.inverse2 = second.inverse;
     l.unit1 = first.unit, l.unit2 = second.unit;
     l.hinge = vec3_across(hinge.unit, first.unit);
+    l.cosine = vec3_dot(first.unit, second.unit), l.sine = hinge.length;
     l.has_bone1 = mask_less(real_splat(TINY_LENGTH), l.length1);
     l.has_bone2 = mask_less(real_splat(TINY_LENGTH), l.length2);
     l.has_hinge = l.has_bone1 & l.has_bone2 & mask_less(real_splat(TINY_SINE), hinge.length);
     l.is_bent = l.has_hinge;
-    if (mask_any(~l.has_hinge)) {
+    if (two_bone_any(in, ~l.has_hinge)) {
         vec3 second_or_any = vec3_select(l.has_bone2, l.unit2, vec3_splat(1, 0, 0));
         l.unit1 = vec3_select(l.has_bone1, l.unit1, second_or_any);
         l.unit2 = vec3_select(l.has_bone2, l.unit2, l.unit1);
         l.hinge = vec3_select(l.has_hinge, l.hinge, vec3_perpendicular(l.unit1));
     }
-    if (in->hinge_given) limb_follow_hinge(&l, in->hinge, hinge.length);
+    if (in->hinge_given) limb_follow_hinge(&l, in->hinge);
     return l;
 }
 
@@ -123,17 +141,17 @@ ik_inline void two_bone_choose(two_bone_choice *c, vec3 towards, vec3 e) {
 }
 
 /* From the pole, else the bend direction, else the present hinge carried along. */
-ik_inline two_bone_choice two_bone_hinge(const two_bone_in *in, const limb *l, vec3 e) {
+ik_inline two_bone_choice two_bone_hinge(two_bone_in *in, const limb *l, vec3 e) {
     two_bone_choice c = {vec3_splat(0, 0, 0), mask_splat(0), ~l->has_hinge, real_splat(1), real_splat(0)};
     if (in->pole_given) {
         two_bone_choose(&c, vec3_sub(in->pole, in->root), e);
         c.undefined = ~c.decided;
     }
-    if (in->bend_given && mask_any(~c.decided)) {
+    if (in->bend_given && two_bone_any(in, ~c.decided)) {
         two_bone_choose(&c, in->bend, e);
         c.undefined = in->pole_given ? c.undefined : ~c.decided;
     }
-    if (mask_any(~c.decided)) c.n = vec3_select(c.decided, c.n, vec3_carried(l->hinge, limb_line(l), e));
+    if (two_bone_any(in, ~c.decided)) c.n = vec3_select(c.decided, c.n, vec3_carried(l->hinge, limb_line(l), e));
     c.n = vec3_across(c.n, e);
     return c;
 }
@@ -155,6 +173,8 @@ ik_inline real two_bone_stretch(const two_bone_in *in, limb *l, real distance) {
     l->bone2 = vec3_scale(factor, l->bone2);
     l->length1 = factor * l->length1;
     l->length2 = factor * l->length2;
+    l->inverse1 = l->inverse1 / factor;
+    l->inverse2 = l->inverse2 / factor;
     return factor;
 }
 
@@ -196,41 +216,53 @@ ik_inline two_bone_reach two_bone_reach_of(const two_bone_in *in, const limb *l,
     return reach;
 }
 
-/* The triangle: bone directions for an end at distance r along e, with the knee on the side m. */
-ik_inline two_bone_goal two_bone_triangle(const limb *l, real r, vec3 e, vec3 n) {
-    real half = real_splat(0.5f), sum = l->length1 + l->length2, difference = l->length1 - l->length2;
-    real inner = real_abs(difference);
+/* The triangle: bone directions for an end at distance r along e. */
+ik_inline two_bone_goal two_bone_triangle(two_bone_in *in, const limb *l, real r) {
+    real half = real_splat(0.5f), zero = real_splat(0), sum = l->length1 + l->length2;
+    real difference = l->length1 - l->length2, inner = real_abs(difference);
     real inverse = half / (r + real_splat(0x1p-120f));
     real heron = real_sqrt((sum + r) * (sum - r) * ((r - inner) * (r + inner)));
     real x = half * r + difference * sum * inverse, h = heron * inverse;
-    mask apart = mask_less(real_splat(0), r);
-    if (mask_any(~apart)) /* folded onto its root, the knee standing straight off */
+    mask apart = mask_less(zero, r);
+    if (two_bone_any(in, ~apart)) /* folded onto its root, the knee standing straight off */
         h = real_select(apart, h, l->length1);
 
-    vec3 m = vec3_cross(e, n);
-    vec3 knee = vec3_add(vec3_scale(x, e), vec3_scale(h, m));
-    direction bone1 = vec3_direction(knee), bone2 = vec3_direction(vec3_sub(vec3_scale(r, e), knee));
-    mask has1 = l->has_bone1 & mask_less(real_splat(TINY_LENGTH), bone1.length);
-    mask has2 = l->has_bone2 & mask_less(real_splat(TINY_LENGTH), bone2.length);
-    if (mask_any(~(has1 & has2))) { /* no bone, or one lost in the rounding of the other */
-        bone1.unit = vec3_select(has1, bone1.unit, vec3_select(has2, bone2.unit, e));
-        bone2.unit = vec3_select(has2, bone2.unit, bone1.unit);
+    /* The lengths are known, so a step of Newton's makes up for rounding, which is of the order of the longer bone. */
+    vec3 knee = {x, h, zero}, forearm = {r - x, -h, zero};
+    two_bone_goal goal = {vec3_scale(l->inverse1, knee), vec3_scale(l->inverse2, forearm)};
+    real square = goal.unit1.x * goal.unit1.x + goal.unit1.y * goal.unit1.y;
+    goal.unit1 = vec3_scale(real_splat(1.5f) - half * square, goal.unit1);
+
+    mask even = mask_less(real_splat(LOPSIDED) * sum, real_min(l->length1, l->length2));
+    if (two_bone_any(in, ~even)) { /* no bone, or one that may be lost in that rounding */
+        direction bone1 = vec3_direction(knee), bone2 = vec3_direction(forearm);
+        mask has1 = even | (l->has_bone1 & mask_less(real_splat(TINY_LENGTH), bone1.length));
+        mask has2 = even | (l->has_bone2 & mask_less(real_splat(TINY_LENGTH), bone2.length));
+        goal.unit1 = vec3_select(even, goal.unit1, bone1.unit);
+        goal.unit2 = vec3_select(even, goal.unit2, bone2.unit);
+        goal.unit1 = vec3_select(has1, goal.unit1, vec3_select(has2, goal.unit2, vec3_splat(1, 0, 0)));
+        goal.unit2 = vec3_select(has2, goal.unit2, goal.unit1);
     }
-    return (two_bone_goal){bone1.unit, bone2.unit, n};
+    return goal;
 }
 
-/* World deltas. The root takes bone 1 and the hinge along; the mid joint turns bone 2 about the hinge. A limb without a
- * hinge gets the one that makes the root's delta the shortest arc. Bone 2 need not be at right angles to that, nor to
- * the given hinge of a straight limb. */
-ik_inline void two_bone_deltas(limb *l, two_bone_goal goal, mat3 *root, quat *mid) {
-    if (mask_any(~l->has_hinge)) {
-        vec3 unbent = vec3_across(vec3_carried(goal.hinge, goal.unit1, l->unit1), l->unit1);
+/* World deltas. The root takes bone 1 and the hinge along; the mid joint turns bone 2 about the hinge, by the new bend
+ * less the old. A limb without a hinge gets the one that makes the root's delta the shortest arc. Bone 2 need not be at
+ * right angles to that, nor to the given hinge of a straight limb. */
+ik_inline void two_bone_deltas(two_bone_in *in, limb *l, two_bone_goal goal, vec3 e, vec3 n, mat3 *root, quat *mid) {
+    vec3 m = vec3_cross(e, n), unit1 = vec3_add(vec3_scale(goal.unit1.x, e), vec3_scale(goal.unit1.y, m));
+    if (two_bone_any(in, ~l->has_hinge)) {
+        vec3 unbent = vec3_across(vec3_carried(n, unit1, l->unit1), l->unit1);
         l->hinge = vec3_select(l->has_hinge, l->hinge, unbent);
     }
-    *root = mat3_between_frames(l->unit1, l->hinge, goal.unit1, goal.hinge);
-    vec3 unit2 = mat3_unapply(*root, goal.unit2);
-    *mid = quat_turn(l->unit2, unit2, l->hinge);
-    if (mask_any(~l->is_bent)) *mid = quat_select(l->is_bent, *mid, quat_arc(l->unit2, unit2, l->hinge));
+    *root = mat3_between_frames(l->unit1, l->hinge, unit1, n);
+    real cosine = goal.unit1.x * goal.unit2.x + goal.unit1.y * goal.unit2.y;
+    real sine = goal.unit1.y * goal.unit2.x - goal.unit1.x * goal.unit2.y;
+    *mid = quat_about(cosine * l->cosine + sine * l->sine, sine * l->cosine - cosine * l->sine, l->hinge);
+    if (two_bone_any(in, ~l->is_bent)) {
+        vec3 unit2 = vec3_add(vec3_scale(goal.unit2.x, e), vec3_scale(goal.unit2.y, m));
+        *mid = quat_select(l->is_bent, *mid, quat_arc(l->unit2, mat3_unapply(*root, unit2), l->hinge));
+    }
 }
 
 /* The sum of the options: not finite where one of them is not. */
@@ -268,8 +300,7 @@ ik_inline void two_bone_reject(const two_bone_in *in, mask has_length, two_bone_
 
 /* Lanes that two_bone_reject has to look at: a sum is not finite if a part of it is not (or if it overflows). */
 ik_inline mask two_bone_suspect(const two_bone_in *in, const limb *l, const two_bone_out *out) {
-    vec3 sum = vec3_add(vec3_add(vec3_add(in->root, in->mid), vec3_add(in->end, in->target)),
-                        vec3_add(out->positions[1], out->positions[2]));
+    vec3 sum = vec3_add(out->positions[1], out->positions[2]);
     if (in->pole_given) sum = vec3_add(sum, vec3_sub(in->pole, in->root));
     if (in->bend_given) sum = vec3_add(sum, in->bend);
     if (in->hinge_given) sum = vec3_add(sum, in->hinge);
@@ -324,12 +355,12 @@ ik_inline void two_bone_ignore(two_bone_in *in) {
 ik_inline two_bone_out two_bone(two_bone_in *in) {
     two_bone_out out;
     if (in->weight_given) two_bone_ignore(in);
-    limb l = limb_of(in);
     vec3 to_target = vec3_sub(in->target, in->root);
     real target_scale = real_unit_scale(vec3_size(to_target));
     direction target = vec3_direction(vec3_scale(target_scale, to_target));
+    limb l = limb_of(in);
     mask at_root = ~mask_less(real_splat(0), target.length);
-    if (mask_any(at_root)) target.unit = vec3_select(at_root, limb_line(&l), target.unit);
+    if (two_bone_any(in, at_root)) target.unit = vec3_select(at_root, limb_line(&l), target.unit);
 
     real distance = target.length * (l.scale * real_unscale(target_scale));
     out.stretch = in->stretch_given ? two_bone_stretch(in, &l, distance) : real_splat(1);
@@ -340,13 +371,13 @@ ik_inline two_bone_out two_bone(two_bone_in *in) {
     if (in->twist_given) choice.n = vec3_turned(choice.n, target.unit, in->twist);
 
     mat3 root;
-    two_bone_deltas(&l, two_bone_triangle(&l, reach.r, target.unit, choice.n), &root, &out.mid);
+    two_bone_deltas(in, &l, two_bone_triangle(in, &l, reach.r), target.unit, choice.n, &root, &out.mid);
     out.root = quat_of_matrix(root);
     vec3 mid = mat3_apply(root, l.bone1);
     vec3 end = vec3_add(mid, mat3_apply(root, quat_rotate(out.mid, l.bone2)));
     if (in->weight_given) two_bone_weigh(in->weight, &l, &out.root, &out.mid, &mid, &end);
     two_bone_judge(in, &l, &reach, to_target, real_min(l.scale, target_scale), mid, end, &out);
-    if (mask_any(two_bone_suspect(in, &l, &out))) two_bone_reject(in, l.has_bone1 | l.has_bone2, &out);
+    if (two_bone_any(in, two_bone_suspect(in, &l, &out))) two_bone_reject(in, l.has_bone1 | l.has_bone2, &out);
     return out;
 }
 
@@ -381,6 +412,39 @@ ik_inline void two_bone_store(const ik_two_bone_job *job, group at, const two_bo
     lanes_store_real(&job->stretch, at, out->stretch);
 }
 
+/* Groups of the commonest job: a pole and no options, all outputs wanted, all rows packed. What a group would have to
+ * ask is constant here. Returns the first row that is not done, which may start a group with rare lanes. */
+static ptrdiff_t two_bone_ordinary_rows(const ik_two_bone_job *job, const two_bone_in *given, ptrdiff_t first,
+                                        ptrdiff_t last) {
+    ik_two_bone_job packed = *job;
+    int ordinary = given->pole_given & !given->bend_given & !given->hinge_given & !given->twist_given &
+                   !given->weight_given & !given->soften_given & !given->stretch_given & !given->limits_given &
+                   given->flip_wanted & (job->positions[0].data != NULL);
+    ordinary &= lanes_take_packed(&packed.root, 3) & lanes_take_packed(&packed.mid, 3) &
+                lanes_take_packed(&packed.end, 3) & lanes_take_packed(&packed.target, 3) &
+                lanes_take_packed(&packed.pole, 3) & lanes_take_packed(&packed.root_delta, 4) &
+                lanes_take_packed(&packed.mid_delta, 4) & lanes_take_packed(&packed.positions[0], 9) &
+                lanes_take_packed(&packed.error, 1) & lanes_take_packed(&packed.flip, 1) &
+                lanes_take_packed(&packed.stretch, 1);
+    if (!ordinary) return first;
+    packed.positions[1] = lanes_column(&packed.positions[0], 3);
+    packed.positions[2] = lanes_column(&packed.positions[0], 6);
+    if (memcmp(&packed.positions, &job->positions, sizeof job->positions) != 0) return first;
+
+    for (; last - first >= LANES; first += LANES) {
+        two_bone_in in = {.pole_given = 1, .flip_wanted = 1, .ordinary = 1, .rare = mask_splat(0)};
+        group at = lanes_group(first, last);
+        two_bone_load(&packed, at, &in);
+        two_bone_out out = two_bone(&in);
+        if (mask_any(in.rare)) break;
+        two_bone_store(&packed, at, &out);
+    }
+    return first;
+}
+
+/* Groups that are solved in full before the ordinary way is tried again. */
+enum { TWO_BONE_RETRY = 8 };
+
 static void two_bone_rows(const ik_two_bone_job *job, ptrdiff_t first, ptrdiff_t last) {
     two_bone_in in = {
         .pole_given = job->pole.data != NULL,
@@ -393,9 +457,14 @@ static void two_bone_rows(const ik_two_bone_job *job, ptrdiff_t first, ptrdiff_t
         .limits_given = job->min_bend.data != NULL || job->max_bend.data != NULL,
         .flip_wanted = job->flip.data != NULL,
     };
-    EACH_GROUP (at, first, last) {
-        two_bone_load(job, at, &in);
-        two_bone_out out = two_bone(&in);
-        two_bone_store(job, at, &out);
+    while (first < last) {
+        first = two_bone_ordinary_rows(job, &in, first, last);
+        ptrdiff_t until = first + TWO_BONE_RETRY * LANES < last ? first + TWO_BONE_RETRY * LANES : last;
+        EACH_GROUP (at, first, until) {
+            two_bone_load(job, at, &in);
+            two_bone_out out = two_bone(&in);
+            two_bone_store(job, at, &out);
+        }
+        first = until;
     }
 }

@@ -36,7 +36,12 @@ ik_inline two_bone_2d_out two_bone_2d(two_bone_2d_in in) {
     real distance = vec3_length(target) * (scale * real_unscale(target_scale));
     real r = real_max(real_min(distance, sum), inner);
 
-    real outside = real_sqrt((sum - r) * (sum + r)), inside = real_sqrt((r - inner) * (r + inner));
+    /* S - r and r - D in Kahan's order, so that no rounding of S or D is left in a small difference */
+    real longer = real_max(l1, l2), shorter = real_min(l1, l2);
+    real to_straight = shorter - (r - longer), to_folded = real_min(shorter, r) - (longer - real_max(shorter, r));
+    to_straight = real_select(mask_less(distance, sum), real_max(to_straight, zero), zero);
+    to_folded = real_select(mask_less(inner, distance), real_max(to_folded, zero), zero);
+    real outside = real_sqrt(to_straight * (sum + r)), inside = real_sqrt(to_folded * (r + inner));
     real bend = real_splat(2) * real_atan2(outside, inside);
     mask apart = mask_less(zero, r); /* else folded onto the root, bone 1 straight off */
     real at_root =

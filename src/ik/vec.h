@@ -17,6 +17,7 @@ ik_inline vec3 vec3_splat(number x, number y, number z) { return (vec3){real_spl
 ik_inline vec3 vec3_add(vec3 a, vec3 b) { return (vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
 ik_inline vec3 vec3_sub(vec3 a, vec3 b) { return (vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
 ik_inline vec3 vec3_scale(real s, vec3 a) { return (vec3){s * a.x, s * a.y, s * a.z}; }
+ik_inline vec3 vec3_multiply(vec3 a, vec3 b) { return (vec3){a.x * b.x, a.y * b.y, a.z * b.z}; }
 ik_inline real vec3_dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 ik_inline real vec3_length(vec3 a) { return real_sqrt(vec3_dot(a, a)); }
 
@@ -41,12 +42,12 @@ ik_inline real vec3_size(vec3 a) { return real_abs(a.x) + real_abs(a.y) + real_a
  * gets near to underflow), and the unit direction of zero is zero. */
 typedef struct {
     vec3 unit;
-    real length;
+    real length, inverse;
 } direction;
 
 ik_inline direction vec3_direction(vec3 a) {
-    real length = vec3_length(a);
-    return (direction){vec3_scale(real_splat(1) / (length + real_splat(0x1p-120f)), a), length};
+    real length = vec3_length(a), inverse = real_splat(1) / (length + real_splat(0x1p-120f));
+    return (direction){vec3_scale(inverse, a), length, inverse};
 }
 
 /* Some unit vector at right angles to a unit vector, always the same one (Duff et al., "Building an orthonormal basis,

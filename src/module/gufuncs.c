@@ -5,7 +5,7 @@
  *   ()        one ik_rows
  *   (3)       one ik_rows
  *   (3,3)     three ik_rows, one for each row of the matrix
- *   (name3)   optional: of size 3 when given, of size 0 when not; then its data is NULL
+ *   (name3)   optional: of size 3 when given, of size 0 when not; then its data is NULL. Two of one name come together
  *   (n,3)     one ik_lists: any number of rows
  *   (n)       one ik_lists of single numbers
  * A loop runs without the GIL and cannot raise; what a solver has to say is in its status operand. */
@@ -19,38 +19,9 @@
 
 #include "solvers.h"
 
-enum { MAX_OPERANDS = 24, MAX_ROWS = 32 };
-
 /* Jobs are filled in as if they were arrays of words. */
 _Static_assert(sizeof(ik_rows) == 3 * sizeof(ptrdiff_t) && sizeof(ik_lists) == 5 * sizeof(ptrdiff_t),
                "ik_rows or ik_lists has gaps");
-
-/* How one operand reads its share of a loop's dimensions and strides. */
-typedef struct {
-    int core_dims;
-    int size_at;  /* where in `dimensions` the size of its last core dimension stands */
-    int expected; /* that size */
-    int is_list;  /* its first core dimension has any size, */
-    int count_at; /* which stands here */
-} operand;
-
-typedef struct {
-    const char *name;
-    const char *signature;
-    const char *types; /* r: float in one loop, double in the other; i: int32 status; NULL: all r */
-    const char *doc;
-    size_t job_size;
-    void (*solve[2])(const void *job, ptrdiff_t count); /* float, double */
-    /* filled in once, by add_gufunc */
-    operand operands[MAX_OPERANDS];
-    int operand_count;
-    char loop_types[2 * MAX_OPERANDS];
-    struct loop_data {
-        const void *solver;
-        void (*solve)(const void *job, ptrdiff_t count);
-    } loop_data[2];
-    void *loop_data_pointers[2];
-} gufunc;
 
 #define SOLVER_CALLS(name)                                                                                             \
     static void name##_f32(const void *words, ptrdiff_t count) {                                                       \
@@ -80,8 +51,14 @@ static gufunc gufuncs[] = {
            "root, mid, end, target, pole, bend, hinge, twist, weight, soften, stretch_start, stretch_max, min_bend, "
            "max_bend -> root delta, mid delta, positions, status, error, flip, stretch"),
     SOLVER(two_bone_2d, "(),(),(2)->(2,2),(),()", "rrrrir", "length1, length2, target -> angles, status, error"),
-    SOLVER(aim, "(3),(4),(3),(3),(offset3),(up3),(pole3),(twist1),(weight1)->(4),(),()", "rrrrrrrrrrir",
+    SOLVER(aim, "(3),(4),(3),(3),(offset3),(upright3),(upright3),(twist1),(weight1)->(4),(),()", "rrrrrrrrrrir",
            "position, rotation, target, forward, offset, up, pole, twist, weight -> delta, status, error"),
+    SOLVER(look,
+           "(n,3),(4),(3),(3),(weights),(offset3),(up3),(pole3),(reference3),(clamp1),(clampstart1),(weight1)->(n,4),"
+           "(n,3),(),()",
+           "rrrrrrrrrrrrrrir",
+           "joints, rotation, target, forward, weights, offset, up, pole, reference, clamp, clamp_start, weight -> "
+           "deltas, positions, status, error"),
     NUMBERS(quat_multiply, "(4),(4)->(4)", "a, b -> a b"),
     NUMBERS(quat_conjugate, "(4)->(4)", "q -> conjugate"),
     NUMBERS(quat_normalize, "(4)->(4)", "q -> with unit length"),
@@ -105,16 +82,12 @@ static gufunc gufuncs[] = {
             "q, kind, frame, twist, swing, axes, lowest, highest -> projected, violation"),
 };
 
-static ptrdiff_t *add_rows(ptrdiff_t *words, ik_rows rows) {
-    memcpy(words, &rows, sizeof rows);
-    return words + sizeof rows / sizeof *words;
-}
-
 static void loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const struct loop_data *chosen = data;
     const gufunc *solver = chosen->solver;
     const npy_intp *core_steps = steps + solver->operand_count;
-    ptrdiff_t job[MAX_ROWS * sizeof(ik_rows) / sizeof(ptrdiff_t)], *next = job;
+    job_words job;
+    ptrdiff_t *next = job;
     for (int i = 0; i < solver->operand_count; i++) {
         const operand *op = &solver->operands[i];
         int columns = op->core_dims - op->is_list; /* 0: single numbers */
@@ -142,6 +115,7 @@ static void read_signature(gufunc *solver) {
     for (const char *at = solver->signature; *at;) {
         size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
         if (*at == '(') *++op = (operand){0};
+        if (*at == '-') solver->input_count = (int)(op - solver->operands) + 1;
         if (length == 0) {
             at++;
             continue;
@@ -155,7 +129,7 @@ static void read_signature(gufunc *solver) {
         }
         int is_size = at[length - 1] <= '9';
         if (!is_size) op->is_list = 1, op->count_at = 1 + known;
-        if (is_size) op->expected = at[length - 1] - '0', op->size_at = 1 + known;
+        if (is_size) op->expected = at[length - 1] - '0', op->size_at = 1 + known, op->optional = length > 1;
         op->core_dims++;
         at += length;
     }
@@ -182,9 +156,6 @@ static int add_gufunc(PyObject *module, gufunc *solver) {
     static const char number_types[2] = {NPY_FLOAT, NPY_DOUBLE};
     read_signature(solver);
     if (check_layout(solver) < 0) return -1;
-    int inputs = 0;
-    for (const char *at = solver->signature; *at != '-'; at++)
-        inputs += *at == '(';
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < solver->operand_count; i++)
             solver->loop_types[k * solver->operand_count + i] =
@@ -192,13 +163,19 @@ static int add_gufunc(PyObject *module, gufunc *solver) {
         solver->loop_data[k] = (struct loop_data){solver, solver->solve[k]};
         solver->loop_data_pointers[k] = &solver->loop_data[k];
     }
-    PyObject *made = PyUFunc_FromFuncAndDataAndSignature(loops, solver->loop_data_pointers, solver->loop_types, 2,
-                                                         inputs, solver->operand_count - inputs, PyUFunc_None,
-                                                         solver->name, solver->doc, 0, solver->signature);
+    PyObject *made = PyUFunc_FromFuncAndDataAndSignature(
+        loops, solver->loop_data_pointers, solver->loop_types, 2, solver->input_count,
+        solver->operand_count - solver->input_count, PyUFunc_None, solver->name, solver->doc, 0, solver->signature);
     if (!made) return -1;
     int failed = PyModule_AddObjectRef(module, solver->name, made);
     Py_DECREF(made);
     return failed;
+}
+
+const gufunc *gufunc_named(const char *name) {
+    for (size_t i = 0; i < sizeof gufuncs / sizeof *gufuncs; i++)
+        if (strcmp(gufuncs[i].name, name) == 0) return &gufuncs[i];
+    return NULL;
 }
 
 int add_gufuncs(PyObject *module) {

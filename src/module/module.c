@@ -6,8 +6,11 @@
 
 #include "gufuncs.h"
 #include "ik.h"
+#include "result.h"
+#include "single.h"
 #include "skeleton_object.h"
 #include "solve.h"
+#include "state.h"
 
 static PyObject *isa(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
@@ -29,6 +32,9 @@ static PyMethodDef functions[] = {
      PyDoc_STR("isa()\n--\n\nThe instruction set in use: 'scalar', 'base', 'avx2' or 'avx512'.")},
     {"use_isa", use_isa, METH_O,
      PyDoc_STR("use_isa(name, /)\n--\n\nLower the instruction set to `name`, or None for the best; return its name.")},
+    {"single", make_single, METH_VARARGS,
+     PyDoc_STR("single(name, function, found, names, positional, pose, text, home, /)\n--\n\n"
+               "The function of a solver in C; `function` takes what is not a single item.")},
     {NULL, NULL, 0, NULL},
 };
 
@@ -60,9 +66,9 @@ static int add_status_flags(PyObject *module) {
 }
 
 static int execute(PyObject *module) {
-    if (add_gufuncs(module) < 0 || add_skeleton(module) < 0 || add_solve(module) < 0 || add_status_flags(module) < 0 ||
-        use_isa_of_environment() < 0)
-        return -1;
+    if (add_gufuncs(module) < 0 || add_results(module) < 0 || prepare_singles() < 0) return -1;
+    if (add_skeleton(module) < 0 || add_solve(module) < 0) return -1;
+    if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);
 }
@@ -89,9 +95,15 @@ static int clear(PyObject *module) {
 }
 
 static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,  .m_name = "ikcore._core", .m_doc = "The C core. Private: use the functions of ikcore.",
-    .m_methods = functions, .m_slots = slots,         .m_size = sizeof(core_state),
-    .m_traverse = traverse, .m_clear = clear,
+    PyModuleDef_HEAD_INIT,
+    .m_name = "ikcore._core",
+    .m_doc = "The C core. Private: use the functions of ikcore.",
+    .m_size = sizeof(core_state),
+    .m_methods = functions,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = free_singles,
 };
 
 PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

@@ -5,6 +5,8 @@
  * and refuse all others: ikcore/skeleton.py makes them fit. They run without the GIL. */
 #include "skeleton_object.h"
 
+#include "state.h"
+
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
 #include <numpy/ndarrayobject.h>
@@ -241,7 +243,7 @@ static PyType_Spec spec = {
 };
 
 static PyTypeObject **skeleton_type(PyObject *module) {
-    return &((core_state *)PyModule_GetState(module))->skeleton_type;
+    return &((core_state *)PyModule_GetState(module))->skeleton_type; /* an attribute could not vouch for it */
 }
 
 const ik_skeleton *skeleton_of(PyObject *module, PyObject *object) {
@@ -258,20 +260,20 @@ typedef struct {
     const char *name;
     int columns;
     enum { INPUT, OPTIONAL, OUTPUT } role;
-} operand;
+} array_role;
 
-enum { MAX_OPERANDS = 5 };
+enum { MAX_ARRAYS = 5 };
 
 /* A call: its skeleton, its arrays as lists of rows, and what those have in common. */
 typedef struct {
     const ik_skeleton *skeleton;
-    ik_lists lists[MAX_OPERANDS];
+    ik_lists lists[MAX_ARRAYS];
     npy_intp items;
     int type; /* NPY_FLOAT or NPY_DOUBLE */
 } call;
 
 /* The first array says how many items and of which type, the others must fit. */
-static int add_array(call *call, int place, PyObject *object, const operand *op) {
+static int add_array(call *call, int place, PyObject *object, const array_role *op) {
     if (object == Py_None && op->role == OPTIONAL) {
         call->lists[place] = (ik_lists){0};
         return 0;
@@ -294,7 +296,7 @@ static int add_array(call *call, int place, PyObject *object, const operand *op)
     return 0;
 }
 
-static int unpack(call *call, PyObject *module, PyObject *const *args, Py_ssize_t given, const operand *operands,
+static int unpack(call *call, PyObject *module, PyObject *const *args, Py_ssize_t given, const array_role *operands,
                   int count) {
     if (given != count + 1) {
         PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd", count + 1, given);
@@ -308,11 +310,11 @@ static int unpack(call *call, PyObject *module, PyObject *const *args, Py_ssize_
 }
 
 static PyObject *forward(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    static const operand operands[] = {{"rotations", 4, INPUT},
-                                       {"translations", 3, OPTIONAL},
-                                       {"scales", 3, OPTIONAL},
-                                       {"positions", 3, OUTPUT},
-                                       {"world_rotations", 4, OUTPUT}};
+    static const array_role operands[] = {{"rotations", 4, INPUT},
+                                          {"translations", 3, OPTIONAL},
+                                          {"scales", 3, OPTIONAL},
+                                          {"positions", 3, OUTPUT},
+                                          {"world_rotations", 4, OUTPUT}};
     call call;
     if (unpack(&call, module, args, given, operands, 5) < 0) return NULL;
     ik_forward_job job = {call.skeleton,
@@ -331,7 +333,7 @@ static PyObject *forward(PyObject *module, PyObject *const *args, Py_ssize_t giv
 }
 
 static PyObject *local(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    static const operand operands[] = {
+    static const array_role operands[] = {
         {"world_rotations", 4, INPUT}, {"positions", 3, INPUT}, {"rotations", 4, OUTPUT}, {"translations", 3, OUTPUT}};
     call call;
     if (unpack(&call, module, args, given, operands, 4) < 0) return NULL;

@@ -7,11 +7,6 @@
 
 #include "ik.h"
 
-/* The state of the module: the type, which an attribute of the module could not vouch for. */
-typedef struct {
-    PyTypeObject *skeleton_type;
-} core_state;
-
 /* Adds the type Skeleton and the functions on skeletons to the module. 0, or -1 with an exception set. */
 int add_skeleton(PyObject *module);
 

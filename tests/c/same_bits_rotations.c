@@ -1,9 +1,9 @@
 /* same_bits.c for the rotations: prints, for every instruction set of this processor, a hash of all bytes that they
  * write for the same inputs, ordinary, degenerate, tiny, huge and not finite. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "hash.h"
 #include "ik.h"
 
 enum { ITEMS = 2000, COLUMNS = 16, OPERANDS = 5 };
@@ -30,28 +30,6 @@ enum { ITEMS = 2000, COLUMNS = 16, OPERANDS = 5 };
     X(quat_to_euler, "43333", 1)                                                                                       \
     X(quat_from_euler, "33334", 1)
 
-static uint32_t random_state;
-
-/* An exact multiple of 2^-23 in [-1, 1). */
-static double random_number(void) {
-    random_state = random_state * 1664525u + 1013904223u;
-    return ((double)(random_state >> 8) - 8388608.0) / 8388608.0;
-}
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
-    return hash;
-}
-
-static double coordinate(int item, double huge) {
-    double special[] = {0, 0, 1, -1, 0.5, 1 / huge, huge, -huge, NAN, INFINITY};
-    double x = random_number();
-    unsigned choice = random_state >> 20;
-    if (item % 4) return x;
-    return special[choice % (item % 8 ? 5 : 10)];
-}
-
 #define RUN(function, columns_, results_)                                                                              \
     {                                                                                                                  \
         ik_##function##_job job;                                                                                       \
@@ -71,11 +49,11 @@ static double coordinate(int item, double huge) {
     static uint64_t hash_##name(void) {                                                                                \
         static number in[OPERANDS][ITEMS][COLUMNS], out[OPERANDS][ITEMS][COLUMNS];                                     \
         const size_t size = sizeof(number);                                                                            \
-        uint64_t hash = 14695981039346656037u;                                                                         \
+        uint64_t hash = HASH_START;                                                                                    \
         random_state = 1;                                                                                              \
         for (int i = 0; i < ITEMS; i++)                                                                                \
             for (int k = 0; k < OPERANDS * COLUMNS; k++)                                                               \
-                in[k / COLUMNS][i][k % COLUMNS] = (number)coordinate(i, huge);                                         \
+                in[k / COLUMNS][i][k % COLUMNS] = (number)coordinate(i, 4, 5, huge);                                   \
         for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1) {                  \
             if (count > ITEMS - first) count = ITEMS - first;                                                          \
             ROTATIONS(RUN)                                                                                             \

@@ -1,0 +1,368 @@
+"""The pictures of the pages, drawn by solving what they show. Colours read on light and dark, so nothing is behind."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+import ikcore as ik
+from ikcore import demo
+
+BLUE, ORANGE, GREEN, RED, GREY = "#3a80c4", "#c8781e", "#2a9d5c", "#d0463b", "#7c7c7c"
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ikcore",
+    "savefig.transparent": True,
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "lines.linewidth": 3,
+    "lines.solid_capstyle": "round",
+    "lines.solid_joinstyle": "round",
+    **dict.fromkeys(["text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"], GREY),
+}
+WIDTH = 4.8  # inches; 460 pixels, so that a telephone hardly has to shrink it
+
+SIDE = np.array([[1, 0, 0], [0, 1, 0]])  # x to the right, y up
+OBLIQUE = np.array([[1, 0, -0.45], [0, 1, -0.25]])  # z comes towards the reader, to the left and down
+
+# The leg of docs/limb.md, from its side: two bones of length 1, x forward, y up.
+HIP, KNEE, ANKLE = (0, 2, 0), (0.6, 1.2, 0), (0, 0.4, 0)
+AWAY, TOWARDS = (0, 0, -1), (0, 0, 1)  # along the line of sight
+
+
+def write(folder: Path) -> None:
+    """Draw all, one SVG each, named as its function."""
+    folder.mkdir(exist_ok=True)
+    with matplotlib.rc_context(STYLE):
+        limb = (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
+        for picture in (*limb, aim, look, limits):
+            picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
+    (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
+
+
+# The pictures
+
+
+def pole() -> Figure:
+    """Towards a point, or in a direction."""
+    target = (0.6, 0.5, 0)
+    figure, (front, behind, way) = scenes("pole in front", "pole behind", "bend", x=(-0.9, 1.5), y=(0.3, 2.1))
+    for panel, point in [(front, (1.4, 1.7, 0)), (behind, (-0.75, 1.2, 0))]:
+        limb = leg(target, pole=point)
+        line(panel, [limb.positions[1], point], GREY, width=1, style=":")
+        before_after(panel, limb, target)
+        dot(panel, point, ORANGE, "D")
+    limb = leg(target, bend=(-1, 0, 0))
+    before_after(way, limb, target)
+    arrow(way, limb.positions[1], (-0.5, 0, 0), ORANGE)
+    return figure
+
+
+def hinge() -> Figure:
+    """A straight leg bends about it; one bent backwards is put right."""
+    target, straight, wrong = (0, 0.5, 0), (0, 1, 0), (-0.6, 1.2, 0)
+    titles = "hinge away\nfrom you", "hinge\ntowards you", "away, bent\nbackwards before"
+    figure, panels = scenes(*titles, x=(-1, 1.2), y=(-0.1, 2.1))
+    for panel, knee, axis in zip(panels, (straight, straight, wrong), (AWAY, TOWARDS, AWAY), strict=True):
+        ankle = (0, 0, 0) if knee is straight else ANKLE
+        limb = ik.two_bone(HIP, knee, ankle, target, hinge=axis)
+        before_after(panel, limb, target, (HIP, knee, ankle))
+        x, y = SIDE @ limb.positions[1] + [0.25, 0]
+        panel.plot(x, y, "o", color=ORANGE, markersize=12, markerfacecolor="none", markeredgewidth=1.5)
+        panel.plot(x, y, "x" if axis is AWAY else ".", color=ORANGE, markersize=6, markeredgewidth=1.5)
+    return figure
+
+
+def twist() -> Figure:
+    """The knee goes round the line from root to target."""
+    target = (0, 0.6, 0)
+    figure, (panel,) = scenes("", x=(-1.3, 1.5), y=(0.5, 2.1))
+    knees = leg(target, pole=(2, 1, 0), twist=np.linspace(0, 2 * np.pi, 73)).positions[:, 1]
+    line(panel, knees, GREY, width=1, style=":", view=OBLIQUE)
+    line(panel, [HIP, target], GREY, width=1, style=":", view=OBLIQUE)
+    for degrees, shade, place in [(90, 0.4, (-26, -8)), (45, 0.65, (4, 5)), (0, 1, (8, -3))]:
+        joints = leg(target, pole=(2, 1, 0), twist=np.radians(degrees)).positions
+        chain(panel, joints, shade=shade, view=OBLIQUE)
+        label(panel, joints[1], f"{degrees}°", place, view=OBLIQUE)
+    dot(panel, target, GREEN)
+    return figure
+
+
+def soften() -> Figure:
+    """The bend of the knee while the target leaves."""
+    figure, panel = plot("distance of the target / reach", "bend of the knee")
+    share = np.linspace(0.9, 1.06, 400)
+    targets = np.stack([0 * share, 2 - 2 * share, 0 * share], axis=-1)
+    for start, color, place in [(1.0, BLUE, (0.937, 44)), (0.97, ORANGE, (1.002, 20)), (0.9, GREEN, (0.998, 35))]:
+        panel.plot(share, np.degrees(bends(leg(targets, soften=start).positions)), color=color, linewidth=2)
+        panel.text(*place, f"soften={start:g}" if start < 1 else "not softened", color=color)
+    panel.set_yticks([0, 20, 40], ["0°", "20°", "40°"])
+    return figure
+
+
+def stretch() -> Figure:
+    """A target at 1.15 of the reach."""
+    target = (0, -0.3, 0)
+    options: list[dict[str, float]] = [{}, {"stretch_max": 1.25}, {"stretch_max": 1.25, "stretch_start": 0.8}]
+    titles = "no stretch", "stretch_max=1.25", "stretch_start=0.8"
+    figure, panels = scenes(*titles, x=(-0.6, 1), y=(-0.4, 2.1))
+    for panel, option in zip(panels, options, strict=True):
+        limb = leg(target, **option)
+        before_after(panel, limb, target)
+        label(panel, limb.positions[0], f"stretch {limb.stretch:.2f}", (8, 0))
+    return figure
+
+
+def weight() -> Figure:
+    """From the pose that came in to the solution."""
+    target = (1.1, 1, 0)
+    figure, (panel,) = scenes("", x=(-0.6, 1.8), y=(0.3, 2.1))
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        joints = leg(target, weight=share).positions
+        chain(panel, joints, shade=0.3 + 0.7 * share)
+        label(panel, joints[2], f"{share:g}", (8, -8))
+    dot(panel, target, GREEN)
+    return figure
+
+
+def bend_limits() -> Figure:
+    """The ring that the end can be in."""
+    limits = {"min_bend": np.radians(30), "max_bend": np.radians(120)}
+    circle = direction(np.linspace(0, 2 * np.pi, 181))
+    outer, inner = (SIDE @ leg(HIP + size * circle, **limits).positions[:, 2].T for size in (3, 0.1))
+    figure, panels = scenes("min_bend=30°", "max_bend=120°", x=(-2.1, 2.1), y=(-0.1, 4.1))
+    for panel, target in zip(panels, [(1.6, 0.6, 0), (0.5, 1.7, 0)], strict=True):
+        panel.fill(*np.hstack([outer, inner[:, ::-1]]), color=GREEN, alpha=0.2, linewidth=0)
+        chain(panel, leg(target, **limits).positions)
+        dot(panel, target, RED)
+    return figure
+
+
+def flip() -> Figure:
+    """How far the target's line is from the pole, and what happens when it crosses."""
+    figure, (far, near) = scenes("", "", x=(-1, 1.6), y=(0, 2.2))
+    pole = np.array([1.0, 0.3, 0])
+    to_pole = np.arctan2(pole[1] - 2, pole[0])
+    for panel, side, color in [(far, -0.7, BLUE), (near, -0.05, BLUE), (near, 0.05, ORANGE)]:
+        target = HIP + 1.5 * direction(to_pole + side)
+        limb = leg(target, pole=pole)
+        chain(panel, limb.positions, color)
+        line(panel, [HIP, pole], GREY, width=1, style=":")
+        dot(panel, target, GREEN)
+        dot(panel, pole, ORANGE, "D")
+        panel.set_title(f"flip = {np.degrees(limb.flip):.0f}°")
+        if panel is far:
+            line(panel, [HIP, target], GREY, width=1, style=":")
+            arc(panel, HIP, 0.8, to_pole, -float(limb.flip), ORANGE)
+    return figure
+
+
+def tip() -> Figure:
+    """The foot under four rules."""
+    target, toe = (0.45, 0.75, 0), np.array([0.4, 0, 0])
+    slope, none = ik.rotations.exp([0, 0, np.radians(25)]), (1, 0, 0, 0)
+    limb = leg(target)
+    rules: dict[str, NDArray[Any]] = {
+        "local": limb.tip("local"),
+        "keep": limb.tip("keep"),
+        "take": limb.tip("take", rotation=none, target=slope),
+        "maintain": limb.tip("maintain", space=none, space_after=ik.rotations.conjugate(slope)),
+    }
+    figure, panels = scenes(*rules, x=(-0.3, 1.1), y=(0.2, 2.1))
+    for panel, (rule, delta) in zip(panels, rules.items(), strict=True):
+        turn = ik.rotations.multiply(ik.rotations.multiply(limb.root, limb.mid), delta)
+        foot = limb.positions[2] + ik.rotations.rotate(turn, toe)
+        chain(panel, [HIP, KNEE, ANKLE, ANKLE + toe], GREY, 0.5)
+        chain(panel, [*limb.positions, foot])
+        if rule in ("take", "maintain"):
+            ground = ik.rotations.rotate(slope if rule == "take" else ik.rotations.conjugate(slope), toe)
+            down = np.array([0, 0.12, 0])
+            line(panel, [target - ground - down, target + 1.6 * ground - down], ORANGE, width=1.5)
+    return figure
+
+
+def branches() -> Figure:
+    """Both arms that reach a point of the plane."""
+    target = np.array([0.7, 1.3])
+    arm = ik.two_bone_2d(1, 1, target)
+    figure, (panel,) = scenes("", x=(-1.2, 2.2), y=(-0.15, 1.5))
+    line(panel, [(0, 0, 0), (1.3, 0, 0)], GREY, width=1, style=":")
+    for (first, second), color, name in zip(arm.angles, (BLUE, ORANGE), ("angles[0]", "angles[1]"), strict=True):
+        elbow = direction(first)
+        line(panel, [elbow, 1.4 * elbow], color, width=1, style=":")
+        arc(panel, elbow, 0.3, first, second, color)
+        arc(panel, (0, 0, 0), 0.45 if second > 0 else 0.6, 0, first, color)
+        chain(panel, [(0, 0, 0), elbow, elbow + direction(first + second)], color)
+        label(panel, elbow, name, (12, -12) if second > 0 else (-60, 0), color)
+    dot(panel, (*target, 0), GREEN)
+    return figure
+
+
+def aim() -> Figure:
+    """From the joint, from beside it, and rolled."""
+    target, offset = np.array([1.5, 0.9, 0]), np.array([0, 0.4, 0])
+    figure, (plain, beside, rolled) = scenes("forward", "offset", "up and pole", x=(-0.2, 1.7), y=(-0.3, 1.3))
+    for panel, start in [(plain, np.zeros(3)), (beside, offset)]:
+        found = ik.aim([0, 0, 0], [1, 0, 0, 0], target, forward=[1, 0, 0], offset=start)
+        for turn, color, shade in [(np.array([1, 0, 0, 0]), GREY, 0.4), (found.delta, BLUE, 1)]:
+            muzzle, way = ik.rotations.rotate(turn, np.array([start, [0.6, 0, 0]]))
+            chain(panel, [(0, 0, 0), muzzle], color, shade)
+            line(panel, [muzzle, muzzle + 4 * way], color, width=1, style=":", shade=shade)
+            arrow(panel, muzzle, way, color, shade)
+        dot(panel, target, GREEN)
+    roll(rolled)
+    return figure
+
+
+def roll(panel: Axes) -> None:
+    """A head that looks at the reader, as it rolls by the shortest way and towards a pole."""
+    rotation, pole = ik.rotations.exp([0.3, 0.5, -0.9]), (-0.3, 1, 0)
+    panel.set(xlim=(-0.85, 1.05), ylim=(-0.5, 1.1))
+    head: dict[str, Any] = {"position": [0, 0, 0], "rotation": rotation, "target": [0, 0, 9], "forward": [0, 0, 1]}
+    for found, color, shade in [(ik.aim(**head), GREY, 0.5), (ik.aim(**head, up=[0, 1, 0], pole=pole), BLUE, 1)]:
+        turn = ik.rotations.multiply(found.delta, rotation)
+        around = np.linspace(0, 2 * np.pi, 60)
+        outline = np.stack([0.34 * np.cos(around), 0.44 * np.sin(around), 0 * around], axis=-1)
+        line(panel, ik.rotations.rotate(turn, outline), color, shade=shade, width=2)
+        arrow(panel, ik.rotations.rotate(turn, [0, 0.44, 0]), ik.rotations.rotate(turn, [0, 0.4, 0]), color, shade)
+    dot(panel, pole, ORANGE, "D")
+
+
+def look() -> Figure:
+    """A spine that looks up: its joints share the turn; the head alone; and no farther than the cone."""
+    spine = np.array([(0, 0, 0), (0, 0.25, 0), (0.02, 0.5, 0), (0.03, 0.62, 0)])
+    rest: dict[str, Any] = {"rotation": [1, 0, 0, 0], "forward": [1, 0, 0], "offset": [0.1, 0.08, 0]}
+    cone: dict[str, Any] = {"weights": [1, 2, 3, 4], "reference": [1, 0, 0], "clamp": 0.85}
+    figure, panels = scenes("weights=[1, 2, 3, 4]", "the head alone", "clamp=0.85", x=(-0.45, 0.85), y=(-0.05, 1.65))
+    for panel, options in zip(panels, ({"weights": [1, 2, 3, 4]}, {"weights": [0, 0, 0, 1]}, cone), strict=True):
+        target = (0.55, 1.5, 0)
+        found = ik.look(spine, target=target, **rest, **options)
+        turn = functools.reduce(ik.rotations.multiply, found.deltas)
+        eyes = ik.rotations.rotate(turn, rest["offset"]) + found.positions[-1]
+        gaze = ik.rotations.rotate(turn, rest["forward"])
+        chain(panel, [*spine, spine[-1] + rest["offset"]], GREY, 0.5)
+        line(panel, [eyes, eyes + np.linalg.norm(eyes - target) * gaze], GREY, width=1, style=":")
+        chain(panel, [*found.positions, eyes])
+        dot(panel, target, GREEN if found.status == 0 else RED)
+    return figure
+
+
+# The leg
+
+
+def limits() -> Figure:
+    """The examples of the page: where the axis may point, and how far it may twist."""
+    shown = {
+        "hinge": ik.Limit.hinge([1, 0, 0], -0.5, 1.5),
+        "cone": ik.Limit.cone([0, 0, 1], 0.6, twist=(-1, 1)),
+        "ball": ik.limits.human_leg("left")["hip"],
+        "Euler box": ik.Limit.euler("xyz", [-0.5, -0.6, -0.8], [0.9, 0.4, 1.2]),
+    }
+    figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
+    for place, (name, limit) in enumerate(shown.items(), 1):
+        limit.draw(figure.add_subplot(2, 2, place, projection="3d", title=name))
+    return figure
+
+
+def leg(target: ArrayLike, **options: Any) -> ik.Limb:
+    """Solve it."""
+    return ik.two_bone(HIP, KNEE, ANKLE, target, **options)
+
+
+def direction(angle: ArrayLike) -> NDArray[Any]:
+    """Seen from the side, counter-clockwise from forward."""
+    return np.stack([np.cos(angle), np.sin(angle), np.zeros(np.shape(angle))], axis=-1)
+
+
+def bends(positions: NDArray[Any]) -> NDArray[Any]:
+    """Angles between the bones, radians."""
+    bone1, bone2 = positions[..., 1, :] - positions[..., 0, :], positions[..., 2, :] - positions[..., 1, :]
+    across = np.linalg.norm(np.cross(bone1, bone2), axis=-1)
+    angles: NDArray[Any] = np.arctan2(across, np.vecdot(bone1, bone2))
+    return angles
+
+
+# The pencil
+
+
+def scenes(*titles: str, x: tuple[float, float], y: tuple[float, float]) -> tuple[Figure, Iterable[Axes]]:
+    """Panels side by side that show space to scale."""
+    scene = min(2.4, WIDTH / len(titles) * (y[1] - y[0]) / (x[1] - x[0]))
+    above = 0.16 * max(text.count("\n") + 2 for text in titles) if any(titles) else 0
+    figure = Figure(figsize=(WIDTH, scene + above), layout="constrained")
+    panels = figure.subplots(1, len(titles), squeeze=False)[0]
+    for panel, title in zip(panels, titles, strict=True):
+        panel.set(title=title, xlim=x, ylim=y, aspect="equal")
+        panel.axis("off")
+    return figure, panels
+
+
+def plot(x: str, y: str) -> tuple[Figure, Axes]:
+    """A panel with axes."""
+    figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
+    panel = figure.subplots()
+    panel.set(xlabel=x, ylabel=y)
+    panel.spines[["top", "right"]].set_visible(False)
+    return figure, panel
+
+
+def before_after(panel: Axes, limb: ik.Limb, target: ArrayLike, before: Any = (HIP, KNEE, ANKLE)) -> None:
+    """The pose that came in, pale, and the solution; the target red where it is missed."""
+    chain(panel, before, GREY, 0.5)
+    chain(panel, limb.positions)
+    dot(panel, target, GREEN if limb.status == 0 else RED)
+
+
+def chain(panel: Axes, joints: Any, color: str = BLUE, shade: float = 1, view: NDArray[Any] = SIDE) -> None:
+    """Bones and joints."""
+    line(panel, joints, color, shade=shade, view=view, marker="o", markersize=5.5)
+
+
+def line(
+    panel: Axes,
+    points: Any,
+    color: str,
+    *,
+    width: float = 3,
+    style: str = "-",
+    shade: float = 1,
+    view: NDArray[Any] = SIDE,
+    **options: Any,
+) -> None:
+    """From point to point."""
+    x, y = view @ np.array([np.asarray(point, float) for point in points]).T
+    panel.plot(x, y, color=color, linewidth=width, linestyle=style, alpha=shade, **options)
+
+
+def arc(panel: Axes, centre: ArrayLike, radius: float, start: float, turn: float, color: str) -> None:
+    """An angle, counter-clockwise from `start`."""
+    around = direction(start + turn * np.linspace(0, 1, 40))
+    line(panel, np.add(centre, radius * around), color, width=1.5)
+
+
+def dot(panel: Axes, point: ArrayLike, color: str, marker: str = "o") -> None:
+    """A target or, as a diamond, a pole."""
+    panel.plot(*(SIDE @ np.asarray(point)), marker, color=color, markersize=7 if marker == "o" else 6, zorder=3)
+
+
+def arrow(panel: Axes, start: ArrayLike, way: ArrayLike, color: str, shade: float = 1) -> None:
+    """From `start` so far and that way."""
+    tail, head = SIDE @ np.asarray(start), SIDE @ np.add(start, way)
+    style = {"arrowstyle": "-|>", "color": color, "alpha": shade, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+    panel.annotate("", tuple(head), tuple(tail), arrowprops=style)
+
+
+def label(
+    panel: Axes, point: ArrayLike, text: str, points: tuple[float, float], color: str = GREY, view: NDArray[Any] = SIDE
+) -> None:
+    """Text beside a point."""
+    x, y = view @ np.asarray(point)
+    panel.annotate(text, (x, y), points, textcoords="offset points", color=color)

@@ -1,0 +1,456 @@
+/* Aiming over several joints: spine, neck and head share a turn. The contract is at ik_look_job in ik.h.
+ *
+ * Idea. A pass goes from the root to the tip. Each joint takes its share of the turn that still leads from the ray to
+ * the target, weight / (weights from here on), so what one joint leaves undone the later ones share; in log space, that
+ * is the share of the angle about the same axis. With up and pole a second sweep shares the roll about the line to the
+ * target alike. Turning a joint moves the start of the ray, so passes are repeated, each some fifty times nearer. At
+ * last the last joint that has a weight does what is left in closed form, as aim does; one that has all the weight does
+ * nothing else.
+ *
+ * Two things hold the passes off. They aim no nearer than the start of the ray stands from the joints, as the chain
+ * would roll in; only the last step goes for the target itself. And a direction outside the clamp is replaced by the
+ * one it allows.
+ *
+ * Source: cyclic coordinate descent (Wang and Chen, 1991), from the root on and in shares; the clamp gives way by the
+ * exponential that animators know from soft IK.
+ *
+ * Memory: there is room for one joint. A sweep walks the chain by forward kinematics, and what it has to know of every
+ * joint from one sweep to the next, its delta so far, is kept in the rows of the output.
+ *
+ * Space: relative to the last joint, and scaled by the power of two that brings the largest length near 1. */
+
+enum { LOOK_PASSES = 4 };
+
+typedef struct {
+    vec3 origin, target, forward, offset, up, pole, reference;
+    quat rotation;
+    real scale, clamp, clamp_start, weight;
+    int pole_given, clamp_given;
+} look_in;
+
+/* What there is to do, and what is known of it. */
+typedef struct {
+    real total;       /* of the weights */
+    real first, last; /* which joints with a weight are that */
+    real size;        /* of the chain, scaled */
+    vec3 far;         /* the target, or what stands for it in the passes */
+    mask active;      /* the passes go on */
+    mask still;       /* nothing may move */
+    mask has_axis;
+    mask status;
+    real poison;
+} look_plan;
+
+/* The chain as it is now, seen from the joint at which a sweep is. */
+typedef struct {
+    vec3 joint;            /* where that is */
+    quat turned;           /* by all joints before it */
+    vec3 seat;             /* the last joint that has a weight */
+    vec3 start, along, up; /* the ray */
+} look_pose;
+
+/* --- what to turn by ---------------------------------------------------------------------------------------------- */
+
+#if IK_BITS == 64
+static const double decay_terms[14] = {
+    1,         1,          1. / 2,      1. / 6,       1. / 24,       1. / 120,       1. / 720,
+    1. / 5040, 1. / 40320, 1. / 362880, 1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800};
+static const double ln2[2] = {0x1.62e42feep-1, 0x1.a39ef35793c76p-33};
+#else
+static const float decay_terms[8] = {1, 1, 1.f / 2, 1.f / 6, 1.f / 24, 1.f / 120, 1.f / 720, 1.f / 5040};
+static const float ln2[2] = {0x1.62e4p-1f, 0x1.7f7d1cp-20f};
+#endif
+
+/* e to the power of -x, 0 <= x; from 64 on always the same next to nothing. As 2^-n e^r with |r| <= ln 2 / 2, and the
+ * series for e^r. */
+ik_inline real real_decay(real x) {
+    const real rounder = real_splat(IK_BITS == 64 ? (number)0x1.8p52 : (number)0x1.8p23);
+    x = real_min(real_max(x, real_splat(0)), real_splat(64));
+    real shifted = x * real_splat((number)0x1.71547652b82fep+0) + rounder, n = shifted - rounder;
+    real r = (n * real_splat(ln2[0]) - x) + n * real_splat(ln2[1]);
+    mask halvings = (real_bits(shifted) - real_bits(rounder)) << EXPONENT_SHIFT;
+    real power = real_from_bits(real_bits(real_splat(1)) - halvings);
+    return power * real_polynomial(decay_terms, COUNT_OF(decay_terms), r);
+}
+
+typedef struct {
+    vec3 along;  /* the direction that is allowed */
+    mask acts;   /* it is another one */
+    mask beyond; /* what was asked for is outside the cone */
+} look_clamped;
+
+/* Within the cone about the reference. Its angle `most` is approached as most - rest e^(-(angle - start) / rest). */
+ik_outline void look_cone(const look_in *in, const vec3 *up, look_clamped *clamped) {
+    const real zero = real_splat(0), one = real_splat(1);
+    vec3 axis = in->reference, along = clamped->along;
+    real forwards = vec3_dot(axis, along);
+    direction side = vec3_direction(vec3_sub(along, vec3_scale(forwards, axis)));
+    mask opposite = mask_less(side.length, real_splat(TINY_SINE));
+    if (mask_any(opposite)) {
+        vec3 sideways = vec3_cross(vec3_perpendicular_near(*up, axis), axis);
+        side.unit = vec3_select(opposite, sideways, side.unit);
+    }
+    side.unit = vec3_across(side.unit, axis);
+    real angle = real_atan2(vec3_length(vec3_cross(axis, along)), forwards);
+    real most = real_splat(HALF_TURN) * (one - in->clamp), start = in->clamp_start * most, rest = most - start;
+    mask hard = ~mask_less(zero, rest);
+    real decay = real_decay((angle - start) / real_select(hard, one, rest));
+    real allowed = most - real_select(hard, zero, rest * decay);
+    cosine_sine turned = real_sincos(allowed);
+    vec3 kept = vec3_add(vec3_scale(turned.cosine, axis), vec3_scale(turned.sine, side.unit));
+    mask has_axis = ~mask_equal(vec3_dot(axis, axis), zero), acts = has_axis & mask_less(start, angle);
+    *clamped = (look_clamped){vec3_select(acts, kept, along), acts, has_axis & mask_less(most, angle)};
+}
+
+ik_inline look_clamped look_clamp(const look_in *in, vec3 along, vec3 up) {
+    look_clamped clamped = {along, mask_splat(0), mask_splat(0)};
+    if (in->clamp_given) look_cone(in, &up, &clamped);
+    return clamped;
+}
+
+ik_inline vec3 look_direction(vec3 from, vec3 to, vec3 otherwise) {
+    direction d = vec3_direction_of_any(vec3_sub(to, from));
+    return vec3_select(mask_less(real_splat(0), d.length), d.unit, otherwise);
+}
+
+/* The shortest way; half a turn goes about `axis` or, as far as that is not across, about another. */
+ik_inline turn look_arc(vec3 from, vec3 to, vec3 axis) {
+    direction normal = vec3_direction_of_any(vec3_cross(from, to));
+    real cosine = vec3_dot(from, to);
+    mask opposite = mask_less(normal.length, real_splat(TINY_SINE)) & mask_less(cosine, real_splat(0));
+    if (mask_any(opposite)) normal.unit = vec3_select(opposite, vec3_perpendicular_near(axis, from), normal.unit);
+    return (turn){normal.unit, real_splat(0.5f) * real_atan2(normal.length, cosine)};
+}
+
+/* From the ray to where it should point. */
+ik_inline turn look_gaze(const look_in *in, const look_pose *pose, vec3 target) {
+    vec3 wanted = look_direction(pose->start, target, pose->along);
+    return look_arc(pose->along, look_clamp(in, wanted, pose->up).along, pose->up);
+}
+
+/* As far as it takes from up to the pole's side of the line from the seat to what the ray should meet, which is what
+ * aim does; about the ray, so that it keeps its direction. */
+ik_inline turn look_roll(const look_in *in, const look_pose *pose, vec3 target, mask *undefined) {
+    vec3 wanted = look_direction(pose->start, target, pose->along);
+    look_clamped clamped = look_clamp(in, wanted, pose->up);
+    real distance = vec3_length(vec3_sub(target, pose->start));
+    vec3 met = vec3_select(clamped.acts, vec3_add(pose->start, vec3_scale(distance, clamped.along)), target);
+    vec3 line = look_direction(pose->seat, met, pose->along);
+    direction up = aim_side(pose->up, line), pole = aim_side(vec3_sub(in->pole, pose->seat), line);
+    *undefined = ~(mask_less(real_splat(TINY_SINE), up.length) & mask_less(real_splat(TINY_SINE), pole.length));
+    real angle = real_atan2(vec3_dot(line, vec3_cross(up.unit, pole.unit)), vec3_dot(up.unit, pole.unit));
+    return (turn){pose->along, real_select(*undefined, real_splat(0), real_splat(0.5f) * angle)};
+}
+
+ik_inline quat look_share(turn whole, real share) { return quat_of_turn((turn){whole.axis, share * whole.half}); }
+
+ik_inline look_pose look_pose_select(mask choose, look_pose a, look_pose b) {
+    return (look_pose){vec3_select(choose, a.joint, b.joint), quat_select(choose, a.turned, b.turned),
+                       vec3_select(choose, a.seat, b.seat),   vec3_select(choose, a.start, b.start),
+                       vec3_select(choose, a.along, b.along), vec3_select(choose, a.up, b.up)};
+}
+
+ik_inline vec3 look_about(vec3 point, vec3 joint, quat by) {
+    return vec3_add(joint, quat_rotate(by, vec3_sub(point, joint)));
+}
+
+/* Turn all that hangs on the joint. */
+ik_inline void look_turn(look_pose *pose, quat by) {
+    pose->seat = look_about(pose->seat, pose->joint, by);
+    pose->start = look_about(pose->start, pose->joint, by);
+    pose->along = quat_rotate(by, pose->along);
+    pose->up = quat_rotate(by, pose->up);
+}
+
+/* All that is left, at the joint that is the seat: in closed form, but where the clamp acts. What aims in closed form
+ * may end outside of the cone, and is brought back. */
+ik_inline quat look_finish(const look_in *in, look_pose pose, mask *status) {
+    aim_in rest = {.position = pose.joint,
+                   .target = in->target,
+                   .forward = pose.along,
+                   .offset = vec3_sub(pose.start, pose.joint),
+                   .up = pose.up,
+                   .pole = in->pole,
+                   .rotation = quat_identity(),
+                   .offset_given = 1,
+                   .pole_given = in->pole_given};
+    aim_out aimed = aim(&rest);
+    *status = aimed.status & mask_splat(IK_POLE_UNDEFINED);
+    if (!in->clamp_given) return aimed.delta;
+
+    vec3 wanted = look_direction(pose.start, in->target, pose.along);
+    mask acts = look_clamp(in, wanted, pose.up).acts, undefined = mask_splat(0);
+    quat by = quat_select(acts, quat_identity(), aimed.delta);
+    look_turn(&pose, by);
+    wanted = vec3_select(acts, wanted, pose.along);
+    quat kept = look_share(look_arc(pose.along, look_clamp(in, wanted, pose.up).along, pose.up), real_splat(1));
+    look_turn(&pose, kept);
+    by = quat_multiply(kept, by);
+    if (in->pole_given) {
+        quat roll = look_share(look_roll(in, &pose, in->target, &undefined), real_splat(1));
+        by = quat_select(acts, quat_multiply(roll, by), by);
+        *status = mask_select(acts, undefined & mask_splat(IK_POLE_UNDEFINED), *status);
+    }
+    return by;
+}
+
+/* --- along the chain ---------------------------------------------------------------------------------------------- */
+
+/* Position k as it came in, in the kernel's space. */
+ik_inline vec3 look_joint(const ik_look_job *job, const look_in *in, group at, ptrdiff_t k) {
+    ik_rows row = lanes_list_row(&job->joints, k);
+    return vec3_scale(in->scale, vec3_sub(lanes_load_vec3(&row, at), in->origin));
+}
+
+/* From joint k to the next as they came in; of the last one, nothing. */
+ik_inline vec3 look_bone(const ik_look_job *job, const look_in *in, group at, ptrdiff_t k) {
+    ptrdiff_t next = k + 1 < job->joints.count ? k + 1 : k;
+    return vec3_sub(look_joint(job, in, at, next), look_joint(job, in, at, k));
+}
+
+ik_inline real look_weight(const ik_look_job *job, group at, ptrdiff_t k) {
+    if (!job->weights.count) return real_splat(1);
+    ik_rows row = lanes_list_row(&job->weights, k);
+    real given = lanes_load_real(&row, at);
+    return real_max(given, real_splat(0)) + real_poison(given);
+}
+
+ik_inline quat look_delta(const ik_look_job *job, group at, ptrdiff_t k) {
+    ik_rows row = lanes_list_row(&job->deltas, k);
+    return lanes_load_quat(&row, at);
+}
+
+ik_inline void look_keep(const ik_look_job *job, group at, ptrdiff_t k, quat delta) {
+    ik_rows row = lanes_list_row(&job->deltas, k);
+    lanes_store_quat(&row, at, delta);
+}
+
+/* At weight 0 a target, pole or reference that is not a number does not matter. */
+ik_inline void look_ignore(look_in *in, mask still) {
+    in->target = vec3_select(still & ~vec3_is_finite(in->target), in->origin, in->target);
+    in->pole = vec3_select(still & ~vec3_is_finite(in->pole), in->origin, in->pole);
+    in->reference = vec3_select(still & ~vec3_is_finite(in->reference), vec3_splat(0, 0, 0), in->reference);
+}
+
+/* NaN where a part of what came in, but for the lists, is not finite. */
+ik_inline real look_poison(const look_in *in) {
+    return quat_poison(in->rotation) + vec3_poison(in->target) + vec3_poison(in->forward) + vec3_poison(in->offset) +
+           vec3_poison(in->up) + vec3_poison(in->pole) + vec3_poison(in->reference) + real_poison(in->clamp) +
+           real_poison(in->clamp_start) + real_poison(in->weight);
+}
+
+/* See who can turn, and how large it all is; then bring the input to the kernel's space. */
+ik_inline look_plan look_survey(const ik_look_job *job, look_in *in, group at) {
+    const real zero = real_splat(0), one = real_splat(1);
+    look_plan plan = {.total = zero, .first = real_splat(-1), .last = zero};
+    real size = vec3_size(in->offset), poison = zero;
+    for (ptrdiff_t k = 0; k < job->joints.count; k++) {
+        ik_rows row = lanes_list_row(&job->joints, k);
+        vec3 joint = vec3_sub(lanes_load_vec3(&row, at), in->origin);
+        real weight = look_weight(job, at, k), which = real_splat((number)k);
+        mask turns = mask_less(zero, weight);
+        plan.first = real_select(turns & mask_less(plan.first, zero), which, plan.first);
+        plan.last = real_select(turns, which, plan.last);
+        plan.total = plan.total + weight;
+        size = real_max(size, vec3_size(joint));
+        poison = poison + vec3_poison(joint);
+    }
+    mask no_weight = ~mask_less(zero, in->weight) & mask_is_number(in->weight);
+    plan.still = no_weight | mask_equal(plan.total, zero);
+    if (mask_any(plan.still)) look_ignore(in, plan.still);
+
+    direction forward = vec3_direction_of_any(in->forward);
+    vec3 target = vec3_sub(in->target, in->origin), pole = vec3_sub(in->pole, in->origin);
+    plan.poison = poison + real_poison(plan.total) + vec3_poison(target) + vec3_poison(pole) + look_poison(in);
+    plan.has_axis = mask_less(zero, forward.length);
+    in->scale = real_unit_scale(real_max(size, vec3_size(target)));
+    plan.size = in->scale * size;
+    in->rotation = quat_unit(in->rotation);
+    in->forward = forward.unit;
+    in->reference = vec3_direction_of_any(in->reference).unit;
+    in->target = vec3_scale(in->scale, target);
+    in->pole = vec3_scale(in->scale, pole);
+    in->clamp = real_min(real_max(in->clamp, zero), one);
+    in->clamp_start = real_min(real_max(in->clamp_start, zero), one);
+    in->weight = real_min(real_max(in->weight, zero), one);
+    return plan;
+}
+
+/* The pose as it came in, deltas that do not turn, and how near the passes may aim. */
+ik_inline look_pose look_begin(const ik_look_job *job, const look_in *in, group at, look_plan *plan) {
+    const real zero = real_splat(0);
+    look_pose pose = {.along = quat_rotate(in->rotation, in->forward),
+                      .up = quat_rotate(in->rotation, in->up),
+                      .start = vec3_scale(in->scale, quat_rotate(in->rotation, in->offset)),
+                      .seat = vec3_splat(0, 0, 0)};
+    real nearest = zero;
+    for (ptrdiff_t k = 0; k < job->joints.count; k++) {
+        vec3 joint = look_joint(job, in, at, k);
+        mask turns = mask_less(zero, look_weight(job, at, k));
+        real off = vec3_length(vec3_sub(pose.start, joint));
+        nearest = real_select(turns, real_max(nearest, off), nearest);
+        pose.seat = vec3_select(mask_equal(plan->last, real_splat((number)k)), joint, pose.seat);
+        look_keep(job, at, k, quat_identity());
+    }
+    vec3 to_target = vec3_sub(in->target, pose.start);
+    vec3 there = look_direction(pose.start, in->target, pose.along);
+    mask near = mask_less(vec3_length(to_target), nearest);
+    plan->far = vec3_select(near, vec3_add(pose.start, vec3_scale(nearest, there)), in->target);
+    return pose;
+}
+
+typedef enum { LOOK_GAZE, LOOK_ROLL, LOOK_FINISH } look_step;
+
+/* From the root to the tip: in a pass every joint takes its share, at the end the last one the rest. A joint that has
+ * all the weight is always the last one. Turning the chain at a joint by `turn` in the world as it is now,
+ *   W <- turn W,   W = turned delta W0,
+ * is the delta (turned^-1 turn turned) delta for the pose that came in. */
+ik_outline void look_sweep(const ik_look_job *job, const look_in *in, group at, look_plan *plan, look_pose *pose,
+                           look_step step) {
+    const real zero = real_splat(0);
+    mask none = mask_splat(0), alone = mask_equal(plan->first, plan->last);
+    mask shared = step == LOOK_FINISH ? none : plan->active & ~alone;
+    mask finished = step == LOOK_FINISH ? ~plan->still : step == LOOK_GAZE ? plan->active & alone : none;
+    real left = plan->total;
+    pose->joint = look_joint(job, in, at, 0);
+    pose->turned = quat_identity();
+    for (ptrdiff_t k = 0; k < job->joints.count; k++) {
+        real weight = look_weight(job, at, k), share = weight / real_max(left, weight);
+        left = left - weight;
+        mask finish = finished & mask_equal(plan->last, real_splat((number)k)), part = shared & mask_less(zero, weight);
+        quat delta = look_delta(job, at, k), by = quat_identity();
+        if (mask_any(part)) {
+            turn whole = step == LOOK_GAZE ? look_gaze(in, pose, plan->far) : look_roll(in, pose, plan->far, &none);
+            by = look_share(whole, share);
+        }
+        if (mask_any(finish)) {
+            mask status;
+            by = quat_select(finish, look_finish(in, *pose, &status), by);
+            plan->status = mask_select(finish, status, plan->status);
+        }
+        if (mask_any(part | finish)) {
+            look_pose turned = *pose;
+            look_turn(&turned, by);
+            quat there = quat_multiply(quat_conjugate(pose->turned), quat_multiply(by, pose->turned));
+            delta = quat_select(part | finish, quat_unit(quat_multiply(there, delta)), delta);
+            *pose = look_pose_select(part | finish, turned, *pose);
+            look_keep(job, at, k, delta);
+        }
+        pose->turned = quat_unit(quat_multiply(pose->turned, delta));
+        pose->joint = vec3_add(pose->joint, quat_rotate(pose->turned, look_bone(job, in, at, k)));
+    }
+}
+
+/* Lanes that another pass would change. */
+ik_inline mask look_unfinished(const look_in *in, const look_plan *plan, const look_pose *pose) {
+    const real tolerance = real_splat(AIM_TOLERANCE);
+    mask off = mask_less(tolerance, look_gaze(in, pose, plan->far).half), undefined;
+    if (in->pole_given) off |= mask_less(tolerance, real_abs(look_roll(in, pose, plan->far, &undefined).half));
+    return off;
+}
+
+ik_inline void look_passes(const ik_look_job *job, const look_in *in, group at, look_plan *plan, look_pose *pose) {
+    plan->active = ~plan->still & ~(mask_equal(plan->first, plan->last) & mask_splat(in->clamp_given ? 0 : -1));
+    for (int pass = 0; pass < LOOK_PASSES; pass++) {
+        plan->active &= look_unfinished(in, plan, pose);
+        if (!mask_any(plan->active)) break;
+        look_sweep(job, in, at, plan, pose, LOOK_GAZE);
+        if (in->pole_given) look_sweep(job, in, at, plan, pose, LOOK_ROLL);
+    }
+    look_sweep(job, in, at, plan, pose, LOOK_FINISH);
+}
+
+/* Apply the weight, and see by forward kinematics where the ray has come to. */
+ik_inline look_pose look_settle(const ik_look_job *job, const look_in *in, group at) {
+    mask part = mask_less(in->weight, real_splat(1));
+    look_pose pose = {.joint = look_joint(job, in, at, 0), .turned = quat_identity()};
+    for (ptrdiff_t k = 0; k < job->joints.count; k++) {
+        quat delta = quat_canonical(look_delta(job, at, k));
+        delta = quat_select(part, quat_weighted(delta, in->weight), delta);
+        look_keep(job, at, k, delta);
+        pose.turned = quat_unit(quat_multiply(pose.turned, delta));
+        pose.joint = vec3_add(pose.joint, quat_rotate(pose.turned, look_bone(job, in, at, k)));
+    }
+    vec3 offset = vec3_scale(in->scale, quat_rotate(in->rotation, in->offset));
+    pose.start = vec3_add(pose.joint, quat_rotate(pose.turned, offset));
+    pose.along = quat_rotate(pose.turned, quat_rotate(in->rotation, in->forward));
+    pose.up = quat_rotate(pose.turned, quat_rotate(in->rotation, in->up));
+    return pose;
+}
+
+/* The angle left, and what is to say. Returns where the input could be used. */
+ik_inline mask look_judge(const look_in *in, const look_plan *plan, const look_pose *pose, real *error, mask *status) {
+    const real one = real_splat(1);
+    vec3 left = vec3_sub(in->target, pose->start);
+    vec3 wanted = look_direction(pose->start, in->target, pose->along);
+    *error = real_atan2(vec3_length(vec3_cross(pose->along, wanted)), vec3_dot(pose->along, wanted));
+    look_clamped clamped = look_clamp(in, wanted, pose->up);
+    mask part = plan->still | mask_less(in->weight, one);
+    real leverage = one + plan->size / (vec3_length(left) + real_splat(0x1p-120f));
+    mask missed = ~part & ~clamped.acts & mask_less(real_splat(AIM_TOLERANCE) * leverage, *error);
+    *status = plan->status | (part & mask_splat(IK_PARTIAL_WEIGHT)) | (missed & mask_splat(IK_TOO_NEAR)) |
+              (clamped.beyond & mask_splat(IK_AT_LIMIT)) | (clamped.acts & ~clamped.beyond & mask_splat(IK_SOFTENED));
+
+    mask finite = mask_is_finite(plan->poison) & mask_is_finite(*error), usable = finite & plan->has_axis;
+    *error = real_select(usable, *error, real_nan());
+    mask why = mask_select(finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
+    *status = mask_select(usable, *status, why);
+    return usable;
+}
+
+/* Where the joints are, in the world; the pose that came in where nothing may move. */
+ik_inline void look_place(const ik_look_job *job, group at, mask moves) {
+    vec3 before = vec3_splat(0, 0, 0), here = before;
+    quat turned = quat_identity();
+    for (ptrdiff_t k = 0; k < job->joints.count; k++) {
+        ik_rows from = lanes_list_row(&job->joints, k), to = lanes_list_row(&job->positions, k);
+        vec3 joint = lanes_load_vec3(&from, at);
+        here = k ? vec3_add(here, quat_rotate(turned, vec3_sub(joint, before))) : joint;
+        quat delta = quat_select(moves, look_delta(job, at, k), quat_identity());
+        look_keep(job, at, k, delta);
+        if (job->positions.rows.data) lanes_store_vec3(&to, at, vec3_canonical_nan(vec3_select(moves, here, joint)));
+        turned = quat_unit(quat_multiply(turned, delta));
+        before = joint;
+    }
+}
+
+ik_inline void look_load(const ik_look_job *job, group at, look_in *in) {
+    ik_rows tip = lanes_list_row(&job->joints, job->joints.count - 1);
+    in->origin = lanes_load_vec3(&tip, at);
+    in->rotation = lanes_load_quat(&job->rotation, at);
+    in->target = lanes_load_vec3(&job->target, at);
+    in->forward = lanes_load_vec3(&job->forward, at);
+    in->offset = in->up = in->reference = vec3_splat(0, 0, 0);
+    in->pole = in->origin;
+    if (job->offset.data) in->offset = lanes_load_vec3(&job->offset, at);
+    if (in->pole_given) {
+        in->up = lanes_load_vec3(&job->up, at);
+        in->pole = lanes_load_vec3(&job->pole, at);
+    }
+    if (in->clamp_given) in->reference = lanes_load_vec3(&job->reference, at);
+    in->clamp = lanes_load_option(&job->clamp, at, 0);
+    in->clamp_start = lanes_load_option(&job->clamp_start, at, 1);
+    in->weight = lanes_load_option(&job->weight, at, 1);
+}
+
+static void look_rows(const ik_look_job *job, ptrdiff_t first, ptrdiff_t last) {
+    look_in in = {
+        .pole_given = job->up.data != NULL && job->pole.data != NULL,
+        .clamp_given = job->reference.data != NULL,
+    };
+    EACH_GROUP (at, first, last) {
+        real error = real_nan();
+        mask status = mask_splat(IK_NO_LENGTH);
+        if (job->joints.count > 0) {
+            look_load(job, at, &in);
+            look_plan plan = look_survey(job, &in, at);
+            look_pose pose = look_begin(job, &in, at, &plan);
+            look_passes(job, &in, at, &plan, &pose);
+            pose = look_settle(job, &in, at);
+            mask usable = look_judge(&in, &plan, &pose, &error, &status);
+            look_place(job, at, usable & ~plan.still);
+        }
+        lanes_store_status(&job->status, at, status);
+        lanes_store_real(&job->error, at, error);
+    }
+}

@@ -1,0 +1,12 @@
+/* What the module keeps. */
+#ifndef IKCORE_STATE_H
+#define IKCORE_STATE_H
+
+#include "single.h"
+
+typedef struct {
+    PyTypeObject *skeleton_type;
+    single singles[SINGLE_COUNT];
+} core_state;
+
+#endif

@@ -1,0 +1,99 @@
+/* same_bits.c for the limits: prints, for every instruction set of this processor, a hash of all bytes that are written
+ * for the same rotations and limits of every kind. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ik.h"
+
+enum { ITEMS = 200, LIMITS = 60, COLUMNS = 4 };
+
+static uint32_t random_state;
+
+/* An exact multiple of 2^-23 in [-1, 1). */
+static double random_number(void) {
+    random_state = random_state * 1664525u + 1013904223u;
+    return ((double)(random_state >> 8) - 8388608.0) / 8388608.0;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+    return hash;
+}
+
+static double coordinate(int item) {
+    double special[] = {0, 0, 1, -1, 0.5, 1e-30, 1e-7, -1e-4, NAN, INFINITY};
+    double x = random_number();
+    unsigned choice = random_state >> 20;
+    if (item % 4) return x;
+    return special[choice % (item % 8 ? 8 : 10)];
+}
+
+/* The numbers of a limit, in the order of the operands of its job: kind, frame, twist, swing, axes, lowest, highest. */
+enum { KIND, FRAME, TWIST, SWING, AXES, LOWEST, HIGHEST, PARTS };
+
+static void random_limit(int kind, double part[PARTS][COLUMNS]) {
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    static const double widths[] = {0, 1e-6, 0.5, 2, 3.5, 6.5};
+    for (int i = 0; i < PARTS; i++)
+        for (int k = 0; k < COLUMNS; k++)
+            part[i][k] = random_number();
+    double width = widths[(random_state >> 20) % 6];
+    const int *order = orders[(random_state >> 16) % 6];
+    part[KIND][0] = kind;
+    part[TWIST][0] *= 3;
+    part[TWIST][1] = part[TWIST][0] + width;
+    for (int k = 0; k < 4; k++)
+        part[SWING][k] = width < 0.4 && k < 2 ? width : 1.5 + 1.5 * part[SWING][k];
+    for (int k = 0; k < 3; k++) {
+        part[AXES][k] = order[k];
+        part[LOWEST][k] *= 3;
+        part[HIGHEST][k] = part[LOWEST][k] + width * (1 + part[HIGHEST][k]);
+    }
+}
+
+#define DEFINE_HASH(number, name)                                                                                      \
+    static uint64_t hash_##name(void) {                                                                                \
+        static number q[ITEMS][4], projected[ITEMS][4], violation[ITEMS], given[PARTS][COLUMNS];                       \
+        const size_t size = sizeof(number);                                                                            \
+        uint64_t hash = 14695981039346656037u;                                                                         \
+        random_state = 1;                                                                                              \
+        for (int limit = 0; limit < LIMITS; limit++) {                                                                 \
+            double part[PARTS][COLUMNS];                                                                               \
+            random_limit(limit % 5, part);                                                                             \
+            for (int i = 0; i < PARTS * COLUMNS; i++)                                                                  \
+                given[i / COLUMNS][i % COLUMNS] = (number)part[i / COLUMNS][i % COLUMNS];                              \
+            for (int i = 0; i < ITEMS * 4; i++)                                                                        \
+                q[i / 4][i % 4] = (number)coordinate(i / 4);                                                           \
+            for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1) {              \
+                if (count > ITEMS - first) count = ITEMS - first;                                                      \
+                ik_limit_project_job job = {{q[first], sizeof q[0], size},                                             \
+                                            {given[KIND], 0, size},                                                    \
+                                            {given[FRAME], 0, size},                                                   \
+                                            {given[TWIST], 0, size},                                                   \
+                                            {given[SWING], 0, size},                                                   \
+                                            {given[AXES], 0, size},                                                    \
+                                            {given[LOWEST], 0, size},                                                  \
+                                            {given[HIGHEST], 0, size},                                                 \
+                                            {projected[first], sizeof projected[0], size},                             \
+                                            {&violation[first], size, size}};                                          \
+                ik_limit_project_##name(&job, count);                                                                  \
+            }                                                                                                          \
+            hash = hash_bytes(hash_bytes(hash, projected, sizeof projected), violation, sizeof violation);             \
+        }                                                                                                              \
+        return hash;                                                                                                   \
+    }
+
+DEFINE_HASH(float, f32)
+DEFINE_HASH(double, f64)
+
+int main(void) {
+    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+        printf("%s limits f32 %016llx\n", isas[i], (unsigned long long)hash_f32());
+        printf("%s limits f64 %016llx\n", isas[i], (unsigned long long)hash_f64());
+    }
+    return 0;
+}
