@@ -37,7 +37,7 @@ ik_inline int fabrik_previous(const ik_plan *plan) { return fabrik_target(plan, 
 ik_inline int fabrik_idle(const ik_plan *plan) { return fabrik_previous(plan) + 1; }
 ik_inline int fabrik_kicks(const ik_plan *plan) { return fabrik_previous(plan) + 2; }
 
-static record_size fabrik_size(const ik_plan *plan) {
+static record_size fabrik_points_size(const ik_plan *plan) {
     return (record_size){.columns = fabrik_kicks(plan) + 1, .results = fabrik_point(plan->slots)};
 }
 
@@ -277,11 +277,4 @@ static quat fabrik_turn(const ik_plan *plan, group at, columns record, const pos
     return turned;
 }
 
-static const method fabrik_points = {fabrik_size, fabrik_begin, fabrik_step, fabrik_turn};
-
-static const method *fabrik_method(const ik_plan *plan) {
-    (void)plan;
-    return &fabrik_points;
-}
-
-SOLVE_METHOD(fabrik)
+static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_step, fabrik_turn};

@@ -45,6 +45,7 @@
 #include "solve.h"
 
 #include "fabrik.h"
+#include "fabrik_frames.h"
 #include "jacobian.h"
 
 const ik_kernels IK_TABLE = {LANES,

@@ -44,7 +44,7 @@ size_t ik_plan_bytes(const ik_solve_job *job) {
 
 static int add_node(ik_plan *plan, int joint, int parent) {
     ik_node *node = &plan->nodes[plan->count];
-    *node = (ik_node){joint, parent, 0, 0, -1, -1, -1, -1, -1};
+    *node = (ik_node){joint, parent, 0, 0, -1, -1, -1, -1, -1, -1};
     return plan->count++;
 }
 
@@ -105,10 +105,13 @@ static void connect(ik_plan *plan) {
             plan->bases += !node->moves;
         }
         if (!node->moves) continue;
-        plan->branches |= parent->child >= 0;
-        plan->rigid |= !parent->turns;
-        node->sibling = parent->child;
-        parent->child = k;
+        node->owner = parent->turns ? node->parent : parent->owner;
+        if (!node->turns && node->point < 0 && node->rotation < 0) continue;
+        ik_node *owner = &plan->nodes[node->owner];
+        plan->branches |= owner->child >= 0;
+        plan->rigid |= owner != parent;
+        node->sibling = owner->child;
+        owner->child = k;
     }
 }
 

@@ -14,7 +14,9 @@ typedef struct ik_node {
     int turns;  /* the method may turn it */
     int moves;  /* a node above it turns */
     int slot;   /* -1: neither */
-    int child;  /* the first of its children that move, -1: none; the others follow as siblings */
+    int owner;  /* the nearest node above that turns, -1: none: that one carries it, like a part of itself */
+    int child;  /* the first of those it carries that matter: nodes that turn, points and rotations of goals. -1: none;
+                   the others follow as siblings */
     int sibling;
     int point;    /* the goal whose point this is, -1: none */
     int rotation; /* the goal whose rotation is for this, -1: none */
@@ -32,9 +34,9 @@ typedef struct ik_plan {
     int count; /* of nodes */
     int slots;
     int bases;    /* slots that turn without moving: chains start there */
-    int branches; /* some node has several children that move */
+    int branches; /* some node has several children */
     int limited;  /* some node that turns has a limit */
-    int rigid;    /* some node moves without turning, and others hang from it */
+    int rigid;    /* some node has children beyond others that only move */
     ik_node *nodes;
     int *node_of_slot;
     ik_task *tasks; /* of nodes with a slot, by goals; of one, the place first */

@@ -1,0 +1,93 @@
+/* same_bits.c for FABRIK with frames: prints, for every instruction set of this processor, a hash of all bytes that are
+ * written for a tree whose joints have limits of every kind, with targets ordinary, out of reach and not finite. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "ik.h"
+
+enum { ITEMS = 200, JOINTS = 9, GOALS = 2, ITERATIONS = 40 };
+
+static const int parents[JOINTS] = {-1, 0, 1, 2, 3, 4, 2, 6, 7};
+static int order[JOINTS], ranks[JOINTS];
+static double offsets[3 * JOINTS], rests[4 * JOINTS];
+static ik_limit limits[JOINTS];
+
+static ik_limit random_limit(int kind) {
+    ik_limit limit = {.kind = (enum ik_limit_kind)kind, .twist = {-1, 0.75}, .axes = {0, 1, 2}};
+    for (int i = 0; i < 4; i++) {
+        limit.frame[i] = random_number();
+        limit.swing[i] = 0.75 + 0.5 * random_number();
+    }
+    for (int i = 0; i < 3; i++)
+        limit.angles[i][0] = -0.75, limit.angles[i][1] = 0.5;
+    return limit;
+}
+
+static ik_skeleton random_skeleton(int first_kind) {
+    for (int joint = 0; joint < JOINTS; joint++) {
+        for (int i = 0; i < 3; i++)
+            offsets[3 * joint + i] = random_number();
+        rests[4 * joint] = 1;
+        limits[joint] = random_limit((first_kind + joint) % 5);
+    }
+    ik_skeleton_order(JOINTS, parents, order, ranks);
+    return (ik_skeleton){JOINTS, parents, order, ranks, offsets, rests, first_kind ? limits : NULL};
+}
+
+#define DEFINE_HASH(number, name)                                                                                      \
+    static uint64_t hash_##name(void) {                                                                                \
+        static number pose[ITEMS][JOINTS][4], solved[ITEMS][JOINTS][4], targets[GOALS][ITEMS][3], turned[ITEMS][4];    \
+        static number error[ITEMS], angle[ITEMS];                                                                      \
+        static int32_t status[ITEMS], iterations[ITEMS];                                                               \
+        const ptrdiff_t size = sizeof(number), joint = 4 * size, item = JOINTS * joint;                                \
+        uint64_t hash = HASH_START;                                                                                    \
+        random_state = 1;                                                                                              \
+        for (int kind = 0; kind < 5; kind++) {                                                                         \
+            ik_skeleton skeleton = random_skeleton(kind);                                                              \
+            for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                               \
+                (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                     \
+            for (int i = 0; i < GOALS * ITEMS * 3; i++)                                                                \
+                (&targets[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                  \
+            for (int i = 0; i < ITEMS * 4; i++)                                                                        \
+                (&turned[0][0])[i] = (number)random_number();                                                          \
+            ik_goal goals[GOALS] = {                                                                                   \
+                {.joint = 5, .position = {targets[0], 3 * size, size}},                                                \
+                {.joint = 8, .position = {targets[1], 3 * size, size}, .rotation = {turned, 4 * size, size}}};         \
+            ik_solve_job job = {.skeleton = &skeleton,                                                                 \
+                                .goals = goals,                                                                        \
+                                .goal_count = GOALS,                                                                   \
+                                .options = {.iterations = ITERATIONS, .tolerance = 1e-4, .rotation_tolerance = 1e-3},  \
+                                .rotations = {{pose, item, size}, joint, JOINTS},                                      \
+                                .solved = {{solved, item, size}, joint, JOINTS},                                       \
+                                .status = {status, 4, 0},                                                              \
+                                .error = {error, size, 0},                                                             \
+                                .rotation_error = {angle, size, 0},                                                    \
+                                .iterations = {iterations, 4, 0}};                                                     \
+            size_t bytes = (ik_fabrik_scratch_##name(&job) + 63) / 64 * 64;                                            \
+            void *memory = malloc(bytes + 64);                                                                         \
+            if (!memory) abort();                                                                                      \
+            void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                              \
+            for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                \
+                ik_fabrik_##name(&job, first, first + count < ITEMS ? first + count : ITEMS, scratch);                 \
+            free(memory);                                                                                              \
+            hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
+            hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                           \
+            hash = hash_bytes(hash, iterations, sizeof iterations);                                                    \
+        }                                                                                                              \
+        return hash;                                                                                                   \
+    }
+
+DEFINE_HASH(float, f32)
+DEFINE_HASH(double, f64)
+
+int main(void) {
+    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+        printf("%s fabrik f32 %016llx\n", isas[i], (unsigned long long)hash_f32());
+        printf("%s fabrik f64 %016llx\n", isas[i], (unsigned long long)hash_f64());
+    }
+    return 0;
+}

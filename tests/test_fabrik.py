@@ -1,0 +1,661 @@
+"""FABRIK against published counts and positions, and against forward kinematics in NumPy."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import reference as ref
+from numpy.testing import assert_allclose, assert_array_equal
+
+import ikcore as ik
+from ikcore import limits
+
+Array = Any
+UP: Array = np.array([0.0, 1.0, 0.0])
+
+
+def forward(skeleton: ik.Skeleton, rotations: Array) -> tuple[Array, Array]:
+    """World positions and rotations, joint by joint."""
+    local = np.asarray(rotations, float)
+    positions, turned = np.zeros((*local.shape[:-1], 3)), np.zeros(local.shape)
+    for joint, parent in enumerate(skeleton.parents):
+        positions[..., joint, :], turned[..., joint, :] = skeleton.offsets[joint], local[..., joint, :]
+        if parent >= 0:
+            above = turned[..., parent, :]
+            positions[..., joint, :] = positions[..., parent, :] + ref.rotate(above, skeleton.offsets[joint])
+            turned[..., joint, :] = ref.multiply(above, local[..., joint, :])
+    return positions, turned
+
+
+def generator(seed: int) -> Iterator[float]:
+    """The linear congruential generator of the published experiments."""
+    while True:
+        seed = (1664525 * seed + 1013904223) % 2**32
+        yield seed / 2**32
+
+
+def in_ball(draw: Iterator[float]) -> Array:
+    """A vector in the unit ball."""
+    while True:
+        vector = np.array([2 * next(draw) - 1 for _ in range(3)])
+        if 1e-3 <= np.linalg.norm(vector) <= 1:
+            return vector
+
+
+def about(axis: Array, angle: Array) -> Array:
+    """The rotation about an axis."""
+    half = np.asarray(angle)[..., None] / 2
+    return np.concatenate([np.cos(half), np.sin(half) * ref.unit(np.asarray(axis, float))], axis=-1)
+
+
+def random_rotation(draw: Iterator[float], most: float) -> Array:
+    return about(in_ball(draw), np.array(next(draw) * most))
+
+
+def rope(links: int, dtype: Any = np.float64) -> tuple[ik.Skeleton, Array]:
+    """Unit links upwards, each turned by -0.02 radians about z."""
+    skeleton = ik.Skeleton.chain(np.arange(links + 1)[:, None] * UP)
+    return skeleton, np.tile(about([0, 0, 1], np.array(-0.02)), (links + 1, 1)).astype(dtype)
+
+
+def limited(skeleton: ik.Skeleton, found: ik.Solution) -> float:
+    """The most that a joint is outside of its limit."""
+    rest, now = skeleton.rest.rotations, found.pose.rotations
+    off = [
+        np.max(limit.violation(ref.multiply(ref.conjugate(rest[joint]), now[..., joint, :])))
+        for joint, limit in enumerate(skeleton.limits)
+        if limit is not None
+    ]
+    return float(max(off))
+
+
+# --- published counts and positions -----------------------------------------------------------------------------------
+
+TEN_LINKS = [
+    (1, 0.0, 0.95, 1e-2, (8.0, 5, 22, 34)),
+    (1, 0.0, 0.95, 1e-4, (17.7, 11, 51, 80)),
+    (2, 0.0, 0.2, 1e-2, (2.9, 2, 7, 21)),
+    (2, 0.0, 0.2, 1e-4, (5.8, 4, 18, 51)),
+]
+
+
+@pytest.mark.parametrize(("seed", "near", "far", "tolerance", "counts"), TEN_LINKS)
+def test_ten_links_take_the_published_number_of_iterations(
+    seed: int, near: float, far: float, tolerance: float, counts: tuple[float, ...]
+) -> None:
+    skeleton, start = rope(10)
+    draw, target = generator(seed), np.empty((200, 3))
+    for item in target:
+        direction = ref.unit(in_ball(draw))
+        item[:] = 10 * np.cbrt(near**3 + (far**3 - near**3) * next(draw)) * direction
+    found = ik.fabrik(
+        skeleton, ik.Pose(start), [ik.Reach(10, target)], iterations=3000, tolerance=tolerance / 10, textbook=True
+    )
+    assert np.all(found.status == 0)
+    its = found.iterations
+    assert_allclose(its.mean(), counts[0], atol=0.06)
+    assert (np.median(its), np.percentile(its, 95) // 1, its.max()) == counts[1:]
+
+
+def planar(links: int, degrees: int) -> tuple[ik.Skeleton, Array, Array]:
+    """A chain along x of hinges about z, its start, and 200 targets that it can reach."""
+    most, draw, targets = np.radians(degrees), generator(10 * links + degrees), np.empty((200, 3))
+    for target in targets:
+        angles = np.cumsum([(2 * next(draw) - 1) * most for _ in range(links)])
+        target[:] = np.cos(angles).sum(), np.sin(angles).sum(), 0
+    hinges = [ik.Limit.hinge([0, 0, 1], -most, most)] * links
+    offsets = np.vstack([np.zeros(3), np.tile([1.0, 0, 0], (links, 1))])
+    skeleton = ik.Skeleton(np.arange(links + 1) - 1, offsets, limits=[*hinges, None])
+    start = np.tile([1.0, 0, 0, 0], (links + 1, 1))
+    start[:links] = about([0, 0, 1], np.array(0.02))
+    return skeleton, start, targets
+
+
+@pytest.mark.parametrize("textbook", [True, False])
+@pytest.mark.parametrize(("links", "first"), [(4, (3.783323, -0.161443)), (8, (5.016725, -4.423267))])
+def test_planar_hinges_reach_all_targets_in_the_published_number_of_iterations(
+    links: int, first: tuple[float, float], textbook: bool
+) -> None:
+    skeleton, start, targets = planar(links, 45)
+    assert_allclose(targets[0, :2], first, atol=1e-6)
+    goals = [ik.Reach(links, targets)]
+    found = ik.fabrik(skeleton, ik.Pose(start), goals, iterations=200, tolerance=1e-3 / links, textbook=textbook)
+    assert np.count_nonzero(found.status == 0) == 200
+    assert_allclose(found.iterations.mean(), 21.6, rtol=0.05)
+    assert limited(skeleton, found) <= 1e-9
+    assert_allclose(forward(skeleton, found.pose.rotations)[0][:, links], targets, atol=1e-3)
+
+
+BENT = np.array([[0, 0, 0], [0, 1, 0], [0.6, 1.8, 0], [0.6, 2.5, 0.714142842854285]])
+
+
+def step(goals: list[ik.Goal]) -> Array:
+    """Positions after one iteration on four bent joints."""
+    skeleton = ik.Skeleton.chain(BENT)
+    found = ik.fabrik(skeleton, skeleton.rest, goals, iterations=1, tolerance=0, textbook=True)
+    return forward(skeleton, found.pose.rotations)[0]
+
+
+def test_one_iteration_gives_the_published_positions() -> None:
+    expected = [
+        [-0.026510030281, 0.999622472015, -0.007220231036],
+        [0.762521552946, 1.575163432162, 0.207679196283],
+        [1.200421246172, 0.899349887947, 0.800570343231],
+    ]
+    assert_allclose(step([ik.Reach(3, [1.2, 0.9, 0.8])])[1:], expected, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("weight", "joint", "expected"),
+    [
+        (1e13, 1, [0.003463625621, 0.999992042972, 0.001979214641]),
+        (1e13, 2, [0.69875202919, 1.598924977297, 0.399286873823]),
+        (1e13, 3, [1.227020856094, 0.862322937285, 0.821601307832]),
+        (1.0, 2, [0.73193360095, 1.588362896384, 0.304731490643]),
+    ],
+)
+def test_one_iteration_with_a_goal_between_gives_the_published_positions(
+    weight: float, joint: int, expected: list[float]
+) -> None:
+    both: list[ik.Goal] = [ik.Reach(3, [1.2, 0.9, 0.8]), ik.Reach(2, [0.7, 1.6, 0.4], weight=weight)]
+    assert_allclose(step(both)[joint], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize(("weight", "counts"), [(1.0, (124, 36)), (1e13, (65, 15))])
+def test_elbow_and_wrist_together_are_solved_as_published(weight: float, counts: tuple[float, float]) -> None:
+    skeleton, start = rope(6)
+    draw = generator(33)
+    turns = np.array([[random_rotation(draw, 0.6 * np.pi) for _ in range(7)] for _ in range(100)])
+    target = forward(skeleton, turns)[0]
+    assert_allclose(target[0, 3], [2.350659908018, -0.666447883182, -0.405581266076], atol=1e-11)
+    goals = [ik.Reach(6, target[:, 6]), ik.Reach(3, target[:, 3], weight=weight)]
+    found = ik.fabrik(skeleton, ik.Pose(start), goals, iterations=3000, tolerance=1e-4 / 6, textbook=True)
+    solved = found.error <= 1e-4
+    assert np.count_nonzero(solved) == 99
+    assert (round(found.iterations[solved].mean()), np.median(found.iterations[solved])) == counts
+
+
+@pytest.mark.parametrize(("weight", "errors"), [(1e13, (0, 2)), (1.0, (1, 1))])
+def test_targets_in_conflict_share_the_gap_by_weight(weight: float, errors: tuple[float, float]) -> None:
+    skeleton, start = rope(6)
+    goals = [ik.Reach(3, [2, 1, 0], weight=weight), ik.Reach(6, [-2, 4, 0])]
+    found = ik.fabrik(skeleton, ik.Pose(start), goals, iterations=3000, textbook=True)
+    at = forward(skeleton, found.pose.rotations)[0]
+    assert_allclose([np.linalg.norm(at[3] - [2, 1, 0]), np.linalg.norm(at[6] - [-2, 4, 0])], errors, atol=2e-2)
+
+
+def test_planar_chains_of_other_projects() -> None:
+    folder = os.environ.get("IKCORE_CONFORMANCE")
+    if not folder:
+        pytest.skip("IKCORE_CONFORMANCE names no folder")
+    for case in json.loads((Path(folder) / "planar_chains.json").read_text())["cases"]:
+        if case["solver"] not in ("fabrik", "any"):
+            continue
+        skeleton = ik.Skeleton.chain(case["positions"])
+        goals = [ik.Reach(len(skeleton) - 1, case["target"])]
+        found = ik.fabrik(skeleton, skeleton.rest, goals)
+        at, expect = forward(skeleton, found.pose.rotations)[0], case["expect"]
+        if "end_to_target" in expect:
+            assert_allclose(np.linalg.norm(at[-1] - case["target"]), expect["end_to_target"], atol=case["tol"])
+        if "derived_positions" in expect:
+            assert_allclose(at, expect["derived_positions"], atol=1e-9)
+        if "end_position" in expect:
+            assert_allclose(at[-1], expect["end_position"], atol=1e-9)
+        if "changed_second" in expect:
+            again = ik.fabrik(skeleton, found.pose, goals)
+            assert again.iterations == 0
+            assert_allclose(forward(skeleton, again.pose.rotations)[0], at, atol=1e-12)
+
+
+# --- chains without limits --------------------------------------------------------------------------------------------
+
+
+def test_out_of_reach_the_chain_is_a_straight_line_to_the_target() -> None:
+    skeleton, start = rope(10)
+    target = 10.5 * ref.unit(np.random.default_rng(0).normal(size=(50, 3)))
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(10, target)])
+    assert np.all(found.status == ik.Status.TOO_FAR)
+    line = np.arange(11)[:, None] / 10.5 * target[:, None]
+    assert_allclose(forward(skeleton, found.pose.rotations)[0], line, atol=1e-12)
+
+
+def test_too_near_the_longest_bone_points_away() -> None:
+    skeleton = ik.Skeleton.chain([[0, 0, 0], [0, 1, 0], [0, 5, 0], [0, 6, 0]])
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(3, [0.5, 0.5, 0])])
+    assert found.status == ik.Status.TOO_NEAR
+    assert_allclose(found.error, 2 - np.sqrt(0.5), rtol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
+def test_a_straight_chain_in_line_with_its_target_gets_there(share: float) -> None:
+    skeleton, _ = rope(10)
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(10, 10 * share * UP)], iterations=1000)
+    assert found.status == 0
+    assert_allclose(forward(skeleton, found.pose.rotations)[0][10], 10 * share * UP, atol=1e-4)
+
+
+def test_a_straight_tree_in_line_with_its_targets_gets_there() -> None:
+    offsets = [[0, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0]]
+    skeleton = ik.Skeleton([-1, 0, 1, 2, 3, 2, 5], offsets)
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(4, [0, 2.0, 0]), ik.Reach(6, [0, 2.5, 0])])
+    assert found.status == 0
+
+
+@pytest.mark.parametrize("zero", [1, 2, 3, 5])
+def test_bones_of_no_length_do_no_harm(zero: int) -> None:
+    points = np.cumsum(np.where(np.arange(6)[:, None] == zero, 0, UP), axis=0)
+    skeleton = ik.Skeleton.chain(points)
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(5, [2, 2, 0.5])])
+    assert found.status == 0
+    some = ik.Limit.cone(UP, 2.5)
+    skeleton = ik.Skeleton(np.arange(6) - 1, np.diff(points, axis=0, prepend=0), limits=[*[some] * 5, None])
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(5, [2, 2, 0.5])])
+    assert found.status == 0
+
+
+def test_a_single_bone_points_at_its_target() -> None:
+    skeleton = ik.Skeleton.chain([[0, 0, 0], [0, 2, 0]])
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(1, [[2, 0, 0], [3, 0, 0], [0, -2, 0], [1, 0, 0]])])
+    assert_array_equal(found.status, [0, ik.Status.TOO_FAR, 0, ik.Status.TOO_NEAR])
+    at = forward(skeleton, found.pose.rotations)[0][:, 1]
+    assert_allclose(at, [[2, 0, 0], [2, 0, 0], [0, -2, 0], [2, 0, 0]], atol=1e-9)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+KINDS = {
+    "cone": ik.Limit.cone([1, 0, 0], 0.7, twist=(-0.7, 0.7)),
+    "ball": ik.Limit.ball([1, 0, 0], (0.8, 0.4, 0.3, 0.8), side=[0, 1, 0], twist=(-0.8, 0.4)),
+    "euler": ik.Limit.euler("xyz", (-0.8, -0.4, -0.3), (0.4, 0.8, 0.8)),
+    "hinge": None,
+}
+
+
+def chain(kind: str, links: int, seed: int = 3, items: int = 300) -> tuple[ik.Skeleton, Array, Array, Array]:
+    """A limited chain along x, a start that is not quite within the limits, and poses that are, in the world."""
+    rng = np.random.default_rng(seed)
+    offsets = np.zeros((links + 1, 3))
+    offsets[1:, 0] = rng.uniform(0.5, 1.5, links)
+    hinges = [ik.Limit.hinge([[0, 0, 1], [0, 1, 0]][joint % 2], -1.2, 1.2) for joint in range(links)]
+    joints = [KINDS[kind] or hinges[joint] for joint in range(links)]
+    skeleton = ik.Skeleton(np.arange(links + 1) - 1, offsets, limits=[*joints, None])
+    allowed = np.tile([1.0, 0, 0, 0], (items, links + 1, 1))
+    for joint in range(links):
+        allowed[:, joint] = joints[joint].sample(items, seed + joint)
+    start = np.tile(about([0.1, 0.3, 1], np.array(0.05)), (links + 1, 1))
+    return skeleton, start, *forward(skeleton, allowed)
+
+
+@pytest.mark.parametrize("links", [6, 10])
+@pytest.mark.parametrize("kind", KINDS)
+def test_limited_chains_reach_what_they_can(kind: str, links: int) -> None:
+    skeleton, start, positions, _ = chain(kind, links)
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(links, positions[:, links])], tolerance=1e-4)
+    assert np.count_nonzero(found.status == 0) >= 299
+    assert limited(skeleton, found) <= 1e-9
+    at = forward(skeleton, found.pose.rotations)[0][:, links]
+    assert_allclose(np.linalg.norm(at - positions[:, links], axis=-1), found.error, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["cone", "ball", "euler"])
+def test_limited_chains_reach_places_and_rotations(kind: str) -> None:
+    skeleton, start, positions, rotations = chain(kind, 10)
+    offset = skeleton.offsets[10]
+    goals = [ik.Reach(9, positions[:, 10], rotations[:, 9], offset=offset)]
+    found = ik.fabrik(skeleton, ik.Pose(start), goals, tolerance=1e-3, rotation_tolerance=1e-2)
+    assert np.count_nonzero(found.status == 0) >= 299
+    assert limited(skeleton, found) <= 1e-9
+    at, turned = forward(skeleton, found.pose.rotations)
+    assert_allclose(at[:, 10], positions[:, 10], atol=2e-3 * offset.sum() * 15)
+    off = ref.multiply(ref.conjugate(turned[:, 9]), rotations[:, 9])
+    angle = 2 * np.arctan2(np.linalg.norm(off[:, 1:], axis=-1), np.abs(off[:, 0]))
+    assert_allclose(angle, found.rotation_error, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_limits_hold_where_the_target_cannot_be_reached(kind: str) -> None:
+    skeleton, start, _, _ = chain(kind, 4)
+    target = np.random.default_rng(8).normal(size=(200, 3)) * 3
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(4, target)])
+    failed = found.status != 0
+    assert np.count_nonzero(failed) > 20
+    assert limited(skeleton, found) <= 1e-9
+    stalled = (found.status & ik.Status.STALLED) != 0
+    assert np.count_nonzero(stalled) > 10
+    out_of_reach = (found.status & (ik.Status.TOO_FAR | ik.Status.TOO_NEAR)) != 0
+    assert np.all(found.status[stalled & ~out_of_reach] & ik.Status.AT_LIMIT)
+
+
+@pytest.mark.parametrize("iterations", [0, 1])
+def test_a_start_outside_of_the_limits_comes_back_inside(iterations: int) -> None:
+    skeleton, _, positions, _ = chain("cone", 6)
+    start = np.tile(about([0, 1, 0], np.array(3.0)), (7, 1))
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(6, positions[:, 6])], iterations=iterations)
+    assert limited(skeleton, found) <= 1e-9
+
+
+def test_the_pose_that_is_returned_is_the_best_one_seen() -> None:
+    skeleton, start, _, _ = chain("ball", 4)
+    target = np.random.default_rng(8).normal(size=(100, 3)) * 3
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(4, target)], history=True)
+    assert found.history is not None
+    assert_allclose(np.nanmin(found.history, axis=-1), found.error, atol=1e-12)
+
+
+def test_a_leg_of_three_hinges() -> None:
+    offsets = np.array([[0, 0, 0], [0.054, 0, 0], [0.0645, 0, 0], [0.1323, 0, 0]])
+    joints = [
+        ik.Limit.hinge([0, 0, 1], -1.2, 1.2),
+        ik.Limit.hinge([0, 1, 0], -1.6, 1.6),
+        ik.Limit.hinge([0, 1, 0], -2.2, 2.2),
+        None,
+    ]
+    skeleton = ik.Skeleton(np.arange(4) - 1, offsets, limits=joints)
+    allowed = np.tile([1.0, 0, 0, 0], (300, 4, 1))
+    for joint, limit in enumerate(joints[:3]):
+        assert limit is not None
+        allowed[:, joint] = limit.sample(300, joint)
+    target = forward(skeleton, allowed)[0][:, 3]
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(3, target)], tolerance=1e-4)
+    assert np.count_nonzero(found.status == 0) >= 280
+    assert limited(skeleton, found) <= 1e-9
+
+
+def test_ready_made_arms_keep_their_limits() -> None:
+    arm = limits.human_arm("left")
+    joints: dict[str | int, ik.Limit] = {name: arm[name] for name in arm}
+    names = [*arm, "tip"]
+    offsets = np.vstack([np.zeros(3), np.tile([0.25, 0, 0], (len(arm), 1))])
+    skeleton = ik.Skeleton(np.arange(len(names)) - 1, offsets, names=names, limits=joints)
+    target = np.random.default_rng(2).normal(size=(100, 3)) * 0.4
+    assert limited(skeleton, ik.fabrik(skeleton, skeleton.rest, [ik.Reach("tip", target)])) <= 1e-9
+
+
+# --- trees ------------------------------------------------------------------------------------------------------------
+
+Y = ik.Skeleton(
+    [-1, 0, 1, 2, 3, 4, 5, 3, 7, 8],
+    np.array([[0, 0, 0], UP, UP, UP, [-0.6, 0.8, 0], UP, UP, [0.6, 0.8, 0], UP, UP]),
+)
+
+
+def test_a_tree_reaches_with_both_limbs() -> None:
+    draw = generator(44)
+    turns = np.array([[random_rotation(draw, 0.5 * np.pi) for _ in range(10)] for _ in range(100)])
+    target = forward(Y, turns)[0]
+    assert_allclose(target[0, 6], [0.218039923654, 5.299117523439, 1.325818748912], atol=1e-11)
+    start = np.tile(about([0, 0, 1], np.array(-0.02)), (10, 1))
+    goals = [ik.Reach(6, target[:, 6]), ik.Reach(9, target[:, 9])]
+    found = ik.fabrik(Y, ik.Pose(start), goals, iterations=300, tolerance=1e-3 / 6)
+    assert np.all(found.status == 0)
+    at = forward(Y, found.pose.rotations)[0]
+    assert_allclose(at[:, [6, 9]], target[:, [6, 9]], atol=1e-3)
+
+
+def test_the_heavier_of_two_limbs_gets_nearer() -> None:
+    def distances(weight: float) -> Array:
+        goals = [ik.Reach(6, [-6, 2, 0], weight=weight), ik.Reach(9, [6, 2, 0])]
+        at = forward(Y, ik.fabrik(Y, Y.rest, goals).pose.rotations)[0]
+        return np.linalg.norm(at[[6, 9]] - [[-6, 2, 0], [6, 2, 0]], axis=-1)
+
+    even, left = distances(1), distances(4)
+    assert_allclose(even[0], even[1], atol=1e-2)
+    assert left[0] < even[0] - 0.1
+    assert left[1] > even[1] + 0.1
+
+
+def test_shoulders_are_carried_by_the_chest_as_one_body() -> None:
+    """Two arms on a chest, whose shoulder blades do not turn."""
+    names = ["hips", "spine", "chest", "blade.L", "arm.L", "fore.L", "hand.L", "blade.R", "arm.R", "fore.R", "hand.R"]
+    left, right = [[0.1, 0.1, 0], [0.1, 0, 0], [0.3, 0, 0], [0.3, 0, 0]], [[-0.1, 0.1, 0], [-0.1, 0, 0]]
+    offsets = np.array([[0, 0, 0], [0, 0.2, 0], [0, 0.2, 0], *left, *right, [-0.3, 0, 0], [-0.3, 0, 0]])
+    blades: dict[str | int, ik.Limit] = {"blade.L": ik.Limit.locked(), "blade.R": ik.Limit.locked()}
+    skeleton = ik.Skeleton([-1, 0, 1, 2, 3, 4, 5, 2, 7, 8, 9], offsets, names=names, limits=blades)
+    draw = generator(5)
+    turns = np.array([[random_rotation(draw, 0.8) for _ in names] for _ in range(100)])
+    turns[:, [3, 7]] = [1, 0, 0, 0]
+    target = forward(skeleton, turns)[0]
+    goals = [ik.Reach("hand.L", target[:, 6]), ik.Reach("hand.R", target[:, 10])]
+    start = skeleton.rest.rotations
+    found = ik.fabrik(skeleton, skeleton.rest, goals, tolerance=1e-4, iterations=2000)
+    assert np.all(found.status == 0)
+    assert_array_equal(found.pose.rotations[:, [3, 7]], np.broadcast_to(start[[3, 7]], (100, 2, 4)))
+    at = forward(skeleton, found.pose.rotations)[0]
+    assert_allclose(at[:, [6, 10]], target[:, [6, 10]], atol=2e-4)
+
+
+def test_a_rotation_in_between_is_kept_and_the_place_reached() -> None:
+    skeleton, start = rope(8)
+    draw = generator(6)
+    turns = np.array([[random_rotation(draw, 1.0) for _ in range(9)] for _ in range(100)])
+    at, turned = forward(skeleton, turns)
+    goals = [ik.Reach(8, at[:, 8]), ik.Reach(4, rotation=turned[:, 4])]
+    found = ik.fabrik(skeleton, ik.Pose(start), goals)
+    assert np.count_nonzero(found.status == 0) >= 98
+    solved = found.status == 0
+    now, rotated = forward(skeleton, found.pose.rotations)
+    assert_allclose(now[solved, 8], at[solved, 8], atol=1e-4)
+    dot = np.abs(np.sum(rotated[solved, 4] * turned[solved, 4], axis=-1))
+    assert_allclose(dot, 1, atol=1e-8)
+
+
+def test_a_rotation_for_what_does_not_turn_is_reached_by_what_carries_it() -> None:
+    joints: dict[str | int, ik.Limit] = {4: ik.Limit.locked()}
+    skeleton = ik.Skeleton(np.arange(5) - 1, np.vstack([np.zeros(3), np.tile(UP, (4, 1))]), limits=joints)
+    draw = generator(7)
+    turns = np.array([[random_rotation(draw, 2.5) for _ in range(5)] for _ in range(50)])
+    turns[:, 4] = [1, 0, 0, 0]
+    at, turned = forward(skeleton, turns)
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(4, at[:, 4], turned[:, 4])], iterations=1000)
+    assert np.count_nonzero(found.status == 0) >= 49
+    solved = found.status == 0
+    now, rotated = forward(skeleton, found.pose.rotations)
+    assert_allclose(now[solved, 4], at[solved, 4], atol=1e-4)
+    assert_allclose(np.abs(np.sum(rotated[solved, 4] * turned[solved, 4], axis=-1)), 1, atol=1e-8)
+
+
+# --- what every item can rely on --------------------------------------------------------------------------------------
+
+
+def problems() -> list[tuple[ik.Skeleton, Array, list[ik.Goal]]]:
+    """A free chain, limited chains, a tree."""
+    rope_, start = rope(6)
+    free = ik.Reach(6, np.random.default_rng(1).normal(size=(37, 3)) * 2)
+    made: list[tuple[ik.Skeleton, Array, list[ik.Goal]]] = [(rope_, start, [free])]
+    for kind in KINDS:
+        skeleton, start, positions, _ = chain(kind, 5, items=37)
+        made.append((skeleton, start, [ik.Reach(5, positions[:, 5] * 1.1)]))
+    sides = np.random.default_rng(2).normal(size=(2, 37, 3)) * 2 + 2 * UP
+    made.append((Y, Y.rest.rotations, [ik.Reach(6, sides[0]), ik.Reach(9, sides[1])]))
+    return made
+
+
+PROBLEMS = problems()
+
+
+def part(goals: list[ik.Goal], items: Any) -> list[ik.Goal]:
+    return [ik.Reach(goal.joint, np.asarray(goal.position)[items]) for goal in goals if isinstance(goal, ik.Reach)]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["free", *KINDS, "tree"])
+def test_an_item_is_solved_as_if_it_were_alone(isa: str, dtype: Any, problem: Any) -> None:
+    skeleton, start, goals = problem
+    pose = ik.Pose(start.astype(dtype))
+    found = ik.fabrik(skeleton, pose, goals, iterations=60)
+    for items in (slice(None, None, -1), slice(0, 1), slice(5, 8), slice(0, 17), slice(1, 37, 3)):
+        some = ik.fabrik(skeleton, pose, part(goals, items), iterations=60)
+        assert some.pose.rotations.tobytes() == found.pose.rotations[items].tobytes()
+        assert some.status.tobytes() == found.status[items].tobytes()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["free", *KINDS, "tree"])
+def test_a_target_that_is_not_a_number_stays_in_its_item(isa: str, dtype: Any, problem: Any) -> None:
+    skeleton, start, goals = problem
+    pose = ik.Pose(start.astype(dtype))
+    found = ik.fabrik(skeleton, pose, goals, iterations=60)
+    broken = part(goals, slice(None))
+    first = goals[0]
+    assert isinstance(first, ik.Reach)
+    broken[0] = ik.Reach(first.joint, np.where(np.arange(37)[:, None] == 3, np.nan, np.asarray(first.position)))
+    with pytest.warns(ik.UnusableWarning):
+        other = ik.fabrik(skeleton, pose, broken, iterations=60)
+    assert other.status[3] == ik.Status.NOT_FINITE
+    assert_array_equal(other.pose.rotations[3], pose.rotations)
+    rest = np.arange(37) != 3
+    assert other.pose.rotations[rest].tobytes() == found.pose.rotations[rest].tobytes()
+
+
+def test_a_goal_of_no_weight_may_be_anywhere() -> None:
+    goals = [ik.Reach(6, [-2, 4, 1]), ik.Reach(9, [np.nan] * 3, weight=0)]
+    found = ik.fabrik(Y, Y.rest, goals)
+    assert found.status == 0
+    assert_allclose(forward(Y, found.pose.rotations)[0][6], [-2, 4, 1], atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["cone", "hinge"])
+@pytest.mark.parametrize("scale", [1e-18, 1e-6, 1e6, 1e18])
+def test_size_does_not_matter(kind: str, scale: float) -> None:
+    size = 2.0 ** np.round(np.log2(scale))
+    skeleton, start, positions, _ = chain(kind, 6, items=40)
+    sized = ik.Skeleton(skeleton.parents, skeleton.offsets * size, limits=skeleton.limits)
+    pose, target = ik.Pose(start.astype(np.float32)), positions[:, 6].astype(np.float32)
+    found = ik.fabrik(skeleton, pose, [ik.Reach(6, target)])
+    same = ik.fabrik(sized, pose, [ik.Reach(6, target * np.float32(size))])
+    assert same.pose.rotations.tobytes() == found.pose.rotations.tobytes()
+    assert_array_equal(same.status, found.status)
+
+
+@pytest.mark.parametrize("links", [10, 30, 100])
+def test_floats_reach_the_default_tolerance(links: int) -> None:
+    skeleton, start, positions, _ = chain("cone", links, items=64)
+    found = ik.fabrik(skeleton, ik.Pose(start.astype(np.float32)), [ik.Reach(links, positions[:, links])])
+    assert np.all(found.status == 0)
+
+
+def test_far_from_the_origin() -> None:
+    skeleton, start, positions, _ = chain("cone", 6, items=40)
+    away = np.array([1e6, -2e6, 5e5])
+    moved = ik.Skeleton(skeleton.parents, np.vstack([away, skeleton.offsets[1:]]), limits=skeleton.limits)
+    found = ik.fabrik(moved, ik.Pose(start), [ik.Reach(6, positions[:, 6] + away)])
+    assert np.all(found.status == 0)
+    assert limited(moved, found) <= 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_turned_world_turns_the_solution(kind: str) -> None:
+    """A root that is not moved holds the chain: turning it and the target turns what is found."""
+    skeleton, start, positions, _ = chain(kind, 5, items=40)
+    held = ik.Skeleton(
+        [-1, *(skeleton.parents + 1)], np.vstack([np.zeros(3), skeleton.offsets]), limits=[None, *skeleton.limits]
+    )
+    turn = about([1, 2, 3], np.array(1.1))
+    pose = np.vstack([[1.0, 0, 0, 0], start])
+    found = ik.fabrik(held, ik.Pose(pose), [ik.Reach(6, positions[:, 5], chain=5)], iterations=20, tolerance=0)
+    pose[0] = turn
+    turned = ik.fabrik(
+        held, ik.Pose(pose), [ik.Reach(6, ref.rotate(turn, positions[:, 5]), chain=5)], iterations=20, tolerance=0
+    )
+    assert_allclose(np.median(np.abs(turned.error - found.error)), 0, atol=1e-9)
+    same = np.abs(np.sum(turned.pose.rotations[:, 1:6] * found.pose.rotations[:, 1:6], axis=-1))
+    assert np.quantile(1 - same, 0.8) < 1e-9
+
+
+# --- errors of published code, each a test ----------------------------------------------------------------------------
+
+
+def test_rotations_compose_as_hamilton_has_them() -> None:
+    """Ledger 1, 2, 19 to 22: the pose that is written back puts the joints where the solver has them."""
+    skeleton, _ = rope(4)
+    rng = np.random.default_rng(4)
+    pose = ref.unit(rng.normal(size=(200, 5, 4)))
+    target = 3 * ref.unit(rng.normal(size=(200, 3)))
+    found = ik.fabrik(skeleton, ik.Pose(pose), [ik.Reach(4, target)], iterations=1000)
+    assert np.all(found.status == 0)
+    at = forward(skeleton, found.pose.rotations)[0]
+    assert_allclose(np.linalg.norm(at[:, 4] - target, axis=-1), found.error, atol=1e-12)
+
+
+def test_a_parent_outside_of_the_chain_turns_it() -> None:
+    """Ledger 22: a root placed and turned anywhere."""
+    skeleton, start = rope(4)
+    start = np.broadcast_to(start, (50, 5, 4)).copy()
+    start[:, 0] = ref.unit(np.random.default_rng(3).normal(size=(50, 4)))
+    target = forward(skeleton, start)[0][:, 1] + [1.5, 0.5, 1]
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(4, target, chain=3)])
+    assert np.all(found.status == 0)
+    assert_array_equal(found.pose.rotations[:, 0], start[:, 0])
+    assert_allclose(forward(skeleton, found.pose.rotations)[0][:, 4], target, atol=1e-4)
+
+
+def test_no_angle_is_too_small_to_be_made() -> None:
+    """Ledger 4: no dead band, no early exit that leaves the written pose off."""
+    skeleton, _ = rope(4)
+    start = np.tile(about([0, 0, 1], np.array(0.6)), (5, 1))
+    tip = forward(skeleton, start)[0][4]
+    target = tip + 1e-3 * np.array([1.0, -1, 0.5])
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(4, target)], tolerance=1e-7, iterations=2000)
+    assert found.status == 0
+    assert_allclose(forward(skeleton, found.pose.rotations)[0][4], target, atol=5e-7)
+
+
+def test_near_full_reach_takes_longer_but_gets_there() -> None:
+    """Ledger 5, fact 4: 15 iterations are not enough for a leg that is almost straight."""
+    skeleton = ik.Skeleton.chain(np.array([[0, 0, 0], [0, -0.45, 0.02], [0, -0.87, 0]]))
+    target = [0, -0.99 * 0.87, 0.03]
+    few = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(2, target)], iterations=15)
+    assert few.status == ik.Status.ITERATION_LIMIT
+    assert ik.fabrik(skeleton, skeleton.rest, [ik.Reach(2, target)], iterations=3000).status == 0
+
+
+def test_lengths_do_not_drift() -> None:
+    """Ledger 6."""
+    skeleton, start, positions, _ = chain("ball", 10)
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(10, positions[:, 10])], iterations=500, tolerance=0)
+    at = forward(skeleton, found.pose.rotations)[0]
+    assert_allclose(
+        np.linalg.norm(np.diff(at, axis=-2), axis=-1), np.broadcast_to(skeleton.offsets[1:, 0], (300, 10)), rtol=1e-12
+    )
+
+
+def test_a_ball_and_socket_keeps_its_twist() -> None:
+    """Ledger 7: within a cone that is wide enough nothing is twisted that need not be."""
+    wide = ik.Skeleton.chain(np.arange(5)[:, None] * UP)
+    coned = ik.Skeleton(wide.parents, wide.offsets, limits=[*[ik.Limit.cone(UP, 3.0, twist=(-0.2, 0.2))] * 4, None])
+    target = 3 * ref.unit(np.random.default_rng(1).normal(size=(50, 3)) + UP)
+    start = rope(4)[1]
+    found = ik.fabrik(coned, ik.Pose(start), [ik.Reach(4, target)])
+    assert np.all(found.status == 0)
+    local = found.pose.rotations[:, :4]
+    assert np.all(2 * np.abs(np.arctan2(local[..., 2], local[..., 0])) <= 0.2 + 1e-9)
+
+
+def test_a_hinge_leaves_nothing_off_its_plane() -> None:
+    """Ledger 8."""
+    skeleton, start, targets = planar(8, 45)
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(8, targets + 0.5 * np.array([0, 0, 1]))])
+    assert_allclose(found.pose.rotations[:, :8, 1:3], 0, atol=1e-15)
+
+
+def test_the_tolerance_is_of_the_reach() -> None:
+    """Ledger 3 and 23."""
+    skeleton, start, positions, _ = chain("cone", 6)
+    reach = skeleton.offsets[:, 0].sum()
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(6, positions[:, 6])], tolerance=1e-3)
+    assert np.all(found.error[found.status == 0] <= 1e-3 * reach)
+    assert found.error.max() > 1e-4 * reach
+
+
+def test_not_every_target_within_the_reach_is_reached() -> None:
+    """Ledger 32: limits and a tolerance of zero."""
+    skeleton, start, _, _ = chain("cone", 4)
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(4, [-1, 0, 0])], iterations=2000)
+    assert found.status == ik.Status.STALLED | ik.Status.AT_LIMIT
+    rope_, bent = rope(4)
+    found = ik.fabrik(rope_, ik.Pose(bent), [ik.Reach(4, [1, 2, 1])], tolerance=0, iterations=300)
+    assert found.error <= 1e-14
