@@ -94,9 +94,9 @@ ik_inline void fabrik_forward(const ik_plan *plan, real *bundle, int groups) {
 /* The largest distance to a target. One without weight does not count. */
 ik_inline real fabrik_error(const ik_plan *plan, columns c) {
     real most = real_splat(0), zero = real_splat(0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int goal = plan->nodes[plan->node_of_slot[slot]].point;
-        if (goal < 0) continue;
+    for (int goal = 0; goal < plan->job->goal_count; goal++) {
+        int slot = plan->slot_of_point[goal];
+        if (slot < 0) continue;
         vec3 off = vec3_sub(column_vec3(c, fabrik_target(plan, goal)), column_vec3(c, fabrik_point(slot)));
         mask counts = ~mask_equal(*column(c, fabrik_share(plan, goal)), zero);
         most = real_max(real_select(counts, vec3_dot(off, off), zero), most);

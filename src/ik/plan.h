@@ -20,6 +20,11 @@ typedef struct ik_node {
     int rotation; /* the goal whose rotation is for this, -1: none */
 } ik_node;
 
+/* Joints that follow each other and keep their rotation. */
+typedef struct ik_still {
+    int first, count;
+} ik_still;
+
 typedef struct ik_plan {
     const ik_solve_job *job;
     int count; /* of nodes */
@@ -29,6 +34,9 @@ typedef struct ik_plan {
     int rigid;    /* some node moves without turning, and others hang from it */
     ik_node *nodes;
     int *node_of_slot;
+    int *slot_of_point; /* by goal; -1: it has no point, or one that neither turns nor moves */
+    ik_still *still;
+    int still_count;
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
 } ik_plan;
 

@@ -291,23 +291,24 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
 }
 
 /* Joints that do not turn keep their rotation to the bit. */
-ik_inline void solve_copy(const ik_solve_job *job, group at) {
-    const ik_lists *from = &job->rotations, *to = &job->solved;
+static void solve_copy(const ik_plan *plan, group at) {
+    const ik_lists *from = &plan->job->rotations, *to = &plan->job->solved;
     const ptrdiff_t size = sizeof(number);
     if (from->rows.data == to->rows.data) return;
     int packed = from->rows.step == size && to->rows.step == size && from->next == 4 * size && to->next == 4 * size;
-    for (int lane = 0; lane < at.count; lane++) {
-        const char *source = lanes_row(&from->rows, at, lane);
-        char *copy = lanes_row(&to->rows, at, lane);
-        if (packed) {
-            memcpy(copy, source, 4 * sizeof(number) * (size_t)job->skeleton->count);
-            continue;
+    for (const ik_still *run = plan->still; run < plan->still + plan->still_count; run++)
+        for (int lane = 0; lane < at.count; lane++) {
+            const char *source = lanes_row(&from->rows, at, lane) + run->first * from->next;
+            char *copy = lanes_row(&to->rows, at, lane) + run->first * to->next;
+            if (packed) {
+                memcpy(copy, source, 4 * sizeof(number) * (size_t)run->count);
+                continue;
+            }
+            for (int joint = 0; joint < run->count; joint++)
+                for (int i = 0; i < 4; i++)
+                    memcpy(copy + joint * to->next + i * to->rows.step,
+                           source + joint * from->next + i * from->rows.step, sizeof(number));
         }
-        for (int joint = 0; joint < job->skeleton->count; joint++)
-            for (int i = 0; i < 4; i++)
-                memcpy(copy + joint * to->next + i * to->rows.step, source + joint * from->next + i * from->rows.step,
-                       sizeof(number));
-    }
 }
 
 /* ---- limits */
@@ -359,12 +360,14 @@ static void solve_store(const solve *s, group at, const verdict *v) {
     const ik_solve_job *job = s->job;
     const ik_plan *plan = s->plan;
     mask usable = v->finite & v->has_length;
-    solve_copy(job, at);
+    const int all_usable = !mask_any(~usable);
+    solve_copy(plan, at);
     for (int k = 0; k < plan->count; k++) {
+        const int joint = plan->nodes[k].joint;
         if (!plan->nodes[k].turns) continue;
-        quat given = lanes_load_joint_quat(&job->rotations, at, plan->nodes[k].joint);
-        quat solved = quat_select(usable, s->solved[k], given);
-        lanes_store_joint_quat(&job->solved, at, plan->nodes[k].joint, solved);
+        quat solved = s->solved[k];
+        if (!all_usable) solved = quat_select(usable, solved, lanes_load_joint_quat(&job->rotations, at, joint));
+        lanes_store_joint_quat(&job->solved, at, joint, solved);
     }
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
     real error = v->error * s->results[UNSCALE];
