@@ -394,7 +394,8 @@ ik_inline void solve_move(columns to, int to_lane, columns from, int from_lane, 
     const ptrdiff_t step = to.step * LANES, from_step = from.step * LANES;
     number *target = (number *)to.first + to_lane;
     const number *source = (const number *)from.first + from_lane;
-    for (int i = 0; i < count; i += COLUMNS_AT_ONCE, target += COLUMNS_AT_ONCE * step, source += COLUMNS_AT_ONCE * from_step)
+    for (int i = 0; i < count;
+         i += COLUMNS_AT_ONCE, target += COLUMNS_AT_ONCE * step, source += COLUMNS_AT_ONCE * from_step)
         for (int k = 0; k < COLUMNS_AT_ONCE; k++)
             target[k * step] = source[k * from_step];
 }
@@ -504,6 +505,14 @@ static void solve_start(solve *s, int groups) {
         solve_record(s, g);
 }
 
+/* A build for benchmarks counts lanes times steps. */
+#ifdef IK_LANE_STEPS
+extern long long IK_LANE_STEPS;
+#define SOLVE_COUNT(lanes) (IK_LANE_STEPS += (lanes))
+#else
+#define SOLVE_COUNT(lanes) ((void)0)
+#endif
+
 static void solve_items(solve *s, int groups) {
     solve_start(s, groups);
     for (;;) {
@@ -512,6 +521,7 @@ static void solve_items(solve *s, int groups) {
             working += solve_refill(s, g);
         if (!working) break;
         s->how->step(s->plan, s->bundle, groups);
+        SOLVE_COUNT(groups * LANES);
         for (int g = 0; g < groups; g++) {
             real *iterations = column(columns_of_bundle(s->bundle, g), ITERATIONS);
             *iterations = *iterations + real_splat(1);
