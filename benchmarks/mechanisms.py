@@ -107,7 +107,8 @@ class Mechanism:
         middle = (low + high) / 2
         wrapped = angles - 2 * np.pi * np.round((angles - middle) / (2 * np.pi))
         free = np.array([joint.free for joint in self.joints for _ in joint.axes])
-        return np.all(free | (wrapped >= low - SLACK) & (wrapped <= high + SLACK), axis=1)
+        within: NDArray[np.bool_] = free | (wrapped >= low - SLACK) & (wrapped <= high + SLACK)
+        return np.asarray(within.all(axis=1))
 
     def angles(self, pose: ik.Pose) -> Floats:
         """Of a pose of the skeleton."""

@@ -96,10 +96,10 @@ def speed_table(rounds: int) -> list[str]:
             rows.append([method, dtype, str(bones), *statistics(case.solve(method)), working, *times(timings)])
     header = ["method", "numbers", "bones", "solved", "iterations, mean / p99", "lanes at work", *isas()]
     return [
-        f"{ITEMS:,} chains of unequal bones, gently bent, each its own way; targets in all directions at 0.2 to 0.95 of "
-        f"the reach; to {TOLERANCE:.0e} of the reach in at most 200 iterations. Nanoseconds a solve, with the call from "
-        "Python (times faster than `scalar`); `lanes at work`: the share of lanes that had an item when a step was "
-        f"made, counted by {isas()[-1]} on chains of that kind; by how much two workers are faster than one.",
+        f"{ITEMS:,} chains of unequal bones, gently bent, each its own way; targets in all directions at 0.2 to 0.95 "
+        f"of the reach; to {TOLERANCE:.0e} of the reach in at most 200 iterations. Nanoseconds a solve, with the call "
+        "from Python (times faster than `scalar`); `lanes at work`: the share of lanes that had an item when a step "
+        f"was made, counted by {isas()[-1]} on chains of that kind; by how much two workers are faster than one.",
         "",
         *table([*header, f"2 workers, {FEW:,}", f"2 workers, {ITEMS:,}"], rows),
     ]
@@ -175,8 +175,8 @@ def cost_table(rounds: int) -> list[str]:
     header = ["method", "numbers", "problem", "solved", "iterations, mean / p99", "ns a solve", "of the free chain"]
     return [
         f"Batches of {ITEMS:,} with the widest vectors. Chains have ten bones; `hinges` turn about z and y in turn, by "
-        "2 to either side, `cones` lean by 1 and twist by 0.5; the tree is a chest of four bones with two arms of three. "
-        "Targets of the limited ones are where random poses within the limits have the tip.",
+        "2 to either side, `cones` lean by 1 and twist by 0.5; the tree is a chest of four bones with two arms of "
+        "three. Targets of the limited ones are where random poses within the limits have the tip.",
         "",
         *table(header, rows),
     ]
@@ -212,7 +212,7 @@ def reachable(
     there = ik.rotations.normalize(
         np.concatenate([np.ones((ITEMS, len(skeleton), 1)), random.uniform(-0.5, 0.5, (ITEMS, len(skeleton), 3))], -1)
     )
-    start = gently_bent(random, len(skeleton), "float64").rotations
+    start = gently_bent(random, len(skeleton), "float64").rotations.copy()
     for joint, limit in enumerate(limits or []):
         there[:, joint] = limit.sample(ITEMS, joint)
         start[:, joint] = limit.project(start[:, joint])

@@ -12,6 +12,7 @@ import itertools
 import os
 import platform
 from datetime import date
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,7 @@ def random_poses(joints: int, dtype: str, translated: bool) -> ik.Pose:
     return ik.Pose(rotations, random.uniform(-1, 1, (ITEMS, joints, 3)).astype(dtype) if translated else None)
 
 
-def by_level(skeleton: ik.Skeleton, pose: ik.Pose) -> tuple[NDArray, NDArray]:
+def by_level(skeleton: ik.Skeleton, pose: ik.Pose) -> tuple[NDArray[Any], NDArray[Any]]:
     """Forward kinematics as one writes it in NumPy: all joints of one depth at a time."""
     parents = skeleton.parents
     local = skeleton.offsets.astype(pose.dtype) if pose.translations is None else pose.translations
@@ -94,7 +95,7 @@ def by_level(skeleton: ik.Skeleton, pose: ik.Pose) -> tuple[NDArray, NDArray]:
     return positions, rotations
 
 
-def multiply(a: NDArray, b: NDArray) -> NDArray:
+def multiply(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Products of quaternions (w, x, y, z)."""
     product = np.empty_like(a)
     product[..., 0] = a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(-1)

@@ -544,8 +544,8 @@ ik_inline void *solve_lanes(const ik_solve_job *job, void *scratch) { return (ch
 static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(int slots, int goals)) {
     int nodes = job->skeleton->count + job->goal_count;
     record_size size = size_of(nodes, job->goal_count);
-    size_t columns = (size_t)columns_allocated(size.columns) * (1 + GROUPS) + (size_t)columns_allocated(size.results);
-    size_t reals = (size_t)nodes * POSE_REALS + columns;
+    size_t records = (size_t)columns_allocated(size.columns) * (1 + GROUPS) + (size_t)columns_allocated(size.results);
+    size_t reals = (size_t)nodes * POSE_REALS + records;
     return solve_plan_part(job) + reals * sizeof(real) + (size_t)nodes * sizeof(limit);
 }
 
