@@ -65,9 +65,10 @@ class Found(NamedTuple):
         return Found._make(None if array is None else change(array) for array in self)
 
 
-# A block is one call of the core. So many items fill its lanes and take a fraction of a second, so that Ctrl-C is
-# heard; fewer than the smallest are done about as soon by one thread as by two.
-_LARGEST_BLOCK, _SMALLEST_BLOCK = 4096, 256
+# A block is one call of the core. So many items keep its lanes full, but for the last few that each call waits for, and
+# take a fraction of a second, so that Ctrl-C is heard; fewer than the smallest are done about as soon by one thread as
+# by two.
+_LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
 class Batch:

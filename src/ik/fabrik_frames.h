@@ -65,12 +65,6 @@ static record_size frames_size(const ik_plan *plan) {
     return (record_size){.columns = frames_best_held(plan) + 1, .results = frames_best(plan->slots)};
 }
 
-ik_inline quat column_quat(columns c, int i) { return (quat){*column(c, i), column_vec3(c, i + 1)}; }
-ik_inline void column_set_quat(columns c, int i, quat q) {
-    *column(c, i) = q.w;
-    column_set_vec3(c, i + 1, q.v);
-}
-
 /* ---- turns of a body */
 
 /* The best turn about the axis of `torque`, where `along` is what the sum of all dot products comes to in the plane at

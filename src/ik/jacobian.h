@@ -97,12 +97,6 @@ static record_size dls_size(const ik_plan *plan) {
     return (record_size){dls_work(plan), dls_rotation(plan->slots), dls_end(plan) - dls_work(plan)};
 }
 
-ik_inline quat column_quat(columns c, int i) { return (quat){*column(c, i), column_vec3(c, i + 1)}; }
-ik_inline void column_set_quat(columns c, int i, quat q) {
-    *column(c, i) = q.w;
-    column_set_vec3(c, i + 1, q.v);
-}
-
 /* ---- joints */
 
 /* Of a node that turns; NULL: none. */

@@ -29,6 +29,11 @@ typedef struct ik_task {
     int rotation; /* 0: a place */
 } ik_task;
 
+/* Joints that follow each other and keep their rotation. */
+typedef struct ik_still {
+    int first, count;
+} ik_still;
+
 typedef struct ik_plan {
     const ik_solve_job *job;
     int count; /* of nodes */
@@ -41,6 +46,9 @@ typedef struct ik_plan {
     int *node_of_slot;
     ik_task *tasks; /* of nodes with a slot, by goals; of one, the place first */
     int task_count;
+    int *slot_of_point; /* by goal; -1: it has no point, or one that neither turns nor moves */
+    ik_still *still;
+    int still_count;
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
 } ik_plan;
 
