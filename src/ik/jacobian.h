@@ -901,9 +901,11 @@ static void dls_load_task(const ik_plan *plan, group at, const pose *start, int 
         column_set_vec3(record, to + DLS_TARGET, target);
         own = real_splat(solve_within(plan, plan->job->options.tolerance)) * reach;
     }
+    const real zero = real_splat(0);
+    mask counts = ~(mask_less(weight, zero) | mask_equal(weight, zero));
     real unit = most / real_max(own, real_splat(SMALLEST) + most * real_splat(EPSILON));
-    *column(record, to + DLS_WEIGHT) = real_sqrt(real_max(weight, real_splat(0)));
-    *column(record, to + DLS_UNIT) = real_select(mask_equal(weight, real_splat(0)), real_splat(0), unit);
+    *column(record, to + DLS_WEIGHT) = real_select(counts, real_sqrt(weight), zero);
+    *column(record, to + DLS_UNIT) = real_select(counts, unit, zero);
 }
 
 /* One chain of joints that turn freely, and one place to reach. */
@@ -937,7 +939,7 @@ static void dls_answer(const ik_plan *plan, const pose *start, columns record) {
         mask longest = waiting & ~mask_less(length, reach.longest);
         real way = real_select(near & ~longest, -one, one);
         waiting &= ~longest;
-        turn = quat_multiply(quat_shortest_arc(bone, vec3_scale(way, line), vec3_splat(0, 0, 0)), turn);
+        turn = quat_multiply(quat_shortest_arc(bone, vec3_scale(way, line), vec3_perpendicular(line)), turn);
         quat before = column_quat(record, rotation);
         column_set_quat(record, rotation, quat_select(out, quat_multiply(turn, before), before));
         tip = vec3_add(tip, vec3_scale(way * length, line));
