@@ -114,7 +114,7 @@ ik_inline quat quat_arc_between(vec3 a, vec3 b) {
     real sizes = real_sqrt(vec3_dot(a, a) * vec3_dot(b, b)), cosine = vec3_dot(a, b);
     quat arc = {sizes + cosine, vec3_cross(a, b)};
     mask hard = ~mask_less(real_splat(0.1f) * sizes, arc.w);
-    if (mask_any(hard)) arc = quat_select(hard, quat_shortest_arc(a, b, vec3_splat(0, 0, 0)), arc);
+    if (mask_any(hard)) arc = quat_select(hard, quat_shortest_arc(a, b, vec3_perpendicular(b)), arc);
     return quat_scale(real_splat(1) / real_sqrt(quat_dot(arc, arc)), arc);
 }
 
