@@ -524,6 +524,7 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     s.ready = solve_cut(&free, s.size.columns);
     s.results = solve_cut(&free, s.size.results);
     s.bundle = solve_cut(&free, s.size.columns * GROUPS);
+    memset(s.results, 0, (size_t)s.size.results * sizeof(real)); /* lanes without an item compute too */
     memset(s.bundle, 0, (size_t)s.size.columns * GROUPS * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
     solve_items(&s, last - first <= LANES ? 1 : GROUPS);
