@@ -1,7 +1,10 @@
 /* What benchmarks/instructions.py counts: `counted` solves ITEMS random limbs with one instruction set, or brings poses
- * with as many joints in all to the world.
+ * with as many joints in all to the world, or solves chains by an iterative method.
  *
  *   count scalar|base|avx2|avx512 f32|f64 rotations|all|forward      exit 2: this processor has no such instruction set
+ *   count scalar|base|avx2|avx512 f32|f64 METHOD [BONES [CHAINS]]    prints the iterations of all chains together and,
+ *                                                                    where it is built to count them, the lane-steps
+ *   count methods                                                    prints their names
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +12,13 @@
 
 #include "ik.h"
 
-enum { ITEMS = 16384, INPUTS = 5, JOINTS = 32 };
+enum { ITEMS = 16384, INPUTS = 5, JOINTS = 32, BONES = 10, CHAINS = 2048 };
+
+#ifdef IK_LANE_STEPS
+long long IK_LANE_STEPS; /* solve.h counts */
+#else
+static const long long IK_LANE_STEPS = 0;
+#endif
 
 /* Numbers in [-1, 1), the same everywhere. */
 static double next(void) {
@@ -24,32 +33,57 @@ static ik_rows rows(void *data, size_t columns, size_t size) {
 
 static ik_rows output(size_t columns, size_t size) { return rows(calloc(ITEMS * columns, size), columns, size); }
 
+static void put(ik_rows to, int i, size_t size, double x) {
+    if (size == sizeof(float))
+        ((float *)to.data)[i] = (float)x;
+    else
+        ((double *)to.data)[i] = x;
+}
+
 /* Joints about one apart from each other, targets mostly in reach, poles anywhere. */
 static ik_rows input(int which, size_t size) {
     static const double offset[INPUTS] = {0, 1, 2, 1, 0};
     ik_rows made = output(3, size);
     for (int i = 0; i < ITEMS * 3; i++) {
         double x = (i % 3 == 0 ? offset[which] : 0) + next() * 0.5;
-        if (size == sizeof(float))
-            ((float *)made.data)[i] = (float)x;
-        else
-            ((double *)made.data)[i] = x;
+        put(made, i, size, x);
     }
     return made;
 }
 
+/* The iterative methods. */
+typedef struct {
+    const char *name;
+    size_t (*scratch[2])(const ik_solve_job *job); /* f32, f64 */
+    void (*solve[2])(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+} method;
+#define METHOD(name, doc)                                                                                              \
+    {#name, {ik_##name##_scratch_f32, ik_##name##_scratch_f64}, {ik_##name##_f32, ik_##name##_f64}},
+static const method methods[] = {IK_METHODS(METHOD){0}};
+
+/* What to count, of which one is given. */
+typedef struct {
+    const ik_two_bone_job *limbs;
+    const ik_forward_job *poses;
+    const ik_solve_job *chains;
+    const method *method;
+    ptrdiff_t count;
+    void *scratch;
+} work;
+
 /* The counter is on in here and nowhere else. */
-__attribute__((noinline)) void counted(const void *job, size_t size, int forward) {
-    if (forward)
-        (size == sizeof(float) ? ik_forward_f32 : ik_forward_f64)(job, ITEMS / JOINTS);
-    else
-        (size == sizeof(float) ? ik_two_bone_f32 : ik_two_bone_f64)(job, ITEMS);
+__attribute__((noinline)) void counted(const work *w, size_t size) {
+    const int is_double = size == sizeof(double);
+    if (w->limbs) (is_double ? ik_two_bone_f64 : ik_two_bone_f32)(w->limbs, w->count);
+    if (w->poses) (is_double ? ik_forward_f64 : ik_forward_f32)(w->poses, w->count);
+    if (w->chains) w->method->solve[is_double](w->chains, 0, w->count, w->scratch);
 }
 
 /* The numbers of rows that lie in memory without gaps, as rows for every joint. */
-static ik_lists joints(ik_rows rows) {
-    return (ik_lists){{rows.data, JOINTS * rows.stride, rows.step}, rows.stride, JOINTS};
+static ik_lists lists(ik_rows rows, int count) {
+    return (ik_lists){{rows.data, count * rows.stride, rows.step}, rows.stride, count};
 }
+static ik_lists joints(ik_rows rows) { return lists(rows, JOINTS); }
 
 static int count_forward(size_t size) {
     int parents[JOINTS], order[JOINTS], rank[JOINTS];
@@ -63,25 +97,86 @@ static int count_forward(size_t size) {
     ik_rows rotations = output(4, size);
     for (int i = 0; i < ITEMS * 4; i++) {
         double x = i % 4 ? 0.5 : -0.5; /* of unit length exactly, as most that come are to rounding */
-        if (size == sizeof(float))
-            ((float *)rotations.data)[i] = (float)x;
-        else
-            ((double *)rotations.data)[i] = x;
+        put(rotations, i, size, x);
     }
     ik_forward_job job = {.skeleton = &skeleton, .rotations = joints(rotations)};
     job.positions = joints(output(3, size));
     job.world_rotations = joints(output(4, size));
     job.scratch = malloc(ik_forward_scratch(JOINTS));
-    counted(&job, size, 1);
+    counted(&(work){.poses = &job, .count = ITEMS / JOINTS}, size);
+    return 0;
+}
+
+/* A point in a ball about the origin, but not near it. */
+static void point(double radius, double p[3]) {
+    double square;
+    do {
+        for (int i = 0; i < 3; i++)
+            p[i] = next();
+        square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
+    } while (square < 0.04 || square > 1);
+    for (int i = 0; i < 3; i++)
+        p[i] *= radius;
+}
+
+/* Unequal bones, gently bent, every chain in its own way; targets in a ball of 0.95 of the reach, but for its inner
+ * fifth. */
+static int count_method(const method *method, size_t size, int bones, int chains) {
+    const int count = bones + 1, is_double = size == sizeof(double);
+    int *parents = malloc(sizeof(int) * 3 * (size_t)count), *order = parents + count, *rank = order + count;
+    double *offsets = calloc((size_t)count * 7, sizeof(double)), *rests = offsets + 3 * count, reach = 0;
+    for (int i = 0; i < count; i++) {
+        parents[i] = i - 1;
+        rests[4 * i] = 1;
+        if (i) reach += offsets[3 * i] = 1 + 0.25 * next();
+    }
+    if (ik_skeleton_order(count, parents, order, rank) != count) return 1;
+    const ik_skeleton skeleton = {count, parents, order, rank, offsets, rests, NULL};
+    ik_rows rotations = rows(calloc((size_t)(chains * count), 4 * size), 4, size);
+    for (int i = 0; i < chains * count * 4; i++)
+        put(rotations, i, size, i % 4 ? 0.05 * next() : 1);
+    ik_rows targets = rows(calloc((size_t)chains, 3 * size), 3, size);
+    for (int i = 0; i < chains; i++) {
+        double p[3];
+        point(0.95 * reach, p);
+        for (int k = 0; k < 3; k++)
+            put(targets, 3 * i + k, size, p[k]);
+    }
+    const ik_goal goal = {.joint = bones, .position = targets};
+#define DEFAULT(name, type, default_, low, high, methods, doc) .name = default_,
+    ik_solve_job job = {.skeleton = &skeleton, .goals = &goal, .goal_count = 1, .options = {IK_OPTIONS(DEFAULT)}};
+    job.options.tolerance = 1e-4;
+    job.rotations = lists(rotations, count);
+    job.solved = lists(rows(calloc((size_t)(chains * count), 4 * size), 4, size), count);
+    job.status = rows(calloc((size_t)chains, sizeof(int32_t)), 1, sizeof(int32_t));
+    job.iterations = rows(calloc((size_t)chains, sizeof(int32_t)), 1, sizeof(int32_t));
+    job.error = rows(calloc((size_t)chains, size), 1, size);
+    job.rotation_error = rows(calloc((size_t)chains, size), 1, size);
+    void *scratch = aligned_alloc(64, (method->scratch[is_double](&job) + 63) / 64 * 64);
+    counted(&(work){.chains = &job, .method = method, .count = chains, .scratch = scratch}, size);
+    long long iterations = 0;
+    for (int i = 0; i < chains; i++)
+        iterations += ((const int32_t *)job.iterations.data)[i];
+    printf("%lld %lld\n", iterations, IK_LANE_STEPS);
+    return 0;
+}
+
+static int print_methods(void) {
+    for (const method *m = methods; m->name; m++)
+        puts(m->name);
     return 0;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4) return 1;
+    if (argc == 2 && strcmp(argv[1], "methods") == 0) return print_methods();
+    if (argc < 4) return 1;
     const char *isa = ik_use_isa(argv[1]);
     if (!isa || strcmp(isa, argv[1]) != 0) return 2;
     size_t size = strcmp(argv[2], "f32") == 0 ? sizeof(float) : sizeof(double);
     if (strcmp(argv[3], "forward") == 0) return count_forward(size);
+    for (const method *m = methods; m->name; m++)
+        if (strcmp(argv[3], m->name) == 0)
+            return count_method(m, size, argc > 4 ? atoi(argv[4]) : BONES, argc > 5 ? atoi(argv[5]) : CHAINS);
     ik_two_bone_job job = {.root = input(0, size), .mid = input(1, size), .end = input(2, size)};
     job.target = input(3, size);
     job.pole = input(4, size);
@@ -96,7 +191,7 @@ int main(int argc, char **argv) {
         job.flip = output(1, size);
         job.stretch = output(1, size);
     }
-    counted(&job, size, 0);
+    counted(&(work){.limbs = &job, .count = ITEMS}, size);
     int32_t seen = 0;
     for (int i = 0; i < ITEMS; i++)
         seen |= ((const int32_t *)job.status.data)[i];

@@ -1,6 +1,6 @@
-"""Instructions a solve of `two_bone` and a joint of `forward`, by valgrind.
+"""Instructions a solve of `two_bone`, a joint of `forward` and a chain of ten bones by every iterative method.
 
-Figures without noise, compared with those on record:
+By valgrind: figures without noise, compared with those on record.
 `python benchmarks/instructions.py` exits 1 where a count is more than 3 % above instructions.json for this compiler;
 `--record` writes the counts there. Valgrind has no AVX-512, so AVX2 is the widest that is counted.
 """
@@ -19,9 +19,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 RECORD = HERE / "instructions.json"
-ITEMS = 16_384  # as in count.c
-WHAT = ("rotations", "all", "forward")
-CASES = [f"{isa} {bits} {what}" for isa in ("scalar", "base", "avx2") for bits in ("f32", "f64") for what in WHAT]
+ITEMS, CHAINS = 16_384, 2048  # as in count.c
+WHAT = {"rotations": "a limb, rotations and status", "all": "all outputs", "forward": "a joint, forward"}
+INSTANCES = [f"{isa} {bits}" for isa in ("scalar", "base", "avx2") for bits in ("f32", "f64")]
 MOST = 1.03
 
 
@@ -33,25 +33,35 @@ def main() -> int:
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
-        counts = {case: count(program, case) for case in CASES}
+        what = WHAT | {name: f"ten bones, {name}" for name in methods(program)}
+        counts = {f"{instance} {name}": count(program, instance, name) for instance in INSTANCES for name in what}
     before = recorded.get(compiler(), {})
-    print(report(counts, before))
+    print(report(what, counts))
     if record:
         RECORD.write_text(json.dumps(recorded | {compiler(): counts}, indent=1) + "\n")
         return 0
     if not before:
         print(f"nothing on record for {compiler()}: not compared", file=sys.stderr)
-    above = [case for case in CASES if case in before and counts[case] > MOST * before[case]]
+    above = [case for case in counts if case in before and counts[case] > MOST * before[case]]
     for case in above:
         print(f"{case}: {counts[case]:.1f} instructions a solve, {before[case]:.1f} on record", file=sys.stderr)
     return 1 if above else 0
 
 
-def build(folder: Path) -> Path:
-    """Compile count.c and the core as a release is compiled."""
+def build(folder: Path, *defined: str) -> Path:
+    """Compile count.c and the core as a release is compiled, with some macros defined."""
     program = folder / "count"
     sources = [HERE / "count.c", *sorted((HERE.parent / "src/ik").glob("*.c"))]
-    command = [cc(), *release_flags(), f"-I{HERE.parent / 'src/ik'}", *map(str, sources), "-o", str(program), "-lm"]
+    command = [
+        cc(),
+        *release_flags(),
+        *defined,
+        f"-I{HERE.parent / 'src/ik'}",
+        *map(str, sources),
+        "-o",
+        str(program),
+        "-lm",
+    ]
     subprocess.run(command, check=True)
     return program
 
@@ -65,14 +75,19 @@ def release_flags() -> list[str]:
     raise SystemExit("setup.py: no extra_compile_args found")
 
 
-def count(program: Path, case: str) -> float:
-    """Instructions a limb, or a joint, inside the function `counted`."""
+def methods(program: Path) -> list[str]:
+    """The names of the iterative methods."""
+    return subprocess.run([program, "methods"], capture_output=True, text=True, check=True).stdout.split()
+
+
+def count(program: Path, instance: str, what: str) -> float:
+    """Instructions a limb, a joint or a chain, inside the function `counted`."""
     command = ["valgrind", "--tool=callgrind", "--toggle-collect=counted", "--callgrind-out-file=/dev/null"]
-    run = subprocess.run([*command, program, *case.split()], capture_output=True, text=True)
+    run = subprocess.run([*command, program, *instance.split(), what], capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode or not found:
-        raise SystemExit(f"{case}: exit status {run.returncode}\n{run.stderr}")
-    return round(int(found[1]) / ITEMS, 2)
+        raise SystemExit(f"{instance} {what}: exit status {run.returncode}\n{run.stderr}")
+    return round(int(found[1]) / (ITEMS if what in WHAT else CHAINS), 2)
 
 
 def cc() -> str:
@@ -87,17 +102,12 @@ def compiler() -> str:
     return f"{'clang' if 'clang' in version else 'gcc'} {major.strip()}"
 
 
-def report(counts: dict[str, float], before: dict[str, float]) -> str:
+def report(what: dict[str, str], counts: dict[str, float]) -> str:
     """A table in Markdown."""
-    lines = [
-        "| instructions | a limb, rotations and status | all outputs | a joint, forward | on record |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for case in CASES[:: len(WHAT)]:
-        name = case.removesuffix(" rotations")
-        each = [counts[f"{name} {what}"] for what in WHAT]
-        old = [before.get(f"{name} {what}") for what in WHAT]
-        lines.append(f"| {name} | {' | '.join(f'{x:.1f}' for x in each)} | {', '.join(str(x) for x in old if x)} |")
+    lines = [f"| instance | {' | '.join(what.values())} |", f"| --- |{' --- |' * len(what)}"]
+    for instance in INSTANCES:
+        each = [f"{counts[f'{instance} {name}']:.1f}" for name in what]
+        lines.append(f"| {instance} | {' | '.join(each)} |")
     return "\n".join(lines)
 
 

@@ -17,9 +17,9 @@ from ikcore import limits, rotations
 from ikcore.goals import Goal, Reach
 from ikcore.limits import Limit
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, World
+from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solution import Solution
-from ikcore.solve import Method, Methods, Option, Solver, fabrik, methods, solve, solver
+from ikcore.solve import Method, Methods, Option, Solver, dls, fabrik, methods, solve, solver
 from ikcore.solvers import Aim, Limb, Look, PlanarLimb, aim, look, two_bone, two_bone_2d
 from ikcore.status import Status, UnusableError, UnusableWarning
 
@@ -44,8 +44,10 @@ __all__ = [
     "World",
     "__version__",
     "aim",
+    "dls",
     "fabrik",
     "isa",
+    "jacobian",
     "limits",
     "look",
     "methods",

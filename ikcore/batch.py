@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -65,9 +66,10 @@ class Found(NamedTuple):
         return Found._make(None if array is None else change(array) for array in self)
 
 
-# A block is one call of the core. So many items fill its lanes and take a fraction of a second, so that Ctrl-C is
-# heard; fewer than the smallest are done about as soon by one thread as by two.
-_LARGEST_BLOCK, _SMALLEST_BLOCK = 4096, 256
+# A block is one call of the core. So many items keep its lanes full, but for the last few that each call waits for, and
+# take a fraction of a second, so that Ctrl-C is heard; fewer than the smallest are done about as soon by one thread as
+# by two.
+_LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
 class Batch:
@@ -113,22 +115,34 @@ class Batch:
                 if self.frames > 1:
                     correction = self._correction(frame, block, correction)
 
-        blocks = self._blocks(workers)
-        if min(workers, len(blocks)) < 2:
-            for block in blocks:
+        waiting = deque(self._blocks(workers))
+        helpers = min(workers, len(waiting)) - 1
+
+        def solve_waiting() -> None:
+            while waiting:
+                try:
+                    block = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
                 solve_block(block)
+
+        if helpers < 1:
+            solve_waiting()
             return
-        with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
+        with ThreadPoolExecutor(helpers) as pool:
             try:
-                for _ in pool.map(solve_block, blocks):
-                    pass
-            finally:
-                stopped.set()  # the threads hear of an interrupt after their frame
+                helping = [pool.submit(solve_waiting) for _ in range(helpers)]
+                solve_waiting()
+            except BaseException:
+                stopped.set()  # the helpers hear of an interrupt after their frame
+                raise
+        for helper in helping:
+            helper.result()
 
     def _blocks(self, workers: int) -> list[slice]:
         size = _LARGEST_BLOCK
         if workers > 1:
-            size = min(size, max(_SMALLEST_BLOCK, math.ceil(self.count / (4 * workers))))
+            size = min(size, max(_SMALLEST_BLOCK, math.ceil(self.count / (2 * workers))))
         return [slice(first, min(first + size, self.count)) for first in range(0, self.count, size)]
 
     def _operands(self, frame: int, block: slice, start: NDArray[Any], options: tuple[float, ...]) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core
+from ikcore import _core, rotations
 from ikcore._arrays import in_blocks, number_type, rows
 from ikcore.goals import path, start_of
 from ikcore.limits import Limit
@@ -317,6 +317,57 @@ class Skeleton:
             function(self._data, *(None if array is None else array[block] for array in batch))
 
         in_blocks(items, len(self), workers, solve)
+
+
+def jacobian(
+    skeleton: Skeleton, pose: Pose, joint: str | int, offset: ArrayLike | None = None, *, workers: int = 1
+) -> NDArray[Any]:
+    """How a joint, or a point fixed to it, moves and turns when joints turn a little.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton. Its limits do not matter.
+    pose : Pose
+        One or many. What it is made of, float32 or float64, the result is.
+    joint : str or int
+        The joint, by name or index.
+    offset : (3,) array_like, optional
+        The point, in the space of the joint (default: the joint).
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+
+    Returns
+    -------
+    (..., 6, 3 * joints) array
+        Three columns for every joint: its turning about the x, y and z axis of the world, by radians. In each the
+        velocity of the point, then the angular velocity of the joint. Zero unless a joint is `joint` or above it.
+        Where joint j is a hinge about the world axis a, its one column is ``J[..., 3 * j : 3 * j + 3] @ a``.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    >>> J = ik.jacobian(arm, arm.rest, 2)
+    >>> J.shape
+    (6, 9)
+    >>> J[:, 2] + 0  # about z at the first joint: the end moves along y, twice as fast as it turns
+    array([0., 2., 0., 0., 0., 1.])
+    """
+    end = skeleton.index(joint)
+    world = skeleton.forward(pose, workers=workers)
+    point = world.positions[..., end, :]
+    if offset is not None:
+        point = point + rotations.rotate(world.rotations[..., end, :], np.asarray(offset, pose.dtype))
+    columns = np.zeros((*pose.shape, 6, len(skeleton), 3), pose.dtype)
+    while end >= 0:
+        x, y, z = np.moveaxis(point - world.positions[..., end, :], -1, 0)
+        columns[..., 0, end, 1], columns[..., 0, end, 2] = z, -y
+        columns[..., 1, end, 0], columns[..., 1, end, 2] = -z, x
+        columns[..., 2, end, 0], columns[..., 2, end, 1] = y, -x
+        columns[..., [3, 4, 5], end, [0, 1, 2]] = 1
+        end = skeleton.parents[end]
+    return columns.reshape(*pose.shape, 6, 3 * len(skeleton))
 
 
 # The numbers of an ik_limit that does not limit.

@@ -222,6 +222,46 @@ def fabrik(
     return _iterate("fabrik", **locals())
 
 
+@_method
+def dls(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    damping: float = 0.0,
+    max_step: float = 1.0,
+    max_error: float = 0.0,
+    posture: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    history: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by damped least squares: all joints turn at once, by how each moves what should be reached.
+
+    Few iterations, for positions and rotations of any number of goals; where they contradict each other, what they
+    weigh decides. Limits hold in every iteration, and `Limit` stiffness says how willingly a joint turns.
+
+    Examples
+    --------
+    A hand that should be somewhere and turned some way; then an elbow that should be somewhere too.
+
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
+    >>> hand = ik.Reach(3, [1, 1, 1], ik.rotations.from_axis_angle([0, 0, 1], 1.5))
+    >>> found = ik.dls(arm, arm.rest, [hand])
+    >>> int(found.status), int(found.iterations)
+    (0, 6)
+    >>> int(ik.dls(arm, arm.rest, [hand, ik.Reach(1, [0, 1, 0])]).status)
+    0
+    """
+    return _iterate("dls", **locals())
+
+
 def _iterate(
     method: str,
     skeleton: Skeleton,

@@ -37,8 +37,8 @@ ik_inline int fabrik_previous(const ik_plan *plan) { return fabrik_target(plan, 
 ik_inline int fabrik_idle(const ik_plan *plan) { return fabrik_previous(plan) + 1; }
 ik_inline int fabrik_kicks(const ik_plan *plan) { return fabrik_previous(plan) + 2; }
 
-static record_size fabrik_points_size(int slots, int goals) {
-    return (record_size){OWN + 4 * slots + 4 * goals + 3, OWN + 3 * slots};
+static record_size fabrik_points_size(const ik_plan *plan) {
+    return (record_size){.columns = fabrik_kicks(plan) + 1, .results = fabrik_point(plan->slots)};
 }
 
 /* The point at a distance from `from` towards `to`. Where they are one point, along x: a little is added there that is
@@ -49,24 +49,36 @@ ik_inline vec3 fabrik_towards(vec3 from, vec3 to, real length) {
     return vec3_add(from, vec3_scale(length / vec3_length(d), d));
 }
 
+/* Slot `slot` of every group on the line from slot `from` to where it was, at the length of a bone. */
+ik_inline void fabrik_pull(real *bundle, int groups, int from, int slot, int length) {
+    for (int g = 0; g < groups; g++) {
+        columns c = columns_of_bundle(bundle, g);
+        vec3 start = column_vec3(c, fabrik_point(from)), towards = column_vec3(c, fabrik_point(slot));
+        column_set_vec3(c, fabrik_point(slot), fabrik_towards(start, towards, *column(c, length)));
+    }
+}
+
+/* Towards the target of its goal, by its share. */
+ik_inline void fabrik_aim(const ik_plan *plan, real *bundle, int groups, int slot, int goal) {
+    for (int g = 0; g < groups; g++) {
+        columns c = columns_of_bundle(bundle, g);
+        real share = *column(c, fabrik_share(plan, goal));
+        vec3 target = vec3_scale(share, column_vec3(c, fabrik_target(plan, goal)));
+        vec3 stays = vec3_scale(real_splat(1) - share, column_vec3(c, fabrik_point(slot)));
+        column_set_vec3(c, fabrik_point(slot), vec3_add(stays, target));
+    }
+}
+
 /* Tip to base. */
 ik_inline void fabrik_backward(const ik_plan *plan, real *bundle, int groups) {
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->moves) continue;
-        int child = node->child < 0 ? -1 : plan->nodes[node->child].slot;
-        for (int g = 0; g < groups; g++) {
-            columns c = columns_of_bundle(bundle, g);
-            vec3 p = column_vec3(c, fabrik_point(slot));
-            if (child >= 0)
-                p = fabrik_towards(column_vec3(c, fabrik_point(child)), p, *column(c, fabrik_length(plan, child)));
-            if (node->point >= 0) {
-                real share = *column(c, fabrik_share(plan, node->point));
-                vec3 target = column_vec3(c, fabrik_target(plan, node->point));
-                p = vec3_add(vec3_scale(real_splat(1) - share, p), vec3_scale(share, target));
-            }
-            column_set_vec3(c, fabrik_point(slot), p);
+        if (node->child >= 0) {
+            int child = plan->nodes[node->child].slot;
+            fabrik_pull(bundle, groups, child, slot, fabrik_length(plan, child));
         }
+        if (node->point >= 0) fabrik_aim(plan, bundle, groups, slot, node->point);
     }
 }
 
@@ -75,21 +87,16 @@ ik_inline void fabrik_forward(const ik_plan *plan, real *bundle, int groups) {
     for (int slot = 0; slot < plan->slots; slot++) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->moves) continue;
-        int parent = plan->nodes[node->parent].slot;
-        for (int g = 0; g < groups; g++) {
-            columns c = columns_of_bundle(bundle, g);
-            vec3 from = column_vec3(c, fabrik_point(parent)), to = column_vec3(c, fabrik_point(slot));
-            column_set_vec3(c, fabrik_point(slot), fabrik_towards(from, to, *column(c, fabrik_length(plan, slot))));
-        }
+        fabrik_pull(bundle, groups, plan->nodes[node->parent].slot, slot, fabrik_length(plan, slot));
     }
 }
 
 /* The largest distance to a target. One without weight does not count. */
 ik_inline real fabrik_error(const ik_plan *plan, columns c) {
     real most = real_splat(0), zero = real_splat(0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int goal = plan->nodes[plan->node_of_slot[slot]].point;
-        if (goal < 0) continue;
+    for (int goal = 0; goal < plan->job->goal_count; goal++) {
+        int slot = plan->slot_of_point[goal];
+        if (slot < 0) continue;
         vec3 off = vec3_sub(column_vec3(c, fabrik_target(plan, goal)), column_vec3(c, fabrik_point(slot)));
         mask counts = ~mask_equal(*column(c, fabrik_share(plan, goal)), zero);
         most = real_max(real_select(counts, vec3_dot(off, off), zero), most);

@@ -61,14 +61,8 @@ ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan)
 ik_inline int frames_held(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
 ik_inline int frames_best_held(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
 
-static record_size frames_size(int slots, int goals) {
-    return (record_size){OWN + 19 * slots + 10 * goals + 7, OWN + 4 * slots};
-}
-
-ik_inline quat column_quat(columns c, int i) { return (quat){*column(c, i), column_vec3(c, i + 1)}; }
-ik_inline void column_set_quat(columns c, int i, quat q) {
-    *column(c, i) = q.w;
-    column_set_vec3(c, i + 1, q.v);
+static record_size frames_size(const ik_plan *plan) {
+    return (record_size){.columns = frames_best_held(plan) + 1, .results = frames_best(plan->slots)};
 }
 
 /* ---- turns of a body */
@@ -663,6 +657,6 @@ static const method *fabrik_method(const ik_plan *plan) {
 }
 
 /* For the larger of both. */
-static record_size fabrik_size(int slots, int goals) { return frames_size(slots, goals); }
+static record_size fabrik_size(const ik_plan *plan) { return frames_size(plan); }
 
 SOLVE_METHOD(fabrik)

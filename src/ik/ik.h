@@ -505,7 +505,9 @@ typedef struct ik_options {
 #undef IK_OPTION_MEMBER
 
 /* The iterative methods. X(name, what it is) */
-#define IK_METHODS(X) X(fabrik, "forward and backward reaching: moves joints along lines, two passes an iteration")
+#define IK_METHODS(X)                                                                                                  \
+    X(fabrik, "forward and backward reaching: moves joints along lines, two passes an iteration")                      \
+    X(dls, "damped least squares: turns all joints at once, by how each moves what should be reached")
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where neither offset nor rotation is given, since its turning would
@@ -535,6 +537,11 @@ size_t ik_fabrik_scratch_f64(const ik_solve_job *job);
 size_t ik_fabrik_scratch_f32(const ik_solve_job *job);
 void ik_fabrik_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 void ik_fabrik_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+size_t ik_dls_scratch_f64(const ik_solve_job *job);
+size_t ik_dls_scratch_f32(const ik_solve_job *job);
+void ik_dls_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+void ik_dls_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+
 #ifdef __cplusplus
 }
 #endif

@@ -46,6 +46,7 @@
 
 #include "fabrik.h"
 #include "fabrik_frames.h"
+#include "jacobian.h"
 
 const ik_kernels IK_TABLE = {LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,

@@ -38,7 +38,8 @@ const char *ik_solve_check(const ik_solve_job *job) {
 static size_t most_nodes(const ik_solve_job *job) { return (size_t)(job->skeleton->count + job->goal_count); }
 
 size_t ik_plan_bytes(const ik_solve_job *job) {
-    return sizeof(ik_plan) + most_nodes(job) * (sizeof(ik_node) + 2 * sizeof(int));
+    return sizeof(ik_plan) + most_nodes(job) * (sizeof(ik_node) + sizeof(ik_still) + 3 * sizeof(int)) +
+           2 * (size_t)job->goal_count * sizeof(ik_task);
 }
 
 static int add_node(ik_plan *plan, int joint, int parent) {
@@ -81,13 +82,16 @@ static void add_joints(ik_plan *plan, int *marks) {
     }
 }
 
+static void add_task(ik_plan *plan, int node, int goal, int rotation) {
+    plan->tasks[plan->task_count++] = (ik_task){node, goal, rotation};
+}
+
 static void add_goals(ik_plan *plan, const int *node_of_joint) {
     for (int g = 0; g < plan->job->goal_count; g++) {
         const ik_goal *goal = &plan->job->goals[g];
-        int node = node_of_joint[goal->joint];
-        if (goal->rotation.data) plan->nodes[node].rotation = g;
-        if (has_offset(goal)) node = add_node(plan, -1, node);
-        if (goal->position.data) plan->nodes[node].point = g;
+        int joint = node_of_joint[goal->joint], point = has_offset(goal) ? add_node(plan, -1, joint) : joint;
+        if (goal->position.data) plan->nodes[point].point = g, add_task(plan, point, g, 0);
+        if (goal->rotation.data) plan->nodes[joint].rotation = g, add_task(plan, joint, g, 1);
     }
 }
 
@@ -98,6 +102,7 @@ static void connect(ik_plan *plan) {
         if (node->moves || node->turns) {
             plan->node_of_slot[plan->slots] = k;
             node->slot = plan->slots++;
+            plan->bases += !node->moves;
         }
         if (!node->moves) continue;
         node->owner = parent->turns ? node->parent : parent->owner;
@@ -110,14 +115,51 @@ static void connect(ik_plan *plan) {
     }
 }
 
+/* What nothing moves or turns is nobody's to do. */
+static void drop_tasks(ik_plan *plan) {
+    int count = 0;
+    for (int t = 0; t < plan->task_count; t++)
+        if (plan->nodes[plan->tasks[t].node].slot >= 0) plan->tasks[count++] = plan->tasks[t];
+    plan->task_count = count;
+}
+
+static void find_points(ik_plan *plan) {
+    for (int g = 0; g < plan->job->goal_count; g++)
+        plan->slot_of_point[g] = -1;
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int goal = plan->nodes[plan->node_of_slot[slot]].point;
+        if (goal >= 0) plan->slot_of_point[goal] = slot;
+    }
+}
+
+static void find_still(ik_plan *plan, int *turns) {
+    const int joints = plan->job->skeleton->count;
+    for (int joint = 0; joint < joints; joint++)
+        turns[joint] = 0;
+    for (int k = 0; k < plan->count; k++)
+        if (plan->nodes[k].turns) turns[plan->nodes[k].joint] = 1;
+    for (int joint = 0; joint < joints; joint++) {
+        if (turns[joint]) continue;
+        if (joint == 0 || turns[joint - 1]) plan->still[plan->still_count++] = (ik_still){joint, 0};
+        plan->still[plan->still_count - 1].count++;
+    }
+}
+
 ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
     ik_plan *plan = memory;
+    const size_t most = most_nodes(job);
     *plan = (ik_plan){.job = job, .nodes = (ik_node *)(plan + 1)};
-    plan->node_of_slot = (int *)(plan->nodes + most_nodes(job));
-    int *marks = plan->node_of_slot + most_nodes(job);
+    plan->still = (ik_still *)(plan->nodes + most);
+    plan->node_of_slot = (int *)(plan->still + most);
+    plan->slot_of_point = plan->node_of_slot + most;
+    int *marks = plan->slot_of_point + most;
+    plan->tasks = (ik_task *)(marks + most);
     mark(job, marks);
     add_joints(plan, marks);
     add_goals(plan, marks);
     connect(plan);
+    drop_tasks(plan);
+    find_points(plan);
+    find_still(plan, marks);
     return plan;
 }

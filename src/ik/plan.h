@@ -22,15 +22,33 @@ typedef struct ik_node {
     int rotation; /* the goal whose rotation is for this, -1: none */
 } ik_node;
 
+/* What a node should reach: the place of a goal's point, or the rotation of its joint. */
+typedef struct ik_task {
+    int node;
+    int goal;
+    int rotation; /* 0: a place */
+} ik_task;
+
+/* Joints that follow each other and keep their rotation. */
+typedef struct ik_still {
+    int first, count;
+} ik_still;
+
 typedef struct ik_plan {
     const ik_solve_job *job;
     int count; /* of nodes */
     int slots;
+    int bases;    /* slots that turn without moving: chains start there */
     int branches; /* some node has several children */
     int limited;  /* some node that turns has a limit */
     int rigid;    /* some node has children beyond others that only move */
     ik_node *nodes;
     int *node_of_slot;
+    ik_task *tasks; /* of nodes with a slot, by goals; of one, the place first */
+    int task_count;
+    int *slot_of_point; /* by goal; -1: it has no point, or one that neither turns nor moves */
+    ik_still *still;
+    int still_count;
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
 } ik_plan;
 

@@ -36,7 +36,6 @@ enum record {
 typedef struct {
     vec3 *positions; /* scale * (position - origin) */
     quat *rotations;
-    quat *turns;          /* free for a method to use */
     scaled_joint *scaled; /* NULL where no scales are given */
     vec3 origin;          /* where the first node is that turns */
     real scale;
@@ -46,6 +45,7 @@ typedef struct {
 typedef struct {
     int columns; /* of a record, with those of the frame */
     int results; /* of those, how many finish needs */
+    int work;    /* columns that only a bundle has, behind those: what a step keeps is not an item's */
 } record_size;
 
 /* The columns of one vector of lanes: of a record, or of a bundle, where a column has GROUPS vectors. */
@@ -56,14 +56,29 @@ typedef struct {
 
 ik_inline columns columns_of_record(real *record) { return (columns){record, 1}; }
 ik_inline columns columns_of_bundle(real *bundle, int g) { return (columns){bundle + g, GROUPS}; }
-ik_inline real *column(columns c, int i) { return c.first + i * c.step; }
-ik_inline vec3 column_vec3(columns c, int i) { return (vec3){*column(c, i), *column(c, i + 1), *column(c, i + 2)}; }
+ik_inline real *column(columns c, int i) { return c.first + (ptrdiff_t)i * c.step; }
+ik_inline vec3 column_vec3(columns c, int i) {
+    const real *x = column(c, i);
+    return (vec3){x[0], x[c.step], x[2 * c.step]};
+}
 ik_inline void column_set_vec3(columns c, int i, vec3 a) {
-    *column(c, i) = a.x, *column(c, i + 1) = a.y, *column(c, i + 2) = a.z;
+    real *x = column(c, i);
+    x[0] = a.x, x[c.step] = a.y, x[2 * c.step] = a.z;
 }
 
+ik_inline quat column_quat(columns c, int i) { return (quat){*column(c, i), column_vec3(c, i + 1)}; }
+ik_inline void column_set_quat(columns c, int i, quat q) {
+    *column(c, i) = q.w;
+    column_set_vec3(c, i + 1, q.v);
+}
+
+/* Columns are allocated, and moved from lane to lane, so many at a time. */
+enum { COLUMNS_AT_ONCE = 4 };
+
+ik_inline int columns_allocated(int count) { return (count + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE * COLUMNS_AT_ONCE; }
+
 typedef struct {
-    record_size (*size)(int slots, int goals);
+    record_size (*size)(const ik_plan *plan);
     /* From the pose that comes in to records. */
     void (*begin)(const ik_plan *plan, group at, const pose *start, columns record);
     /* One iteration of the first `groups` vectors of a bundle. */
@@ -136,9 +151,21 @@ ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *
     }
 }
 
+/* Asks for node k of the next group: rows of one joint lie far apart, so the processor does not see what comes. */
+ik_inline void solve_prefetch(const ik_plan *plan, group at, int k) {
+#ifdef __GNUC__
+    const ik_lists *lists = &plan->job->rotations;
+    if (plan->nodes[k].joint < 0 || !lists->rows.stride) return;
+    for (int lane = LANES; lane < 2 * LANES; lane++)
+        __builtin_prefetch(lanes_row(&lists->rows, at, lane) + plan->nodes[k].joint * lists->next);
+#endif
+}
+
 static void solve_pose(const ik_plan *plan, group at, pose *world) {
-    for (int k = 0; k < plan->count; k++)
+    for (int k = 0; k < plan->count; k++) {
+        solve_prefetch(plan, at, k);
         solve_place(plan, k, solve_local(plan, at, k), world);
+    }
 }
 
 /* ---- chains */
@@ -195,7 +222,7 @@ static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
         int k = plan->node_of_slot[slot];
         if (plan->nodes[k].moves) size = size + vec3_size(solve_bone(plan, world, k));
     }
-    world->scale = real_unit_scale(size);
+    world->scale = real_select(mask_equal(size, real_splat(0)), real_splat(1), real_unit_scale(size));
     world->origin = solve_origin(plan, world);
     solve_center(plan, world);
     world->reach = real_splat(0);
@@ -282,23 +309,24 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
 }
 
 /* Joints that do not turn keep their rotation to the bit. */
-ik_inline void solve_copy(const ik_solve_job *job, group at) {
-    const ik_lists *from = &job->rotations, *to = &job->solved;
+static void solve_copy(const ik_plan *plan, group at) {
+    const ik_lists *from = &plan->job->rotations, *to = &plan->job->solved;
     const ptrdiff_t size = sizeof(number);
     if (from->rows.data == to->rows.data) return;
     int packed = from->rows.step == size && to->rows.step == size && from->next == 4 * size && to->next == 4 * size;
-    for (int lane = 0; lane < at.count; lane++) {
-        const char *source = lanes_row(&from->rows, at, lane);
-        char *copy = lanes_row(&to->rows, at, lane);
-        if (packed) {
-            memcpy(copy, source, 4 * sizeof(number) * (size_t)job->skeleton->count);
-            continue;
+    for (const ik_still *run = plan->still; run < plan->still + plan->still_count; run++)
+        for (int lane = 0; lane < at.count; lane++) {
+            const char *source = lanes_row(&from->rows, at, lane) + run->first * from->next;
+            char *copy = lanes_row(&to->rows, at, lane) + run->first * to->next;
+            if (packed) {
+                memcpy(copy, source, 4 * sizeof(number) * (size_t)run->count);
+                continue;
+            }
+            for (int joint = 0; joint < run->count; joint++)
+                for (int i = 0; i < 4; i++)
+                    memcpy(copy + joint * to->next + i * to->rows.step,
+                           source + joint * from->next + i * from->rows.step, sizeof(number));
         }
-        for (int joint = 0; joint < job->skeleton->count; joint++)
-            for (int i = 0; i < 4; i++)
-                memcpy(copy + joint * to->next + i * to->rows.step, source + joint * from->next + i * from->rows.step,
-                       sizeof(number));
-    }
 }
 
 /* ---- limits */
@@ -350,12 +378,14 @@ static void solve_store(const solve *s, group at, const verdict *v) {
     const ik_solve_job *job = s->job;
     const ik_plan *plan = s->plan;
     mask usable = v->finite & v->has_length;
-    solve_copy(job, at);
+    const int all_usable = !mask_any(~usable);
+    solve_copy(plan, at);
     for (int k = 0; k < plan->count; k++) {
+        const int joint = plan->nodes[k].joint;
         if (!plan->nodes[k].turns) continue;
-        quat given = lanes_load_joint_quat(&job->rotations, at, plan->nodes[k].joint);
-        quat solved = quat_select(usable, s->solved[k], given);
-        lanes_store_joint_quat(&job->solved, at, plan->nodes[k].joint, solved);
+        quat solved = s->solved[k];
+        if (!all_usable) solved = quat_select(usable, solved, lanes_load_joint_quat(&job->rotations, at, joint));
+        lanes_store_joint_quat(&job->solved, at, joint, solved);
     }
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
     real error = v->error * s->results[UNSCALE];
@@ -377,15 +407,21 @@ static void solve_finish(solve *s) {
 
 /* ---- lanes of the bundle */
 
-/* One number of a column, lane by lane. */
-ik_inline void solve_move(real *to, int to_lane, const real *from, int from_lane) {
-    memcpy((char *)to + to_lane * sizeof(number), (const char *)from + from_lane * sizeof(number), sizeof(number));
+/* The first columns of one item, from its lane to another. */
+ik_inline void solve_move(columns to, int to_lane, columns from, int from_lane, int count) {
+    const ptrdiff_t step = to.step * LANES, from_step = from.step * LANES;
+    number *target = (number *)to.first + to_lane;
+    const number *source = (const number *)from.first + from_lane;
+    for (int i = 0; i < count;
+         i += COLUMNS_AT_ONCE, target += COLUMNS_AT_ONCE * step, source += COLUMNS_AT_ONCE * from_step)
+        for (int k = 0; k < COLUMNS_AT_ONCE; k++)
+            target[k * step] = source[k * from_step];
 }
 
 /* A little less than what is judged by, for the rounding on the way there. */
-ik_inline real solve_tolerance(const ik_plan *plan, real reach) {
-    number tolerance = (number)plan->job->options.tolerance, rounding = 4 * plan->slots * EPSILON;
-    return real_splat(tolerance - (rounding < tolerance / 4 ? rounding : tolerance / 4)) * reach;
+ik_inline number solve_within(const ik_plan *plan, double tolerance) {
+    number given = (number)tolerance, rounding = 4 * plan->slots * EPSILON;
+    return given - (rounding < given / 4 ? rounding : given / 4);
 }
 
 static void solve_load(solve *s) {
@@ -393,30 +429,38 @@ static void solve_load(solve *s) {
     s->next += s->loaded.count;
     s->taken = 0;
     solve_load_pose(s->plan, s->loaded, &s->world);
-    s->ready[TOLERANCE] = solve_tolerance(s->plan, s->world.reach);
+    s->ready[TOLERANCE] = real_splat(solve_within(s->plan, s->job->options.tolerance)) * s->world.reach;
     s->ready[UNSCALE] = real_unscale(s->world.scale);
     s->ready[ITERATIONS] = real_splat(0);
     s->ready[SAID] = real_splat(0);
     s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
 }
 
+/* A lane with no item never works. */
+static void solve_empty(solve *s, int g, int lane) {
+    const number largest = LARGEST;
+    memcpy((number *)column(columns_of_bundle(s->bundle, g), TOLERANCE) + lane, &largest, sizeof largest);
+    s->item[g * LANES + lane] = NONE;
+}
+
 /* The next item into a lane; false where there is none. */
-static int solve_take(solve *s, int lane) {
+static int solve_take(solve *s, int g, int lane) {
     if (s->taken == s->loaded.count) {
-        s->item[lane] = NONE;
-        if (s->next == s->last) return 0;
+        if (s->next == s->last) {
+            solve_empty(s, g, lane);
+            return 0;
+        }
         solve_load(s);
     }
-    for (int i = 0; i < s->size.columns; i++)
-        solve_move(&s->bundle[i * GROUPS], lane, &s->ready[i], s->taken);
-    s->item[lane] = s->loaded.first + s->taken++;
+    solve_move(columns_of_bundle(s->bundle, g), lane, columns_of_record(s->ready), s->taken, s->size.columns);
+    s->item[g * LANES + lane] = s->loaded.first + s->taken++;
     return 1;
 }
 
-static void solve_put(solve *s, int lane) {
-    for (int i = 0; i < s->size.results; i++)
-        solve_move(&s->results[i], s->result_count, &s->bundle[i * GROUPS], lane);
-    s->result_item[s->result_count++] = s->item[lane];
+static void solve_put(solve *s, int g, int lane) {
+    columns results = columns_of_record(s->results);
+    solve_move(results, s->result_count, columns_of_bundle(s->bundle, g), lane, s->size.results);
+    s->result_item[s->result_count++] = s->item[g * LANES + lane];
     if (s->result_count == LANES) solve_finish(s);
 }
 
@@ -444,43 +488,61 @@ static void solve_record(const solve *s, int g) {
     }
 }
 
-/* Puts what is done and takes what is next, until every lane has work or there is none. Returns how many work. */
-static int solve_refill(solve *s, int g) {
+/* Lists the lanes that do not work, without a branch on any of them; returns how many. */
+ik_inline int solve_list_idle(mask at_work, int *idle) {
     integer works[LANES];
-    int working = 0;
-    mask at_work = solve_works(s, g);
+    int count = 0;
     memcpy(works, &at_work, sizeof works);
-    for (int k = 0; k < LANES; k++) {
-        int lane = g * LANES + k;
-        while (s->item[lane] != NONE && !works[k]) {
-            solve_put(s, lane);
-            if (!solve_take(s, lane)) break;
-            if (s->job->history.rows.data) solve_record(s, g);
-            at_work = solve_works(s, g);
-            memcpy(works, &at_work, sizeof works);
-        }
-        working += s->item[lane] != NONE;
+    for (int lane = 0; lane < LANES; lane++) {
+        idle[count] = lane;
+        count += works[lane] == 0;
     }
-    return working;
+    return count;
 }
 
-static void solve_items(solve *s, int groups) {
-    const real one = real_splat(1);
-    for (int lane = 0; lane < GROUPS * LANES; lane++)
-        s->item[lane] = NONE;
+/* Puts what is done and takes what is next, until every lane has work or there is none. Returns how many work. */
+static int solve_refill(solve *s, int g) {
+    for (;;) {
+        mask at_work = solve_works(s, g);
+        if (!mask_any(~at_work)) return LANES;
+        int idle[LANES], count = solve_list_idle(at_work, idle), taken = 0;
+        for (int i = 0; i < count; i++) {
+            if (s->item[g * LANES + idle[i]] == NONE) continue;
+            solve_put(s, g, idle[i]);
+            taken |= solve_take(s, g, idle[i]);
+        }
+        if (!taken) return LANES - count;
+        if (s->job->history.rows.data) solve_record(s, g);
+    }
+}
+
+static void solve_start(solve *s, int groups) {
     for (int lane = 0; lane < groups * LANES; lane++)
-        solve_take(s, lane);
+        solve_take(s, lane / LANES, lane % LANES);
     for (int g = 0; g < groups && s->job->history.rows.data; g++)
         solve_record(s, g);
+}
+
+/* A build for benchmarks counts lanes times steps. */
+#ifdef IK_LANE_STEPS
+extern long long IK_LANE_STEPS;
+#define SOLVE_COUNT(lanes) (IK_LANE_STEPS += (lanes))
+#else
+#define SOLVE_COUNT(lanes) ((void)0)
+#endif
+
+static void solve_items(solve *s, int groups) {
+    solve_start(s, groups);
     for (;;) {
         int working = 0;
         for (int g = 0; g < groups; g++)
-            working += mask_any(~solve_works(s, g)) ? solve_refill(s, g) : LANES;
+            working += solve_refill(s, g);
         if (!working) break;
         s->how->step(s->plan, s->bundle, groups);
+        SOLVE_COUNT(groups * LANES);
         for (int g = 0; g < groups; g++) {
             real *iterations = column(columns_of_bundle(s->bundle, g), ITERATIONS);
-            *iterations = *iterations + one;
+            *iterations = *iterations + real_splat(1);
             if (s->job->history.rows.data) solve_record(s, g);
         }
     }
@@ -497,10 +559,14 @@ ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_byte
 ik_inline void *solve_lanes(const ik_solve_job *job, void *scratch) { return (char *)scratch + solve_plan_part(job); }
 
 /* For the largest plan there can be. */
-static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(int slots, int goals)) {
+static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(const ik_plan *plan)) {
     int nodes = job->skeleton->count + job->goal_count;
-    record_size size = size_of(nodes, job->goal_count);
-    size_t reals = (size_t)nodes * POSE_REALS + (size_t)size.columns * (1 + GROUPS) + (size_t)size.results;
+    ik_plan most = {.job = job, .count = nodes, .slots = nodes, .bases = nodes, .limited = 1};
+    most.task_count = 2 * job->goal_count;
+    record_size size = size_of(&most);
+    size_t records = (size_t)columns_allocated(size.columns) + (size_t)columns_allocated(size.results);
+    size_t bundle = (size_t)columns_allocated(size.columns + size.work) * GROUPS;
+    size_t reals = (size_t)nodes * POSE_REALS + records + bundle;
     return solve_plan_part(job) + reals * sizeof(real) + (size_t)nodes * sizeof(limit);
 }
 
@@ -513,7 +579,7 @@ ik_inline real *solve_cut(real **free, int count) {
 static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last, void *lanes) {
     solve s = {.job = plan->job, .plan = plan, .how = how, .next = first, .last = last};
     real *free = lanes;
-    s.size = how->size(plan->slots, plan->job->goal_count);
+    s.size = how->size(plan);
     s.world.positions = (vec3 *)solve_cut(&free, 3 * plan->count);
     s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
     s.solved = (quat *)solve_cut(&free, 4 * plan->count);
@@ -521,11 +587,10 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
         const int numbers = (int)(sizeof(scaled_joint) / sizeof(real));
         s.world.scaled = (scaled_joint *)solve_cut(&free, numbers * plan->count);
     }
-    s.ready = solve_cut(&free, s.size.columns);
-    s.results = solve_cut(&free, s.size.results);
-    s.bundle = solve_cut(&free, s.size.columns * GROUPS);
-    memset(s.results, 0, (size_t)s.size.results * sizeof(real)); /* lanes without an item compute too */
-    memset(s.bundle, 0, (size_t)s.size.columns * GROUPS * sizeof(real));
+    s.ready = solve_cut(&free, columns_allocated(s.size.columns));
+    s.results = solve_cut(&free, columns_allocated(s.size.results));
+    s.bundle = solve_cut(&free, columns_allocated(s.size.columns + s.size.work) * GROUPS);
+    memset(s.ready, 0, (size_t)(free - s.ready) * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
     solve_items(&s, last - first <= LANES ? 1 : GROUPS);
 }
