@@ -149,7 +149,7 @@ def _leading_axes(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> dict[str
     return {
         name: array.shape[: array.ndim - len(row)]
         for (name, array), row in zip(inputs.items(), rows, strict=False)
-        if array.size or array.ndim > 1
+        if array is not _NOT_GIVEN.get(array.dtype)
     }
 
 

@@ -92,7 +92,7 @@ class Limb(_core.Limb):
         >>> ik.rotations.multiply(ik.rotations.multiply(leg.root, leg.mid), foot).round(12)
         array([1., 0., 0., 0.])
         """
-        given = {"rotation": rotation, "target": target, "space": space, "space_after": space_after}
+        given: dict[str, Any] = {"rotation": rotation, "target": target, "space": space, "space_after": space_after}
         needed = _TIP_RULES.get(rule)
         if needed is None:
             raise ValueError(f"rule: expected one of {', '.join(_TIP_RULES)}, got {rule!r}")
@@ -105,10 +105,10 @@ class Limb(_core.Limb):
             return np.broadcast_to(follow, self.root.shape).copy()
         delta = rotations.conjugate(rotations.multiply(self.root, self.mid))
         if needed:
-            before, after = (np.asarray(given[name], self.root.dtype) for name in needed)
+            before, after = (rows(name, given[name], self.root.dtype, 4) for name in needed)
             turn = rotations.multiply(rotations.normalize(after), rotations.conjugate(rotations.normalize(before)))
             delta = rotations.multiply(delta, turn)
-        return rotations.slerp(follow, rotations.canonical(delta), np.asarray(weight, self.root.dtype))
+        return rotations.slerp(follow, rotations.canonical(delta), rows("weight", weight, self.root.dtype))
 
 
 # The world rotations a rule for the tip needs, before and after.
@@ -164,7 +164,8 @@ def two_bone(
     twist : (...) array_like, optional
         Radians that the limb turns about the line from root to target, after the pole (default 0).
     weight : (...) array_like, optional
-        The share of the rotations to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
+        The share of the rotations and of the stretch to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the
+        target, NaN included.
     soften : (...) array_like, optional
         The share of the reach where the limb starts to give, 0 to 1 (default 1: not at all). Beyond, it approaches full
         extension smoothly and never reaches it, so that the knee does not snap.
@@ -353,7 +354,7 @@ def aim(
     twist : (...) array_like, optional
         Radians that the joint turns about the line to the target, after the pole (default 0).
     weight : (...) array_like, optional
-        The share of the rotation to apply, 0 to 1 (default 1).
+        The share of the rotation to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
     workers : int, optional
         How many threads, -1 for all cores. The result is the same to the bit.
     strict : bool, optional

@@ -119,6 +119,32 @@ def test_a_target_too_near_is_passed_as_near_as_possible(dtype: Any, isa: str) -
     assert_allclose(np.linalg.norm(nearest - X), 1, rtol=0, atol=ATOL[dtype])
 
 
+def test_on_a_target_on_the_joint_only_the_pole_turns(dtype: Any, isa: str) -> None:
+    for offset in (None, [0, 0.5, 0], [0.5, 0, 0]):
+        joint: dict[str, Any] = {"forward": X, "up": Y, "pole": [1, 1, 9], "offset": offset}
+        aimed = ik.aim(np.ones(3, dtype), np.array(NO_TURN, dtype), [1, 1, 1], **joint)
+        assert aimed.status == 0
+        assert_allclose(aimed.delta, [H, H, 0, 0], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("distance", [1e-10, 1e-25, 1e-44])
+def test_a_target_however_near_is_told_to_be_too_near(distance: float, dtype: Any, isa: str) -> None:
+    joint: dict[str, Any] = {"rotation": np.array(NO_TURN, dtype), "forward": X, "offset": [0.3, 2, 0]}
+    aimed = ik.aim(np.zeros(3, dtype), target=distance * X, **joint)
+    assert aimed.status == Status.TOO_NEAR
+    start, along = ray_after(aimed, joint)
+    assert_allclose(start - along * np.dot(start, along), 2 * X, rtol=0, atol=ATOL[dtype])
+
+
+@pytest.mark.parametrize("lost", ["target", "pole"])
+def test_weight_0_ignores_what_is_no_number(lost: str, dtype: Any, isa: str) -> None:
+    joint: dict[str, Any] = {"target": Z, "up": Y, "pole": Y, lost: [np.nan, np.inf, 0]}
+    aimed = ik.aim(np.zeros(3, dtype), np.array(NO_TURN, dtype), forward=X, weight=[0.0, 0.0], **joint)
+    assert (aimed.delta == NO_TURN).all()
+    assert (aimed.status & Status.PARTIAL_WEIGHT != 0).all()
+    assert (aimed.status < Status.NOT_FINITE).all()
+
+
 @pytest.mark.parametrize(
     ("up", "pole"),
     [(X, Y), (np.zeros(3), Y), (Y, 2 * X), (Y, np.zeros(3))],

@@ -339,6 +339,12 @@ def test_matrices_of_quarter_turns_are_exact(dtype: Any, isa: str) -> None:
     assert_allclose(r.to_matrix(r.from_matrix(corners)), corners, atol=3e-16 if dtype is np.float64 else 2e-7)
 
 
+def test_a_matrix_however_large_gives_a_unit_quaternion(dtype: Any, isa: str) -> None:
+    large = np.sqrt(np.finfo(dtype).max) * np.array([1e-3, 2, 1e6, 1e15], dtype)
+    m = large[:, None, None, None] * np.array([np.ones((3, 3)), np.diag([1, 2, 3]), np.diag([1, -2, -3])], dtype)
+    assert_allclose(np.linalg.norm(r.from_matrix(m).astype(float), axis=-1), 1, rtol=4 * BOUND[dtype])
+
+
 def _signed_permutation(number: int) -> Array:
     signs = [1 - 2 * (number >> k & 1) for k in range(3)]
     order = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)][number >> 3]

@@ -104,6 +104,7 @@ def test_a_batch_of_tips_is_of_the_type_of_the_pose() -> None:
         ("hold", {}, "expected one of local, keep, take, maintain, got 'hold'"),
         ("take", {"target": ROTATION}, "takes rotation and target: check rotation"),
         ("keep", {"target": ROTATION}, "takes no rotation: check target"),
+        ("take", {"rotation": ROTATION, "target": [1, 0, 0]}, r"target: expected an array of shape \(\.\.\., 4\)"),
     ],
 )
 def test_a_wrong_call_is_explained(limb: ik.Limb, rule: Any, given: dict[str, Any], says: str) -> None:

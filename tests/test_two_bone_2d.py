@@ -109,6 +109,11 @@ def test_unusable_items_are_nan_and_alone(dtype: Any, isa: str) -> None:
     assert limb.angles[0].tobytes() == limb.angles[4].tobytes()
 
 
+def test_no_lengths_do_not_fit_three_targets() -> None:
+    with pytest.raises(ValueError, match="leading axes do not broadcast: length1 \\(0,\\), length2"):
+        ik.two_bone_2d(np.empty(0), 1, np.ones((3, 2)))
+
+
 def test_every_instruction_set_gives_the_same_bytes(dtype: Any, isa: str) -> None:
     rng = np.random.default_rng(3)
     lengths, target = rng.uniform(0, 2, (2, 100)).astype(dtype), rng.normal(size=(100, 2)).astype(dtype)

@@ -153,6 +153,16 @@ def test_weight_0_ignores_what_is_no_number(lost: str, dtype: Any, isa: str) -> 
     assert (limb.status < Status.NOT_FINITE).all()
 
 
+def test_weight_counts_for_the_stretch_too(dtype: Any, isa: str) -> None:
+    full = leg(down(1.2 * REACH), dtype, stretch_max=1.5)
+    part = leg(down(1.2 * REACH), dtype, stretch_max=1.5, weight=[0.0, 0.25, 1.0])
+    assert_allclose(part.stretch, 1 + np.array([0, 0.25, 1]) * (full.stretch - 1), rtol=ATOL[dtype], atol=0)
+    assert_allclose(part.positions[0], np.array([HIP, KNEE, ANKLE]), rtol=0, atol=ATOL[dtype])
+    long = [part.stretch[:, None] * np.array(joint) for joint in (HIP, KNEE, ANKLE)]
+    assert_allclose(part.positions, ref.forward(part, *long), rtol=0, atol=2 * ATOL[dtype])
+    assert_allclose(part.positions[2], full.positions, rtol=0, atol=0)
+
+
 # soften
 
 
@@ -227,6 +237,14 @@ def test_the_bend_stays_within_its_limits(limits: tuple[float, float], dtype: An
     within = (bend_of(free) > limits[0] + slack) & (bend_of(free) < limits[1] - slack)
     assert_allclose(limb.positions[within], free.positions[within], rtol=0, atol=0)
     assert (limb.status[within & (free.status == 0)] == 0).all()
+
+
+@pytest.mark.parametrize("option", [{}, {"soften": 0.9}, {"stretch_max": 1.5}], ids=str)
+def test_a_leg_that_may_not_bend_is_straight(option: dict[str, Any], dtype: Any, isa: str) -> None:
+    legs = np.random.default_rng(1).normal(size=(4, 1000, 3)).astype(dtype)
+    limb = ik.two_bone(*legs, max_bend=0, **option)
+    assert (limb.status < Status.NOT_FINITE).all()
+    assert bend_of(limb).max() < (2e-3 if dtype == np.float32 else 1e-7)
 
 
 def test_a_limit_that_keeps_the_leg_from_its_target_is_told(isa: str) -> None:

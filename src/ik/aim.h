@@ -8,7 +8,8 @@
  * an up axis, as the frame (x, up) to the frame (target, pole). Where the root is not real the ray passes outside the
  * sphere; with s = -o.f, its point nearest to the joint, it passes the target as near as it can.
  *
- * Space: relative to the joint, and scaled by the power of two that brings the target's distance near 1. */
+ * Space: relative to the joint, and scaled by the power of two that brings the target's distance or the offset, if that
+ * is larger, near 1. */
 
 /* Radians. */
 #define AIM_TOLERANCE (number)(IK_BITS == 64 ? 1e-12 : 1e-5)
@@ -67,15 +68,15 @@ ik_inline quat aim_upright(const aim_in *in, vec3 hit, vec3 e, quat shortest, ma
     return quat_select(*undefined, shortest, upright);
 }
 
-/* The angle left, and what is to say. */
-ik_inline void aim_judge(const aim_in *in, const aim_ray *ray, vec3 target, real distance, aim_out *out) {
+/* The angle left, and what is to say. `apart`: the target is not on the joint. */
+ik_inline void aim_judge(const aim_in *in, const aim_ray *ray, vec3 target, mask apart, aim_out *out) {
     vec3 along = quat_rotate(out->delta, ray->along);
     vec3 left = vec3_sub(target, quat_rotate(out->delta, ray->start));
     out->error = real_atan2(vec3_length(vec3_cross(along, left)), vec3_dot(along, left));
     real leverage = real_splat(1);
     if (in->offset_given) leverage = leverage + vec3_length(ray->start) / (vec3_length(left) + real_splat(0x1p-120f));
-    mask missed = mask_less(real_splat(AIM_TOLERANCE) * leverage, out->error) & mask_less(real_splat(0), distance);
-    out->error = real_select(mask_less(real_splat(0), distance), out->error, real_splat(0));
+    mask missed = mask_less(real_splat(AIM_TOLERANCE) * leverage, out->error) & apart;
+    out->error = real_select(apart, out->error, real_splat(0));
     if (in->weight_given) {
         mask part = mask_less(in->weight, real_splat(1));
         out->status |= part & mask_splat(IK_PARTIAL_WEIGHT);
@@ -94,16 +95,27 @@ ik_inline real aim_sum(const aim_in *in) {
     return in->weight_given ? all + in->weight : all;
 }
 
+/* At weight 0 a target or pole that is not a number does not matter. */
+ik_inline void aim_ignore(aim_in *in) {
+    mask none = ~mask_less(real_splat(0), in->weight) & mask_is_number(in->weight);
+    in->target = vec3_select(none & ~vec3_is_finite(in->target), in->position, in->target);
+    in->pole = vec3_select(none & ~vec3_is_finite(in->pole), in->position, in->pole);
+}
+
 ik_inline aim_out aim(aim_in *in) {
     aim_out out = {.status = mask_splat(0)};
+    if (in->weight_given) aim_ignore(in);
     in->rotation = quat_unit(in->rotation);
     direction forward = vec3_direction_of_any(in->forward);
     in->forward = forward.unit;
     vec3 to_target = vec3_sub(in->target, in->position);
-    real scale = real_unit_scale(vec3_size(to_target));
-    direction target = vec3_direction(vec3_scale(scale, to_target));
-    aim_ray ray = aim_ray_of(in, scale, target.length);
-    vec3 e = vec3_select(mask_less(real_splat(0), target.length), target.unit, ray.hit);
+    real target_scale = real_unit_scale(vec3_size(to_target)), scale = target_scale;
+    if (in->offset_given) scale = real_min(scale, real_unit_scale(vec3_size(in->offset)));
+    direction target = vec3_direction(vec3_scale(target_scale, to_target));
+    mask apart = mask_less(real_splat(0), target.length);
+    aim_ray ray = aim_ray_of(in, scale, target.length * (scale * real_unscale(target_scale)));
+    ray.hit = vec3_select(apart, ray.hit, ray.along);
+    vec3 e = vec3_select(apart, target.unit, ray.hit);
 
     out.delta = quat_canonical(quat_shortest_arc(ray.hit, e, vec3_perpendicular(ray.hit)));
     if (in->pole_given) {
@@ -120,7 +132,7 @@ ik_inline aim_out aim(aim_in *in) {
         mask part = mask_less(weight, real_splat(1));
         out.delta = quat_select(part, quat_weighted(out.delta, weight), out.delta);
     }
-    aim_judge(in, &ray, vec3_scale(scale, to_target), target.length, &out);
+    aim_judge(in, &ray, vec3_scale(scale, to_target), apart, &out);
 
     mask has_axis = mask_less(real_splat(0), forward.length);
     mask finite = mask_is_finite(aim_sum(in)) & mask_is_finite(out.error), usable = finite & has_axis;

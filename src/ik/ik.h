@@ -111,8 +111,9 @@ typedef struct ik_two_bone_job {
                               Tells forwards from backwards, and which way a limb bends that is straight (within 0.06
                               degrees) */
     ik_rows twist;         /* 0: radians that the limb turns about the line from root to target, after the pole */
-    ik_rows weight;        /* 1: the share of the rotations that is applied, 0 to 1, by normalised linear interpolation
-                              from the identity. At 0 nothing moves, whatever the target */
+    ik_rows weight;        /* 1: the share of the rotations and of the stretch that is applied, 0 to 1, by (normalised)
+                              linear interpolation from none. At 0 nothing moves, whatever the target, pole or bend, and
+                              these need not be finite */
     ik_rows soften;        /* 1: the share of the reach where it starts to give, 0 to 1: beyond, the limb approaches
                               full extension smoothly and never reaches it, so that the knee does not snap */
     ik_rows stretch_start; /* 1: the share of the reach from which the bones lengthen */
@@ -159,7 +160,8 @@ void ik_two_bone_2d_f32(const ik_two_bone_2d_job *job, ptrdiff_t count);
  * well, until up is on the pole's side of it. Where either is on the line that stays the shortest way (POLE_UNDEFINED).
  *
  * A target nearer to the joint than the ray passes by cannot be hit (TOO_NEAR): the ray then passes it as near as it
- * can. A target on the joint leaves the joint as it is. A forward axis of length zero is NO_LENGTH.
+ * can. On a target on the joint every ray counts as pointing: only pole and twist turn it. A forward axis of length
+ * zero is NO_LENGTH.
  *
  * delta is the world-space rotation to apply: with W the joint's world rotation, that becomes delta W. w >= 0. */
 typedef struct ik_aim_job {

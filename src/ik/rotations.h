@@ -421,10 +421,17 @@ static void quat_to_matrix_rows(const ik_quat_to_matrix_job *job, ptrdiff_t firs
     }
 }
 
+/* What is far from a rotation may be so large that squares overflow. */
+ik_inline mat3 mat3_bounded(mat3 m) {
+    real largest = real_max(real_max(vec3_largest(m.x), vec3_largest(m.y)), vec3_largest(m.z));
+    real scale = real_min(real_splat(0x1p40f) * real_unit_scale(largest), real_splat(1));
+    return (mat3){vec3_scale(scale, m.x), vec3_scale(scale, m.y), vec3_scale(scale, m.z)};
+}
+
 static void quat_from_matrix_rows(const ik_quat_from_matrix_job *job, ptrdiff_t first, ptrdiff_t last) {
     EACH_GROUP (at, first, last) {
         mat3 m = lanes_load_mat3(job->matrix, at);
-        lanes_store_quat(&job->q, at, quat_written(quat_short(quat_of_matrix(m)), mat3_poison(m)));
+        lanes_store_quat(&job->q, at, quat_written(quat_short(quat_of_matrix(mat3_bounded(m))), mat3_poison(m)));
     }
 }
 

@@ -198,7 +198,7 @@ ik_inline real two_bone_limit(const two_bone_in *in, const limb *l, real r, two_
          most = real_min(real_max(in->max_bend, least), straight);
     real sine = real_sincos(half * least).sine, cosine = real_sincos(half * most).cosine;
     real outer = real_sqrt(real_max(sum * sum - product * (sine * sine), zero));
-    real inner = real_sqrt(difference * difference + product * (cosine * cosine));
+    real inner = real_min(real_sqrt(difference * difference + product * (cosine * cosine)), sum); /* rounding */
     outer = real_select(mask_less(zero, least), outer, sum);
     inner = real_select(mask_less(most, straight), inner, real_abs(difference));
     real slack = real_splat(TWO_BONE_TOLERANCE) * sum, limited = real_max(real_min(r, outer), inner);
@@ -308,15 +308,22 @@ ik_inline mask two_bone_suspect(const two_bone_in *in, const limb *l, const two_
     return ~(mask_is_finite(all) & (l->has_bone1 | l->has_bone2));
 }
 
-/* Lanes with a weight below 1 go part of the way from the pose that came in. */
-ik_inline void two_bone_weigh(real weight, const limb *l, quat *root, quat *bend, vec3 *mid, vec3 *end) {
-    mask part = mask_less(weight, real_splat(1));
+/* Lanes with a weight below 1 go part of the way from the pose that came in, and so do the lengths of their bones. */
+ik_inline void two_bone_weigh(const two_bone_in *in, const limb *l, two_bone_out *out, vec3 *mid, vec3 *end) {
+    const real one = real_splat(1);
+    mask part = mask_less(in->weight, one);
     if (!mask_any(part)) return;
-    weight = real_max(weight, real_splat(0));
-    *root = quat_select(part, quat_weighted(*root, weight), *root);
-    *bend = quat_select(part, quat_weighted(*bend, weight), *bend);
-    vec3 weighted = quat_rotate(*root, l->bone1);
-    vec3 tip = vec3_add(weighted, quat_rotate(*root, quat_rotate(*bend, l->bone2)));
+    real weight = real_max(in->weight, real_splat(0));
+    out->root = quat_select(part, quat_weighted(out->root, weight), out->root);
+    out->mid = quat_select(part, quat_weighted(out->mid, weight), out->mid);
+    vec3 weighted = quat_rotate(out->root, l->bone1);
+    vec3 tip = vec3_add(weighted, quat_rotate(out->root, quat_rotate(out->mid, l->bone2)));
+    if (in->stretch_given) {
+        real stretch = one + weight * (out->stretch - one), share = stretch / out->stretch;
+        weighted = vec3_scale(share, weighted);
+        tip = vec3_scale(share, tip);
+        out->stretch = real_select(part, stretch, out->stretch);
+    }
     *mid = vec3_select(part, weighted, *mid);
     *end = vec3_select(part, tip, *end);
 }
@@ -375,7 +382,7 @@ ik_inline two_bone_out two_bone(two_bone_in *in) {
     out.root = quat_of_matrix(root);
     vec3 mid = mat3_apply(root, l.bone1);
     vec3 end = vec3_add(mid, mat3_apply(root, quat_rotate(out.mid, l.bone2)));
-    if (in->weight_given) two_bone_weigh(in->weight, &l, &out.root, &out.mid, &mid, &end);
+    if (in->weight_given) two_bone_weigh(in, &l, &out, &mid, &end);
     two_bone_judge(in, &l, &reach, to_target, real_min(l.scale, target_scale), mid, end, &out);
     if (two_bone_any(in, two_bone_suspect(in, &l, &out))) two_bone_reject(in, l.has_bone1 | l.has_bone2, &out);
     return out;
