@@ -43,7 +43,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits):
+        for picture in (*limb, aim, look, limits, fabrik):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
 
@@ -255,7 +255,34 @@ def look() -> Figure:
     return figure
 
 
-# The leg
+def fabrik() -> Figure:
+    """A rope on its way to a target near its full reach; the error of ropes and of an arm, iteration by iteration."""
+    rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
+    near, far = (6 * share * direction(1.2) for share in (0.6, 0.95))
+    figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    scene, panel = figure.subplots(1, 2, width_ratios=[1, 1.3])
+    scene.set(xlim=(-0.4, 6.3), ylim=(-0.6, 5.8), aspect="equal")
+    scene.axis("off")
+    for iterations, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.35), (3, BLUE, 0.6), (200, BLUE, 1)]:
+        found = ik.fabrik(rope, rope.rest, [ik.Reach(6, far)], iterations=iterations)
+        chain(scene, rope.forward(found.pose).positions, color, shade)
+    dot(scene, far, GREEN)
+    limits = ik.limits.human_arm("left")
+    offsets = [[0, 1.3, 0], [0.18, 0.12, 0], [0.29, 0, 0], [0.13, 0, 0], [0.13, 0, 0]]
+    arm = ik.Skeleton([-1, 0, 1, 2, 3], offsets, limits=[None, *limits.values()])
+    runs: list[tuple[str, ik.Skeleton, ik.Reach, float, str]] = [
+        ("well within reach", rope, ik.Reach(6, near), 6, GREEN),
+        ("near full reach", rope, ik.Reach(6, far), 6, BLUE),
+        ("with limits", arm, ik.Reach(4, [0.15, 1.55, 0.2], chain=3), 0.55, ORANGE),
+    ]
+    for name, skeleton, goal, reach, color in runs:
+        found = ik.fabrik(skeleton, skeleton.rest, [goal], history=True)
+        assert found.history is not None
+        panel.semilogy(found.history / reach, color=color, linewidth=1.5, alpha=0.8, label=name)
+    panel.set(xlabel="iterations", ylabel="error / reach", xlim=(0, 62))
+    panel.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
 
 
 def limits() -> Figure:
@@ -270,6 +297,9 @@ def limits() -> Figure:
     for place, (name, limit) in enumerate(shown.items(), 1):
         limit.draw(figure.add_subplot(2, 2, place, projection="3d", title=name))
     return figure
+
+
+# The leg
 
 
 def leg(target: ArrayLike, **options: Any) -> ik.Limb:

@@ -1,6 +1,7 @@
 """The package as its users meet it: names, versions, the command line, the examples in README."""
 
 import doctest
+import json
 import os
 import re
 import shutil
@@ -8,7 +9,9 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import ikcore as ik
@@ -102,3 +105,19 @@ def test_the_examples_in_the_pages_run(page: str) -> None:
     assert all(block.startswith(">>> ") for block in PAGES[page])  # doctest reads nothing else
     examples = doctest.DocTestParser().get_doctest("\n".join(PAGES[page]), {}, page, page, 0)
     assert doctest.DocTestRunner().run(examples).failed == 0
+
+
+def test_the_notebook_runs_and_poses_the_arm() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    cells = json.loads((ROOT / "examples/pose_an_arm.ipynb").read_text(encoding="utf-8"))["cells"]
+    blocks = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in blocks)  # as committed: stripped
+    names: dict[str, Any] = {}
+    for cell in blocks:
+        exec(compile("".join(cell["source"]), "pose_an_arm.ipynb", "exec"), names)
+    assert len(plt.get_fignums()) == 2
+    plt.close("all")
+    assert names["found"]["dls"].status == 0
+    assert names["found"]["fabrik"].error < 1e-3
+    assert np.mean(names["batch"].status == 0) > 0.5
