@@ -61,21 +61,8 @@ def tests(session: nox.Session, numpy: str) -> None:
     env = {"IKCORE_WHEEL": wheel}
     # the C core does not depend on NumPy: once is enough
     core = ["--ignore=tests/test_core.py"] if numpy != "newest" else []
-    session.run(
-        "pytest",
-        "-q",
-        "-rs",
-        "-n",
-        "auto",
-        "--dist",
-        "loadfile",
-        *core,
-        "--pyargs",
-        "tests",
-        "ikcore",
-        *session.posargs,
-        env=env,
-    )
+    spread = ["-n", "auto", "--dist", "loadfile"]
+    session.run("pytest", "-q", "-rs", *spread, *core, "--pyargs", "tests", "ikcore", *session.posargs, env=env)
 
 
 @nox.session

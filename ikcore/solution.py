@@ -36,8 +36,8 @@ class Solution:
     status : (...) int32 array
         `Status` flags; 0 means that all goals are reached.
     history : (..., iterations + 1) array or None
-        With ``history=True``: the method's own measure of the error, of the reach, before the first iteration and after
-        each; NaN beyond the last.
+        With ``history=True``: the largest distance that the method sees, in units of length, before the first iteration
+        and after each; NaN beyond the last.
     """
 
     pose: Pose
@@ -111,7 +111,7 @@ _ADVICE = {
     Status.TOO_FAR: "bring the target nearer, start the chain at a joint higher up, or move the root",
     Status.TOO_NEAR: "move the target away from the start of the chain, or start the chain higher up",
     Status.POLE_UNDEFINED: "move the pole off the line from the start of the chain to the target",
-    Status.AT_LIMIT: "widen the limits named above, or start the chain higher up",
+    Status.AT_LIMIT: "dls where fabrik gave up, wider limits, or a chain that starts higher up",
     Status.STALLED: "start from a pose bent a little towards the target, another method, or weights for the goals",
     Status.ITERATION_LIMIT: "more iterations, or a larger tolerance",
     Status.NOT_FINITE: "look for NaN in this item's pose and goals; a goal of weight 0 may have them",
