@@ -6,6 +6,7 @@ import functools
 import inspect
 import itertools
 import math
+import operator
 import os
 import re
 import sys
@@ -159,6 +160,10 @@ _WORTH_A_THREAD = 131_072
 
 def _count_of(workers: int) -> int:
     """How many threads: -1 is one for every core this process may use."""
+    try:
+        workers = operator.index(workers)
+    except TypeError:
+        raise TypeError(f"workers: expected a whole number, got {workers!r}") from None
     if workers < -1 or workers == 0:
         raise ValueError(f"workers: expected a positive number, or -1 for all cores, got {workers}")
     if workers > 0:

@@ -49,8 +49,10 @@ class Limb(_core.Limb):
     @classmethod
     def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
         """Uninitialised arrays for ``out=``, one item per element of `shape`."""
-        items = np.broadcast_shapes(shape)
-        return cls(*(np.empty(shape, number) for _, number, shape in _arrays_for(items, np.dtype(dtype))))
+        items, numbers = np.broadcast_shapes(shape), np.dtype(dtype)
+        if numbers not in (np.float32, np.float64):
+            raise TypeError(f"dtype: expected float32 or float64, got {numbers}")
+        return cls(*(np.empty(shape, number) for _, number, shape in _arrays_for(items, numbers)))
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
@@ -108,7 +110,8 @@ class Limb(_core.Limb):
             before, after = (rows(name, given[name], self.root.dtype, 4) for name in needed)
             turn = rotations.multiply(rotations.normalize(after), rotations.conjugate(rotations.normalize(before)))
             delta = rotations.multiply(delta, turn)
-        return rotations.slerp(follow, rotations.canonical(delta), rows("weight", weight, self.root.dtype))
+        share = np.clip(rows("weight", weight, self.root.dtype), 0, 1)
+        return rotations.slerp(follow, rotations.canonical(delta), share)
 
 
 # The world rotations a rule for the tip needs, before and after.

@@ -38,6 +38,7 @@ HASHES = {
         "aim f64": "cd61ffb50724eb9d",
     },
     "same_bits_rotations.c": {"rotations f32": "255020cfe4d89ef9", "rotations f64": "c123a8056d7eddc1"},
+    "same_bits_look.c": {"look f32": "a9a2ed8c844182e0", "look f64": "dd0e250f4300bf14"},
     "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
     "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
     "same_bits_fabrik.c": {"fabrik f32": "f753baf8beb44595", "fabrik f64": "f92a3730c3df45bf"},

@@ -89,6 +89,11 @@ def test_weight_0_follows_the_limb(limb: ik.Limb) -> None:
     assert_allclose(limb.tip("keep", weight=0), limb.tip("local"), rtol=0, atol=1e-15)
 
 
+def test_weights_beyond_0_and_1_count_as_those(limb: ik.Limb) -> None:
+    assert_allclose(limb.tip("keep", weight=-3), limb.tip("keep", weight=0), rtol=0, atol=0)
+    assert_allclose(limb.tip("keep", weight=2), limb.tip("keep"), rtol=0, atol=0)
+
+
 def test_a_batch_of_tips_is_of_the_type_of_the_pose() -> None:
     pose = [np.asarray(p, np.float32) for p in (ROOT, MID, END)]
     limb = ik.two_bone(pose[0], pose[1], pose[2], np.random.default_rng(1).normal(size=(7, 3)))

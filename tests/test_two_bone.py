@@ -962,3 +962,15 @@ def test_shapes_that_do_not_broadcast_are_named() -> None:
 def test_options_are_keywords() -> None:
     with pytest.raises(TypeError, match="positional"):
         ik.two_bone(*BENT, [0, -1, 0.5], [0, 0, 1])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("dtype", [int, np.float16])
+def test_empty_limbs_are_of_numbers_the_solver_has(dtype: Any) -> None:
+    with pytest.raises(TypeError, match="dtype: expected float32 or float64, got"):
+        ik.Limb.empty(2, dtype)
+
+
+@pytest.mark.parametrize("workers", [2.5, None, "2"])
+def test_workers_are_a_whole_number(workers: Any) -> None:
+    with pytest.raises(TypeError, match="workers: expected a whole number, got"):
+        ik.two_bone([0, 0, 0], [0, 1, 0], [0, 2, 0], [[0, 1, 1]] * 2, workers=workers)

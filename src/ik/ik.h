@@ -159,9 +159,9 @@ void ik_two_bone_2d_f32(const ik_two_bone_2d_job *job, ptrdiff_t count);
  * The joint takes the shortest way; given `up` and `pole` (a point) it turns about the line from joint to target as
  * well, until up is on the pole's side of it. Where either is on the line that stays the shortest way (POLE_UNDEFINED).
  *
- * A target nearer to the joint than the ray passes by cannot be hit (TOO_NEAR): the ray then passes it as near as it
- * can. On a target on the joint every ray counts as pointing: only pole and twist turn it. A forward axis of length
- * zero is NO_LENGTH.
+ * A target nearer to the joint than the ray passes by cannot be hit (TOO_NEAR): the ray then passes it, as near as it
+ * can where it comes towards the joint, and with the target behind it where it leads away. On a target on the joint
+ * every ray counts as pointing: only pole and twist turn it. A forward axis of length zero is NO_LENGTH.
  *
  * delta is the world-space rotation to apply: with W the joint's world rotation, that becomes delta W. w >= 0. */
 typedef struct ik_aim_job {
