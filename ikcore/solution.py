@@ -36,7 +36,7 @@ class Solution:
     status : (...) int32 array
         `Status` flags; 0 means that all goals are reached.
     history : (..., iterations + 1) array or None
-        With ``history=True``: the method's own measure of the error, of the reach, before the first iteration and after
+        With ``history=True``: the method's own measure of the error, as a length, before the first iteration and after
         each; NaN beyond the last.
     """
 
@@ -120,7 +120,7 @@ _ADVICE = {
 
 
 def _verdict(item: int | tuple[int, ...], flags: Status, iterations: int) -> str:
-    name = "The pose" if item == () else f"Item {item}"
+    name = "The pose" if isinstance(item, tuple) and not item else f"Item {item}"
     after = f" after {iterations} iteration{'s' * (iterations != 1)}"
     if flags == 0:
         return f"{name} reaches its goals{after}."
