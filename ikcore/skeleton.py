@@ -358,7 +358,10 @@ def jacobian(
     world = skeleton.forward(pose, workers=workers)
     point = world.positions[..., end, :]
     if offset is not None:
-        point = point + rotations.rotate(world.rotations[..., end, :], np.asarray(offset, pose.dtype))
+        at = rows("offset", offset, pose.dtype, 3)
+        if at.ndim != 1:
+            raise ValueError(f"offset: expected one point for all items, got shape {at.shape}")
+        point = point + rotations.rotate(world.rotations[..., end, :], at)
     columns = np.zeros((*pose.shape, 6, len(skeleton), 3), pose.dtype)
     while end >= 0:
         x, y, z = np.moveaxis(point - world.positions[..., end, :], -1, 0)

@@ -120,7 +120,7 @@ _ADVICE = {
 
 
 def _verdict(item: int | tuple[int, ...], flags: Status, iterations: int) -> str:
-    name = "The pose" if item == () else f"Item {item}"
+    name = "The pose" if isinstance(item, tuple) and not item else f"Item {item}"
     after = f" after {iterations} iteration{'s' * (iterations != 1)}"
     if flags == 0:
         return f"{name} reaches its goals{after}."

@@ -430,6 +430,22 @@ def test_shoulders_are_carried_by_the_chest_as_one_body() -> None:
     assert_allclose(at[:, [6, 10]], target[:, [6, 10]], atol=2e-4)
 
 
+@pytest.mark.parametrize(("between", "least"), [(1, 98), (2, 80), (5, 98)])
+def test_a_place_in_between_is_reached_by_its_own_reach(between: int, least: int) -> None:
+    """The tolerance is of the reach of the goal's own chain, which is shorter than that of the tip."""
+    skeleton, start = rope(6)
+    draw = generator(8)
+    turns = np.array([[random_rotation(draw, 3.0) for _ in range(7)] for _ in range(100)])
+    at, _ = forward(skeleton, turns)
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(6, at[:, 6]), ik.Reach(between, at[:, between])])
+    now, _ = forward(skeleton, found.pose.rotations)
+    solved = found.status == 0
+    assert np.count_nonzero(solved) >= least
+    off = np.linalg.norm(now[solved] - at[solved], axis=-1)
+    assert np.all(off[:, 6] <= 6e-5 + 1e-12)
+    assert np.all(off[:, between] <= between * 1e-5 + 1e-12)
+
+
 def test_a_rotation_in_between_is_kept_and_the_place_reached() -> None:
     skeleton, start = rope(8)
     draw = generator(6)

@@ -108,3 +108,10 @@ def test_published_jacobians_of_chains_of_hinges() -> None:
         assert_allclose(columns, expected[name], atol=case["tol"], err_msg=case["id"])
         seen += 1
     assert seen >= 4
+
+
+@pytest.mark.parametrize("offset", [[1, 0], [[1, 0, 0], [0, 1, 0]]])
+def test_an_offset_that_is_no_point_is_refused(offset: Any) -> None:
+    arm = ik.Skeleton.chain(np.eye(3))
+    with pytest.raises(ValueError, match="offset: expected"):
+        ik.jacobian(arm, arm.rest, 2, offset)

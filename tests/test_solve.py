@@ -465,3 +465,73 @@ def test_a_solver_runs_under_xarray() -> None:
     )
     assert status.dims == ("take", "target")
     assert error.values.tobytes() == made(pose[:, None], target)[1].tobytes()
+
+
+@pytest.mark.parametrize("method", ["fabrik", "dls"])
+def test_a_goal_that_nothing_moves_is_judged_where_it_is(method: str) -> None:
+    """Its joint is no part of what the method works on, near the origin and scaled."""
+    tree = ik.Skeleton([-1, 0, 1, 2, 0], [[5, 5, 5], [1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 3, 0]])
+    hand, still = ik.Reach(3, [6, 6.5, 5], chain=2), [5.0, 8, 5.5]
+    found = ik.solve(tree, tree.rest, [hand, ik.Reach(4, still, chain=0)], method)
+    assert_allclose(found.error, 0.5, rtol=1e-12)
+    reached = ik.solve(tree, tree.rest, [hand, ik.Reach(4, [5, 8, 5], chain=0)], method)
+    assert reached.status == 0
+    assert reached.error < 1e-4
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("method", ["fabrik", "dls"])
+def test_a_locked_joint_comes_to_rest(method: str, dtype: Any) -> None:
+    """Wherever it was, on the side it came from; one that no chain has keeps its bits; a NaN is no rest."""
+    rest = ref.unit(np.array([[1.0, 0, 0, 0], [1, 0.5, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]))
+    chain = ik.Skeleton([-1, 0, 1, 2], ARM.offsets, rest, limits={0: ik.Limit.locked(), 1: ik.Limit.locked()})
+    start = poses(20, dtype=dtype).rotations.copy()
+    start[10:] *= -1
+    start[3, 1, 2] = np.nan
+    world = chain.forward(ik.Pose(np.where(np.arange(4)[:, None] == 1, rest, start).astype(dtype)))
+    target = world.positions[:, 3] + np.array([0, 0.1, 0.1], dtype)
+    with pytest.warns(ik.UnusableWarning):
+        found = ik.solve(chain, ik.Pose(start), [ik.Reach(3, target, chain="1")], method)
+    usable = np.arange(20) != 3
+    assert_array_equal(found.status == ik.Status.NOT_FINITE, ~usable)
+    assert_array_equal(found.pose.rotations[:, 0], start[:, 0])
+    assert_array_equal(found.pose.rotations[~usable], start[~usable])
+    assert_allclose(np.abs(found.pose.rotations[usable, 1] @ rest[1]), 1, atol=4 * np.finfo(dtype).eps)
+    assert np.all(np.sum(found.pose.rotations[usable, 1] * start[usable, 1], axis=-1) >= 0)
+    at = chain.forward(found.pose).positions[usable, 3]
+    assert_allclose(np.linalg.norm(at - target[usable], axis=-1), found.error[usable], atol=1e-5)
+
+
+def test_explain_takes_an_integer_of_numpy() -> None:
+    found = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, targets(3))])
+    item: Any = np.int64(1)
+    assert found.explain(item) == found.explain(1)
+
+
+@pytest.mark.parametrize("method", ["fabrik", "dls"])
+def test_a_place_for_the_root_stops_nothing_else(method: str) -> None:
+    """No chain leads to a root: what it cannot do is said, everything else is solved."""
+    goals = [ik.Reach(3, targets(50)), ik.Reach(0, [0.0, 0, 0.25], chain=0)]
+    found = ik.solve(ARM, ARM.rest, goals, method)
+    assert_allclose(found.error, 0.25, rtol=1e-6)
+    assert np.all(found.status & ik.Status.TOO_FAR)
+    assert np.count_nonzero(np.linalg.norm(tips(found) - targets(50), axis=-1) < 1e-3) >= 45
+    turned = ik.rotations.from_axis_angle([0, 0, 1], 1.0)
+    both = ik.solve(ARM, ARM.rest, [ik.Reach(0, [0.0, 0, 0], turned)], method)
+    assert both.status == 0
+    assert_allclose(both.pose.rotations[0], turned, atol=1e-4)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("method", ["fabrik", "dls"])
+def test_a_limit_hides_no_nan(method: str, scaled: bool) -> None:
+    """A hinge makes a rotation of anything; what came in is still no pose."""
+    hinge = ik.Limit.hinge([0.3, -0.6, 0.2], -4.8, -2.4)
+    pair = ik.Skeleton([-1, 0], [[0, 0, 0], [1, 0, 0]], limits={1: hinge})
+    turns = np.tile([1.0, 0, 0, 0], (2, 2, 1))
+    turns[1, 1, 1] = np.nan
+    start = ik.Pose(turns, scales=np.full((2, 2, 3), 1.5) if scaled else None)
+    with pytest.warns(ik.UnusableWarning):
+        found = ik.solve(pair, start, [ik.Reach(1, [0.0, 1, 1], offset=[1, 0.7, 0.4])], method)
+    assert_array_equal(found.status == ik.Status.NOT_FINITE, [False, True])
+    assert_array_equal(found.pose.rotations[1], turns[1])

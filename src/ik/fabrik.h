@@ -31,8 +31,10 @@ enum { FABRIK_PATIENCE = 4, FABRIK_KICKS = 3 };
 /* The columns of a record. The points come first: they are the result. */
 ik_inline int fabrik_point(int slot) { return OWN + 3 * slot; }
 ik_inline int fabrik_length(const ik_plan *plan, int slot) { return OWN + 3 * plan->slots + slot; }
-ik_inline int fabrik_target(const ik_plan *plan, int goal) { return OWN + 4 * plan->slots + 4 * goal; }
+ik_inline int fabrik_target(const ik_plan *plan, int goal) { return OWN + 4 * plan->slots + 5 * goal; }
 ik_inline int fabrik_share(const ik_plan *plan, int goal) { return fabrik_target(plan, goal) + 3; }
+/* What the distance to the target counts for: more where the chain is shorter than the longest. */
+ik_inline int fabrik_per_distance(const ik_plan *plan, int goal) { return fabrik_target(plan, goal) + 4; }
 ik_inline int fabrik_previous(const ik_plan *plan) { return fabrik_target(plan, plan->job->goal_count); }
 ik_inline int fabrik_idle(const ik_plan *plan) { return fabrik_previous(plan) + 1; }
 ik_inline int fabrik_kicks(const ik_plan *plan) { return fabrik_previous(plan) + 2; }
@@ -91,7 +93,8 @@ ik_inline void fabrik_forward(const ik_plan *plan, real *bundle, int groups) {
     }
 }
 
-/* The largest distance to a target. One without weight does not count. */
+/* The largest distance to a target: unless `textbook`, of the reach of its own chain. One without weight does not
+ * count. */
 ik_inline real fabrik_error(const ik_plan *plan, columns c) {
     real most = real_splat(0), zero = real_splat(0);
     for (int goal = 0; goal < plan->job->goal_count; goal++) {
@@ -99,6 +102,7 @@ ik_inline real fabrik_error(const ik_plan *plan, columns c) {
         if (slot < 0) continue;
         vec3 off = vec3_sub(column_vec3(c, fabrik_target(plan, goal)), column_vec3(c, fabrik_point(slot)));
         mask counts = ~mask_equal(*column(c, fabrik_share(plan, goal)), zero);
+        off = vec3_scale(*column(c, fabrik_per_distance(plan, goal)), off);
         most = real_max(real_select(counts, vec3_dot(off, off), zero), most);
     }
     return real_sqrt(most);
@@ -127,6 +131,7 @@ static fabrik_chain fabrik_chain_of(const ik_plan *plan, const pose *start, int 
 /* Whether nothing else pulls at the chain, so that its own target is all there is to say. */
 static int fabrik_is_alone(const ik_plan *plan, int k) {
     if (plan->nodes[k].child >= 0) return 0;
+    if (!plan->nodes[k].moves) return 1;
     for (k = plan->nodes[k].parent; plan->nodes[k].moves; k = plan->nodes[k].parent)
         if (plan->nodes[k].point >= 0) return 0;
     return 1;
@@ -163,6 +168,7 @@ static void fabrik_answer(const ik_plan *plan, const fabrik_chain *chain, column
 
 /* Points between base and end move off a line, to and fro. */
 static void fabrik_bend(const ik_plan *plan, int end, vec3 off, columns c) {
+    if (!plan->nodes[end].moves) return;
     for (int k = plan->nodes[end].parent; plan->nodes[k].moves; k = plan->nodes[k].parent) {
         int point = fabrik_point(plan->nodes[k].slot);
         column_set_vec3(c, point, vec3_add(column_vec3(c, point), off));
@@ -225,6 +231,8 @@ static void fabrik_load_goal(const ik_plan *plan, group at, const pose *start, i
     real weight, all = fabrik_weight(plan, at, k);
     vec3 target = solve_target(plan, at, start, k, start->positions[k], &weight);
     column_set_vec3(record, fabrik_target(plan, goal), target);
+    *column(record, fabrik_per_distance(plan, goal)) =
+        plan->job->options.textbook ? real_splat(1) : solve_per_distance(plan, start, k);
     *column(record, fabrik_share(plan, goal)) =
         weight / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
     if (plan->job->options.textbook) return;

@@ -555,10 +555,8 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
         real all = weight;
         for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
             all = all + frames_weight(plan, at, child);
-        real reach = solve_reach(plan, start, k).sum;
         column_set_vec3(record, frames_target(plan, node->point), target);
-        *column(record, frames_per_distance(plan, node->point)) =
-            start->reach / real_select(mask_less(real_splat(0), reach), reach, start->reach);
+        *column(record, frames_per_distance(plan, node->point)) = solve_per_distance(plan, start, k);
         *column(record, frames_target_share(plan, node->point)) =
             weight / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
     }

@@ -44,7 +44,7 @@ size_t ik_plan_bytes(const ik_solve_job *job) {
 
 static int add_node(ik_plan *plan, int joint, int parent) {
     ik_node *node = &plan->nodes[plan->count];
-    *node = (ik_node){joint, parent, 0, 0, -1, -1, -1, -1, -1, -1};
+    *node = (ik_node){joint, parent, 0, 0, 0, -1, -1, -1, -1, -1, -1};
     return plan->count++;
 }
 
@@ -77,6 +77,7 @@ static void add_joints(ik_plan *plan, int *marks) {
         int turns = marks[joint] == TURNS, kind = skeleton->limits ? skeleton->limits[joint].kind : IK_FREE;
         int node = add_node(plan, joint, parent < 0 ? -1 : marks[parent]);
         plan->nodes[node].turns = turns && kind != IK_LOCKED;
+        plan->nodes[node].locked = turns && kind == IK_LOCKED;
         plan->limited |= turns && kind != IK_FREE;
         marks[joint] = node;
     }
@@ -137,7 +138,7 @@ static void find_still(ik_plan *plan, int *turns) {
     for (int joint = 0; joint < joints; joint++)
         turns[joint] = 0;
     for (int k = 0; k < plan->count; k++)
-        if (plan->nodes[k].turns) turns[plan->nodes[k].joint] = 1;
+        if (plan->nodes[k].turns || plan->nodes[k].locked) turns[plan->nodes[k].joint] = 1;
     for (int joint = 0; joint < joints; joint++) {
         if (turns[joint]) continue;
         if (joint == 0 || turns[joint - 1]) plan->still[plan->still_count++] = (ik_still){joint, 0};

@@ -12,6 +12,7 @@ typedef struct ik_node {
     int joint;  /* of the skeleton; -1: the point of a goal beside its joint */
     int parent; /* a node; -1: none */
     int turns;  /* the method may turn it */
+    int locked; /* the method might, but its limit holds it at rest */
     int moves;  /* a node above it turns */
     int slot;   /* -1: neither */
     int owner;  /* the nearest node above that turns, -1: none: that one carries it, like a part of itself */

@@ -40,6 +40,7 @@ typedef struct {
     vec3 origin;          /* where the first node is that turns */
     real scale;
     real reach; /* of the longest chain; scaled */
+    mask given; /* whether the rotations that came in are numbers: a limit makes a rotation of anything */
 } pose;
 
 typedef struct {
@@ -113,7 +114,21 @@ enum { NONE = -1 };
 
 ik_inline vec3 vec3_of(const double v[3]) { return vec3_splat((number)v[0], (number)v[1], (number)v[2]); }
 
-/* A node relative to its parent, in the pose that comes in. */
+ik_inline quat solve_rest(const ik_plan *plan, int k) {
+    const double *rest = plan->job->skeleton->rests + 4 * plan->nodes[k].joint;
+    return (quat){real_splat((number)rest[0]), vec3_of(rest + 1)};
+}
+
+/* A locked joint where it is at rest, else its rest, on the same side. A NaN stays. */
+ik_inline quat solve_locked(const ik_plan *plan, int k, quat given) {
+    const real tolerance = real_splat(LIMIT_TOLERANCE);
+    quat rest = solve_rest(plan, k);
+    rest = quat_negate_if(mask_less(quat_dot(rest, given), real_splat(0)), rest);
+    quat off = {rest.w - given.w, vec3_sub(rest.v, given.v)};
+    return quat_select(mask_less(tolerance * tolerance, quat_dot(off, off)), rest, given);
+}
+
+/* A node relative to its parent, in the pose that comes in; a locked one as its limit has it. */
 ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     const ik_solve_job *job = plan->job;
     const ik_node *node = &plan->nodes[k];
@@ -123,7 +138,9 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
                                  .rotations = job->rotations,
                                  .translations = job->translations,
                                  .scales = job->scales};
-    return forward_load(&from, at, node->joint);
+    local_joint local = forward_load(&from, at, node->joint);
+    if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
+    return local;
 }
 
 /* Only where it is. */
@@ -196,6 +213,13 @@ ik_inline chain_reach solve_reach(const ik_plan *plan, const pose *world, int k)
     return reach;
 }
 
+/* The tolerance is of the longest chain: how much more the distance to the target of node k counts. */
+ik_inline real solve_per_distance(const ik_plan *plan, const pose *world, int k) {
+    const real one = real_splat(1);
+    real reach = solve_reach(plan, world, k).sum;
+    return real_select(mask_less(real_splat(0), reach), world->reach / reach, one);
+}
+
 /* What is left of the longest bone when all others fold back along it. */
 ik_inline real chain_inner(chain_reach reach) {
     return real_max(reach.longest + reach.longest - reach.sum, real_splat(0));
@@ -206,11 +230,11 @@ ik_inline vec3 solve_origin(const ik_plan *plan, const pose *world) {
     return plan->slots ? world->positions[plan->node_of_slot[0]] : vec3_splat(0, 0, 0);
 }
 
-/* Positions scaled and about the origin, from then on: of the nodes that a method works on. */
+/* Positions scaled and about the origin, from then on: of the nodes that a method works on or that are judged. */
 ik_inline void solve_center(const ik_plan *plan, pose *world) {
-    for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 *position = &world->positions[plan->node_of_slot[slot]];
-        *position = vec3_scale(world->scale, vec3_sub(*position, world->origin));
+    for (int k = 0; k < plan->count; k++) {
+        if (plan->nodes[k].slot < 0 && plan->nodes[k].point < 0) continue;
+        world->positions[k] = vec3_scale(world->scale, vec3_sub(world->positions[k], world->origin));
     }
 }
 
@@ -291,14 +315,14 @@ ik_inline void solve_judge_rotation(const ik_plan *plan, group at, const pose *w
 /* By forward kinematics of the pose that is returned. */
 ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, const real *record) {
     const real zero = real_splat(0);
-    verdict v = {zero, zero, zero, mask_splat(0), mask_splat(0), ~mask_splat(0), ~mask_splat(0)};
-    int has_point = 0;
+    verdict v = {zero, zero, zero, mask_splat(0), mask_splat(0), world->given, ~mask_splat(0)};
+    int has_point = 0, has_rotation = 0;
     for (int k = 0; k < plan->count; k++) {
         v.finite &= mask_is_finite(vec3_size(world->positions[k]) + world->rotations[k].w);
         if (plan->nodes[k].point >= 0) solve_judge_position(plan, at, world, k, &v), has_point = 1;
-        if (plan->nodes[k].rotation >= 0) solve_judge_rotation(plan, at, world, k, &v);
+        if (plan->nodes[k].rotation >= 0) solve_judge_rotation(plan, at, world, k, &v), has_rotation = 1;
     }
-    if (has_point) v.has_length = mask_less(zero, v.reach);
+    if (has_point && !has_rotation) v.has_length = mask_less(zero, v.reach);
     real most = real_splat((number)plan->job->options.iterations);
     mask ended = ~mask_less(record[ITERATIONS], most) & mask_splat(IK_ITERATION_LIMIT);
     mask said = v.said | real_bits(record[SAID]);
@@ -331,11 +355,6 @@ static void solve_copy(const ik_plan *plan, group at) {
 
 /* ---- limits */
 
-ik_inline quat solve_rest(const ik_plan *plan, int k) {
-    const double *rest = plan->job->skeleton->rests + 4 * plan->nodes[k].joint;
-    return (quat){real_splat((number)rest[0]), vec3_of(rest + 1)};
-}
-
 /* The nearest local rotation that node k may have. */
 ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
     const limit *limits = plan->limits;
@@ -360,14 +379,16 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
     const ik_plan *plan = s->plan;
     columns record = columns_of_record(s->results);
     world->scale = real_unscale(*column(record, UNSCALE));
+    world->given = ~mask_splat(0);
     for (int k = 0; k < plan->count; k++) {
         local_joint local = solve_local(plan, at, k);
+        world->given &= mask_is_finite(quat_dot(local.rotation, local.rotation));
         if (plan->nodes[k].turns) {
             quat turned = solve_allowed(plan, k, s->how->turn(plan, at, record, world, k, local));
             mask other_side = mask_less(quat_dot(turned, local.rotation), real_splat(0));
             local.rotation = quat_polished(quat_negate_if(other_side, turned));
-            s->solved[k] = local.rotation;
         }
+        s->solved[k] = local.rotation;
         solve_place(plan, k, local, world);
     }
     world->origin = solve_origin(plan, world);
@@ -382,7 +403,7 @@ static void solve_store(const solve *s, group at, const verdict *v) {
     solve_copy(plan, at);
     for (int k = 0; k < plan->count; k++) {
         const int joint = plan->nodes[k].joint;
-        if (!plan->nodes[k].turns) continue;
+        if (!plan->nodes[k].turns && !plan->nodes[k].locked) continue;
         quat solved = s->solved[k];
         if (!all_usable) solved = quat_select(usable, solved, lanes_load_joint_quat(&job->rotations, at, joint));
         lanes_store_joint_quat(&job->solved, at, joint, solved);
