@@ -119,23 +119,23 @@ class Batch:
         helpers = min(workers, len(waiting)) - 1
 
         def solve_waiting() -> None:
-            while waiting:
+            while not stopped.is_set():
                 try:
                     block = waiting.popleft()
-                except IndexError:  # another thread took the last one
+                except IndexError:
                     return
-                solve_block(block)
+                try:
+                    solve_block(block)
+                except BaseException:
+                    stopped.set()  # the others hear of an interrupt after their frame
+                    raise
 
         if helpers < 1:
             solve_waiting()
             return
         with ThreadPoolExecutor(helpers) as pool:
-            try:
-                helping = [pool.submit(solve_waiting) for _ in range(helpers)]
-                solve_waiting()
-            except BaseException:
-                stopped.set()  # the helpers hear of an interrupt after their frame
-                raise
+            helping = [pool.submit(solve_waiting) for _ in range(helpers)]
+            solve_waiting()
         for helper in helping:
             helper.result()
 

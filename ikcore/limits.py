@@ -6,8 +6,8 @@ draws it. Angles are radians. A rotation relative to rest is ``rest^-1 * local``
 >>> import ikcore as ik
 >>> knee = ik.Limit.hinge([1, 0, 0], 0, 2.4)
 >>> bent_back = ik.rotations.from_axis_angle([1, 0, 0], -0.5)
->>> knee.violation(bent_back).round(6)
-np.float64(0.5)
+>>> float(knee.violation(bent_back).round(6))
+0.5
 >>> knee.project(bent_back).round(6)
 array([1., 0., 0., 0.])
 """
@@ -85,8 +85,8 @@ class Limit:
 
         Examples
         --------
-        >>> Limit.free().violation([0, 1, 0, 0])
-        np.float64(0.0)
+        >>> float(Limit.free().violation([0, 1, 0, 0]))
+        0.0
         """
         return _made("free", stiffness, position)
 
@@ -533,8 +533,8 @@ def human_arm(side: str) -> dict[str, Limit]:
     >>> list(arm)
     ['shoulder', 'elbow', 'forearm', 'wrist']
     >>> forearm_forward = rotations.shortest_arc([1, 0, 0], [0, 0, 1])
-    >>> arm["elbow"].violation(forearm_forward).round(9)
-    np.float64(0.0)
+    >>> float(arm["elbow"].violation(forearm_forward).round(9))
+    0.0
     """
     left = _is_left(side)
     outwards = [1, 0, 0] if left else [-1, 0, 0]

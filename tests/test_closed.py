@@ -135,7 +135,7 @@ def test_limits_hold_and_the_knee_bends_the_way_of_its_hinge() -> None:
     assert_allclose(found.error[2], miss, atol=1e-13)
     said = found.explain(2)
     assert f"0 stands at its limit, {np.degrees(1.2):.3g} degrees from rest." in said
-    assert "Try: widen the limits named above" in said
+    assert "Try: dls where fabrik gave up, wider limits" in said
 
 
 def test_fabrik_is_told_of_limits_too() -> None:
