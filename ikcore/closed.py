@@ -174,16 +174,6 @@ def _judge(
     return off
 
 
-def _hinge_of(skeleton: Skeleton, world: World, joint: int) -> NDArray[Any] | None:
-    """The axis, in the world, about which a joint with the limit of a hinge bends the way it has more room."""
-    limit = skeleton.limits[joint]
-    if limit is None or limit.kind != "hinge":
-        return None
-    low, high = limit.twist
-    axis = rotations.rotate(limit.frame, [1 if high >= -low else -1, 0, 0])
-    return rotations.rotate(world.rotations[..., joint, :], axis.astype(world.rotations.dtype))
-
-
 # --- the limb ---------------------------------------------------------------------------------------------------------
 
 
@@ -229,6 +219,16 @@ def _within_parent(skeleton: Skeleton, world: World, joint: int, delta: NDArray[
         return delta
     outer = world.rotations[..., parent, :]
     return rotations.multiply(rotations.conjugate(outer), rotations.multiply(delta, outer))
+
+
+def _hinge_of(skeleton: Skeleton, world: World, joint: int) -> NDArray[Any] | None:
+    """The axis, in the world, about which a joint with the limit of a hinge bends the way it has more room."""
+    limit = skeleton.limits[joint]
+    if limit is None or limit.kind != "hinge":
+        return None
+    low, high = limit.twist
+    axis = rotations.rotate(limit.frame, [1 if high >= -low else -1, 0, 0])
+    return rotations.rotate(world.rotations[..., joint, :], axis.astype(world.rotations.dtype))
 
 
 def _limb_of(
@@ -319,7 +319,7 @@ def _turn_ray(
     for _ in range(1 if limit is None else _PASSES):
         came = local.copy()
         aimed = _aimed(skeleton, pose, task, came, target, pole, twist, workers)
-        np.bitwise_or(found.status, aimed.status, out=found.status, where=going)
+        found.status[...] |= aimed.status if pole is not None else aimed.status & ~Status.POLE_UNDEFINED
         where = going & np.less(aimed.status, _core.UNUSABLE) & (task.weight != 0)
         _turn(skeleton, joint, aimed.delta, where, found)
         going &= np.max(np.abs(local - came), axis=-1) > 0.01 * options["rotation_tolerance"]
@@ -356,13 +356,12 @@ def _aimed(
     twist: float,
     workers: int,
 ) -> Aim:
-    """All of the turn of a joint that stands at 0. A hinge sees what is across its axis."""
+    """All of the turn of a joint that stands at 0. What is up for one with a hinge is its axis, which stays so."""
     forward, up = (_scaled(pose, task.joint, axis) for axis in (task.offset, task.up))
     limit = skeleton.limits[task.joint]
     if limit is not None and limit.kind == "hinge":
         up = rotations.rotate(limit.frame, [1, 0, 0]).astype(local.dtype)
         pole = rotations.rotate(local, up)
-        target, forward = _across(target, pole), _across(forward, up)
     inputs = {
         "position": np.zeros(3, local.dtype),
         "rotation": local,
@@ -381,12 +380,6 @@ def _scaled(pose: Pose, joint: int, point: tuple[float, float, float]) -> NDArra
     """A point of a joint as its own scale puts it."""
     at = np.asarray(point, pose.dtype)
     return at if pose.scales is None else np.asarray(pose.scales[..., joint, :] * at)
-
-
-def _across(vector: NDArray[Any], axis: NDArray[Any]) -> NDArray[Any]:
-    """The part of a vector across a unit axis."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(vector - _dot(vector, axis)[..., np.newaxis] * axis)
 
 
 def _dot(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

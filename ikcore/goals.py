@@ -44,11 +44,12 @@ class Reach(Goal):
         The first joint that may turn: by its name, or by how many joints above `joint` may (2: upper arm and forearm
         for a hand). Default: all, up to the root.
     offset : (3,) array_like, optional
-        The point that should be at `position`, in the space of the joint. Default: the joint.
+        The point that should be at `position`, in the space of the joint. Default: the joint. Where the method is
+        ``aim``: the point that the ray from the joint to `position` goes through.
     up : (3,) array_like, optional
-        The axis of the joint, in its space, that turns towards the pole, where the method is ``aim``.
+        The axis, in the space of the joint, that turns towards `pole` where the method is ``aim``.
     pole : (..., 3) array_like, optional
-        A point that the chain bends towards, for the methods that have poles.
+        A point that the chain bends towards, or that `up` turns towards, for the methods that have poles.
     level : int
         Goals of level 0 come first, those of level 1 use what freedom is left, for the methods that have levels.
 

@@ -138,7 +138,7 @@ def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> lis
     name, lines = skeleton.names[task.joint], []
     if task.aims:
         away, angle = off_ray(skeleton, pose, world, task)
-        said = f"The ray from {name} passes its position at {away:.3g}, {np.degrees(angle):.3g} degrees off."
+        said = f"The ray from {name} misses its position by {away:.3g}, an angle of {np.degrees(angle):.3g} degrees."
         return [said] if task.weight != 0 else []
     if task.position is not None and task.weight != 0:
         chain = chain_points(skeleton, pose, world, task)

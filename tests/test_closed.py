@@ -297,11 +297,11 @@ def test_uneven_scales_are_met_exactly(joint: int, scale: Any, dtype: Any) -> No
     targets, poles = places(30), places(30, seed=10)
     found = ik.solve(LOOKER, pose, [ik.Reach(joint, targets, chain=0, offset=GAZE, up=Y, pole=poles)], "aim")
     assert np.all(found.status == 0)
-    assert_allclose(away_from(LOOKER, found.pose, joint, GAZE, targets), 0, atol=200 * TOL[dtype])
+    assert_allclose(away_from(LOOKER, found.pose, joint, GAZE, targets), 0, atol=2 * TOL[dtype])
     at, _ = ray(LOOKER, found.pose, joint, GAZE)
     _, up = ray(LOOKER, found.pose, joint, Y)
     across = angle(np.cross(targets - at, up), np.cross(targets - at, poles - at))
-    assert_allclose(across, 0, atol=3000 * TOL[dtype])
+    assert_allclose(across, 0, atol=2 * TOL[dtype])
     for array, kept in ((found.pose.translations, moved), (found.pose.scales, scales)):
         assert_array_equal(array, np.broadcast_to(kept.astype(dtype), (30, 5, 3)))
 
@@ -319,7 +319,7 @@ def test_a_cone_holds_the_ray_at_its_edge() -> None:
     assert np.all(limit.violation(found.pose.rotations[:, 0]) < 1e-12)
     assert found.explain(2).splitlines() == [
         "Item 2 after 0 iterations: a limit of a joint keeps the chain from the target.",
-        "The ray from 0 passes its position at 0.499, 5.73 degrees off.",
+        "The ray from 0 misses its position by 0.499, an angle of 5.73 degrees.",
         "0 stands at its limit, 34.4 degrees from rest.",
         "Try: dls where fabrik gave up, wider limits, or a chain that starts higher up.",
     ]
@@ -338,13 +338,15 @@ def test_an_eye_that_never_rolls_meets_all_that_it_can(dtype: Any) -> None:
     assert np.all(away_from(eye, found.pose, 1, Z, targets) < 1e-4)
     from_rest = ref.multiply(ref.conjugate(LOOKER.rest.rotations[1]), found.pose.rotations[:, 1])
     assert np.all(limit.violation(from_rest) < 10 * TOL[dtype])
+    rolled = ik.Reach(1, targets, chain=0, offset=Z, up=Y, pole=[9, 9, 0])
+    assert np.all(ik.solve(eye, pose, [rolled], "aim", twist=0.5).status == 0)
     alone = [ik.solve(eye, pose, [ik.Reach(1, target, chain=0, offset=Z)], "aim") for target in targets[:20]]
     assert_array_equal(found.pose.rotations[:20], [one.pose.rotations for one in alone])
 
 
 def test_a_turret_turns_as_near_as_its_hinge_lets_it() -> None:
     turret = ik.Skeleton([-1, 0], [[0, 0, 0], [0, 1, 0]], limits=[None, ik.Limit.hinge([0, 1, 0], -3, 2)])
-    bearing, height = np.array([0, 1, 1, np.pi, 2.5, -2.9]), np.array([1, 0, 3, 0, 0, -1])
+    bearing, height = np.array([0, 1, 1, np.pi, 2.5, -2.9]), np.array([1, 0, 30, 0, 0, -1])
     targets = np.stack([np.sin(bearing), 1 + height, np.cos(bearing)], axis=-1)
     found = ik.solve(turret, turret.rest, [ik.Reach(1, targets, chain=0, offset=Z)], "aim")
     wanted = np.array([0, 1, 1, -3, 2, -2.9])
@@ -352,6 +354,9 @@ def test_a_turret_turns_as_near_as_its_hinge_lets_it() -> None:
         ray(turret, found.pose, 1, Z)[1], np.stack([np.sin(wanted), 0 * wanted, np.cos(wanted)], -1), atol=1e-12
     )
     assert [ik.Status(status) for status in found.status] == [ik.Status.AT_LIMIT * (k != 1) for k in range(6)]
+    above = ik.solve(turret, turret.rest, [ik.Reach(1, [0, 5, 0], chain=0, offset=Z)], "aim")
+    assert above.status == ik.Status.AT_LIMIT
+    assert_allclose(above.pose.rotations, turret.rest.rotations, atol=1e-15)
     half = ik.solve(turret, turret.rest, [ik.Reach(1, targets[1], chain=0, weight=0.5, offset=Z)], "aim")
     assert half.status == ik.Status.PARTIAL_WEIGHT
 
@@ -359,25 +364,31 @@ def test_a_turret_turns_as_near_as_its_hinge_lets_it() -> None:
 def test_one_that_cannot_be_used_keeps_its_pose_among_others() -> None:
     targets, scales = places(4), np.ones((4, 5, 3))
     targets[1, 0], scales[2, 2] = np.nan, 0
-    goals = [ik.Reach("head", targets, chain=0, offset=GAZE), ik.Reach("chest", targets[0], chain=0, offset=Z)]
+    goals = [ik.Reach("head", targets, chain=0, offset=GAZE), ik.Reach("chest", -5 * Z, chain=0, offset=Z)]
+    stiff = ik.Skeleton(
+        LOOKER.parents, LOOKER.offsets, LOOKER.rest.rotations, LOOKER.names, {"chest": ik.Limit.cone(Z, 0.1)}
+    )
     with pytest.warns(ik.UnusableWarning, match="aim: 2 of 4 items") as caught:
-        found = ik.solve(LOOKER, ik.Pose(LOOKER.rest.rotations, None, scales), goals, "aim")
+        found = ik.solve(stiff, ik.Pose(LOOKER.rest.rotations, None, scales), goals, "aim")
     assert [warning.filename for warning in caught] == [__file__]
-    assert_array_equal(found.status, [0, ik.Status.NOT_FINITE, ik.Status.NO_LENGTH, 0])
+    held = ik.Status.AT_LIMIT
+    assert_array_equal(found.status, [held, ik.Status.NOT_FINITE, ik.Status.NO_LENGTH, held])
     assert_array_equal(found.pose.rotations[1:3], np.broadcast_to(LOOKER.rest.rotations, (2, 5, 4)))
     assert_array_equal(np.isnan(found.rotation_error), [False, True, True, False])
 
 
 def test_a_goal_of_no_weight_may_be_nan_and_one_on_its_joint_is_met() -> None:
-    nan, at = np.full(3, np.nan), LOOKER.forward(LOOKER.rest).positions
+    nan, pose = np.full(3, np.nan), ik.Pose(3 * LOOKER.rest.rotations)
+    at = LOOKER.forward(pose).positions
     goals = [
         ik.Reach("head", nan, weight=0, chain=0, offset=GAZE, up=Y, pole=nan),
         ik.Reach("eye.L", at[3], chain=0, offset=GAZE),
     ]
-    found = ik.solve(LOOKER, LOOKER.rest, goals, "aim")
+    found = ik.solve(LOOKER, pose, goals, "aim")
     assert found.error == found.rotation_error == 0
     assert ik.Status(int(found.status)).usable
-    assert_allclose(found.pose.rotations, LOOKER.rest.rotations, atol=1e-15)
+    assert_array_equal(found.pose.rotations[[0, 1, 2, 4]], pose.rotations[[0, 1, 2, 4]])
+    assert_allclose(found.pose.rotations[3], LOOKER.rest.rotations[3], atol=1e-15)
 
 
 def test_a_pole_on_the_line_leaves_the_shortest_way() -> None:
@@ -408,11 +419,11 @@ def test_poses_and_targets_broadcast_to_the_bits_of_single_ones() -> None:
 def test_aim_in_words() -> None:
     found = ik.solve(LOOKER, LOOKER.rest, [ik.Reach("head", places(2), weight=[1, 0.5], chain=0, offset=GAZE)], "aim")
     assert found.explain(0).startswith(
-        "Item 0 reaches its goals after 0 iterations.\nThe ray from head passes its position"
+        "Item 0 reaches its goals after 0 iterations.\nThe ray from head misses its position"
     )
     half = np.degrees(found.rotation_error[1])
     assert f"largest angle to a position: {half:.3g} degrees" in found.summary()
-    assert f", {half:.3g} degrees off." in found.explain(1)
+    assert f", an angle of {half:.3g} degrees." in found.explain(1)
 
 
 def test_a_solver_aims() -> None:
