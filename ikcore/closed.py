@@ -116,11 +116,12 @@ def _solve(
     for array in found[1:5]:
         array[...] = 0
     limited = np.zeros(found.status.shape, bool)
-    for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
-        limited |= form.turn(skeleton, pose, task, options, workers, found)
-    unusable = found.status >= _core.UNUSABLE
-    found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
-    off = _judge(form, skeleton, pose, tasks, options, found) & ~unusable
+    with np.errstate(all="ignore"):  # what is not finite is said in the status
+        for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
+            limited |= form.turn(skeleton, pose, task, options, workers, found)
+        unusable = found.status >= _core.UNUSABLE
+        found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
+        off = _judge(form, skeleton, pose, tasks, options, found) & ~unusable
     found.status[off & limited] |= Status.AT_LIMIT
     found.status[off & (found.status == 0)] = Status.STALLED
     return Solution.of(form.name, skeleton, pose, tasks, found, strict=strict)
@@ -334,16 +335,15 @@ def _turn_ray(
 def _seen_by_parent(skeleton: Skeleton, pose: Pose, world: World, joint: int, point: NDArray[Any]) -> NDArray[Any]:
     """The way from a joint to a point, in the space of its parent; of some length where that is scaled."""
     parent = int(skeleton.parents[joint])
-    with np.errstate(invalid="ignore", over="ignore"):  # what has no weight may be anything
-        way: NDArray[Any] = point - world.positions[..., joint, :]
-        if parent < 0:
-            return way
-        if pose.scales is None:
-            return rotations.rotate(rotations.conjugate(world.rotations[..., parent, :]), way)
-        x, y, z = (arm_of(skeleton, pose, world, parent, axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
-        inverse = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)  # times the determinant
-        sign = np.sign(_dot(x, inverse[..., 0, :]))[..., np.newaxis]
-        return np.asarray(sign * _dot(inverse, way[..., np.newaxis, :]))
+    way: NDArray[Any] = point - world.positions[..., joint, :]
+    if parent < 0:
+        return way
+    if pose.scales is None:
+        return rotations.rotate(rotations.conjugate(world.rotations[..., parent, :]), way)
+    x, y, z = (arm_of(skeleton, pose, world, parent, axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    inverse = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)  # times the determinant
+    sign = np.sign(_dot(x, inverse[..., 0, :]))[..., np.newaxis]
+    return np.asarray(sign * _dot(inverse, way[..., np.newaxis, :]))
 
 
 def _aimed(

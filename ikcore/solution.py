@@ -214,7 +214,7 @@ def off_ray(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> tuple[N
     assert task.position is not None
     at = world.positions[..., task.joint, :]
     along = arm_of(skeleton, pose, world, task.joint, task.offset)
-    with np.errstate(invalid="ignore", over="ignore"):  # a goal without weight may be anything
+    with np.errstate(all="ignore"):  # a goal without weight may be anything
         turn = rotations.shortest_arc(along, task.position - at)
         turn = np.where(np.any(along, axis=-1, keepdims=True), turn, np.nan)
         cosine, sine = turn[..., 0], distance(turn[..., 1:], np.zeros(3, turn.dtype))  # of half the angle

@@ -377,6 +377,38 @@ def test_one_that_cannot_be_used_keeps_its_pose_among_others() -> None:
     assert_array_equal(np.isnan(found.rotation_error), [False, True, True, False])
 
 
+@pytest.mark.filterwarnings("error", "ignore::ikcore.UnusableWarning")
+@pytest.mark.parametrize("hostile", [0, 1e-40, 1e30, 1e200, np.inf, np.nan])
+def test_whatever_comes_in_is_answered(hostile: float, dtype: Any) -> None:
+    limits: dict[str | int, ik.Limit] = {
+        1: ik.Limit.euler("xyz", [-0.4, -0.4, 0], [0.4, 0.4, 0]),
+        2: ik.Limit.hinge([0, 1, 0], -1, 1),
+    }
+    limited = ik.Skeleton([-1, 0, 1], LOOKER.offsets[:3], LOOKER.rest.rotations[:3], limits=limits)
+    rng = np.random.default_rng(12)
+
+    def noisy(*shape: int) -> Any:
+        numbers = rng.normal(size=shape)
+        numbers[rng.random(shape) < 0.03] = hostile
+        with np.errstate(all="ignore"):
+            return numbers.astype(dtype)
+
+    pose = ik.Pose(noisy(300, 3, 4), noisy(300, 3, 3), noisy(300, 3, 3))
+    goals = [
+        ik.Reach(joint, noisy(300, 3), weight=share, chain=0, offset=GAZE, up=Y, pole=noisy(300, 3))
+        for joint, share in enumerate([1, 0.5, noisy(300)])
+    ]
+    with np.errstate(all="raise"):
+        found = ik.solve(limited, pose, goals, "aim", twist=0.3)
+        said = [found.explain(item) for item in range(300)]
+    usable = found.status < ik.Status.NOT_FINITE
+    assert usable.sum() > 10
+    assert np.all(np.isfinite(found.pose.rotations[usable]))
+    assert np.all(found.rotation_error[found.status == 0] <= 1e-4)
+    assert_array_equal(found.pose.rotations[~usable], pose.rotations[~usable])
+    assert all(said)
+
+
 def test_a_goal_of_no_weight_may_be_nan_and_one_on_its_joint_is_met() -> None:
     nan, pose = np.full(3, np.nan), ik.Pose(3 * LOOKER.rest.rotations)
     at = LOOKER.forward(pose).positions
