@@ -93,7 +93,7 @@ def _options_of(method: str, table: tuple[tuple[Any, ...], ...]) -> dict[str, Op
 # The closed forms; those of the core follow as their typed functions come by.
 _METHODS = Methods(
     {
-        name: Method(name, sentence, _options_of(name, closed.OPTIONS), closed.two_bone)
+        name: Method(name, sentence, _options_of(name, closed.OPTIONS), getattr(closed, name))
         for name, sentence in closed.METHODS
     }
 )
@@ -279,7 +279,10 @@ def _iterate(
     tasks = checked_tasks(skeleton, pose, goals)
     for index, task in enumerate(tasks):
         if task.pole is not None:
-            raise ValueError(f"goals[{index}]: {method} knows no pole; method='two_bone' does, for chains of two bones")
+            raise ValueError(
+                f"goals[{index}]: {method} knows no pole; method='two_bone' does, for chains of two bones, "
+                "and 'aim', for one joint"
+            )
     shape = items_of(pose, tasks)
     if sequence and not shape:
         raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")

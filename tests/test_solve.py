@@ -307,7 +307,7 @@ def test_by_name_is_the_typed_function() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"method": "magic"}, "method: expected one of two_bone, fabrik"),
+        ({"method": "magic"}, "method: expected one of two_bone, aim, fabrik"),
         ({"stiffness": 1}, "fabrik: no option 'stiffness' here; expected iterations, "),
         ({"iterations": 1.5}, "iterations: expected int, got float"),
         ({"iterations": -1}, "iterations: expected 0 to 1e[+]06, got -1"),
