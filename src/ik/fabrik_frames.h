@@ -26,6 +26,9 @@
 
 /* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
  * is turned about the line through them. */
+#ifndef ROUNDS
+#define ROUNDS 1
+#endif
 #define FRAMES_ANCHOR (number)0.2
 
 /* The steps of a fit. It starts from the fit before, so that few are enough. */
@@ -103,6 +106,9 @@ ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
     s->y = vec3_add(s->y, vec3_scale(b.y, a));
     s->z = vec3_add(s->z, vec3_scale(b.z, a));
 }
+
+/* How near all of it is: the sum of the dot products. */
+ik_inline real pull_near(const pull *s) { return s->x.x + s->y.y + s->z.z; }
 
 ik_inline vec3 pull_torque(const pull *s) { return (vec3){s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}; }
 
@@ -213,27 +219,35 @@ ik_inline vec3 frames_axis(const ik_plan *plan, int k, quat rotation) {
     return quat_rotate(rotation, limit_axis((const limit *)plan->limits + k, 0));
 }
 
+/* How what the backward pass has arranged is taken along: `from` to `to`, all else about it. */
+typedef struct {
+    vec3 from, to;
+    quat turn;
+} carried;
+
+ik_inline vec3 carried_point(const carried *by, vec3 p) {
+    return vec3_add(by->to, quat_rotate(by->turn, vec3_sub(p, by->from)));
+}
+
 /* A body turned into its limit, and on from there. */
 typedef struct {
-    vec3 from; /* where the backward pass had it */
-    quat turn; /* from how the backward pass had it */
+    carried as; /* relative to its place */
     vec3 place;
     quat rotation;
     pull s;
 } frames_body;
 
-/* The points of goals at node k and below, which a turn of the body takes along as they are. */
-static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, frames_body *body) {
+/* The points of goals at node k and below, carried along. */
+static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, const carried *as, frames_body *body) {
     const ik_node *node = &plan->nodes[k];
     if (node->point >= 0) {
         vec3 end = column_vec3(c, frames_point(plan, node->slot));
         real share = *column(c, frames_target_share(plan, node->point)) * weight;
-        vec3 now = quat_rotate(body->turn, vec3_sub(end, body->from));
-        pull_add(&body->s, share, now, vec3_sub(end, body->place));
+        pull_add(&body->s, share, carried_point(as, end), vec3_sub(end, body->place));
         weight = weight - share;
     }
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-        frames_add_ends(plan, c, child, weight * *column(c, frames_share(plan, plan->nodes[child].slot)), body);
+        frames_add_ends(plan, c, child, weight * *column(c, frames_share(plan, plan->nodes[child].slot)), as, body);
 }
 
 /* A child that has a limit cannot go on from wherever it is brought, so the ends below it count in its place; but of a
@@ -241,15 +255,63 @@ static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, 
 ik_inline real frames_share_of_ends(const ik_plan *plan, columns c, int k, int child, const frames_body *body) {
     if (!frames_is_limited(plan, child)) return real_splat(0);
     if (!frames_is_hinge(plan, k) || !frames_is_hinge(plan, child)) return real_splat(1);
-    quat turned = quat_multiply(body->turn, column_quat(c, frames_rotation(plan, plan->nodes[child].slot)));
+    quat turned = quat_multiply(body->as.turn, column_quat(c, frames_rotation(plan, plan->nodes[child].slot)));
     real same = vec3_dot(frames_axis(plan, k, body->rotation), frames_axis(plan, child, turned));
     return real_max(real_splat(1) - same * same, real_splat(0));
 }
 
+/* The only point of a goal at node k and below; -1: there are several, or none. */
+static int frames_only_end(const ik_plan *plan, int k) {
+    while (plan->nodes[k].point < 0 && plan->nodes[k].child >= 0 && plan->nodes[plan->nodes[k].child].sibling < 0)
+        k = plan->nodes[k].child;
+    return plan->nodes[k].child < 0 && plan->nodes[k].point >= 0 ? k : -1;
+}
+
+/* The rotation of the hinge k, as the backward pass has it, that a turn about its axis makes of it within its limit. */
+ik_inline quat frames_bent(const ik_plan *plan, columns c, int k, vec3 axis, cosine_sine angle) {
+    real half = real_sqrt(real_max(real_splat(0.5f) * (real_splat(1) + angle.cosine), real_splat(0)));
+    real other = real_sqrt(real_max(real_splat(0.5f) * (real_splat(1) - angle.cosine), real_splat(0)));
+    quat turn = {half, vec3_scale(real_negate_if(mask_less(angle.sine, real_splat(0)), other), axis)};
+    return frames_limited(plan, c, k, quat_multiply(turn, column_quat(c, frames_rotation(plan, plan->nodes[k].slot))));
+}
+
+/* The turn of the hinge k that brings its end as far from what carries it, at `owner`, as it should be. */
+ik_outline quat frames_bend(const ik_plan *plan, columns c, int k, vec3 owner, vec3 end, real distance) {
+    vec3 at = column_vec3(c, frames_point(plan, plan->nodes[k].slot)), bone = vec3_sub(at, owner), lever = vec3_sub(end, at);
+    quat now = column_quat(c, frames_rotation(plan, plan->nodes[k].slot));
+    vec3 axis = frames_axis(plan, k, now);
+    real along = vec3_dot(bone, axis) * vec3_dot(lever, axis);
+    real cosine = vec3_dot(bone, lever) - along, sine = vec3_dot(bone, vec3_cross(axis, lever));
+    real want = real_splat(0.5f) * (distance * distance - vec3_dot(bone, bone) - vec3_dot(lever, lever)) - along;
+    real size = real_sqrt(cosine * cosine + sine * sine), least = real_splat(SMALLEST);
+    real x = real_max(real_min(want, size), -size), y = real_sqrt(size * size - x * x);
+    real over = real_splat(1) / real_max(size * size, least);
+    cosine_sine plus = {over * (x * cosine - y * sine), over * (x * sine + y * cosine)};
+    cosine_sine minus = {over * (x * cosine + y * sine), over * (x * sine - y * cosine)};
+    quat best = quat_identity();
+    real least_off = real_splat(LARGEST);
+    for (int i = 0; i < 2; i++) {
+        quat turn = quat_multiply(frames_bent(plan, c, k, axis, i ? minus : plus), quat_conjugate(now));
+        vec3 reach = vec3_add(bone, quat_rotate(turn, lever));
+        real off = real_abs(vec3_length(reach) - distance);
+        mask better = mask_less(off, least_off);
+        best = quat_select(better, turn, best);
+        least_off = real_select(better, off, least_off);
+    }
+    return best;
+}
+
 static void frames_add_child(const ik_plan *plan, columns c, int k, int child, frames_body *body) {
-    int slot = plan->nodes[child].slot;
+    int slot = plan->nodes[child].slot, end = frames_only_end(plan, child);
     real share = *column(c, frames_share(plan, slot)), ends = share * frames_share_of_ends(plan, c, k, child, body);
-    if (frames_is_limited(plan, child)) frames_add_ends(plan, c, child, ends, body);
+    carried as = body->as;
+    if (frames_is_hinge(plan, child) && !frames_is_hinge(plan, k) && end >= 0) {
+        vec3 at = column_vec3(c, frames_point(plan, slot)), tip = column_vec3(c, frames_point(plan, plan->nodes[end].slot));
+        vec3 owner = vec3_sub(at, quat_rotate(column_quat(c, frames_rotation(plan, plan->nodes[k].slot)), column_vec3(c, frames_bone(plan, slot))));
+        quat bend = frames_bend(plan, c, child, owner, tip, vec3_length(vec3_sub(tip, body->place)));
+        as = (carried){at, quat_rotate(body->rotation, column_vec3(c, frames_bone(plan, slot))), quat_multiply(as.turn, bend)};
+    }
+    if (frames_is_limited(plan, child)) frames_add_ends(plan, c, child, ends, &as, body);
     vec3 now = quat_rotate(body->rotation, column_vec3(c, frames_bone(plan, slot)));
     pull_add(&body->s, share - ends, now, vec3_sub(column_vec3(c, frames_point(plan, slot)), body->place));
 }
@@ -257,25 +319,39 @@ static void frames_add_child(const ik_plan *plan, columns c, int k, int child, f
 /* Whether a body within its limit should turn again. */
 static int frames_swings(const ik_plan *plan, int k) {
     const ik_node *node = &plan->nodes[k];
-    if (!frames_is_limited(plan, k) || node->rotation >= 0 || plan->job->options.textbook) return 0;
+    if (node->rotation >= 0 || plan->job->options.textbook) return 0;
     if (frames_is_hinge(plan, k)) return node->child >= 0;
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-        if (frames_is_limited(plan, child)) return 1;
+        if (frames_is_limited(plan, child) && (frames_is_limited(plan, k) || frames_is_hinge(plan, child))) return 1;
     return 0;
+}
+
+/* Turned, within the limit, where that is nearer to what it is for. */
+ik_inline void frames_try(const ik_plan *plan, columns c, int k, quat turn, frames_body *body) {
+    quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
+    quat by = quat_multiply(rotation, quat_conjugate(body->rotation));
+    pull s = {quat_rotate(by, body->s.x), quat_rotate(by, body->s.y), quat_rotate(by, body->s.z)};
+    mask better = mask_less(pull_near(&body->s), pull_near(&s));
+    body->rotation = quat_select(better, rotation, body->rotation);
+    body->s.x = vec3_select(better, s.x, body->s.x);
+    body->s.y = vec3_select(better, s.y, body->s.y);
+    body->s.z = vec3_select(better, s.z, body->s.z);
 }
 
 /* A body within its limit turned by what it is for; a hinge about its axis. */
 ik_outline void frames_swing(const ik_plan *plan, columns c, int k, vec3 from, quat *rotation) {
     int slot = plan->nodes[k].slot;
     quat before = column_quat(c, frames_rotation(plan, slot));
-    frames_body body = {from, quat_multiply(*rotation, quat_conjugate(before)),
-                        column_vec3(c, frames_point(plan, slot)), *rotation, pull_none()};
+    carried as = {from, vec3_splat(0, 0, 0), quat_multiply(*rotation, quat_conjugate(before))};
+    frames_body body = {as, column_vec3(c, frames_point(plan, slot)), *rotation, pull_none()};
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling)
         frames_add_child(plan, c, k, child, &body);
     vec3 across = quat_rotate(*rotation, vec3_splat(0, 1, 0));
-    quat turn = frames_is_hinge(plan, k) ? pull_turn_about(&body.s, frames_axis(plan, k, *rotation))
-                                         : pull_turn(&body.s, across);
-    *rotation = quat_polished(quat_multiply(turn, *rotation));
+    if (!frames_is_hinge(plan, k)) frames_try(plan, c, k, pull_turn(&body.s, across), &body);
+    for (int r = 0; r < ROUNDS; r++)
+    for (int axis = 0; axis < (frames_is_hinge(plan, k) ? 1 : 3); axis++)
+        frames_try(plan, c, k, pull_turn_about(&body.s, quat_rotate(body.rotation, limit_axis((const limit *)plan->limits + k, axis))), &body);
+    *rotation = body.rotation;
 }
 
 /* What carries the hinge k, turned about the axis of that. */
@@ -384,7 +460,6 @@ static void frames_forward(const ik_plan *plan, columns c, int k) {
     quat rotation = frames_limited(plan, c, k, frames_given(plan, c, k, frames_towards(plan, c, k, 1)));
     if (frames_swings(plan, k)) {
         frames_swing(plan, c, k, before, &rotation);
-        rotation = frames_limited(plan, c, k, rotation);
     }
     column_set_quat(c, frames_rotation(plan, node->slot), rotation);
 }
