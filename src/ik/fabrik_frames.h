@@ -26,6 +26,9 @@
 
 /* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
  * is turned about the line through them. */
+#ifndef SWEEP
+#define SWEEP 1
+#endif
 #ifndef ROUNDS
 #define ROUNDS 1
 #endif
@@ -63,9 +66,14 @@ ik_inline int frames_idle(const ik_plan *plan) { return frames_per_radian(plan) 
 ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan) + 4; }
 ik_inline int frames_held(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
 ik_inline int frames_best_held(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
+ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
+ik_inline int frames_weight_of(const ik_plan *plan, int goal) { return frames_per_radian(plan) + 8 + goal; }
+ik_inline int frames_columns(const ik_plan *plan) { return frames_weight_of(plan, plan->job->goal_count); }
+/* Of a sweep: where goals' points and rotations are. */
+ik_inline int frames_end(const ik_plan *plan, int goal) { return frames_columns(plan) + 7 * goal; }
 
 static record_size frames_size(const ik_plan *plan) {
-    return (record_size){.columns = frames_best_held(plan) + 1, .results = frames_best(plan->slots)};
+    return (record_size){.columns = frames_columns(plan), .results = frames_best(plan->slots), .work = 7 * plan->job->goal_count};
 }
 
 /* ---- turns of a body */
@@ -502,6 +510,75 @@ static real frames_error(const ik_plan *plan, columns c) {
     return most;
 }
 
+
+/* ---- sweep */
+
+static int frames_is_below(const ik_plan *plan, int k, int above) {
+    while (k > above) k = plan->nodes[k].owner;
+    return k == above;
+}
+
+static void frames_pull_ends(const ik_plan *plan, columns c, int k, pull *s) {
+    vec3 at = column_vec3(c, frames_point(plan, plan->nodes[k].slot));
+    real lever = *column(c, frames_lever(plan));
+    for (int t = 0; t < plan->task_count; t++) {
+        const ik_task *task = &plan->tasks[t];
+        if (!frames_is_below(plan, task->node, k)) continue;
+        int end = frames_end(plan, task->goal);
+        if (task->rotation) {
+            quat now = column_quat(c, end + 3), to = column_quat(c, frames_turned(plan, task->goal));
+            real weight = lever * lever * *column(c, frames_turned_weight(plan, task->goal));
+            mat3 a = mat3_of_quat(now), b = mat3_of_quat(to);
+            pull_add(s, weight, (vec3){a.x.x, a.y.x, a.z.x}, (vec3){b.x.x, b.y.x, b.z.x});
+            pull_add(s, weight, (vec3){a.x.y, a.y.y, a.z.y}, (vec3){b.x.y, b.y.y, b.z.y});
+            pull_add(s, weight, (vec3){a.x.z, a.y.z, a.z.z}, (vec3){b.x.z, b.y.z, b.z.z});
+        } else if (task->node != k) {
+            vec3 target = column_vec3(c, frames_target(plan, task->goal));
+            pull_add(s, *column(c, frames_weight_of(plan, task->goal)), vec3_sub(column_vec3(c, end), at), vec3_sub(target, at));
+        }
+    }
+}
+
+static void frames_carry_ends(const ik_plan *plan, columns c, int k, quat turn) {
+    vec3 at = column_vec3(c, frames_point(plan, plan->nodes[k].slot));
+    for (int t = 0; t < plan->task_count; t++) {
+        const ik_task *task = &plan->tasks[t];
+        if (!frames_is_below(plan, task->node, k)) continue;
+        int end = frames_end(plan, task->goal);
+        if (task->rotation)
+            column_set_quat(c, end + 3, quat_multiply(turn, column_quat(c, end + 3)));
+        else
+            column_set_vec3(c, end, vec3_add(at, quat_rotate(turn, vec3_sub(column_vec3(c, end), at))));
+    }
+}
+
+static void frames_sweep(const ik_plan *plan, columns c) {
+    for (int t = 0; t < plan->task_count; t++) {
+        const ik_task *task = &plan->tasks[t];
+        if (task->rotation) column_set_quat(c, frames_end(plan, task->goal) + 3, frames_now(plan, c, task->node));
+        else column_set_vec3(c, frames_end(plan, task->goal), column_vec3(c, frames_point(plan, plan->nodes[task->node].slot)));
+    }
+    for (int slot = plan->slots - 1; slot >= 0; slot--) {
+        int k = plan->node_of_slot[slot];
+        if (!plan->nodes[k].turns) continue;
+        quat before = column_quat(c, frames_rotation(plan, slot));
+        frames_body body = {{vec3_splat(0,0,0),vec3_splat(0,0,0),quat_identity()}, column_vec3(c, frames_point(plan, slot)), before, pull_none()};
+        frames_pull_ends(plan, c, k, &body.s);
+        if (!frames_is_hinge(plan, k)) frames_try(plan, c, k, pull_turn(&body.s, quat_rotate(before, vec3_splat(0, 1, 0))), &body);
+        for (int axis = 0; frames_is_limited(plan, k) && axis < (frames_is_hinge(plan, k) ? 1 : 3); axis++)
+            frames_try(plan, c, k, pull_turn_about(&body.s, quat_rotate(body.rotation, limit_axis((const limit *)plan->limits + k, axis))), &body);
+        frames_carry_ends(plan, c, k, quat_multiply(body.rotation, quat_conjugate(before)));
+        column_set_quat(c, frames_rotation(plan, slot), quat_multiply(quat_conjugate(frames_above(plan, c, k)), body.rotation));
+    }
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        int i = frames_rotation(plan, slot);
+        column_set_quat(c, i, quat_polished(quat_multiply(frames_above(plan, c, k), column_quat(c, i))));
+    }
+}
+
 /* ---- what is stuck */
 
 /* From -1 to 1, always the same ones. */
@@ -631,6 +708,7 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
         for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
             all = all + frames_weight(plan, at, child);
         column_set_vec3(record, frames_target(plan, node->point), target);
+        *column(record, frames_weight_of(plan, node->point)) = weight;
         *column(record, frames_per_distance(plan, node->point)) = solve_per_distance(plan, start, k);
         *column(record, frames_target_share(plan, node->point)) =
             weight / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
@@ -675,6 +753,7 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     real *tolerance = column(record, TOLERANCE);
     if (!points) *tolerance = angle;
     *column(record, frames_per_radian(plan)) = real_select(mask_less(zero, *tolerance), *tolerance, angle) / angle;
+    *column(record, frames_lever(plan)) = start->reach * real_splat((number)1 / (number)plan->slots);
     *column(record, frames_least(plan)) = real_splat(LARGEST);
     *column(record, frames_idle(plan)) = *column(record, frames_kicks(plan)) = *column(record, frames_held(plan)) =
         zero;
@@ -699,6 +778,7 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
             frames_forward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
+        if (SWEEP && !plan->job->options.textbook) frames_sweep(plan, c);
         *column(c, ERROR) = frames_error(plan, c);
         frames_keep_best(plan, c);
         if (!plan->job->options.textbook) frames_watch(plan, c);
