@@ -67,13 +67,15 @@ ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan)
 ik_inline int frames_held(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
 ik_inline int frames_best_held(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
 ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
-ik_inline int frames_weight_of(const ik_plan *plan, int goal) { return frames_per_radian(plan) + 8 + goal; }
+ik_inline int frames_square(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
+ik_inline int frames_weight_of(const ik_plan *plan, int goal) { return frames_per_radian(plan) + 9 + goal; }
 ik_inline int frames_columns(const ik_plan *plan) { return frames_weight_of(plan, plan->job->goal_count); }
 /* Of a sweep: where goals' points and rotations are. */
 ik_inline int frames_end(const ik_plan *plan, int goal) { return frames_columns(plan) + 7 * goal; }
+ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_end(plan, plan->job->goal_count) + 4 * slot; }
 
 static record_size frames_size(const ik_plan *plan) {
-    return (record_size){.columns = frames_columns(plan), .results = frames_best(plan->slots), .work = 7 * plan->job->goal_count};
+    return (record_size){.columns = frames_columns(plan), .results = frames_best(plan->slots), .work = 7 * plan->job->goal_count + 4 * plan->slots};
 }
 
 /* ---- turns of a body */
@@ -579,6 +581,35 @@ static void frames_sweep(const ik_plan *plan, columns c) {
     }
 }
 
+/* What the sweeps make less. */
+static real frames_squares(const ik_plan *plan, columns c) {
+    real sum = real_splat(0), lever = *column(c, frames_lever(plan));
+    for (int t = 0; t < plan->task_count; t++) {
+        const ik_task *task = &plan->tasks[t];
+        if (task->rotation) {
+            quat off = quat_multiply(column_quat(c, frames_turned(plan, task->goal)), quat_conjugate(frames_now(plan, c, task->node)));
+            real weight = lever * lever * *column(c, frames_turned_weight(plan, task->goal));
+            sum = sum + real_splat(8) * weight * vec3_dot(off.v, off.v);
+        } else {
+            vec3 off = vec3_sub(column_vec3(c, frames_target(plan, task->goal)), column_vec3(c, frames_point(plan, plan->nodes[task->node].slot)));
+            sum = sum + *column(c, frames_weight_of(plan, task->goal)) * vec3_dot(off, off);
+        }
+    }
+    return sum;
+}
+
+/* Passes that do not bring the ends nearer are taken back. */
+static void frames_take_back(const ik_plan *plan, columns c) {
+    mask worse = ~mask_less(frames_squares(plan, c), *column(c, frames_square(plan)));
+    if (!mask_any(worse)) return;
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        column_set_quat(c, i, quat_select(worse, column_quat(c, frames_before(plan, slot)), column_quat(c, i)));
+    }
+}
+
 /* ---- what is stuck */
 
 /* From -1 to 1, always the same ones. */
@@ -648,6 +679,7 @@ static void frames_free(const ik_plan *plan, columns c, mask stuck) {
             frames_back_to_best(plan, c, chosen);
     }
     *kicks = real_select(stuck, *kicks + real_splat(1), *kicks);
+    *column(c, frames_square(plan)) = real_select(stuck, frames_squares(plan, c), *column(c, frames_square(plan)));
 }
 
 /* Kicks lanes that make poor progress, and gives up those that were kicked often and make none. */
@@ -761,12 +793,18 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, ERROR) = *column(record, frames_reference(plan)) = frames_error(plan, record);
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_quat(record, frames_best(slot), column_quat(record, frames_rotation(plan, slot)));
+    *column(record, frames_square(plan)) = frames_squares(plan, record);
     frames_keep_best(plan, record);
 }
 
 static void frames_step(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++)
-        *column(columns_of_bundle(bundle, g), frames_held(plan)) = real_splat(0);
+    {
+        columns c = columns_of_bundle(bundle, g);
+        *column(c, frames_held(plan)) = real_splat(0);
+        for (int slot = 0; slot < plan->slots; slot++)
+            column_set_quat(c, frames_before(plan, slot), column_quat(c, frames_rotation(plan, slot)));
+    }
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->turns && node->point < 0) continue;
@@ -778,7 +816,11 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
             frames_forward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        if (SWEEP && !plan->job->options.textbook) frames_sweep(plan, c);
+        if (!plan->job->options.textbook) {
+            frames_take_back(plan, c);
+            frames_sweep(plan, c);
+            *column(c, frames_square(plan)) = frames_squares(plan, c);
+        }
         *column(c, ERROR) = frames_error(plan, c);
         frames_keep_best(plan, c);
         if (!plan->job->options.textbook) frames_watch(plan, c);
