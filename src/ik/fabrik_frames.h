@@ -17,10 +17,15 @@
  * Unless `textbook`:
  * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
  *   shortest arc.
- * - A body that has a limit, and a child with one, does not look at that child in the forward pass, which could not go
- *   on from wherever it is brought. It looks at the ends of the chains below, which it carries along as the backward
- *   pass has arranged them: as in CCD, but from the base on. Hinges that turn the same way are no such case.
- * - Limits can hold a chain in a pose that both passes leave as it is. Where progress is poor all joints are turned by
+ * - A child that has a limit cannot go on from wherever it is brought. So a body with a limit looks, in the forward
+ *   pass, at the ends of the chains below such a child, which it carries along as the backward pass has arranged them.
+ *   An elbow (a hinge on what is none) is first bent by how far its end is to be from the shoulder, as in two_bone:
+ * from a straight arm no pass would bend it.
+ * - The passes can take the ends farther away. Where that is much, they are taken back. Then all joints turn once, one
+ *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
+ *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
+ *   where goals pull a tree apart.
+ * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
  *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
  *   for as long as it makes any progress. The best of all poses is the result. */
 
@@ -37,6 +42,9 @@ enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
 
 /* Passes are taken back that make the sum of squares this many times as large. */
 #define FRAMES_HARM (number)4
+
+/* A better pose has a sum of squares of no more than this times the best so far. */
+#define FRAMES_BETTER (number)(1 - 1e-6)
 
 /* The tangent of the angle by which the first kick turns a joint, at most; the next ones turn by more. */
 #define FRAMES_KICK (number)0.5
@@ -607,11 +615,12 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
     }
 }
 
-/* What is within tolerance is best, and then it ends. */
+/* What is within tolerance is best, and then it ends. A little less than the least is rounding: without a reason to, a
+ * kicked pose, which is all twisted, does not take the place of another. */
 static void frames_keep_best(const ik_plan *plan, columns c) {
     real squared = *column(c, frames_squared(plan));
     real *least = column(c, frames_least(plan)), *held = column(c, frames_best_held(plan));
-    mask better = mask_less(squared, *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    mask better = mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     *least = real_select(better, squared, *least);
     *held = real_select(better, *column(c, frames_held(plan)), *held);
     for (int slot = 0; slot < plan->slots; slot++) {
