@@ -41,6 +41,9 @@ def _holds_arrays(value: Any) -> bool:
 
 def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArray[Any]:
     """`value` as an array of `dtype` with rows of shape `row`, say (..., 3); without `row`, of any shape."""
+    given: Any = value
+    if type(given) is np.ndarray and _fits(given, dtype) and given.shape[given.ndim - len(row) :] == row:
+        return given  # as a rule
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -51,10 +54,15 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
         raise TypeError(f"{name}: expected real numbers, got {array.dtype}")
     if array.ndim < len(row) or array.shape[array.ndim - len(row) :] != row:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got shape {array.shape}")
-    if array.dtype == dtype:
+    if _fits(array, dtype):
         return array
     with np.errstate(all="ignore"):  # what is too large becomes infinite, and the solver says so
         return array.astype(dtype)
+
+
+def _fits(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether C can read it; a field of a packed structured array may be anywhere."""
+    return array.dtype == dtype and array.flags.aligned
 
 
 def optional_rows(name: str, value: ArrayLike | None, dtype: np.dtype[Any], *row: int) -> NDArray[Any]:

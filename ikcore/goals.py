@@ -102,10 +102,11 @@ class Task(NamedTuple):
 
     def leading(self) -> dict[str, tuple[int, ...]]:
         """The leading axes of what is given."""
+        arrays: tuple[Any, ...] = self[-len(TASK_ROWS) :]
         return {
-            name: array.shape[: array.ndim - len(TASK_ROWS[name])]
-            for name in TASK_ROWS
-            if (array := getattr(self, name)) is not None
+            name: array.shape[: array.ndim - len(row)]
+            for (name, row), array in zip(TASK_ROWS.items(), arrays, strict=True)
+            if array is not None
         }
 
     def map(self, change: Any) -> Task:
@@ -170,18 +171,22 @@ def _task_of(skeleton: Skeleton, goal: Goal, where: str, dtype: np.dtype[Any]) -
             f"{where}: level {goal.level} needs a method with levels, and there is none yet: leave it at 0"
         )
     joint = skeleton.index(goal.joint)
-    offset = (0, 0, 0) if goal.offset is None else rows(f"{where}.offset", goal.offset, np.dtype(np.float64), 3)
-    if np.ndim(offset) != 1 or not np.isfinite(offset).all():
-        raise ValueError(f"{where}.offset: expected one point for all items, three finite numbers")
-    arrays = {name: getattr(goal, name) for name in TASK_ROWS}
+    offset = (0.0, 0.0, 0.0) if goal.offset is None else _one_point(f"{where}.offset", goal.offset)
     if absent := open_arrays(goal):
         raise TypeError(f"{where}.{absent[0]}: an ellipsis stands for an array in the goals of ikcore.solver only")
-    x, y, z = map(float, offset)
-    given: dict[str, Any] = {
-        name: None if value is None else rows(f"{where}.{name}", value, dtype, *TASK_ROWS[name])
-        for name, value in arrays.items()
-    }
-    return Task(joint, start_of(skeleton, goal.chain, joint, where), (x, y, z), **given)
+    arrays: list[Any] = [
+        None if (value := getattr(goal, name)) is None else rows(f"{where}.{name}", value, dtype, *row)
+        for name, row in TASK_ROWS.items()
+    ]
+    return Task(joint, start_of(skeleton, goal.chain, joint, where), offset, *arrays)
+
+
+def _one_point(name: str, value: ArrayLike) -> tuple[float, float, float]:
+    point = rows(name, value, np.dtype(np.float64), 3)
+    if point.ndim != 1 or not np.isfinite(point).all():
+        raise ValueError(f"{name}: expected one point for all items, three finite numbers")
+    x, y, z = point.tolist()
+    return x, y, z
 
 
 def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str) -> int:
@@ -205,12 +210,14 @@ def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str
 def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
     """The joints from one down to another."""
     above = ancestors(skeleton, joint)
-    return above[above.index(start) :: -1]
+    return list(above[above.index(start) :: -1])
 
 
-def ancestors(skeleton: Skeleton, joint: int) -> list[int]:
+def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
     """The joint, its parent and so on up to the root."""
-    joints = [joint]
-    while (parent := int(skeleton.parents[joints[-1]])) >= 0:
-        joints.append(parent)
-    return joints
+    if joint not in skeleton._ancestors:
+        joints, parents = [joint], skeleton.parents
+        while (parent := int(parents[joints[-1]])) >= 0:
+            joints.append(parent)
+        skeleton._ancestors[joint] = tuple(joints)
+    return skeleton._ancestors[joint]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class Solution:
         """What a method found, after a word about items that cannot be used."""
         status.report_unusable(method, found.status, strict=strict)
         return cls(
-            pose=replace(pose, rotations=found.rotations),
+            pose=pose.turned(found.rotations),
             error=found.error[()],
             rotation_error=found.rotation_error[()],
             iterations=found.iterations[()],

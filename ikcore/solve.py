@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, closed
 from ikcore._arrays import _count_of
-from ikcore.batch import Batch, Found, checked_tasks, items_of
+from ikcore.batch import Batch, Found, checked_tasks, items_of, solve_single
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -286,7 +286,11 @@ def _iterate(
     found = Found.empty(shape, pose.rotations)
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
-    Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, _count_of(workers))
+    threads = _count_of(workers)
+    if shape:
+        Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, threads)
+    else:
+        solve_single(method, skeleton, pose, tasks, found, numbers)
     return Solution.of(method, skeleton, pose, tasks, found, strict=strict)
 
 

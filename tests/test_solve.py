@@ -131,6 +131,15 @@ def test_what_strides_allow_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> No
     assert rest.strides[0] == weight.strides[0] == 0
 
 
+def test_fields_of_packed_records_are_read_wherever_they_lie() -> None:
+    pose, target = poses(3), targets(3)
+    packed = np.zeros(3, [("frame", "u1"), ("rotations", "f8", (4, 4)), ("target", "f8", 3)])
+    packed["rotations"], packed["target"] = pose.rotations, target
+    assert not packed["target"].flags.aligned
+    found = ik.fabrik(ARM, ik.Pose(packed["rotations"]), [ik.Reach(3, packed["target"])])
+    assert same_bits(found, ik.fabrik(ARM, pose, [ik.Reach(3, target)]))
+
+
 def test_axes_that_do_not_broadcast_are_named() -> None:
     with pytest.raises(ValueError, match=r"leading axes do not broadcast: pose \(4,\), goals\[0\].position"):
         ik.fabrik(ARM, poses(4), [ik.Reach(3, targets(5))])

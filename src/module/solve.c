@@ -1,7 +1,8 @@
 /* The iterative methods as functions of Python: one, `solve`, which takes the name of the method.
  *
- * Arrays must fit: one kind of number, one item a row. ikcore/solve.py makes them fit and says what does not; what is
- * refused here is a mistake there. Structure is checked before a kernel sees it. Runs without the GIL. */
+ * Arrays must fit: one kind of number, one item a row, or all of a single item. ikcore/solve.py makes them fit and says
+ * what does not; what is refused here is a mistake there. Structure is checked before a kernel sees it. Runs without
+ * the GIL. */
 #include "solve.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -27,21 +28,30 @@ static const method methods[] = {IK_METHODS(METHOD){0}};
 typedef struct {
     ik_solve_job job;
     npy_intp items;
-    int type; /* NPY_FLOAT or NPY_DOUBLE */
+    int first; /* the axis that rows start at: 1 after that of items, 0 where all arrays are a single item's */
+    int type;  /* NPY_FLOAT or NPY_DOUBLE */
 } call;
 
-/* An array (items, ...) with so many further axes, the last of `columns` numbers; without further axes, columns is 1.
- */
+/* An array with so many axes for an item, the last of `columns` numbers; without axes, columns is 1. */
 static PyArrayObject *fitting(const call *call, PyObject *object, const char *name, int type, int axes, int columns,
                               int written) {
     PyArrayObject *array = (PyArrayObject *)object;
-    if (PyArray_Check(object) && PyArray_NDIM(array) == 1 + axes && PyArray_TYPE(array) == type &&
-        PyArray_DIM(array, 0) == call->items && (axes == 0 || PyArray_DIM(array, axes) == columns) &&
-        (axes < 2 || PyArray_DIM(array, 1) == call->job.skeleton->count) &&
+    int first = call->first, last = first + axes - 1;
+    if (PyArray_Check(object) && PyArray_NDIM(array) == first + axes && PyArray_TYPE(array) == type &&
+        (first == 0 || PyArray_DIM(array, 0) == call->items) && (axes == 0 || PyArray_DIM(array, last) == columns) &&
+        (axes < 2 || PyArray_DIM(array, first) == call->job.skeleton->count) &&
         (written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array)))
         return array;
     PyErr_Format(PyExc_TypeError, "solve: %s does not fit the job", name);
     return NULL;
+}
+
+/* From item to item. */
+static npy_intp step(const call *call, PyArrayObject *array) { return call->first ? PyArray_STRIDE(array, 0) : 0; }
+
+/* From one to the next along an axis of the item. */
+static npy_intp stride(const call *call, PyArrayObject *array, int axis) {
+    return PyArray_STRIDE(array, call->first + axis);
 }
 
 /* Rows of an item; None leaves them not given. */
@@ -49,14 +59,14 @@ static int add_rows(const call *call, ik_rows *rows, PyObject *object, const cha
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, name, call->type, columns > 1, columns, 0);
     if (!array) return -1;
-    *rows = (ik_rows){PyArray_DATA(array), PyArray_STRIDE(array, 0), columns > 1 ? PyArray_STRIDE(array, 1) : 0};
+    *rows = (ik_rows){PyArray_DATA(array), step(call, array), columns > 1 ? stride(call, array, 0) : 0};
     return 0;
 }
 
 static int add_output(const call *call, ik_rows *rows, PyObject *object, const char *name, int type) {
     PyArrayObject *array = fitting(call, object, name, type, 0, 1, 1);
     if (!array) return -1;
-    *rows = (ik_rows){PyArray_DATA(array), PyArray_STRIDE(array, 0), 0};
+    *rows = (ik_rows){PyArray_DATA(array), step(call, array), 0};
     return 0;
 }
 
@@ -65,8 +75,8 @@ static int add_joints(const call *call, ik_lists *lists, PyObject *object, const
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, name, call->type, 2, columns, written);
     if (!array) return -1;
-    *lists = (ik_lists){{PyArray_DATA(array), PyArray_STRIDE(array, 0), PyArray_STRIDE(array, 2)},
-                        PyArray_STRIDE(array, 1),
+    *lists = (ik_lists){{PyArray_DATA(array), step(call, array), stride(call, array, 1)},
+                        stride(call, array, 0),
                         call->job.skeleton->count};
     return 0;
 }
@@ -75,8 +85,8 @@ static int add_history(call *call, PyObject *object) {
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, "history", call->type, 1, call->job.options.iterations + 1, 1);
     if (!array) return -1;
-    call->job.history =
-        (ik_lists){{PyArray_DATA(array), PyArray_STRIDE(array, 0), 0}, PyArray_STRIDE(array, 1), PyArray_DIM(array, 1)};
+    call->job.history = (ik_lists){
+        {PyArray_DATA(array), step(call, array), 0}, stride(call, array, 0), call->job.options.iterations + 1};
     return 0;
 }
 
@@ -149,11 +159,13 @@ static int add_outputs(call *call, PyObject *given) {
 }
 
 static int add_pose(call *call, PyObject *rotations, PyObject *translations, PyObject *scales) {
-    if (!PyArray_Check(rotations) || PyArray_NDIM((PyArrayObject *)rotations) != 3) {
+    int axes = PyArray_Check(rotations) ? PyArray_NDIM((PyArrayObject *)rotations) : 0;
+    if (axes != 2 && axes != 3) {
         PyErr_SetString(PyExc_TypeError, "solve: rotations does not fit the job");
         return -1;
     }
-    call->items = PyArray_DIM((PyArrayObject *)rotations, 0);
+    call->first = axes == 3;
+    call->items = call->first ? PyArray_DIM((PyArrayObject *)rotations, 0) : 1;
     call->type = PyArray_TYPE((PyArrayObject *)rotations) == NPY_FLOAT ? NPY_FLOAT : NPY_DOUBLE;
     return add_joints(call, &call->job.rotations, rotations, "rotations", 4, 0) < 0 ||
                    add_joints(call, &call->job.translations, translations, "translations", 3, 0) < 0 ||
