@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
-from ikcore.goals import Goal, Task, tasks_of
+from ikcore.goals import TASK_ROWS, Goal, Task, completed, open_arrays, tasks_of
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -78,8 +78,36 @@ def solve_single(
     method: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, options: tuple[float, ...]
 ) -> None:
     """Solve one item: the core takes its arrays as they are."""
-    goals = tuple([task[:_CORE_FIELDS] for task in tasks])
+    goals = _for_core(tasks)
     _core.solve(method, skeleton._data, goals, pose.rotations, pose.translations, pose.scales, options, found)
+
+
+def prepared(
+    method: str, skeleton: Skeleton, goals: Sequence[Goal], options: tuple[float, ...], *, translated: bool
+) -> _core.Prepared | None:
+    """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one."""
+    tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
+    of_one_item = all(task.pole is None and not any(task.leading().values()) for task in tasks)
+    if method not in dict(_core.METHODS) or not of_one_item:
+        return None
+    tasks = tuple(_with_ellipses(task, goal) for task, goal in zip(tasks, goals, strict=True))
+    return _core.Prepared(method, skeleton._data, _for_core(tasks), options, translated)
+
+
+def _with_zeros(goal: Goal) -> Goal:
+    """The goal with an item of zeros for every ellipsis."""
+    return completed(goal, iter([np.zeros(TASK_ROWS[name]) for name in open_arrays(goal)]))
+
+
+def _with_ellipses(task: Task, goal: Goal) -> Task:
+    """The task with the ellipses of its goal."""
+    ellipses: dict[str, Any] = dict.fromkeys(open_arrays(goal), ...)
+    return task._replace(**ellipses)
+
+
+def _for_core(tasks: Sequence[Task]) -> tuple[tuple[Any, ...], ...]:
+    """All of the tasks but their poles."""
+    return tuple([task[:-1] for task in tasks])
 
 
 class Batch:
@@ -162,7 +190,7 @@ class Batch:
         def part(array: NDArray[Any] | None, _: tuple[int, ...] = ()) -> Any:
             return None if array is None else array[frame, block]
 
-        goals = tuple(task.map(part)[:_CORE_FIELDS] for task in self.tasks)
+        goals = _for_core([task.map(part) for task in self.tasks])
         return goals, start, part(self.translations), part(self.scales), options, self.found.map(part)
 
     def _start(self, frame: int, block: slice, correction: NDArray[Any]) -> NDArray[Any]:
@@ -180,7 +208,3 @@ class Batch:
         solved[lost] = self.animated[frame, block][lost]
         came = _core.quat_conjugate(self.turned[frame, block])
         return np.where(lost[:, np.newaxis, np.newaxis], before, _core.quat_multiply(solved[:, self.turning], came))
-
-
-# The fields of a task that the core takes: all before the pole.
-_CORE_FIELDS = Task._fields.index("pole")
