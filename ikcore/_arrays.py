@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import functools
 import inspect
 import itertools
@@ -10,8 +11,8 @@ import operator
 import os
 import re
 import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -19,13 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
 
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
 # What a gufunc takes for an optional operand that is not given: one of size 0.
-_NOT_GIVEN = {np.dtype(number): np.empty(0, number) for number in (np.float32, np.float64)}
+_NOT_GIVEN = {number: np.empty(0, number) for number in (_FLOAT, _DOUBLE)}
 
 
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:
     """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
-    return np.dtype(np.float32 if all(_is_narrow(part) for part in pose) else np.float64)
+    return _FLOAT if all(map(_is_narrow, pose)) else _DOUBLE
 
 
 def _is_narrow(value: ArrayLike) -> bool:
@@ -221,9 +224,43 @@ def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None
 
 def _share_out(items: int, workers: int, solve: Callable[[slice], None]) -> None:
     edges = np.linspace(0, items, 4 * workers + 1).astype(int)
-    with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(solve, slice(*edge)) for edge in itertools.pairwise(edges)]:
-            done.result()
+    on_threads([slice(*edge) for edge in itertools.pairwise(edges)], workers, solve)
+
+
+def on_threads(blocks: Sequence[slice], workers: int, solve: Callable[[slice], None]) -> None:
+    """Do all blocks on so many threads, this one among them. Where one fails, no other is begun, and it is raised here.
+
+    With `threading` this thread would wait until the others have started, which takes as long as a thousand solves.
+    """
+    waiting, failures = deque(blocks), []
+
+    def solve_waiting() -> None:
+        try:
+            while waiting:
+                try:
+                    block = waiting.popleft()
+                except IndexError:  # another thread was faster
+                    break
+                solve(block)
+        except BaseException as failure:
+            waiting.clear()
+            failures.append(failure)
+
+    def help_out(helping: _thread.LockType) -> None:
+        try:
+            solve_waiting()
+        finally:
+            helping.release()
+
+    helpers = [_thread.allocate_lock() for _ in range(min(workers, len(blocks)) - 1)]
+    for helping in helpers:
+        helping.acquire()
+        _thread.start_new_thread(help_out, (helping,))
+    solve_waiting()
+    for helping in helpers:
+        helping.acquire()
+    if failures:
+        raise failures[0]
 
 
 def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) -> NDArray[Any]:

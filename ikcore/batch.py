@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
+from ikcore._arrays import on_threads
 from ikcore.goals import TASK_ROWS, Goal, Task, completed, open_arrays, tasks_of
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -106,8 +105,12 @@ def _with_ellipses(task: Task, goal: Goal) -> Task:
 
 
 def _for_core(tasks: Sequence[Task]) -> tuple[tuple[Any, ...], ...]:
-    """All of the tasks but their poles."""
-    return tuple([task[:-1] for task in tasks])
+    """What the core takes of tasks."""
+    return tuple([task[:_CORE_FIELDS] for task in tasks])
+
+
+# The fields of a task that the core takes: all before the pole.
+_CORE_FIELDS = Task._fields.index("pole")
 
 
 class Batch:
@@ -146,37 +149,19 @@ class Batch:
         def solve_block(block: slice) -> None:
             """All frames of some items, each from the solution of the frame before."""
             correction = np.array([1, 0, 0, 0], self.animated.dtype)
-            for frame in range(self.frames):
-                if self.stopped:
-                    return
-                start = self._start(frame, block, correction) if frame else self.animated[frame, block]
-                _core.solve(method, self.skeleton._data, *self._operands(frame, block, start, options))
-                if self.frames > 1:
-                    correction = self._correction(frame, block, correction)
+            try:
+                for frame in range(self.frames):
+                    if self.stopped:
+                        return
+                    start = self._start(frame, block, correction) if frame else self.animated[frame, block]
+                    _core.solve(method, self.skeleton._data, *self._operands(frame, block, start, options))
+                    if self.frames > 1:
+                        correction = self._correction(frame, block, correction)
+            except BaseException:
+                self.stopped = True  # the others hear of an interrupt after their frame
+                raise
 
-        waiting = deque(self._blocks(workers))
-        helpers = min(workers, len(waiting)) - 1
-
-        def solve_waiting() -> None:
-            while not self.stopped:
-                try:
-                    block = waiting.popleft()
-                except IndexError:
-                    return
-                try:
-                    solve_block(block)
-                except BaseException:
-                    self.stopped = True  # the others hear of an interrupt after their frame
-                    raise
-
-        if helpers < 1:
-            solve_waiting()
-            return
-        with ThreadPoolExecutor(helpers) as pool:
-            helping = [pool.submit(solve_waiting) for _ in range(helpers)]
-            solve_waiting()
-        for helper in helping:
-            helper.result()
+        on_threads(self._blocks(workers), workers, solve_block)
 
     def _blocks(self, workers: int) -> list[slice]:
         size = _LARGEST_BLOCK

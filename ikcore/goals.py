@@ -102,11 +102,10 @@ class Task(NamedTuple):
 
     def leading(self) -> dict[str, tuple[int, ...]]:
         """The leading axes of what is given."""
-        arrays: tuple[Any, ...] = self[-len(TASK_ROWS) :]
         return {
-            name: array.shape[: array.ndim - len(row)]
-            for (name, row), array in zip(TASK_ROWS.items(), arrays, strict=True)
-            if array is not None
+            name: array.shape[: array.ndim - len(TASK_ROWS[name])]
+            for name in TASK_ROWS
+            if (array := getattr(self, name)) is not None
         }
 
     def map(self, change: Any) -> Task:
@@ -171,17 +170,20 @@ def _task_of(skeleton: Skeleton, goal: Goal, where: str, dtype: np.dtype[Any]) -
             f"{where}: level {goal.level} needs a method with levels, and there is none yet: leave it at 0"
         )
     joint = skeleton.index(goal.joint)
-    offset = (0.0, 0.0, 0.0) if goal.offset is None else _one_point(f"{where}.offset", goal.offset)
     if absent := open_arrays(goal):
         raise TypeError(f"{where}.{absent[0]}: an ellipsis stands for an array in the goals of ikcore.solver only")
     arrays: list[Any] = [
         None if (value := getattr(goal, name)) is None else rows(f"{where}.{name}", value, dtype, *row)
         for name, row in TASK_ROWS.items()
     ]
-    return Task(joint, start_of(skeleton, goal.chain, joint, where), offset, *arrays)
+    start, offset = start_of(skeleton, goal.chain, joint, where), _point(f"{where}.offset", goal.offset)
+    return Task(joint, start, offset, *arrays)
 
 
-def _one_point(name: str, value: ArrayLike) -> tuple[float, float, float]:
+def _point(name: str, value: ArrayLike | None) -> tuple[float, float, float]:
+    """One point of a joint for all items, by default the joint itself."""
+    if value is None:
+        return 0.0, 0.0, 0.0
     point = rows(name, value, np.dtype(np.float64), 3)
     if point.ndim != 1 or not np.isfinite(point).all():
         raise ValueError(f"{name}: expected one point for all items, three finite numbers")

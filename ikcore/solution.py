@@ -174,7 +174,7 @@ def relative(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[Any
 
 def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
     """Where the joints from the start of a task's chain are, (..., n, 3), and its point at last."""
-    joints = world.positions[..., task.path(skeleton), :]
+    joints = world.positions.take(task.path(skeleton), axis=-2)
     if not any(task.offset):
         return joints
     return np.concatenate([joints, point_of(skeleton, pose, world, task)[..., np.newaxis, :]], axis=-2)

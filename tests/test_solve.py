@@ -7,6 +7,7 @@ import inspect
 import itertools
 import pickle
 import re
+import threading
 import time
 import typing
 import warnings
@@ -18,7 +19,7 @@ import reference as ref
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
-from ikcore import _core, batch
+from ikcore import _arrays, _core, batch
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
@@ -202,6 +203,29 @@ def test_an_interrupt_ends_the_work_after_the_running_blocks(workers: int, monke
     with pytest.raises(KeyboardInterrupt):
         ik.fabrik(ARM, ARM.rest, [ik.Reach(3, targets(5000))], workers=workers)
     assert next(calls) < 2500
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_block_is_done_once(workers: int) -> None:
+    done: list[slice] = []
+    blocks = [slice(first, first + 1) for first in range(200)]
+    _arrays.on_threads(blocks, workers, done.append)
+    assert sorted(block.start for block in done) == list(range(200))
+
+
+@pytest.mark.parametrize("helper", [False, True])
+def test_what_fails_on_any_thread_is_raised_and_nothing_more_begun(helper: bool) -> None:
+    begun: list[slice] = []
+
+    def solve(block: slice) -> None:
+        begun.append(block)
+        if (threading.current_thread() is not threading.main_thread()) == helper:
+            raise MemoryError("this one")
+        time.sleep(0.01)
+
+    with pytest.raises(MemoryError, match="this one"):
+        _arrays.on_threads([slice(0)] * 1000, 2, solve)
+    assert len(begun) < 500
 
 
 # --- sequences --------------------------------------------------------------------------------------------------------
