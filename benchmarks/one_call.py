@@ -27,7 +27,8 @@ from ikcore import _core
 LIMBS = 256  # different ones, few enough to stay in the cache, as what a caller has just computed does
 NOT_GIVEN = 9  # optional operands of the gufunc after pole
 GUFUNC = "the bare gufunc, arrays"
-BONES, KERNEL = 10, "the solve alone: `fabrik` in the core, arrays made before"
+POSES, BONES = 32, 10  # fewer, as they take longer: between two interruptions
+KERNEL = "the solve alone: `fabrik` in the core, arrays made before"
 FLAGS = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-shared", "-fPIC"]
 
 
@@ -38,18 +39,18 @@ def main() -> None:
     rounds = 9 if parser.parse_args().quick else 45
     with tempfile.TemporaryDirectory() as folder:
         limbs = round_robin(variants(floor_module(folder)), rounds)
-    print_table("one limb in doubles a call, with a pole", "the bare gufunc", limbs, GUFUNC)
+    print_table("one limb in doubles a call, with a pole", "the bare gufunc", LIMBS, limbs, GUFUNC)
     poses = round_robin(pose_variants(), rounds)
     print()
-    print_table("one pose in doubles a call, one goal", "the solve alone", poses, KERNEL)
+    print_table("one pose in doubles a call, one goal", "the solve alone", POSES, poses, KERNEL)
 
 
-def print_table(what: str, beside: str, timings: dict[str, Timing], base: str) -> None:
-    """One line a variant."""
+def print_table(what: str, beside: str, items: int, timings: dict[str, Timing], base: str) -> None:
+    """One line a variant, for one of its items."""
     print(f"| {what} | ns | of {beside} | median / minimum |")
     print("| --- | --- | --- | --- |")
     for name, timing in timings.items():
-        ns = timing.best / LIMBS * 1e9
+        ns = timing.best / items * 1e9
         print(f"| {name} | {ns:.0f} | {timing.best / timings[base].best:.2f} | {timing.spread:.2f} |")
 
 
@@ -105,8 +106,8 @@ def pose_variants() -> dict[str, Variant]:
     """Every way to solve the same poses, one a call: of a gently bent chain, and of a limb with a pole."""
     random = np.random.default_rng(20261121)
     chain = ik.Skeleton.chain(np.cumsum(random.normal([1, 0, 0], 0.2, (BONES + 1, 3)), axis=0))
-    limb = ik.Skeleton.chain([[0, 0, 0], [0, -0.5, 0.01], [0, -1, 0]])
-    away = ik.rotations.rotate(random.normal(size=(LIMBS, 4)), [1, 0, 0]) * random.uniform(0.2, 0.95, (LIMBS, 1))
+    limb = ik.Skeleton.chain([[0.0, 0, 0], [0, -0.5, 0.01], [0.0, -1, 0]])
+    away = ik.rotations.rotate(random.normal(size=(POSES, 4)), [1, 0, 0]) * random.uniform(0.2, 0.95, (POSES, 1))
     span = chain.reach(BONES)
     targets, near = list(span.root + away * span.outer), list(away)
     rotations, pole = chain.rest.rotations, [0.0, 0, 9]
