@@ -170,14 +170,15 @@ def _task_of(skeleton: Skeleton, goal: Goal, where: str, dtype: np.dtype[Any]) -
             f"{where}: level {goal.level} needs a method with levels, and there is none yet: leave it at 0"
         )
     joint = skeleton.index(goal.joint)
+    arrays = {name: getattr(goal, name) for name in TASK_ROWS}
     if absent := open_arrays(goal):
         raise TypeError(f"{where}.{absent[0]}: an ellipsis stands for an array in the goals of ikcore.solver only")
-    arrays: list[Any] = [
-        None if (value := getattr(goal, name)) is None else rows(f"{where}.{name}", value, dtype, *row)
-        for name, row in TASK_ROWS.items()
-    ]
+    given: dict[str, Any] = {
+        name: None if value is None else rows(f"{where}.{name}", value, dtype, *TASK_ROWS[name])
+        for name, value in arrays.items()
+    }
     start, offset = start_of(skeleton, goal.chain, joint, where), _point(f"{where}.offset", goal.offset)
-    return Task(joint, start, offset, *arrays)
+    return Task(joint, start, offset, **given)
 
 
 def _point(name: str, value: ArrayLike | None) -> tuple[float, float, float]:
