@@ -272,7 +272,7 @@ def fabrik() -> Figure:
     runs = [
         ("well within reach", rope, near, GREEN),
         ("near full reach", rope, far, BLUE),
-        ("with limits", stiff, near, ORANGE),
+        ("with limits", stiff, 4.9 * direction(0.7), ORANGE),
     ]
     for name, skeleton, target, color in runs:
         found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(6, target)], history=True)

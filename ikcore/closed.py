@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,7 +164,7 @@ def _judge(
     form: Form, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], options: dict[str, float], found: Found
 ) -> NDArray[np.bool_]:
     """Errors by forward kinematics of the pose that is returned; which items are off."""
-    after = replace(pose, rotations=found.rotations)
+    after = pose.turned(found.rotations)
     world, off = skeleton.forward(after), np.zeros(found.status.shape, bool)
     for task in tasks:
         miss = form.miss(skeleton, after, world, task, options)
@@ -193,7 +192,7 @@ def _limb_joints(skeleton: Skeleton, task: Task, where: str) -> list[int]:
 def _turn_limb(
     skeleton: Skeleton, pose: Pose, task: Task, options: dict[str, float], workers: int, found: Found
 ) -> NDArray[np.bool_]:
-    now = replace(pose, rotations=found.rotations)
+    now = pose.turned(found.rotations)
     world = skeleton.forward(now, workers=workers)
     root, mid, tip = task.path(skeleton)
     end = point_of(skeleton, now, world, task)
@@ -310,7 +309,7 @@ def _turn_ray(
 ) -> NDArray[np.bool_]:
     """In the space of the parent, where the joint turns as a rigid body, whatever the scales above it."""
     joint, limit, local = task.joint, skeleton.limits[task.joint], found.rotations[..., task.joint, :]
-    now = replace(pose, rotations=found.rotations)
+    now = pose.turned(found.rotations)
     world = skeleton.forward(now, workers=workers)
     assert task.position is not None
     target = _seen_by_parent(skeleton, now, world, joint, task.position)

@@ -191,10 +191,12 @@ def _task_of(skeleton: Skeleton, goal: Goal, where: str, dtype: np.dtype[Any]) -
 
 def _point(name: str, value: ArrayLike | None) -> tuple[float, float, float]:
     """One point of a joint for all items, by default the joint itself."""
-    point = (0, 0, 0) if value is None else rows(name, value, np.dtype(np.float64), 3)
-    if np.ndim(point) != 1 or not np.isfinite(point).all():
+    if value is None:
+        return 0.0, 0.0, 0.0
+    point = rows(name, value, np.dtype(np.float64), 3)
+    if point.ndim != 1 or not np.isfinite(point).all():
         raise ValueError(f"{name}: expected one point for all items, three finite numbers")
-    x, y, z = map(float, point)
+    x, y, z = point.tolist()
     return x, y, z
 
 
@@ -219,12 +221,14 @@ def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str
 def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
     """The joints from one down to another."""
     above = ancestors(skeleton, joint)
-    return above[above.index(start) :: -1]
+    return list(above[above.index(start) :: -1])
 
 
-def ancestors(skeleton: Skeleton, joint: int) -> list[int]:
+def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
     """The joint, its parent and so on up to the root."""
-    joints = [joint]
-    while (parent := int(skeleton.parents[joints[-1]])) >= 0:
-        joints.append(parent)
-    return joints
+    if joint not in skeleton._ancestors:
+        joints, parents = [joint], skeleton.parents
+        while (parent := int(parents[joints[-1]])) >= 0:
+            joints.append(parent)
+        skeleton._ancestors[joint] = tuple(joints)
+    return skeleton._ancestors[joint]

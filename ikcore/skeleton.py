@@ -67,7 +67,7 @@ class Skeleton:
            [0. , 0.1, 0. ]])
     """
 
-    __slots__ = ("_data", "_index", "_limits", "_names")
+    __slots__ = ("_ancestors", "_data", "_index", "_limits", "_names", "_rest")
 
     def __init__(
         self,
@@ -86,6 +86,8 @@ class Skeleton:
         self._limits = self._limits_of(limits)
         parameters = [_FREE if limit is None else limit.parameters() for limit in self._limits]
         self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None)
+        self._rest = Pose(self._data.rests)
+        self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were asked for
 
     @classmethod
     def chain(cls, points: ArrayLike) -> Skeleton:
@@ -131,7 +133,7 @@ class Skeleton:
     @property
     def rest(self) -> Pose:
         """The pose at rest, float64."""
-        return Pose(self._data.rests)
+        return self._rest
 
     @property
     def limits(self) -> tuple[Limit | None, ...]:

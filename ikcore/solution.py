@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class Solution:
         """What a method found, after a word about items that cannot be used."""
         status.report_unusable(method, found.status, strict=strict)
         return cls(
-            pose=replace(pose, rotations=found.rotations),
+            pose=pose.turned(found.rotations),
             error=found.error[()],
             rotation_error=found.rotation_error[()],
             iterations=found.iterations[()],
@@ -179,7 +179,7 @@ def relative(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[Any
 
 def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
     """Where the joints from the start of a task's chain are, (..., n, 3), and its point at last."""
-    joints = world.positions[..., task.path(skeleton), :]
+    joints = world.positions.take(task.path(skeleton), axis=-2)
     if not any(task.offset):
         return joints
     return np.concatenate([joints, point_of(skeleton, pose, world, task)[..., np.newaxis, :]], axis=-2)
