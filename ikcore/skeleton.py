@@ -20,6 +20,9 @@ from ikcore.limits import Limit
 from ikcore.pose import Pose, joint_rows, leading_axes
 from ikcore.span import Span, span_of
 
+# By name or index of the joint (a mapping of both takes no mapping of one, hence Any), or one for each joint.
+Limits = Mapping[Any, Limit] | Sequence[Limit | None]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
@@ -75,7 +78,7 @@ class Skeleton:
         offsets: ArrayLike,
         rest: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        limits: Mapping[str | int, Limit] | Sequence[Limit | None] | None = None,
+        limits: Limits | None = None,
     ) -> None:
         tree = _whole_numbers(parents)
         joints = len(tree)
@@ -289,7 +292,7 @@ class Skeleton:
     def __reduce__(self) -> tuple[Any, ...]:
         return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits)
 
-    def _limits_of(self, limits: Mapping[str | int, Limit] | Sequence[Limit | None] | None) -> tuple[Limit | None, ...]:
+    def _limits_of(self, limits: Limits | None) -> tuple[Limit | None, ...]:
         """One limit for each joint."""
         if isinstance(limits, Mapping):
             by_joint = {self.index(joint): limit for joint, limit in limits.items()}

@@ -380,7 +380,7 @@ def test_one_that_cannot_be_used_keeps_its_pose_among_others() -> None:
 @pytest.mark.filterwarnings("error", "ignore::ikcore.UnusableWarning")
 @pytest.mark.parametrize("hostile", [0, 1e-40, 1e30, 1e200, np.inf, np.nan])
 def test_whatever_comes_in_is_answered(hostile: float, dtype: Any) -> None:
-    limits: dict[str | int, ik.Limit] = {
+    limits = {
         1: ik.Limit.euler("xyz", [-0.4, -0.4, 0], [0.4, 0.4, 0]),
         2: ik.Limit.hinge([0, 1, 0], -1, 1),
     }

@@ -384,13 +384,13 @@ def reached(skeleton: ik.Skeleton, end: str, *, turned: bool, items: int = 500, 
 
 ARM = ik.Skeleton(
     [-1, 0, 1, 2, 3],
-    [[0, 1.3, 0], [0.18, 0.12, 0], [0.29, 0, 0], [0.13, 0, 0], [0.13, 0, 0]],
+    np.array([[0, 1.3, 0], [0.18, 0.12, 0], [0.29, 0, 0], [0.13, 0, 0], [0.13, 0, 0]]),
     names=["chest", *limits.human_arm("left")],
     limits=limits.human_arm("left"),
 )
 LEG = ik.Skeleton(
     [-1, 0, 1, 2],
-    [[0, 1, 0], [0.1, -0.05, 0], [0, -0.45, 0], [0, -0.42, 0]],
+    np.array([[0, 1, 0], [0.1, -0.05, 0], [0, -0.45, 0], [0, -0.42, 0]]),
     names=["hips", "hip", "knee", "ankle"],
     limits={name: limit for name, limit in limits.human_leg("left").items() if name != "toe"},
 )
@@ -483,7 +483,7 @@ def test_shoulders_are_carried_by_the_chest_as_one_body() -> None:
     names = ["hips", "spine", "chest", "blade.L", "arm.L", "fore.L", "hand.L", "blade.R", "arm.R", "fore.R", "hand.R"]
     left, right = [[0.1, 0.1, 0], [0.1, 0, 0], [0.3, 0, 0], [0.3, 0, 0]], [[-0.1, 0.1, 0], [-0.1, 0, 0]]
     offsets = np.array([[0, 0, 0], [0, 0.2, 0], [0, 0.2, 0], *left, *right, [-0.3, 0, 0], [-0.3, 0, 0]])
-    blades: dict[str | int, ik.Limit] = {"blade.L": ik.Limit.locked(), "blade.R": ik.Limit.locked()}
+    blades = {"blade.L": ik.Limit.locked(), "blade.R": ik.Limit.locked()}
     skeleton = ik.Skeleton([-1, 0, 1, 2, 3, 4, 5, 2, 7, 8, 9], offsets, names=names, limits=blades)
     draw = generator(5)
     turns = np.array([[random_rotation(draw, 0.8) for _ in names] for _ in range(100)])
@@ -530,7 +530,7 @@ def test_a_rotation_in_between_is_kept_and_the_place_reached() -> None:
 
 
 def test_a_rotation_for_what_does_not_turn_is_reached_by_what_carries_it() -> None:
-    joints: dict[str | int, ik.Limit] = {4: ik.Limit.locked()}
+    joints = {4: ik.Limit.locked()}
     skeleton = ik.Skeleton(np.arange(5) - 1, np.vstack([np.zeros(3), np.tile(UP, (4, 1))]), limits=joints)
     draw = generator(7)
     turns = np.array([[random_rotation(draw, 2.5) for _ in range(5)] for _ in range(50)])
