@@ -447,7 +447,7 @@ def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
         ik.Skeleton(*chain, limits={"d": free})
     for wrong in [(9, 1), (-1, 1), (0.5, 1), (np.nan, 1), (0, np.nan)]:
         with pytest.raises(ValueError, match="limits: that of joint 0 is not one"):
-            ik.Skeleton(*chain, limits={0: Numbers(*wrong, *(0,) * 27)})  # type: ignore[arg-type]
+            ik.Skeleton(*chain, limits={0: Numbers(*wrong, *(0,) * 27)})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="limits: expected rows of 29 numbers, got 2"):
         _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[0, 1]])
 
