@@ -86,7 +86,7 @@ def prepared(
 ) -> _core.Prepared | None:
     """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one."""
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
-    of_one_item = all(task.pole is None and not any(task.leading().values()) for task in tasks)
+    of_one_item = not any(any(task.up) or any(task.leading().values()) for task in tasks)
     if method not in dict(_core.METHODS) or not of_one_item:
         return None
     tasks = tuple(_with_ellipses(task, goal) for task, goal in zip(tasks, goals, strict=True))
@@ -109,8 +109,8 @@ def _for_core(tasks: Sequence[Task]) -> tuple[tuple[Any, ...], ...]:
     return tuple([task[:_CORE_FIELDS] for task in tasks])
 
 
-# The fields of a task that the core takes: all before the pole.
-_CORE_FIELDS = Task._fields.index("pole")
+# The fields of a task that the core takes: all up to the pole.
+_CORE_FIELDS = Task._fields.index("pole") + 1
 
 
 class Batch:

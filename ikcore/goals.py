@@ -49,7 +49,9 @@ class Reach(Goal):
     up : (3,) array_like, optional
         The axis, in the space of the joint, that turns towards `pole` where the method is ``aim``.
     pole : (..., 3) array_like, optional
-        A point that the chain bends towards, or that `up` turns towards, for the methods that have poles.
+        A point that the chain bends towards, turned as a whole about the line from its first joint to its end. Nothing
+        else may hang from that joint, and in iterative methods it may have no limit. For ``aim``, a point that `up`
+        turns towards.
     level : int
         Goals of level 0 come first, those of level 1 use what freedom is left, for the methods that have levels.
 

@@ -283,12 +283,8 @@ def _iterate(
     """What the typed function of every iterative method does."""
     numbers = _numbers(method, options)
     tasks = checked_tasks(skeleton, pose, goals)
-    for index, task in enumerate(tasks):
-        if task.pole is not None:
-            raise ValueError(
-                f"goals[{index}]: {method} knows no pole; method='two_bone' does, for chains of two bones, "
-                "and 'aim', for one joint"
-            )
+    if any(any(task.up) for task in tasks):
+        raise ValueError(f"up: {method} takes none; its chains bend towards the pole, whatever is up")
     shape = items_of(pose, tasks)
     if sequence and not shape:
         raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")

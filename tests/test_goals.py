@@ -137,7 +137,9 @@ def test_a_goal_that_makes_no_sense_is_refused(arguments: dict[str, Any], senten
         ([ik.Reach("hand", NEAR, chain=5)], r"goals\[0\]: chain=5, but 'hand' has 4 joints above it"),
         ([ik.Reach("hand", NEAR, chain=-1)], r"goals\[0\]: chain=-1"),
         ([ik.Reach("hand", NEAR, level=1)], r"goals\[0\]: level 1 needs a method with levels, and there is none yet"),
-        ([ik.Reach("hand", NEAR, pole=NEAR)], r"goals\[0\]: fabrik knows no pole; method='two_bone' does"),
+        ([ik.Reach("hand", NEAR, chain=1, pole=NEAR)], "pole needs a chain of two bones or more"),
+        ([ik.Reach("hand", NEAR, pole=NEAR), ik.Reach("forearm", NEAR)], "pole needs a chain that no other goal hangs"),
+        ([ik.Reach("hand", NEAR, pole=NEAR, up=NEAR)], "up: fabrik takes none; its chains bend towards the pole"),
         (
             [ik.Reach("hand", ...)],
             r"goals\[0\].position: an ellipsis stands for an array in the goals of ikcore.solver",

@@ -124,7 +124,7 @@ def test_what_strides_allow_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> No
         warnings.simplefilter("ignore")  # nothing has written the status
         ik.fabrik(ARM, ik.Pose(rotations), [ik.Reach(3, target[:, :1], weight=1)], iterations=7)
         ik.fabrik(ARM, ARM.rest, [ik.Reach(3, target[:, 2])])
-    (_, _, _, given, *_), (_, _, ((joint, chain, offset, position, rotation, weight, _),), rest, *_) = seen
+    (_, _, _, given, *_), (_, _, ((joint, chain, offset, position, rotation, weight, *_),), rest, *_) = seen
     assert (joint, chain, offset, rotation) == (3, 0, (0.0, 0.0, 0.0), None)
     assert given.shape == (30, 4, 4)
     assert np.shares_memory(given, rotations)
@@ -552,13 +552,13 @@ def test_a_solver_is_checked_when_it_is_made() -> None:
 
 
 def test_prepared_refuses_what_does_not_fit() -> None:
-    options, goal = tuple(row[2] for row in _core.OPTIONS), (3, 0, (0.0, 0.0, 0.0), ..., None, 1.0, 1.0)
+    options, goal = tuple(row[2] for row in _core.OPTIONS), (3, 0, (0.0, 0.0, 0.0), ..., None, 1.0, 1.0, None)
     for arguments in (
         ("magic", ARM._data, (goal,), options, False),
         ("fabrik", ARM, (goal,), options, False),
         ("fabrik", ARM._data, [goal], options, False),
         ("fabrik", ARM._data, (goal[:6],), options, False),
-        ("fabrik", ARM._data, ((3, 0, (0.0, 0.0, 0.0), [1, 2], None, 1.0, 1.0),), options, False),
+        ("fabrik", ARM._data, ((3, 0, (0.0, 0.0, 0.0), [1, 2], None, 1.0, 1.0, None),), options, False),
         ("fabrik", ARM._data, (goal,), options[:3], False),
     ):
         with pytest.raises((TypeError, ValueError, IndexError)):

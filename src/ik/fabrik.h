@@ -13,11 +13,8 @@
  * its share of the weights: w / (w + sum of the weights below).
  *
  * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
- * line with its target, which the passes could only fold back onto that line, is bent a little first, and so is one
- * that makes no more progress. */
-
-/* What a point is moved by to get it off a line: of the reach. */
-#define FABRIK_KICK (number)1e-3
+ * line with its target, which the passes could only fold back onto that line, starts as an arc; one that makes no more
+ * progress is bent a little. */
 
 /* Of the reach: a chain as flat as this is in line with its target. */
 #define FABRIK_FLAT (number)1e-6
@@ -176,19 +173,27 @@ static void fabrik_bend(const ik_plan *plan, int end, vec3 off, columns c) {
     }
 }
 
-/* A chain in line with its target would only fold back onto the line. */
+/* A chain in line with its target would only fold back onto the line: it starts as an arc to the target, about as high
+ * as a triangle of its length. */
 static void fabrik_unlock(const ik_plan *plan, const fabrik_chain *chain, columns record) {
     vec3 base = column_vec3(record, fabrik_point(plan->nodes[chain->base].slot));
-    real off = real_splat(0), sum = chain->reach.sum;
+    real off = real_splat(0), sum = chain->reach.sum, distance = chain->distance;
     for (int k = chain->end; k != chain->base; k = plan->nodes[k].parent) {
         vec3 point = column_vec3(record, fabrik_point(plan->nodes[k].slot));
         off = real_max(off, vec3_size(vec3_cross(vec3_sub(point, base), chain->line)));
     }
-    mask flat = mask_less(off, real_splat(FABRIK_FLAT) * sum) & mask_less(chain->distance, sum) &
-                ~mask_less(chain->distance, chain_inner(chain->reach));
-    if (!mask_any(flat)) return;
-    real by = real_select(flat, real_splat(FABRIK_KICK) * sum, real_splat(0));
-    fabrik_bend(plan, chain->end, vec3_scale(by, vec3_perpendicular(chain->line)), record);
+    mask flat = mask_less(off, real_splat(FABRIK_FLAT) * sum) & mask_less(distance, sum) &
+                ~mask_less(distance, chain_inner(chain->reach));
+    if (!mask_any(flat) || chain->end == chain->base) return;
+    vec3 across = vec3_perpendicular(chain->line);
+    real height = real_sqrt(real_max((sum - distance) * (sum + distance), real_splat(0))), at = sum;
+    for (int k = chain->end; plan->nodes[k].parent != chain->base; k = plan->nodes[k].parent) {
+        at = at - *column(record, fabrik_length(plan, plan->nodes[k].slot));
+        real share = at / sum, rise = real_splat(2) * height * share * (real_splat(1) - share);
+        vec3 point = vec3_add(base, vec3_add(vec3_scale(share * distance, chain->line), vec3_scale(rise, across)));
+        int above = fabrik_point(plan->nodes[plan->nodes[k].parent].slot);
+        column_set_vec3(record, above, vec3_select(flat, point, column_vec3(record, above)));
+    }
 }
 
 /* Bends the chains of lanes that make no more progress; gives up those that were bent before and often. */

@@ -620,7 +620,8 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
 static void frames_keep_best(const ik_plan *plan, columns c) {
     real squared = *column(c, frames_squared(plan));
     real *least = column(c, frames_least(plan)), *held = column(c, frames_best_held(plan));
-    mask better = mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    mask better =
+        mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     *least = real_select(better, squared, *least);
     *held = real_select(better, *column(c, frames_held(plan)), *held);
     for (int slot = 0; slot < plan->slots; slot++) {

@@ -486,6 +486,8 @@ typedef struct ik_goal {
     ik_rows rotation;        /* (4) optional: the joint's rotation in the world, of any length */
     ik_rows weight;          /* 1: how much the position counts beside other goals. 0: not at all, NaN or not */
     ik_rows rotation_weight; /* 1: how much the rotation counts; likewise */
+    ik_rows pole; /* (3) optional: a point that the chain bends towards. The first joint that turns must do so
+                     freely, and nothing else hang from it: it turns about the line to the end */
 } ik_goal;
 
 /* The options of the iterative methods, one table for all layers.

@@ -16,6 +16,29 @@ static int is_ancestor(const ik_skeleton *skeleton, int joint, int below) {
     return below >= 0;
 }
 
+/* The joint that a chain with a pole turns about, and the one it leads to; what lies between is what bends. */
+static int pole_base(const ik_skeleton *skeleton, const ik_goal *goal) {
+    int base = -1, end = skeleton->parents[goal->chain];
+    for (int joint = goal->joint; joint != end; joint = skeleton->parents[joint])
+        if (!skeleton->limits || skeleton->limits[joint].kind != IK_LOCKED) base = joint;
+    return base;
+}
+
+static int pole_ends_beside(const ik_goal *goal) { return has_offset(goal) && !goal->rotation.data; }
+
+static const char *check_pole(const ik_solve_job *job, const ik_goal *goal) {
+    const ik_skeleton *skeleton = job->skeleton;
+    int base = pole_base(skeleton, goal);
+    int last = pole_ends_beside(goal) || goal->joint == base ? goal->joint : skeleton->parents[goal->joint];
+    if (!goal->position.data || base < 0 || base == last) return "a goal's pole needs a chain of two bones or more";
+    if (skeleton->limits && skeleton->limits[base].kind != IK_FREE)
+        return "a goal's pole needs a chain whose first joint has no limit";
+    for (const ik_goal *other = job->goals; other < job->goals + job->goal_count; other++)
+        if (other != goal && is_ancestor(skeleton, base, other->joint))
+            return "a goal's pole needs a chain that no other goal hangs from";
+    return NULL;
+}
+
 const char *ik_solve_check(const ik_solve_job *job) {
     const ik_skeleton *skeleton = job->skeleton;
     if (job->goal_count < 1) return "there is no goal";
@@ -24,6 +47,8 @@ const char *ik_solve_check(const ik_solve_job *job) {
         if (goal->joint < 0 || goal->joint >= skeleton->count) return "a goal's joint does not exist";
         if (!goal->position.data && !goal->rotation.data) return "a goal has neither position nor rotation";
         if (!is_ancestor(skeleton, goal->chain, goal->joint)) return "a goal's chain does not lead to its joint";
+        const char *wrong = goal->pole.data ? check_pole(job, goal) : NULL;
+        if (wrong) return wrong;
         for (int other = 0; other < g; other++) {
             const ik_goal *before = &job->goals[other];
             if (before->joint != goal->joint) continue;
@@ -39,7 +64,7 @@ static size_t most_nodes(const ik_solve_job *job) { return (size_t)(job->skeleto
 
 size_t ik_plan_bytes(const ik_solve_job *job) {
     return sizeof(ik_plan) + most_nodes(job) * (sizeof(ik_node) + sizeof(ik_still) + 3 * sizeof(int)) +
-           2 * (size_t)job->goal_count * sizeof(ik_task);
+           (size_t)job->goal_count * (2 * sizeof(ik_task) + sizeof(ik_bend));
 }
 
 static int add_node(ik_plan *plan, int joint, int parent) {
@@ -93,6 +118,10 @@ static void add_goals(ik_plan *plan, const int *node_of_joint) {
         int joint = node_of_joint[goal->joint], point = has_offset(goal) ? add_node(plan, -1, joint) : joint;
         if (goal->position.data) plan->nodes[point].point = g, add_task(plan, point, g, 0);
         if (goal->rotation.data) plan->nodes[joint].rotation = g, add_task(plan, joint, g, 1);
+        if (goal->pole.data) {
+            int base = node_of_joint[pole_base(plan->job->skeleton, goal)];
+            plan->bends[plan->bend_count++] = (ik_bend){g, base, pole_ends_beside(goal) ? point : joint};
+        }
     }
 }
 
@@ -155,6 +184,7 @@ ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
     plan->slot_of_point = plan->node_of_slot + most;
     int *marks = plan->slot_of_point + most;
     plan->tasks = (ik_task *)(marks + most);
+    plan->bends = (ik_bend *)(plan->tasks + 2 * job->goal_count);
     mark(job, marks);
     add_joints(plan, marks);
     add_goals(plan, marks);

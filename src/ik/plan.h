@@ -30,6 +30,12 @@ typedef struct ik_task {
     int rotation; /* 0: a place */
 } ik_task;
 
+/* A chain with a pole: it turns about the line from node to node. */
+typedef struct ik_bend {
+    int goal;
+    int base, end;
+} ik_bend;
+
 /* Joints that follow each other and keep their rotation. */
 typedef struct ik_still {
     int first, count;
@@ -47,6 +53,8 @@ typedef struct ik_plan {
     int *node_of_slot;
     ik_task *tasks; /* of nodes with a slot, by goals; of one, the place first */
     int task_count;
+    ik_bend *bends;
+    int bend_count;
     int *slot_of_point; /* by goal; -1: it has no point, or one that neither turns nor moves */
     ik_still *still;
     int still_count;

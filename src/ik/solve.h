@@ -39,8 +39,9 @@ typedef struct {
     scaled_joint *scaled; /* NULL where no scales are given */
     vec3 origin;          /* where the first node is that turns */
     real scale;
-    real reach; /* of the longest chain; scaled */
-    mask given; /* whether the rotations that came in are numbers: a limit makes a rotation of anything */
+    real reach;     /* of the longest chain; scaled */
+    mask given;     /* whether the rotations that came in are numbers: a limit makes a rotation of anything */
+    mask undefined; /* a pole lies on the line of its chain */
 } pose;
 
 typedef struct {
@@ -351,7 +352,7 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
     mask said = v.said | real_bits(record[SAID]);
     said |= mask_zero(said) & ended;
     said |= mask_zero(said) & mask_splat(IK_STALLED);
-    v.said = v.missed & said;
+    v.said = (v.missed & said) | (world->undefined & mask_splat(IK_POLE_UNDEFINED));
     return v;
 }
 
@@ -395,6 +396,78 @@ static void solve_prepare_limits(ik_plan *plan, limit *limits) {
     plan->limits = limits;
 }
 
+/* ---- poles */
+
+/* Whether node `below` is node k or turns with it. */
+ik_inline int solve_carries(const ik_plan *plan, int k, int below) {
+    while (below > k)
+        below = plan->nodes[below].parent;
+    return below == k;
+}
+
+/* Square to a unit vector. */
+ik_inline direction solve_across(vec3 a, vec3 along) {
+    direction off = vec3_direction_of_any(vec3_sub(a, vec3_scale(vec3_dot(a, along), along)));
+    off.length = real_select(mask_less(real_splat(TINY_SINE) * vec3_size(a), off.length), off.length, real_splat(0));
+    return off;
+}
+
+/* Where the joints of a chain are, on the whole, seen from its first one. */
+static vec3 solve_belly(const ik_plan *plan, const ik_bend *bend, const pose *world) {
+    vec3 sum = vec3_splat(0, 0, 0), base = world->positions[bend->base];
+    for (int k = plan->nodes[bend->end].parent; k != bend->base; k = plan->nodes[k].parent)
+        sum = vec3_add(sum, vec3_sub(world->positions[k], base));
+    return sum;
+}
+
+/* The turn of a chain about the line to its end that brings its belly to the side of the pole. A straight one has none,
+ * and a goal of no weight no line. */
+static quat solve_to_pole(const ik_plan *plan, group at, const ik_bend *bend, pose *world) {
+    const real zero = real_splat(0);
+    const ik_goal *goal = &plan->job->goals[bend->goal];
+    vec3 base = world->positions[bend->base], pole = lanes_load_vec3(&goal->pole, at);
+    mask counts = ~mask_equal(lanes_load_option(&goal->weight, at, 1), zero);
+    direction line = vec3_direction_of_any(vec3_sub(world->positions[bend->end], base));
+    vec3 along = line.unit;
+    direction now = solve_across(solve_belly(plan, bend, world), along);
+    direction wanted = solve_across(vec3_sub(pole, base), along);
+    mask bent = mask_less(zero, now.length);
+    mask defined = mask_less(zero, wanted.length) & mask_less(real_splat(TINY_SINE) * now.length, line.length);
+    world->given &= vec3_is_finite(pole) | ~counts;
+    world->undefined |= counts & bent & ~defined;
+    real sine = vec3_dot(vec3_cross(now.unit, wanted.unit), along);
+    quat turn = quat_about(vec3_dot(now.unit, wanted.unit), sine, along);
+    return quat_select(counts & bent & defined, turn, quat_identity());
+}
+
+/* The chain turned as a whole; but a rotation that is given stays. */
+static void solve_turn_chain(const solve *s, group at, const ik_bend *bend, quat turn, pose *world) {
+    const ik_plan *plan = s->plan;
+    for (int k = bend->base; k < plan->count; k++) {
+        if (!solve_carries(plan, bend->base, k)) continue;
+        const ik_node *node = &plan->nodes[k];
+        local_joint local = solve_local(plan, at, k);
+        if (node->turns) local.rotation = s->solved[k];
+        quat above = node->parent < 0 ? quat_identity() : world->rotations[node->parent];
+        if (k == bend->base)
+            local.rotation = quat_multiply(quat_multiply(quat_conjugate(above), turn), world->rotations[k]);
+        if (node->turns && node->rotation >= 0 && k != bend->base) {
+            real weight = lanes_load_option(&plan->job->goals[node->rotation].rotation_weight, at, 1);
+            quat kept = quat_multiply(quat_conjugate(above), world->rotations[k]);
+            local.rotation = quat_select(mask_equal(weight, real_splat(0)), local.rotation, kept);
+        }
+        if (node->turns) s->solved[k] = local.rotation = quat_polished(local.rotation);
+        solve_place(plan, k, local, world);
+    }
+}
+
+static void solve_to_poles(const solve *s, group at, pose *world) {
+    const ik_plan *plan = s->plan;
+    world->undefined = mask_splat(0);
+    for (const ik_bend *bend = plan->bends; bend < plan->bends + plan->bend_count; bend++)
+        solve_turn_chain(s, at, bend, solve_to_pole(plan, at, bend, world), world);
+}
+
 /* ---- the end of an item */
 
 /* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
@@ -414,6 +487,7 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
         s->solved[k] = local.rotation;
         solve_place(plan, k, local, world);
     }
+    solve_to_poles(s, at, world);
     world->origin = solve_origin(plan, world);
     solve_center(plan, world);
 }

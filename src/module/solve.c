@@ -92,16 +92,17 @@ static int add_history(call *call, PyObject *object) {
     return 0;
 }
 
-/* (joint, chain, offset, position, rotation, weight, rotation_weight) */
+/* (joint, chain, offset, position, rotation, weight, rotation_weight, pole) */
 static int add_goal(const call *call, ik_goal *goal, PyObject *given) {
-    PyObject *position, *rotation, *weight, *rotation_weight;
-    if (!PyArg_ParseTuple(given, "ii(ddd)OOOO", &goal->joint, &goal->chain, &goal->offset[0], &goal->offset[1],
-                          &goal->offset[2], &position, &rotation, &weight, &rotation_weight))
+    PyObject *position, *rotation, *weight, *rotation_weight, *pole;
+    if (!PyArg_ParseTuple(given, "ii(ddd)OOOOO", &goal->joint, &goal->chain, &goal->offset[0], &goal->offset[1],
+                          &goal->offset[2], &position, &rotation, &weight, &rotation_weight, &pole))
         return -1;
     return add_rows(call, &goal->position, position, "position", 3) < 0 ||
                    add_rows(call, &goal->rotation, rotation, "rotation", 4) < 0 ||
                    add_rows(call, &goal->weight, weight, "weight", 1) < 0 ||
-                   add_rows(call, &goal->rotation_weight, rotation_weight, "rotation_weight", 1) < 0
+                   add_rows(call, &goal->rotation_weight, rotation_weight, "rotation_weight", 1) < 0 ||
+                   add_rows(call, &goal->pole, pole, "pole", 3) < 0
                ? -1
                : 0;
 }
@@ -232,8 +233,8 @@ static PyMethodDef functions[] = {
  *
  * As in single.c, what is not a single item is left to Python, which has all the rules and words: None says so. */
 
-enum { GOAL_ROWS = 4 };
-static const int columns_of[GOAL_ROWS] = {3, 4, 1, 1}; /* position, rotation, weight, rotation_weight */
+enum { GOAL_ROWS = 5 };
+static const int columns_of[GOAL_ROWS] = {3, 4, 1, 1, 3}; /* position, rotation, weight, rotation_weight, pole */
 
 typedef struct {
     enum { ABSENT, FIXED, OPEN /* an argument of the call */ } state;
@@ -249,11 +250,12 @@ typedef struct {
     int arguments;
 } prepared;
 
-/* (joint, chain, offset, position, rotation, weight, rotation_weight), the last four None, an ellipsis or one row. */
+/* (joint, chain, offset, position, rotation, weight, rotation_weight, pole), the last five None, an ellipsis or a row.
+ */
 static int prepare_goal(prepared *self, ik_goal *goal, goal_row *rows, PyObject *given) {
     PyObject *values[GOAL_ROWS];
-    if (!PyArg_ParseTuple(given, "ii(ddd)OOOO", &goal->joint, &goal->chain, &goal->offset[0], &goal->offset[1],
-                          &goal->offset[2], &values[0], &values[1], &values[2], &values[3]))
+    if (!PyArg_ParseTuple(given, "ii(ddd)OOOOO", &goal->joint, &goal->chain, &goal->offset[0], &goal->offset[1],
+                          &goal->offset[2], &values[0], &values[1], &values[2], &values[3], &values[4]))
         return -1;
     for (int k = 0; k < GOAL_ROWS; k++) {
         int is_float;
@@ -319,7 +321,7 @@ static int fill_goals(const prepared *self, PyObject *args, int type, ik_goal *g
     Py_ssize_t next = 1 + self->translated;
     for (int i = 0; i < self->call.job.goal_count; i++, rows += GOAL_ROWS) {
         ik_rows *places[GOAL_ROWS] = {&goals[i].position, &goals[i].rotation, &goals[i].weight,
-                                      &goals[i].rotation_weight};
+                                      &goals[i].rotation_weight, &goals[i].pole};
         for (int k = 0; k < GOAL_ROWS; k++) {
             int is_float;
             if (rows[k].state == ABSENT) continue;
