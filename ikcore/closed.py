@@ -52,7 +52,7 @@ def two_bone(
     A goal's weight is the share of the limb's rotation to apply, its rotation_weight that of the tip's. Without a
     rotation the tip follows the limb.
     """
-    tasks = checked_tasks(skeleton, pose, goals)
+    tasks = tuple(map(_without_negative_weights, checked_tasks(skeleton, pose, goals)))
     _check_limbs(skeleton, tasks)
     found = Found.empty(items_of(pose, tasks), pose.rotations)
     found.rotations[...] = pose.rotations
@@ -65,6 +65,14 @@ def two_bone(
     found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
     _judge(skeleton, pose, tasks, found, tolerance, rotation_tolerance)
     return Solution.of("two_bone", skeleton, pose, tasks, found, strict=strict)
+
+
+def _without_negative_weights(task: Task) -> Task:
+    """A negative weight counts as 0."""
+    weight, rotation_weight = (
+        np.where(np.isfinite(given) & (given < 0), 0, given) for given in (task.weight, task.rotation_weight)
+    )
+    return task._replace(weight=weight, rotation_weight=rotation_weight)
 
 
 def _check_limbs(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
@@ -146,7 +154,8 @@ def _limb_of(
     dtype, target = world.positions.dtype, task.position
     assert target is not None
     if task.rotation is not None:
-        lost = ~np.isfinite(task.rotation).all(axis=-1) & (task.rotation_weight != 0)
+        finite = np.isfinite(task.rotation).all(axis=-1) & np.isfinite(task.rotation_weight)
+        lost = ~finite & (task.rotation_weight != 0)
         target = np.where(lost[..., np.newaxis], np.nan, target)
     inputs = {
         "root": world.positions[..., root, :],

@@ -220,7 +220,7 @@ static void fabrik_watch(const ik_plan *plan, columns c) {
 /* The weight of all goals at node k and below. */
 static real fabrik_weight(const ik_plan *plan, group at, int k) {
     real sum = real_splat(0);
-    if (plan->nodes[k].point >= 0) sum = lanes_load_option(&plan->job->goals[plan->nodes[k].point].weight, at, 1);
+    if (plan->nodes[k].point >= 0) sum = solve_weight(&plan->job->goals[plan->nodes[k].point].weight, at);
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling)
         sum = sum + fabrik_weight(plan, at, child);
     return sum;
@@ -281,7 +281,7 @@ static quat fabrik_turn(const ik_plan *plan, group at, columns record, const pos
         vec3 bone = vec3_scale(world->scale, vec3_multiply(given.scale, solve_offset(plan, at, node->child)));
         vec3 from = column_vec3(record, fabrik_point(node->slot));
         vec3 to = column_vec3(record, fabrik_point(plan->nodes[node->child].slot));
-        vec3 wanted = quat_rotate(quat_conjugate(above), vec3_sub(to, from));
+        vec3 wanted = solve_direction(plan, world, k, vec3_sub(to, from));
         turned = quat_multiply(quat_arc_between(quat_rotate(turned, bone), wanted), turned);
     }
     if (node->rotation >= 0) {

@@ -10,6 +10,7 @@
  *   put      a lane that is done -> a record of results
  *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
  *            and stored
+ *   again    where uneven scales made bones longer or shorter as joints turned, from the pose that was found
  *
  * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
@@ -34,8 +35,8 @@ enum record {
 
 /* A group of items in the world, node by node. */
 typedef struct {
-    vec3 *positions; /* scale * (position - origin) */
-    quat *rotations;
+    vec3 *positions;      /* scale * (position - origin) */
+    quat *rotations;      /* the products of the local ones, whatever the scales: what a method turns */
     scaled_joint *scaled; /* NULL where no scales are given */
     vec3 origin;          /* where the first node is that turns */
     real scale;
@@ -92,15 +93,18 @@ typedef struct {
 /* A solve under way. */
 typedef struct {
     const ik_solve_job *job;
-    const ik_plan *plan;
+    ik_plan *plan;
     const method *how;
     record_size size;
+    int round;            /* 0, and then from the poses that were found */
+    int wants;            /* some item gains by another */
     ptrdiff_t next, last; /* items not loaded yet */
     pose world;
     quat *solved; /* local rotations of the group that ends */
     real *ready;  /* records of the group loaded last */
     group loaded;
-    int taken; /* of those */
+    integer wanted[LANES]; /* which of those gain, in rounds after the first */
+    int taken;             /* of those */
     real *bundle;
     ptrdiff_t item[GROUPS * LANES]; /* in every lane; NONE */
     real *results;
@@ -143,6 +147,24 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     return local;
 }
 
+/* A node's rotation in the world, as it counts. */
+ik_inline quat solve_rotation(const pose *world, int k) {
+    return world->scaled ? world->scaled[k].joint.rotation : world->rotations[k];
+}
+
+/* A direction in the world as the parent of node k has it; of any length. */
+ik_inline vec3 solve_direction(const ik_plan *plan, const pose *world, int k, vec3 way) {
+    int parent = plan->nodes[k].parent;
+    if (parent < 0) return way;
+    if (!world->scaled) return quat_rotate(quat_conjugate(world->rotations[parent]), way);
+    mat3 columns = mat3_transposed(world->scaled[parent].matrix);
+    mat3 inverse = {vec3_cross(columns.y, columns.z), vec3_cross(columns.z, columns.x),
+                    vec3_cross(columns.x, columns.y)}; /* times the determinant */
+    mask mirrored = mask_less(vec3_dot(columns.x, inverse.x), real_splat(0));
+    way = mat3_apply(inverse, way);
+    return vec3_select(mirrored, vec3_scale(real_splat(-1), way), way);
+}
+
 /* Only where it is. */
 ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
     const ik_solve_job *job = plan->job;
@@ -156,9 +178,11 @@ ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
 ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *world) {
     int parent = plan->nodes[k].parent;
     if (world->scaled) {
+        quat rotation = local.rotation;
+        if (parent >= 0) rotation = quat_polished(quat_multiply(world->rotations[parent], rotation));
         world->scaled[k] = scaled_of_local(parent < 0 ? NULL : &world->scaled[parent], local);
         world->positions[k] = world->scaled[k].joint.position;
-        world->rotations[k] = world->scaled[k].joint.rotation;
+        world->rotations[k] = rotation;
     } else {
         world_joint above;
         if (parent >= 0) above = (world_joint){world->rotations[parent], world->positions[parent]};
@@ -213,6 +237,16 @@ ik_inline chain_reach solve_reach(const ik_plan *plan, const pose *world, int k)
     return reach;
 }
 
+/* Of the longest chain to a goal's point. */
+static real solve_longest(const ik_plan *plan, const pose *world) {
+    real longest = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].point >= 0) longest = real_max(longest, solve_reach(plan, world, k).sum);
+    }
+    return longest;
+}
+
 /* The tolerance is of the longest chain: how much more the distance to the target of node k counts. */
 ik_inline real solve_per_distance(const ik_plan *plan, const pose *world, int k) {
     const real one = real_splat(1);
@@ -249,30 +283,41 @@ static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
     world->scale = real_select(mask_equal(size, real_splat(0)), real_splat(1), real_unit_scale(size));
     world->origin = solve_origin(plan, world);
     solve_center(plan, world);
-    world->reach = real_splat(0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot];
-        if (plan->nodes[k].point >= 0) world->reach = real_max(world->reach, solve_reach(plan, world, k).sum);
-    }
+    world->reach = solve_longest(plan, world);
 }
 
 /* ---- goals */
+
+/* How much a goal counts: a negative weight as none, one that is not finite as NaN. */
+ik_inline real solve_weight(const ik_rows *weights, group at) {
+    real weight = lanes_load_option(weights, at, 1);
+    return real_select(mask_less(weight, real_splat(0)), real_splat(0), weight) + (weight - weight);
+}
 
 /* Where node k should be, scaled; where its goal counts for nothing (weight 0), `otherwise`, so that a NaN there does
  * not matter. */
 ik_inline vec3 solve_target(const ik_plan *plan, group at, const pose *world, int k, vec3 otherwise, real *weight) {
     const ik_goal *goal = &plan->job->goals[plan->nodes[k].point];
-    *weight = lanes_load_option(&goal->weight, at, 1);
+    *weight = solve_weight(&goal->weight, at);
     vec3 target = vec3_scale(world->scale, vec3_sub(lanes_load_vec3(&goal->position, at), world->origin));
     return vec3_select(mask_equal(*weight, real_splat(0)), otherwise, target);
 }
 
 /* How it should be turned; likewise. */
-ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
+ik_inline quat solve_wanted_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
     const ik_goal *goal = &plan->job->goals[plan->nodes[k].rotation];
-    *weight = lanes_load_option(&goal->rotation_weight, at, 1);
+    *weight = solve_weight(&goal->rotation_weight, at);
     quat target = quat_unit(lanes_load_quat(&goal->rotation, at));
     return quat_select(mask_equal(*weight, real_splat(0)), otherwise, target);
+}
+
+/* The same for what a method turns: with scales, as far from that as the two are apart now. */
+ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
+    const pose *now = plan->pose;
+    quat target = solve_wanted_rotation(plan, at, k, otherwise, weight);
+    if (!now->scaled) return target;
+    quat apart = quat_multiply(quat_conjugate(solve_rotation(now, k)), now->rotations[k]);
+    return quat_select(mask_equal(*weight, real_splat(0)), otherwise, quat_multiply(target, apart));
 }
 
 /* ---- what is to say */
@@ -293,7 +338,10 @@ ik_inline void solve_judge_position(const ik_plan *plan, group at, const pose *w
     real error = vec3_length(vec3_sub(target, world->positions[k])), distance = vec3_length(vec3_sub(target, root));
     chain_reach reach = solve_reach(plan, world, k);
     v->reach = real_max(v->reach, reach.sum);
-    real slack = real_splat((number)plan->job->options.tolerance) * reach.sum;
+    mask still = mask_equal(reach.sum, real_splat(0));
+    real within = reach.sum;
+    if (mask_any(still)) within = real_select(still, solve_longest(plan, world), within);
+    real slack = real_splat((number)plan->job->options.tolerance) * within;
     mask missed = mask_less(slack, error);
     mask far = mask_less(reach.sum, distance), near = mask_less(distance, chain_inner(reach));
     v->missed |= missed;
@@ -304,7 +352,7 @@ ik_inline void solve_judge_position(const ik_plan *plan, group at, const pose *w
 
 ik_inline void solve_judge_rotation(const ik_plan *plan, group at, const pose *world, int k, verdict *v) {
     real weight;
-    quat now = world->rotations[k], target = solve_target_rotation(plan, at, k, now, &weight);
+    quat now = solve_rotation(world, k), target = solve_wanted_rotation(plan, at, k, now, &weight);
     quat off = quat_multiply(target, quat_conjugate(now));
     real half = real_atan2(vec3_length(off.v), real_abs(off.w)), error = half + half;
     v->missed |= mask_less(real_splat((number)plan->job->options.rotation_tolerance), error);
@@ -318,7 +366,7 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
     verdict v = {zero, zero, zero, mask_splat(0), mask_splat(0), world->given, ~mask_splat(0)};
     int has_point = 0, has_rotation = 0;
     for (int k = 0; k < plan->count; k++) {
-        v.finite &= mask_is_finite(vec3_size(world->positions[k]) + world->rotations[k].w);
+        v.finite &= mask_is_finite(vec3_size(world->positions[k]) + solve_rotation(world, k).w);
         if (plan->nodes[k].point >= 0) solve_judge_position(plan, at, world, k, &v), has_point = 1;
         if (plan->nodes[k].rotation >= 0) solve_judge_rotation(plan, at, world, k, &v), has_rotation = 1;
     }
@@ -372,6 +420,67 @@ static void solve_prepare_limits(ik_plan *plan, limit *limits) {
     plan->limits = limits;
 }
 
+/* ---- whether a limit is in the way */
+
+ik_inline int solve_carries(const ik_plan *plan, int k, int below) {
+    while (below > k)
+        below = plan->nodes[below].parent;
+    return below == k;
+}
+
+/* Which way about node k brings what it carries nearer to its goals, in the world; of length 1 where all that is to go
+ * is square to the way there, near 0 where turning is of no use. */
+static vec3 solve_pull(const ik_plan *plan, group at, const pose *world, int k) {
+    vec3 pull = vec3_splat(0, 0, 0);
+    real most = real_splat(SMALLEST), weight;
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        if (!solve_carries(plan, k, task->node)) continue;
+        if (task->rotation) {
+            quat now = solve_rotation(world, task->node);
+            quat off = quat_multiply(solve_wanted_rotation(plan, at, task->node, now, &weight), quat_conjugate(now));
+            vec3 turn = vec3_select(mask_less(off.w, real_splat(0)), vec3_scale(real_splat(-1), off.v), off.v);
+            pull = vec3_add(pull, vec3_scale(weight, turn));
+            most = most + weight * vec3_length(turn);
+        } else {
+            vec3 now = world->positions[task->node], arm = vec3_sub(now, world->positions[k]);
+            vec3 off = vec3_sub(solve_target(plan, at, world, task->node, now, &weight), now);
+            pull = vec3_add(pull, vec3_scale(weight, vec3_cross(arm, off)));
+            most = most + weight * vec3_length(arm) * vec3_length(off);
+        }
+    }
+    return vec3_scale(real_splat(1) / most, pull);
+}
+
+/* Half a small turn (0.45 degrees), and the share of one that counts. */
+#define SOLVE_TURN  0x1p-8f
+#define SOLVE_SHARE 0x1p-6f
+
+/* The share of a small turn that the limit of node k lets through. */
+static real solve_freedom(const ik_plan *plan, int k, quat local, vec3 turn) {
+    quat turned = quat_unit(quat_multiply((quat){real_splat(1), turn}, local));
+    quat done = quat_multiply(solve_allowed(plan, k, turned), quat_conjugate(local));
+    return vec3_dot(done.v, turn) * real_splat(1 / (SOLVE_TURN * SOLVE_TURN));
+}
+
+/* Where a limit is in the way: it forbids some joint to turn towards the goals, but not to turn away from them. */
+static mask solve_at_limit(const solve *s, group at) {
+    const ik_plan *plan = s->plan;
+    const real share = real_splat(SOLVE_SHARE);
+    mask found = mask_splat(0);
+    for (int k = 0; k < plan->count; k++) {
+        if (!plan->nodes[k].turns || ((const limit *)plan->limits)[k].kind == IK_FREE) continue;
+        direction pull = vec3_direction(solve_pull(plan, at, &s->world, k));
+        vec3 turn = pull.unit;
+        int parent = plan->nodes[k].parent;
+        if (parent >= 0) turn = quat_rotate(quat_conjugate(s->world.rotations[parent]), turn);
+        turn = vec3_scale(real_splat(SOLVE_TURN), turn);
+        real towards = solve_freedom(plan, k, s->solved[k], turn);
+        real away = solve_freedom(plan, k, s->solved[k], vec3_scale(real_splat(-1), turn));
+        found |= mask_less(share, pull.length) & mask_less(share, away) & mask_less(towards + towards, away);
+    }
+    return found;
+}
+
 /* ---- the end of an item */
 
 /* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
@@ -384,6 +493,7 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
         local_joint local = solve_local(plan, at, k);
         world->given &= mask_is_finite(quat_dot(local.rotation, local.rotation));
         if (plan->nodes[k].turns) {
+            if (world->scaled) solve_place(plan, k, local, world); /* for solve_target_rotation */
             quat turned = solve_allowed(plan, k, s->how->turn(plan, at, record, world, k, local));
             mask other_side = mask_less(quat_dot(turned, local.rotation), real_splat(0));
             local.rotation = quat_polished(quat_negate_if(other_side, turned));
@@ -395,24 +505,56 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
     solve_center(plan, world);
 }
 
+/* Uneven scales above a joint that turns: its bones change as it does. */
+static mask solve_is_uneven(const ik_plan *plan, const pose *world) {
+    mask uneven = mask_splat(0);
+    for (int k = 0; k < plan->count; k++) {
+        int parent = plan->nodes[k].parent;
+        if (plan->nodes[k].turns && parent >= 0) uneven |= ~world->scaled[parent].even;
+    }
+    return uneven;
+}
+
+/* Where another round may help, if the bones change. */
+static mask solve_gains(const ik_plan *plan, const verdict *v, real iterations) {
+    mask may = mask_less(iterations, real_splat((number)plan->job->options.iterations));
+    return may & v->missed & v->finite & v->has_length;
+}
+
+/* Where a round has brought nothing. */
+static mask solve_is_no_better(const solve *s, group at, const verdict *v) {
+    real error = lanes_load_option(&s->job->error, at, LARGEST) / s->results[UNSCALE];
+    real angle = lanes_load_option(&s->job->rotation_error, at, 0);
+    return ~mask_less(v->error + v->rotation_error, error + angle);
+}
+
 static void solve_store(const solve *s, group at, const verdict *v) {
     const ik_solve_job *job = s->job;
     const ik_plan *plan = s->plan;
-    mask usable = v->finite & v->has_length;
-    const int all_usable = !mask_any(~usable);
+    mask usable = v->finite & v->has_length, keep = mask_splat(0);
+    if (s->round) keep = solve_is_no_better(s, at, v);
+    const int all_usable = !mask_any(~usable | keep);
     solve_copy(plan, at);
     for (int k = 0; k < plan->count; k++) {
         const int joint = plan->nodes[k].joint;
         if (!plan->nodes[k].turns && !plan->nodes[k].locked) continue;
         quat solved = s->solved[k];
-        if (!all_usable) solved = quat_select(usable, solved, lanes_load_joint_quat(&job->rotations, at, joint));
+        if (!all_usable)
+            solved = quat_select(usable & ~keep, solved, lanes_load_joint_quat(&job->rotations, at, joint));
         lanes_store_joint_quat(&job->solved, at, joint, solved);
     }
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
-    real error = v->error * s->results[UNSCALE];
-    lanes_store_status(&job->status, at, mask_select(usable, v->said, why));
-    lanes_store_real(&job->error, at, real_select(v->finite, error, real_nan()));
-    lanes_store_real(&job->rotation_error, at, real_select(v->finite, v->rotation_error, real_nan()));
+    mask status = mask_select(usable, v->said, why);
+    real error = real_select(v->finite, v->error * s->results[UNSCALE], real_nan());
+    real angle = real_select(v->finite, v->rotation_error, real_nan());
+    if (s->round) {
+        status = mask_select(keep, lanes_load_status(&job->status, at), status);
+        error = real_select(keep, lanes_load_option(&job->error, at, 0), error);
+        angle = real_select(keep, lanes_load_option(&job->rotation_error, at, 0), angle);
+    }
+    lanes_store_status(&job->status, at, status);
+    lanes_store_real(&job->error, at, error);
+    lanes_store_real(&job->rotation_error, at, angle);
     lanes_store_count(&job->iterations, at, s->results[ITERATIONS]);
 }
 
@@ -422,6 +564,7 @@ static void solve_finish(solve *s) {
         s->result_item[lane] = s->result_item[0];
     solve_rebuild(s, at, &s->world);
     verdict v = solve_judge(s->plan, at, &s->world, s->results);
+    if (s->plan->limited && mask_any(v.missed)) v.said |= v.missed & solve_at_limit(s, at) & mask_splat(IK_AT_LIMIT);
     solve_store(s, at, &v);
     s->result_count = 0;
 }
@@ -445,6 +588,17 @@ ik_inline number solve_within(const ik_plan *plan, double tolerance) {
     return given - (rounding < given / 4 ? rounding : given / 4);
 }
 
+/* Which of the group loaded another round is for: it goes by nothing but the item. */
+static void solve_choose(solve *s) {
+    mask wanted = solve_is_uneven(s->plan, &s->world);
+    if (s->round && mask_any(wanted)) {
+        verdict v = solve_judge(s->plan, s->loaded, &s->world, s->ready);
+        wanted &= solve_gains(s->plan, &v, s->ready[ITERATIONS]);
+    }
+    s->wants |= mask_any(wanted);
+    memcpy(s->wanted, &wanted, sizeof wanted);
+}
+
 static void solve_load(solve *s) {
     s->loaded = lanes_group(s->next, s->last);
     s->next += s->loaded.count;
@@ -452,8 +606,9 @@ static void solve_load(solve *s) {
     solve_load_pose(s->plan, s->loaded, &s->world);
     s->ready[TOLERANCE] = real_splat(solve_within(s->plan, s->job->options.tolerance)) * s->world.reach;
     s->ready[UNSCALE] = real_unscale(s->world.scale);
-    s->ready[ITERATIONS] = real_splat(0);
+    s->ready[ITERATIONS] = s->round ? lanes_load_count(&s->job->iterations, s->loaded) : real_splat(0);
     s->ready[SAID] = real_splat(0);
+    if (s->world.scaled) solve_choose(s);
     s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
 }
 
@@ -464,14 +619,22 @@ static void solve_empty(solve *s, int g, int lane) {
     s->item[g * LANES + lane] = NONE;
 }
 
+/* Whether there is another item to do, which is loaded then. */
+static int solve_has_next(solve *s) {
+    for (;; s->taken++) {
+        if (s->taken == s->loaded.count) {
+            if (s->next == s->last) return 0;
+            solve_load(s);
+        }
+        if (!s->round || s->wanted[s->taken]) return 1;
+    }
+}
+
 /* The next item into a lane; false where there is none. */
 static int solve_take(solve *s, int g, int lane) {
-    if (s->taken == s->loaded.count) {
-        if (s->next == s->last) {
-            solve_empty(s, g, lane);
-            return 0;
-        }
-        solve_load(s);
+    if (!solve_has_next(s)) {
+        solve_empty(s, g, lane);
+        return 0;
     }
     solve_move(columns_of_bundle(s->bundle, g), lane, columns_of_record(s->ready), s->taken, s->size.columns);
     s->item[g * LANES + lane] = s->loaded.first + s->taken++;
@@ -570,6 +733,22 @@ static void solve_items(solve *s, int groups) {
     if (s->result_count) solve_finish(s);
 }
 
+/* All items, and then, from the poses that were found, those of which the bones have changed. */
+enum { SOLVE_ROUNDS = 40 };
+static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
+    solve_items(s, groups);
+    const ik_solve_job *job = s->job;
+    ik_solve_job again = *job;
+    again.rotations = again.solved;
+    s->job = s->plan->job = &again;
+    for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants; s->round++) {
+        s->next = first;
+        s->taken = s->loaded.count = s->wants = 0;
+        solve_items(s, groups);
+    }
+    s->job = s->plan->job = job;
+}
+
 /* ---- scratch memory: the plan, then lanes */
 
 /* Of a node: position and rotation, local rotation, and the scaled joint. */
@@ -613,7 +792,9 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     s.bundle = solve_cut(&free, columns_allocated(s.size.columns + s.size.work) * GROUPS);
     memset(s.ready, 0, (size_t)(free - s.ready) * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
-    solve_items(&s, last - first <= LANES ? 1 : GROUPS);
+    plan->pose = &s.world;
+    solve_rounds(&s, first, last - first <= LANES ? 1 : GROUPS);
+    plan->pose = NULL;
 }
 
 /* The functions of a method `name` that solvers.h lists. */
