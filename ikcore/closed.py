@@ -59,12 +59,36 @@ def two_bone(
     for array in found[1:5]:
         array[...] = 0
     options = {"twist": twist, "soften": soften, "min_bend": min_bend, "max_bend": max_bend}
-    for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
-        _solve_limb(skeleton, pose, task, options, workers, found)
-    unusable = found.status >= _core.UNUSABLE
-    found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
-    _judge(skeleton, pose, tasks, found, tolerance, rotation_tolerance)
+    again, before = np.ones(found.status.shape, bool), np.full(found.status.shape, np.inf)
+    changing = _bones_change(pose, tasks, twist)
+    for _ in range(_ROUNDS):
+        found.status[again] = 0
+        for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
+            _solve_limb(skeleton, pose, task, options, workers, found, again)
+        unusable = found.status >= _core.UNUSABLE
+        found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
+        again = _judge(skeleton, pose, tasks, found, tolerance, rotation_tolerance) & ~unusable & changing
+        again &= found.error < _GAIN * before
+        if not again.any():
+            break
+        before = found.error.copy()
     return Solution.of("two_bone", skeleton, pose, tasks, found, strict=strict)
+
+
+# Uneven scales change the bones as limbs turn: they are read again, at most so many times, while the error falls by a
+# share.
+_ROUNDS, _GAIN = 40, 0.95
+
+
+def _bones_change(pose: Pose, tasks: tuple[Task, ...], twist: float) -> NDArray[np.bool_]:
+    """Whether solving again from the solution brings a pose nearer: not where that adds to what was done before."""
+    if pose.scales is None or twist != 0:
+        return np.zeros((), bool)
+    uneven = np.asarray((pose.scales != pose.scales[..., :1]).any(axis=(-2, -1)))
+    for task in tasks:
+        for weight in (task.weight, task.rotation_weight):
+            uneven = uneven & ((weight == 0) | (weight >= 1))
+    return uneven
 
 
 def _without_negative_weights(task: Task) -> Task:
@@ -90,15 +114,21 @@ def _check_limbs(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
 
 
 def _solve_limb(
-    skeleton: Skeleton, pose: Pose, task: Task, options: dict[str, float], workers: int, found: Found
+    skeleton: Skeleton,
+    pose: Pose,
+    task: Task,
+    options: dict[str, float],
+    workers: int,
+    found: Found,
+    wanted: NDArray[np.bool_],
 ) -> None:
-    """Turn the joints of one limb in the rotations of `found`, and add to its status."""
+    """Turn the joints of one limb in the rotations of `found` where wanted, and add to its status."""
     now = replace(pose, rotations=found.rotations)
     world = skeleton.forward(now, workers=workers)
     root, mid, tip = task.path(skeleton)
     end = point_of(skeleton, now, world, task)
     limb = _limb_of(world, task, root, mid, end, _hinge_of(skeleton, world, mid), options, workers)
-    usable = np.less(limb.status, _core.UNUSABLE)
+    usable = np.less(limb.status, _core.UNUSABLE) & wanted
     moved = usable & (task.weight != 0)
     turns = [(root, limb.root, moved), (mid, limb.mid, moved)]
     if task.rotation is not None:
@@ -113,7 +143,7 @@ def _solve_limb(
             outer = world.rotations[..., parent, :]
             delta = rotations.multiply(rotations.conjugate(outer), rotations.multiply(delta, outer))
         np.copyto(found.rotations[..., joint, :], rotations.multiply(delta, local), where=where[..., np.newaxis])
-    found.status[...] |= limb.status
+    found.status[...] |= np.where(wanted, limb.status, 0)
     for joint, *_ in turns:
         found.status[_bring_back(skeleton, joint, found.rotations[..., joint, :]) & usable] |= Status.AT_LIMIT
 
@@ -183,8 +213,12 @@ def _judge(
     found: Found,
     tolerance: float,
     rotation_tolerance: float,
-) -> None:
-    """Errors by forward kinematics of the pose that is returned; what is off for no other reason has stalled."""
+) -> NDArray[np.bool_]:
+    """Errors by forward kinematics of the pose that is returned; what is off for no other reason has stalled.
+
+    Returns what is off.
+    """
+    found.error[...] = found.rotation_error[...] = 0
     after = replace(pose, rotations=found.rotations)
     world, off = skeleton.forward(after), np.zeros(found.status.shape, bool)
     for task in tasks:
@@ -199,3 +233,4 @@ def _judge(
             np.maximum(found.rotation_error, angle, out=found.rotation_error)
             off |= angle > rotation_tolerance
     found.status[off & (found.status == 0)] = Status.STALLED
+    return off

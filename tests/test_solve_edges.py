@@ -237,6 +237,29 @@ def test_a_limb_under_one_uneven_scale(method: str) -> None:
     assert np.mean(found.status == 0) >= 0.85
 
 
+def test_the_closed_form_follows_bones_too() -> None:
+    """But not where that would apply a weight or a twist again; even scales need it once."""
+    limb = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [1.9, 0.3, 0]]))
+    rng = np.random.default_rng(2)
+    turns = ref.unit(rng.normal([3, 0, 0, 0], 1, (2, 100, 3, 4)))
+    for scale, least in (([1, 1.1, 0.95], 0.95), ([1, 1.4, 0.8], 0.9)):
+        scales = np.ones((100, 3, 3))
+        scales[:, 0] = scale
+        start, there = (ik.Pose(turn, scales=scales) for turn in turns)
+        world = limb.forward(there)
+        goal = ik.Reach(2, world.positions[:, 2], world.rotations[:, 2])
+        found = ik.solve(limb, start, [goal], "two_bone")
+        assert found.rotation_error.max() <= 1e-12
+        away = np.linalg.norm(by_matrices(limb, found.pose)[:, 2] - world.positions[:, 2], axis=-1)
+        assert_allclose(away, found.error, atol=1e-12)
+        assert np.mean(found.status == 0) >= least
+    half = ik.Reach(2, [0.5, 1, 0], weight=0.5)
+    moved = ik.solve(limb, start[0], [half], "two_bone").pose.rotations
+    assert_allclose(moved, ik.solve(limb, start[:1], [half], "two_bone", twist=0).pose.rotations[0], atol=1e-15)
+    even = ik.solve(limb, ik.Pose(turns[0], scales=np.full((100, 3, 3), 1.5)), [ik.Reach(2, [0.9, 1, 0])], "two_bone")
+    assert np.all((even.status & ~Status.POLE_UNDEFINED) == 0)
+
+
 @both
 def test_rotations_under_uneven_scales(method: str) -> None:
     skeleton, start, there = squashed(6, 0.15)
