@@ -1,4 +1,4 @@
-"""What one limb a call costs, beside what it must: `python benchmarks/one_call.py [--quick]`.
+"""What one limb or one pose a call costs, beside what it must: `python benchmarks/one_call.py [--quick]`.
 
 Everything in one process, all variants in turn every round, the minimum kept: only ratios within a run count. Prints
 Markdown, for docs/figures.md.
@@ -12,13 +12,14 @@ import os
 import subprocess
 import sysconfig
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from problems import arrays_of, random_problems
-from timing import Variant, round_robin
+from timing import Timing, Variant, round_robin
 
 import ikcore as ik
 from ikcore import _core
@@ -26,6 +27,8 @@ from ikcore import _core
 LIMBS = 256  # different ones, few enough to stay in the cache, as what a caller has just computed does
 NOT_GIVEN = 9  # optional operands of the gufunc after pole
 GUFUNC = "the bare gufunc, arrays"
+POSES, BONES = 32, 10  # fewer, as they take longer: between two interruptions
+KERNEL = "the solve alone: `fabrik` in the core, arrays made before"
 FLAGS = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-shared", "-fPIC"]
 
 
@@ -35,20 +38,27 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="9 rounds instead of 45")
     rounds = 9 if parser.parse_args().quick else 45
     with tempfile.TemporaryDirectory() as folder:
-        timings = round_robin(variants(floor_module(folder)), rounds)
-    gufunc = timings[GUFUNC].best
-    print("| one limb in doubles a call, with a pole | ns | of the bare gufunc | median / minimum |")
+        limbs = round_robin(variants(floor_module(folder)), rounds)
+    print_table("one limb in doubles a call, with a pole", "the bare gufunc", LIMBS, limbs, GUFUNC)
+    poses = round_robin(pose_variants(), rounds)
+    print()
+    print_table("one pose in doubles a call, one goal", "the solve alone", POSES, poses, KERNEL)
+
+
+def print_table(what: str, beside: str, items: int, timings: dict[str, Timing], base: str) -> None:
+    """One line a variant, for one of its items."""
+    print(f"| {what} | ns | of {beside} | median / minimum |")
     print("| --- | --- | --- | --- |")
     for name, timing in timings.items():
-        ns = timing.best / LIMBS * 1e9
-        print(f"| {name} | {ns:.0f} | {timing.best / gufunc:.2f} | {timing.spread:.2f} |")
+        ns = timing.best / items * 1e9
+        print(f"| {name} | {ns:.0f} | {timing.best / timings[base].best:.2f} | {timing.spread:.2f} |")
 
 
 def floor_module(folder: str) -> ModuleType:
     """Compile floor.c with the scalar kernel and import it."""
     here, library = Path(__file__).parent, Path(folder) / "floor.so"
     core = here.parent / "src/ik"
-    sources = [here / "floor.c", core / "isa_scalar_f64.c"]
+    sources = [here / "floor.c", *(core / f"{part}.c" for part in ("isa_scalar_f64", "plan", "skeleton"))]
     include: list[str | Path] = ["-I", sysconfig.get_path("include"), "-I", core]
     subprocess.run([os.environ.get("CC", "cc"), *FLAGS, *include, *sources, "-o", library], check=True)
     spec = importlib.util.spec_from_file_location("floor", library)
@@ -90,6 +100,52 @@ def variants(floor: ModuleType) -> dict[str, Variant]:
         "floor: that reads the tuples and runs the scalar kernel": calling(f"floor.solve{arguments}", tuples),
         "the loop alone": calling("pass", tuples),
     }
+
+
+def pose_variants() -> dict[str, Variant]:
+    """Every way to solve the same poses, one a call: of a gently bent chain, and of a limb with a pole."""
+    random = np.random.default_rng(20261121)
+    chain = ik.Skeleton.chain(np.cumsum(random.normal([1, 0, 0], 0.2, (BONES + 1, 3)), axis=0))
+    limb = ik.Skeleton.chain([[0.0, 0, 0], [0, -0.5, 0.01], [0.0, -1, 0]])
+    away = ik.rotations.rotate(random.normal(size=(POSES, 4)), [1, 0, 0]) * random.uniform(0.2, 0.95, (POSES, 1))
+    span = chain.reach(BONES)
+    targets, near = list(span.root + away * span.outer), list(away)
+    rotations, pole = chain.rest.rotations, [0.0, 0, 9]
+    solvers = {method: ik.solver(chain, [ik.Reach(BONES, position=...)], method) for method in ("fabrik", "dls")}
+    limb_solver = ik.solver(limb, [ik.Reach(2, position=..., chain=2, pole=pole)], "two_bone")
+    alone = solve_alone(chain)
+
+    def calling(call: Callable[[Any], object], items: list[Any]) -> Variant:
+        """A loop over the items."""
+        return Variant(lambda: [call(item) for item in items])
+
+    return {
+        "`fabrik`, ten bones": calling(lambda at: ik.fabrik(chain, chain.rest, [ik.Reach(BONES, at)]), targets),
+        "`dls`, ten bones": calling(lambda at: ik.dls(chain, chain.rest, [ik.Reach(BONES, at)]), targets),
+        "`fabrik` by a `solver`": calling(lambda at: solvers["fabrik"](rotations, at), targets),
+        "`dls` by a `solver`": calling(lambda at: solvers["dls"](rotations, at), targets),
+        KERNEL: calling(alone, targets),
+        "`two_bone` of a skeleton": calling(
+            lambda at: ik.solve(limb, limb.rest, [ik.Reach(2, at, chain=2, pole=pole)], "two_bone"), near
+        ),
+        "`two_bone` by a `solver`": calling(lambda at: limb_solver(limb.rest.rotations, at), near),
+        "`skeleton.forward`, ten bones": calling(lambda _: chain.forward(chain.rest), targets),
+        "`Pose`": calling(lambda _: ik.Pose(rotations), targets),
+        "the loop alone": calling(lambda _: None, targets),
+    }
+
+
+def solve_alone(chain: ik.Skeleton) -> Callable[[Any], None]:
+    """The call of the core for `fabrik`, all operands made before."""
+    options = tuple(row[2] for row in _core.OPTIONS)
+    one, rotations = np.ones(()), chain.rest.rotations
+    found = (np.empty_like(rotations), np.empty((), np.int32), np.empty(()), np.empty(()), np.empty((), np.int32), None)
+
+    def solve(at: Any) -> None:
+        goals = ((BONES, 0, (0.0, 0.0, 0.0), at, None, one, one),)
+        _core.solve("fabrik", chain._data, goals, rotations, None, None, options, found)
+
+    return solve
 
 
 def nothing(

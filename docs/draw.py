@@ -256,7 +256,7 @@ def look() -> Figure:
 
 
 def fabrik() -> Figure:
-    """A rope on its way to a target near its full reach; the error of ropes and of an arm, iteration by iteration."""
+    """A rope on its way to a target near its full reach; the error of ropes, iteration by iteration."""
     rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
     near, far = (6 * share * direction(1.2) for share in (0.6, 0.95))
     figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
@@ -267,18 +267,17 @@ def fabrik() -> Figure:
         found = ik.fabrik(rope, rope.rest, [ik.Reach(6, far)], iterations=iterations)
         chain(scene, rope.forward(found.pose).positions, color, shade)
     dot(scene, far, GREEN)
-    limits = ik.limits.human_arm("left")
-    offsets = [[0, 1.3, 0], [0.18, 0.12, 0], [0.29, 0, 0], [0.13, 0, 0], [0.13, 0, 0]]
-    arm = ik.Skeleton([-1, 0, 1, 2, 3], offsets, limits=[None, *limits.values()])
-    runs: list[tuple[str, ik.Skeleton, ik.Reach, float, str]] = [
-        ("well within reach", rope, ik.Reach(6, near), 6, GREEN),
-        ("near full reach", rope, ik.Reach(6, far), 6, BLUE),
-        ("with limits", arm, ik.Reach(4, [0.15, 1.55, 0.2], chain=3), 0.55, ORANGE),
+    cones = [ik.Limit.cone([1, 0, 0], 0.5, twist=(-0.3, 0.3))] * 6
+    stiff = ik.Skeleton(rope.parents, rope.offsets, limits=[*cones, None])
+    runs = [
+        ("well within reach", rope, near, GREEN),
+        ("near full reach", rope, far, BLUE),
+        ("with limits", stiff, 4.9 * direction(0.7), ORANGE),
     ]
-    for name, skeleton, goal, reach, color in runs:
-        found = ik.fabrik(skeleton, skeleton.rest, [goal], history=True)
+    for name, skeleton, target, color in runs:
+        found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(6, target)], history=True)
         assert found.history is not None
-        panel.semilogy(found.history / reach, color=color, linewidth=1.5, alpha=0.8, label=name)
+        panel.semilogy(found.history / 6, color=color, linewidth=1.5, alpha=0.8, label=name)
     panel.set(xlabel="iterations", ylabel="error / reach", xlim=(0, 62))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import functools
 import inspect
 import itertools
@@ -10,8 +11,8 @@ import operator
 import os
 import re
 import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -19,13 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
 
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
 # What a gufunc takes for an optional operand that is not given: one of size 0.
-_NOT_GIVEN = {np.dtype(number): np.empty(0, number) for number in (np.float32, np.float64)}
+_NOT_GIVEN = {number: np.empty(0, number) for number in (_FLOAT, _DOUBLE)}
 
 
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:
     """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
-    return np.dtype(np.float32 if all(_is_narrow(part) for part in pose) else np.float64)
+    return _FLOAT if all(map(_is_narrow, pose)) else _DOUBLE
 
 
 def _is_narrow(value: ArrayLike) -> bool:
@@ -44,6 +47,9 @@ def _holds_arrays(value: Any) -> bool:
 
 def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArray[Any]:
     """`value` as an array of `dtype` with rows of shape `row`, say (..., 3); without `row`, of any shape."""
+    given: Any = value
+    if type(given) is np.ndarray and _fits(given, dtype) and given.shape[given.ndim - len(row) :] == row:
+        return given  # as a rule
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -54,10 +60,15 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
         raise TypeError(f"{name}: expected real numbers, got {array.dtype}")
     if array.ndim < len(row) or array.shape[array.ndim - len(row) :] != row:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got shape {array.shape}")
-    if array.dtype == dtype:
+    if _fits(array, dtype):
         return array
     with np.errstate(all="ignore"):  # what is too large becomes infinite, and the solver says so
         return array.astype(dtype)
+
+
+def _fits(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether C can read it; a field of a packed structured array may be anywhere."""
+    return array.dtype == dtype and array.flags.aligned
 
 
 def optional_rows(name: str, value: ArrayLike | None, dtype: np.dtype[Any], *row: int) -> NDArray[Any]:
@@ -230,9 +241,43 @@ def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None
 
 def _share_out(items: int, workers: int, solve: Callable[[slice], None]) -> None:
     edges = np.linspace(0, items, 4 * workers + 1).astype(int)
-    with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(solve, slice(*edge)) for edge in itertools.pairwise(edges)]:
-            done.result()
+    on_threads([slice(*edge) for edge in itertools.pairwise(edges)], workers, solve)
+
+
+def on_threads(blocks: Sequence[slice], workers: int, solve: Callable[[slice], None]) -> None:
+    """Do all blocks on so many threads, this one among them. Where one fails, no other is begun, and it is raised here.
+
+    With `threading` this thread would wait until the others have started, which takes as long as a thousand solves.
+    """
+    waiting, failures = deque(blocks), []
+
+    def solve_waiting() -> None:
+        try:
+            while waiting:
+                try:
+                    block = waiting.popleft()
+                except IndexError:  # another thread was faster
+                    break
+                solve(block)
+        except BaseException as failure:
+            waiting.clear()
+            failures.append(failure)
+
+    def help_out(helping: _thread.LockType) -> None:
+        try:
+            solve_waiting()
+        finally:
+            helping.release()
+
+    helpers = [_thread.allocate_lock() for _ in range(min(workers, len(blocks)) - 1)]
+    for helping in helpers:
+        helping.acquire()
+        _thread.start_new_thread(help_out, (helping,))
+    solve_waiting()
+    for helping in helpers:
+        helping.acquire()
+    if failures:
+        raise failures[0]
 
 
 def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) -> NDArray[Any]:

@@ -73,6 +73,20 @@ def solve(
     /,
 ) -> None: ...
 
+# One item a call: a goal's last four are None, an ellipsis (an argument of the call) or one row. A call with the arrays
+# of more than one item, or of one that cannot be used, returns None.
+class Prepared:
+    def __new__(
+        cls,
+        method: str,
+        skeleton: Skeleton,
+        goals: tuple[tuple[Any, ...], ...],
+        options: tuple[float, ...],
+        translated: bool,
+        /,
+    ) -> Self: ...
+    def __call__(self, *arrays: ArrayLike) -> tuple[_Array, _Array, NDArray[np.int32]] | None: ...
+
 # (3),(3),(3),(3),(pole3),(bend3),(hinge3),7 x (option1)->(4),(4),(3,3),(),(),(),()
 two_bone: Final[np.ufunc]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
-from ikcore.goals import Goal, Task, tasks_of
+from ikcore._arrays import on_threads
+from ikcore.goals import TASK_ROWS, Goal, Task, completed, open_arrays, tasks_of
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -30,13 +28,16 @@ def checked_tasks(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tupl
 
 def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
     """The leading axes of poses and goals together."""
-    leading = {"pose": pose.shape}
-    for index, task in enumerate(tasks):
-        leading |= {f"goals[{index}].{name}": axes for name, axes in task.leading().items()}
+    leading = [task.leading() for task in tasks]
+    distinct = {pose.shape}.union(*(axes.values() for axes in leading)) - {()}
+    if len(distinct) < 2:  # as a rule; to broadcast takes longer than a solve
+        return distinct.pop() if distinct else ()
     try:
-        return np.broadcast_shapes(*leading.values())
+        return np.broadcast_shapes(*distinct)
     except ValueError as error:
-        listed = ", ".join(f"{name} {axes}" for name, axes in leading.items() if axes)
+        named = {"pose": pose.shape}
+        named |= {f"goals[{index}].{name}": axes for index, goal in enumerate(leading) for name, axes in goal.items()}
+        listed = ", ".join(f"{name} {axes}" for name, axes in named.items() if axes)
         raise ValueError(f"leading axes do not broadcast: {listed}") from error
 
 
@@ -72,6 +73,46 @@ class Found(NamedTuple):
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
+def solve_single(
+    method: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, options: tuple[float, ...]
+) -> None:
+    """Solve one item: the core takes its arrays as they are."""
+    goals = _for_core(tasks)
+    _core.solve(method, skeleton._data, goals, pose.rotations, pose.translations, pose.scales, options, found)
+
+
+def prepared(
+    method: str, skeleton: Skeleton, goals: Sequence[Goal], options: tuple[float, ...], *, translated: bool
+) -> _core.Prepared | None:
+    """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one."""
+    tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
+    of_one_item = all(task.pole is None and not any(task.leading().values()) for task in tasks)
+    if method not in dict(_core.METHODS) or not of_one_item:
+        return None
+    tasks = tuple(_with_ellipses(task, goal) for task, goal in zip(tasks, goals, strict=True))
+    return _core.Prepared(method, skeleton._data, _for_core(tasks), options, translated)
+
+
+def _with_zeros(goal: Goal) -> Goal:
+    """The goal with an item of zeros for every ellipsis."""
+    return completed(goal, iter([np.zeros(TASK_ROWS[name]) for name in open_arrays(goal)]))
+
+
+def _with_ellipses(task: Task, goal: Goal) -> Task:
+    """The task with the ellipses of its goal."""
+    ellipses: dict[str, Any] = dict.fromkeys(open_arrays(goal), ...)
+    return task._replace(**ellipses)
+
+
+def _for_core(tasks: Sequence[Task]) -> tuple[tuple[Any, ...], ...]:
+    """What the core takes of tasks."""
+    return tuple([task[:_CORE_FIELDS] for task in tasks])
+
+
+# The fields of a task that the core takes: all before the pole.
+_CORE_FIELDS = Task._fields.index("pole")
+
+
 class Batch:
     """Poses and goals with their leading axes as two: frames that follow each other, and items apart from each other.
 
@@ -85,59 +126,42 @@ class Batch:
         self.frames, self.count = shape[0] if sequence else 1, math.prod(shape[sequence:])
 
         def flat(array: NDArray[Any], row: tuple[int, ...]) -> NDArray[Any]:
-            return np.broadcast_to(array, (*shape, *row)).reshape(self.frames, self.count, *row)
+            full = array if array.shape == (*shape, *row) else np.broadcast_to(array, (*shape, *row))
+            return full.reshape(self.frames, self.count, *row)
 
         def flat_or_none(array: NDArray[Any] | None, row: tuple[int, ...]) -> NDArray[Any] | None:
             return None if array is None else flat(array, row)
 
         joints = len(skeleton)
-        self.skeleton = skeleton
+        self.skeleton, self.stopped = skeleton, False
         self.animated = flat(pose.rotations, (joints, 4))
         self.translations = flat_or_none(pose.translations, (joints, 3))
         self.scales = flat_or_none(pose.scales, (joints, 3))
         self.tasks = [task.map(flat) for task in tasks]
         self.found = found.map(lambda array: array.reshape(self.frames, self.count, *array.shape[len(shape) :]))
-        self.turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
-        self.turned = rotations.normalize(self.animated[..., self.turning, :]) if sequence else None
+        if sequence:
+            self.turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
+            self.turned = rotations.normalize(self.animated[..., self.turning, :])
 
     def solve(self, method: str, options: tuple[float, ...], workers: int) -> None:
         """Solve in blocks of items that the threads take one after another."""
-        stopped = threading.Event()
 
         def solve_block(block: slice) -> None:
             """All frames of some items, each from the solution of the frame before."""
             correction = np.array([1, 0, 0, 0], self.animated.dtype)
-            for frame in range(self.frames):
-                if stopped.is_set():
-                    return
-                start = self._start(frame, block, correction) if frame else self.animated[frame, block]
-                _core.solve(method, self.skeleton._data, *self._operands(frame, block, start, options))
-                if self.frames > 1:
-                    correction = self._correction(frame, block, correction)
+            try:
+                for frame in range(self.frames):
+                    if self.stopped:
+                        return
+                    start = self._start(frame, block, correction) if frame else self.animated[frame, block]
+                    _core.solve(method, self.skeleton._data, *self._operands(frame, block, start, options))
+                    if self.frames > 1:
+                        correction = self._correction(frame, block, correction)
+            except BaseException:
+                self.stopped = True  # the others hear of an interrupt after their frame
+                raise
 
-        waiting = deque(self._blocks(workers))
-        helpers = min(workers, len(waiting)) - 1
-
-        def solve_waiting() -> None:
-            while not stopped.is_set():
-                try:
-                    block = waiting.popleft()
-                except IndexError:
-                    return
-                try:
-                    solve_block(block)
-                except BaseException:
-                    stopped.set()  # the others hear of an interrupt after their frame
-                    raise
-
-        if helpers < 1:
-            solve_waiting()
-            return
-        with ThreadPoolExecutor(helpers) as pool:
-            helping = [pool.submit(solve_waiting) for _ in range(helpers)]
-            solve_waiting()
-        for helper in helping:
-            helper.result()
+        on_threads(self._blocks(workers), workers, solve_block)
 
     def _blocks(self, workers: int) -> list[slice]:
         size = _LARGEST_BLOCK
@@ -151,13 +175,12 @@ class Batch:
         def part(array: NDArray[Any] | None, _: tuple[int, ...] = ()) -> Any:
             return None if array is None else array[frame, block]
 
-        goals = tuple(task.map(part)[:_CORE_FIELDS] for task in self.tasks)
-        return goals, start, part(self.translations), part(self.scales), options, tuple(self.found.map(part))
+        goals = _for_core([task.map(part) for task in self.tasks])
+        return goals, start, part(self.translations), part(self.scales), options, self.found.map(part)
 
     def _start(self, frame: int, block: slice, correction: NDArray[Any]) -> NDArray[Any]:
         """The animated pose with the correction of the frame before."""
-        assert self.turned is not None
-        start = self.animated[frame, block].copy()
+        start: NDArray[Any] = self.animated[frame, block].copy()
         start[:, self.turning] = _core.quat_multiply(correction, self.turned[frame, block])
         return start
 
@@ -166,12 +189,7 @@ class Batch:
 
         An item without solution gets the pose that came in, not the one it started from.
         """
-        assert self.turned is not None
         solved, lost = self.found.rotations[frame, block], self.found.status[frame, block] >= _core.UNUSABLE
         solved[lost] = self.animated[frame, block][lost]
         came = _core.quat_conjugate(self.turned[frame, block])
         return np.where(lost[:, np.newaxis, np.newaxis], before, _core.quat_multiply(solved[:, self.turning], came))
-
-
-# The fields of a task that the core takes: all before the pole.
-_CORE_FIELDS = Task._fields.index("pole")

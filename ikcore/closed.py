@@ -1,11 +1,10 @@
-"""The limb as a method of skeletons: from joints and goals to points, and from deltas back to a pose."""
+"""Closed forms as methods of skeletons: one goal after another turns its joints, and the pose is judged at the end."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +15,20 @@ from ikcore.batch import Found, checked_tasks, items_of
 from ikcore.goals import Goal, Task, ancestors
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
-from ikcore.solution import Solution, angle_between, chain_points, point_of, relative
-from ikcore.solvers import Limb
+from ikcore.solution import Solution, angle_between, arm_of, chain_points, off_ray, point_of, relative
+from ikcore.solvers import Aim, Limb
 from ikcore.span import distance, span_of
 from ikcore.status import Status
 
 # Methods and options, as the core has them for the iterative ones.
-METHODS = (("two_bone", "the limb in closed form: every goal has a chain of two bones, and a pole where wanted"),)
+METHODS = (
+    ("two_bone", "the limb in closed form: every goal has a chain of two bones, and a pole where wanted"),
+    ("aim", "one joint a goal turns in closed form: the ray from it through the goal's offset meets the position"),
+)
 OPTIONS = (
     ("tolerance", "double", 1e-5, 0, 1, "two_bone", "distance to the target that counts as reached, of the reach"),
-    ("rotation_tolerance", "double", 1e-4, 0, 4, "two_bone", "angle to the target rotation that counts as reached"),
-    ("twist", "double", 0, -math.inf, math.inf, "two_bone", "radians that limbs turn about the line to the target"),
+    ("rotation_tolerance", "double", 1e-4, 0, 4, "two_bone aim", "angle to the target that counts as reached, radians"),
+    ("twist", "double", 0, -math.inf, math.inf, "two_bone aim", "radians of turning about the line to the target"),
     ("soften", "double", 1, 0, 1, "two_bone", "the share of the reach where a limb starts to give"),
     ("min_bend", "double", 0, 0, math.pi, "two_bone", "the least angle between the bones, 0 being straight"),
     ("max_bend", "double", math.pi, 0, math.pi, "two_bone", "the largest angle between the bones"),
@@ -52,27 +54,101 @@ def two_bone(
     A goal's weight is the share of the limb's rotation to apply, its rotation_weight that of the tip's. Without a
     rotation the tip follows the limb.
     """
-    tasks = tuple(map(_without_negative_weights, checked_tasks(skeleton, pose, goals)))
-    _check_limbs(skeleton, tasks)
+    return _solve(_LIMB, **locals())
+
+
+def aim(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    rotation_tolerance: float = 1e-4,
+    twist: float = 0.0,
+    workers: int = 1,
+    strict: bool = False,
+) -> Solution:
+    """Aim joints of a skeleton, each alone: the ray from it through its goal's offset meets the position.
+
+    Those nearer to the root turn first, so that eyes see where their head has turned to. A goal's weight is the share
+    of the turn to apply. With a pole the joint rolls as well, until its axis `up` is on the pole's side; a joint whose
+    limit is a hinge turns about that alone, as near to the position as it can.
+
+    The rotation_error is the angle at the joint between ray and position, the error how far the position is from the
+    ray. A position on the joint itself is met by every ray.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> body = ik.Skeleton([-1, 0], [[0, 1.4, 0], [0, 0.2, 0]], names=["neck", "head"])
+    >>> gaze = ik.Reach("head", [2, 1.6, 2], chain=0, offset=[0, 0, 1])
+    >>> found = ik.solve(body, body.rest, [gaze], "aim")
+    >>> ik.rotations.rotate(found.pose.rotations[1], [0, 0, 1]).round(4)
+    array([0.7071, 0.    , 0.7071])
+    """
+    return _solve(_RAY, **locals())
+
+
+class Miss(NamedTuple):
+    """How far one goal is from being reached."""
+
+    error: NDArray[Any]
+    angle: NDArray[Any]
+    off: NDArray[np.bool_]  # beyond tolerance
+
+
+class Form(NamedTuple):
+    """A closed form on a skeleton, goal by goal."""
+
+    name: str
+    joints: Callable[[Skeleton, Task, str], list[int]]  # that turn for a goal; an error where it is for none
+    turn: Callable[[Skeleton, Pose, Task, dict[str, float], int, Found], NDArray[np.bool_]]  # where limits held
+    miss: Callable[[Skeleton, Pose, World, Task, dict[str, float]], Miss]
+
+
+def _solve(
+    form: Form, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], *, workers: int, strict: bool, **options: float
+) -> Solution:
+    """What every closed form does: the joints of one goal after another turn, those nearer to the root first."""
+    tasks = _checked(form, skeleton, pose, goals)
     found = Found.empty(items_of(pose, tasks), pose.rotations)
     found.rotations[...] = pose.rotations
     for array in found[1:5]:
         array[...] = 0
-    options = {"twist": twist, "soften": soften, "min_bend": min_bend, "max_bend": max_bend}
     again, before = np.ones(found.status.shape, bool), np.full(found.status.shape, np.inf)
-    changing = _bones_change(pose, tasks, twist)
-    for _ in range(_ROUNDS):
-        found.status[again] = 0
-        for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
-            _solve_limb(skeleton, pose, task, options, workers, found, again)
-        unusable = found.status >= _core.UNUSABLE
-        found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
-        again = _judge(skeleton, pose, tasks, found, tolerance, rotation_tolerance) & ~unusable & changing
-        again &= found.error < _GAIN * before
-        if not again.any():
-            break
-        before = found.error.copy()
-    return Solution.of("two_bone", skeleton, pose, tasks, found, strict=strict)
+    changing = _bones_change(pose, tasks, options["twist"])
+    with np.errstate(all="ignore"):  # what is not finite is said in the status
+        for _ in range(_ROUNDS):
+            off = _solve_once(form, skeleton, pose, tasks, options, workers, found, again)
+            again = off & changing & (found.error < _GAIN * before)
+            if not again.any():
+                break
+            before = found.error.copy()
+    return Solution.of(form.name, skeleton, pose, tasks, found, strict=strict)
+
+
+def _solve_once(
+    form: Form,
+    skeleton: Skeleton,
+    pose: Pose,
+    tasks: tuple[Task, ...],
+    options: dict[str, float],
+    workers: int,
+    found: Found,
+    wanted: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Turn the joints of all goals where wanted; where something is off after."""
+    came, said, limited = found.rotations.copy(), found.status.copy(), np.zeros(found.status.shape, bool)
+    found.status[...] = found.error[...] = found.rotation_error[...] = 0
+    for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
+        limited |= form.turn(skeleton, pose, task, options, workers, found)
+    np.copyto(found.rotations, came, where=~wanted[..., np.newaxis, np.newaxis])
+    unusable = found.status >= _core.UNUSABLE
+    found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
+    off = _judge(form, skeleton, pose, tasks, options, found) & ~unusable
+    found.status[off & limited] |= Status.AT_LIMIT
+    found.status[off & (found.status == 0)] = Status.STALLED
+    np.copyto(found.status, said, where=~wanted)
+    return off
 
 
 # Uneven scales change the bones as limbs turn: they are read again, at most so many times, while the error falls by a
@@ -99,53 +175,26 @@ def _without_negative_weights(task: Task) -> Task:
     return task._replace(weight=weight, rotation_weight=rotation_weight)
 
 
-def _check_limbs(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
+def _checked(form: Form, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
+    """The goals as tasks of this form, no two for one joint."""
+    tasks = tuple(map(_without_negative_weights, checked_tasks(skeleton, pose, goals)))
     turned: dict[int, int] = {}
     for index, task in enumerate(tasks):
         if task.position is None:
-            raise ValueError(f"goals[{index}]: two_bone needs a position")
-        if (bones := len(task.path(skeleton)) - 1) != 2:
-            raise ValueError(f"goals[{index}]: two_bone needs a chain of two bones, chain=2; this one has {bones}")
-        if task.rotation is not None and any(task.offset):
-            raise ValueError(f"goals[{index}]: two_bone takes an offset or a rotation, not both")
-        for joint in task.path(skeleton)[: 2 if task.rotation is None else 3]:
+            raise ValueError(f"goals[{index}]: {form.name} needs a position")
+        for joint in form.joints(skeleton, task, f"goals[{index}]: {form.name}"):
             if (other := turned.setdefault(joint, index)) != index:
                 raise ValueError(f"goals[{other}] and goals[{index}] both turn joint {skeleton.names[joint]!r}")
+    return tuple(task._replace(aims=form is _RAY) for task in tasks)
 
 
-def _solve_limb(
-    skeleton: Skeleton,
-    pose: Pose,
-    task: Task,
-    options: dict[str, float],
-    workers: int,
-    found: Found,
-    wanted: NDArray[np.bool_],
-) -> None:
-    """Turn the joints of one limb in the rotations of `found` where wanted, and add to its status."""
-    now = replace(pose, rotations=found.rotations)
-    world = skeleton.forward(now, workers=workers)
-    root, mid, tip = task.path(skeleton)
-    end = point_of(skeleton, now, world, task)
-    limb = _limb_of(world, task, root, mid, end, _hinge_of(skeleton, world, mid), options, workers)
-    usable = np.less(limb.status, _core.UNUSABLE) & wanted
-    moved = usable & (task.weight != 0)
-    turns = [(root, limb.root, moved), (mid, limb.mid, moved)]
-    if task.rotation is not None:
-        rule = limb.tip(
-            "take", rotation=world.rotations[..., tip, :], target=task.rotation, weight=task.rotation_weight
-        )
-        turns.append((tip, rule, usable & (task.rotation_weight != 0)))
-    for joint, delta, where in turns:
-        parent = int(skeleton.parents[joint])
-        local = rotations.normalize(found.rotations[..., joint, :])
-        if parent >= 0:
-            outer = world.rotations[..., parent, :]
-            delta = rotations.multiply(rotations.conjugate(outer), rotations.multiply(delta, outer))
-        np.copyto(found.rotations[..., joint, :], rotations.multiply(delta, local), where=where[..., np.newaxis])
-    found.status[...] |= np.where(wanted, limb.status, 0)
-    for joint, *_ in turns:
-        found.status[_bring_back(skeleton, joint, found.rotations[..., joint, :]) & usable] |= Status.AT_LIMIT
+def _turn(
+    skeleton: Skeleton, joint: int, delta: NDArray[Any], where: NDArray[np.bool_], found: Found
+) -> NDArray[np.bool_]:
+    """Turn a joint in the space of its parent, as far as its limit allows; where that held it."""
+    local = found.rotations[..., joint, :]
+    np.copyto(local, rotations.multiply(delta, rotations.normalize(local)), where=where[..., np.newaxis])
+    return _bring_back(skeleton, joint, local)
 
 
 def _bring_back(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[np.bool_]:
@@ -158,6 +207,67 @@ def _bring_back(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[
     rest = skeleton.rest.rotations[joint].astype(local.dtype)
     np.copyto(local, rotations.multiply(rest, limit.project(q)), where=outside[..., np.newaxis])
     return outside
+
+
+def _judge(
+    form: Form, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], options: dict[str, float], found: Found
+) -> NDArray[np.bool_]:
+    """Errors by forward kinematics of the pose that is returned; which items are off."""
+    after = pose.turned(found.rotations)
+    world, off = skeleton.forward(after), np.zeros(found.status.shape, bool)
+    for task in tasks:
+        miss = form.miss(skeleton, after, world, task, options)
+        np.maximum(found.error, miss.error, out=found.error)
+        np.maximum(found.rotation_error, miss.angle, out=found.rotation_error)
+        off |= miss.off
+    return off
+
+
+# --- the limb ---------------------------------------------------------------------------------------------------------
+
+
+def _limb_joints(skeleton: Skeleton, task: Task, where: str) -> list[int]:
+    """Root and mid, and the tip where it has a rotation."""
+    joints = task.path(skeleton)
+    if (bones := len(joints) - 1) != 2:
+        raise ValueError(f"{where} needs a chain of two bones, chain=2; this one has {bones}")
+    if task.rotation is not None and any(task.offset):
+        raise ValueError(f"{where} takes an offset or a rotation, not both")
+    if any(task.up):
+        raise ValueError(f"{where} takes no up: the limb bends towards the pole")
+    return joints[: 2 if task.rotation is None else 3]
+
+
+def _turn_limb(
+    skeleton: Skeleton, pose: Pose, task: Task, options: dict[str, float], workers: int, found: Found
+) -> NDArray[np.bool_]:
+    now = pose.turned(found.rotations)
+    world = skeleton.forward(now, workers=workers)
+    root, mid, tip = task.path(skeleton)
+    end = point_of(skeleton, now, world, task)
+    limb = _limb_of(world, task, root, mid, end, _hinge_of(skeleton, world, mid), options, workers)
+    found.status[...] |= limb.status
+    usable = np.less(limb.status, _core.UNUSABLE)
+    moved = usable & (task.weight != 0)
+    turns = [(root, limb.root, moved), (mid, limb.mid, moved)]
+    if task.rotation is not None:
+        rule = limb.tip(
+            "take", rotation=world.rotations[..., tip, :], target=task.rotation, weight=task.rotation_weight
+        )
+        turns.append((tip, rule, usable & (task.rotation_weight != 0)))
+    limited = np.zeros(found.status.shape, bool)
+    for joint, delta, where in turns:
+        limited |= _turn(skeleton, joint, _within_parent(skeleton, world, joint, delta), where, found)
+    return limited
+
+
+def _within_parent(skeleton: Skeleton, world: World, joint: int, delta: NDArray[Any]) -> NDArray[Any]:
+    """A rotation of the world in the space of a joint's parent."""
+    parent = int(skeleton.parents[joint])
+    if parent < 0:
+        return delta
+    outer = world.rotations[..., parent, :]
+    return rotations.multiply(rotations.conjugate(outer), rotations.multiply(delta, outer))
 
 
 def _hinge_of(skeleton: Skeleton, world: World, joint: int) -> NDArray[Any] | None:
@@ -206,31 +316,143 @@ def _limb_of(
     return Limb(*call(_core.two_bone, inputs, (), workers))
 
 
-def _judge(
+def _limb_miss(skeleton: Skeleton, pose: Pose, world: World, task: Task, options: dict[str, float]) -> Miss:
+    assert task.position is not None
+    points = chain_points(skeleton, pose, world, task)
+    error = np.where(task.weight == 0, 0, distance(points[..., -1, :], task.position))
+    off = error > options["tolerance"] * span_of(points).outer
+    if task.rotation is None:
+        return Miss(error, np.zeros_like(error), off)
+    angle = angle_between(world.rotations[..., task.joint, :], task.rotation)
+    angle = np.where(task.rotation_weight == 0, 0, angle)
+    return Miss(error, angle, off | (angle > options["rotation_tolerance"]))
+
+
+_LIMB = Form("two_bone", _limb_joints, _turn_limb, _limb_miss)
+
+
+# --- the ray ----------------------------------------------------------------------------------------------------------
+
+
+def _ray_joints(skeleton: Skeleton, task: Task, where: str) -> list[int]:
+    """The joint itself."""
+    joints = task.path(skeleton)
+    if len(joints) != 1:
+        raise ValueError(f"{where} turns one joint, chain=0; this chain has {len(joints)}")
+    if not any(task.offset):
+        raise ValueError(f"{where} needs an offset, the point that the ray from the joint goes through")
+    if task.rotation is not None:
+        raise ValueError(f"{where} takes no rotation: where the ray points decides; pole and up roll the joint")
+    if (task.pole is not None) != any(task.up):
+        raise ValueError(f"{where} takes pole and up, the axis that turns towards the pole, both or neither")
+    return joints
+
+
+# A limit may take the ray off its way where another roll would let it pass, as the limit of an eye that never rolls
+# does. But turned again and again, each time by the least that will do, the joint gets as near as it can: such an eye
+# in up to 20 passes.
+_PASSES = 64
+
+
+def _turn_ray(
+    skeleton: Skeleton, pose: Pose, task: Task, options: dict[str, float], workers: int, found: Found
+) -> NDArray[np.bool_]:
+    """In the space of the parent, where the joint turns as a rigid body, whatever the scales above it."""
+    joint, limit, local = task.joint, skeleton.limits[task.joint], found.rotations[..., task.joint, :]
+    now = pose.turned(found.rotations)
+    world = skeleton.forward(now, workers=workers)
+    assert task.position is not None
+    target = _seen_by_parent(skeleton, now, world, joint, task.position)
+    pole = None if task.pole is None else _seen_by_parent(skeleton, now, world, joint, task.pole)
+    before, going = rotations.normalize(local), np.ones(found.status.shape, bool)
+    twist = options["twist"]
+    for _ in range(1 if limit is None else _PASSES):
+        came = local.copy()
+        aimed = _aimed(skeleton, pose, task, came, target, pole, twist, workers)
+        found.status[...] |= aimed.status if pole is not None else aimed.status & ~Status.POLE_UNDEFINED
+        where = going & np.less(aimed.status, _core.UNUSABLE) & (task.weight != 0)
+        _turn(skeleton, joint, aimed.delta, where, found)
+        going &= np.max(np.abs(local - came), axis=-1) > 0.01 * options["rotation_tolerance"]
+        if not going.any():
+            break
+        twist, pole = 0, None  # the first pass has rolled the joint
+    left = rotations.shortest_arc(rotations.rotate(local, _scaled(pose, joint, task.offset)), target)
+    missed = rotations.to_axis_angle(left)[1] > options["rotation_tolerance"]
+    return (limit is not None) & missed | _share(skeleton, task, before, found)
+
+
+def _seen_by_parent(skeleton: Skeleton, pose: Pose, world: World, joint: int, point: NDArray[Any]) -> NDArray[Any]:
+    """The way from a joint to a point, in the space of its parent; of some length where that is scaled."""
+    parent = int(skeleton.parents[joint])
+    way: NDArray[Any] = point - world.positions[..., joint, :]
+    if parent < 0:
+        return way
+    if pose.scales is None:
+        return rotations.rotate(rotations.conjugate(world.rotations[..., parent, :]), way)
+    x, y, z = (arm_of(skeleton, pose, world, parent, axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    inverse = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)  # times the determinant
+    sign = np.sign(_dot(x, inverse[..., 0, :]))[..., np.newaxis]
+    return np.asarray(sign * _dot(inverse, way[..., np.newaxis, :]))
+
+
+def _aimed(
     skeleton: Skeleton,
     pose: Pose,
-    tasks: tuple[Task, ...],
-    found: Found,
-    tolerance: float,
-    rotation_tolerance: float,
-) -> NDArray[np.bool_]:
-    """Errors by forward kinematics of the pose that is returned; what is off for no other reason has stalled.
+    task: Task,
+    local: NDArray[Any],
+    target: NDArray[Any],
+    pole: NDArray[Any] | None,
+    twist: float,
+    workers: int,
+) -> Aim:
+    """All of the turn of a joint that stands at 0. What is up for one with a hinge is its axis, which stays so."""
+    forward, up = (_scaled(pose, task.joint, axis) for axis in (task.offset, task.up))
+    limit = skeleton.limits[task.joint]
+    if limit is not None and limit.kind == "hinge":
+        up = rotations.rotate(limit.frame, [1, 0, 0]).astype(local.dtype)
+        pole = rotations.rotate(local, up)
+    inputs = {
+        "position": np.zeros(3, local.dtype),
+        "rotation": local,
+        "target": target,
+        "forward": forward,
+        "offset": optional_rows("offset", None, local.dtype, 3),
+        "up": optional_rows("up", None if pole is None else up, local.dtype, 3),
+        "pole": optional_rows("pole", pole, local.dtype, 3),
+        "twist": optional_number("twist", twist, local.dtype),
+        "weight": optional_number("weight", np.where(task.weight > 0, 1, task.weight), local.dtype),
+    }
+    return Aim(*call(_core.aim, inputs, (), workers))
 
-    Returns what is off.
-    """
-    found.error[...] = found.rotation_error[...] = 0
-    after = replace(pose, rotations=found.rotations)
-    world, off = skeleton.forward(after), np.zeros(found.status.shape, bool)
-    for task in tasks:
-        assert task.position is not None
-        points = chain_points(skeleton, after, world, task)
-        error = np.where(task.weight == 0, 0, distance(points[..., -1, :], task.position))
-        np.maximum(found.error, error, out=found.error)
-        off |= error > tolerance * span_of(points).outer
-        if task.rotation is not None:
-            angle = angle_between(world.rotations[..., task.joint, :], task.rotation)
-            angle = np.where(task.rotation_weight == 0, 0, angle)
-            np.maximum(found.rotation_error, angle, out=found.rotation_error)
-            off |= angle > rotation_tolerance
-    found.status[off & (found.status == 0)] = Status.STALLED
-    return off
+
+def _scaled(pose: Pose, joint: int, point: tuple[float, float, float]) -> NDArray[Any]:
+    """A point of a joint as its own scale puts it."""
+    at = np.asarray(point, pose.dtype)
+    return at if pose.scales is None else np.asarray(pose.scales[..., joint, :] * at)
+
+
+def _dot(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """The product of vectors, in written order."""
+    x, y, z = np.moveaxis(a * b, -1, 0)
+    return np.asarray(x + y + z)
+
+
+def _share(skeleton: Skeleton, task: Task, before: NDArray[Any], found: Found) -> NDArray[np.bool_]:
+    """Where the weight is below 1, that share of the turn, as `ikcore.aim` takes it; where a limit held it."""
+    part = np.broadcast_to((task.weight > 0) & (task.weight < 1), found.status.shape)
+    if not part.any():
+        return part
+    local, none = found.rotations[..., task.joint, :], np.array([1, 0, 0, 0], before.dtype)
+    turn = rotations.canonical(rotations.multiply(rotations.conjugate(before), local))
+    share = rotations.normalize(none + task.weight[..., np.newaxis] * (turn - none))
+    np.copyto(local, rotations.multiply(before, share), where=part[..., np.newaxis])
+    found.status[part] |= Status.PARTIAL_WEIGHT
+    return part & _bring_back(skeleton, task.joint, local)
+
+
+def _ray_miss(skeleton: Skeleton, pose: Pose, world: World, task: Task, options: dict[str, float]) -> Miss:
+    error, angle = (np.where(task.weight == 0, 0, miss) for miss in off_ray(skeleton, pose, world, task))
+    return Miss(error, angle, angle > options["rotation_tolerance"])
+
+
+_RAY = Form("aim", _ray_joints, _turn_ray, _ray_miss)

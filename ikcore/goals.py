@@ -46,9 +46,12 @@ class Reach(Goal):
         The first joint that may turn: by its name, or by how many joints above `joint` may (2: upper arm and forearm
         for a hand). Default: all, up to the root.
     offset : (3,) array_like, optional
-        The point that should be at `position`, in the space of the joint. Default: the joint.
+        The point that should be at `position`, in the space of the joint. Default: the joint. Where the method is
+        ``aim``: the point that the ray from the joint to `position` goes through.
+    up : (3,) array_like, optional
+        The axis, in the space of the joint, that turns towards `pole` where the method is ``aim``.
     pole : (..., 3) array_like, optional
-        A point that the chain bends towards, for the methods that have poles.
+        A point that the chain bends towards, or that `up` turns towards, for the methods that have poles.
     level : int
         Goals of level 0 come first, those of level 1 use what freedom is left, for the methods that have levels.
 
@@ -71,6 +74,7 @@ class Reach(Goal):
     rotation_weight: ArrayLike = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
+    up: ArrayLike | None = None
     pole: ArrayLike | EllipsisType | None = None
     level: int = 0
 
@@ -83,6 +87,8 @@ class Reach(Goal):
             raise ValueError(f"Reach({self.joint!r}): expected a position, a rotation or both, got neither")
         if self.position is None and (self.offset is not None or self.pole is not None):
             raise ValueError(f"Reach({self.joint!r}): offset and pole belong to a position, and there is none")
+        if self.up is not None and self.pole is None:
+            raise ValueError(f"Reach({self.joint!r}): up turns towards a pole, and there is none")
         if isinstance(self.level, str) or not _is_name_or_number(self.level):
             raise TypeError(f"level: expected a whole number, got {self.level!r}")
         if self.level < 0:
@@ -102,7 +108,7 @@ def _check_chain(chain: Any) -> None:
 
 
 class Task(NamedTuple):
-    """A goal in the numbers of one skeleton, as `_core.solve` takes it (but for the pole)."""
+    """A goal in the numbers of one skeleton, as `_core.solve` takes it (up to the pole)."""
 
     joint: int
     chain: int
@@ -112,6 +118,8 @@ class Task(NamedTuple):
     weight: NDArray[Any]  # (...)
     rotation_weight: NDArray[Any]  # (...)
     pole: NDArray[Any] | None = None  # (..., 3)
+    up: tuple[float, float, float] = (0, 0, 0)
+    aims: bool = False  # the ray through the offset should meet the position, not the point itself
 
     def leading(self) -> dict[str, tuple[int, ...]]:
         """The leading axes of what is given."""
@@ -194,18 +202,26 @@ def _task_of(skeleton: Skeleton, goal: Any, where: str, dtype: np.dtype[Any]) ->
             f"{where}: level {goal.level} needs a method with levels, and there is none yet: leave it at 0"
         )
     joint = skeleton.index(goal.joint)
-    offset = (0, 0, 0) if goal.offset is None else rows(f"{where}.offset", goal.offset, np.dtype(np.float64), 3)
-    if np.ndim(offset) != 1 or not np.isfinite(offset).all():
-        raise ValueError(f"{where}.offset: expected one point for all items, three finite numbers")
     arrays = {name: getattr(goal, name) for name in TASK_ROWS}
     if absent := open_arrays(goal):
         raise TypeError(f"{where}.{absent[0]}: an ellipsis stands for an array in the goals of ikcore.solver only")
-    x, y, z = map(float, offset)
     given: dict[str, Any] = {
         name: None if value is None and name in _OPTIONAL else rows(f"{where}.{name}", value, dtype, *TASK_ROWS[name])
         for name, value in arrays.items()
     }
-    return Task(joint, start_of(skeleton, goal.chain, joint, where), (x, y, z), **given)
+    start, offset = start_of(skeleton, goal.chain, joint, where), _point(f"{where}.offset", goal.offset)
+    return Task(joint, start, offset, up=_point(f"{where}.up", goal.up), **given)
+
+
+def _point(name: str, value: ArrayLike | None) -> tuple[float, float, float]:
+    """One point of a joint for all items, by default the joint itself."""
+    if value is None:
+        return 0.0, 0.0, 0.0
+    point = rows(name, value, np.dtype(np.float64), 3)
+    if point.ndim != 1 or not np.isfinite(point).all():
+        raise ValueError(f"{name}: expected one point for all items, three finite numbers")
+    x, y, z = point.tolist()
+    return x, y, z
 
 
 def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str) -> int:
@@ -230,12 +246,14 @@ def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str
 def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
     """The joints from one down to another."""
     above = ancestors(skeleton, joint)
-    return above[above.index(start) :: -1]
+    return list(above[above.index(start) :: -1])
 
 
-def ancestors(skeleton: Skeleton, joint: int) -> list[int]:
+def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
     """The joint, its parent and so on up to the root."""
-    joints = [joint]
-    while (parent := int(skeleton.parents[joints[-1]])) >= 0:
-        joints.append(parent)
-    return joints
+    if joint not in skeleton._ancestors:
+        joints, parents = [joint], skeleton.parents
+        while (parent := int(parents[joints[-1]])) >= 0:
+            joints.append(parent)
+        skeleton._ancestors[joint] = tuple(joints)
+    return skeleton._ancestors[joint]

@@ -50,17 +50,27 @@ class Pose:
         parts = {"rotations": (rotations, 4), "translations": (translations, 3), "scales": (scales, 3)}
         if rotations is None:
             raise TypeError("rotations: expected an array of shape (..., joints, 4), got None")
-        dtype = number_type(*(value for value, _ in parts.values() if value is not None))
+        dtype = number_type(*[value for value, _ in parts.values() if value is not None])
         given = {name: joint_rows(name, v, dtype, n) for name, (v, n) in parts.items() if v is not None}
         joints = given["rotations"].shape[-2]
         for name, array in given.items():
             if array.shape[-2] != joints:
                 raise ValueError(f"{name}: expected {joints} joints as in rotations, got {array.shape[-2]}")
+        self._keep(given)
+
+    def _keep(self, given: dict[str, NDArray[Any]]) -> None:
+        """Take arrays that fit each other but for their leading axes."""
         shape = leading_axes("pose", given)
-        for name in parts:
-            object.__setattr__(self, name, None)
-        for name, array in given.items():
-            object.__setattr__(self, name, read_only(np.broadcast_to(array, (*shape, *array.shape[-2:]))))
+        for name in self.__slots__:
+            array = given.get(name)
+            object.__setattr__(self, name, None if array is None else read_only(with_axes(array, shape)))
+
+    def turned(self, rotations: NDArray[Any]) -> Pose:
+        """The pose with other rotations of the same joints and type."""
+        pose = object.__new__(Pose)
+        given = {"rotations": rotations, "translations": self.translations, "scales": self.scales}
+        pose._keep({name: array for name, array in given.items() if array is not None})
+        return pose
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -114,11 +124,19 @@ def joint_rows(name: str, value: ArrayLike, dtype: np.dtype[Any], size: int) -> 
 
 def leading_axes(what: str, arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     """What the axes before the joints broadcast to."""
+    distinct = {array.shape[:-2] for array in arrays.values()}
+    if len(distinct) == 1:  # as a rule; to broadcast takes longer than a solve
+        return distinct.pop()
     try:
-        return np.broadcast_shapes(*(array.shape[:-2] for array in arrays.values()))
+        return np.broadcast_shapes(*distinct)
     except ValueError as error:
         listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(f"{what}: leading axes do not broadcast: {listed}") from error
+
+
+def with_axes(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """A view with these axes before the joints."""
+    return array if array.shape[:-2] == shape else np.broadcast_to(array, (*shape, *array.shape[-2:]))
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

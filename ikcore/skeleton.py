@@ -19,6 +19,9 @@ from ikcore.limits import Limit
 from ikcore.pose import Pose, joint_rows, leading_axes
 from ikcore.span import Span, span_of
 
+# By name or index of the joint (a mapping of both takes no mapping of one, hence Any), or one for each joint.
+Limits = Mapping[Any, Limit] | Sequence[Limit | None]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
@@ -66,7 +69,7 @@ class Skeleton:
            [0. , 0.1, 0. ]])
     """
 
-    __slots__ = ("_data", "_index", "_limits", "_names")
+    __slots__ = ("_ancestors", "_data", "_index", "_limits", "_names", "_rest")
 
     def __init__(
         self,
@@ -74,7 +77,7 @@ class Skeleton:
         offsets: ArrayLike,
         rest: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        limits: Mapping[str | int, Limit] | Sequence[Limit | None] | None = None,
+        limits: Limits | None = None,
     ) -> None:
         tree = _whole_numbers(parents)
         joints = len(tree)
@@ -85,6 +88,8 @@ class Skeleton:
         self._limits = self._limits_of(limits)
         parameters = [_FREE if limit is None else limit.parameters() for limit in self._limits]
         self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None)
+        self._rest = Pose(self._data.rests)
+        self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were asked for
 
     @classmethod
     def chain(cls, points: ArrayLike) -> Skeleton:
@@ -130,7 +135,7 @@ class Skeleton:
     @property
     def rest(self) -> Pose:
         """The pose at rest, float64."""
-        return Pose(self._data.rests)
+        return self._rest
 
     @property
     def limits(self) -> tuple[Limit | None, ...]:
@@ -288,7 +293,7 @@ class Skeleton:
     def __reduce__(self) -> tuple[Any, ...]:
         return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits)
 
-    def _limits_of(self, limits: Mapping[str | int, Limit] | Sequence[Limit | None] | None) -> tuple[Limit | None, ...]:
+    def _limits_of(self, limits: Limits | None) -> tuple[Limit | None, ...]:
         """One limit for each joint."""
         if limits is None:
             return (None,) * len(self)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations, status
-from ikcore.goals import Task
+from ikcore.goals import Task, ancestors
 from ikcore.pose import Pose
 from ikcore.span import distance, span_of
 from ikcore.status import Status
@@ -28,9 +28,9 @@ class Solution:
     pose : Pose
         The poses afterwards. Joints that no goal turns keep their local rotation to the bit.
     error : (...) array
-        The largest distance from a goal's point to its position.
+        The largest distance from a goal's point to its position; where the method is ``aim``, from its ray.
     rotation_error : (...) array
-        The largest angle to a goal's rotation, radians.
+        The largest angle to a goal's rotation, radians; where the method is ``aim``, between ray and position.
     iterations : (...) int32 array
         How many it took.
     status : (...) int32 array
@@ -56,7 +56,7 @@ class Solution:
         """What a method found, after a word about items that cannot be used."""
         status.report_unusable(method, found.status, strict=strict)
         return cls(
-            pose=replace(pose, rotations=found.rotations),
+            pose=pose.turned(found.rotations),
             error=found.error[()],
             rotation_error=found.rotation_error[()],
             iterations=found.iterations[()],
@@ -71,10 +71,11 @@ class Solution:
         said = status.summarize("pose", self.status, self.error)
         if np.size(self.iterations):
             said += f"\niterations: median {np.median(self.iterations):g}, most {np.max(self.iterations)}"
-        if any(task.rotation is not None for task in self._tasks):
+        if any(task.rotation is not None or task.aims for task in self._tasks):
             finite = np.isfinite(self.rotation_error)
             worst = np.max(self.rotation_error, where=finite, initial=0)
-            said += f"\nlargest angle to a rotation: {np.degrees(worst):.3g} degrees"
+            what = "position" if self._tasks[0].aims else "rotation"
+            said += f"\nlargest angle to a {what}: {np.degrees(worst):.3g} degrees"
         return said
 
     def explain(self, item: int | tuple[int, ...] = ()) -> str:
@@ -135,6 +136,10 @@ def _task_at(task: Task, shape: tuple[int, ...], at: tuple[int, ...]) -> Task:
 def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> list[str]:
     """How far one goal is from being reached, and whether it can be."""
     name, lines = skeleton.names[task.joint], []
+    if task.aims:
+        away, angle = off_ray(skeleton, pose, world, task)
+        said = f"The ray from {name} misses its position by {away:.3g}, an angle of {np.degrees(angle):.3g} degrees."
+        return [said] if task.weight > 0 else []
     if task.position is not None and task.weight > 0:
         chain = chain_points(skeleton, pose, world, task)
         lines.append(f"{name} is {distance(chain[-1], task.position):.3g} from its position.")
@@ -174,7 +179,7 @@ def relative(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[Any
 
 def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
     """Where the joints from the start of a task's chain are, (..., n, 3), and its point at last."""
-    joints = world.positions[..., task.path(skeleton), :]
+    joints = world.positions.take(task.path(skeleton), axis=-2)
     if not any(task.offset):
         return joints
     return np.concatenate([joints, point_of(skeleton, pose, world, task)[..., np.newaxis, :]], axis=-2)
@@ -184,18 +189,37 @@ def point_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArra
     """Where the point of a task is: as a child of the joint would be, scales and all."""
     if not any(task.offset):
         return world.positions[..., task.joint, :]
-    extended = type(skeleton)(np.append(skeleton.parents, task.joint), np.vstack([skeleton.offsets, task.offset]))
+    return np.asarray(world.positions[..., task.joint, :] + arm_of(skeleton, pose, world, task.joint, task.offset))
 
-    def extend(array: NDArray[Any] | None, *row: float) -> NDArray[Any] | None:
-        if array is None:
-            return None
-        added = np.broadcast_to(np.asarray(row, array.dtype), (*array.shape[:-2], 1, len(row)))
-        return np.concatenate([array, added], axis=-2)
 
-    turned = extend(pose.rotations, 1, 0, 0, 0)
-    assert turned is not None
-    moved = Pose(turned, extend(pose.translations, *task.offset), extend(pose.scales, 1, 1, 1))
-    return extended.forward(moved).positions[..., -1, :]
+def arm_of(skeleton: Skeleton, pose: Pose, world: World, joint: int, point: tuple[float, float, float]) -> NDArray[Any]:
+    """The way in the world from a joint to a point fixed to it, which is scaled as a child of the joint would be."""
+    if pose.scales is None:
+        return rotations.rotate(world.rotations[..., joint, :], np.asarray(point, pose.dtype))
+    above = ancestors(skeleton, joint)[::-1]
+    offsets = np.zeros((len(above) + 1, 3))  # all joints at one place: so the way is not lost in where they are
+    offsets[-1] = point
+    line = type(skeleton)(np.arange(len(offsets)) - 1, offsets)
+
+    def extended(array: NDArray[Any], *last: float) -> NDArray[Any]:
+        row = np.broadcast_to(np.asarray(last, array.dtype), (*array.shape[:-2], 1, len(last)))
+        return np.concatenate([array[..., above, :], row], axis=-2)
+
+    turned = Pose(extended(pose.rotations, 1, 0, 0, 0), None, extended(pose.scales, 1, 1, 1))
+    return line.forward(turned).positions[..., -1, :]
+
+
+def off_ray(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> tuple[NDArray[Any], NDArray[Any]]:
+    """How far a task's position is from the ray through its point, and the angle between them at the joint."""
+    assert task.position is not None
+    at = world.positions[..., task.joint, :]
+    along = arm_of(skeleton, pose, world, task.joint, task.offset)
+    with np.errstate(all="ignore"):  # a goal without weight may be anything
+        turn = rotations.shortest_arc(along, task.position - at)
+        turn = np.where(np.any(along, axis=-1, keepdims=True), turn, np.nan)
+        cosine, sine = turn[..., 0], distance(turn[..., 1:], np.zeros(3, turn.dtype))  # of half the angle
+        away = np.asarray(distance(task.position, at) * np.where(cosine > sine, 2 * sine * cosine, 1))
+    return away, rotations.to_axis_angle(turn)[1]
 
 
 def angle_between(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, closed
 from ikcore._arrays import _count_of, switch, whole_number
-from ikcore.batch import Batch, Found, checked_tasks, items_of
+from ikcore.batch import Batch, Found, checked_tasks, items_of, prepared, solve_single
 from ikcore.goals import TASK_ROWS, Goal, checked_goals, completed, open_arrays, tasks_of
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -104,7 +105,7 @@ def _options_of(method: str, table: tuple[tuple[Any, ...], ...]) -> dict[str, Op
 # The closed forms; those of the core follow as their typed functions come by.
 _METHODS = Methods(
     {
-        name: Method(name, sentence, _options_of(name, closed.OPTIONS), closed.two_bone)
+        name: Method(name, sentence, _options_of(name, closed.OPTIONS), getattr(closed, name))
         for name, sentence in closed.METHODS
     }
 )
@@ -183,20 +184,25 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
     >>> print(found.status)
     0
     """
-    function, known = _function_of(method, options), _METHODS[method].options
-    checked = {name: known[name].checked(value) if name in known else value for name, value in options.items()}
-    return function(skeleton, pose, goals, **checked)
+    checked = _checked(method, options)
+    return _METHODS[method].function(skeleton, pose, goals, **checked)
 
 
-def _function_of(method: str, options: dict[str, Any], without: tuple[str, ...] = ()) -> Callable[..., Solution]:
-    """The typed function of a method, if it takes these options."""
+def _checked(method: str, options: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The options, if the typed function of that method takes them."""
     if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(f"method: expected one of {', '.join(_METHODS)}, got {method!r}")
-    function = _METHODS[method].function
-    known = [name for name in inspect.signature(function).parameters if name not in without][3:]
-    if unknown := [name for name in options if name not in known]:
-        raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {', '.join(known)}")
-    return function
+    known, own = _arguments_of(method), _METHODS[method].options
+    if unknown := [name for name in options if name not in known or name in without]:
+        expected = ", ".join(name for name in known if name not in without)
+        raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}")
+    return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
+
+
+@functools.cache
+def _arguments_of(method: str) -> list[str]:
+    """What the typed function of a method takes by name."""
+    return list(inspect.signature(_METHODS[method].function).parameters)[3:]
 
 
 @_method
@@ -292,21 +298,28 @@ def _iterate(
     tasks = checked_tasks(skeleton, pose, goals)
     for index, task in enumerate(tasks):
         if task.pole is not None:
-            raise ValueError(f"goals[{index}]: {method} knows no pole; method='two_bone' does, for chains of two bones")
+            raise ValueError(
+                f"goals[{index}]: {method} knows no pole; method='two_bone' does, for chains of two bones, "
+                "and 'aim', for one joint"
+            )
     shape = items_of(pose, tasks)
     if sequence and not shape:
         raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
     found = Found.empty(shape, pose.rotations)
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
-    Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, _count_of(workers))
+    threads = _count_of(workers)
+    if shape:
+        Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, threads)
+    else:
+        solve_single(method, skeleton, pose, tasks, found, numbers)
     return Solution.of(method, skeleton, pose, tasks, found, strict=strict)
 
 
 def _numbers(method: str, options: dict[str, Any]) -> tuple[float, ...]:
-    """All options in the order of the core's table, those of other methods at their default."""
+    """All options in the order of the core's table, those not given at their default."""
     own = _METHODS[method].options
-    return tuple(own[row[0]].checked(options[row[0]]) if row[0] in own else row[2] for row in _core.OPTIONS)
+    return tuple([own[row[0]].checked(options[row[0]]) if row[0] in options else row[2] for row in _core.OPTIONS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +331,13 @@ class Solver:
     method: str
     translations: bool
     options: dict[str, Any]
+    _prepared: _core.Prepared | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the goals, and prepare for calls on one item."""
+        numbers = _numbers(self.method, self.options)
+        made = prepared(self.method, self.skeleton, self.goals, numbers, translated=self.translations)
+        object.__setattr__(self, "_prepared", made)
 
     @property
     def signature(self) -> str:
@@ -330,14 +350,19 @@ class Solver:
         self, rotations: ArrayLike, *arrays: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
         """Rotations, errors and status of the solution."""
+        if self._prepared and (item := self._prepared(rotations, *arrays)):
+            return item
         expected = self.signature.partition("->")[0].count("(") - 1
         if len(arrays) != expected:
             raise TypeError(f"{self.signature}: expected {expected} arrays after the rotations, got {len(arrays)}")
         rest = iter(arrays)
         pose = Pose(rotations, next(rest) if self.translations else None)
         goals = [completed(goal, rest) for goal in self.goals]
-        found = solve(self.skeleton, pose, goals, self.method, **self.options)
+        found = _METHODS[self.method].function(self.skeleton, pose, goals, **self.options)
         return found.pose.rotations, found.error, found.status
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Solver, (self.skeleton, self.goals, self.method, self.translations, self.options)
 
 
 def solver(
@@ -386,13 +411,12 @@ def solver(
         xarray.apply_ufunc(solve_arm, rotations, targets, input_core_dims=[["joint", "wxyz"], ["xyz"]],
                            output_core_dims=[["joint", "wxyz"], [], []])
     """
-    _function_of(method, options, without=("sequence", "history"))
-    for name, option in _METHODS[method].options.items():
-        option.checked(options.get(name, option.default))
+    checked = _checked(method, options, without=("sequence", "history"))
+    _count_of(options.get("workers", 1))
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
     anything = [
         completed(goal, (np.zeros(TASK_ROWS[name]) for name in open_arrays(goal))) for goal in checked_goals(goals)
     ]
     tasks_of(skeleton, anything, np.dtype(float))
-    return Solver(skeleton, tuple(goals), method, translations, options)
+    return Solver(skeleton, tuple(goals), method, translations, checked)

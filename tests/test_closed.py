@@ -1,7 +1,8 @@
-"""Limbs of a skeleton by method="two_bone", judged by forward kinematics and the slow limb of reference.py."""
+"""Closed forms as methods of skeletons, judged by forward kinematics and, limbs, by the slow one of reference.py."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,10 @@ def test_fabrik_is_told_of_limits_too() -> None:
             r"goals\[0\]: two_bone takes an offset or a rotation, not both",
         ),
         (
+            [ik.Reach("foot.L", [0, 0, 0], chain=2, pole=[0, 0, 1], up=[0, 1, 0])],
+            r"goals\[0\]: two_bone takes no up: the limb bends towards the pole",
+        ),
+        (
             [ik.Reach("foot.L", [0, 0, 0], chain=2), ik.Reach("toe.L", [0, 0, 0], chain=2)],
             r"goals\[0\] and goals\[1\] both turn joint 'shin.L'",
         ),
@@ -178,6 +183,318 @@ def test_options_reach_the_limb() -> None:
         ik.solve(BODY, BODY.rest, goal, "two_bone", soften=3)
     with pytest.raises(TypeError, match="two_bone: no option 'iterations' here; expected tolerance"):
         ik.solve(BODY, BODY.rest, goal, "two_bone", iterations=3)
+
+
+# --- aim --------------------------------------------------------------------------------------------------------------
+
+X, Y, Z = np.eye(3)
+GAZE = [0.1, -0.2, 0.5]  # of an eye that does not look along an axis
+LOOKER = ik.Skeleton(
+    [-1, 0, 1, 2, 2],
+    [[0, 1.4, 0], [0, 0.1, 0.02], [0, 0.1, 0], [0.03, 0.08, 0.1], [-0.03, 0.08, 0.1]],
+    ref.unit(np.random.default_rng(6).normal(size=(5, 4)) * 0.2 + np.array([1, 0, 0, 0])),
+    ["chest", "neck", "head", "eye.L", "eye.R"],
+)
+
+
+def angle(a: Any, b: Any) -> Any:
+    return np.arctan2(np.linalg.norm(np.cross(a, b), axis=-1), np.sum(a * b, axis=-1))
+
+
+def ray(skeleton: ik.Skeleton, pose: ik.Pose, joint: int, offset: Any) -> tuple[Any, Any]:
+    """Where a joint is and the way to its point, that being a joint of another skeleton."""
+    longer = ik.Skeleton([*skeleton.parents, joint], [*skeleton.offsets, offset])
+
+    def extend(array: Any, last: Any) -> Any:
+        if array is None:
+            return None
+        return np.concatenate([array.astype(float), np.full((*array.shape[:-2], 1, len(last)), last)], axis=-2)
+
+    turned = extend(pose.rotations, [1, 0, 0, 0])
+    longer_pose = ik.Pose(turned, extend(pose.translations, offset), extend(pose.scales, [1, 1, 1]))
+    positions = longer.forward(longer_pose).positions
+    return positions[..., joint, :], positions[..., -1, :] - positions[..., joint, :]
+
+
+def away_from(skeleton: ik.Skeleton, pose: ik.Pose, joint: int, offset: Any, target: Any) -> Any:
+    """The angle between a ray and the way to its target."""
+    at, along = ray(skeleton, pose, joint, offset)
+    return angle(along, target - at)
+
+
+def places(count: int, seed: int = 7) -> Any:
+    """Targets all around the head."""
+    return np.array([0, 1.6, 0]) + 2 * ref.unit(np.random.default_rng(seed).normal(size=(count, 3)))
+
+
+def test_the_ray_of_a_joint_meets_the_position_by_the_shortest_way(dtype: Any) -> None:
+    pose, targets = ik.Pose(LOOKER.rest.rotations.astype(dtype)), places(50).astype(dtype)
+    found = ik.solve(LOOKER, pose, [ik.Reach("head", targets, chain=0, offset=GAZE)], "aim")
+    assert found.pose.dtype == dtype
+    assert np.all(found.status == 0)
+    assert_allclose(away_from(LOOKER, found.pose, 2, GAZE, targets), 0, atol=10 * TOL[dtype])
+    before, after = LOOKER.forward(LOOKER.rest), LOOKER.forward(found.pose)
+    at, old = ray(LOOKER, LOOKER.rest, 2, GAZE)
+    axis = ref.unit(np.cross(old, targets - at))
+    for vector in np.eye(3):  # all of the head turns about that axis
+        wanted = ref.turn(ref.rotate(before.rotations[2], vector), axis, angle(old, targets - at)[:, None])
+        assert_allclose(ref.rotate(after.rotations[:, 2], vector), wanted, atol=10 * TOL[dtype])
+    kept = [0, 1, 3, 4]
+    assert_array_equal(found.pose.rotations[:, kept], np.broadcast_to(pose.rotations[kept], (50, 4, 4)))
+
+
+def test_up_is_on_the_side_of_the_pole() -> None:
+    targets, poles = places(50), places(50, seed=8)
+    found = ik.solve(LOOKER, LOOKER.rest, [ik.Reach("head", targets, chain=0, offset=GAZE, up=Y, pole=poles)], "aim")
+    at, _ = ray(LOOKER, found.pose, 2, GAZE)
+    _, up = ray(LOOKER, found.pose, 2, Y)
+    assert_allclose(away_from(LOOKER, found.pose, 2, GAZE, targets), 0, atol=1e-13)
+    assert_allclose(angle(np.cross(targets - at, up), np.cross(targets - at, poles - at)), 0, atol=1e-12)
+
+
+def test_twist_turns_about_the_line_to_the_target() -> None:
+    goal = ik.Reach("head", places(1)[0], chain=0, offset=GAZE, up=Y, pole=[0, 9, 0])
+    plain, twisted = (ik.solve(LOOKER, LOOKER.rest, [goal], "aim", twist=twist) for twist in (0, 0.5))
+    assert twisted.status == 0
+    axis = ref.unit(ray(LOOKER, plain.pose, 2, GAZE)[1])
+    assert_allclose(
+        ray(LOOKER, twisted.pose, 2, X)[1], ref.turn(ray(LOOKER, plain.pose, 2, X)[1], axis, 0.5), atol=1e-12
+    )
+
+
+def test_eyes_see_where_their_head_has_turned() -> None:
+    target = [1, 1.2, 1]
+    eyes = [ik.Reach(eye, target, chain=0, offset=Z) for eye in ("eye.L", "eye.R")]
+    found = ik.solve(LOOKER, LOOKER.rest, [*eyes, ik.Reach("head", target, chain="head", offset=Z)], "aim")
+    assert found.status == 0
+    for joint in (2, 3, 4):
+        assert away_from(LOOKER, found.pose, joint, Z, target) < 1e-13
+
+
+def test_a_weight_is_the_share_of_the_turn_of_aim() -> None:
+    target, shares = places(1)[0], [0, 0.3, 0.5, 1, 2, -1]
+    found = ik.solve(LOOKER, LOOKER.rest, [ik.Reach("head", target, weight=shares, chain=0, offset=GAZE)], "aim")
+    assert_array_equal(found.pose.rotations[0], LOOKER.rest.rotations)
+    assert found.error[0] == found.rotation_error[0] == 0
+    world = LOOKER.forward(LOOKER.rest)
+    alone = ik.aim(world.positions[2], world.rotations[2], target, forward=GAZE, weight=shares)
+    after = LOOKER.forward(found.pose).rotations[:, 2]
+    assert_allclose(np.abs(np.sum(after * ref.multiply(alone.delta, world.rotations[2]), axis=-1)), 1, atol=1e-14)
+    assert_array_equal(found.status, alone.status)
+    assert_allclose(found.rotation_error[1:5], away_from(LOOKER, found.pose, 2, GAZE, target)[1:5], atol=1e-14)
+    assert found.error[5] == found.rotation_error[5] == 0  # a negative weight counts as none
+    assert_allclose(
+        found.rotation_error[2], angle(ray(LOOKER, LOOKER.rest, 2, GAZE)[1], target - world.positions[2]) / 2
+    )
+
+
+@pytest.mark.parametrize("scale", [[1, 1, 1], [2, 2, 2], [1.3, 0.5, 1.2], [1, -2, 1]], ids=str)
+@pytest.mark.parametrize("joint", [0, 2, 4])
+def test_uneven_scales_are_met_exactly(joint: int, scale: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(9)
+    scales = np.broadcast_to(scale, (5, 3)) * np.array([[1, 1, 0.5, 1, 1]]).T
+    moved = LOOKER.offsets + rng.normal(size=(5, 3)) * 0.1
+    pose = ik.Pose(LOOKER.rest.rotations.astype(dtype), moved.astype(dtype), scales.astype(dtype))
+    targets, poles = places(30), places(30, seed=10)
+    found = ik.solve(LOOKER, pose, [ik.Reach(joint, targets, chain=0, offset=GAZE, up=Y, pole=poles)], "aim")
+    assert np.all(found.status == 0)
+    assert_allclose(away_from(LOOKER, found.pose, joint, GAZE, targets), 0, atol=2 * TOL[dtype])
+    at, _ = ray(LOOKER, found.pose, joint, GAZE)
+    _, up = ray(LOOKER, found.pose, joint, Y)
+    across = angle(np.cross(targets - at, up), np.cross(targets - at, poles - at))
+    assert_allclose(across, 0, atol=2 * TOL[dtype])
+    for array, kept in ((found.pose.translations, moved), (found.pose.scales, scales)):
+        assert_array_equal(array, np.broadcast_to(kept.astype(dtype), (30, 5, 3)))
+
+
+def test_a_cone_holds_the_ray_at_its_edge() -> None:
+    eye = ik.Skeleton([-1], [[0, 0, 0]], limits=[ik.Limit.cone([0, 0, 1], 0.6)])
+    turned = np.array([0.2, 0.59, 0.7, 1.5, 3])
+    targets = 5 * (np.cos(turned)[:, None] * Z + np.sin(turned)[:, None] * ref.unit(X + Y))
+    found = ik.solve(eye, eye.rest, [ik.Reach(0, targets, offset=Z)], "aim")
+    assert_allclose(found.rotation_error, np.maximum(turned - 0.6, 0), atol=1e-13)
+    assert_allclose(found.error, 5 * np.sin(np.clip(turned - 0.6, 0, np.pi / 2)), atol=1e-12)
+    assert_array_equal(found.status, np.where(turned > 0.6, ik.Status.AT_LIMIT, 0))
+    limit = eye.limits[0]
+    assert limit is not None
+    assert np.all(limit.violation(found.pose.rotations[:, 0]) < 1e-12)
+    assert found.explain(2).splitlines() == [
+        "Item 2 after 0 iterations: a limit of a joint keeps the chain from the target.",
+        "The ray from 0 misses its position by 0.499, an angle of 5.73 degrees.",
+        "0 stands at its limit, 34.4 degrees from rest.",
+        "Try: dls where fabrik gave up, wider limits, or a chain that starts higher up.",
+    ]
+
+
+def test_an_eye_that_never_rolls_meets_all_that_it_can(dtype: Any) -> None:
+    angles = np.random.default_rng(11).uniform([-0.6, -0.8], [0.6, 0.8], (200, 2))
+    limit = ik.Limit.euler("xyz", [-0.6, -0.8, 0], [0.6, 0.8, 0])
+    eye = ik.Skeleton([-1, 0], LOOKER.offsets[:2], LOOKER.rest.rotations[:2], limits=[None, limit])
+    at, outer = LOOKER.forward(LOOKER.rest).positions[1], LOOKER.forward(LOOKER.rest).rotations[1]
+    looks = ref.turn(ref.turn(np.tile(Z, (200, 1)), X, angles[:, :1]), Y, angles[:, 1:])
+    targets = at + ref.rotate(outer, looks)
+    pose = ik.Pose(eye.rest.rotations.astype(dtype))
+    found = ik.solve(eye, pose, [ik.Reach(1, targets, chain=0, offset=Z)], "aim")
+    assert np.all(found.status == 0)
+    assert np.all(away_from(eye, found.pose, 1, Z, targets) < 1e-4)
+    from_rest = ref.multiply(ref.conjugate(LOOKER.rest.rotations[1]), found.pose.rotations[:, 1])
+    assert np.all(limit.violation(from_rest) < 10 * TOL[dtype])
+    rolled = ik.Reach(1, targets, chain=0, offset=Z, up=Y, pole=[9, 9, 0])
+    assert np.all(ik.solve(eye, pose, [rolled], "aim", twist=0.5).status == 0)
+    alone = [ik.solve(eye, pose, [ik.Reach(1, target, chain=0, offset=Z)], "aim") for target in targets[:20]]
+    assert_array_equal(found.pose.rotations[:20], [one.pose.rotations for one in alone])
+
+
+def test_a_turret_turns_as_near_as_its_hinge_lets_it() -> None:
+    turret = ik.Skeleton([-1, 0], [[0, 0, 0], [0, 1, 0]], limits=[None, ik.Limit.hinge([0, 1, 0], -3, 2)])
+    bearing, height = np.array([0, 1, 1, np.pi, 2.5, -2.9]), np.array([1, 0, 30, 0, 0, -1])
+    targets = np.stack([np.sin(bearing), 1 + height, np.cos(bearing)], axis=-1)
+    found = ik.solve(turret, turret.rest, [ik.Reach(1, targets, chain=0, offset=Z)], "aim")
+    wanted = np.array([0, 1, 1, -3, 2, -2.9])
+    assert_allclose(
+        ray(turret, found.pose, 1, Z)[1], np.stack([np.sin(wanted), 0 * wanted, np.cos(wanted)], -1), atol=1e-12
+    )
+    assert [ik.Status(status) for status in found.status] == [ik.Status.AT_LIMIT * (k != 1) for k in range(6)]
+    above = ik.solve(turret, turret.rest, [ik.Reach(1, [0, 5, 0], chain=0, offset=Z)], "aim")
+    assert above.status == ik.Status.AT_LIMIT
+    assert_allclose(above.pose.rotations, turret.rest.rotations, atol=1e-15)
+    half = ik.solve(turret, turret.rest, [ik.Reach(1, targets[1], chain=0, weight=0.5, offset=Z)], "aim")
+    assert half.status == ik.Status.PARTIAL_WEIGHT
+
+
+def test_one_that_cannot_be_used_keeps_its_pose_among_others() -> None:
+    targets, scales = places(4), np.ones((4, 5, 3))
+    targets[1, 0], scales[2, 2] = np.nan, 0
+    goals = [ik.Reach("head", targets, chain=0, offset=GAZE), ik.Reach("chest", -5 * Z, chain=0, offset=Z)]
+    stiff = ik.Skeleton(
+        LOOKER.parents, LOOKER.offsets, LOOKER.rest.rotations, LOOKER.names, {"chest": ik.Limit.cone(Z, 0.1)}
+    )
+    with pytest.warns(ik.UnusableWarning, match="aim: 2 of 4 items") as caught:
+        found = ik.solve(stiff, ik.Pose(LOOKER.rest.rotations, None, scales), goals, "aim")
+    assert [warning.filename for warning in caught] == [__file__]
+    held = ik.Status.AT_LIMIT
+    assert_array_equal(found.status, [held, ik.Status.NOT_FINITE, ik.Status.NO_LENGTH, held])
+    assert_array_equal(found.pose.rotations[1:3], np.broadcast_to(LOOKER.rest.rotations, (2, 5, 4)))
+    assert_array_equal(np.isnan(found.rotation_error), [False, True, True, False])
+
+
+@pytest.mark.filterwarnings("error", "ignore::ikcore.UnusableWarning")
+@pytest.mark.parametrize("hostile", [0, 1e-40, 1e30, 1e200, np.inf, np.nan])
+def test_whatever_comes_in_is_answered(hostile: float, dtype: Any) -> None:
+    limits = {
+        1: ik.Limit.euler("xyz", [-0.4, -0.4, 0], [0.4, 0.4, 0]),
+        2: ik.Limit.hinge([0, 1, 0], -1, 1),
+    }
+    limited = ik.Skeleton([-1, 0, 1], LOOKER.offsets[:3], LOOKER.rest.rotations[:3], limits=limits)
+    rng = np.random.default_rng(12)
+
+    def noisy(*shape: int) -> Any:
+        numbers = rng.normal(size=shape)
+        numbers[rng.random(shape) < 0.03] = hostile
+        with np.errstate(all="ignore"):
+            return numbers.astype(dtype)
+
+    pose = ik.Pose(noisy(300, 3, 4), noisy(300, 3, 3), noisy(300, 3, 3))
+    goals = [
+        ik.Reach(joint, noisy(300, 3), weight=share, chain=0, offset=GAZE, up=Y, pole=noisy(300, 3))
+        for joint, share in enumerate([1, 0.5, noisy(300)])
+    ]
+    with np.errstate(all="raise"):
+        found = ik.solve(limited, pose, goals, "aim", twist=0.3)
+        said = [found.explain(item) for item in range(300)]
+    usable = found.status < ik.Status.NOT_FINITE
+    assert usable.sum() > 10
+    assert np.all(np.isfinite(found.pose.rotations[usable]))
+    assert np.all(found.rotation_error[found.status == 0] <= 1e-4)
+    assert_array_equal(found.pose.rotations[~usable], pose.rotations[~usable])
+    assert all(said)
+
+
+def test_a_goal_of_no_weight_may_be_nan_and_one_on_its_joint_is_met() -> None:
+    nan, pose = np.full(3, np.nan), ik.Pose(3 * LOOKER.rest.rotations)
+    at = LOOKER.forward(pose).positions
+    goals = [
+        ik.Reach("head", nan, weight=0, chain=0, offset=GAZE, up=Y, pole=nan),
+        ik.Reach("eye.L", at[3], chain=0, offset=GAZE),
+    ]
+    found = ik.solve(LOOKER, pose, goals, "aim")
+    assert found.error == found.rotation_error == 0
+    assert ik.Status(int(found.status)).usable
+    assert_array_equal(found.pose.rotations[[0, 1, 2, 4]], pose.rotations[[0, 1, 2, 4]])
+    assert_allclose(found.pose.rotations[3], LOOKER.rest.rotations[3], atol=1e-15)
+
+
+def test_a_pole_on_the_line_leaves_the_shortest_way() -> None:
+    target = places(1)[0]
+    on_it = ik.Reach("head", target, chain=0, offset=GAZE, up=Y, pole=target)
+    found, plain = (
+        ik.solve(LOOKER, LOOKER.rest, [goal], "aim") for goal in (on_it, ik.Reach("head", target, chain=0, offset=GAZE))
+    )
+    assert found.status == ik.Status.POLE_UNDEFINED
+    assert_array_equal(found.pose.rotations, plain.pose.rotations)
+
+
+def test_poses_and_targets_broadcast_to_the_bits_of_single_ones() -> None:
+    limited = ik.Skeleton(
+        LOOKER.parents, LOOKER.offsets, LOOKER.rest.rotations, limits={2: ik.Limit.euler("xyz", [-0.4] * 3, [0.4] * 3)}
+    )
+    poses, targets = ik.Pose(np.stack([LOOKER.rest.rotations, some_rotations(5)])[:, None]), places(7)
+    found = ik.solve(limited, poses, [ik.Reach(2, targets, chain=0, offset=GAZE)], "aim")
+    threaded = ik.solve(limited, poses, [ik.Reach(2, targets, chain=0, offset=GAZE)], "aim", workers=2)
+    assert_array_equal(found.pose.rotations, threaded.pose.rotations)
+    for k in range(2):
+        for item in range(7):
+            one = ik.solve(limited, poses[k, 0], [ik.Reach(2, targets[item], chain=0, offset=GAZE)], "aim")
+            assert_array_equal(found.pose.rotations[k, item], one.pose.rotations)
+            assert (found.status[k, item], found.error[k, item]) == (one.status, one.error)
+
+
+def test_aim_in_words() -> None:
+    found = ik.solve(LOOKER, LOOKER.rest, [ik.Reach("head", places(2), weight=[1, 0.5], chain=0, offset=GAZE)], "aim")
+    assert found.explain(0).startswith(
+        "Item 0 reaches its goals after 0 iterations.\nThe ray from head misses its position"
+    )
+    half = np.degrees(found.rotation_error[1])
+    assert f"largest angle to a position: {half:.3g} degrees" in found.summary()
+    assert f", an angle of {half:.3g} degrees." in found.explain(1)
+
+
+def test_a_solver_aims() -> None:
+    look = ik.solver(LOOKER, [ik.Reach("head", ..., chain=0, offset=Z, up=Y, pole=...)], "aim")
+    assert look.signature == "(j,q),(p),(p)->(j,q),(),()"
+    rotations, error, status = look(LOOKER.rest.rotations, places(3), [0, 9, 0])
+    assert rotations.shape == (3, 5, 4)
+    assert np.all(status == 0)
+    assert_allclose(error, 0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("goals", "sentence"),
+    [
+        ([ik.Reach("head", X, offset=Z)], r"goals\[0\]: aim turns one joint, chain=0; this chain has 3"),
+        ([ik.Reach("head", rotation=[1, 0, 0, 0], chain=0)], r"goals\[0\]: aim needs a position"),
+        ([ik.Reach("head", X, chain=0)], r"goals\[0\]: aim needs an offset, the point that the ray"),
+        ([ik.Reach("head", X, chain=0, offset=[0, 0, 0])], r"goals\[0\]: aim needs an offset, the point that the ray"),
+        ([ik.Reach("head", X, [1, 0, 0, 0], chain=0, offset=Z)], r"goals\[0\]: aim takes no rotation"),
+        ([ik.Reach("head", X, chain=0, offset=Z, pole=Y)], r"goals\[0\]: aim takes pole and up, .*, both or neither"),
+        (
+            [ik.Reach("head", X, chain=0, offset=Z), ik.Reach("head", X, chain=0, offset=Y)],
+            r"goals\[0\] and goals\[1\] both turn joint 'head'",
+        ),
+    ],
+)
+def test_goals_that_are_no_rays_are_refused(goals: list[ik.Goal], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        ik.solve(LOOKER, LOOKER.rest, goals, "aim")
+
+
+@pytest.mark.parametrize("method", ["two_bone", "aim"])
+def test_a_closed_form_has_the_options_of_the_table(method: str) -> None:
+    entry = ik.methods()[method]
+    parameters = inspect.signature(entry.function).parameters
+    assert list(parameters) == ["skeleton", "pose", "goals", *entry.options, "workers", "strict"]
+    for name, option in entry.options.items():
+        assert parameters[name].default == option.default
 
 
 # --- reach ------------------------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def planar(links: int, degrees: int) -> tuple[ik.Skeleton, Array, Array]:
 
 @pytest.mark.parametrize("textbook", [True, False])
 @pytest.mark.parametrize(("links", "first"), [(4, (3.783323, -0.161443)), (8, (5.016725, -4.423267))])
-def test_planar_hinges_reach_all_targets_in_the_published_number_of_iterations(
+def test_planar_hinges_reach_all_targets_in_the_published_number_of_iterations_or_fewer(
     links: int, first: tuple[float, float], textbook: bool
 ) -> None:
     skeleton, start, targets = planar(links, 45)
@@ -127,7 +127,8 @@ def test_planar_hinges_reach_all_targets_in_the_published_number_of_iterations(
     goals = [ik.Reach(links, targets)]
     found = ik.fabrik(skeleton, ik.Pose(start), goals, iterations=200, tolerance=1e-3 / links, textbook=textbook)
     assert np.count_nonzero(found.status == 0) == 200
-    assert_allclose(found.iterations.mean(), 21.6, rtol=0.05)
+    assert found.iterations.mean() < 18 or textbook
+    assert found.iterations.mean() == pytest.approx(21.6, rel=0.05) or not textbook
     assert limited(skeleton, found) <= 1e-9
     assert_allclose(forward(skeleton, found.pose.rotations)[0][:, links], targets, atol=1e-3)
 
@@ -345,7 +346,7 @@ def test_the_pose_that_is_returned_is_the_best_one_seen() -> None:
     target = np.random.default_rng(8).normal(size=(100, 3)) * 3
     found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(4, target)], history=True)
     assert found.history is not None
-    assert_allclose(np.nanmin(found.history, axis=-1), found.error, atol=1e-12)
+    assert_allclose(np.nanmin(found.history, axis=-1), found.error, rtol=1e-6)
 
 
 def test_a_leg_of_three_hinges() -> None:
@@ -367,14 +368,59 @@ def test_a_leg_of_three_hinges() -> None:
     assert limited(skeleton, found) <= 1e-9
 
 
-def test_ready_made_arms_keep_their_limits() -> None:
-    arm = limits.human_arm("left")
-    joints: dict[str | int, ik.Limit] = {name: arm[name] for name in arm}
-    names = [*arm, "tip"]
-    offsets = np.vstack([np.zeros(3), np.tile([0.25, 0, 0], (len(arm), 1))])
-    skeleton = ik.Skeleton(np.arange(len(names)) - 1, offsets, names=names, limits=joints)
-    target = np.random.default_rng(2).normal(size=(100, 3)) * 0.4
-    assert limited(skeleton, ik.fabrik(skeleton, skeleton.rest, [ik.Reach("tip", target)])) <= 1e-9
+def reached(skeleton: ik.Skeleton, end: str, *, turned: bool, items: int = 500, **options: Any) -> int:
+    """How many places of a joint that allowed poses have, with its rotation or without, are reached from rest."""
+    allowed = np.tile([1.0, 0, 0, 0], (items, len(skeleton), 1))
+    for joint, limit in enumerate(skeleton.limits):
+        if limit is not None:
+            allowed[:, joint] = limit.sample(items, seed=joint)
+    positions, rotations = forward(skeleton, allowed)
+    joint = skeleton.index(end)
+    goal = ik.Reach(end, positions[:, joint], rotations[:, joint] if turned else None)
+    found = ik.fabrik(skeleton, skeleton.rest, [goal], **options)
+    assert limited(skeleton, found) <= 1e-9
+    return int(np.count_nonzero(found.status == 0))
+
+
+ARM = ik.Skeleton(
+    [-1, 0, 1, 2, 3],
+    np.array([[0, 1.3, 0], [0.18, 0.12, 0], [0.29, 0, 0], [0.13, 0, 0], [0.13, 0, 0]]),
+    names=["chest", *limits.human_arm("left")],
+    limits=limits.human_arm("left"),
+)
+LEG = ik.Skeleton(
+    [-1, 0, 1, 2],
+    np.array([[0, 1, 0], [0.1, -0.05, 0], [0, -0.45, 0], [0, -0.42, 0]]),
+    names=["hips", "hip", "knee", "ankle"],
+    limits={name: limit for name, limit in limits.human_leg("left").items() if name != "toe"},
+)
+
+
+@pytest.mark.parametrize(
+    ("limb", "end", "turned", "least"),
+    [(ARM, "wrist", False, 498), (ARM, "wrist", True, 495), (LEG, "ankle", False, 498), (LEG, "ankle", True, 465)],
+)
+def test_human_limbs_reach_what_they_can(limb: ik.Skeleton, end: str, turned: bool, least: int) -> None:
+    assert reached(limb, end, turned=turned) >= least
+
+
+def test_a_straight_arm_bends_at_once() -> None:
+    """The passes alone would leave it straight: the elbow is at the end of its range, and in line with the target."""
+    hinge = ik.Limit.hinge([0, 0, 1], 0, 2.5)
+    for shoulder in (None, ik.Limit.cone([1, 0, 0], 2)):
+        arm = ik.Skeleton([-1, 0, 1], [[0, 0, 0], [3, 0, 0], [2, 0, 0]], limits=[shoulder, hinge, None])
+        found = ik.fabrik(arm, arm.rest, [ik.Reach(2, [4, 0, 0])])
+        assert found.status == 0
+        assert found.iterations <= 2
+        assert_allclose(forward(arm, found.pose.rotations)[0][2], [4, 0, 0], atol=5e-5)
+
+
+def test_hinges_with_any_axes_reach_what_they_can() -> None:
+    rng = np.random.default_rng(2)
+    hinges = [ik.Limit.hinge(rng.normal(size=3), -1, 1.5) for _ in range(6)]
+    offsets = np.vstack([np.zeros(3), np.tile([1.0, 0, 0], (6, 1))])
+    skeleton = ik.Skeleton(np.arange(7) - 1, offsets, limits=[*hinges, None])
+    assert reached(skeleton, "6", turned=False) >= 485
 
 
 # --- trees ------------------------------------------------------------------------------------------------------------
@@ -410,12 +456,34 @@ def test_the_heavier_of_two_limbs_gets_nearer() -> None:
     assert left[1] > even[1] + 0.1
 
 
+def test_what_pulls_two_straight_arms_apart_moves_the_body_by_its_weight() -> None:
+    """The heavier end comes as near as it would alone; the sum of squares is least, as turning any joint adds to it."""
+    body = ik.Skeleton([-1, 0, 1, 2, 1, 4], [[0, 0, 0], UP, [0.3, 0.2, 0], [0.5, 0, 0], [-0.3, 0.2, 0], [-0.5, 0, 0]])
+    ends, targets = [3, 5], np.array([[3, 1.2, 0], [-3, 1.2, 0]])
+
+    def square(rotations: Array, weight: float) -> float:
+        off = np.linalg.norm(forward(body, rotations)[0][ends] - targets, axis=-1) ** 2
+        return float(weight * off[0] + off[1])
+
+    alone = ik.fabrik(body, body.rest, [ik.Reach(3, targets[0])]).error
+    for weight in (1.0, 4.0, 1e6):
+        found = ik.fabrik(body, body.rest, [ik.Reach(3, targets[0], weight=weight), ik.Reach(5, targets[1])])
+        least = square(found.pose.rotations, weight)
+        for joint in range(6):
+            for axis in np.vstack([np.eye(3), -np.eye(3)]):
+                turned = found.pose.rotations.copy()
+                turned[joint] = ref.multiply(turned[joint], about(axis, np.array(0.05)))
+                assert square(turned, weight) > least - 1e-9 * weight
+    end = forward(body, found.pose.rotations)[0][3]
+    assert_allclose(np.linalg.norm(end - targets[0]), alone, atol=1e-3)
+
+
 def test_shoulders_are_carried_by_the_chest_as_one_body() -> None:
     """Two arms on a chest, whose shoulder blades do not turn."""
     names = ["hips", "spine", "chest", "blade.L", "arm.L", "fore.L", "hand.L", "blade.R", "arm.R", "fore.R", "hand.R"]
     left, right = [[0.1, 0.1, 0], [0.1, 0, 0], [0.3, 0, 0], [0.3, 0, 0]], [[-0.1, 0.1, 0], [-0.1, 0, 0]]
     offsets = np.array([[0, 0, 0], [0, 0.2, 0], [0, 0.2, 0], *left, *right, [-0.3, 0, 0], [-0.3, 0, 0]])
-    blades: dict[str | int, ik.Limit] = {"blade.L": ik.Limit.locked(), "blade.R": ik.Limit.locked()}
+    blades = {"blade.L": ik.Limit.locked(), "blade.R": ik.Limit.locked()}
     skeleton = ik.Skeleton([-1, 0, 1, 2, 3, 4, 5, 2, 7, 8, 9], offsets, names=names, limits=blades)
     draw = generator(5)
     turns = np.array([[random_rotation(draw, 0.8) for _ in names] for _ in range(100)])
@@ -462,7 +530,7 @@ def test_a_rotation_in_between_is_kept_and_the_place_reached() -> None:
 
 
 def test_a_rotation_for_what_does_not_turn_is_reached_by_what_carries_it() -> None:
-    joints: dict[str | int, ik.Limit] = {4: ik.Limit.locked()}
+    joints = {4: ik.Limit.locked()}
     skeleton = ik.Skeleton(np.arange(5) - 1, np.vstack([np.zeros(3), np.tile(UP, (4, 1))]), limits=joints)
     draw = generator(7)
     turns = np.array([[random_rotation(draw, 2.5) for _ in range(5)] for _ in range(50)])

@@ -108,6 +108,7 @@ def test_a_reach_is_immutable_and_pickles() -> None:
         ({"joint": "hand", "position": NEAR, "chain": 0.5}, "chain: expected a joint's name or how many"),
         ({"joint": "hand", "rotation": [1, 0, 0, 0], "pole": NEAR}, "offset and pole belong to a position"),
         ({"joint": "hand", "rotation": [1, 0, 0, 0], "offset": NEAR}, "offset and pole belong to a position"),
+        ({"joint": "hand", "position": NEAR, "up": NEAR}, "up turns towards a pole, and there is none"),
         ({"joint": "hand", "position": NEAR, "level": -1}, "level: expected 0 or more, got -1"),
         ({"joint": "hand", "position": NEAR, "level": "first"}, "level: expected a whole number, got 'first'"),
         ({"joint": "hand", "position": NEAR, "level": 0.5}, "level: expected a whole number, got 0.5"),
@@ -135,6 +136,7 @@ def test_a_goal_that_makes_no_sense_is_refused(arguments: dict[str, Any], senten
         ([ik.Reach("hand", [1, 2])], r"goals\[0\].position: expected an array of shape \(..., 3\)"),
         ([ik.Reach("hand", rotation=[1, 0, 0])], r"goals\[0\].rotation: expected an array of shape \(..., 4\)"),
         ([ik.Reach("hand", NEAR, offset=[[0, 0, 1]])], r"goals\[0\].offset: expected one point for all items"),
+        ([ik.Reach("hand", NEAR, pole=NEAR, up=[0, 1])], r"goals\[0\].up: expected an array of shape \(..., 3\)"),
         ([ik.Reach("hand", NEAR, offset=[0, 0, np.nan])], r"goals\[0\].offset: expected .* three finite numbers"),
         (
             [ik.Reach("hand", NEAR, chain="finger")],

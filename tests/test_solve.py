@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import itertools
 import pickle
 import re
+import threading
 import time
 import typing
 import warnings
@@ -17,7 +19,7 @@ import reference as ref
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
-from ikcore import _core, batch
+from ikcore import _arrays, _core, batch
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
@@ -131,6 +133,15 @@ def test_what_strides_allow_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> No
     assert rest.strides[0] == weight.strides[0] == 0
 
 
+def test_fields_of_packed_records_are_read_wherever_they_lie() -> None:
+    pose, target = poses(3), targets(3)
+    packed = np.zeros(3, [("frame", "u1"), ("rotations", "f8", (4, 4)), ("target", "f8", 3)])
+    packed["rotations"], packed["target"] = pose.rotations, target
+    assert not packed["target"].flags.aligned
+    found = ik.fabrik(ARM, ik.Pose(packed["rotations"]), [ik.Reach(3, packed["target"])])
+    assert same_bits(found, ik.fabrik(ARM, pose, [ik.Reach(3, target)]))
+
+
 def test_axes_that_do_not_broadcast_are_named() -> None:
     with pytest.raises(ValueError, match=r"leading axes do not broadcast: pose \(4,\), goals\[0\].position"):
         ik.fabrik(ARM, poses(4), [ik.Reach(3, targets(5))])
@@ -192,6 +203,29 @@ def test_an_interrupt_ends_the_work_after_the_running_blocks(workers: int, monke
     with pytest.raises(KeyboardInterrupt):
         ik.fabrik(ARM, ARM.rest, [ik.Reach(3, targets(5000))], workers=workers)
     assert next(calls) < 2500
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_block_is_done_once(workers: int) -> None:
+    done: list[slice] = []
+    blocks = [slice(first, first + 1) for first in range(200)]
+    _arrays.on_threads(blocks, workers, done.append)
+    assert sorted(block.start for block in done) == list(range(200))
+
+
+@pytest.mark.parametrize("helper", [False, True])
+def test_what_fails_on_any_thread_is_raised_and_nothing_more_begun(helper: bool) -> None:
+    begun: list[slice] = []
+
+    def solve(block: slice) -> None:
+        begun.append(block)
+        if (threading.current_thread() is not threading.main_thread()) == helper:
+            raise MemoryError("this one")
+        time.sleep(0.01)
+
+    with pytest.raises(MemoryError, match="this one"):
+        _arrays.on_threads([slice(0)] * 1000, 2, solve)
+    assert len(begun) < 500
 
 
 # --- sequences --------------------------------------------------------------------------------------------------------
@@ -307,7 +341,7 @@ def test_by_name_is_the_typed_function() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"method": "magic"}, "method: expected one of two_bone, fabrik"),
+        ({"method": "magic"}, "method: expected one of two_bone, aim, fabrik"),
         ({"stiffness": 1}, "fabrik: no option 'stiffness' here; expected iterations, "),
         ({"iterations": 1.5}, "iterations: expected a whole number, got 1.5"),
         ({"iterations": -1}, "iterations: expected 0 to 1e[+]06, got -1"),
@@ -447,6 +481,102 @@ def test_a_solver_says_what_it_lacks() -> None:
         ik.solver(ARM, [ik.Reach(3, position=...)], sequence=True)
     with pytest.raises(ValueError, match="method: expected one of"):
         ik.solver(ARM, [ik.Reach(3, position=...)], "magic")
+
+
+def numbers(value: Any) -> Any:
+    return tuple(value.tolist())
+
+
+def narrow(value: Any) -> Any:
+    return np.asarray(value, np.float32)
+
+
+def backwards(value: Any) -> Any:
+    """The same numbers, read from the end."""
+    return np.asarray(value)[..., ::-1].copy()[..., ::-1]
+
+
+@pytest.mark.parametrize("translations", [False, True])
+@pytest.mark.parametrize("given", [np.asarray, np.ndarray.tolist, numbers, narrow, backwards])
+@pytest.mark.parametrize("method", ["fabrik", "dls"])
+def test_one_item_a_call_has_the_bits_of_the_method(method: str, given: Any, translations: bool, dtype: Any) -> None:
+    """The solver takes it past NumPy: fixed and open rows, an offset, and weights, in the numbers of the pose."""
+    turned = ref.unit(np.array([1.0, 0.2, 0.3, 0.1]))
+    hand = ik.Reach(3, position=..., rotation=..., weight=0.75, rotation_weight=0.5, offset=[0.1, 0, 0])
+    still = ik.Reach(2, position=[1, 1.2, 0.5], rotation=turned, weight=0.25)
+    made = ik.solver(ARM, [hand, still], method, translations=translations)
+    moved = (ARM.offsets * 1.5).astype(dtype) if translations else None
+    for rotations, target in zip(poses(9, dtype=dtype).rotations, targets(9), strict=True):
+        wish = dataclasses.replace(hand, position=given(target), rotation=given(rotations[1]))
+        expected = ik.solve(ARM, ik.Pose(rotations, moved), [wish, still], method)
+        arrays = [rotations, *([moved] if translations else []), given(target), given(rotations[1])]
+        found = made(*arrays)
+        assert made._prepared is not None
+        assert made._prepared(*arrays) is not None
+        for mine, other in zip(found, (expected.pose.rotations, expected.error, expected.status), strict=True):
+            assert type(mine) is type(other)
+            assert (mine.dtype, mine.shape, mine.tobytes()) == (other.dtype, other.shape, other.tobytes())
+        assert not found[0].flags.writeable
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        (poses(2).rotations, [1, 1, 0]),
+        (poses().rotations.tolist(), [1, 1, 0]),
+        (poses().rotations, targets(2)),
+        (poses().rotations, np.array([1, 1, 0])),
+        (poses().rotations, [np.nan, 1, 0]),
+        (poses().rotations.astype(">f8"), [1, 1, 0]),
+        (poses().rotations.astype(np.float16), [1, 1, 0]),
+    ],
+)
+def test_what_is_no_simple_item_goes_the_way_of_all_others(arrays: tuple[Any, ...]) -> None:
+    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    assert made._prepared is not None
+    assert made._prepared(*arrays) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = ik.fabrik(ARM, ik.Pose(arrays[0]), [ik.Reach(3, arrays[1])])
+        assert made(*arrays)[0].tobytes() == expected.pose.rotations.tobytes()
+
+
+def test_one_item_that_cannot_be_used_warns() -> None:
+    made = ik.solver(ARM, [ik.Reach(3, position=...)])
+    with pytest.warns(ik.UnusableWarning, match="fabrik: 1 of 1 items") as caught:
+        made(ARM.rest.rotations, [np.nan, 0, 0])
+    assert [warning.filename for warning in caught] == [__file__]
+    with pytest.raises(ik.UnusableError):
+        ik.solver(ARM, [ik.Reach(3, position=...)], strict=True)(ARM.rest.rotations, [np.nan, 0, 0])
+    with pytest.raises(ValueError, match="pose: expected 4 joints"):
+        made(np.zeros((5, 4)), [1, 1, 0])
+    with pytest.raises(TypeError, match="rotations: expected an array without mask"):
+        made(np.ma.masked_array(ARM.rest.rotations), [1, 1, 0])
+
+
+def test_a_solver_is_checked_when_it_is_made() -> None:
+    with pytest.raises(ValueError, match=r"goals\[0\]: chain=9, but '3' has 3 joints above it"):
+        ik.solver(ARM, [ik.Reach(3, position=..., chain=9)])
+    with pytest.raises(ValueError, match="tolerance: expected 0 to 1, got 2"):
+        ik.solver(ARM, [ik.Reach(3, position=...)], tolerance=2)
+    with pytest.raises(ValueError, match="workers: expected a positive number"):
+        ik.solver(ARM, [ik.Reach(3, position=...)], workers=0)
+
+
+def test_prepared_refuses_what_does_not_fit() -> None:
+    options, goal = tuple(row[2] for row in _core.OPTIONS), (3, 0, (0.0, 0.0, 0.0), ..., None, 1.0, 1.0)
+    for arguments in (
+        ("magic", ARM._data, (goal,), options, False),
+        ("fabrik", ARM, (goal,), options, False),
+        ("fabrik", ARM._data, [goal], options, False),
+        ("fabrik", ARM._data, (goal[:6],), options, False),
+        ("fabrik", ARM._data, ((3, 0, (0.0, 0.0, 0.0), [1, 2], None, 1.0, 1.0),), options, False),
+        ("fabrik", ARM._data, (goal,), options[:3], False),
+    ):
+        with pytest.raises((TypeError, ValueError, IndexError)):
+            _core.Prepared(*arguments)
+    with pytest.raises(ValueError, match="solve: "):
+        _core.Prepared("fabrik", ARM._data, ((9, 0, *goal[2:]),), options, False)(ARM.rest.rotations, [1, 1, 0])
 
 
 def test_a_solver_runs_under_dask() -> None:

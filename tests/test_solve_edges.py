@@ -148,7 +148,7 @@ def test_a_weight_that_is_not_finite_makes_the_item_unusable(method: str, name: 
 
 
 @both
-@pytest.mark.parametrize("name", ["chain", "turned", "along"])
+@pytest.mark.parametrize("name", GOALS)
 def test_a_negative_weight_counts_as_none(method: str, name: str) -> None:
     """And then the goal may be anything."""
     for kind in ("weight", "rotation_weight"):

@@ -17,10 +17,15 @@
  * Unless `textbook`:
  * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
  *   shortest arc.
- * - A body that has a limit, and a child with one, does not look at that child in the forward pass, which could not go
- *   on from wherever it is brought. It looks at the ends of the chains below, which it carries along as the backward
- *   pass has arranged them: as in CCD, but from the base on. Hinges that turn the same way are no such case.
- * - Limits can hold a chain in a pose that both passes leave as it is. Where progress is poor all joints are turned by
+ * - A child that has a limit cannot go on from wherever it is brought. So a body with a limit looks, in the forward
+ *   pass, at the ends of the chains below such a child, which it carries along as the backward pass has arranged them.
+ *   An elbow (a hinge on what is none) is first bent by how far its end is to be from the shoulder, as in two_bone:
+ * from a straight arm no pass would bend it.
+ * - The passes can take the ends farther away. Where that is much, they are taken back. Then all joints turn once, one
+ *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
+ *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
+ *   where goals pull a tree apart.
+ * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
  *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
  *   for as long as it makes any progress. The best of all poses is the result. */
 
@@ -35,6 +40,12 @@ enum { FRAMES_FIT_STEPS = 2 };
 #define FRAMES_POOR (number)0.1
 enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
 
+/* Passes are taken back that make the sum of squares this many times as large. */
+#define FRAMES_HARM (number)4
+
+/* A better pose has a sum of squares of no more than this times the best so far. */
+#define FRAMES_BETTER (number)(1 - 1e-6)
+
 /* The tangent of the angle by which the first kick turns a joint, at most; the next ones turn by more. */
 #define FRAMES_KICK (number)0.5
 
@@ -47,12 +58,13 @@ ik_inline int frames_point(const ik_plan *plan, int slot) { return OWN + 12 * pl
 /* Where it is in the space of what carries it; of a base, its place. */
 ik_inline int frames_bone(const ik_plan *plan, int slot) { return OWN + 15 * plan->slots + 3 * slot; }
 ik_inline int frames_share(const ik_plan *plan, int slot) { return OWN + 18 * plan->slots + slot; }
-ik_inline int frames_target(const ik_plan *plan, int goal) { return OWN + 19 * plan->slots + 10 * goal; }
+ik_inline int frames_target(const ik_plan *plan, int goal) { return OWN + 19 * plan->slots + 11 * goal; }
 ik_inline int frames_target_share(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 3; }
-ik_inline int frames_turned(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 4; }
-ik_inline int frames_turned_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 8; }
+ik_inline int frames_target_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 4; }
+ik_inline int frames_turned(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 5; }
+ik_inline int frames_turned_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 9; }
 /* What the distance to the target counts for: more where the chain is shorter than the longest. */
-ik_inline int frames_per_distance(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 9; }
+ik_inline int frames_per_distance(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 10; }
 ik_inline int frames_per_radian(const ik_plan *plan) { return frames_target(plan, plan->job->goal_count); }
 ik_inline int frames_least(const ik_plan *plan) { return frames_per_radian(plan) + 1; }
 ik_inline int frames_reference(const ik_plan *plan) { return frames_per_radian(plan) + 2; }
@@ -60,68 +72,28 @@ ik_inline int frames_idle(const ik_plan *plan) { return frames_per_radian(plan) 
 ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan) + 4; }
 ik_inline int frames_held(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
 ik_inline int frames_best_held(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
+ik_inline int frames_squared(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
+/* The length that makes angles distances: the mean bone. */
+ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
+ik_inline int frames_columns(const ik_plan *plan) { return frames_per_radian(plan) + 9; }
+
+/* Of a step: how all joints were turned before it, and in its sweep where the ends are. */
+ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
+ik_inline int frames_end(const ik_plan *plan, int goal) { return frames_before(plan, plan->slots) + 7 * goal; }
+ik_inline int frames_end_turned(const ik_plan *plan, int goal) { return frames_end(plan, goal) + 3; }
 
 static record_size frames_size(const ik_plan *plan) {
-    return (record_size){.columns = frames_best_held(plan) + 1, .results = frames_best(plan->slots)};
+    int columns = frames_columns(plan);
+    return (record_size){columns, frames_best(plan->slots), frames_end(plan, plan->job->goal_count) - columns};
 }
 
 /* ---- turns of a body */
 
-/* The best turn about the axis of `torque`, where `along` is what the sum of all dot products comes to in the plane at
- * right angles to it. Without a torque and beyond a right angle, about something across `bone`. */
-ik_inline quat frames_turn(vec3 torque, real along, vec3 bone) {
-    const real zero = real_splat(0), least = real_splat(TINY_LENGTH);
-    real across = vec3_length(torque), size = real_sqrt(across * across + along * along);
-    mask beyond = mask_less(along, zero);
-    quat turn = {size + real_abs(along) + least, torque};
-    if (mask_any(beyond)) {
-        direction axis = vec3_direction(torque);
-        mask opposite = mask_less(across, real_splat(TINY_SINE) * size);
-        axis.unit = vec3_select(opposite, vec3_perpendicular(vec3_direction(bone).unit), axis.unit);
-        turn = quat_select(beyond, (quat){across, vec3_scale(turn.w, axis.unit)}, turn);
-    }
-    return quat_scale(real_splat(1) / real_sqrt(quat_dot(turn, turn)), turn);
-}
-
 /* The shortest turn that makes the bone of a body point somewhere. */
 ik_inline quat frames_aim(quat rotation, vec3 bone, vec3 towards) {
     vec3 now = quat_rotate(rotation, bone);
-    quat turn = frames_turn(vec3_cross(now, towards), vec3_dot(now, towards), now);
+    quat turn = pull_turn_by(vec3_cross(now, towards), vec3_dot(now, towards), now);
     return quat_polished(quat_multiply(turn, rotation));
-}
-
-/* What pulls at a body: the sum of weight * a b^T, where a is drawn to b. A column for each coordinate of b. */
-typedef struct {
-    vec3 x, y, z;
-} pull;
-
-ik_inline pull pull_none(void) { return (pull){vec3_splat(0, 0, 0), vec3_splat(0, 0, 0), vec3_splat(0, 0, 0)}; }
-
-ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
-    a = vec3_scale(weight, a);
-    s->x = vec3_add(s->x, vec3_scale(b.x, a));
-    s->y = vec3_add(s->y, vec3_scale(b.y, a));
-    s->z = vec3_add(s->z, vec3_scale(b.z, a));
-}
-
-ik_inline vec3 pull_torque(const pull *s) { return (vec3){s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}; }
-
-/* The sum of the dot products at right angles to a unit vector. */
-ik_inline real pull_along(const pull *s, vec3 axis) {
-    vec3 about = {vec3_dot(s->x, axis), vec3_dot(s->y, axis), vec3_dot(s->z, axis)};
-    return s->x.x + s->y.y + s->z.z - vec3_dot(about, axis);
-}
-
-/* One step towards the best turn: about the axis of the torque as far as is best. */
-ik_inline quat pull_turn(const pull *s, vec3 bone) {
-    vec3 torque = pull_torque(s);
-    return frames_turn(torque, pull_along(s, vec3_direction(torque).unit), bone);
-}
-
-/* The best turn about a unit vector. */
-ik_inline quat pull_turn_about(const pull *s, vec3 axis) {
-    real sine = vec3_dot(pull_torque(s), axis);
-    return frames_turn(vec3_scale(sine, axis), pull_along(s, axis), vec3_perpendicular(axis));
 }
 
 /* The middle of a body, in its own space, and where its children would have it. */
@@ -159,7 +131,7 @@ ik_outline void frames_fit(const ik_plan *plan, columns c, int k, int stays, qua
     for (int step = 0; step < FRAMES_FIT_STEPS; step++) {
         quat turn = pull_turn(&s, now);
         *rotation = quat_polished(quat_multiply(turn, *rotation));
-        s = (pull){quat_rotate(turn, s.x), quat_rotate(turn, s.y), quat_rotate(turn, s.z)};
+        s = pull_turned(turn, &s);
     }
 }
 
@@ -202,7 +174,7 @@ ik_inline quat frames_limited_owner(const ik_plan *plan, columns c, int k, quat 
     return quat_polished(rigid ? quat_multiply(above, quat_conjugate(socket)) : above);
 }
 
-/* ---- limited chains */
+/* ---- a body within its limit */
 
 ik_inline int frames_is_hinge(const ik_plan *plan, int k) {
     const limit *limits = plan->limits;
@@ -213,80 +185,146 @@ ik_inline vec3 frames_axis(const ik_plan *plan, int k, quat rotation) {
     return quat_rotate(rotation, limit_axis((const limit *)plan->limits + k, 0));
 }
 
-/* A body turned into its limit, and on from there. */
+/* A body, and what pulls at it from where it turns. */
 typedef struct {
-    vec3 from; /* where the backward pass had it */
-    quat turn; /* from how the backward pass had it */
     vec3 place;
     quat rotation;
     pull s;
 } frames_body;
 
-/* The points of goals at node k and below, which a turn of the body takes along as they are. */
-static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, frames_body *body) {
+ik_inline frames_body frames_body_of(const ik_plan *plan, columns c, int k, quat rotation) {
+    return (frames_body){column_vec3(c, frames_point(plan, plan->nodes[k].slot)), rotation, pull_none()};
+}
+
+/* Turned to what pulls, a hinge about its axis; as far as its limit lets it, if that brings it nearer. */
+ik_outline void frames_follow(const ik_plan *plan, columns c, int k, frames_body *body) {
+    quat turn = frames_is_hinge(plan, k) ? pull_turn_about(&body->s, frames_axis(plan, k, body->rotation))
+                                         : pull_turn(&body->s, quat_rotate(body->rotation, vec3_splat(0, 1, 0)));
+    quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
+    pull after = pull_turned(quat_multiply(rotation, quat_conjugate(body->rotation)), &body->s);
+    mask nearer = mask_less(pull_near(&body->s), pull_near(&after));
+    body->rotation = quat_select(nearer, rotation, body->rotation);
+}
+
+/* ---- ends below a body */
+
+/* How what the backward pass has arranged goes along with a body: `from` comes to `to`, seen from where the body turns,
+ * and all else turns about it. */
+typedef struct {
+    vec3 from, to;
+    quat turn;
+} carried;
+
+/* The points of goals at node k and below, each drawn to where the backward pass has it. */
+static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, const carried *by, frames_body *body) {
     const ik_node *node = &plan->nodes[k];
     if (node->point >= 0) {
         vec3 end = column_vec3(c, frames_point(plan, node->slot));
+        vec3 now = vec3_add(by->to, quat_rotate(by->turn, vec3_sub(end, by->from)));
         real share = *column(c, frames_target_share(plan, node->point)) * weight;
-        vec3 now = quat_rotate(body->turn, vec3_sub(end, body->from));
         pull_add(&body->s, share, now, vec3_sub(end, body->place));
         weight = weight - share;
     }
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-        frames_add_ends(plan, c, child, weight * *column(c, frames_share(plan, plan->nodes[child].slot)), body);
+        frames_add_ends(plan, c, child, weight * *column(c, frames_share(plan, plan->nodes[child].slot)), by, body);
 }
 
-/* A child that has a limit cannot go on from wherever it is brought, so the ends below it count in its place; but of a
- * hinge on a hinge only by as much as their axes differ. */
-ik_inline real frames_share_of_ends(const ik_plan *plan, columns c, int k, int child, const frames_body *body) {
-    if (!frames_is_limited(plan, child)) return real_splat(0);
-    if (!frames_is_hinge(plan, k) || !frames_is_hinge(plan, child)) return real_splat(1);
-    quat turned = quat_multiply(body->turn, column_quat(c, frames_rotation(plan, plan->nodes[child].slot)));
-    real same = vec3_dot(frames_axis(plan, k, body->rotation), frames_axis(plan, child, turned));
-    return real_max(real_splat(1) - same * same, real_splat(0));
+/* The only point of a goal at node k and below; -1: there are several, or none. */
+static int frames_only_end(const ik_plan *plan, int k) {
+    const ik_node *nodes = plan->nodes;
+    while (nodes[k].point < 0 && nodes[k].child >= 0 && nodes[nodes[k].child].sibling < 0)
+        k = nodes[k].child;
+    return nodes[k].child < 0 && nodes[k].point >= 0 ? k : -1;
 }
 
-static void frames_add_child(const ik_plan *plan, columns c, int k, int child, frames_body *body) {
+/* A hinge that bends: what it turns is at `lever` from it, and it is at `bone` from what carries it. */
+typedef struct {
+    vec3 axis, bone, lever;
+} frames_elbow;
+
+/* The two angles at which the end is at a distance from what carries the hinge, or as near to that as can be:
+ *
+ *   |bone + R lever|^2 = distance^2   is   cosine cos(angle) + sine sin(angle) = want */
+typedef struct {
+    cosine_sine angle[2];
+} frames_bends;
+
+ik_inline frames_bends frames_bends_of(const frames_elbow *e, real distance) {
+    real along = vec3_dot(e->bone, e->axis) * vec3_dot(e->lever, e->axis);
+    real squares = vec3_dot(e->bone, e->bone) + vec3_dot(e->lever, e->lever);
+    real want = real_splat((number)0.5) * (distance * distance - squares) - along;
+    cosine_sine middle = {vec3_dot(e->bone, e->lever) - along, vec3_dot(e->bone, vec3_cross(e->axis, e->lever))};
+    real size = turn_length(middle), x = real_max(real_min(want, size), -size), y = real_sqrt(size * size - x * x);
+    cosine_sine off = {x, y};
+    return (frames_bends){{turn_unit(turn_multiply(middle, off)), turn_unit(turn_divide(middle, off))}};
+}
+
+/* The turn of the hinge k, within its limit, that takes its end as far from what carries it as it should be. Of two
+ * the one that does it better. */
+ik_outline quat frames_bend(const ik_plan *plan, columns c, int k, const frames_elbow *elbow, real distance) {
+    quat now = column_quat(c, frames_rotation(plan, plan->nodes[k].slot)), above = frames_above(plan, c, k);
+    frames_bends bends = frames_bends_of(elbow, distance);
+    quat best = quat_identity();
+    real least = real_splat(LARGEST);
+    for (int i = 0; i < 2; i++) {
+        quat bent = quat_multiply(quat_about(bends.angle[i].cosine, bends.angle[i].sine, elbow->axis), now);
+        bent = quat_multiply(above, solve_allowed(plan, k, quat_multiply(quat_conjugate(above), bent)));
+        quat turn = quat_multiply(bent, quat_conjugate(now));
+        real off = real_abs(vec3_length(vec3_add(elbow->bone, quat_rotate(turn, elbow->lever))) - distance);
+        mask better = mask_less(off, least);
+        best = quat_select(better, turn, best);
+        least = real_select(better, off, least);
+    }
+    return best;
+}
+
+/* A hinge bends by how far its end should be from a body that can turn to wherever that is. */
+static carried frames_carried_by_hinge(const ik_plan *plan, columns c, int k, int child, int end,
+                                       const frames_body *body, quat turn) {
     int slot = plan->nodes[child].slot;
-    real share = *column(c, frames_share(plan, slot)), ends = share * frames_share_of_ends(plan, c, k, child, body);
-    if (frames_is_limited(plan, child)) frames_add_ends(plan, c, child, ends, body);
-    vec3 now = quat_rotate(body->rotation, column_vec3(c, frames_bone(plan, slot)));
-    pull_add(&body->s, share - ends, now, vec3_sub(column_vec3(c, frames_point(plan, slot)), body->place));
+    vec3 at = column_vec3(c, frames_point(plan, slot)), bone = column_vec3(c, frames_bone(plan, slot));
+    vec3 tip = column_vec3(c, frames_point(plan, plan->nodes[end].slot));
+    frames_elbow elbow = {.axis = frames_axis(plan, child, column_quat(c, frames_rotation(plan, slot))),
+                          .bone = quat_rotate(column_quat(c, frames_rotation(plan, plan->nodes[k].slot)), bone),
+                          .lever = vec3_sub(tip, at)};
+    quat bend = frames_bend(plan, c, child, &elbow, vec3_length(vec3_sub(tip, body->place)));
+    return (carried){at, quat_rotate(body->rotation, bone), quat_multiply(turn, bend)};
 }
 
-/* Whether a body within its limit should turn again. */
-static int frames_swings(const ik_plan *plan, int k) {
+/* A child that has a limit cannot go on from wherever it is brought, so the ends below it pull in its place, which the
+ * body takes along as the backward pass has arranged them. */
+static void frames_add_child(const ik_plan *plan, columns c, int k, int child, vec3 from, frames_body *body) {
+    int slot = plan->nodes[child].slot, end = frames_only_end(plan, child);
+    real share = *column(c, frames_share(plan, slot));
+    if (!frames_is_limited(plan, child)) {
+        vec3 now = quat_rotate(body->rotation, column_vec3(c, frames_bone(plan, slot)));
+        pull_add(&body->s, share, now, vec3_sub(column_vec3(c, frames_point(plan, slot)), body->place));
+        return;
+    }
+    quat before = column_quat(c, frames_rotation(plan, plan->nodes[k].slot));
+    carried by = {from, vec3_splat(0, 0, 0), quat_multiply(body->rotation, quat_conjugate(before))};
+    if (end >= 0 && frames_is_hinge(plan, child) && !frames_is_hinge(plan, k))
+        by = frames_carried_by_hinge(plan, c, k, child, end, body, by.turn);
+    frames_add_ends(plan, c, child, share, &by, body);
+}
+
+/* Whether a body should look at the ends below it. */
+static int frames_looks_at_ends(const ik_plan *plan, int k) {
     const ik_node *node = &plan->nodes[k];
-    if (!frames_is_limited(plan, k) || node->rotation >= 0 || plan->job->options.textbook) return 0;
+    if (node->rotation >= 0 || plan->job->options.textbook) return 0;
     if (frames_is_hinge(plan, k)) return node->child >= 0;
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-        if (frames_is_limited(plan, child)) return 1;
+        if (frames_is_limited(plan, child) && (frames_is_limited(plan, k) || frames_is_hinge(plan, child))) return 1;
     return 0;
 }
 
-/* A body within its limit turned by what it is for; a hinge about its axis. */
-ik_outline void frames_swing(const ik_plan *plan, columns c, int k, vec3 from, quat *rotation) {
-    int slot = plan->nodes[k].slot;
-    quat before = column_quat(c, frames_rotation(plan, slot));
-    frames_body body = {from, quat_multiply(*rotation, quat_conjugate(before)),
-                        column_vec3(c, frames_point(plan, slot)), *rotation, pull_none()};
+/* In the forward pass: the body is in its place by now, and was at `from`. */
+static quat frames_to_ends(const ik_plan *plan, columns c, int k, vec3 from, quat rotation) {
+    frames_body body = frames_body_of(plan, c, k, rotation);
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling)
-        frames_add_child(plan, c, k, child, &body);
-    vec3 across = quat_rotate(*rotation, vec3_splat(0, 1, 0));
-    quat turn = frames_is_hinge(plan, k) ? pull_turn_about(&body.s, frames_axis(plan, k, *rotation))
-                                         : pull_turn(&body.s, across);
-    *rotation = quat_polished(quat_multiply(turn, *rotation));
-}
-
-/* What carries the hinge k, turned about the axis of that. */
-ik_outline void frames_swing_owner(const ik_plan *plan, columns c, int k, quat *owner) {
-    const ik_node *node = &plan->nodes[k];
-    vec3 from = column_vec3(c, frames_point(plan, plan->nodes[node->owner].slot));
-    vec3 now = quat_rotate(*owner, column_vec3(c, frames_bone(plan, node->slot)));
-    pull s = pull_none();
-    pull_add(&s, real_splat(1), now, vec3_sub(column_vec3(c, frames_point(plan, node->slot)), from));
-    vec3 axis = frames_axis(plan, k, column_quat(c, frames_rotation(plan, node->slot)));
-    *owner = quat_polished(quat_multiply(pull_turn_about(&s, axis), *owner));
+        frames_add_child(plan, c, k, child, from, &body);
+    frames_follow(plan, c, k, &body);
+    return body.rotation;
 }
 
 /* ---- where a body turns */
@@ -342,9 +380,6 @@ ik_inline quat frames_turned_back(const ik_plan *plan, columns c, int k) {
     quat rotation = frames_given(plan, c, k, frames_towards(plan, c, k, 0));
     int child = plan->nodes[k].child;
     if (child < 0 || plan->nodes[child].sibling >= 0) return rotation;
-    rotation = frames_limited_owner(plan, c, child, rotation);
-    if (!frames_is_hinge(plan, child)) return rotation;
-    frames_swing_owner(plan, c, child, &rotation);
     return frames_limited_owner(plan, c, child, rotation);
 }
 
@@ -382,21 +417,22 @@ static void frames_forward(const ik_plan *plan, columns c, int k) {
     frames_hang(plan, c, k);
     if (!node->turns) return;
     quat rotation = frames_limited(plan, c, k, frames_given(plan, c, k, frames_towards(plan, c, k, 1)));
-    if (frames_swings(plan, k)) {
-        frames_swing(plan, c, k, before, &rotation);
-        rotation = frames_limited(plan, c, k, rotation);
-    }
+    if (frames_looks_at_ends(plan, k)) rotation = frames_to_ends(plan, c, k, before, rotation);
     column_set_quat(c, frames_rotation(plan, node->slot), rotation);
 }
 
 /* ---- errors */
 
-ik_inline real frames_position_error(const ik_plan *plan, columns c, int k) {
+ik_inline real frames_distance(const ik_plan *plan, columns c, int k) {
     int goal = plan->nodes[k].point;
     vec3 at = column_vec3(c, frames_point(plan, plan->nodes[k].slot));
     real off = vec3_length(vec3_sub(column_vec3(c, frames_target(plan, goal)), at));
-    mask counts = ~mask_equal(*column(c, frames_target_share(plan, goal)), real_splat(0));
-    return real_select(counts, *column(c, frames_per_distance(plan, goal)) * off, real_splat(0));
+    mask counts = ~mask_equal(*column(c, frames_target_weight(plan, goal)), real_splat(0));
+    return real_select(counts, off, real_splat(0));
+}
+
+ik_inline real frames_position_error(const ik_plan *plan, columns c, int k) {
+    return *column(c, frames_per_distance(plan, plan->nodes[k].point)) * frames_distance(plan, c, k);
 }
 
 /* How node k is turned. */
@@ -405,6 +441,12 @@ ik_inline quat frames_now(const ik_plan *plan, columns c, int k) {
     if (node->turns) return column_quat(c, frames_rotation(plan, node->slot));
     quat owner = column_quat(c, frames_rotation(plan, plan->nodes[node->owner].slot));
     return quat_multiply(owner, column_quat(c, frames_socket(plan, node->slot)));
+}
+
+/* What a rotation weighs, as a point at the lever. */
+ik_inline real frames_rotation_weight(const ik_plan *plan, columns c, int goal) {
+    real lever = *column(c, frames_lever(plan));
+    return lever * lever * *column(c, frames_turned_weight(plan, goal));
 }
 
 /* Twice the sine of half the angle. */
@@ -425,6 +467,116 @@ static real frames_error(const ik_plan *plan, columns c) {
         if (plan->nodes[k].rotation >= 0) most = real_max(per_radian * frames_rotation_error(plan, c, k), most);
     }
     return most;
+}
+
+/* ---- the sweep */
+
+/* Whether node k is carried by another, or is that. */
+static int frames_is_below(const ik_plan *plan, int k, int other) {
+    while (k > other)
+        k = plan->nodes[k].owner;
+    return k == other;
+}
+
+/* Where all ends are, from now on apart from their nodes. */
+static void frames_find_ends(const ik_plan *plan, columns c) {
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
+        if (task->rotation)
+            column_set_quat(c, frames_end_turned(plan, task->goal), frames_now(plan, c, task->node));
+        else
+            column_set_vec3(c, frames_end(plan, task->goal),
+                            column_vec3(c, frames_point(plan, plan->nodes[task->node].slot)));
+}
+
+/* All ends at or below a body pull at it, by their weights. */
+static void frames_add_all_ends(const ik_plan *plan, columns c, int k, frames_body *body) {
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        if (!frames_is_below(plan, task->node, k)) continue;
+        int goal = task->goal;
+        if (task->rotation)
+            pull_add_rotation(&body->s, frames_rotation_weight(plan, c, goal),
+                              column_quat(c, frames_end_turned(plan, goal)), column_quat(c, frames_turned(plan, goal)));
+        else
+            pull_add(&body->s, *column(c, frames_target_weight(plan, goal)),
+                     vec3_sub(column_vec3(c, frames_end(plan, goal)), body->place),
+                     vec3_sub(column_vec3(c, frames_target(plan, goal)), body->place));
+    }
+}
+
+static void frames_carry_ends(const ik_plan *plan, columns c, int k, vec3 place, quat turn) {
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        if (!frames_is_below(plan, task->node, k)) continue;
+        int end = frames_end(plan, task->goal), turned = frames_end_turned(plan, task->goal);
+        if (task->rotation)
+            column_set_quat(c, turned, quat_multiply(turn, column_quat(c, turned)));
+        else
+            column_set_vec3(c, end, vec3_add(place, quat_rotate(turn, vec3_sub(column_vec3(c, end), place))));
+    }
+}
+
+/* One joint turns with all that is below it; what is above has not turned yet. Its rotation becomes a local one. */
+static void frames_sweep_joint(const ik_plan *plan, columns c, int k) {
+    int i = frames_rotation(plan, plan->nodes[k].slot);
+    quat before = column_quat(c, i), above = frames_above(plan, c, k);
+    frames_body body = frames_body_of(plan, c, k, before);
+    frames_add_all_ends(plan, c, k, &body);
+    frames_follow(plan, c, k, &body);
+    frames_carry_ends(plan, c, k, body.place, quat_multiply(body.rotation, quat_conjugate(before)));
+    column_set_quat(c, i, quat_multiply(quat_conjugate(above), body.rotation));
+}
+
+/* From the tips to the base. */
+static void frames_sweep(const ik_plan *plan, columns c) {
+    frames_find_ends(plan, c);
+    for (int slot = plan->slots - 1; slot >= 0; slot--)
+        if (plan->nodes[plan->node_of_slot[slot]].turns) frames_sweep_joint(plan, c, plan->node_of_slot[slot]);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        column_set_quat(c, i, quat_polished(quat_multiply(frames_above(plan, c, k), column_quat(c, i))));
+    }
+}
+
+/* ---- what the sweep makes less */
+
+/* The sum of the squares of all distances, by weight; angles count as at the lever. */
+static real frames_square(const ik_plan *plan, columns c) {
+    real sum = real_splat(0);
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        int goal = task->goal;
+        real weight =
+            task->rotation ? frames_rotation_weight(plan, c, goal) : *column(c, frames_target_weight(plan, goal));
+        real off = task->rotation ? frames_rotation_error(plan, c, task->node) : frames_distance(plan, c, task->node);
+        sum = sum + weight * (off * off);
+    }
+    return sum;
+}
+
+static void frames_measure(const ik_plan *plan, columns c) {
+    *column(c, ERROR) = frames_error(plan, c);
+    *column(c, frames_squared(plan)) = frames_square(plan, c);
+}
+
+/* The pose before a step. */
+static void frames_keep(const ik_plan *plan, columns c) {
+    *column(c, frames_held(plan)) = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++)
+        if (plan->nodes[plan->node_of_slot[slot]].turns)
+            column_set_quat(c, frames_before(plan, slot), column_quat(c, frames_rotation(plan, slot)));
+}
+
+/* Passes that took the ends much farther away are taken back. */
+static void frames_take_back(const ik_plan *plan, columns c) {
+    real most = real_splat(FRAMES_HARM) * *column(c, frames_squared(plan));
+    mask worse = ~mask_less(frames_square(plan, c), most);
+    if (!mask_any(worse)) return;
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        column_set_quat(c, i, quat_select(worse, column_quat(c, frames_before(plan, slot)), column_quat(c, i)));
+    }
 }
 
 /* ---- what is stuck */
@@ -463,10 +615,13 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
     }
 }
 
+/* What is within tolerance is best, and then it ends. A little less than the least is rounding: without a reason to, a
+ * kicked pose, which is all twisted, does not take the place of another. */
 static void frames_keep_best(const ik_plan *plan, columns c) {
-    real error = *column(c, ERROR), *least = column(c, frames_least(plan)), *held = column(c, frames_best_held(plan));
-    mask better = mask_less(error, *least);
-    *least = real_select(better, error, *least);
+    real squared = *column(c, frames_squared(plan));
+    real *least = column(c, frames_least(plan)), *held = column(c, frames_best_held(plan));
+    mask better = mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    *least = real_select(better, squared, *least);
     *held = real_select(better, *column(c, frames_held(plan)), *held);
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!plan->nodes[plan->node_of_slot[slot]].turns) continue;
@@ -496,21 +651,22 @@ static void frames_free(const ik_plan *plan, columns c, mask stuck) {
             frames_back_to_best(plan, c, chosen);
     }
     *kicks = real_select(stuck, *kicks + real_splat(1), *kicks);
+    real *squared = column(c, frames_squared(plan));
+    *squared = real_select(stuck, frames_square(plan, c), *squared);
 }
 
 /* Kicks lanes that make poor progress, and gives up those that were kicked often and make none. */
 static void frames_watch(const ik_plan *plan, columns c) {
     const real zero = real_splat(0), one = real_splat(1);
-    real *idle = column(c, frames_idle(plan)), *reference = column(c, frames_reference(plan)),
-         error = *column(c, ERROR);
+    real *idle = column(c, frames_idle(plan)), *reference = column(c, frames_reference(plan));
+    real squared = *column(c, frames_squared(plan)), least = real_splat(FABRIK_PROGRESS);
     mask last = mask_less(real_splat(FRAMES_KICKS), *column(c, frames_kicks(plan)));
-    real poor =
-        real_splat(plan->limited ? FRAMES_POOR : FABRIK_PROGRESS); /* free chains are slow only near full reach */
-    real less = real_splat(1) - real_select(last, real_splat(FABRIK_PROGRESS), poor);
-    mask progress = mask_less(error, less * *reference);
-    *reference = real_select(progress, error, *reference);
+    real poor = plan->limited ? real_splat(FRAMES_POOR) : least; /* free chains are slow only near full reach */
+    real less = one - real_select(last, least, poor);
+    mask progress = mask_less(squared, less * less * *reference);
+    *reference = real_select(progress, squared, *reference);
     *idle = real_select(progress, zero, *idle + one);
-    mask stuck = mask_less(real_splat(FRAMES_PATIENCE), *idle) & mask_less(*column(c, TOLERANCE), error);
+    mask stuck = mask_less(real_splat(FRAMES_PATIENCE), *idle) & mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     if (!mask_any(stuck)) return;
     mask held = mask_less(zero, *column(c, frames_best_held(plan)));
     mask says = (stuck & last) & (mask_splat(IK_STALLED) | (held & mask_splat(IK_AT_LIMIT)));
@@ -526,8 +682,8 @@ static void frames_watch(const ik_plan *plan, columns c) {
 static real frames_weight(const ik_plan *plan, group at, int k) {
     const ik_node *node = &plan->nodes[k];
     real sum = real_splat(0);
-    if (node->point >= 0) sum = sum + lanes_load_option(&plan->job->goals[node->point].weight, at, 1);
-    if (node->rotation >= 0) sum = sum + lanes_load_option(&plan->job->goals[node->rotation].rotation_weight, at, 1);
+    if (node->point >= 0) sum = sum + solve_weight(&plan->job->goals[node->point].weight, at);
+    if (node->rotation >= 0) sum = sum + solve_weight(&plan->job->goals[node->rotation].rotation_weight, at);
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
         sum = sum + frames_weight(plan, at, child);
     return sum;
@@ -552,10 +708,12 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
     real weight;
     if (node->point >= 0) {
         vec3 target = solve_target(plan, at, start, k, start->positions[k], &weight);
+        target = solve_nearer(plan, start, k, target);
         real all = weight;
         for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
             all = all + frames_weight(plan, at, child);
         column_set_vec3(record, frames_target(plan, node->point), target);
+        *column(record, frames_target_weight(plan, node->point)) = weight;
         *column(record, frames_per_distance(plan, node->point)) = solve_per_distance(plan, start, k);
         *column(record, frames_target_share(plan, node->point)) =
             weight / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
@@ -600,19 +758,19 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     real *tolerance = column(record, TOLERANCE);
     if (!points) *tolerance = angle;
     *column(record, frames_per_radian(plan)) = real_select(mask_less(zero, *tolerance), *tolerance, angle) / angle;
-    *column(record, frames_least(plan)) = real_splat(LARGEST);
-    *column(record, frames_idle(plan)) = *column(record, frames_kicks(plan)) = *column(record, frames_held(plan)) =
-        zero;
-    *column(record, frames_best_held(plan)) = zero;
-    *column(record, ERROR) = *column(record, frames_reference(plan)) = frames_error(plan, record);
+    *column(record, frames_lever(plan)) = solve_mean_bone(plan, start);
+    *column(record, frames_least(plan)) = *column(record, frames_reference(plan)) = real_splat(LARGEST);
+    *column(record, frames_idle(plan)) = *column(record, frames_kicks(plan)) = zero;
+    *column(record, frames_held(plan)) = *column(record, frames_best_held(plan)) = zero;
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_quat(record, frames_best(slot), column_quat(record, frames_rotation(plan, slot)));
+    frames_measure(plan, record);
     frames_keep_best(plan, record);
 }
 
 static void frames_step(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++)
-        *column(columns_of_bundle(bundle, g), frames_held(plan)) = real_splat(0);
+        frames_keep(plan, columns_of_bundle(bundle, g));
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->turns && node->point < 0) continue;
@@ -624,7 +782,11 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
             frames_forward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        *column(c, ERROR) = frames_error(plan, c);
+        if (!plan->job->options.textbook) {
+            frames_take_back(plan, c);
+            frames_sweep(plan, c);
+        }
+        frames_measure(plan, c);
         frames_keep_best(plan, c);
         if (!plan->job->options.textbook) frames_watch(plan, c);
     }

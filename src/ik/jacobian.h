@@ -870,15 +870,6 @@ static void dls_load_pose(const ik_plan *plan, const pose *start, columns record
     }
 }
 
-/* A far target is brought nearer, to where squares are still numbers: what matters is the direction. */
-#define DLS_FAR 1e3f /* of the reach */
-ik_inline vec3 dls_nearer(vec3 target, vec3 base, real reach) {
-    direction off = vec3_direction_of_any(vec3_sub(target, base));
-    real most = real_splat(DLS_FAR) * reach;
-    mask far = mask_less(most, off.length);
-    return vec3_select(far, vec3_add(base, vec3_scale(most, off.unit)), target);
-}
-
 /* The largest weight: what counts is how much more one weighs than another. */
 static real dls_most_weight(const ik_plan *plan, group at) {
     real most = real_splat(0);
@@ -903,8 +894,7 @@ static void dls_load_task(const ik_plan *plan, group at, const pose *start, int 
         column_set_quat(record, to + DLS_TARGET, (quat){real_splat(0), now});
         real reach = solve_reach(plan, start, t->node).sum;
         vec3 target = solve_target(plan, at, start, t->node, now, &weight);
-        target = dls_nearer(target, start->positions[solve_base(plan, t->node)], reach);
-        column_set_vec3(record, to + DLS_TARGET, target);
+        column_set_vec3(record, to + DLS_TARGET, solve_nearer(plan, start, t->node, target));
         own = real_splat(solve_within(plan, plan->job->options.tolerance)) * reach;
         own = real_select(mask_equal(reach, real_splat(0)), most, own);
     }
@@ -956,18 +946,10 @@ static void dls_answer(const ik_plan *plan, const pose *start, columns record) {
 }
 
 static void dls_begin(const ik_plan *plan, group at, const pose *start, columns record) {
-    const real zero = real_splat(0), one = real_splat(1);
+    const real zero = real_splat(0);
     const ik_options *options = &plan->job->options;
     dls_load_pose(plan, start, record);
-    real length = zero, count = zero;
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot];
-        if (!plan->nodes[k].moves) continue;
-        length = length + vec3_length(solve_bone(plan, start, k));
-        count = count + one;
-    }
-    real bone = length / real_max(count, one), damping = real_splat((number)options->damping) * bone;
-    bone = real_select(mask_equal(bone, zero), one, bone);
+    real bone = solve_mean_bone(plan, start), damping = real_splat((number)options->damping) * bone;
     *column(record, dls_state(plan, DLS_BONE)) = bone;
     *column(record, dls_state(plan, DLS_DAMPING)) = options->damping > 0 ? damping * damping : real_splat(-1);
     *column(record, dls_state(plan, DLS_GROWTH)) = real_splat(2);

@@ -42,6 +42,7 @@
 #include "look.h"
 #include "skeleton.h"
 
+#include "pull.h"
 #include "solve.h"
 
 #include "fabrik.h"

@@ -259,6 +259,19 @@ ik_inline real chain_inner(chain_reach reach) {
     return real_max(reach.longest + reach.longest - reach.sum, real_splat(0));
 }
 
+/* Of all that moves, the mean length; 1 where there is none. */
+static real solve_mean_bone(const ik_plan *plan, const pose *world) {
+    const real one = real_splat(1);
+    real sum = real_splat(0), count = sum;
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (!plan->nodes[k].moves) continue;
+        sum = sum + vec3_length(solve_bone(plan, world, k));
+        count = count + one;
+    }
+    return real_select(mask_equal(sum, real_splat(0)), one, sum / real_max(count, one));
+}
+
 /* A node that turns and does not move: the same before and after. */
 ik_inline vec3 solve_origin(const ik_plan *plan, const pose *world) {
     return plan->slots ? world->positions[plan->node_of_slot[0]] : vec3_splat(0, 0, 0);
@@ -301,6 +314,16 @@ ik_inline vec3 solve_target(const ik_plan *plan, group at, const pose *world, in
     *weight = solve_weight(&goal->weight, at);
     vec3 target = vec3_scale(world->scale, vec3_sub(lanes_load_vec3(&goal->position, at), world->origin));
     return vec3_select(mask_equal(*weight, real_splat(0)), otherwise, target);
+}
+
+/* A target that is far away, nearer, to where squares are still numbers: what matters is the direction. */
+#define SOLVE_FAR (number)1e3 /* of the reach */
+ik_inline vec3 solve_nearer(const ik_plan *plan, const pose *start, int k, vec3 target) {
+    vec3 base = start->positions[solve_base(plan, k)];
+    direction off = vec3_direction_of_any(vec3_sub(target, base));
+    real most = real_splat(SOLVE_FAR) * solve_reach(plan, start, k).sum;
+    mask far = mask_less(most, off.length);
+    return vec3_select(far, vec3_add(base, vec3_scale(most, off.unit)), target);
 }
 
 /* How it should be turned; likewise. */

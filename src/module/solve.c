@@ -1,7 +1,9 @@
-/* The iterative methods as functions of Python: one, `solve`, which takes the name of the method.
+/* The iterative methods as functions of Python: `solve`, which takes the name of the method, and `Prepared`, which
+ * takes one item a call and knows everything else before.
  *
- * Arrays must fit: one kind of number, one item a row. ikcore/solve.py makes them fit and says what does not; what is
- * refused here is a mistake there. Structure is checked before a kernel sees it. Runs without the GIL. */
+ * Arrays must fit: one kind of number, one item a row, or all of a single item. ikcore/solve.py makes them fit and says
+ * what does not; what is refused here is a mistake there. Structure is checked before a kernel sees it. Runs without
+ * the GIL. */
 #include "solve.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -11,6 +13,7 @@
 #include <string.h>
 
 #include "ik.h"
+#include "row.h"
 #include "skeleton_object.h"
 
 typedef struct {
@@ -27,21 +30,30 @@ static const method methods[] = {IK_METHODS(METHOD){0}};
 typedef struct {
     ik_solve_job job;
     npy_intp items;
-    int type; /* NPY_FLOAT or NPY_DOUBLE */
+    int first; /* the axis that rows start at: 1 after that of items, 0 where all arrays are a single item's */
+    int type;  /* NPY_FLOAT or NPY_DOUBLE */
 } call;
 
-/* An array (items, ...) with so many further axes, the last of `columns` numbers; without further axes, columns is 1.
- */
+/* An array with so many axes for an item, the last of `columns` numbers; without axes, columns is 1. */
 static PyArrayObject *fitting(const call *call, PyObject *object, const char *name, int type, int axes, int columns,
                               int written) {
     PyArrayObject *array = (PyArrayObject *)object;
-    if (PyArray_Check(object) && PyArray_NDIM(array) == 1 + axes && PyArray_TYPE(array) == type &&
-        PyArray_DIM(array, 0) == call->items && (axes == 0 || PyArray_DIM(array, axes) == columns) &&
-        (axes < 2 || PyArray_DIM(array, 1) == call->job.skeleton->count) &&
+    int first = call->first, last = first + axes - 1;
+    if (PyArray_Check(object) && PyArray_NDIM(array) == first + axes && PyArray_TYPE(array) == type &&
+        (first == 0 || PyArray_DIM(array, 0) == call->items) && (axes == 0 || PyArray_DIM(array, last) == columns) &&
+        (axes < 2 || PyArray_DIM(array, first) == call->job.skeleton->count) &&
         (written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array)))
         return array;
     PyErr_Format(PyExc_TypeError, "solve: %s does not fit the job", name);
     return NULL;
+}
+
+/* From item to item. */
+static npy_intp step(const call *call, PyArrayObject *array) { return call->first ? PyArray_STRIDE(array, 0) : 0; }
+
+/* From one to the next along an axis of the item. */
+static npy_intp stride(const call *call, PyArrayObject *array, int axis) {
+    return PyArray_STRIDE(array, call->first + axis);
 }
 
 /* Rows of an item; None leaves them not given. */
@@ -49,14 +61,14 @@ static int add_rows(const call *call, ik_rows *rows, PyObject *object, const cha
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, name, call->type, columns > 1, columns, 0);
     if (!array) return -1;
-    *rows = (ik_rows){PyArray_DATA(array), PyArray_STRIDE(array, 0), columns > 1 ? PyArray_STRIDE(array, 1) : 0};
+    *rows = (ik_rows){PyArray_DATA(array), step(call, array), columns > 1 ? stride(call, array, 0) : 0};
     return 0;
 }
 
 static int add_output(const call *call, ik_rows *rows, PyObject *object, const char *name, int type) {
     PyArrayObject *array = fitting(call, object, name, type, 0, 1, 1);
     if (!array) return -1;
-    *rows = (ik_rows){PyArray_DATA(array), PyArray_STRIDE(array, 0), 0};
+    *rows = (ik_rows){PyArray_DATA(array), step(call, array), 0};
     return 0;
 }
 
@@ -65,8 +77,8 @@ static int add_joints(const call *call, ik_lists *lists, PyObject *object, const
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, name, call->type, 2, columns, written);
     if (!array) return -1;
-    *lists = (ik_lists){{PyArray_DATA(array), PyArray_STRIDE(array, 0), PyArray_STRIDE(array, 2)},
-                        PyArray_STRIDE(array, 1),
+    *lists = (ik_lists){{PyArray_DATA(array), step(call, array), stride(call, array, 1)},
+                        stride(call, array, 0),
                         call->job.skeleton->count};
     return 0;
 }
@@ -75,8 +87,8 @@ static int add_history(call *call, PyObject *object) {
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, "history", call->type, 1, call->job.options.iterations + 1, 1);
     if (!array) return -1;
-    call->job.history =
-        (ik_lists){{PyArray_DATA(array), PyArray_STRIDE(array, 0), 0}, PyArray_STRIDE(array, 1), PyArray_DIM(array, 1)};
+    call->job.history = (ik_lists){
+        {PyArray_DATA(array), step(call, array), 0}, stride(call, array, 0), call->job.options.iterations + 1};
     return 0;
 }
 
@@ -149,11 +161,13 @@ static int add_outputs(call *call, PyObject *given) {
 }
 
 static int add_pose(call *call, PyObject *rotations, PyObject *translations, PyObject *scales) {
-    if (!PyArray_Check(rotations) || PyArray_NDIM((PyArrayObject *)rotations) != 3) {
+    int axes = PyArray_Check(rotations) ? PyArray_NDIM((PyArrayObject *)rotations) : 0;
+    if (axes != 2 && axes != 3) {
         PyErr_SetString(PyExc_TypeError, "solve: rotations does not fit the job");
         return -1;
     }
-    call->items = PyArray_DIM((PyArrayObject *)rotations, 0);
+    call->first = axes == 3;
+    call->items = call->first ? PyArray_DIM((PyArrayObject *)rotations, 0) : 1;
     call->type = PyArray_TYPE((PyArrayObject *)rotations) == NPY_FLOAT ? NPY_FLOAT : NPY_DOUBLE;
     return add_joints(call, &call->job.rotations, rotations, "rotations", 4, 0) < 0 ||
                    add_joints(call, &call->job.translations, translations, "translations", 3, 0) < 0 ||
@@ -214,6 +228,188 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* --- one item a call ------------------------------------------------------------------------------------------------
+ *
+ * As in single.c, what is not a single item is left to Python, which has all the rules and words: None says so. */
+
+enum { GOAL_ROWS = 4 };
+static const int columns_of[GOAL_ROWS] = {3, 4, 1, 1}; /* position, rotation, weight, rotation_weight */
+
+typedef struct {
+    enum { ABSENT, FIXED, OPEN /* an argument of the call */ } state;
+    double row[MAX_COLUMNS];
+} goal_row;
+
+typedef struct {
+    PyObject_HEAD PyObject *skeleton;
+    const method *method;
+    call call;      /* without arrays */
+    goal_row *rows; /* GOAL_ROWS for every goal */
+    int translated; /* whether translations follow the rotations */
+    int arguments;
+} prepared;
+
+/* (joint, chain, offset, position, rotation, weight, rotation_weight), the last four None, an ellipsis or one row. */
+static int prepare_goal(prepared *self, ik_goal *goal, goal_row *rows, PyObject *given) {
+    PyObject *values[GOAL_ROWS];
+    if (!PyArg_ParseTuple(given, "ii(ddd)OOOO", &goal->joint, &goal->chain, &goal->offset[0], &goal->offset[1],
+                          &goal->offset[2], &values[0], &values[1], &values[2], &values[3]))
+        return -1;
+    for (int k = 0; k < GOAL_ROWS; k++) {
+        int is_float;
+        rows[k].state = values[k] == Py_None ? ABSENT : values[k] == Py_Ellipsis ? OPEN : FIXED;
+        self->arguments += rows[k].state == OPEN;
+        if (rows[k].state != FIXED || read_row(values[k], columns_of[k], rows[k].row, &is_float)) continue;
+        PyErr_Format(PyExc_TypeError, "Prepared: %R is not a row of %d numbers", values[k], columns_of[k]);
+        return -1;
+    }
+    return 0;
+}
+
+static int prepare(prepared *self, PyObject *module, const char *name, PyObject *goals, PyObject *options) {
+    size_t count = (size_t)PyTuple_Size(goals);
+    ik_solve_job *job = &self->call.job;
+    job->skeleton = skeleton_of(module, self->skeleton);
+    self->method = find_method(name);
+    if (!job->skeleton || !self->method || add_options(&job->options, options) < 0) return -1;
+    ik_goal *made = calloc(count + 1, sizeof *made);
+    job->goals = made;
+    job->goal_count = (int)count;
+    self->rows = calloc(count + 1, GOAL_ROWS * sizeof *self->rows);
+    self->arguments = 1 + self->translated;
+    if (!made || !self->rows) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (prepare_goal(self, &made[i], self->rows + GOAL_ROWS * i, PyTuple_GetItem(goals, (Py_ssize_t)i)) < 0)
+            return -1;
+    return 0;
+}
+
+static PyObject *prepared_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    const char *name;
+    PyObject *skeleton, *goals, *options;
+    int translated;
+    if (keywords || !PyArg_ParseTuple(args, "sOO!O!p", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type, &options,
+                                      &translated))
+        return NULL;
+    prepared *self = (prepared *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (!self) return NULL;
+    self->skeleton = Py_NewRef(skeleton);
+    self->translated = translated;
+    if (prepare(self, PyType_GetModule(type), name, goals, options) == 0) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
+static void prepared_dealloc(PyObject *object) {
+    prepared *self = (prepared *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    free((void *)self->call.job.goals);
+    free(self->rows);
+    Py_XDECREF(self->skeleton);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+/* Gives the goals their rows, those of this call included. 0 for what is left to Python. */
+static int fill_goals(const prepared *self, PyObject *args, int type, ik_goal *goals, goal_row *rows) {
+    ptrdiff_t size = type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+    Py_ssize_t next = 1 + self->translated;
+    for (int i = 0; i < self->call.job.goal_count; i++, rows += GOAL_ROWS) {
+        ik_rows *places[GOAL_ROWS] = {&goals[i].position, &goals[i].rotation, &goals[i].weight,
+                                      &goals[i].rotation_weight};
+        for (int k = 0; k < GOAL_ROWS; k++) {
+            int is_float;
+            if (rows[k].state == ABSENT) continue;
+            if (rows[k].state == OPEN &&
+                !read_row(PyTuple_GetItem(args, next++), columns_of[k], rows[k].row, &is_float))
+                return 0;
+            if (type == NPY_FLOAT) narrow_row(rows[k].row, columns_of[k]);
+            *places[k] = (ik_rows){rows[k].row, 0, size};
+        }
+    }
+    return 1;
+}
+
+static PyObject *scalar(const void *number, int type) {
+    PyArray_Descr *description = PyArray_DescrFromType(type);
+    PyObject *made = PyArray_Scalar((void *)number, description, NULL);
+    Py_DECREF(description);
+    return made;
+}
+
+/* (rotations, error, status), or NULL: with an exception, or without for what is left to Python. */
+static PyObject *solve_item(const prepared *self, call *call) {
+    double error, rotation_error; /* or a float in the same place */
+    int32_t status, iterations;
+    npy_intp shape[2] = {call->job.skeleton->count, 4};
+    PyObject *solved = PyArray_SimpleNew(2, shape, call->type), *found = NULL;
+    if (!solved) return NULL;
+    call->job.error = (ik_rows){&error, 0, 0};
+    call->job.rotation_error = (ik_rows){&rotation_error, 0, 0};
+    call->job.status = (ik_rows){&status, 0, 0};
+    call->job.iterations = (ik_rows){&iterations, 0, 0};
+    if (add_joints(call, &call->job.solved, solved, "rotations", 4, 1) == 0 && run(self->method, call) == 0 &&
+        status < IK_UNUSABLE) {
+        PyArray_CLEARFLAGS((PyArrayObject *)solved, NPY_ARRAY_WRITEABLE); /* as those of a pose are */
+        found = Py_BuildValue("ONN", solved, scalar(&error, call->type), scalar(&status, NPY_INT));
+    }
+    Py_DECREF(solved);
+    return found;
+}
+
+static PyObject *call_prepared(PyObject *object, PyObject *args, PyObject *keywords) {
+    const prepared *self = (const prepared *)object;
+    if (keywords || PyTuple_Size(args) != self->arguments) Py_RETURN_NONE;
+    PyObject *rotations = PyTuple_GetItem(args, 0), *translations = self->translated ? PyTuple_GetItem(args, 1) : NULL;
+    if (!PyArray_CheckExact(rotations) || PyArray_NDIM((PyArrayObject *)rotations) != 2 ||
+        (translations && !PyArray_CheckExact(translations)))
+        Py_RETURN_NONE;
+    call call = self->call;
+    if (add_pose(&call, rotations, translations ? translations : Py_None, Py_None) < 0) {
+        PyErr_Clear();
+        Py_RETURN_NONE;
+    }
+    size_t count = (size_t)call.job.goal_count, bytes = count * sizeof(ik_goal);
+    size_t bytes_of_rows = count * GOAL_ROWS * sizeof(goal_row);
+    char *memory = malloc(bytes + bytes_of_rows + 1);
+    if (!memory) return PyErr_NoMemory();
+    ik_goal *goals = memcpy(memory, self->call.job.goals, bytes);
+    goal_row *rows = memcpy(memory + bytes, self->rows, bytes_of_rows);
+    call.job.goals = goals;
+    PyObject *found = fill_goals(self, args, call.type, goals, rows) ? solve_item(self, &call) : NULL;
+    free(memory);
+    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+}
+
+static PyType_Slot prepared_slots[] = {
+    {Py_tp_doc, "Prepared(method, skeleton, goals, options, translated)\n--\n\n"
+                "Called with the arrays of one item: (rotations, error, status), or None for what is more than that."},
+    {Py_tp_new, prepared_new},
+    {Py_tp_dealloc, prepared_dealloc},
+    {Py_tp_call, call_prepared},
+    {0, NULL},
+};
+
+static PyType_Spec prepared_spec = {
+    .name = "ikcore._core.Prepared",
+    .basicsize = sizeof(prepared),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = prepared_slots,
+};
+
+static int add_prepared(PyObject *module) {
+    PyObject *type = PyType_FromModuleAndSpec(module, &prepared_spec, NULL);
+    int failed = !type || PyModule_AddType(module, (PyTypeObject *)type) < 0;
+    Py_XDECREF(type);
+    return failed ? -1 : 0;
+}
+
+/* --- tables --------------------------------------------------------------------------------------------------------
+ */
+
 /* A tuple of what `append` adds to a list. */
 static int add_table(PyObject *module, const char *name, int (*append)(PyObject *list)) {
     PyObject *list = PyList_New(0);
@@ -251,5 +447,5 @@ static int append_options(PyObject *list) {
 int add_solve(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0) return -1;
     if (add_table(module, "METHODS", append_methods) < 0 || add_table(module, "OPTIONS", append_options) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
+    return add_prepared(module) < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }

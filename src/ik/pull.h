@@ -1,0 +1,74 @@
+/* A rigid body that is drawn to where it should be: points of it, seen from where it turns, each to a place, and
+ * rotations. All of it comes down to one 3 x 3 matrix, and the best turn follows from that: of the one about a given
+ * axis at once, of any by steps. (The polar factor of the matrix, as in W. Kabsch, "A solution for the best rotation to
+ * relate two sets of vectors", Acta Crystallographica A32 (1976); a step is exact where there is one point.) */
+
+/* What pulls at a body: the sum of weight * a b^T, where a is drawn to b. A column for each coordinate of b. */
+typedef struct {
+    vec3 x, y, z;
+} pull;
+
+ik_inline pull pull_none(void) { return (pull){vec3_splat(0, 0, 0), vec3_splat(0, 0, 0), vec3_splat(0, 0, 0)}; }
+
+ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
+    a = vec3_scale(weight, a);
+    s->x = vec3_add(s->x, vec3_scale(b.x, a));
+    s->y = vec3_add(s->y, vec3_scale(b.y, a));
+    s->z = vec3_add(s->z, vec3_scale(b.z, a));
+}
+
+/* How near all of it is: the sum of the dot products. The distances do not change, so what is more is nearer. */
+ik_inline real pull_near(const pull *s) { return s->x.x + s->y.y + s->z.z; }
+
+ik_inline pull pull_select(mask choose, const pull *a, const pull *b) {
+    return (pull){vec3_select(choose, a->x, b->x), vec3_select(choose, a->y, b->y), vec3_select(choose, a->z, b->z)};
+}
+
+ik_inline vec3 pull_torque(const pull *s) { return (vec3){s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}; }
+
+/* A rotation that another draws it to. */
+ik_inline void pull_add_rotation(pull *s, real weight, quat from, quat to) {
+    mat3 a = mat3_of_quat(from), b = mat3_of_quat(to); /* their columns are the axes */
+    pull_add(s, weight, (vec3){a.x.x, a.y.x, a.z.x}, (vec3){b.x.x, b.y.x, b.z.x});
+    pull_add(s, weight, (vec3){a.x.y, a.y.y, a.z.y}, (vec3){b.x.y, b.y.y, b.z.y});
+    pull_add(s, weight, (vec3){a.x.z, a.y.z, a.z.z}, (vec3){b.x.z, b.y.z, b.z.z});
+}
+
+/* The best turn about the axis of `torque`, where `along` is what the sum of all dot products comes to in the plane at
+ * right angles to it. Without a torque and beyond a right angle, about something across `bone`. */
+ik_inline quat pull_turn_by(vec3 torque, real along, vec3 bone) {
+    const real zero = real_splat(0), least = real_splat(TINY_LENGTH);
+    real across = vec3_length(torque), size = real_sqrt(across * across + along * along);
+    mask beyond = mask_less(along, zero);
+    quat turn = {size + real_abs(along) + least, torque};
+    if (mask_any(beyond)) {
+        direction axis = vec3_direction(torque);
+        mask opposite = mask_less(across, real_splat(TINY_SINE) * size);
+        axis.unit = vec3_select(opposite, vec3_perpendicular(vec3_direction(bone).unit), axis.unit);
+        turn = quat_select(beyond, (quat){across, vec3_scale(turn.w, axis.unit)}, turn);
+    }
+    return quat_scale(real_splat(1) / real_sqrt(quat_dot(turn, turn)), turn);
+}
+
+/* The sum of the dot products at right angles to a unit vector. */
+ik_inline real pull_along(const pull *s, vec3 axis) {
+    vec3 about = {vec3_dot(s->x, axis), vec3_dot(s->y, axis), vec3_dot(s->z, axis)};
+    return s->x.x + s->y.y + s->z.z - vec3_dot(about, axis);
+}
+
+/* When what is drawn has turned. */
+ik_inline pull pull_turned(quat by, const pull *s) {
+    return (pull){quat_rotate(by, s->x), quat_rotate(by, s->y), quat_rotate(by, s->z)};
+}
+
+/* One step towards the best turn: about the axis of the torque as far as is best. */
+ik_inline quat pull_turn(const pull *s, vec3 bone) {
+    vec3 torque = pull_torque(s);
+    return pull_turn_by(torque, pull_along(s, vec3_direction(torque).unit), bone);
+}
+
+/* The best turn about a unit vector. */
+ik_inline quat pull_turn_about(const pull *s, vec3 axis) {
+    real sine = vec3_dot(pull_torque(s), axis);
+    return pull_turn_by(vec3_scale(sine, axis), pull_along(s, axis), vec3_perpendicular(axis));
+}
