@@ -34,7 +34,10 @@ def number_type(*pose: ArrayLike) -> np.dtype[Any]:
 def _is_narrow(value: ArrayLike) -> bool:
     if isinstance(value, (list, tuple, int, float)) and not _holds_arrays(value):
         return False  # Python's numbers are doubles
-    dtype = np.asarray(value).dtype
+    try:
+        dtype = np.asarray(value).dtype
+    except ValueError:
+        return False  # rows of different lengths, as `rows` will say
     return dtype.kind == "f" and dtype.itemsize <= 4
 
 
@@ -165,6 +168,20 @@ def _leading_axes(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> dict[str
     }
 
 
+def whole_number(value: Any) -> int:
+    """`value` as an int; TypeError where it is something else, True and False too."""
+    if isinstance(value, bool):
+        raise TypeError("expected a whole number")
+    return operator.index(value)
+
+
+def switch(name: str, value: Any) -> bool:
+    """An argument that is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
+
+
 # Fewer items than this are done about as soon by one thread: starting a second takes a few hundred microseconds.
 _WORTH_A_THREAD = 131_072
 
@@ -172,7 +189,7 @@ _WORTH_A_THREAD = 131_072
 def _count_of(workers: int) -> int:
     """How many threads: -1 is one for every core this process may use."""
     try:
-        workers = operator.index(workers)
+        workers = whole_number(workers)
     except TypeError:
         raise TypeError(f"workers: expected a whole number, got {workers!r}") from None
     if workers < -1 or workers == 0:

@@ -114,21 +114,70 @@ def _solve(
     found.rotations[...] = pose.rotations
     for array in found[1:5]:
         array[...] = 0
-    limited = np.zeros(found.status.shape, bool)
+    again, before = np.ones(found.status.shape, bool), np.full(found.status.shape, np.inf)
+    changing = _bones_change(pose, tasks, options["twist"])
     with np.errstate(all="ignore"):  # what is not finite is said in the status
-        for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
-            limited |= form.turn(skeleton, pose, task, options, workers, found)
-        unusable = found.status >= _core.UNUSABLE
-        found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
-        off = _judge(form, skeleton, pose, tasks, options, found) & ~unusable
+        for _ in range(_ROUNDS):
+            off = _solve_once(form, skeleton, pose, tasks, options, workers, found, again)
+            again = off & changing & (found.error < _GAIN * before)
+            if not again.any():
+                break
+            before = found.error.copy()
+    return Solution.of(form.name, skeleton, pose, tasks, found, strict=strict)
+
+
+def _solve_once(
+    form: Form,
+    skeleton: Skeleton,
+    pose: Pose,
+    tasks: tuple[Task, ...],
+    options: dict[str, float],
+    workers: int,
+    found: Found,
+    wanted: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Turn the joints of all goals where wanted; where something is off after."""
+    came, said, limited = found.rotations.copy(), found.status.copy(), np.zeros(found.status.shape, bool)
+    found.status[...] = found.error[...] = found.rotation_error[...] = 0
+    for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
+        limited |= form.turn(skeleton, pose, task, options, workers, found)
+    np.copyto(found.rotations, came, where=~wanted[..., np.newaxis, np.newaxis])
+    unusable = found.status >= _core.UNUSABLE
+    found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
+    off = _judge(form, skeleton, pose, tasks, options, found) & ~unusable
     found.status[off & limited] |= Status.AT_LIMIT
     found.status[off & (found.status == 0)] = Status.STALLED
-    return Solution.of(form.name, skeleton, pose, tasks, found, strict=strict)
+    np.copyto(found.status, said, where=~wanted)
+    return off
+
+
+# Uneven scales change the bones as limbs turn: they are read again, at most so many times, while the error falls by a
+# share.
+_ROUNDS, _GAIN = 40, 0.95
+
+
+def _bones_change(pose: Pose, tasks: tuple[Task, ...], twist: float) -> NDArray[np.bool_]:
+    """Whether solving again from the solution brings a pose nearer: not where that adds to what was done before."""
+    if pose.scales is None or twist != 0:
+        return np.zeros((), bool)
+    uneven = np.asarray((pose.scales != pose.scales[..., :1]).any(axis=(-2, -1)))
+    for task in tasks:
+        for weight in (task.weight, task.rotation_weight):
+            uneven = uneven & ((weight == 0) | (weight >= 1))
+    return uneven
+
+
+def _without_negative_weights(task: Task) -> Task:
+    """A negative weight counts as 0."""
+    weight, rotation_weight = (
+        np.where(np.isfinite(given) & (given < 0), 0, given) for given in (task.weight, task.rotation_weight)
+    )
+    return task._replace(weight=weight, rotation_weight=rotation_weight)
 
 
 def _checked(form: Form, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
     """The goals as tasks of this form, no two for one joint."""
-    tasks = checked_tasks(skeleton, pose, goals)
+    tasks = tuple(map(_without_negative_weights, checked_tasks(skeleton, pose, goals)))
     turned: dict[int, int] = {}
     for index, task in enumerate(tasks):
         if task.position is None:
@@ -245,7 +294,8 @@ def _limb_of(
     dtype, target = world.positions.dtype, task.position
     assert target is not None
     if task.rotation is not None:
-        lost = ~np.isfinite(task.rotation).all(axis=-1) & (task.rotation_weight != 0)
+        finite = np.isfinite(task.rotation).all(axis=-1) & np.isfinite(task.rotation_weight)
+        lost = ~finite & (task.rotation_weight != 0)
         target = np.where(lost[..., np.newaxis], np.nan, target)
     inputs = {
         "root": world.positions[..., root, :],

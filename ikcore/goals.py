@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore._arrays import rows
+from ikcore._arrays import rows, whole_number
 
 if TYPE_CHECKING:
     from ikcore.skeleton import Skeleton
@@ -39,7 +39,9 @@ class Reach(Goal):
         Its rotation in the world, (w, x, y, z) of any length. Without it the joint keeps its local rotation and is
         carried along; to keep a foot as it stands, give the rotation that it has.
     weight, rotation_weight : (...) array_like
-        How much position and rotation count beside other goals. 0: not at all, and then their values may be NaN.
+        How much position and rotation count beside other goals; only the ratio matters. 0: not at all, and then their
+        values may be NaN. A negative weight counts as 0, one that is not finite makes the item unusable. (For the limb
+        it is the share of the rotation, 0 to 1.)
     chain : str or int, optional
         The first joint that may turn: by its name, or by how many joints above `joint` may (2: upper arm and forearm
         for a hand). Default: all, up to the root.
@@ -80,20 +82,31 @@ class Reach(Goal):
 
     def __post_init__(self) -> None:
         """Refuse what no skeleton could make sense of."""
-        if not isinstance(self.joint, (str, int, np.integer)):
+        if not _is_name_or_number(self.joint):
             raise TypeError(f"joint: expected a name or an index, got {type(self.joint).__name__}")
-        if not isinstance(self.chain, (str, int, np.integer, type(None))):
-            raise TypeError(
-                f"chain: expected a joint's name or how many joints may turn, got {type(self.chain).__name__}"
-            )
+        _check_chain(self.chain)
         if self.position is None and self.rotation is None:
             raise ValueError(f"Reach({self.joint!r}): expected a position, a rotation or both, got neither")
         if self.position is None and (self.offset is not None or self.pole is not None):
             raise ValueError(f"Reach({self.joint!r}): offset and pole belong to a position, and there is none")
         if self.up is not None and self.pole is None:
             raise ValueError(f"Reach({self.joint!r}): up turns towards a pole, and there is none")
+        if isinstance(self.level, str) or not _is_name_or_number(self.level):
+            raise TypeError(f"level: expected a whole number, got {self.level!r}")
         if self.level < 0:
             raise ValueError(f"level: expected 0 or more, got {self.level}")
+
+
+def _is_name_or_number(value: Any) -> bool:
+    try:
+        return isinstance(value, str) or whole_number(value) is not None
+    except TypeError:
+        return False
+
+
+def _check_chain(chain: Any) -> None:
+    if chain is not None and not _is_name_or_number(chain):
+        raise TypeError(f"chain: expected a joint's name or how many joints may turn, got {type(chain).__name__}")
 
 
 class Task(NamedTuple):
@@ -144,6 +157,10 @@ TASK_ROWS: dict[str, tuple[int, ...]] = {
 }
 
 
+# What a goal may do without.
+_OPTIONAL = ("position", "rotation", "pole")
+
+
 def open_arrays(goal: Goal) -> list[str]:
     """The names of what is an ellipsis in a goal: it comes with the call of a `Solver`."""
     return [name for name in TASK_ROWS if getattr(goal, name) is ...]
@@ -155,12 +172,21 @@ def completed(goal: Any, arrays: Iterator[ArrayLike]) -> Goal:
     return made
 
 
-def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:
-    """The goals in numbers of `dtype`, checked against the skeleton and each other."""
-    if isinstance(goals, Goal) or not isinstance(goals, Sequence):
+def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
+    """Goals, one or more; anything else is refused."""
+    if isinstance(goals, str) or not isinstance(goals, Sequence):
         raise TypeError(f"goals: expected a list of goals, got {type(goals).__name__}")
     if not goals:
         raise ValueError("goals: expected one or more, got none")
+    for index, goal in enumerate(goals):
+        if not isinstance(goal, Reach):
+            raise TypeError(f"goals[{index}]: expected a Reach, got {type(goal).__name__}")
+    return goals
+
+
+def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:
+    """The goals in numbers of `dtype`, checked against the skeleton and each other."""
+    goals = checked_goals(goals)
     tasks = tuple(_task_of(skeleton, goal, f"goals[{index}]", dtype) for index, goal in enumerate(goals))
     points = [(task.joint, task.offset) for task in tasks]
     for index, point in enumerate(points):
@@ -172,9 +198,7 @@ def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) ->
     return tasks
 
 
-def _task_of(skeleton: Skeleton, goal: Goal, where: str, dtype: np.dtype[Any]) -> Task:
-    if not isinstance(goal, Reach):
-        raise TypeError(f"{where}: expected a Reach, got {type(goal).__name__}")
+def _task_of(skeleton: Skeleton, goal: Any, where: str, dtype: np.dtype[Any]) -> Task:
     if goal.level:
         raise ValueError(
             f"{where}: level {goal.level} needs a method with levels, and there is none yet: leave it at 0"
@@ -184,7 +208,7 @@ def _task_of(skeleton: Skeleton, goal: Goal, where: str, dtype: np.dtype[Any]) -
     if absent := open_arrays(goal):
         raise TypeError(f"{where}.{absent[0]}: an ellipsis stands for an array in the goals of ikcore.solver only")
     given: dict[str, Any] = {
-        name: None if value is None else rows(f"{where}.{name}", value, dtype, *TASK_ROWS[name])
+        name: None if value is None and name in _OPTIONAL else rows(f"{where}.{name}", value, dtype, *TASK_ROWS[name])
         for name, value in arrays.items()
     }
     start, offset = start_of(skeleton, goal.chain, joint, where), _point(f"{where}.offset", goal.offset)
@@ -204,6 +228,7 @@ def _point(name: str, value: ArrayLike | None) -> tuple[float, float, float]:
 
 def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str) -> int:
     """The first joint of a chain down to `joint`, given as `Reach` has it."""
+    _check_chain(chain)
     above = ancestors(skeleton, joint)
     if chain is None:
         return above[-1]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import call, number_type, rows
+from ikcore._arrays import call, number_type, rows, whole_number
 
 Array = NDArray[Any]
 Kind = Literal["free", "locked", "hinge", "ball", "euler"]
@@ -66,6 +66,22 @@ class Limit:
     highest: tuple[float, ...] = (np.pi,) * 3
     stiffness: tuple[float, ...] = (0.0, 0.0, 0.0)
     position: tuple[tuple[float, ...], tuple[float, ...]] = ((-np.inf,) * 3, (np.inf,) * 3)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no limit, however it was made."""
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {self.kind!r}")
+        if not any(_numbers("frame", self.frame, 4)):
+            raise ValueError("frame: expected a rotation, got a zero quaternion")
+        _range("twist", *_numbers("twist", self.twist, 2))
+        if not all(0 <= lean <= np.pi for lean in _numbers("swing", self.swing, 4)):
+            raise ValueError(f"swing: expected angles from 0 to pi, got {self.swing}")
+        if sorted(_numbers("axes", self.axes, 3)) != [0, 1, 2]:
+            raise ValueError(f"axes: expected 0, 1 and 2 in some order, got {self.axes}")
+        for pair in zip(_numbers("lowest", self.lowest, 3), _numbers("highest", self.highest, 3), strict=True):
+            _range("lowest, highest", *pair)
+        if not all(0 <= number <= 1 for number in _numbers("stiffness", self.stiffness, 3)):
+            raise ValueError(f"stiffness: expected numbers from 0 to 1, got {self.stiffness}")
 
     @staticmethod
     def free(*, stiffness: ArrayLike = 0.0, position: ArrayLike | None = None) -> Limit:
@@ -217,8 +233,6 @@ class Limit:
         array([0. , 0.1])
         """
         leans = _numbers("swing", swing, 4)
-        if not all(0 <= lean <= np.pi for lean in leans):
-            raise ValueError(f"swing: expected angles from 0 to pi, got {leans}")
         bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
         return _made("ball", stiffness, position, frame=_frame(axis, side), swing=leans, twist=bounds)
 
@@ -372,7 +386,9 @@ class Limit:
         >>> bool(limit.violation(limit.sample(1000)).max() == 0)
         True
         """
-        u = _uniform(n, seed)
+        if _whole("n", n) < 0:
+            raise ValueError(f"n: expected 0 or more, got {n}")
+        u = _uniform(n, _whole("seed", seed))
         if self.kind == "free":
             return replace(self, kind="ball").sample(n, seed)
         if self.kind == "locked":
@@ -418,10 +434,8 @@ class Limit:
 
 def _made(kind: Kind, stiffness: ArrayLike, position: ArrayLike | None, **parts: Any) -> Limit:
     stiff = _numbers("stiffness", np.broadcast_to(stiffness, 3) if np.ndim(stiffness) == 0 else stiffness, 3)
-    if not all(0 <= number <= 1 for number in stiff):
-        raise ValueError(f"stiffness: expected numbers from 0 to 1, got {stiff}")
     if position is not None:
-        bounds = np.asarray(position, np.float64)
+        bounds = rows("position", position, np.dtype(np.float64))
         if bounds.shape != (2, 3) or not (bounds[0] <= bounds[1]).all():
             raise ValueError(
                 f"position: expected the lowest and the highest point, [[x, y, z], [x, y, z]], got {position!r}"
@@ -437,8 +451,16 @@ def _numbers(name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
     return tuple(array.tolist())
 
 
+def _whole(name: str, value: Any) -> int:
+    try:
+        return whole_number(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
+
+
 def _range(name: str, low: float, high: float) -> tuple[float, float]:
-    if not -_TURN <= low <= high <= _TURN:
+    pair = rows(name, (low, high), np.dtype(np.float64))
+    if pair.shape != (2,) or not -_TURN <= pair[0] <= pair[1] <= _TURN:
         raise ValueError(f"{name}: expected -2 pi <= low <= high <= 2 pi, in radians, got {low} and {high}")
     return float(low), float(high)
 

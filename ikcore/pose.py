@@ -48,6 +48,8 @@ class Pose:
         self, rotations: ArrayLike, translations: ArrayLike | None = None, scales: ArrayLike | None = None
     ) -> None:
         parts = {"rotations": (rotations, 4), "translations": (translations, 3), "scales": (scales, 3)}
+        if rotations is None:
+            raise TypeError("rotations: expected an array of shape (..., joints, 4), got None")
         dtype = number_type(*[value for value, _ in parts.values() if value is not None])
         given = {name: joint_rows(name, v, dtype, n) for name, (v, n) in parts.items() if v is not None}
         joints = given["rotations"].shape[-2]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-import operator
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import in_blocks, number_type, rows
+from ikcore._arrays import in_blocks, number_type, rows, whole_number
 from ikcore.goals import path, start_of
 from ikcore.limits import Limit
 from ikcore.pose import Pose, joint_rows, leading_axes
@@ -158,7 +157,7 @@ class Skeleton:
             hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(self._names)}"
             raise ValueError(f"no joint is called {joint!r}; {hint}")
         try:
-            number = operator.index(joint)
+            number = whole_number(joint)
         except TypeError:
             raise TypeError(f"expected the name or index of a joint, got {joint!r}") from None
         if not 0 <= number < len(self):
@@ -230,6 +229,8 @@ class Skeleton:
         array([[0., 0., 0.],
                [1., 0., 0.]])
         """
+        if not isinstance(world, World):
+            raise TypeError(f"world: expected a World, as `forward` gives, got {type(world).__name__}")
         dtype = number_type(world.positions, world.rotations)
         given = {
             "world.positions": joint_rows("world.positions", world.positions, dtype, 3),
@@ -294,15 +295,21 @@ class Skeleton:
 
     def _limits_of(self, limits: Limits | None) -> tuple[Limit | None, ...]:
         """One limit for each joint."""
+        if limits is None:
+            return (None,) * len(self)
+        if not isinstance(limits, (Mapping, Sequence)) or isinstance(limits, str):
+            raise TypeError(f"limits: expected a mapping or a list of Limit, got {limits!r}")
+        for limit in limits.values() if isinstance(limits, Mapping) else limits:
+            if not isinstance(limit, Limit) and limit is not None:
+                raise TypeError(f"limits: expected a Limit, or None for a free joint, got {limit!r}")
         if isinstance(limits, Mapping):
             by_joint = {self.index(joint): limit for joint, limit in limits.items()}
             if len(by_joint) < len(limits):
                 raise ValueError(f"limits: two for one joint, by name and by index: {_listed(map(str, limits))}")
             return tuple(by_joint.get(joint) for joint in range(len(self)))
-        each = (None,) * len(self) if limits is None else tuple(limits)
-        if len(each) != len(self):
-            raise ValueError(f"limits: expected one (or None) for each of the {len(self)} joints, got {len(each)}")
-        return each
+        if len(limits) != len(self):
+            raise ValueError(f"limits: expected one (or None) for each of the {len(self)} joints, got {len(limits)}")
+        return tuple(limits)
 
     def _check_joints(self, name: str, joints: int) -> None:
         if joints != len(self):
@@ -359,6 +366,8 @@ def jacobian(
     >>> J[:, 2] + 0  # about z at the first joint: the end moves along y, twice as fast as it turns
     array([0., 2., 0., 0., 0., 1.])
     """
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
     end = skeleton.index(joint)
     world = skeleton.forward(pose, workers=workers)
     point = world.positions[..., end, :]
@@ -383,7 +392,12 @@ _FREE = (0, 1, *(0,) * 21, *(-math.inf, math.inf) * 3)
 
 
 def _whole_numbers(parents: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(parents)
+    try:
+        array = np.asarray(parents)
+    except ValueError:
+        raise TypeError("parents: expected a list of whole numbers, got rows of different lengths") from None
+    if array.shape == (0,):
+        raise ValueError("parents: expected at least one joint, got none")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"parents: expected a list of whole numbers, got {array.dtype} of shape {array.shape}")
     if array.dtype.kind == "u":
@@ -401,8 +415,8 @@ def _one_each(name: str, value: ArrayLike, joints: int, size: int) -> NDArray[An
 def _unique_names(names: Sequence[str] | None, joints: int) -> tuple[str, ...]:
     if names is None:
         return tuple(map(str, range(joints)))
-    given = tuple(names)
-    if isinstance(names, str) or not all(isinstance(name, str) for name in given):
+    given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else None
+    if given is None or not all(isinstance(name, str) for name in given):
         raise TypeError(f"names: expected a list of strings, got {names!r}")
     if len(given) != joints:
         raise ValueError(f"names: expected one for each of the {joints} joints, got {len(given)}")

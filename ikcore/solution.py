@@ -139,8 +139,8 @@ def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> lis
     if task.aims:
         away, angle = off_ray(skeleton, pose, world, task)
         said = f"The ray from {name} misses its position by {away:.3g}, an angle of {np.degrees(angle):.3g} degrees."
-        return [said] if task.weight != 0 else []
-    if task.position is not None and task.weight != 0:
+        return [said] if task.weight > 0 else []
+    if task.position is not None and task.weight > 0:
         chain = chain_points(skeleton, pose, world, task)
         lines.append(f"{name} is {distance(chain[-1], task.position):.3g} from its position.")
         span = span_of(chain)
@@ -148,7 +148,7 @@ def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> lis
             reach, side = (span.outer, "far") if beyond > 0 else (span.inner, "near")
             start = skeleton.names[task.chain]
             lines.append(f"Its chain from {start} reaches {reach:.3g}: the position is {abs(beyond):.3g} too {side}.")
-    if task.rotation is not None and task.rotation_weight != 0:
+    if task.rotation is not None and task.rotation_weight > 0:
         angle = np.degrees(angle_between(world.rotations[task.joint], task.rotation))
         lines.append(f"{name} is turned {angle:.3g} degrees from its rotation.")
     return lines

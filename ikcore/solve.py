@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, closed
-from ikcore._arrays import _count_of
+from ikcore._arrays import _count_of, switch, whole_number
 from ikcore.batch import Batch, Found, checked_tasks, items_of, prepared, solve_single
-from ikcore.goals import Goal, completed, open_arrays
+from ikcore.goals import TASK_ROWS, Goal, checked_goals, completed, open_arrays, tasks_of
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solution import Solution
@@ -39,14 +39,25 @@ class Option:
 
     def checked(self, value: Any) -> float:
         """The value as the core takes it."""
-        try:
-            number = float(value) if isinstance(self.default, float) else operator.index(value)
-        except (TypeError, ValueError):
-            kind = "a number" if isinstance(self.default, float) else f"{type(self.default).__name__}"
-            raise TypeError(f"{self.name}: expected {kind}, got {type(value).__name__}") from None
+        number = _number_of(type(self.default), value)
+        if number is None:
+            kind = {float: "a number", int: "a whole number", bool: "True or False"}[type(self.default)]
+            raise TypeError(f"{self.name}: expected {kind}, got {value!r}")
         if not self.lowest <= number <= self.highest:
             raise ValueError(f"{self.name}: expected {self.lowest:g} to {self.highest:g}, got {value}")
         return number
+
+
+def _number_of(kind: type, value: Any) -> float | None:
+    """A float, int or bool of that value; a number is neither text nor a list nor True."""
+    try:
+        if kind is bool:
+            return operator.index(value)
+        if kind is int:
+            return whole_number(value)
+        return float(value) if np.asarray(value).dtype.kind in "iufO" and np.ndim(value) == 0 else None
+    except (TypeError, ValueError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +190,7 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
 
 def _checked(method: str, options: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
     """The options, if the typed function of that method takes them."""
-    if method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(f"method: expected one of {', '.join(_METHODS)}, got {method!r}")
     known, own = _arguments_of(method), _METHODS[method].options
     if unknown := [name for name in options if name not in known or name in without]:
@@ -282,6 +293,8 @@ def _iterate(
 ) -> Solution:
     """What the typed function of every iterative method does."""
     numbers = _numbers(method, options)
+    for name, value in {"sequence": sequence, "history": history, "strict": strict}.items():
+        switch(name, value)
     tasks = checked_tasks(skeleton, pose, goals)
     if any(any(task.up) for task in tasks):
         raise ValueError(f"up: {method} takes none; its chains bend towards the pole, whatever is up")
@@ -396,4 +409,10 @@ def solver(
     """
     checked = _checked(method, options, without=("sequence", "history"))
     _count_of(options.get("workers", 1))
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+    anything = [
+        completed(goal, (np.zeros(TASK_ROWS[name]) for name in open_arrays(goal))) for goal in checked_goals(goals)
+    ]
+    tasks_of(skeleton, anything, np.dtype(float))
     return Solver(skeleton, tuple(goals), method, translations, checked)

@@ -281,7 +281,8 @@ def test_a_weight_is_the_share_of_the_turn_of_aim() -> None:
     after = LOOKER.forward(found.pose).rotations[:, 2]
     assert_allclose(np.abs(np.sum(after * ref.multiply(alone.delta, world.rotations[2]), axis=-1)), 1, atol=1e-14)
     assert_array_equal(found.status, alone.status)
-    assert_allclose(found.rotation_error[1:], away_from(LOOKER, found.pose, 2, GAZE, target)[1:], atol=1e-14)
+    assert_allclose(found.rotation_error[1:5], away_from(LOOKER, found.pose, 2, GAZE, target)[1:5], atol=1e-14)
+    assert found.error[5] == found.rotation_error[5] == 0  # a negative weight counts as none
     assert_allclose(
         found.rotation_error[2], angle(ray(LOOKER, LOOKER.rest, 2, GAZE)[1], target - world.positions[2]) / 2
     )

@@ -42,6 +42,20 @@ HASHES = {
     "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
     "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
     "same_bits_fabrik.c": {"fabrik f32": "0c2af8ebe17b27cb", "fabrik f64": "c526728d2117c545"},
+    "same_bits_dls.c": {
+        "dls_chain f32": "32adc2424fdad604",
+        "dls_chain f64": "e633394fd9fb9a8c",
+        "dls_hinges f32": "b141886a9f684779",
+        "dls_hinges f64": "09638cb112dea6a8",
+        "dls_tree f32": "29297625672838a3",
+        "dls_tree f64": "c92528959fd97ad6",
+        "dls_posture f32": "49f933621c52057f",
+        "dls_posture f64": "ac4826709f92a929",
+        "dls_damping f32": "a806096c628bf053",
+        "dls_damping f64": "d9581f9d9f6f034f",
+        "dls_scales f32": "664ae104fadd2b26",
+        "dls_scales f64": "e4a9c30e64ca29c8",
+    },
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

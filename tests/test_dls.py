@@ -261,9 +261,8 @@ def test_what_limits_keep_away_says_so_and_is_legal(kind: str, dtype: Any) -> No
     assert violation(arm, kind, found.pose) <= (1e-12 if dtype is np.float64 else 1e-5)
     assert np.all(np.isfinite(found.pose.rotations))
     missed = found.status != 0
-    away = ik.Status.AT_LIMIT | ik.Status.ITERATION_LIMIT
     assert missed.sum() > 20
-    assert np.all((found.status[missed] & away) != 0)
+    assert np.all(found.status[missed] & ik.Status.AT_LIMIT)
 
 
 def test_locked_joints_keep_still() -> None:
@@ -428,8 +427,8 @@ def test_items_do_not_depend_on_their_neighbours() -> None:
 
 # sha256 of all results of `mixture`: every platform, compiler and instruction set must come to these.
 RECORDED = {
-    "f32": "e6fde632d940fd99a4fc10245bb3f73bc2df8f71b9ce54f56aedb0717d266d35",
-    "f64": "b26842d8f4b24340dfa2c86bedc4ce488a5612a25cdb97e5c9f67ed15f3908a1",
+    "f32": "c41bcf9d6a4ca87301a2d574375a62cc28eb6054f5610f239db610f6f6419904",
+    "f64": "7dd003abf90e07683bc4ed5c3d35d860631be327b070e06a1f61a9569e81482e",
 }
 
 

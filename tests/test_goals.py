@@ -110,6 +110,10 @@ def test_a_reach_is_immutable_and_pickles() -> None:
         ({"joint": "hand", "rotation": [1, 0, 0, 0], "offset": NEAR}, "offset and pole belong to a position"),
         ({"joint": "hand", "position": NEAR, "up": NEAR}, "up turns towards a pole, and there is none"),
         ({"joint": "hand", "position": NEAR, "level": -1}, "level: expected 0 or more, got -1"),
+        ({"joint": "hand", "position": NEAR, "level": "first"}, "level: expected a whole number, got 'first'"),
+        ({"joint": "hand", "position": NEAR, "level": 0.5}, "level: expected a whole number, got 0.5"),
+        ({"joint": True, "position": NEAR}, "joint: expected a name or an index, got bool"),
+        ({"joint": "hand", "position": NEAR, "chain": True}, "chain: expected a joint's name .* got bool"),
     ],
 )
 def test_a_goal_that_makes_no_sense_is_refused(arguments: dict[str, Any], sentence: str) -> None:
@@ -122,6 +126,10 @@ def test_a_goal_that_makes_no_sense_is_refused(arguments: dict[str, Any], senten
     [
         ([], "goals: expected one or more, got none"),
         (ik.Reach("hand", NEAR), "goals: expected a list of goals, got Reach"),
+        ("hand", "goals: expected a list of goals, got str"),
+        ([ik.Reach("hand", NEAR, weight=None)], r"goals\[0\].weight: expected real numbers, got object"),  # type: ignore[arg-type]
+        ([ik.Reach("hand", NEAR, weight="1")], r"goals\[0\].weight: expected real numbers, got <U1"),
+        ([ik.Reach("hand", [NEAR, [1, 2]])], r"goals\[0\].position: .* got rows of different lengths"),
         ([NEAR], r"goals\[0\]: expected a Reach, got ndarray"),
         ([ik.Reach("band", NEAR)], "no joint is called 'band'; did you mean 'hand'"),
         ([ik.Reach(6, NEAR)], "expected a joint, 0 to 5, got 6"),

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import sys
 from dataclasses import replace
 from itertools import permutations
@@ -517,10 +518,39 @@ def test_a_cone_is_a_round_ball() -> None:
         (lambda: Limit.free(position=[X, -X]), "position: expected the lowest and the highest point"),
         (lambda: Limit.free().project([1, 0, 0]), "q: expected an array of shape"),
         (lambda: ik.limits.human_arm("up"), "side: expected 'left' or 'right', got 'up'"),
+        (
+            lambda: Limit.free(position=[[0, 0, 0], [1]]),
+            "position: expected an array of shape (...), got rows of different",
+        ),
+        (lambda: Limit.free().sample(-1), "n: expected 0 or more, got -1"),
+        (lambda: Limit("spring"), "kind: expected one of free, locked, hinge, ball, euler, got 'spring'"),  # type: ignore[arg-type]
+        (lambda: Limit("hinge", frame=(1, 0)), "frame: expected 4 finite numbers"),
+        (lambda: Limit("hinge", frame=(0, 0, 0, 0)), "frame: expected a rotation, got a zero quaternion"),
+        (lambda: Limit("hinge", twist=(1, -1)), "twist: expected -2 pi <= low <= high"),
+        (lambda: Limit("ball", swing=(1, 1, 1, 4)), "swing: expected angles from 0 to pi"),
+        (lambda: Limit("euler", axes=(0, 0, 1)), "axes: expected 0, 1 and 2 in some order, got (0, 0, 1)"),
+        (lambda: Limit("euler", lowest=(1, 0, 0), highest=(0, 0, 0)), "lowest, highest: expected -2 pi"),
+        (lambda: Limit("free", stiffness=(0, 0, 2)), "stiffness: expected numbers from 0 to 1"),
     ],
 )
 def test_errors_say_what_was_expected(make: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Limit.hinge(X, "low", "high"), "low, high: expected real numbers, got <U4"),  # type: ignore[arg-type]
+        (lambda: Limit.hinge(X, None, 1), "low, high: expected real numbers, got object"),  # type: ignore[arg-type]
+        (lambda: Limit.cone(X, "1"), "swing: expected real numbers, got <U1"),  # type: ignore[arg-type]
+        (lambda: Limit.free(position="here"), "position: expected real numbers, got <U4"),
+        (lambda: Limit.free().sample(1.5), "n: expected a whole number, got 1.5"),  # type: ignore[arg-type]
+        (lambda: Limit.free().sample(1, "seed"), "seed: expected a whole number, got 'seed'"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_number_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
         make()
 
 

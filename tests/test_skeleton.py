@@ -424,16 +424,6 @@ def test_equal_skeletons_are_equal_and_survive_pickling() -> None:
     assert skeleton != "skeleton"
 
 
-class Numbers:
-    """What has the numbers of a limit, right or wrong."""
-
-    def __init__(self, *numbers: float) -> None:
-        self.numbers = numbers
-
-    def parameters(self) -> tuple[float, ...]:
-        return self.numbers
-
-
 def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
     free = ik.Limit.free()
     chain = [-1, 0, 1], np.eye(3), None, ["a", "b", "c"]
@@ -447,7 +437,7 @@ def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
         ik.Skeleton(*chain, limits={"d": free})
     for wrong in [(9, 1), (-1, 1), (0.5, 1), (np.nan, 1), (0, np.nan)]:
         with pytest.raises(ValueError, match="limits: that of joint 0 is not one"):
-            ik.Skeleton(*chain, limits={0: Numbers(*wrong, *(0,) * 27)})  # type: ignore[dict-item]
+            _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[*wrong, *(0,) * 27]])
     with pytest.raises(ValueError, match="limits: expected rows of 29 numbers, got 2"):
         _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[0, 1]])
 
@@ -463,7 +453,7 @@ def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
         (([2**64 - 1], [[0, 0, 0]]), "parents: joint 0 has parent 2147483647"),
         (([-1.0], [[0, 0, 0]]), "parents: expected a list of whole numbers, got float64"),
         (([[-1]], [[0, 0, 0]]), r"parents: expected a list of whole numbers, got int64 of shape \(1, 1\)"),
-        (([], np.empty((0, 3))), "parents: expected a list of whole numbers, got float64"),
+        (([], np.empty((0, 3))), "parents: expected at least one joint, got none"),
         ((np.empty(0, int), np.empty((0, 3))), "parents: expected at least one joint, got none"),
         (([-1, 0], [[0, 0, 0]]), r"offsets: expected shape \(2, 3\), one for each parent, got \(1, 3\)"),
         (([-1], [[0, 0]]), r"offsets: expected an array of shape \(..., 3\), got shape \(1, 2\)"),
@@ -475,6 +465,16 @@ def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
         (([-1, 0], np.eye(3)[:2], None, ["a"]), "names: expected one for each of the 2 joints, got 1"),
         (([-1], [[0, 0, 0]], None, "a"), "names: expected a list of strings, got 'a'"),
         (([-1], [[0, 0, 0]], None, [1]), r"names: expected a list of strings, got \[1\]"),
+        (([-1], [[0, 0, 0]], None, 1), "names: expected a list of strings, got 1"),
+        (([-1, [0]], np.eye(3)[:2]), "parents: expected a list of whole numbers, got rows of different lengths"),
+        (([-1, None], np.eye(3)[:2]), "parents: expected a list of whole numbers, got object"),
+        (([-1], [[0, 0, 0]], None, None, ["hinge"]), "limits: expected a Limit, or None for a free joint, got 'hinge'"),
+        (([-1], [[0, 0, 0]], None, None, {0: 1.5}), "limits: expected a Limit, or None for a free joint, got 1.5"),
+        (([-1], [[0, 0, 0]], None, None, "x"), "limits: expected a mapping or a list of Limit, got 'x'"),
+        (([-1], [[0, 0, 0]], None, None, ik.Limit.free()), "limits: expected a mapping or a list of Limit, got Limit"),
+        (([-1], [[0, 0, 0]], None, None, {ik.Limit.free()}), "limits: expected a mapping or a list of Limit, got {"),
+        (([-1, 0], np.eye(3)[:2], None, None, {True: None}), "expected the name or index of a joint, got True"),
+        (([-1], [["0", "0", "0"]]), "offsets: expected real numbers, got <U1"),
     ],
 )
 def test_what_is_not_a_skeleton_ends_in_a_sentence(arguments: Any, sentence: str) -> None:
@@ -490,6 +490,13 @@ def test_what_is_not_a_skeleton_ends_in_a_sentence(arguments: Any, sentence: str
         (lambda s: s.index(2), "expected a joint, 0 to 1, got 2"),
         (lambda s: s.index(-1), "expected a joint, 0 to 1, got -1"),
         (lambda s: s.index(1.0), "expected the name or index of a joint, got 1.0"),
+        (lambda s: s.index(True), "expected the name or index of a joint, got True"),
+        (lambda s: s.index(np.array([1])), "expected the name or index of a joint, got array"),
+        (lambda s: s.reach("knee", True), "chain: expected a joint's name or how many joints may turn, got bool"),
+        (lambda s: s.reach("knee", 0.5), "chain: expected a joint's name or how many joints may turn, got float"),
+        (lambda s: s.reach("knee", pose=1), "pose: expected a Pose, got int"),
+        (lambda s: ik.jacobian([], s.rest, 1), "skeleton: expected a Skeleton, got list"),  # type: ignore[arg-type]
+        (lambda s: s.local(s.rest), "world: expected a World, as `forward` gives, got Pose"),
         (lambda s: s.forward(np.ones((2, 4))), r"pose: expected a Pose, got ndarray; ik.Pose\(rotations\) makes one"),
         (lambda s: s.forward(ik.Pose(np.ones((3, 4)))), "pose: expected 2 joints as the skeleton has, got 3"),
         (lambda s: s.forward(s.rest, workers=0), "workers: expected a positive number, or -1"),
@@ -508,6 +515,9 @@ def test_what_is_not_a_skeleton_ends_in_a_sentence(arguments: Any, sentence: str
             r"pose: leading axes do not broadcast: rotations \(5, 2, 4\), scales \(3, 2, 3\)",
         ),
         (lambda s: ik.Pose(np.ones((2, 4), complex)), "rotations: expected real numbers, got complex128"),
+        (lambda s: ik.Pose(None), r"rotations: expected an array of shape \(..., joints, 4\), got None"),  # type: ignore[arg-type]
+        (lambda s: ik.Pose([np.ones(4), np.ones(3)]), "rotations: .* got rows of different lengths"),
+        (lambda s: ik.Pose(s.rest), "rotations: expected real numbers, got object"),
     ],
 )
 def test_a_wrong_call_ends_in_a_sentence(call: Any, sentence: str) -> None:

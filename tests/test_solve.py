@@ -322,7 +322,7 @@ def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the
 def test_every_option_belongs_to_a_method() -> None:
     known = {name for name, _ in _core.METHODS}
     for row in _core.OPTIONS:
-        assert set(row[5].split()) & known or row[5] == "dls"
+        assert set(row[5].split()) & known
 
 
 def test_methods_are_printed_with_their_options() -> None:
@@ -343,12 +343,24 @@ def test_by_name_is_the_typed_function() -> None:
     [
         ({"method": "magic"}, "method: expected one of two_bone, aim, fabrik"),
         ({"stiffness": 1}, "fabrik: no option 'stiffness' here; expected iterations, "),
-        ({"iterations": 1.5}, "iterations: expected int, got float"),
+        ({"iterations": 1.5}, "iterations: expected a whole number, got 1.5"),
         ({"iterations": -1}, "iterations: expected 0 to 1e[+]06, got -1"),
         ({"tolerance": 2}, "tolerance: expected 0 to 1, got 2"),
         ({"tolerance": np.nan}, "tolerance: expected 0 to 1, got nan"),
-        ({"tolerance": "small"}, "tolerance: expected a number, got str"),
+        ({"tolerance": "small"}, "tolerance: expected a number, got 'small'"),
         ({"textbook": 2}, "textbook: expected 0 to 1, got 2"),
+        ({"textbook": "no"}, "textbook: expected True or False, got 'no'"),
+        ({"tolerance": "1e-3"}, "tolerance: expected a number, got '1e-3'"),
+        ({"tolerance": np.array("1e-3")}, "tolerance: expected a number, got array"),
+        ({"tolerance": [1e-3]}, r"tolerance: expected a number, got \[0.001\]"),
+        ({"tolerance": True}, "tolerance: expected a number, got True"),
+        ({"iterations": True}, "iterations: expected a whole number, got True"),
+        ({"iterations": 2**70}, "iterations: expected 0 to 1e[+]06, got 1180591620717411303424"),
+        ({"workers": True}, "workers: expected a whole number, got True"),
+        ({"sequence": "no"}, "sequence: expected True or False, got 'no'"),
+        ({"history": 1}, "history: expected True or False, got 1"),
+        ({"strict": None}, "strict: expected True or False, got None"),
+        ({"method": ["fabrik"]}, r"method: expected one of .*, got \['fabrik'\]"),
     ],
 )
 def test_a_wrong_option_is_explained(options: dict[str, Any], sentence: str) -> None:
@@ -665,3 +677,20 @@ def test_a_limit_hides_no_nan(method: str, scaled: bool) -> None:
         found = ik.solve(pair, start, [ik.Reach(1, [0.0, 1, 1], offset=[1, 0.7, 0.4])], method)
     assert_array_equal(found.status == ik.Status.NOT_FINITE, [False, True])
     assert_array_equal(found.pose.rotations[1], turns[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "sentence"),
+    [
+        (([], [ik.Reach(3, ...)]), {}, "skeleton: expected a Skeleton, got list"),
+        ((ARM, ik.Reach(3, ...)), {}, "goals: expected a list of goals, got Reach"),
+        ((ARM, [3]), {}, r"goals\[0\]: expected a Reach, got int"),
+        ((ARM, [ik.Reach(7, ...)]), {}, "expected a joint, 0 to 3, got 7"),
+        ((ARM, [ik.Reach(3, ..., chain=9)]), {}, r"goals\[0\]: chain=9"),
+        ((ARM, [ik.Reach(3, [1, 2], ...)]), {}, r"goals\[0\].position: expected an array of shape"),
+        ((ARM, [ik.Reach(3, ...)]), {"tolerance": "x"}, "tolerance: expected a number, got 'x'"),
+    ],
+)
+def test_a_solver_that_could_not_solve_is_not_made(arguments: Any, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        ik.solver(*arguments, **options)

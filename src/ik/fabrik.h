@@ -223,23 +223,24 @@ static void fabrik_watch(const ik_plan *plan, columns c) {
 /* ---- the method */
 
 /* The weight of all goals at node k and below. */
-static real fabrik_weight(const ik_plan *plan, group at, int k) {
+static real fabrik_weight(const ik_plan *plan, group at, const pose *start, int k) {
+    const ik_goal *goals = plan->job->goals;
     real sum = real_splat(0);
-    if (plan->nodes[k].point >= 0) sum = lanes_load_option(&plan->job->goals[plan->nodes[k].point].weight, at, 1);
+    if (plan->nodes[k].point >= 0) sum = solve_weight(&goals[plan->nodes[k].point].weight, at) / start->heaviest;
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling)
-        sum = sum + fabrik_weight(plan, at, child);
+        sum = sum + fabrik_weight(plan, at, start, child);
     return sum;
 }
 
 static void fabrik_load_goal(const ik_plan *plan, group at, const pose *start, int k, columns record) {
     int goal = plan->nodes[k].point;
-    real weight, all = fabrik_weight(plan, at, k);
+    real weight, all = fabrik_weight(plan, at, start, k);
     vec3 target = solve_target(plan, at, start, k, start->positions[k], &weight);
     column_set_vec3(record, fabrik_target(plan, goal), target);
     *column(record, fabrik_per_distance(plan, goal)) =
         plan->job->options.textbook ? real_splat(1) : solve_per_distance(plan, start, k);
     *column(record, fabrik_share(plan, goal)) =
-        weight / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
+        weight / start->heaviest / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
     if (plan->job->options.textbook) return;
     fabrik_chain chain = fabrik_chain_of(plan, start, k, target);
     fabrik_unlock(plan, &chain, record);
@@ -286,7 +287,7 @@ static quat fabrik_turn(const ik_plan *plan, group at, columns record, const pos
         vec3 bone = vec3_scale(world->scale, vec3_multiply(given.scale, solve_offset(plan, at, node->child)));
         vec3 from = column_vec3(record, fabrik_point(node->slot));
         vec3 to = column_vec3(record, fabrik_point(plan->nodes[node->child].slot));
-        vec3 wanted = quat_rotate(quat_conjugate(above), vec3_sub(to, from));
+        vec3 wanted = solve_direction(plan, world, k, vec3_sub(to, from));
         turned = quat_multiply(quat_arc_between(quat_rotate(turned, bone), wanted), turned);
     }
     if (node->rotation >= 0) {

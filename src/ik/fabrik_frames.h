@@ -70,12 +70,10 @@ ik_inline int frames_least(const ik_plan *plan) { return frames_per_radian(plan)
 ik_inline int frames_reference(const ik_plan *plan) { return frames_per_radian(plan) + 2; }
 ik_inline int frames_idle(const ik_plan *plan) { return frames_per_radian(plan) + 3; }
 ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan) + 4; }
-ik_inline int frames_held(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
-ik_inline int frames_best_held(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
-ik_inline int frames_squared(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
+ik_inline int frames_squared(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
 /* The length that makes angles distances: the mean bone. */
-ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
-ik_inline int frames_columns(const ik_plan *plan) { return frames_per_radian(plan) + 9; }
+ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
+ik_inline int frames_columns(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
 
 /* Of a step: how all joints were turned before it, and in its sweep where the ends are. */
 ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
@@ -156,10 +154,6 @@ ik_inline quat frames_limited(const ik_plan *plan, columns c, int k, quat rotati
     if (!frames_is_limited(plan, k)) return rotation;
     quat above = frames_above(plan, c, k), local = quat_multiply(quat_conjugate(above), rotation);
     quat allowed = solve_allowed(plan, k, local);
-    quat off = {allowed.w - local.w, vec3_sub(allowed.v, local.v)};
-    real *held = column(c, frames_held(plan));
-    mask changed = mask_less(real_splat(16 * LIMIT_TOLERANCE), real_max(real_abs(off.w), vec3_largest(off.v)));
-    *held = real_select(changed, real_splat(1), *held);
     return quat_polished(quat_multiply(above, allowed));
 }
 
@@ -202,8 +196,7 @@ ik_outline void frames_follow(const ik_plan *plan, columns c, int k, frames_body
                                          : pull_turn(&body->s, quat_rotate(body->rotation, vec3_splat(0, 1, 0)));
     quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
     pull after = pull_turned(quat_multiply(rotation, quat_conjugate(body->rotation)), &body->s);
-    mask nearer = mask_less(pull_near(&body->s), pull_near(&after));
-    body->rotation = quat_select(nearer, rotation, body->rotation);
+    body->rotation = quat_select(pull_is_as_near(&after, &body->s), rotation, body->rotation);
 }
 
 /* ---- ends below a body */
@@ -471,13 +464,6 @@ static real frames_error(const ik_plan *plan, columns c) {
 
 /* ---- the sweep */
 
-/* Whether node k is carried by another, or is that. */
-static int frames_is_below(const ik_plan *plan, int k, int other) {
-    while (k > other)
-        k = plan->nodes[k].owner;
-    return k == other;
-}
-
 /* Where all ends are, from now on apart from their nodes. */
 static void frames_find_ends(const ik_plan *plan, columns c) {
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
@@ -491,7 +477,7 @@ static void frames_find_ends(const ik_plan *plan, columns c) {
 /* All ends at or below a body pull at it, by their weights. */
 static void frames_add_all_ends(const ik_plan *plan, columns c, int k, frames_body *body) {
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        if (!frames_is_below(plan, task->node, k)) continue;
+        if (!solve_carries(plan, k, task->node)) continue;
         int goal = task->goal;
         if (task->rotation)
             pull_add_rotation(&body->s, frames_rotation_weight(plan, c, goal),
@@ -505,7 +491,7 @@ static void frames_add_all_ends(const ik_plan *plan, columns c, int k, frames_bo
 
 static void frames_carry_ends(const ik_plan *plan, columns c, int k, vec3 place, quat turn) {
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        if (!frames_is_below(plan, task->node, k)) continue;
+        if (!solve_carries(plan, k, task->node)) continue;
         int end = frames_end(plan, task->goal), turned = frames_end_turned(plan, task->goal);
         if (task->rotation)
             column_set_quat(c, turned, quat_multiply(turn, column_quat(c, turned)));
@@ -560,7 +546,6 @@ static void frames_measure(const ik_plan *plan, columns c) {
 
 /* The pose before a step. */
 static void frames_keep(const ik_plan *plan, columns c) {
-    *column(c, frames_held(plan)) = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++)
         if (plan->nodes[plan->node_of_slot[slot]].turns)
             column_set_quat(c, frames_before(plan, slot), column_quat(c, frames_rotation(plan, slot)));
@@ -619,11 +604,10 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
  * kicked pose, which is all twisted, does not take the place of another. */
 static void frames_keep_best(const ik_plan *plan, columns c) {
     real squared = *column(c, frames_squared(plan));
-    real *least = column(c, frames_least(plan)), *held = column(c, frames_best_held(plan));
+    real *least = column(c, frames_least(plan));
     mask better =
         mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     *least = real_select(better, squared, *least);
-    *held = real_select(better, *column(c, frames_held(plan)), *held);
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!plan->nodes[plan->node_of_slot[slot]].turns) continue;
         quat now = column_quat(c, frames_rotation(plan, slot)), best = column_quat(c, frames_best(slot));
@@ -669,9 +653,8 @@ static void frames_watch(const ik_plan *plan, columns c) {
     *idle = real_select(progress, zero, *idle + one);
     mask stuck = mask_less(real_splat(FRAMES_PATIENCE), *idle) & mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     if (!mask_any(stuck)) return;
-    mask held = mask_less(zero, *column(c, frames_best_held(plan)));
-    mask says = (stuck & last) & (mask_splat(IK_STALLED) | (held & mask_splat(IK_AT_LIMIT)));
-    *column(c, SAID) = real_from_bits(real_bits(*column(c, SAID)) | says);
+    real *said = column(c, SAID);
+    *said = real_from_bits(real_bits(*said) | (stuck & last & mask_splat(IK_STALLED)));
     *idle = real_select(stuck, zero, *idle);
     *reference = real_select(stuck, real_splat(LARGEST), *reference);
     frames_free(plan, c, stuck);
@@ -680,25 +663,26 @@ static void frames_watch(const ik_plan *plan, columns c) {
 /* ---- the method */
 
 /* The weight of all goals at node k and below. */
-static real frames_weight(const ik_plan *plan, group at, int k) {
+static real frames_weight(const ik_plan *plan, group at, const pose *start, int k) {
     const ik_node *node = &plan->nodes[k];
+    const ik_goal *goals = plan->job->goals;
     real sum = real_splat(0);
-    if (node->point >= 0) sum = sum + lanes_load_option(&plan->job->goals[node->point].weight, at, 1);
-    if (node->rotation >= 0) sum = sum + lanes_load_option(&plan->job->goals[node->rotation].rotation_weight, at, 1);
+    if (node->point >= 0) sum = sum + solve_weight(&goals[node->point].weight, at) / start->heaviest;
+    if (node->rotation >= 0) sum = sum + solve_weight(&goals[node->rotation].rotation_weight, at) / start->heaviest;
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-        sum = sum + frames_weight(plan, at, child);
+        sum = sum + frames_weight(plan, at, start, child);
     return sum;
 }
 
 /* The children of a node share it by their weights; equally where they have none. */
-static void frames_load_shares(const ik_plan *plan, group at, int k, columns record) {
+static void frames_load_shares(const ik_plan *plan, group at, const pose *start, int k, columns record) {
     real all = real_splat(0);
     int count = 0;
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling, count++)
-        all = all + frames_weight(plan, at, child);
+        all = all + frames_weight(plan, at, start, child);
     mask none = mask_equal(all, real_splat(0));
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
-        real share = frames_weight(plan, at, child) / real_select(none, real_splat(1), all);
+        real share = frames_weight(plan, at, start, child) / real_select(none, real_splat(1), all);
         *column(record, frames_share(plan, plan->nodes[child].slot)) =
             real_select(none, real_splat(1) / real_splat((number)count), share);
     }
@@ -710,9 +694,9 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
     if (node->point >= 0) {
         vec3 target = solve_target(plan, at, start, k, start->positions[k], &weight);
         target = solve_nearer(plan, start, k, target);
-        real all = weight;
+        real all = weight = weight / start->heaviest;
         for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
-            all = all + frames_weight(plan, at, child);
+            all = all + frames_weight(plan, at, start, child);
         column_set_vec3(record, frames_target(plan, node->point), target);
         *column(record, frames_target_weight(plan, node->point)) = weight;
         *column(record, frames_per_distance(plan, node->point)) = solve_per_distance(plan, start, k);
@@ -722,7 +706,7 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
     if (node->rotation >= 0) {
         quat turned = solve_target_rotation(plan, at, k, start->rotations[k], &weight);
         column_set_quat(record, frames_turned(plan, node->rotation), turned);
-        *column(record, frames_turned_weight(plan, node->rotation)) = weight;
+        *column(record, frames_turned_weight(plan, node->rotation)) = weight / start->heaviest;
     }
 }
 
@@ -746,14 +730,21 @@ static void frames_load_node(const ik_plan *plan, const pose *start, int k, colu
     column_set_quat(record, frames_rotation(plan, node->slot), rotation);
 }
 
+/* The tolerance for rotations as their errors are: twice the sine of half the angle. */
+static real frames_tolerance(const ik_plan *plan) {
+    const number turn = 8 * eighth_turn[0];
+    number angle = solve_within(plan, plan->job->options.rotation_tolerance) + EPSILON;
+    return real_splat(2) * real_sincos(real_splat(angle < turn / 2 ? angle / 2 : turn / 4)).sine;
+}
+
 static void frames_begin(const ik_plan *plan, group at, const pose *start, columns record) {
-    const real zero = real_splat(0), angle = real_splat((number)plan->job->options.rotation_tolerance + EPSILON);
+    const real zero = real_splat(0), angle = frames_tolerance(plan);
     int points = 0;
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         frames_load_node(plan, start, k, record);
         frames_load_goals(plan, at, start, k, record);
-        frames_load_shares(plan, at, k, record);
+        frames_load_shares(plan, at, start, k, record);
         points += plan->nodes[k].point >= 0;
     }
     real *tolerance = column(record, TOLERANCE);
@@ -762,7 +753,6 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, frames_lever(plan)) = solve_mean_bone(plan, start);
     *column(record, frames_least(plan)) = *column(record, frames_reference(plan)) = real_splat(LARGEST);
     *column(record, frames_idle(plan)) = *column(record, frames_kicks(plan)) = zero;
-    *column(record, frames_held(plan)) = *column(record, frames_best_held(plan)) = zero;
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_quat(record, frames_best(slot), column_quat(record, frames_rotation(plan, slot)));
     frames_measure(plan, record);

@@ -480,11 +480,12 @@ void ik_local_f32(const ik_local_job *job, ptrdiff_t count);
 /* A wish: a joint, or a point fixed to it, should be somewhere; and turned some way, if that is given. */
 typedef struct ik_goal {
     int joint;
-    int chain;               /* the first joint that may turn for it: an ancestor, or the joint itself */
-    double offset[3];        /* the point, in the joint's space; 0: the joint. */
-    ik_rows position;        /* (3) optional: where the point should be, in the world */
-    ik_rows rotation;        /* (4) optional: the joint's rotation in the world, of any length */
-    ik_rows weight;          /* 1: how much the position counts beside other goals. 0: not at all, NaN or not */
+    int chain;        /* the first joint that may turn for it: an ancestor, or the joint itself */
+    double offset[3]; /* the point, in the joint's space; 0: the joint. */
+    ik_rows position; /* (3) optional: where the point should be, in the world */
+    ik_rows rotation; /* (4) optional: the joint's rotation in the world, of any length */
+    ik_rows weight;   /* 1: how much the position counts beside other goals; only the ratio matters. 0: not at all,
+                         NaN or not, and so a negative one; one that is not finite makes the item NOT_FINITE */
     ik_rows rotation_weight; /* 1: how much the rotation counts; likewise */
     ik_rows pole; /* (3) optional: a point that the chain bends towards. The first joint that turns must do so
                      freely, and nothing else hang from it: it turns about the line to the end */
@@ -515,7 +516,12 @@ typedef struct ik_options {
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where neither offset nor rotation is given, since its turning would
- * change nothing. Everything else keeps its local rotation to the bit. Solvers write rotations only. */
+ * change nothing. Everything else keeps its local rotation to the bit. Solvers write rotations only.
+ *
+ * The reach that a tolerance is of is that of the goal's chain; of one that has none, the longest of all. AT_LIMIT says
+ * that some joint may not turn towards the goals, but may turn away. Uneven scales change the bones of joints below as
+ * these turn: an item that misses for that is solved again from the pose that was found, again and again within
+ * `iterations` altogether. */
 typedef struct ik_solve_job {
     const ik_skeleton *skeleton;
     const ik_goal *goals;

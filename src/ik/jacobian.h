@@ -44,7 +44,6 @@ enum dls_state {
     DLS_LEAST,   /* squared error since the last shake */
     DLS_IDLE,    /* steps without progress on that */
     DLS_SHAKEN,  /* how often */
-    DLS_HELD,    /* joints that were held at their limits by the last step */
     DLS_BEST,    /* the error of the pose that is kept aside */
     DLS_STATE
 };
@@ -461,18 +460,16 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     return waits;
 }
 
-/* How many joints are held; in lanes where `done`, none from now on. */
-static real dls_release(const ik_plan *plan, columns c, mask done) {
-    real count = real_splat(0), zero = count;
+/* In lanes where `done`, no joint is held from now on. */
+static void dls_release(const ik_plan *plan, columns c, mask done) {
+    const real zero = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
         if (!dls_is_limited(plan, plan->node_of_slot[slot])) continue;
         real *fixed = column(c, dls_fixed(plan, slot));
-        count = count + *fixed;
         *fixed = real_select(done, zero, *fixed);
         vec3 held = column_vec3(c, dls_held(plan, slot));
         column_set_vec3(c, dls_held(plan, slot), vec3_select(done, vec3_splat(0, 0, 0), held));
     }
-    return count;
 }
 
 /* ---- posture */
@@ -772,9 +769,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, real
     real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
     mask ends = (stuck & often) | (off & ~mask_less(iterations, most)), better = mask_less(square, *best);
     if (!mask_any(stuck | ends)) return;
-    mask held = ~mask_equal(*column(c, dls_state(plan, DLS_HELD)), real_splat(0));
-    mask why = mask_splat(IK_STALLED) | (held & mask_splat(IK_AT_LIMIT));
-    *said = real_from_bits(real_bits(*said) | (stuck & often & why));
+    *said = real_from_bits(real_bits(*said) | (stuck & often & mask_splat(IK_STALLED)));
     stuck &= ~ends;
     dls_aside(plan, c, stuck & better, ends & ~better);
     *best = real_select(stuck & better, square, *best);
@@ -796,8 +791,8 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     *error = real_select(accept, e.largest, *error);
     dls_accept(plan, c, accept);
     if (!shape.plain && plan->limited) {
-        real *held = column(c, dls_state(plan, DLS_HELD)), *iterations = column(c, ITERATIONS);
-        *held = real_select(waits, *held, dls_release(plan, c, ~waits));
+        real *iterations = column(c, ITERATIONS);
+        dls_release(plan, c, ~waits);
         *iterations = real_select(waits, *iterations - real_splat(1), *iterations);
     }
     if (plan->job->options.textbook) return;
@@ -890,9 +885,11 @@ static void dls_load_task(const ik_plan *plan, group at, const pose *start, int 
         vec3 target = solve_target(plan, at, start, t->node, now, &weight);
         column_set_vec3(record, to + DLS_TARGET, solve_nearer(plan, start, t->node, target));
         own = real_splat(solve_within(plan, plan->job->options.tolerance)) * reach;
+        own = real_select(mask_equal(reach, real_splat(0)), most, own);
     }
     const real zero = real_splat(0);
-    mask counts = ~(mask_less(weight, zero) | mask_equal(weight, zero));
+    mask counts = ~mask_equal(weight, zero);
+    weight = weight / start->heaviest;
     real unit = most / real_max(own, real_splat(SMALLEST) + most * real_splat(EPSILON));
     *column(record, to + DLS_WEIGHT) = real_select(counts, real_sqrt(weight), zero);
     *column(record, to + DLS_UNIT) = real_select(counts, unit, zero);
@@ -947,7 +944,6 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     *column(record, dls_state(plan, DLS_GROWTH)) = real_splat(2);
     *column(record, dls_state(plan, DLS_BEST)) = *column(record, dls_state(plan, DLS_LEAST)) = real_splat(LARGEST);
     *column(record, dls_state(plan, DLS_IDLE)) = *column(record, dls_state(plan, DLS_SHAKEN)) = zero;
-    *column(record, dls_state(plan, DLS_HELD)) = zero;
     real *most = column(record, TOLERANCE);
     real turned = real_splat(solve_within(plan, options->rotation_tolerance));
     *most = real_max(real_select(mask_equal(start->reach, zero), turned, *most), real_splat(SMALLEST));

@@ -42,6 +42,8 @@
 #include "look.h"
 #include "skeleton.h"
 
+#include "pose.h"
+#include "judge.h"
 #include "pull.h"
 #include "solve.h"
 

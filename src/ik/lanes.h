@@ -471,6 +471,25 @@ ik_inline void lanes_store_status(const ik_rows *rows, group at, mask flags) {
         *(int32_t *)lanes_row(rows, at, k) = lane[k];
 }
 
+/* Back, as lanes_store_status and lanes_store_count have left them; 0 where they are not wanted. */
+ik_inline mask lanes_load_status(const ik_rows *rows, group at) {
+    integer lane[LANES] = {0};
+    mask flags;
+    for (int k = 0; k < LANES && k < at.count && rows->data; k++)
+        lane[k] = *(const int32_t *)lanes_row(rows, at, k);
+    memcpy(&flags, lane, sizeof flags);
+    return flags;
+}
+
+ik_inline real lanes_load_count(const ik_rows *rows, group at) {
+    number lane[LANES] = {0};
+    real x;
+    for (int k = 0; k < LANES && k < at.count && rows->data; k++)
+        lane[k] = (number)((const int32_t *)lanes_row(rows, at, k))[0];
+    memcpy(&x, lane, sizeof x);
+    return x;
+}
+
 /* Whole numbers to int32_t. */
 ik_inline void lanes_store_count(const ik_rows *rows, group at, real x) {
     if (!rows->data) return;

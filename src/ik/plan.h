@@ -59,6 +59,7 @@ typedef struct ik_plan {
     ik_still *still;
     int still_count;
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
+    const void *pose;   /* of the kernel: where the nodes are, of the group at work */
 } ik_plan;
 
 size_t ik_plan_bytes(const ik_solve_job *job);

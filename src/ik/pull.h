@@ -20,8 +20,11 @@ ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
 /* How near all of it is: the sum of the dot products. The distances do not change, so what is more is nearer. */
 ik_inline real pull_near(const pull *s) { return s->x.x + s->y.y + s->z.z; }
 
-ik_inline pull pull_select(mask choose, const pull *a, const pull *b) {
-    return (pull){vec3_select(choose, a->x, b->x), vec3_select(choose, a->y, b->y), vec3_select(choose, a->z, b->z)};
+/* Whether it is as near as before, or nearer. An angle off the best turn takes its square off the sum, so what is below
+ * the rounding of the sum says nothing: a strict comparison would end at the root of it. */
+ik_inline mask pull_is_as_near(const pull *after, const pull *before) {
+    real rounding = real_splat(4 * EPSILON) * (vec3_size(before->x) + vec3_size(before->y) + vec3_size(before->z));
+    return ~mask_less(pull_near(after), pull_near(before) - rounding);
 }
 
 ik_inline vec3 pull_torque(const pull *s) { return (vec3){s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}; }

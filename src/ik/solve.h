@@ -10,6 +10,7 @@
  *   put      a lane that is done -> a record of results
  *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
  *            and stored
+ *   again    where uneven scales made bones longer or shorter as joints turned, from the pose that was found
  *
  * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
@@ -24,25 +25,15 @@
 
 /* The columns every method has. */
 enum record {
-    ERROR,      /* the method sets it in begin and in every step; scaled */
-    TOLERANCE,  /* at which the item is done; scaled */
-    UNSCALE,    /* the length in the world of 1 */
+    ERROR,     /* of all goals one number, of the pose a step leaves; set in begin and in every step, and compared with
+                  TOLERANCE. NaN where the item is not usable: max loses NaN, see real_poison */
+    TOLERANCE, /* at which the item is done: of the longest chain, scaled; 0 where nothing has a length, and where there
+                  are only rotations the method sets its own */
+    UNSCALE,   /* the length in the world of 1 */
     ITERATIONS, /* so far */
-    SAID,       /* status flags; any ends the item */
+    SAID,       /* status flags, as bits; any ends the item */
     OWN,        /* the method's columns start here */
 };
-
-/* A group of items in the world, node by node. */
-typedef struct {
-    vec3 *positions; /* scale * (position - origin) */
-    quat *rotations;
-    scaled_joint *scaled; /* NULL where no scales are given */
-    vec3 origin;          /* where the first node is that turns */
-    real scale;
-    real reach;     /* of the longest chain; scaled */
-    mask given;     /* whether the rotations that came in are numbers: a limit makes a rotation of anything */
-    mask undefined; /* a pole lies on the line of its chain */
-} pose;
 
 typedef struct {
     int columns; /* of a record, with those of the frame */
@@ -79,29 +70,36 @@ enum { COLUMNS_AT_ONCE = 4 };
 
 ik_inline int columns_allocated(int count) { return (count + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE * COLUMNS_AT_ONCE; }
 
+/* A method. Targets come from solve_target, which knows weights of 0, through solve_nearer, so that squares are
+ * numbers; tolerances through solve_within; limits from solve_allowed. */
 typedef struct {
+    /* By the counts of a plan alone: it is asked for the largest plan there can be as well, which has no nodes. */
     record_size (*size)(const ik_plan *plan);
-    /* From the pose that comes in to records. */
+    /* From the pose that comes in to records. `record` has no columns of work, and what the group before left in it. */
     void (*begin)(const ik_plan *plan, group at, const pose *start, columns record);
-    /* One iteration of the first `groups` vectors of a bundle. */
+    /* One iteration of the first `groups` vectors of a bundle; lanes without an item are lanes like others. */
     void (*step)(const ik_plan *plan, real *bundle, int groups);
     /* The local rotation of node k, which turns, by its result; nodes above it are in their places in `world` by then,
-     * and `given` is what came in. */
+     * not scaled, and `given` is what came in. The frame brings it into its limit, to the side of `given` and to length
+     * 1. */
     quat (*turn)(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint given);
 } method;
 
 /* A solve under way. */
 typedef struct {
     const ik_solve_job *job;
-    const ik_plan *plan;
+    ik_plan *plan;
     const method *how;
     record_size size;
+    int round;            /* 0, and then from the poses that were found */
+    int wants;            /* some item gains by another */
     ptrdiff_t next, last; /* items not loaded yet */
     pose world;
     quat *solved; /* local rotations of the group that ends */
     real *ready;  /* records of the group loaded last */
     group loaded;
-    int taken; /* of those */
+    integer wanted[LANES]; /* which of those gain, in rounds after the first */
+    int taken;             /* of those */
     real *bundle;
     ptrdiff_t item[GROUPS * LANES]; /* in every lane; NONE */
     real *results;
@@ -111,299 +109,7 @@ typedef struct {
 
 enum { NONE = -1 };
 
-/* ---- forward kinematics of the nodes */
-
-ik_inline vec3 vec3_of(const double v[3]) { return vec3_splat((number)v[0], (number)v[1], (number)v[2]); }
-
-ik_inline quat solve_rest(const ik_plan *plan, int k) {
-    const double *rest = plan->job->skeleton->rests + 4 * plan->nodes[k].joint;
-    return (quat){real_splat((number)rest[0]), vec3_of(rest + 1)};
-}
-
-/* A locked joint where it is at rest, else its rest, on the same side. A NaN stays. */
-ik_inline quat solve_locked(const ik_plan *plan, int k, quat given) {
-    const real tolerance = real_splat(LIMIT_TOLERANCE);
-    quat rest = solve_rest(plan, k);
-    rest = quat_negate_if(mask_less(quat_dot(rest, given), real_splat(0)), rest);
-    quat off = {rest.w - given.w, vec3_sub(rest.v, given.v)};
-    return quat_select(mask_less(tolerance * tolerance, quat_dot(off, off)), rest, given);
-}
-
-/* A node relative to its parent, in the pose that comes in; a locked one as its limit has it. */
-ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
-    const ik_solve_job *job = plan->job;
-    const ik_node *node = &plan->nodes[k];
-    if (node->joint < 0)
-        return (local_joint){quat_identity(), vec3_of(job->goals[node->point].offset), vec3_splat(1, 1, 1)};
-    const ik_forward_job from = {.skeleton = job->skeleton,
-                                 .rotations = job->rotations,
-                                 .translations = job->translations,
-                                 .scales = job->scales};
-    local_joint local = forward_load(&from, at, node->joint);
-    if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
-    return local;
-}
-
-/* Only where it is. */
-ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
-    const ik_solve_job *job = plan->job;
-    int joint = plan->nodes[k].joint;
-    if (joint < 0) return vec3_of(job->goals[plan->nodes[k].point].offset);
-    if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
-    return lanes_load_joint_vec3(&job->translations, at, joint);
-}
-
-/* Node k in the world, from its local rotation and its parent. */
-ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *world) {
-    int parent = plan->nodes[k].parent;
-    if (world->scaled) {
-        world->scaled[k] = scaled_of_local(parent < 0 ? NULL : &world->scaled[parent], local);
-        world->positions[k] = world->scaled[k].joint.position;
-        world->rotations[k] = world->scaled[k].joint.rotation;
-    } else {
-        world_joint above;
-        if (parent >= 0) above = (world_joint){world->rotations[parent], world->positions[parent]};
-        world_joint placed = world_of_local(parent < 0 ? NULL : &above, local);
-        world->positions[k] = placed.position;
-        world->rotations[k] = placed.rotation;
-    }
-}
-
-/* Asks for node k of the next group: rows of one joint lie far apart, so the processor does not see what comes. */
-ik_inline void solve_prefetch(const ik_plan *plan, group at, int k) {
-#ifdef __GNUC__
-    const ik_lists *lists = &plan->job->rotations;
-    if (plan->nodes[k].joint < 0 || !lists->rows.stride) return;
-    for (int lane = LANES; lane < 2 * LANES; lane++)
-        __builtin_prefetch(lanes_row(&lists->rows, at, lane) + plan->nodes[k].joint * lists->next);
-#endif
-}
-
-static void solve_pose(const ik_plan *plan, group at, pose *world) {
-    for (int k = 0; k < plan->count; k++) {
-        solve_prefetch(plan, at, k);
-        solve_place(plan, k, solve_local(plan, at, k), world);
-    }
-}
-
-/* ---- chains */
-
-/* The node from which the chain that ends at node k starts: the highest that turns for it. */
-ik_inline int solve_base(const ik_plan *plan, int k) {
-    while (plan->nodes[k].moves)
-        k = plan->nodes[k].parent;
-    return k;
-}
-
-ik_inline vec3 solve_bone(const ik_plan *plan, const pose *world, int k) {
-    return vec3_sub(world->positions[k], world->positions[plan->nodes[k].parent]);
-}
-
-typedef struct {
-    real sum, longest;
-} chain_reach;
-
-/* Of the chain that ends at node k. */
-ik_inline chain_reach solve_reach(const ik_plan *plan, const pose *world, int k) {
-    chain_reach reach = {real_splat(0), real_splat(0)};
-    for (; plan->nodes[k].moves; k = plan->nodes[k].parent) {
-        real length = vec3_length(solve_bone(plan, world, k));
-        reach.sum = reach.sum + length;
-        reach.longest = real_max(reach.longest, length);
-    }
-    return reach;
-}
-
-/* The tolerance is of the longest chain: how much more the distance to the target of node k counts. */
-ik_inline real solve_per_distance(const ik_plan *plan, const pose *world, int k) {
-    const real one = real_splat(1);
-    real reach = solve_reach(plan, world, k).sum;
-    return real_select(mask_less(real_splat(0), reach), world->reach / reach, one);
-}
-
-/* What is left of the longest bone when all others fold back along it. */
-ik_inline real chain_inner(chain_reach reach) {
-    return real_max(reach.longest + reach.longest - reach.sum, real_splat(0));
-}
-
-/* Of all that moves, the mean length; 1 where there is none. */
-static real solve_mean_bone(const ik_plan *plan, const pose *world) {
-    const real one = real_splat(1);
-    real sum = real_splat(0), count = sum;
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot];
-        if (!plan->nodes[k].moves) continue;
-        sum = sum + vec3_length(solve_bone(plan, world, k));
-        count = count + one;
-    }
-    return real_select(mask_equal(sum, real_splat(0)), one, sum / real_max(count, one));
-}
-
-/* A node that turns and does not move: the same before and after. */
-ik_inline vec3 solve_origin(const ik_plan *plan, const pose *world) {
-    return plan->slots ? world->positions[plan->node_of_slot[0]] : vec3_splat(0, 0, 0);
-}
-
-/* Positions scaled and about the origin, from then on: of the nodes that a method works on or that are judged. */
-ik_inline void solve_center(const ik_plan *plan, pose *world) {
-    for (int k = 0; k < plan->count; k++) {
-        if (plan->nodes[k].slot < 0 && plan->nodes[k].point < 0) continue;
-        world->positions[k] = vec3_scale(world->scale, vec3_sub(world->positions[k], world->origin));
-    }
-}
-
-/* The pose that comes in. */
-static void solve_load_pose(const ik_plan *plan, group at, pose *world) {
-    solve_pose(plan, at, world);
-    real size = real_splat(0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot];
-        if (plan->nodes[k].moves) size = size + vec3_size(solve_bone(plan, world, k));
-    }
-    world->scale = real_select(mask_equal(size, real_splat(0)), real_splat(1), real_unit_scale(size));
-    world->origin = solve_origin(plan, world);
-    solve_center(plan, world);
-    world->reach = real_splat(0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot];
-        if (plan->nodes[k].point >= 0) world->reach = real_max(world->reach, solve_reach(plan, world, k).sum);
-    }
-}
-
-/* ---- goals */
-
-/* Where node k should be, scaled; where its goal counts for nothing (weight 0), `otherwise`, so that a NaN there does
- * not matter. */
-ik_inline vec3 solve_target(const ik_plan *plan, group at, const pose *world, int k, vec3 otherwise, real *weight) {
-    const ik_goal *goal = &plan->job->goals[plan->nodes[k].point];
-    *weight = lanes_load_option(&goal->weight, at, 1);
-    vec3 target = vec3_scale(world->scale, vec3_sub(lanes_load_vec3(&goal->position, at), world->origin));
-    return vec3_select(mask_equal(*weight, real_splat(0)), otherwise, target);
-}
-
-/* A target that is far away, nearer, to where squares are still numbers: what matters is the direction. */
-#define SOLVE_FAR (number)1e3 /* of the reach */
-ik_inline vec3 solve_nearer(const ik_plan *plan, const pose *start, int k, vec3 target) {
-    vec3 base = start->positions[solve_base(plan, k)];
-    direction off = vec3_direction_of_any(vec3_sub(target, base));
-    real most = real_splat(SOLVE_FAR) * solve_reach(plan, start, k).sum;
-    mask far = mask_less(most, off.length);
-    return vec3_select(far, vec3_add(base, vec3_scale(most, off.unit)), target);
-}
-
-/* How it should be turned; likewise. */
-ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
-    const ik_goal *goal = &plan->job->goals[plan->nodes[k].rotation];
-    *weight = lanes_load_option(&goal->rotation_weight, at, 1);
-    quat target = quat_unit(lanes_load_quat(&goal->rotation, at));
-    return quat_select(mask_equal(*weight, real_splat(0)), otherwise, target);
-}
-
-/* ---- what is to say */
-
-/* What is to say of a group. */
-typedef struct {
-    real error, rotation_error; /* the largest of all goals */
-    real reach;                 /* of the longest chain */
-    mask missed;
-    mask said;
-    mask finite, has_length;
-} verdict;
-
-ik_inline void solve_judge_position(const ik_plan *plan, group at, const pose *world, int k, verdict *v) {
-    real weight;
-    vec3 target = solve_target(plan, at, world, k, world->positions[k], &weight);
-    vec3 root = world->positions[solve_base(plan, k)];
-    real error = vec3_length(vec3_sub(target, world->positions[k])), distance = vec3_length(vec3_sub(target, root));
-    chain_reach reach = solve_reach(plan, world, k);
-    v->reach = real_max(v->reach, reach.sum);
-    real slack = real_splat((number)plan->job->options.tolerance) * reach.sum;
-    mask missed = mask_less(slack, error);
-    mask far = mask_less(reach.sum, distance), near = mask_less(distance, chain_inner(reach));
-    v->missed |= missed;
-    v->said |= missed & ((far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR)));
-    v->finite &= mask_is_finite(error) & mask_is_number(weight);
-    v->error = real_max(v->error, error);
-}
-
-ik_inline void solve_judge_rotation(const ik_plan *plan, group at, const pose *world, int k, verdict *v) {
-    real weight;
-    quat now = world->rotations[k], target = solve_target_rotation(plan, at, k, now, &weight);
-    quat off = quat_multiply(target, quat_conjugate(now));
-    real half = real_atan2(vec3_length(off.v), real_abs(off.w)), error = half + half;
-    v->missed |= mask_less(real_splat((number)plan->job->options.rotation_tolerance), error);
-    v->finite &= mask_is_finite(error) & mask_is_number(weight);
-    v->rotation_error = real_max(v->rotation_error, error);
-}
-
-/* By forward kinematics of the pose that is returned. */
-ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, const real *record) {
-    const real zero = real_splat(0);
-    verdict v = {zero, zero, zero, mask_splat(0), mask_splat(0), world->given, ~mask_splat(0)};
-    int has_point = 0, has_rotation = 0;
-    for (int k = 0; k < plan->count; k++) {
-        v.finite &= mask_is_finite(vec3_size(world->positions[k]) + world->rotations[k].w);
-        if (plan->nodes[k].point >= 0) solve_judge_position(plan, at, world, k, &v), has_point = 1;
-        if (plan->nodes[k].rotation >= 0) solve_judge_rotation(plan, at, world, k, &v), has_rotation = 1;
-    }
-    if (has_point && !has_rotation) v.has_length = mask_less(zero, v.reach);
-    real most = real_splat((number)plan->job->options.iterations);
-    mask ended = ~mask_less(record[ITERATIONS], most) & mask_splat(IK_ITERATION_LIMIT);
-    mask said = v.said | real_bits(record[SAID]);
-    said |= mask_zero(said) & ended;
-    said |= mask_zero(said) & mask_splat(IK_STALLED);
-    v.said = (v.missed & said) | (world->undefined & mask_splat(IK_POLE_UNDEFINED));
-    return v;
-}
-
-/* Joints that do not turn keep their rotation to the bit. */
-static void solve_copy(const ik_plan *plan, group at) {
-    const ik_lists *from = &plan->job->rotations, *to = &plan->job->solved;
-    const ptrdiff_t size = sizeof(number);
-    if (from->rows.data == to->rows.data) return;
-    int packed = from->rows.step == size && to->rows.step == size && from->next == 4 * size && to->next == 4 * size;
-    for (const ik_still *run = plan->still; run < plan->still + plan->still_count; run++)
-        for (int lane = 0; lane < at.count; lane++) {
-            const char *source = lanes_row(&from->rows, at, lane) + run->first * from->next;
-            char *copy = lanes_row(&to->rows, at, lane) + run->first * to->next;
-            if (packed) {
-                memcpy(copy, source, 4 * sizeof(number) * (size_t)run->count);
-                continue;
-            }
-            for (int joint = 0; joint < run->count; joint++)
-                for (int i = 0; i < 4; i++)
-                    memcpy(copy + joint * to->next + i * to->rows.step,
-                           source + joint * from->next + i * from->rows.step, sizeof(number));
-        }
-}
-
-/* ---- limits */
-
-/* The nearest local rotation that node k may have. */
-ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
-    const limit *limits = plan->limits;
-    if (!limits || limits[k].kind == IK_FREE) return local;
-    quat rest = solve_rest(plan, k);
-    return quat_multiply(rest, limit_project(&limits[k], quat_multiply(quat_conjugate(rest), local)));
-}
-
-static void solve_prepare_limits(ik_plan *plan, limit *limits) {
-    const ik_limit free = {.kind = IK_FREE};
-    for (int k = 0; k < plan->count; k++) {
-        const ik_node *node = &plan->nodes[k];
-        limit_prepare(&limits[k], node->turns ? &plan->job->skeleton->limits[node->joint] : &free);
-    }
-    plan->limits = limits;
-}
-
 /* ---- poles */
-
-/* Whether node `below` is node k or turns with it. */
-ik_inline int solve_carries(const ik_plan *plan, int k, int below) {
-    while (below > k)
-        below = plan->nodes[below].parent;
-    return below == k;
-}
 
 /* Square to a unit vector. */
 ik_inline direction solve_across(vec3 a, vec3 along) {
@@ -426,13 +132,15 @@ static quat solve_to_pole(const ik_plan *plan, group at, const ik_bend *bend, po
     const real zero = real_splat(0);
     const ik_goal *goal = &plan->job->goals[bend->goal];
     vec3 base = world->positions[bend->base], pole = lanes_load_vec3(&goal->pole, at);
-    mask counts = ~mask_equal(lanes_load_option(&goal->weight, at, 1), zero);
+    mask counts = ~mask_equal(solve_weight(&goal->weight, at), zero);
     direction line = vec3_direction_of_any(vec3_sub(world->positions[bend->end], base));
     vec3 along = line.unit;
     direction now = solve_across(solve_belly(plan, bend, world), along);
     direction wanted = solve_across(vec3_sub(pole, base), along);
     mask bent = mask_less(zero, now.length);
     mask defined = mask_less(zero, wanted.length) & mask_less(real_splat(TINY_SINE) * now.length, line.length);
+    int above = plan->nodes[bend->base].parent;
+    if (world->scaled && above >= 0) defined &= world->scaled[above].even; /* else nothing there turns as a whole */
     world->given &= vec3_is_finite(pole) | ~counts;
     world->undefined |= counts & bent & ~defined;
     real sine = vec3_dot(vec3_cross(now.unit, wanted.unit), along);
@@ -452,7 +160,7 @@ static void solve_turn_chain(const solve *s, group at, const ik_bend *bend, quat
         if (k == bend->base)
             local.rotation = quat_multiply(quat_multiply(quat_conjugate(above), turn), world->rotations[k]);
         if (node->turns && node->rotation >= 0 && k != bend->base) {
-            real weight = lanes_load_option(&plan->job->goals[node->rotation].rotation_weight, at, 1);
+            real weight = solve_weight(&plan->job->goals[node->rotation].rotation_weight, at);
             quat kept = quat_multiply(quat_conjugate(above), world->rotations[k]);
             local.rotation = quat_select(mask_equal(weight, real_splat(0)), local.rotation, kept);
         }
@@ -470,6 +178,27 @@ static void solve_to_poles(const solve *s, group at, pose *world) {
 
 /* ---- the end of an item */
 
+/* Joints that do not turn keep their rotation to the bit. */
+static void solve_copy(const ik_plan *plan, group at) {
+    const ik_lists *from = &plan->job->rotations, *to = &plan->job->solved;
+    const ptrdiff_t size = sizeof(number);
+    if (from->rows.data == to->rows.data) return;
+    int packed = from->rows.step == size && to->rows.step == size && from->next == 4 * size && to->next == 4 * size;
+    for (const ik_still *run = plan->still; run < plan->still + plan->still_count; run++)
+        for (int lane = 0; lane < at.count; lane++) {
+            const char *source = lanes_row(&from->rows, at, lane) + run->first * from->next;
+            char *copy = lanes_row(&to->rows, at, lane) + run->first * to->next;
+            if (packed) {
+                memcpy(copy, source, 4 * sizeof(number) * (size_t)run->count);
+                continue;
+            }
+            for (int joint = 0; joint < run->count; joint++)
+                for (int i = 0; i < 4; i++)
+                    memcpy(copy + joint * to->next + i * to->rows.step,
+                           source + joint * from->next + i * from->rows.step, sizeof(number));
+        }
+}
+
 /* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
 static void solve_rebuild(const solve *s, group at, pose *world) {
     const ik_plan *plan = s->plan;
@@ -480,6 +209,7 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
         local_joint local = solve_local(plan, at, k);
         world->given &= mask_is_finite(quat_dot(local.rotation, local.rotation));
         if (plan->nodes[k].turns) {
+            if (world->scaled) solve_place(plan, k, local, world); /* for solve_target_rotation */
             quat turned = solve_allowed(plan, k, s->how->turn(plan, at, record, world, k, local));
             mask other_side = mask_less(quat_dot(turned, local.rotation), real_splat(0));
             local.rotation = quat_polished(quat_negate_if(other_side, turned));
@@ -492,24 +222,56 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
     solve_center(plan, world);
 }
 
+/* Uneven scales above a joint that turns: its bones change as it does. */
+static mask solve_is_uneven(const ik_plan *plan, const pose *world) {
+    mask uneven = mask_splat(0);
+    for (int k = 0; k < plan->count; k++) {
+        int parent = plan->nodes[k].parent;
+        if (plan->nodes[k].turns && parent >= 0) uneven |= ~world->scaled[parent].even;
+    }
+    return uneven;
+}
+
+/* Where another round may help, if the bones change. */
+static mask solve_gains(const ik_plan *plan, const verdict *v, real iterations) {
+    mask may = mask_less(iterations, real_splat((number)plan->job->options.iterations));
+    return may & v->missed & v->finite & v->has_length;
+}
+
+/* Where a round has brought nothing. */
+static mask solve_is_no_better(const solve *s, group at, const verdict *v) {
+    real error = lanes_load_option(&s->job->error, at, LARGEST) / s->results[UNSCALE];
+    real angle = lanes_load_option(&s->job->rotation_error, at, 0);
+    return ~mask_less(v->error + v->rotation_error, error + angle);
+}
+
 static void solve_store(const solve *s, group at, const verdict *v) {
     const ik_solve_job *job = s->job;
     const ik_plan *plan = s->plan;
-    mask usable = v->finite & v->has_length;
-    const int all_usable = !mask_any(~usable);
+    mask usable = v->finite & v->has_length, keep = mask_splat(0);
+    if (s->round) keep = solve_is_no_better(s, at, v);
+    const int all_usable = !mask_any(~usable | keep);
     solve_copy(plan, at);
     for (int k = 0; k < plan->count; k++) {
         const int joint = plan->nodes[k].joint;
         if (!plan->nodes[k].turns && !plan->nodes[k].locked) continue;
         quat solved = s->solved[k];
-        if (!all_usable) solved = quat_select(usable, solved, lanes_load_joint_quat(&job->rotations, at, joint));
+        if (!all_usable)
+            solved = quat_select(usable & ~keep, solved, lanes_load_joint_quat(&job->rotations, at, joint));
         lanes_store_joint_quat(&job->solved, at, joint, solved);
     }
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
-    real error = v->error * s->results[UNSCALE];
-    lanes_store_status(&job->status, at, mask_select(usable, v->said, why));
-    lanes_store_real(&job->error, at, real_select(v->finite, error, real_nan()));
-    lanes_store_real(&job->rotation_error, at, real_select(v->finite, v->rotation_error, real_nan()));
+    mask status = mask_select(usable, v->said, why);
+    real error = real_select(v->finite, v->error * s->results[UNSCALE], real_nan());
+    real angle = real_select(v->finite, v->rotation_error, real_nan());
+    if (s->round) {
+        status = mask_select(keep, lanes_load_status(&job->status, at), status);
+        error = real_select(keep, lanes_load_option(&job->error, at, 0), error);
+        angle = real_select(keep, lanes_load_option(&job->rotation_error, at, 0), angle);
+    }
+    lanes_store_status(&job->status, at, status);
+    lanes_store_real(&job->error, at, error);
+    lanes_store_real(&job->rotation_error, at, angle);
     lanes_store_count(&job->iterations, at, s->results[ITERATIONS]);
 }
 
@@ -518,7 +280,9 @@ static void solve_finish(solve *s) {
     for (int lane = s->result_count; lane < LANES; lane++)
         s->result_item[lane] = s->result_item[0];
     solve_rebuild(s, at, &s->world);
-    verdict v = solve_judge(s->plan, at, &s->world, s->results);
+    verdict v = solve_judge(s->plan, at, &s->world, s->results[ITERATIONS], real_bits(s->results[SAID]));
+    if (s->plan->limited && mask_any(v.missed))
+        v.said |= v.missed & solve_at_limit(s->plan, at, &s->world, s->solved) & mask_splat(IK_AT_LIMIT);
     solve_store(s, at, &v);
     s->result_count = 0;
 }
@@ -542,6 +306,17 @@ ik_inline number solve_within(const ik_plan *plan, double tolerance) {
     return given - (rounding < given / 4 ? rounding : given / 4);
 }
 
+/* Which of the group loaded another round is for: it goes by nothing but the item. */
+static void solve_choose(solve *s) {
+    mask wanted = solve_is_uneven(s->plan, &s->world);
+    if (s->round && mask_any(wanted)) {
+        verdict v = solve_judge(s->plan, s->loaded, &s->world, s->ready[ITERATIONS], mask_splat(0));
+        wanted &= solve_gains(s->plan, &v, s->ready[ITERATIONS]);
+    }
+    s->wants |= mask_any(wanted);
+    memcpy(s->wanted, &wanted, sizeof wanted);
+}
+
 static void solve_load(solve *s) {
     s->loaded = lanes_group(s->next, s->last);
     s->next += s->loaded.count;
@@ -549,8 +324,9 @@ static void solve_load(solve *s) {
     solve_load_pose(s->plan, s->loaded, &s->world);
     s->ready[TOLERANCE] = real_splat(solve_within(s->plan, s->job->options.tolerance)) * s->world.reach;
     s->ready[UNSCALE] = real_unscale(s->world.scale);
-    s->ready[ITERATIONS] = real_splat(0);
+    s->ready[ITERATIONS] = s->round ? lanes_load_count(&s->job->iterations, s->loaded) : real_splat(0);
     s->ready[SAID] = real_splat(0);
+    if (s->world.scaled) solve_choose(s);
     s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
 }
 
@@ -561,14 +337,22 @@ static void solve_empty(solve *s, int g, int lane) {
     s->item[g * LANES + lane] = NONE;
 }
 
+/* Whether there is another item to do, which is loaded then. */
+static int solve_has_next(solve *s) {
+    for (;; s->taken++) {
+        if (s->taken == s->loaded.count) {
+            if (s->next == s->last) return 0;
+            solve_load(s);
+        }
+        if (!s->round || s->wanted[s->taken]) return 1;
+    }
+}
+
 /* The next item into a lane; false where there is none. */
 static int solve_take(solve *s, int g, int lane) {
-    if (s->taken == s->loaded.count) {
-        if (s->next == s->last) {
-            solve_empty(s, g, lane);
-            return 0;
-        }
-        solve_load(s);
+    if (!solve_has_next(s)) {
+        solve_empty(s, g, lane);
+        return 0;
     }
     solve_move(columns_of_bundle(s->bundle, g), lane, columns_of_record(s->ready), s->taken, s->size.columns);
     s->item[g * LANES + lane] = s->loaded.first + s->taken++;
@@ -667,6 +451,22 @@ static void solve_items(solve *s, int groups) {
     if (s->result_count) solve_finish(s);
 }
 
+/* All items, and then, from the poses that were found, those of which the bones have changed. */
+enum { SOLVE_ROUNDS = 40 };
+static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
+    solve_items(s, groups);
+    const ik_solve_job *job = s->job;
+    ik_solve_job again = *job;
+    again.rotations = again.solved;
+    s->job = s->plan->job = &again;
+    for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants; s->round++) {
+        s->next = first;
+        s->taken = s->loaded.count = s->wants = 0;
+        solve_items(s, groups);
+    }
+    s->job = s->plan->job = job;
+}
+
 /* ---- scratch memory: the plan, then lanes */
 
 /* Of a node: position and rotation, local rotation, and the scaled joint. */
@@ -710,7 +510,9 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     s.bundle = solve_cut(&free, columns_allocated(s.size.columns + s.size.work) * GROUPS);
     memset(s.ready, 0, (size_t)(free - s.ready) * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
-    solve_items(&s, last - first <= LANES ? 1 : GROUPS);
+    plan->pose = &s.world;
+    solve_rounds(&s, first, last - first <= LANES ? 1 : GROUPS);
+    plan->pose = NULL;
 }
 
 /* The functions of a method `name` that solvers.h lists. */

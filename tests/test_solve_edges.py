@@ -1,0 +1,395 @@
+"""Solving at its edges: limits in the way, chains without length, odd weights, uneven scales, batches of nothing."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import reference as ref
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+import ikcore as ik
+from ikcore import Status, rotations
+
+Array = NDArray[Any]
+both = pytest.mark.parametrize("method", ["fabrik", "dls"])
+ROPE = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]]))
+# Two arms at a chest.
+TREE = ik.Skeleton(
+    [-1, 0, 1, 2, 1, 4], np.array([[0, 0, 0], [0, 1, 0], [0.6, 0.2, 0], [0.8, 0, 0], [-0.6, 0.2, 0], [-0.8, 0, 0]])
+)
+
+
+def solve(*arguments: Any, **options: Any) -> ik.Solution:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ik.UnusableWarning)
+        return ik.solve(*arguments, **options)
+
+
+def same_bits(one: ik.Solution, other: ik.Solution) -> bool:
+    names = ("error", "rotation_error", "iterations", "status")
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    pairs.append((one.pose.rotations, other.pose.rotations))
+    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in pairs)
+
+
+# --- limits in the way ------------------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_a_limit_in_the_way_is_said_when_iterations_end(method: str, iterations: int) -> None:
+    """Hinges in a plane: the angle at a bound, and the slope of the squared distance there, are known by hand."""
+    joints, bound = 4, 0.6
+    limits = [*[ik.Limit.hinge([0, 0, 1], -bound, bound)] * joints, None]
+    arm = ik.Skeleton(range(-1, joints), [[0, 0, 0], *[[1, 0, 0]] * joints], limits=limits)
+    rng = np.random.default_rng(4)
+    angles = np.append(rng.uniform(-bound, bound, (2000, joints)), np.zeros((2000, 1)), axis=1)
+    start = ik.Pose(rotations.from_axis_angle([0, 0, 1], angles))
+    target = np.append(rng.uniform(-3, 3, (2000, 2)), np.zeros((2000, 1)), axis=1)
+    found = ik.solve(arm, start, [ik.Reach(joints, target)], method, iterations=iterations)
+
+    turned = 2 * np.arctan2(found.pose.rotations[:, :joints, 3], found.pose.rotations[:, :joints, 0])
+    points = np.cumsum(np.exp(1j * np.cumsum(turned, axis=1)), axis=1)
+    off = target[:, :1] + 1j * target[:, 1:2] - points[:, -1:]
+    arms = points[:, -1:] - np.append(np.zeros((2000, 1)), points[:, :-1], axis=1)
+    pull = (np.conj(arms) * off).imag / np.abs(arms * off)  # the sine between them: which way turning helps
+    at_bound = np.abs(turned) > bound - 1e-6
+    held = np.any(at_bound & (np.sign(turned) * pull > 0.1), axis=1)
+    free = np.all((np.abs(turned) < bound - 0.01) | at_bound & (np.sign(turned) * pull < 0), axis=1)
+    missed = found.status != 0
+    for clear, said in ((held & missed, True), (free & missed, False)):
+        assert clear.sum() > 20
+        assert_array_equal((found.status[clear] & Status.AT_LIMIT) != 0, said)
+    assert np.any(found.status == Status.ITERATION_LIMIT | Status.AT_LIMIT)
+
+
+@both
+@pytest.mark.parametrize(
+    "limit",
+    [ik.Limit.cone([1, 0, 0], 0.5), ik.Limit.euler("xyz", [-3, -0.5, -0.5], [3, 0.5, 0.5])],
+    ids=["cone", "box"],
+)
+def test_a_joint_that_may_not_lean_so_far_is_at_its_limit(method: str, limit: ik.Limit) -> None:
+    arm = ik.Skeleton([-1, 0], [[0, 0, 0], [1, 0, 0]], limits=[limit, None])
+    target = np.array([[0, 1, 0], [0, 0, -1], [0.9, 0.2, 0], [2, 0.2, 0]])
+    found = ik.solve(arm, arm.rest, [ik.Reach(1, target)], method)
+    assert_array_equal((found.status & Status.AT_LIMIT) != 0, [True, True, False, False])
+
+
+@both
+def test_a_rotation_beyond_a_limit_is_at_the_limit(method: str) -> None:
+    head = ik.Skeleton([-1], [[0, 0, 0]], limits=[ik.Limit.hinge([0, 1, 0], -1, 1)])
+    turned = rotations.from_axis_angle([0, 1, 0], [0.5, 2, -2])
+    found = ik.solve(head, head.rest, [ik.Reach(0, rotation=turned)], method)
+    assert_array_equal((found.status & Status.AT_LIMIT) != 0, [False, True, True])
+    assert_allclose(found.rotation_error, [0, 1, 1], atol=1e-4)
+
+
+# --- chains without length --------------------------------------------------------------------------------------------
+
+
+@both
+def test_a_place_that_nothing_moves_is_within_the_tolerance_of_the_longest_chain(method: str, dtype: Any) -> None:
+    """Of the root, and of a joint above which nothing turns."""
+    root = np.array([0.1, 0.2, 0.3])
+    body = ik.Skeleton([-1, 0, 1, 2, 3], np.array([root, [0.3, 0.1, 0.7], [1, 0, 0], [1, 0, 0], [1, 0, 0]]))
+    pose = ik.Pose(body.rest.rotations.astype(dtype))
+    hand, chest = body.forward(body.rest).positions[[4, 1]]
+    reach = ik.Reach(4, np.add(hand, [-0.5, 0.5, 0.5]), chain=3)
+    for joint, place in ((0, root), (1, chest)):
+        off = np.array([0, 1e-7, 0.5e-3, 2e-3])[:, np.newaxis] * 3 * [0, 1, 0]
+        found = ik.solve(body, pose, [reach, ik.Reach(joint, place + off, chain=0)], method, tolerance=1e-3)
+        assert_array_equal(found.status[:3], 0)
+        assert found.status[3] & Status.TOO_FAR
+        assert found.error[3] == pytest.approx(6e-3, rel=1e-3)
+
+
+@both
+def test_bones_of_length_zero_beside_others(method: str) -> None:
+    body = ik.Skeleton([-1, 0, 1, 0, 3], [[0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 0, 0]])
+    goals = [ik.Reach(2, [1e-9, 0, 0]), ik.Reach(4, [1, 1, 0])]
+    assert ik.solve(body, body.rest, goals, method).status == 0
+    assert solve(body, body.rest, goals[:1], method).status == Status.NO_LENGTH
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+GOALS: dict[str, Any] = {
+    "chain": (ROPE, [(3, [1, 1, 1], None)]),
+    "turned": (ROPE, [(3, [1, 1, 1], [1, 0.3, 0, 0])]),
+    "along": (ROPE, [(3, [1, 1, 1], None), (2, [0, 1.5, 0], None)]),
+    "tree": (TREE, [(3, [1, 1.5, 0.5], None), (5, [-1, 0.5, 0.5], [1, 0, 0.3, 0])]),
+}
+
+
+def weighted(name: str, method: str, **weights: Any) -> ik.Solution:
+    """The first goal has these weights."""
+    skeleton, goals = GOALS[name]
+    first, *others = (ik.Reach(*goal, **(weights if k == 0 else {})) for k, goal in enumerate(goals))
+    return solve(skeleton, skeleton.rest, [first, *others], method)
+
+
+@both
+@pytest.mark.parametrize("name", GOALS)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_weight_that_is_not_finite_makes_the_item_unusable(method: str, name: str, wrong: float) -> None:
+    rest = GOALS[name][0].rest.rotations
+    kinds = ["weight", "rotation_weight"] if name == "turned" else ["weight"]
+    for kind in kinds:
+        found = weighted(name, method, **{kind: [1, wrong]})
+        assert_array_equal(found.status == Status.NOT_FINITE, [False, True])
+        assert np.isnan(found.error[1])
+        assert_array_equal(found.pose.rotations[1], rest)
+        assert found.pose.rotations[0].tobytes() == weighted(name, method).pose.rotations.tobytes()
+
+
+@both
+@pytest.mark.parametrize("name", GOALS)
+def test_a_negative_weight_counts_as_none(method: str, name: str) -> None:
+    """And then the goal may be anything."""
+    for kind in ("weight", "rotation_weight"):
+        assert same_bits(weighted(name, method, **{kind: -2.0}), weighted(name, method, **{kind: 0.0}))
+    found = solve(ROPE, ROPE.rest, [ik.Reach(3, [np.nan, 0, 0], weight=-1), ik.Reach(2, [1, 1, 0.5])], method)
+    assert found.status == 0
+
+
+@both
+@pytest.mark.parametrize("name", GOALS)
+def test_only_the_ratio_of_weights_matters(method: str, name: str, dtype: Any) -> None:
+    skeleton, goals = GOALS[name]
+    pose = ik.Pose(skeleton.rest.rotations.astype(dtype))
+
+    def found(share: float) -> ik.Solution:
+        weights: list[Any] = [{"weight": share * w, "rotation_weight": share} for w in (1, 3)]
+        return ik.solve(skeleton, pose, [ik.Reach(*g, **w) for g, w in zip(goals, weights, strict=False)], method)
+
+    for share in (2.0**-90, 4.0, 2.0**90):
+        assert same_bits(found(share), found(1))
+
+
+def test_a_limb_takes_weights_as_the_others_do() -> None:
+    arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    turned = [1, 0.5, 0, 0]
+
+    def hand(**weights: Any) -> ik.Solution:
+        return solve(arm, arm.rest, [ik.Reach(2, [1, 1, 0], turned, **weights)], "two_bone")
+
+    for kind in ("weight", "rotation_weight"):
+        assert same_bits(hand(**{kind: -2.0}), hand(**{kind: 0.0}))
+        for wrong in (np.nan, np.inf, -np.inf):
+            found = hand(**{kind: wrong})
+            assert found.status == Status.NOT_FINITE
+            assert_array_equal(found.pose.rotations, arm.rest.rotations)
+
+
+# --- uneven scales ----------------------------------------------------------------------------------------------------
+
+
+def by_matrices(skeleton: ik.Skeleton, pose: ik.Pose) -> Array:
+    """Where the joints are: products of translation, rotation and scale."""
+    assert pose.scales is not None
+    world: list[Array] = []
+    for joint, parent in enumerate(skeleton.parents):
+        matrix = np.zeros((*pose.shape, 4, 4))
+        matrix[..., :3, :3] = (
+            rotations.to_matrix(pose.rotations[..., joint, :]) * pose.scales[..., joint, np.newaxis, :]
+        )
+        matrix[..., :3, 3], matrix[..., 3, 3] = skeleton.offsets[joint], 1
+        world.append(world[parent] @ matrix if parent >= 0 else matrix)
+    return np.stack([matrix[..., :3, 3] for matrix in world], axis=-2)
+
+
+def squashed(joints: int, amount: float, count: int = 200) -> tuple[ik.Skeleton, ik.Pose, ik.Pose]:
+    """A chain, poses with scales of every joint and axis up to so much off, and others to bring it to."""
+    rng = np.random.default_rng(joints)
+    offsets = ref.unit(rng.normal(size=(joints, 3)))
+    scales = np.exp(rng.uniform(-amount, amount, (count, joints, 3)))
+    turns = ref.unit(rng.normal([4, 0, 0, 0], 1, (2, count, joints, 4)))
+    start, there = (ik.Pose(turn, scales=scales) for turn in turns)
+    return ik.Skeleton(range(-1, joints - 1), offsets), start, there
+
+
+@both
+@pytest.mark.parametrize(("joints", "amount", "least"), [(3, 0.1, 0.85), (6, 0.15, 0.95), (6, 0.3, 0.9)])
+def test_bones_that_change_as_they_turn_are_followed(method: str, joints: int, amount: float, least: float) -> None:
+    skeleton, start, there = squashed(joints, amount)
+    target = by_matrices(skeleton, there)[:, -1]
+    found = ik.solve(skeleton, start, [ik.Reach(joints - 1, target)], method)
+    assert np.mean(found.status == 0) >= least
+    away = np.linalg.norm(by_matrices(skeleton, found.pose)[:, -1] - target, axis=-1)
+    assert_allclose(away, found.error, atol=1e-12)
+    assert found.iterations.max() <= 200
+    assert ik.solve(skeleton, start, [ik.Reach(joints - 1, target)], method, iterations=7).iterations.max() == 7
+
+
+@both
+def test_a_limb_under_one_uneven_scale(method: str) -> None:
+    limb = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [1.9, 0.3, 0]]))
+    scales = np.ones((3, 3))
+    scales[0] = [1, 1.4, 0.8]
+    rng = np.random.default_rng(2)
+    start, there = (ik.Pose(ref.unit(rng.normal([3, 0, 0, 0], 1, (100, 3, 4))), scales=scales) for _ in range(2))
+    found = ik.solve(limb, start, [ik.Reach(2, by_matrices(limb, there)[:, 2])], method, iterations=1000)
+    assert np.mean(found.status == 0) >= 0.85
+
+
+def test_the_closed_form_follows_bones_too() -> None:
+    """But not where that would apply a weight or a twist again; even scales need it once."""
+    limb = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [1.9, 0.3, 0]]))
+    rng = np.random.default_rng(2)
+    turns = ref.unit(rng.normal([3, 0, 0, 0], 1, (2, 100, 3, 4)))
+    for scale, least in (([1, 1.1, 0.95], 0.95), ([1, 1.4, 0.8], 0.9)):
+        scales = np.ones((100, 3, 3))
+        scales[:, 0] = scale
+        start, there = (ik.Pose(turn, scales=scales) for turn in turns)
+        world = limb.forward(there)
+        goal = ik.Reach(2, world.positions[:, 2], world.rotations[:, 2])
+        found = ik.solve(limb, start, [goal], "two_bone")
+        assert found.rotation_error.max() <= 1e-12
+        away = np.linalg.norm(by_matrices(limb, found.pose)[:, 2] - world.positions[:, 2], axis=-1)
+        assert_allclose(away, found.error, atol=1e-12)
+        assert np.mean(found.status == 0) >= least
+    half = ik.Reach(2, [0.5, 1, 0], weight=0.5)
+    moved = ik.solve(limb, start[0], [half], "two_bone").pose.rotations
+    assert_allclose(moved, ik.solve(limb, start[:1], [half], "two_bone", twist=0).pose.rotations[0], atol=1e-15)
+    even = ik.solve(limb, ik.Pose(turns[0], scales=np.full((100, 3, 3), 1.5)), [ik.Reach(2, [0.9, 1, 0])], "two_bone")
+    assert np.all((even.status & ~Status.POLE_UNDEFINED) == 0)
+
+
+@both
+def test_rotations_under_uneven_scales(method: str) -> None:
+    skeleton, start, there = squashed(6, 0.15)
+    world = skeleton.forward(there)
+    found = ik.solve(skeleton, start, [ik.Reach(5, world.positions[:, 5], world.rotations[:, 5])], method)
+    assert np.mean(found.status == 0) >= 0.9
+    turned = skeleton.forward(found.pose).rotations[:, 5]
+    apart = 2 * np.arccos(np.minimum(np.abs((turned * world.rotations[:, 5]).sum(-1)), 1))
+    assert_allclose(apart, found.rotation_error, atol=1e-7)
+
+
+@both
+def test_where_the_bones_stay_nothing_is_solved_again(method: str) -> None:
+    """A target that is reached at once is; even scales only change the size."""
+    skeleton, start, there = squashed(4, 0.2)
+    found = ik.solve(skeleton, start, [ik.Reach(3, by_matrices(skeleton, start)[:, 3])], method)
+    assert not np.any(found.status)
+    assert not np.any(found.iterations)
+    even = np.full((200, 4, 3), 2.0)
+    target = ik.Skeleton.forward(skeleton, ik.Pose(there.rotations)).positions[:, 3] - skeleton.offsets[0]
+    plain = ik.solve(
+        skeleton, ik.Pose(start.rotations), [ik.Reach(3, target + skeleton.offsets[0])], method, iterations=9
+    )
+    large = ik.solve(
+        skeleton,
+        ik.Pose(start.rotations, scales=np.concatenate([even[:, :1], np.ones((200, 3, 3))], axis=1)),
+        [ik.Reach(3, 2 * target + skeleton.offsets[0])],
+        method,
+        iterations=9,
+    )
+    assert_array_equal(large.iterations, plain.iterations)
+    assert_allclose(large.pose.rotations, plain.pose.rotations, atol=1e-7)
+
+
+@both
+def test_rounds_do_not_depend_on_neighbours(method: str, dtype: Any) -> None:
+    skeleton, start, there = squashed(5, 0.3, 70)
+    assert start.scales is not None
+    pose = ik.Pose(start.rotations.astype(dtype), scales=start.scales.astype(dtype))
+    world = skeleton.forward(there)
+    goal = ik.Reach(4, world.positions[:, 4], world.rotations[:, 4])
+    whole = ik.solve(skeleton, pose, [goal], method, history=True, iterations=60)
+    for item in range(0, 70, 9):
+        one = ik.Reach(4, world.positions[item, 4], world.rotations[item, 4])
+        alone = ik.solve(skeleton, pose[item], [one], method, history=True, iterations=60)
+        for name in ("error", "rotation_error", "iterations", "status", "history"):
+            assert np.asarray(getattr(alone, name)).tobytes() == getattr(whole, name)[item].tobytes(), name
+        assert alone.pose.rotations.tobytes() == whole.pose.rotations[item].tobytes()
+    order = np.random.default_rng(1).permutation(70)
+    mixed = ik.solve(skeleton, pose[order], [ik.Reach(4, world.positions[order, 4])], method, workers=2)
+    assert same_bits(mixed, ik.solve(skeleton, pose[order], [ik.Reach(4, world.positions[order, 4])], method))
+
+
+@both
+@pytest.mark.parametrize("scale", [[0, 1, 1], [-1, 2, 1], [0, 0, 0], [1e30, 1, 1e-30], [np.nan, 1, 1], [np.inf, 1, 1]])
+def test_scales_of_every_kind_end_in_a_pose(method: str, scale: Any) -> None:
+    scales = np.ones((2, 4, 3))
+    scales[0, 1] = scale
+    found = solve(ROPE, ik.Pose(ROPE.rest.rotations, scales=scales), [ik.Reach(3, [1, 1, 1])], method)
+    assert np.all(np.isfinite(found.pose.rotations))
+    assert found.status[1] == 0
+    assert (found.status[0] == Status.NOT_FINITE) == (not np.all(np.isfinite(scale)))
+
+
+# --- batches of nothing, and the smallest -----------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3)])
+def test_batches_of_nothing(method: str, shape: Any) -> None:
+    target = np.ones((*shape, 3))
+    for options in ({}, {"history": True, "iterations": 5}, {"sequence": True}, {"sequence": True, "history": True}):
+        found = ik.solve(ROPE, ROPE.rest, [ik.Reach(3, target)], method, workers=2, **options)
+        assert found.status.shape == found.error.shape == found.iterations.shape == shape
+        assert found.pose.rotations.shape == (*shape, 4, 4)
+        assert (found.history is None) == ("history" not in options)
+        assert found.summary().startswith("0 of 0 poses reached")
+
+
+@both
+def test_sequences_of_one_and_histories_of_none(method: str) -> None:
+    goal = ik.Reach(3, [[1.0, 1, 1]])
+    one = ik.solve(ROPE, ROPE.rest, [goal], method, sequence=True, history=True)
+    assert same_bits(one, ik.solve(ROPE, ROPE.rest, [goal], method))
+    none = ik.solve(ROPE, ROPE.rest, [goal], method, history=True, iterations=0)
+    assert none.history is not None
+    assert_allclose(none.history, [[np.linalg.norm(np.subtract([3, 0, 0.1], 1))]], rtol=1e-6)
+    assert none.status == Status.ITERATION_LIMIT
+
+
+@both
+def test_a_skeleton_of_one_joint(method: str) -> None:
+    ball = ik.Skeleton([-1], [[0, 0, 0]])
+    turned = rotations.from_axis_angle([0, 0, 1], 1.0)
+    for goal, status in (
+        (ik.Reach(0, [1, 0, 0]), Status.NO_LENGTH),
+        (ik.Reach(0, [0, 0, 0]), Status.NO_LENGTH),
+        (ik.Reach(0, rotation=turned), 0),
+        (ik.Reach(0, [0, 0, 0], turned, chain=0), 0),
+        (ik.Reach(0, [1, 0, 0], turned), Status.TOO_FAR),
+        (ik.Reach(0, [0, 1, 0], offset=[1, 0, 0]), 0),
+        (ik.Reach(0, [0, 2, 0], offset=[1, 0, 0]), Status.TOO_FAR),
+    ):
+        found = solve(ball, ball.rest, [goal], method)
+        assert found.status == status, goal
+        assert np.all(np.isfinite(found.pose.rotations))
+
+
+@both
+def test_a_chain_of_the_joint_alone(method: str) -> None:
+    """chain=0: only the joint itself turns, and for a place that is not enough."""
+    place, turned = [1, 1, 1], rotations.from_axis_angle([0, 1, 0], 0.5)
+    assert solve(ROPE, ROPE.rest, [ik.Reach(3, place, chain=0)], method).status == Status.NO_LENGTH
+    assert ik.solve(ROPE, ROPE.rest, [ik.Reach(3, rotation=turned, chain=0)], method).status == 0
+    found = ik.solve(ROPE, ROPE.rest, [ik.Reach(3, place, turned, chain=0)], method)
+    assert found.status == Status.TOO_FAR
+    assert found.rotation_error <= 1e-4
+    assert_array_equal(found.pose.rotations[:3], ROPE.rest.rotations[:3])
+
+
+@both
+def test_two_goals_for_points_of_one_joint(method: str) -> None:
+    """One place and one rotation may be two goals; two points of a joint may differ by their offset."""
+    turned = rotations.from_axis_angle([0, 0, 1], 1.0)
+    place, rotation = ik.Reach(3, [1, 1, 1]), ik.Reach(3, rotation=turned)
+    apart = ik.Reach(3, [1, 1, 1], offset=[0.5, 0, 0])
+    with pytest.raises(ValueError, match="for the same point of '3'"):
+        ik.solve(ROPE, ROPE.rest, [apart, apart], method)
+    with pytest.raises(ValueError, match="for the same point of '3'"):
+        ik.solve(ROPE, ROPE.rest, [place, rotation], method)
+    ends: Any = [[1, 1, 1], np.add([1, 1, 1], ref.rotate(turned, np.array([0.5, 0, 0])))]
+    found = ik.solve(ROPE, ROPE.rest, [ik.Reach(3, ends[0]), ik.Reach(3, ends[1], offset=[0.5, 0, 0])], method)
+    assert found.status == 0
