@@ -373,14 +373,6 @@ def test_beyond_reach_the_chain_points_straight_at_the_target(dtype: Any) -> Non
     assert_allclose(found.error, np.linalg.norm(target, axis=-1) - 10, rtol=2e-5)
 
 
-def test_bones_without_length() -> None:
-    arm = ik.Skeleton([-1, 0, 1, 2], [[0, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0]])
-    assert ik.dls(arm, arm.rest, [ik.Reach(3, [1, 0.5, 0])]).status == 0
-    none = ik.Skeleton([-1, 0], [[0, 0, 0]] * 2)
-    with pytest.warns(ik.UnusableWarning):
-        assert ik.dls(none, none.rest, [ik.Reach(1, [1, 0, 0])]).status == ik.Status.NO_LENGTH
-
-
 @pytest.mark.filterwarnings("ignore::ikcore.UnusableWarning")
 def test_what_is_not_finite_stays_in_its_item(dtype: Any) -> None:
     arm = limited("cone")

@@ -4,76 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import reference as ref
+from chains import KINDS, UP, Y, about, chain, forward, generator, in_ball, limited, random_rotation, rope
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import limits
 
 Array = Any
-UP: Array = np.array([0.0, 1.0, 0.0])
-
-
-def forward(skeleton: ik.Skeleton, rotations: Array) -> tuple[Array, Array]:
-    """World positions and rotations, joint by joint."""
-    local = np.asarray(rotations, float)
-    positions, turned = np.zeros((*local.shape[:-1], 3)), np.zeros(local.shape)
-    for joint, parent in enumerate(skeleton.parents):
-        positions[..., joint, :], turned[..., joint, :] = skeleton.offsets[joint], local[..., joint, :]
-        if parent >= 0:
-            above = turned[..., parent, :]
-            positions[..., joint, :] = positions[..., parent, :] + ref.rotate(above, skeleton.offsets[joint])
-            turned[..., joint, :] = ref.multiply(above, local[..., joint, :])
-    return positions, turned
-
-
-def generator(seed: int) -> Iterator[float]:
-    """The linear congruential generator of the published experiments."""
-    while True:
-        seed = (1664525 * seed + 1013904223) % 2**32
-        yield seed / 2**32
-
-
-def in_ball(draw: Iterator[float]) -> Array:
-    """A vector in the unit ball."""
-    while True:
-        vector = np.array([2 * next(draw) - 1 for _ in range(3)])
-        if 1e-3 <= np.linalg.norm(vector) <= 1:
-            return vector
-
-
-def about(axis: Array, angle: Array) -> Array:
-    """The rotation about an axis."""
-    half = np.asarray(angle)[..., None] / 2
-    return np.concatenate([np.cos(half), np.sin(half) * ref.unit(np.asarray(axis, float))], axis=-1)
-
-
-def random_rotation(draw: Iterator[float], most: float) -> Array:
-    return about(in_ball(draw), np.array(next(draw) * most))
-
-
-def rope(links: int, dtype: Any = np.float64) -> tuple[ik.Skeleton, Array]:
-    """Unit links upwards, each turned by -0.02 radians about z."""
-    skeleton = ik.Skeleton.chain(np.arange(links + 1)[:, None] * UP)
-    return skeleton, np.tile(about([0, 0, 1], np.array(-0.02)), (links + 1, 1)).astype(dtype)
-
-
-def limited(skeleton: ik.Skeleton, found: ik.Solution) -> float:
-    """The most that a joint is outside of its limit."""
-    rest, now = skeleton.rest.rotations, found.pose.rotations
-    off = [
-        np.max(limit.violation(ref.multiply(ref.conjugate(rest[joint]), now[..., joint, :])))
-        for joint, limit in enumerate(skeleton.limits)
-        if limit is not None
-    ]
-    return float(max(off))
-
 
 # --- published counts and positions -----------------------------------------------------------------------------------
 
@@ -254,18 +197,6 @@ def test_a_straight_tree_in_line_with_its_targets_gets_there() -> None:
     assert found.status == 0
 
 
-@pytest.mark.parametrize("zero", [1, 2, 3, 5])
-def test_bones_of_no_length_do_no_harm(zero: int) -> None:
-    points = np.cumsum(np.where(np.arange(6)[:, None] == zero, 0, UP), axis=0)
-    skeleton = ik.Skeleton.chain(points)
-    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(5, [2, 2, 0.5])])
-    assert found.status == 0
-    some = ik.Limit.cone(UP, 2.5)
-    skeleton = ik.Skeleton(np.arange(6) - 1, np.diff(points, axis=0, prepend=0), limits=[*[some] * 5, None])
-    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(5, [2, 2, 0.5])])
-    assert found.status == 0
-
-
 def test_a_single_bone_points_at_its_target() -> None:
     skeleton = ik.Skeleton.chain([[0, 0, 0], [0, 2, 0]])
     found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(1, [[2, 0, 0], [3, 0, 0], [0, -2, 0], [1, 0, 0]])])
@@ -275,28 +206,6 @@ def test_a_single_bone_points_at_its_target() -> None:
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
-
-KINDS = {
-    "cone": ik.Limit.cone([1, 0, 0], 0.7, twist=(-0.7, 0.7)),
-    "ball": ik.Limit.ball([1, 0, 0], (0.8, 0.4, 0.3, 0.8), side=[0, 1, 0], twist=(-0.8, 0.4)),
-    "euler": ik.Limit.euler("xyz", (-0.8, -0.4, -0.3), (0.4, 0.8, 0.8)),
-    "hinge": None,
-}
-
-
-def chain(kind: str, links: int, seed: int = 3, items: int = 300) -> tuple[ik.Skeleton, Array, Array, Array]:
-    """A limited chain along x, a start that is not quite within the limits, and poses that are, in the world."""
-    rng = np.random.default_rng(seed)
-    offsets = np.zeros((links + 1, 3))
-    offsets[1:, 0] = rng.uniform(0.5, 1.5, links)
-    hinges = [ik.Limit.hinge([[0, 0, 1], [0, 1, 0]][joint % 2], -1.2, 1.2) for joint in range(links)]
-    joints = [KINDS[kind] or hinges[joint] for joint in range(links)]
-    skeleton = ik.Skeleton(np.arange(links + 1) - 1, offsets, limits=[*joints, None])
-    allowed = np.tile([1.0, 0, 0, 0], (items, links + 1, 1))
-    for joint in range(links):
-        allowed[:, joint] = joints[joint].sample(items, seed + joint)
-    start = np.tile(about([0.1, 0.3, 1], np.array(0.05)), (links + 1, 1))
-    return skeleton, start, *forward(skeleton, allowed)
 
 
 @pytest.mark.parametrize("links", [6, 10])
@@ -323,28 +232,6 @@ def test_limited_chains_reach_places_and_rotations(kind: str) -> None:
     off = ref.multiply(ref.conjugate(turned[:, 9]), rotations[:, 9])
     angle = 2 * np.arctan2(np.linalg.norm(off[:, 1:], axis=-1), np.abs(off[:, 0]))
     assert_allclose(angle, found.rotation_error, atol=1e-9)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_limits_hold_where_the_target_cannot_be_reached(kind: str) -> None:
-    skeleton, start, _, _ = chain(kind, 4)
-    target = np.random.default_rng(8).normal(size=(200, 3)) * 3
-    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(4, target)])
-    failed = found.status != 0
-    assert np.count_nonzero(failed) > 20
-    assert limited(skeleton, found) <= 1e-9
-    stalled = (found.status & ik.Status.STALLED) != 0
-    assert np.count_nonzero(stalled) > 10
-    out_of_reach = (found.status & (ik.Status.TOO_FAR | ik.Status.TOO_NEAR)) != 0
-    assert np.all(found.status[stalled & ~out_of_reach] & ik.Status.AT_LIMIT)
-
-
-@pytest.mark.parametrize("iterations", [0, 1])
-def test_a_start_outside_of_the_limits_comes_back_inside(iterations: int) -> None:
-    skeleton, _, positions, _ = chain("cone", 6)
-    start = np.tile(about([0, 1, 0], np.array(3.0)), (7, 1))
-    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(6, positions[:, 6])], iterations=iterations)
-    assert limited(skeleton, found) <= 1e-9
 
 
 def test_the_pose_that_is_returned_is_the_best_one_seen() -> None:
@@ -430,11 +317,6 @@ def test_hinges_with_any_axes_reach_what_they_can() -> None:
 
 
 # --- trees ------------------------------------------------------------------------------------------------------------
-
-Y = ik.Skeleton(
-    [-1, 0, 1, 2, 3, 4, 5, 3, 7, 8],
-    np.array([[0, 0, 0], UP, UP, UP, [-0.6, 0.8, 0], UP, UP, [0.6, 0.8, 0], UP, UP]),
-)
 
 
 def test_a_tree_reaches_with_both_limbs() -> None:
@@ -551,74 +433,6 @@ def test_a_rotation_for_what_does_not_turn_is_reached_by_what_carries_it() -> No
 
 
 # --- what every item can rely on --------------------------------------------------------------------------------------
-
-
-def problems() -> list[tuple[ik.Skeleton, Array, list[ik.Goal]]]:
-    """A free chain, limited chains, a tree."""
-    rope_, start = rope(6)
-    free = ik.Reach(6, np.random.default_rng(1).normal(size=(37, 3)) * 2)
-    made: list[tuple[ik.Skeleton, Array, list[ik.Goal]]] = [(rope_, start, [free])]
-    for kind in KINDS:
-        skeleton, start, positions, _ = chain(kind, 5, items=37)
-        made.append((skeleton, start, [ik.Reach(5, positions[:, 5] * 1.1)]))
-    sides = np.random.default_rng(2).normal(size=(2, 37, 3)) * 2 + 2 * UP
-    made.append((Y, Y.rest.rotations, [ik.Reach(6, sides[0]), ik.Reach(9, sides[1])]))
-    return made
-
-
-PROBLEMS = problems()
-
-
-def part(goals: list[ik.Goal], items: Any) -> list[ik.Goal]:
-    return [ik.Reach(goal.joint, np.asarray(goal.position)[items]) for goal in goals if isinstance(goal, ik.Reach)]
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=["free", *KINDS, "tree"])
-def test_an_item_is_solved_as_if_it_were_alone(isa: str, dtype: Any, problem: Any) -> None:
-    skeleton, start, goals = problem
-    pose = ik.Pose(start.astype(dtype))
-    found = ik.fabrik(skeleton, pose, goals, iterations=60)
-    for items in (slice(None, None, -1), slice(0, 1), slice(5, 8), slice(0, 17), slice(1, 37, 3)):
-        some = ik.fabrik(skeleton, pose, part(goals, items), iterations=60)
-        assert some.pose.rotations.tobytes() == found.pose.rotations[items].tobytes()
-        assert some.status.tobytes() == found.status[items].tobytes()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=["free", *KINDS, "tree"])
-def test_a_target_that_is_not_a_number_stays_in_its_item(isa: str, dtype: Any, problem: Any) -> None:
-    skeleton, start, goals = problem
-    pose = ik.Pose(start.astype(dtype))
-    found = ik.fabrik(skeleton, pose, goals, iterations=60)
-    broken = part(goals, slice(None))
-    first = goals[0]
-    assert isinstance(first, ik.Reach)
-    broken[0] = ik.Reach(first.joint, np.where(np.arange(37)[:, None] == 3, np.nan, np.asarray(first.position)))
-    with pytest.warns(ik.UnusableWarning):
-        other = ik.fabrik(skeleton, pose, broken, iterations=60)
-    assert other.status[3] == ik.Status.NOT_FINITE
-    assert_array_equal(other.pose.rotations[3], pose.rotations)
-    rest = np.arange(37) != 3
-    assert other.pose.rotations[rest].tobytes() == found.pose.rotations[rest].tobytes()
-
-
-def test_a_goal_of_no_weight_may_be_anywhere() -> None:
-    goals = [ik.Reach(6, [-2, 4, 1]), ik.Reach(9, [np.nan] * 3, weight=0)]
-    found = ik.fabrik(Y, Y.rest, goals)
-    assert found.status == 0
-    assert_allclose(forward(Y, found.pose.rotations)[0][6], [-2, 4, 1], atol=1e-4)
-
-
-@pytest.mark.parametrize("kind", ["cone", "hinge"])
-@pytest.mark.parametrize("scale", [1e-18, 1e-6, 1e6, 1e18])
-def test_size_does_not_matter(kind: str, scale: float) -> None:
-    size = 2.0 ** np.round(np.log2(scale))
-    skeleton, start, positions, _ = chain(kind, 6, items=40)
-    sized = ik.Skeleton(skeleton.parents, skeleton.offsets * size, limits=skeleton.limits)
-    pose, target = ik.Pose(start.astype(np.float32)), positions[:, 6].astype(np.float32)
-    found = ik.fabrik(skeleton, pose, [ik.Reach(6, target)])
-    same = ik.fabrik(sized, pose, [ik.Reach(6, target * np.float32(size))])
-    assert same.pose.rotations.tobytes() == found.pose.rotations.tobytes()
-    assert_array_equal(same.status, found.status)
 
 
 @pytest.mark.parametrize("links", [10, 30, 100])

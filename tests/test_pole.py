@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 import ikcore as ik
+from ikcore import _core
 
 Array = NDArray[Any]
 
-METHODS = ("fabrik", "dls")
-pytestmark = pytest.mark.parametrize("method", METHODS)
+pytestmark = pytest.mark.parametrize("method", [name for name, _ in _core.METHODS])
 
 PARENTS = [-1, 0, 1, 2, 3, 4]
 OFFSETS = np.array([[0, 1, 0], [0.2, 0, 0], [0.5, -0.3, 0.1], [0.4, -0.1, 0], [0.3, -0.2, 0.2], [0.2, -0.4, 0]])

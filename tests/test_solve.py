@@ -21,6 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ikcore as ik
 from ikcore import _arrays, _core, batch
 
+METHODS = [name for name, _ in _core.METHODS]
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
 REACH = np.linalg.norm(np.diff(POINTS, axis=0), axis=1).sum()
@@ -498,7 +499,7 @@ def backwards(value: Any) -> Any:
 
 @pytest.mark.parametrize("translations", [False, True])
 @pytest.mark.parametrize("given", [np.asarray, np.ndarray.tolist, numbers, narrow, backwards])
-@pytest.mark.parametrize("method", ["fabrik", "dls"])
+@pytest.mark.parametrize("method", METHODS)
 def test_one_item_a_call_has_the_bits_of_the_method(method: str, given: Any, translations: bool, dtype: Any) -> None:
     """The solver takes it past NumPy: fixed and open rows, an offset, and weights, in the numbers of the pose."""
     turned = ref.unit(np.array([1.0, 0.2, 0.3, 0.1]))
@@ -609,7 +610,7 @@ def test_a_solver_runs_under_xarray() -> None:
     assert error.values.tobytes() == made(pose[:, None], target)[1].tobytes()
 
 
-@pytest.mark.parametrize("method", ["fabrik", "dls"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_goal_that_nothing_moves_is_judged_where_it_is(method: str) -> None:
     """Its joint is no part of what the method works on, near the origin and scaled."""
     tree = ik.Skeleton([-1, 0, 1, 2, 0], [[5, 5, 5], [1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 3, 0]])
@@ -622,7 +623,7 @@ def test_a_goal_that_nothing_moves_is_judged_where_it_is(method: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("method", ["fabrik", "dls"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_locked_joint_comes_to_rest(method: str, dtype: Any) -> None:
     """Wherever it was, on the side it came from; one that no chain has keeps its bits; a NaN is no rest."""
     rest = ref.unit(np.array([[1.0, 0, 0, 0], [1, 0.5, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]))
@@ -650,7 +651,7 @@ def test_explain_takes_an_integer_of_numpy() -> None:
     assert found.explain(item) == found.explain(1)
 
 
-@pytest.mark.parametrize("method", ["fabrik", "dls"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_place_for_the_root_stops_nothing_else(method: str) -> None:
     """No chain leads to a root: what it cannot do is said, everything else is solved."""
     goals = [ik.Reach(3, targets(50)), ik.Reach(0, [0.0, 0, 0.25], chain=0)]
@@ -665,7 +666,7 @@ def test_a_place_for_the_root_stops_nothing_else(method: str) -> None:
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("method", ["fabrik", "dls"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_limit_hides_no_nan(method: str, scaled: bool) -> None:
     """A hinge makes a rotation of anything; what came in is still no pose."""
     hinge = ik.Limit.hinge([0.3, -0.6, 0.2], -4.8, -2.4)

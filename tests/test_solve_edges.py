@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore import Status, rotations
+from ikcore import Status, _core, rotations
 
 Array = NDArray[Any]
-both = pytest.mark.parametrize("method", ["fabrik", "dls"])
+every = pytest.mark.parametrize("method", [name for name, _ in _core.METHODS])
 ROPE = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]]))
 # Two arms at a chest.
 TREE = ik.Skeleton(
@@ -39,7 +39,7 @@ def same_bits(one: ik.Solution, other: ik.Solution) -> bool:
 # --- limits in the way ------------------------------------------------------------------------------------------------
 
 
-@both
+@every
 @pytest.mark.parametrize("iterations", [1, 3])
 def test_a_limit_in_the_way_is_said_when_iterations_end(method: str, iterations: int) -> None:
     """Hinges in a plane: the angle at a bound, and the slope of the squared distance there, are known by hand."""
@@ -67,7 +67,7 @@ def test_a_limit_in_the_way_is_said_when_iterations_end(method: str, iterations:
     assert np.any(found.status == Status.ITERATION_LIMIT | Status.AT_LIMIT)
 
 
-@both
+@every
 @pytest.mark.parametrize(
     "limit",
     [ik.Limit.cone([1, 0, 0], 0.5), ik.Limit.euler("xyz", [-3, -0.5, -0.5], [3, 0.5, 0.5])],
@@ -80,7 +80,7 @@ def test_a_joint_that_may_not_lean_so_far_is_at_its_limit(method: str, limit: ik
     assert_array_equal((found.status & Status.AT_LIMIT) != 0, [True, True, False, False])
 
 
-@both
+@every
 def test_a_rotation_beyond_a_limit_is_at_the_limit(method: str) -> None:
     head = ik.Skeleton([-1], [[0, 0, 0]], limits=[ik.Limit.hinge([0, 1, 0], -1, 1)])
     turned = rotations.from_axis_angle([0, 1, 0], [0.5, 2, -2])
@@ -92,7 +92,7 @@ def test_a_rotation_beyond_a_limit_is_at_the_limit(method: str) -> None:
 # --- chains without length --------------------------------------------------------------------------------------------
 
 
-@both
+@every
 def test_a_place_that_nothing_moves_is_within_the_tolerance_of_the_longest_chain(method: str, dtype: Any) -> None:
     """Of the root, and of a joint above which nothing turns."""
     root = np.array([0.1, 0.2, 0.3])
@@ -108,7 +108,7 @@ def test_a_place_that_nothing_moves_is_within_the_tolerance_of_the_longest_chain
         assert found.error[3] == pytest.approx(6e-3, rel=1e-3)
 
 
-@both
+@every
 def test_bones_of_length_zero_beside_others(method: str) -> None:
     body = ik.Skeleton([-1, 0, 1, 0, 3], [[0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 0, 0]])
     goals = [ik.Reach(2, [1e-9, 0, 0]), ik.Reach(4, [1, 1, 0])]
@@ -133,7 +133,7 @@ def weighted(name: str, method: str, **weights: Any) -> ik.Solution:
     return solve(skeleton, skeleton.rest, [first, *others], method)
 
 
-@both
+@every
 @pytest.mark.parametrize("name", GOALS)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 def test_a_weight_that_is_not_finite_makes_the_item_unusable(method: str, name: str, wrong: float) -> None:
@@ -147,7 +147,7 @@ def test_a_weight_that_is_not_finite_makes_the_item_unusable(method: str, name: 
         assert found.pose.rotations[0].tobytes() == weighted(name, method).pose.rotations.tobytes()
 
 
-@both
+@every
 @pytest.mark.parametrize("name", GOALS)
 def test_a_negative_weight_counts_as_none(method: str, name: str) -> None:
     """And then the goal may be anything."""
@@ -157,7 +157,7 @@ def test_a_negative_weight_counts_as_none(method: str, name: str) -> None:
     assert found.status == 0
 
 
-@both
+@every
 @pytest.mark.parametrize("name", GOALS)
 def test_only_the_ratio_of_weights_matters(method: str, name: str, dtype: Any) -> None:
     skeleton, goals = GOALS[name]
@@ -213,7 +213,7 @@ def squashed(joints: int, amount: float, count: int = 200) -> tuple[ik.Skeleton,
     return ik.Skeleton(range(-1, joints - 1), offsets), start, there
 
 
-@both
+@every
 @pytest.mark.parametrize(("joints", "amount", "least"), [(3, 0.1, 0.85), (6, 0.15, 0.95), (6, 0.3, 0.9)])
 def test_bones_that_change_as_they_turn_are_followed(method: str, joints: int, amount: float, least: float) -> None:
     skeleton, start, there = squashed(joints, amount)
@@ -226,7 +226,7 @@ def test_bones_that_change_as_they_turn_are_followed(method: str, joints: int, a
     assert ik.solve(skeleton, start, [ik.Reach(joints - 1, target)], method, iterations=7).iterations.max() == 7
 
 
-@both
+@every
 def test_a_limb_under_one_uneven_scale(method: str) -> None:
     limb = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [1.9, 0.3, 0]]))
     scales = np.ones((3, 3))
@@ -260,7 +260,7 @@ def test_the_closed_form_follows_bones_too() -> None:
     assert np.all((even.status & ~Status.POLE_UNDEFINED) == 0)
 
 
-@both
+@every
 def test_rotations_under_uneven_scales(method: str) -> None:
     skeleton, start, there = squashed(6, 0.15)
     world = skeleton.forward(there)
@@ -271,7 +271,7 @@ def test_rotations_under_uneven_scales(method: str) -> None:
     assert_allclose(apart, found.rotation_error, atol=1e-7)
 
 
-@both
+@every
 def test_where_the_bones_stay_nothing_is_solved_again(method: str) -> None:
     """A target that is reached at once is; even scales only change the size."""
     skeleton, start, there = squashed(4, 0.2)
@@ -294,7 +294,7 @@ def test_where_the_bones_stay_nothing_is_solved_again(method: str) -> None:
     assert_allclose(large.pose.rotations, plain.pose.rotations, atol=1e-7)
 
 
-@both
+@every
 def test_rounds_do_not_depend_on_neighbours(method: str, dtype: Any) -> None:
     skeleton, start, there = squashed(5, 0.3, 70)
     assert start.scales is not None
@@ -313,7 +313,7 @@ def test_rounds_do_not_depend_on_neighbours(method: str, dtype: Any) -> None:
     assert same_bits(mixed, ik.solve(skeleton, pose[order], [ik.Reach(4, world.positions[order, 4])], method))
 
 
-@both
+@every
 @pytest.mark.parametrize("scale", [[0, 1, 1], [-1, 2, 1], [0, 0, 0], [1e30, 1, 1e-30], [np.nan, 1, 1], [np.inf, 1, 1]])
 def test_scales_of_every_kind_end_in_a_pose(method: str, scale: Any) -> None:
     scales = np.ones((2, 4, 3))
@@ -327,7 +327,7 @@ def test_scales_of_every_kind_end_in_a_pose(method: str, scale: Any) -> None:
 # --- batches of nothing, and the smallest -----------------------------------------------------------------------------
 
 
-@both
+@every
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3)])
 def test_batches_of_nothing(method: str, shape: Any) -> None:
     target = np.ones((*shape, 3))
@@ -339,7 +339,7 @@ def test_batches_of_nothing(method: str, shape: Any) -> None:
         assert found.summary().startswith("0 of 0 poses reached")
 
 
-@both
+@every
 def test_sequences_of_one_and_histories_of_none(method: str) -> None:
     goal = ik.Reach(3, [[1.0, 1, 1]])
     one = ik.solve(ROPE, ROPE.rest, [goal], method, sequence=True, history=True)
@@ -350,7 +350,7 @@ def test_sequences_of_one_and_histories_of_none(method: str) -> None:
     assert none.status == Status.ITERATION_LIMIT
 
 
-@both
+@every
 def test_a_skeleton_of_one_joint(method: str) -> None:
     ball = ik.Skeleton([-1], [[0, 0, 0]])
     turned = rotations.from_axis_angle([0, 0, 1], 1.0)
@@ -368,7 +368,7 @@ def test_a_skeleton_of_one_joint(method: str) -> None:
         assert np.all(np.isfinite(found.pose.rotations))
 
 
-@both
+@every
 def test_a_chain_of_the_joint_alone(method: str) -> None:
     """chain=0: only the joint itself turns, and for a place that is not enough."""
     place, turned = [1, 1, 1], rotations.from_axis_angle([0, 1, 0], 0.5)
@@ -380,7 +380,7 @@ def test_a_chain_of_the_joint_alone(method: str) -> None:
     assert_array_equal(found.pose.rotations[:3], ROPE.rest.rotations[:3])
 
 
-@both
+@every
 def test_two_goals_for_points_of_one_joint(method: str) -> None:
     """One place and one rotation may be two goals; two points of a joint may differ by their offset."""
     turned = rotations.from_axis_angle([0, 0, 1], 1.0)

@@ -22,7 +22,7 @@ ik_inline void solve_judge_position(const ik_plan *plan, group at, const pose *w
     if (mask_any(still)) within = real_select(still, solve_longest(plan, world), within);
     real slack = real_splat((number)plan->job->options.tolerance) * within;
     mask missed = mask_less(slack, error);
-    mask far = mask_less(reach.sum, distance), near = mask_less(distance, chain_inner(reach));
+    mask far = mask_less(reach.sum + slack, distance), near = mask_less(distance, chain_inner(reach) - slack);
     v->missed |= missed;
     v->said |= missed & ((far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR)));
     v->finite &= mask_is_finite(error) & mask_is_number(weight);

@@ -1,0 +1,98 @@
+"""Chains and trees to solve, and their forward kinematics in NumPy: what the tests of several methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import reference as ref
+
+import ikcore as ik
+
+Array = Any
+UP: Array = np.array([0.0, 1.0, 0.0])
+
+
+def forward(skeleton: ik.Skeleton, rotations: Array) -> tuple[Array, Array]:
+    """World positions and rotations, joint by joint."""
+    local = np.asarray(rotations, float)
+    positions, turned = np.zeros((*local.shape[:-1], 3)), np.zeros(local.shape)
+    for joint, parent in enumerate(skeleton.parents):
+        positions[..., joint, :], turned[..., joint, :] = skeleton.offsets[joint], local[..., joint, :]
+        if parent >= 0:
+            above = turned[..., parent, :]
+            positions[..., joint, :] = positions[..., parent, :] + ref.rotate(above, skeleton.offsets[joint])
+            turned[..., joint, :] = ref.multiply(above, local[..., joint, :])
+    return positions, turned
+
+
+def generator(seed: int) -> Iterator[float]:
+    """The linear congruential generator of the published experiments."""
+    while True:
+        seed = (1664525 * seed + 1013904223) % 2**32
+        yield seed / 2**32
+
+
+def in_ball(draw: Iterator[float]) -> Array:
+    """A vector in the unit ball."""
+    while True:
+        vector = np.array([2 * next(draw) - 1 for _ in range(3)])
+        if 1e-3 <= np.linalg.norm(vector) <= 1:
+            return vector
+
+
+def about(axis: Array, angle: Array) -> Array:
+    """The rotation about an axis."""
+    half = np.asarray(angle)[..., None] / 2
+    return np.concatenate([np.cos(half), np.sin(half) * ref.unit(np.asarray(axis, float))], axis=-1)
+
+
+def random_rotation(draw: Iterator[float], most: float) -> Array:
+    return about(in_ball(draw), np.array(next(draw) * most))
+
+
+def rope(links: int, dtype: Any = np.float64) -> tuple[ik.Skeleton, Array]:
+    """Unit links upwards, each turned by -0.02 radians about z."""
+    skeleton = ik.Skeleton.chain(np.arange(links + 1)[:, None] * UP)
+    return skeleton, np.tile(about([0, 0, 1], np.array(-0.02)), (links + 1, 1)).astype(dtype)
+
+
+def limited(skeleton: ik.Skeleton, found: ik.Solution) -> float:
+    """The most that a joint is outside of its limit."""
+    rest, now = skeleton.rest.rotations, found.pose.rotations
+    off = [
+        np.max(limit.violation(ref.multiply(ref.conjugate(rest[joint]), now[..., joint, :])))
+        for joint, limit in enumerate(skeleton.limits)
+        if limit is not None
+    ]
+    return float(max(off))
+
+
+KINDS = {
+    "cone": ik.Limit.cone([1, 0, 0], 0.7, twist=(-0.7, 0.7)),
+    "ball": ik.Limit.ball([1, 0, 0], (0.8, 0.4, 0.3, 0.8), side=[0, 1, 0], twist=(-0.8, 0.4)),
+    "euler": ik.Limit.euler("xyz", (-0.8, -0.4, -0.3), (0.4, 0.8, 0.8)),
+    "hinge": None,
+}
+
+
+def chain(kind: str, links: int, seed: int = 3, items: int = 300) -> tuple[ik.Skeleton, Array, Array, Array]:
+    """A limited chain along x, a start that is not quite within the limits, and poses that are, in the world."""
+    rng = np.random.default_rng(seed)
+    offsets = np.zeros((links + 1, 3))
+    offsets[1:, 0] = rng.uniform(0.5, 1.5, links)
+    hinges = [ik.Limit.hinge([[0, 0, 1], [0, 1, 0]][joint % 2], -1.2, 1.2) for joint in range(links)]
+    joints = [KINDS[kind] or hinges[joint] for joint in range(links)]
+    skeleton = ik.Skeleton(np.arange(links + 1) - 1, offsets, limits=[*joints, None])
+    allowed = np.tile([1.0, 0, 0, 0], (items, links + 1, 1))
+    for joint in range(links):
+        allowed[:, joint] = joints[joint].sample(items, seed + joint)
+    start = np.tile(about([0.1, 0.3, 1], np.array(0.05)), (links + 1, 1))
+    return skeleton, start, *forward(skeleton, allowed)
+
+
+Y = ik.Skeleton(
+    [-1, 0, 1, 2, 3, 4, 5, 3, 7, 8],
+    np.array([[0, 0, 0], UP, UP, UP, [-0.6, 0.8, 0], UP, UP, [0.6, 0.8, 0], UP, UP]),
+)
