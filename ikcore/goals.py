@@ -39,7 +39,8 @@ class Reach(Goal):
         Its rotation in the world, (w, x, y, z) of any length. Without it the joint keeps its local rotation and is
         carried along; to keep a foot as it stands, give the rotation that it has.
     weight, rotation_weight : (...) array_like
-        How much position and rotation count beside other goals. 0: not at all, and then their values may be NaN.
+        How much position and rotation count beside other goals, 0 or more. 0: not at all, and then their values may be
+        NaN.
     chain : str or int, optional
         The first joint that may turn: by its name, or by how many joints above `joint` may (2: upper arm and forearm
         for a hand). Default: all, up to the root.

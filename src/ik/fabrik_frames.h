@@ -12,22 +12,23 @@
  *   forward    p[c] <- p[j] + W[j] o[c]; W[c] turns towards its own children, and then into its limit
  *
  * So after the forward pass all bones have their length and all limits hold: that is the pose the error is judged by.
- * A rotation that is given is taken as it is, in both passes.
+ * The best of all poses is the result. A body whose rotation is given starts from that, whatever its children want, and
+ * then limits have their say.
  *
  * Unless `textbook`:
  * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
  *   shortest arc.
- * - A child that has a limit cannot go on from wherever it is brought. So a body with a limit looks, in the forward
- *   pass, at the ends of the chains below such a child, which it carries along as the backward pass has arranged them.
- *   An elbow (a hinge on what is none) is first bent by how far its end is to be from the shoulder, as in two_bone:
- * from a straight arm no pass would bend it.
+ * - A child that has a limit cannot go on from wherever it is brought. So a body with a limit, and one that carries a
+ *   hinge, looks in the forward pass at the ends of the chains below such a child, which it carries along as the
+ *   backward pass has arranged them. An elbow (a hinge on what is none, with one end below it) is first bent by how far
+ *   that end is to be from the shoulder, as in two_bone: from a straight arm no pass would bend it.
  * - The passes can take the ends farther away. Where that is much, they are taken back. Then all joints turn once, one
  *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
  *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
  *   where goals pull a tree apart.
  * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
  *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
- *   for as long as it makes any progress. The best of all poses is the result. */
+ *   for as long as it makes any progress. */
 
 /* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
  * is turned about the line through them. */
@@ -46,7 +47,8 @@ enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
 /* A better pose has a sum of squares of no more than this times the best so far. */
 #define FRAMES_BETTER (number)(1 - 1e-6)
 
-/* The tangent of the angle by which the first kick turns a joint, at most; the next ones turn by more. */
+/* The tangent of half the angle by which the first kick turns a joint, at most, about each of three axes; the next ones
+ * turn by more. */
 #define FRAMES_KICK (number)0.5
 
 /* The columns of a record. The best rotations come first: they are the result. */
@@ -607,8 +609,8 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
         frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
         real x = frames_throw(&dice), y = frames_throw(&dice), z = frames_throw(&dice);
-        real angle = real_splat(FRAMES_KICK * (number)(1 + time));
-        quat local = column_quat(c, i), by = quat_unit((quat){real_splat(1), vec3_scale(angle, (vec3){x, y, z})});
+        real half = real_splat(FRAMES_KICK * (number)(1 + time)); /* the tangent */
+        quat local = column_quat(c, i), by = quat_unit((quat){real_splat(1), vec3_scale(half, (vec3){x, y, z})});
         quat above = frames_above(plan, c, k);
         quat turned = quat_multiply(above, solve_allowed(plan, k, quat_multiply(local, by)));
         column_set_quat(c, i, quat_select(chosen, quat_unit(turned), local));
@@ -620,7 +622,8 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
 static void frames_keep_best(const ik_plan *plan, columns c) {
     real squared = *column(c, frames_squared(plan));
     real *least = column(c, frames_least(plan)), *held = column(c, frames_best_held(plan));
-    mask better = mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    mask better =
+        mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     *least = real_select(better, squared, *least);
     *held = real_select(better, *column(c, frames_held(plan)), *held);
     for (int slot = 0; slot < plan->slots; slot++) {
