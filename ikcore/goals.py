@@ -69,8 +69,8 @@ class Reach(Goal):
     position: ArrayLike | EllipsisType | None = None
     rotation: ArrayLike | EllipsisType | None = None
     _: KW_ONLY
-    weight: ArrayLike = 1.0
-    rotation_weight: ArrayLike = 1.0
+    weight: ArrayLike | EllipsisType = 1.0
+    rotation_weight: ArrayLike | EllipsisType = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
     up: ArrayLike | None = None
@@ -156,10 +156,7 @@ def completed(goal: Any, arrays: Iterator[ArrayLike]) -> Goal:
 
 def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:
     """The goals in numbers of `dtype`, checked against the skeleton and each other."""
-    if isinstance(goals, Goal) or not isinstance(goals, Sequence):
-        raise TypeError(f"goals: expected a list of goals, got {type(goals).__name__}")
-    if not goals:
-        raise ValueError("goals: expected one or more, got none")
+    check_goals(goals)
     tasks = tuple(_task_of(skeleton, goal, f"goals[{index}]", dtype) for index, goal in enumerate(goals))
     points = [(task.joint, task.offset) for task in tasks]
     for index, point in enumerate(points):
@@ -171,9 +168,18 @@ def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) ->
     return tasks
 
 
-def _task_of(skeleton: Skeleton, goal: Goal, where: str, dtype: np.dtype[Any]) -> Task:
-    if not isinstance(goal, Reach):
-        raise TypeError(f"{where}: expected a Reach, got {type(goal).__name__}")
+def check_goals(goals: Sequence[Goal]) -> None:
+    """Refuse what is no list of goals."""
+    if isinstance(goals, Goal) or not isinstance(goals, Sequence):
+        raise TypeError(f"goals: expected a list of goals, got {type(goals).__name__}")
+    if not goals:
+        raise ValueError("goals: expected one or more, got none")
+    for index, goal in enumerate(goals):
+        if not isinstance(goal, Reach):
+            raise TypeError(f"goals[{index}]: expected a Reach, got {type(goal).__name__}")
+
+
+def _task_of(skeleton: Skeleton, goal: Any, where: str, dtype: np.dtype[Any]) -> Task:
     if goal.level:
         raise ValueError(
             f"{where}: level {goal.level} needs a method with levels, and there is none yet: leave it at 0"

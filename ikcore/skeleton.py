@@ -75,7 +75,7 @@ class Skeleton:
         offsets: ArrayLike,
         rest: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        limits: Mapping[str | int, Limit] | Sequence[Limit | None] | None = None,
+        limits: Mapping[Any, Limit] | Sequence[Limit | None] | None = None,
     ) -> None:
         tree = _whole_numbers(parents)
         joints = len(tree)
@@ -289,7 +289,7 @@ class Skeleton:
     def __reduce__(self) -> tuple[Any, ...]:
         return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits)
 
-    def _limits_of(self, limits: Mapping[str | int, Limit] | Sequence[Limit | None] | None) -> tuple[Limit | None, ...]:
+    def _limits_of(self, limits: Mapping[Any, Limit] | Sequence[Limit | None] | None) -> tuple[Limit | None, ...]:
         """One limit for each joint."""
         if isinstance(limits, Mapping):
             by_joint = {self.index(joint): limit for joint, limit in limits.items()}

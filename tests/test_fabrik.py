@@ -390,7 +390,7 @@ ARM = ik.Skeleton(
 )
 LEG = ik.Skeleton(
     [-1, 0, 1, 2],
-    [[0, 1, 0], [0.1, -0.05, 0], [0, -0.45, 0], [0, -0.42, 0]],
+    [[0.0, 1, 0], [0.1, -0.05, 0], [0, -0.45, 0], [0, -0.42, 0]],
     names=["hips", "hip", "knee", "ankle"],
     limits={name: limit for name, limit in limits.human_leg("left").items() if name != "toe"},
 )
