@@ -20,10 +20,6 @@ ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
 /* How near all of it is: the sum of the dot products. The distances do not change, so what is more is nearer. */
 ik_inline real pull_near(const pull *s) { return s->x.x + s->y.y + s->z.z; }
 
-ik_inline pull pull_select(mask choose, const pull *a, const pull *b) {
-    return (pull){vec3_select(choose, a->x, b->x), vec3_select(choose, a->y, b->y), vec3_select(choose, a->z, b->z)};
-}
-
 ik_inline vec3 pull_torque(const pull *s) { return (vec3){s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}; }
 
 /* A rotation that another draws it to. */
