@@ -18,12 +18,16 @@ from ikcore.skeleton import Skeleton
 
 def checked_tasks(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
     """The goals as tasks, after a look at what they are for."""
-    if not isinstance(skeleton, Skeleton):
-        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+    _check_skeleton(skeleton)
     if not isinstance(pose, Pose):
         raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
     skeleton._check_joints("pose", pose.joints)
     return tasks_of(skeleton, goals, pose.dtype)
+
+
+def _check_skeleton(skeleton: Skeleton) -> None:
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
 
 
 def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
@@ -85,6 +89,7 @@ def prepared(
     method: str, skeleton: Skeleton, goals: Sequence[Goal], options: tuple[float, ...], *, translated: bool
 ) -> _core.Prepared | None:
     """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one."""
+    _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
     of_one_item = not any(any(task.up) or any(task.leading().values()) for task in tasks)
     if method not in dict(_core.METHODS) or not of_one_item:

@@ -349,8 +349,8 @@ def _ray_joints(skeleton: Skeleton, task: Task, where: str) -> list[int]:
 
 
 # A limit may take the ray off its way where another roll would let it pass, as the limit of an eye that never rolls
-# does. But turned again and again, each time by the least that will do, the joint gets as near as it can: such an eye
-# in up to 20 passes.
+# does. But turned again and again, each time by the least that will do, the joint gets nearer: such an eye as near as
+# it can, in up to 20 passes; one whose limit is a ball about another axis than the ray may end somewhere short of that.
 _PASSES = 64
 
 

@@ -72,8 +72,8 @@ class Reach(Goal):
     position: ArrayLike | EllipsisType | None = None
     rotation: ArrayLike | EllipsisType | None = None
     _: KW_ONLY
-    weight: ArrayLike = 1.0
-    rotation_weight: ArrayLike = 1.0
+    weight: ArrayLike | EllipsisType = 1.0
+    rotation_weight: ArrayLike | EllipsisType = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
     up: ArrayLike | None = None

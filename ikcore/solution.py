@@ -100,7 +100,7 @@ class Solution:
         world = self._skeleton.forward(pose)
         lines = [_verdict(item, flags, int(np.asarray(self.iterations)[at]))]
         if flags.usable:
-            lines += [line for task in tasks for line in _goal_lines(self._skeleton, pose, world, task)]
+            lines += [line for task in tasks for line in _goal_lines(self._skeleton, pose, world, task, flags)]
         if flags.usable and flags:
             turning = sorted({joint for task in tasks for joint in task.turning(self._skeleton)})
             lines += [line for joint in turning for line in _limit_lines(self._skeleton, pose, joint)]
@@ -133,7 +133,7 @@ def _task_at(task: Task, shape: tuple[int, ...], at: tuple[int, ...]) -> Task:
     return task.map(lambda array, row: np.broadcast_to(array, (*shape, *row))[at])
 
 
-def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> list[str]:
+def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task, status: Status) -> list[str]:
     """How far one goal is from being reached, and whether it can be."""
     name, lines = skeleton.names[task.joint], []
     if task.aims:
@@ -144,7 +144,7 @@ def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> lis
         chain = chain_points(skeleton, pose, world, task)
         lines.append(f"{name} is {distance(chain[-1], task.position):.3g} from its position.")
         span = span_of(chain)
-        if beyond := float(span.beyond(task.position)):
+        if status & (Status.TOO_FAR | Status.TOO_NEAR) and (beyond := float(span.beyond(task.position))):
             reach, side = (span.outer, "far") if beyond > 0 else (span.inner, "near")
             start = skeleton.names[task.chain]
             lines.append(f"Its chain from {start} reaches {reach:.3g}: the position is {abs(beyond):.3g} too {side}.")

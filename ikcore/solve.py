@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore import _core, closed
 from ikcore._arrays import _count_of, switch, whole_number
 from ikcore.batch import Batch, Found, checked_tasks, items_of, prepared, solve_single
-from ikcore.goals import TASK_ROWS, Goal, checked_goals, completed, open_arrays, tasks_of
+from ikcore.goals import TASK_ROWS, Goal, checked_goals, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solution import Solution
@@ -318,6 +318,10 @@ def _numbers(method: str, options: dict[str, Any]) -> tuple[float, ...]:
     return tuple([own[row[0]].checked(options[row[0]]) if row[0] in options else row[2] for row in _core.OPTIONS])
 
 
+# The core dimensions of a row of a goal.
+_DIMENSIONS = {(): "()", (3,): "(p)", (4,): "(q)"}
+
+
 @dataclass(frozen=True, slots=True)
 class Solver:
     """What `solver` makes: a function of arrays that knows its skeleton, goals, method and options."""
@@ -339,7 +343,7 @@ class Solver:
     def signature(self) -> str:
         """The core dimensions as `dask.array.apply_gufunc` has them: j joints, q for w, x, y, z, p for x, y, z."""
         given = ["(j,q)", *["(j,p)"] * self.translations]
-        given += ["(q)" if name == "rotation" else "(p)" for goal in self.goals for name in open_arrays(goal)]
+        given += [_DIMENSIONS[TASK_ROWS[name]] for goal in self.goals for name in open_arrays(goal)]
         return f"{','.join(given)}->(j,q),(),()"
 
     def __call__(
@@ -367,9 +371,9 @@ def solver(
     """Make a function from arrays to arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
 
     It pickles. It takes local rotations (..., joints, 4), with ``translations=True`` local translations
-    (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), poles
-    (..., 3). It returns local rotations (..., joints, 4), errors (...) and status (...), as `Solution` has them. The
-    axes named here are the core dimensions, all others broadcast.
+    (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
+    (...), poles (..., 3). It returns local rotations (..., joints, 4), errors (...) and status (...), as `Solution` has
+    them. The axes named here are the core dimensions, all others broadcast.
 
     Parameters
     ----------
@@ -411,8 +415,4 @@ def solver(
     _count_of(options.get("workers", 1))
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
-    anything = [
-        completed(goal, (np.zeros(TASK_ROWS[name]) for name in open_arrays(goal))) for goal in checked_goals(goals)
-    ]
-    tasks_of(skeleton, anything, np.dtype(float))
-    return Solver(skeleton, tuple(goals), method, translations, checked)
+    return Solver(skeleton, tuple(checked_goals(goals)), method, translations, checked)

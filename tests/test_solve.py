@@ -482,6 +482,29 @@ def test_a_solver_says_what_it_lacks() -> None:
         ik.solver(ARM, [ik.Reach(3, position=...)], sequence=True)
     with pytest.raises(ValueError, match="method: expected one of"):
         ik.solver(ARM, [ik.Reach(3, position=...)], "magic")
+    goals: Any
+    for goals, sentence in (
+        (ik.Reach(3, position=...), "goals: expected a list of goals, got Reach"),
+        (["hand"], r"goals\[0\]: expected a Reach, got str"),
+    ):
+        with pytest.raises(TypeError, match=sentence):
+            ik.solver(ARM, goals)
+    nothing: Any = None
+    with pytest.raises(TypeError, match="skeleton: expected a Skeleton, got NoneType"):
+        ik.solver(nothing, [ik.Reach(3, position=...)])
+
+
+def test_weights_too_may_come_with_the_call() -> None:
+    made = ik.solver(ARM, [ik.Reach(3, position=..., weight=...), ik.Reach(2, [0, 1, 1])], "dls")
+    assert made.signature == "(j,q),(p),()->(j,q),(),()"
+    pose, target, weight = poses(4), targets(4) * 2, np.array([0, 1, 1, 5])
+    rotations, error, _ = made(pose.rotations, target, weight)
+    expected = ik.dls(ARM, pose, [ik.Reach(3, target, weight=weight), ik.Reach(2, [0, 1, 1])])
+    assert rotations.tobytes() == expected.pose.rotations.tobytes()
+    assert error.tobytes() == expected.error.tobytes()
+    for item in range(4):
+        alone = made(pose.rotations[item], target[item], weight[item])[0]
+        assert alone.tobytes() == rotations[item].tobytes()
 
 
 def numbers(value: Any) -> Any:

@@ -12,22 +12,23 @@
  *   forward    p[c] <- p[j] + W[j] o[c]; W[c] turns towards its own children, and then into its limit
  *
  * So after the forward pass all bones have their length and all limits hold: that is the pose the error is judged by.
- * A rotation that is given is taken as it is, in both passes.
+ * The best of all poses is the result. A body whose rotation is given starts from that, whatever its children want, and
+ * then limits have their say.
  *
  * Unless `textbook`:
  * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
  *   shortest arc.
- * - A child that has a limit cannot go on from wherever it is brought. So a body with a limit looks, in the forward
- *   pass, at the ends of the chains below such a child, which it carries along as the backward pass has arranged them.
- *   An elbow (a hinge on what is none) is first bent by how far its end is to be from the shoulder, as in two_bone:
- * from a straight arm no pass would bend it.
+ * - A child that has a limit cannot go on from wherever it is brought. So a body with a limit, and one that carries a
+ *   hinge, looks in the forward pass at the ends of the chains below such a child, which it carries along as the
+ *   backward pass has arranged them. An elbow (a hinge on what is none, with one end below it) is first bent by how far
+ *   that end is to be from the shoulder, as in two_bone: from a straight arm no pass would bend it.
  * - The passes can take the ends farther away. Where that is much, they are taken back. Then all joints turn once, one
  *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
  *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
  *   where goals pull a tree apart.
  * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
  *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
- *   for as long as it makes any progress. The best of all poses is the result. */
+ *   for as long as it makes any progress. */
 
 /* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
  * is turned about the line through them. */
@@ -46,7 +47,8 @@ enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
 /* A better pose has a sum of squares of no more than this times the best so far. */
 #define FRAMES_BETTER (number)(1 - 1e-6)
 
-/* The tangent of the angle by which the first kick turns a joint, at most; the next ones turn by more. */
+/* The tangent of half the angle by which the first kick turns a joint, at most, about each of three axes; the next ones
+ * turn by more. */
 #define FRAMES_KICK (number)0.5
 
 /* The columns of a record. The best rotations come first: they are the result. */
@@ -551,17 +553,21 @@ static void frames_keep(const ik_plan *plan, columns c) {
             column_set_quat(c, frames_before(plan, slot), column_quat(c, frames_rotation(plan, slot)));
 }
 
-/* Passes that took the ends much farther away are taken back. */
-static void frames_take_back(const ik_plan *plan, columns c) {
-    real most = real_splat(FRAMES_HARM) * *column(c, frames_squared(plan));
-    mask worse = ~mask_less(frames_square(plan, c), most);
-    if (!mask_any(worse)) return;
+/* The rotations that are kept from a column on, in the chosen lanes; all joints hang from them. */
+static void frames_return(const ik_plan *plan, columns c, int kept, mask chosen) {
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
         frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
-        column_set_quat(c, i, quat_select(worse, column_quat(c, frames_before(plan, slot)), column_quat(c, i)));
+        column_set_quat(c, i, quat_select(chosen, column_quat(c, kept + 4 * slot), column_quat(c, i)));
     }
+}
+
+/* Passes that took the ends much farther away are taken back. */
+static void frames_take_back(const ik_plan *plan, columns c) {
+    real most = real_splat(FRAMES_HARM) * *column(c, frames_squared(plan));
+    mask worse = ~mask_less(frames_square(plan, c), most);
+    if (mask_any(worse)) frames_return(plan, c, frames_before(plan, 0), worse);
 }
 
 /* ---- what is stuck */
@@ -592,8 +598,8 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
         frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
         real x = frames_throw(&dice), y = frames_throw(&dice), z = frames_throw(&dice);
-        real angle = real_splat(FRAMES_KICK * (number)(1 + time));
-        quat local = column_quat(c, i), by = quat_unit((quat){real_splat(1), vec3_scale(angle, (vec3){x, y, z})});
+        real half = real_splat(FRAMES_KICK * (number)(1 + time)); /* the tangent */
+        quat local = column_quat(c, i), by = quat_unit((quat){real_splat(1), vec3_scale(half, (vec3){x, y, z})});
         quat above = frames_above(plan, c, k);
         quat turned = quat_multiply(above, solve_allowed(plan, k, quat_multiply(local, by)));
         column_set_quat(c, i, quat_select(chosen, quat_unit(turned), local));
@@ -615,15 +621,6 @@ static void frames_keep_best(const ik_plan *plan, columns c) {
     }
 }
 
-static void frames_back_to_best(const ik_plan *plan, columns c, mask chosen) {
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
-        frames_hang(plan, c, k);
-        if (!plan->nodes[k].turns) continue;
-        column_set_quat(c, i, quat_select(chosen, column_quat(c, frames_best(slot)), column_quat(c, i)));
-    }
-}
-
 /* The next kick of the lanes that are stuck; after the last one, the best pose. */
 static void frames_free(const ik_plan *plan, columns c, mask stuck) {
     real *kicks = column(c, frames_kicks(plan));
@@ -633,7 +630,7 @@ static void frames_free(const ik_plan *plan, columns c, mask stuck) {
         if (time < FRAMES_KICKS)
             frames_kick(plan, c, chosen, time);
         else
-            frames_back_to_best(plan, c, chosen);
+            frames_return(plan, c, frames_best(0), chosen);
     }
     *kicks = real_select(stuck, *kicks + real_splat(1), *kicks);
     real *squared = column(c, frames_squared(plan));
