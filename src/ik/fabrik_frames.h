@@ -197,8 +197,8 @@ ik_outline void frames_follow(const ik_plan *plan, columns c, int k, frames_body
     quat turn = frames_is_hinge(plan, k) ? pull_turn_about(&body->s, frames_axis(plan, k, body->rotation))
                                          : pull_turn(&body->s, quat_rotate(body->rotation, vec3_splat(0, 1, 0)));
     quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
-    pull after = pull_turned(quat_multiply(rotation, quat_conjugate(body->rotation)), &body->s);
-    body->rotation = quat_select(pull_is_as_near(&after, &body->s), rotation, body->rotation);
+    mask nearer = pull_is_nearer(&body->s, quat_multiply(rotation, quat_conjugate(body->rotation)));
+    body->rotation = quat_select(nearer, rotation, body->rotation);
 }
 
 /* ---- ends below a body */

@@ -17,16 +17,6 @@ ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
     s->z = vec3_add(s->z, vec3_scale(b.z, a));
 }
 
-/* How near all of it is: the sum of the dot products. The distances do not change, so what is more is nearer. */
-ik_inline real pull_near(const pull *s) { return s->x.x + s->y.y + s->z.z; }
-
-/* Whether it is as near as before, or nearer. An angle off the best turn takes its square off the sum, so what is below
- * the rounding of the sum says nothing: a strict comparison would end at the root of it. */
-ik_inline mask pull_is_as_near(const pull *after, const pull *before) {
-    real rounding = real_splat(4 * EPSILON) * (vec3_size(before->x) + vec3_size(before->y) + vec3_size(before->z));
-    return ~mask_less(pull_near(after), pull_near(before) - rounding);
-}
-
 ik_inline vec3 pull_torque(const pull *s) { return (vec3){s->z.y - s->y.z, s->x.z - s->z.x, s->y.x - s->x.y}; }
 
 /* A rotation that another draws it to. */
@@ -62,6 +52,17 @@ ik_inline real pull_along(const pull *s, vec3 axis) {
 /* When what is drawn has turned. */
 ik_inline pull pull_turned(quat by, const pull *s) {
     return (pull){quat_rotate(by, s->x), quat_rotate(by, s->y), quat_rotate(by, s->z)};
+}
+
+/* Whether a turn brings it nearer: the distances do not change, so that is where the sum of the dot products is more.
+ * An angle off the best turn takes its square off the sum, so of an angle below the root of its rounding the sum says
+ * nothing, and the turn itself is believed. */
+ik_inline mask pull_is_nearer(const pull *s, quat turn) {
+    pull after = pull_turned(turn, s);
+    real sum = s->x.x + s->y.y + s->z.z, gain = after.x.x + after.y.y + after.z.z - sum;
+    real rounding = real_splat(4 * EPSILON) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
+    mask small = mask_less(vec3_dot(turn.v, turn.v), real_splat(64 * EPSILON));
+    return mask_less(real_splat(0), gain) | (small & mask_less(-rounding, gain));
 }
 
 /* One step towards the best turn: about the axis of the torque as far as is best. */
