@@ -26,6 +26,7 @@
  *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
  *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
  *   where goals pull a tree apart.
+ * - Then every joint goes on as it turned in this step, by a stride that doubles as long as that helps.
  * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
  *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
  *   for as long as it makes any progress. */
