@@ -528,6 +528,34 @@ def test_near_full_reach_takes_longer_but_gets_there() -> None:
     assert ik.fabrik(skeleton, skeleton.rest, [ik.Reach(2, target)], iterations=3000).status == 0
 
 
+def test_momentum_takes_a_fifth_of_the_iterations_near_full_reach() -> None:
+    rng = np.random.default_rng(0)
+    skeleton, _ = rope(10)
+    start = ref.unit(rng.normal(size=(500, 11, 4)) * 0.05 + [1, 0, 0, 0])
+    target = ref.unit(rng.normal(size=(500, 3))) * rng.uniform(9, 9.9, (500, 1))
+    kept, published = (
+        ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(10, target)], tolerance=1e-4, iterations=2000, textbook=textbook)
+        for textbook in (False, True)
+    )
+    assert np.all(kept.status == 0)
+    assert np.all(published.status == 0)
+    assert kept.iterations.mean() < published.iterations.mean() / 5
+    assert kept.iterations.max() < 100
+
+
+@pytest.mark.parametrize("bent", [False, True])
+@pytest.mark.parametrize("share", [0.3, 0.8, 0.95])
+@pytest.mark.parametrize("links", [30, 100])
+def test_long_ropes_reach_all(links: int, share: float, bent: bool) -> None:
+    rng = np.random.default_rng(links)
+    skeleton, _ = rope(links)
+    start = ref.unit(rng.normal(size=(100, links + 1, 4)) * (0.3 if bent else 0) + [1, 0, 0, 0])
+    target = ref.unit(rng.normal(size=(100, 3))) * share * links
+    found = ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(links, target)])
+    assert np.all(found.status == 0)
+    assert found.iterations.mean() < 25
+
+
 def test_lengths_do_not_drift() -> None:
     """Ledger 6."""
     skeleton, start, positions, _ = chain("ball", 10)

@@ -14,7 +14,11 @@
  *
  * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
  * line with its target, which the passes could only fold back onto that line, starts as an arc; one that makes no more
- * progress is bent a little. */
+ * progress is bent a little. And every point first goes on as it went in the step before, by k / (k + 3) of that after
+ * k steps that brought the tip nearer: Nesterov's momentum, started anew where it overshoots (Y. Nesterov, "A method of
+ * solving a convex programming problem with convergence rate O(1/k^2)", 1983; B. O'Donoghue, E. Candes, "Adaptive
+ * restart for accelerated gradient schemes", 2015). Near full reach, where each pass takes off a small share of the
+ * error, that is a sixth of the steps and less. */
 
 /* Of the reach: a chain as flat as this is in line with its target. */
 #define FABRIK_FLAT (number)1e-6
@@ -36,8 +40,12 @@ ik_inline int fabrik_previous(const ik_plan *plan) { return fabrik_target(plan, 
 ik_inline int fabrik_idle(const ik_plan *plan) { return fabrik_previous(plan) + 1; }
 ik_inline int fabrik_kicks(const ik_plan *plan) { return fabrik_previous(plan) + 2; }
 
+/* How many steps in a row brought the tip nearer, and where the points were before the last. */
+ik_inline int fabrik_run(const ik_plan *plan) { return fabrik_previous(plan) + 3; }
+ik_inline int fabrik_before(const ik_plan *plan, int slot) { return fabrik_run(plan) + 1 + 3 * slot; }
+
 static record_size fabrik_points_size(const ik_plan *plan) {
-    return (record_size){.columns = fabrik_kicks(plan) + 1, .results = fabrik_point(plan->slots)};
+    return (record_size){.columns = fabrik_before(plan, plan->slots), .results = fabrik_point(plan->slots)};
 }
 
 /* The point at a distance from `from` towards `to`. Where they are one point, along x: a little is added there that is
@@ -200,7 +208,8 @@ static void fabrik_unlock(const ik_plan *plan, const fabrik_chain *chain, column
 static void fabrik_watch(const ik_plan *plan, columns c) {
     const real zero = real_splat(0), one = real_splat(1);
     real *idle = column(c, fabrik_idle(plan)), *kicks = column(c, fabrik_kicks(plan)), error = *column(c, ERROR);
-    real *previous = column(c, fabrik_previous(plan));
+    real *previous = column(c, fabrik_previous(plan)), *run = column(c, fabrik_run(plan));
+    *run = real_select(mask_less(error, *previous), *run + one, zero);
     mask progress = mask_less(error, real_splat(1 - FABRIK_PROGRESS) * *previous);
     *previous = error;
     *idle = real_select(progress, zero, *idle + one);
@@ -259,9 +268,29 @@ static void fabrik_begin(const ik_plan *plan, group at, const pose *start, colum
             fabrik_load_goal(plan, at, start, plan->node_of_slot[slot], record);
     *column(record, ERROR) = *column(record, fabrik_previous(plan)) = fabrik_error(plan, record);
     *column(record, fabrik_idle(plan)) = *column(record, fabrik_kicks(plan)) = real_splat(0);
+    *column(record, fabrik_run(plan)) = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++)
+        column_set_vec3(record, fabrik_before(plan, slot), column_vec3(record, fabrik_point(slot)));
+}
+
+/* Every point goes on as it went. */
+ik_inline void fabrik_go_on(const ik_plan *plan, real *bundle, int groups) {
+    real share[GROUPS];
+    for (int g = 0; g < groups; g++) {
+        real run = *column(columns_of_bundle(bundle, g), fabrik_run(plan));
+        share[g] = run / (run + real_splat(3));
+    }
+    for (int slot = 0; slot < plan->slots; slot++)
+        for (int g = 0; g < groups; g++) {
+            columns c = columns_of_bundle(bundle, g);
+            vec3 now = column_vec3(c, fabrik_point(slot)), before = column_vec3(c, fabrik_before(plan, slot));
+            column_set_vec3(c, fabrik_before(plan, slot), now);
+            column_set_vec3(c, fabrik_point(slot), vec3_add(now, vec3_scale(share[g], vec3_sub(now, before))));
+        }
 }
 
 ik_inline void fabrik_pass(const ik_plan *plan, real *bundle, int groups) {
+    if (!plan->job->options.textbook) fabrik_go_on(plan, bundle, groups);
     fabrik_backward(plan, bundle, groups);
     fabrik_forward(plan, bundle, groups);
     for (int g = 0; g < groups; g++) {

@@ -26,6 +26,7 @@
  *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
  *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
  *   where goals pull a tree apart.
+ * - Then every joint goes on as it turned in this step, by a stride that doubles as long as that helps.
  * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
  *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
  *   for as long as it makes any progress. */
@@ -43,6 +44,9 @@ enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
 
 /* Passes are taken back that make the sum of squares this many times as large. */
 #define FRAMES_HARM (number)4
+
+/* The longest stride, in steps. */
+#define FRAMES_STRIDE (number)256
 
 /* A better pose has a sum of squares of no more than this times the best so far. */
 #define FRAMES_BETTER (number)(1 - 1e-6)
@@ -75,11 +79,13 @@ ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan)
 ik_inline int frames_squared(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
 /* The length that makes angles distances: the mean bone. */
 ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
-ik_inline int frames_columns(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
+ik_inline int frames_stride(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
+ik_inline int frames_columns(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
 
 /* Of a step: how all joints were turned before it, and in its sweep where the ends are. */
 ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
-ik_inline int frames_end(const ik_plan *plan, int goal) { return frames_before(plan, plan->slots) + 7 * goal; }
+ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_before(plan, plan->slots) + 4 * slot; }
+ik_inline int frames_end(const ik_plan *plan, int goal) { return frames_after(plan, plan->slots) + 7 * goal; }
 ik_inline int frames_end_turned(const ik_plan *plan, int goal) { return frames_end(plan, goal) + 3; }
 
 static record_size frames_size(const ik_plan *plan) {
@@ -142,13 +148,16 @@ ik_inline int frames_is_limited(const ik_plan *plan, int k) {
     return limits && plan->nodes[k].turns && limits[k].kind != IK_FREE;
 }
 
-/* The rotation that the joint of node k starts from. */
-ik_inline quat frames_above(const ik_plan *plan, columns c, int k) {
+/* The rotation that the joint of node k starts from, where rotations are in columns from `first` on. */
+ik_inline quat frames_above_in(const ik_plan *plan, columns c, int first, int k) {
     const ik_node *node = &plan->nodes[k];
     quat socket = column_quat(c, frames_socket(plan, node->slot));
     if (node->owner < 0) return socket;
-    quat owner = column_quat(c, frames_rotation(plan, plan->nodes[node->owner].slot));
+    quat owner = column_quat(c, first + 4 * plan->nodes[node->owner].slot);
     return node->owner == node->parent ? owner : quat_multiply(owner, socket);
+}
+ik_inline quat frames_above(const ik_plan *plan, columns c, int k) {
+    return frames_above_in(plan, c, frames_rotation(plan, 0), k);
 }
 
 /* The rotation of node k as its limit has it. */
@@ -546,11 +555,11 @@ static void frames_measure(const ik_plan *plan, columns c) {
     *column(c, frames_squared(plan)) = frames_square(plan, c);
 }
 
-/* The pose before a step. */
-static void frames_keep(const ik_plan *plan, columns c) {
+/* How all joints are turned, kept from a column on. */
+static void frames_keep(const ik_plan *plan, columns c, int kept) {
     for (int slot = 0; slot < plan->slots; slot++)
         if (plan->nodes[plan->node_of_slot[slot]].turns)
-            column_set_quat(c, frames_before(plan, slot), column_quat(c, frames_rotation(plan, slot)));
+            column_set_quat(c, kept + 4 * slot, column_quat(c, frames_rotation(plan, slot)));
 }
 
 /* The rotations that are kept from a column on, in the chosen lanes; all joints hang from them. */
@@ -568,6 +577,43 @@ static void frames_take_back(const ik_plan *plan, columns c) {
     real most = real_splat(FRAMES_HARM) * *column(c, frames_squared(plan));
     mask worse = ~mask_less(frames_square(plan, c), most);
     if (mask_any(worse)) frames_return(plan, c, frames_before(plan, 0), worse);
+}
+
+/* ---- strides */
+
+/* The local rotation of node k, where rotations are kept from a column on. */
+ik_inline quat frames_local(const ik_plan *plan, columns c, int kept, int k) {
+    quat rotation = column_quat(c, kept + 4 * plan->nodes[k].slot);
+    return quat_multiply(quat_conjugate(frames_above_in(plan, c, kept, k)), rotation);
+}
+
+/* Turned so many times as far; of small turns, that is. */
+ik_inline quat frames_farther(quat turn, real times) {
+    real by = real_negate_if(mask_less(turn.w, real_splat(0)), times);
+    return quat_unit((quat){real_abs(turn.w), vec3_scale(by, turn.v)});
+}
+
+/* Every joint goes on as it turned in this step, by a stride that doubles where that brings the ends nearer; where it
+ * does not, all stay. Steps that creep along a valley, each a little shorter than the last, are made at once. */
+static void frames_walk_on(const ik_plan *plan, columns c) {
+    real *stride = column(c, frames_stride(plan));
+    frames_keep(plan, c, frames_after(plan, 0));
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        quat before = frames_local(plan, c, frames_before(plan, 0), k),
+             local = frames_local(plan, c, frames_after(plan, 0), k);
+        quat on = frames_farther(quat_multiply(quat_conjugate(before), local), *stride);
+        local = solve_allowed(plan, k, quat_multiply(local, on));
+        column_set_quat(c, frames_rotation(plan, slot), quat_polished(quat_multiply(frames_above(plan, c, k), local)));
+    }
+    real *squared = column(c, frames_squared(plan)), walked = frames_square(plan, c);
+    mask nearer = mask_less(walked, *squared);
+    if (mask_any(~nearer)) frames_return(plan, c, frames_after(plan, 0), ~nearer);
+    *squared = real_select(nearer, walked, *squared);
+    real longer = real_min(*stride + *stride, real_splat(FRAMES_STRIDE));
+    *stride = real_select(nearer, longer, real_max(*stride * real_splat((number)0.25), real_splat((number)0.5)));
 }
 
 /* ---- what is stuck */
@@ -752,13 +798,14 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, frames_idle(plan)) = *column(record, frames_kicks(plan)) = zero;
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_quat(record, frames_best(slot), column_quat(record, frames_rotation(plan, slot)));
+    *column(record, frames_stride(plan)) = real_splat(1);
     frames_measure(plan, record);
     frames_keep_best(plan, record);
 }
 
 static void frames_step(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++)
-        frames_keep(plan, columns_of_bundle(bundle, g));
+        frames_keep(plan, columns_of_bundle(bundle, g), frames_before(plan, 0));
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->turns && node->point < 0) continue;
@@ -773,6 +820,8 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
         if (!plan->job->options.textbook) {
             frames_take_back(plan, c);
             frames_sweep(plan, c);
+            *column(c, frames_squared(plan)) = frames_square(plan, c);
+            frames_walk_on(plan, c);
         }
         frames_measure(plan, c);
         frames_keep_best(plan, c);
