@@ -301,22 +301,23 @@ def _start_of_motion(data: bytes) -> int:
 
 def _motion(path: str, data: bytes, at: int, channels: int) -> tuple[NDArray[np.float64], float]:
     """The numbers (frames, channels), and the seconds between two frames."""
-    given: list[bytes] = []
+    found = []
     for pattern, expected in _MOTION:
         match = pattern.match(data, at)
         if not match:
             raise _mistake(path, data, at, expected)
-        given += match.groups()
-        last, at = at, match.end()
-    frames, seconds = int(given[0]), given[1].decode("latin-1")
-    if not _is_number(seconds) or float(seconds) < 1e-300:
-        raise _mistake(path, data, last, "a positive number of seconds between two frames")
+        found.append(match)
+        at = match.end()
+    _, _, count, _, seconds = found
+    frames, frame_time = int(count[1]), seconds[1].decode("latin-1")
     if not frames:
-        raise _mistake(path, data, at, "at least one frame, and so a number above 0 after Frames:")
+        raise _mistake(path, data, count.start(), "at least one frame")
+    if not _is_number(frame_time) or float(frame_time) < 1e-300:
+        raise _mistake(path, data, seconds.start(), "a positive number of seconds between two frames")
     values = _parsed(data[at:])
     if values is None or len(values) != frames * channels or not np.isfinite(values).all():
         raise _mistake_in_frames(path, data, at, frames, channels)
-    return values.reshape(frames, channels), float(seconds)
+    return values.reshape(frames, channels), float(frame_time)
 
 
 def _parsed(text: bytes) -> NDArray[np.float64] | None:
@@ -342,7 +343,7 @@ def _mistake(path: str, data: bytes, at: int, expected: str) -> FormatError:
 def _mistake_in_frames(path: str, data: bytes, at: int, frames: int, channels: int) -> FormatError:
     """The first line that is not a frame; where all are, how many there are."""
     first, found = data.count(b"\n", 0, at) + 1, 0
-    for line, text in enumerate(data[at:].decode("latin-1").split("\n"), first):
+    for line, text in enumerate(data[at:].rstrip().decode("latin-1").split("\n"), first):
         words = text.split()
         wrong = next((word for word in words if not _is_number(word)), None)
         if wrong is not None:
@@ -356,31 +357,27 @@ def _mistake_in_frames(path: str, data: bytes, at: int, frames: int, channels: i
 
 def _rotations(values: NDArray[np.float64], joints: Sequence[_Joint]) -> NDArray[np.float64]:
     """Local rotations (frames, joints, 4)."""
-    alike = defaultdict(list)  # joints of one order of rotations
-    for number, joint in enumerate(joints):
-        alike[_rotation_letters(joint.channels)].append(number)
     found = np.empty((len(values), len(joints), 4))
-    for letters, numbers in alike.items():
-        columns = [[joints[n].column + joints[n].channels.index(letter) for letter in letters] for n in numbers]
-        angles = np.zeros((len(values), len(numbers), 3))
-        angles[..., : len(letters)] = values[:, np.array(columns, np.intp)]
-        found[:, numbers] = rotations.from_euler(np.radians(angles, out=angles), _full_order(letters))
+    angles = np.zeros((len(values), 3))
+    for number, joint in enumerate(joints):
+        letters = _rotation_letters(joint.channels)
+        columns = [joint.column + joint.channels.index(letter) for letter in letters]
+        listed = values.take(np.array(columns, np.intp), axis=1)  # ten times as fast as values[:, columns]
+        angles[:, : len(letters)] = np.radians(listed)
+        angles[:, len(letters) :] = 0
+        rotations.from_euler(angles, _full_order(letters), out=found[:, number])
     return found
 
 
 def _translations(values: NDArray[np.float64], joints: Sequence[_Joint]) -> NDArray[np.float64] | None:
     """Local translations (frames, joints, 3), None if no joint has positions."""
-    places = [
-        (number, "xyz".index(letter), joint.column + column)
-        for number, joint in enumerate(joints)
-        for column, letter in enumerate(joint.channels)
-        if letter.islower()
-    ]
-    if not places:
+    if not any(joint.channels != joint.channels.upper() for joint in joints):
         return None
     found = np.tile(np.array([joint.offset for joint in joints]), (len(values), 1, 1))
-    numbers, axes, columns = map(list, zip(*places, strict=True))
-    found[:, numbers, axes] = values[:, columns]
+    for number, joint in enumerate(joints):
+        for column, letter in enumerate(joint.channels, joint.column):
+            if letter.islower():
+                found[:, number, "xyz".index(letter)] = values[:, column]
     return found
 
 

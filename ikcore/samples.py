@@ -74,7 +74,7 @@ class Walk:
         found = np.zeros(len(seconds), bool)
         for plant in self.plants:
             if plant.point == point:
-                found |= (plant.start <= seconds) & (seconds <= plant.end)
+                found |= (plant.start - 1e-9 <= seconds) & (seconds <= plant.end + 1e-9)  # rounding
         return found
 
 
@@ -172,15 +172,13 @@ _TRUNK = {
     "Neck": (0, 0.25, 0),
     "Head": (0, 0.1, 0.02),
 }
-_LIMBS = {
+_ARM = {"Arm": ("Chest", (0.18, 0.2, 0)), "ForeArm": ("Arm", (0, -0.28, 0)), "Hand": ("ForeArm", (0, -0.25, 0))}
+_LEG = {
     "UpLeg": ("Hips", (0.09, -0.06, 0)),
     "Leg": ("UpLeg", (0, -_THIGH, 0)),
     "Foot": ("Leg", (0, -_SHIN, 0)),
     "ToeBase": ("Foot", tuple(_TOE)),
     "ToeBase_end": ("ToeBase", (0, 0, 0.07)),
-    "Arm": ("Chest", (0.18, 0.2, 0)),
-    "ForeArm": ("Arm", (0, -0.28, 0)),
-    "Hand": ("ForeArm", (0, -0.25, 0)),
 }
 
 
@@ -188,11 +186,12 @@ def _body() -> Skeleton:
     """Without rotations at rest, where it stands upright with arms hanging."""
     names, offsets = list(_TRUNK), list(_TRUNK.values())
     parents = list(range(-1, len(names) - 1))
-    for side, mirrored in (("Left", 1), ("Right", -1)):
-        for name, (parent, (x, y, z)) in _LIMBS.items():
-            parents.append(names.index(parent if parent in _TRUNK else f"{side}{parent}"))
-            names.append(f"{side}{name}")
-            offsets.append((mirrored * x, y, z))
+    for limb in (_ARM, _LEG):
+        for side, mirrored in (("Left", 1), ("Right", -1)):
+            for name, (parent, (x, y, z)) in limb.items():
+                parents.append(names.index(parent if parent in _TRUNK else f"{side}{parent}"))
+                names.append(f"{side}{name}")
+                offsets.append((mirrored * x, y, z))
     return Skeleton(parents, np.array(offsets), names=names)
 
 
@@ -258,7 +257,7 @@ def _height(step: float) -> float:
     """As high as the hips can be without a leg being straighter than 99 % of its length at any time."""
     strides = np.linspace(0, 1, 1001)
     foot = _foot(strides, step)
-    hip = _root(strides, step) + rotations.rotate(_hips_turned(strides), _LIMBS["UpLeg"][1])
+    hip = _root(strides, step) + rotations.rotate(_hips_turned(strides), _LEG["UpLeg"][1])
     across = (hip[:, 0] - _TRACK["Left"]) ** 2 + (hip[:, 2] - foot.z) ** 2
     below = (0.99 * (_THIGH + _SHIN)) ** 2 - across
     highest = (foot.y - hip[:, 1] + np.sqrt(np.maximum(below, 0))).min()
