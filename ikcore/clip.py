@@ -19,7 +19,7 @@ from ikcore.skeleton import Skeleton
 
 
 class FormatError(ValueError):
-    """A file is not what its ending says; the sentence names the file, the line and what was expected there."""
+    """A file is damaged, or not what its ending says: one sentence with the file, the line if it has lines, and why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,15 +80,19 @@ class Clip:
             object.__setattr__(self, "channels", _checked_channels(self.channels, len(self.skeleton)))
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> Clip:
-        """Read a file, by its ending: .bvh.
+    def read(
+        cls, path: str | os.PathLike[str], animation: str | None = None, *, up: str = "Y", unit: float = 1.0
+    ) -> Clip:
+        """Read a file, by its ending: .bvh, .gltf or .glb; see `ikcore.bvh.read` and `ikcore.gltf.read`.
 
         Parameters
         ----------
         path : path
             The file.
+        animation : str, optional
+            Which one of those in a glTF file.
         up : {"Y", "Z"}
-            Which axis of the file points up. BVH files do not say; most have Y.
+            Which axis of the file points up. BVH files do not say; most have Y, as glTF has.
         unit : float, default: 1
             Metres in one unit of length, which BVH files do not say either: 0.01 for centimetres, 0.0254 for inches.
 
@@ -97,9 +101,12 @@ class Clip:
         Clip
             In the axes and units of the file; `convert` changes them.
         """
-        from ikcore import bvh
+        from ikcore import bvh, gltf  # which make clips
 
-        _check_ending(path)
+        if _ending(path, ".bvh", ".gltf", ".glb") != ".bvh":
+            return gltf.read(path, animation, up=up, unit=unit)
+        if animation is not None:
+            raise ValueError(f"{os.fspath(path)}: a BVH file has one animation, without a name, got {animation!r}")
         return bvh.read(path, up=up, unit=unit)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -112,7 +119,7 @@ class Clip:
         """
         from ikcore import bvh
 
-        _check_ending(path)
+        _ending(path, ".bvh")
         bvh.write(self, path)
 
     @property
@@ -314,10 +321,11 @@ class Clip:
         return f"Clip({frames}, {self.duration:g} s{', loop' * self.loop}, {self.up} up{unit})"
 
 
-def _check_ending(path: str | os.PathLike[str]) -> None:
-    ending = Path(path).suffix
-    if ending.lower() != ".bvh":
-        raise ValueError(f"{os.fspath(path)}: expected a file that ends in .bvh, got {ending or 'no ending'!r}")
+def _ending(path: str | os.PathLike[str], *known: str) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        raise ValueError(f"{os.fspath(path)}: expected a file that ends in {' or '.join(known)}, got {ending!r}")
+    return ending
 
 
 def _positive(name: str, value: float) -> float:

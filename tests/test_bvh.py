@@ -534,11 +534,13 @@ def test_whole_rates_come_back_whole(tmp_path: Path, fps: float) -> None:
 
 
 def test_other_files_are_refused_by_their_ending(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"walk\.fbx: expected a file that ends in \.bvh, got '\.fbx'"):
+    with pytest.raises(ValueError, match=r"walk\.fbx: expected a file that ends in \.bvh or \.gltf or \.glb, got '\.fbx'"):
         ik.Clip.read("walk.fbx")
     with pytest.raises(ValueError, match="expected a file that ends in"):
         random_clip(0).write(tmp_path / "walk")
     assert ik.Clip.read(written(tmp_path, ODD, "SHOUT.BVH")).fps
+    with pytest.raises(ValueError, match="a BVH file has one animation, without a name, got 'Walk'"):
+        ik.Clip.read(written(tmp_path, ODD), "Walk")
 
 
 def test_a_long_file_is_read_no_slower_than_its_numbers(tmp_path: Path) -> None:
