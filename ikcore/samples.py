@@ -121,7 +121,7 @@ def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: fl
     >>> joint, offset = walk.soles["LeftBall"]
     >>> world = walk.clip.skeleton.forward(walk.clip.pose[10])
     >>> at = walk.clip.skeleton.index(joint)
-    >>> (world.positions[at] + ik.rotations.rotate(world.rotations[at], offset)).round(3)
+    >>> (world.positions[at] + ik.rotations.rotate(world.rotations[at], offset)).round(3) + 0
     array([0.06, 0.  , 0.18])
     """
     for name, value in (("seconds", seconds), ("speed", speed), ("step", step), ("fps", fps)):
@@ -223,7 +223,7 @@ def _about(axis: str, angle: Array) -> Array:
 
 def _wave(strides: Array, highest: float) -> Array:
     """A cosine that is highest at this part of the stride."""
-    return np.cos(2 * np.pi * (strides - highest))
+    return _cosine_sine(2 * np.pi * (strides - highest))[0]
 
 
 _STANDING = (_FLAT + _OFF) / 2  # the middle of the left foot's stance
@@ -309,8 +309,11 @@ def _swung(now: Array, step: float) -> Array:
         *(at0, v0, a0 / 2, 10 * way - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1),
         *(-15 * way + 8 * v0 + 7 * v1 + 1.5 * a0 - a1, 6 * way - 3 * v0 - 3 * v1 - 0.5 * a0 + 0.5 * a1),
     )
-    found = sum(np.outer(row, s**power) for power, row in enumerate(coefficients))
-    return found + np.outer([0.03, 0, 0, 0], 64 * (s * (1 - s)) ** 3)
+    found = np.zeros((4, len(s)))
+    for row in reversed(coefficients):
+        found = found * s + row[:, np.newaxis]
+    hop = 4 * s * (1 - s)
+    return found + np.outer([0.03, 0, 0, 0], hop * hop * hop)
 
 
 def _end(pivot: Array, arm: Array, pitch: float, rate: float, toes: float, share: float) -> Array:
@@ -322,15 +325,22 @@ def _end(pivot: Array, arm: Array, pitch: float, rate: float, toes: float, share
     y, z = _turned(arm, pitch)
     rate *= share
     position, velocity = [*(pivot - [y, z]), pitch, toes * pitch], [rate * z, -rate * y, rate, toes * rate]
-    return np.array([position, velocity, [rate**2 * y, rate**2 * z, 0, 0]])
+    return np.array([position, velocity, [rate * rate * y, rate * rate * z, 0, 0]])
 
 
 def _turned(arm: Array, pitch: Any) -> Array:
     """Height and way ahead of a point of the foot from the ankle."""
     _, y, z = arm
-    return np.array([y * np.cos(pitch) - z * np.sin(pitch), y * np.sin(pitch) + z * np.cos(pitch)])
+    cosine, sine = _cosine_sine(pitch)
+    return np.array([y * cosine - z * sine, y * sine + z * cosine])
 
 
 def _eased(share: Array) -> Array:
     """From 0 to 1, where the slope is 2; no acceleration at either end."""
-    return share**3 * (2 - share)
+    return share * share * share * (2 - share)
+
+
+def _cosine_sine(angle: Any) -> tuple[Array, Array]:
+    """Those of the core, which are the same on every processor; NumPy's are not."""
+    q = rotations.from_axis_angle([1, 0, 0], 2 * angle)
+    return q[..., 0], q[..., 1]

@@ -534,7 +534,9 @@ def test_whole_rates_come_back_whole(tmp_path: Path, fps: float) -> None:
 
 
 def test_other_files_are_refused_by_their_ending(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"walk\.fbx: expected a file that ends in \.bvh or \.gltf or \.glb, got '\.fbx'"):
+    with pytest.raises(
+        ValueError, match=r"walk\.fbx: expected a file that ends in \.bvh or \.gltf or \.glb, got '\.fbx'"
+    ):
         ik.Clip.read("walk.fbx")
     with pytest.raises(ValueError, match="expected a file that ends in"):
         random_clip(0).write(tmp_path / "walk")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -439,6 +442,39 @@ def test_the_walk_survives_a_file(tmp_path: Path) -> None:
     again = dataclasses.replace(walk, clip=back)
     for point, path in sole_points(again).items():
         assert_allclose(path, sole_points(walk)[point], atol=2e-6)
+
+
+def test_the_same_bits_whatever_numpy_makes_of_the_processor(tmp_path: Path) -> None:
+    """The walk, all that is done to clips, and the text of a file."""
+    code = """if True:
+        import hashlib, sys
+        import ikcore as ik
+        from ikcore import _core
+        for isa in ("scalar", "base", "avx2", "avx512"):
+            _core.use_isa(isa)
+            walk = ik.samples.walk(2)
+            other = walk.clip.resample(47).mirror().mirror()
+            clip = ik.Clip.concatenate([other, walk.clip.resample(47)]).convert(up="Z", unit=0.01)
+            clip.write(sys.argv[1])
+            read = ik.Clip.read(sys.argv[1])
+            digest = hashlib.sha256()
+            for each in (walk.clip, clip, read):
+                digest.update(each.pose.rotations.tobytes() + each.pose.translations.tobytes())
+            print(digest.hexdigest())"""
+    features = "SSE41 POPCNT SSE42 AVX F16C FMA3 AVX2 AVX512F AVX512CD AVX512_SKX AVX512_ICL X86_V3 X86_V4"
+    environments = [os.environ, os.environ | {"NPY_DISABLE_CPU_FEATURES": features}]
+    said = [
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "walk.bvh")],
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for environment in environments
+    ]
+    assert len(said[0]) == 4
+    assert len({*said[0], *said[1]}) == 1
 
 
 @pytest.mark.parametrize("name", ["seconds", "speed", "step", "fps"])
