@@ -315,9 +315,10 @@ def _motion(path: str, data: bytes, at: int, channels: int) -> tuple[NDArray[np.
     if not _is_number(frame_time) or float(frame_time) < 1e-300:
         raise _mistake(path, data, seconds.start(), "a positive number of seconds between two frames")
     values = _parsed(data[at:])
-    if values is None or len(values) != frames * channels or not np.isfinite(values).all():
+    whole = values is not None and len(values) >= frames * channels and len(values) % channels == 0
+    if values is None or not whole or not np.isfinite(values).all():
         raise _mistake_in_frames(path, data, at, frames, channels)
-    return values.reshape(frames, channels), float(frame_time)
+    return values.reshape(-1, channels), float(frame_time)  # some exporters write a frame more than they say
 
 
 def _parsed(text: bytes) -> NDArray[np.float64] | None:

@@ -244,6 +244,11 @@ def test_the_shape_of_the_text_does_not_matter(tmp_path: Path, change: Any) -> N
     assert (other.fps, other.channels) == (clip.fps, clip.channels)
 
 
+def test_a_frame_more_than_the_file_says_is_read(tmp_path: Path) -> None:
+    """Rokoko's do that; one less is a file that was cut off."""
+    assert len(ik.Clip.read(written(tmp_path, ODD.replace("Frames:\t3", "Frames:\t2")))) == 3
+
+
 def test_names_with_spaces_and_of_other_alphabets(tmp_path: Path) -> None:
     text = ODD.replace("Tail", "Bip01  L Tail").replace("Tip", "尻尾")
     assert ik.Clip.read(written(tmp_path, text)).skeleton.names[4:] == ("Bip01 L Tail", "尻尾")
@@ -295,7 +300,6 @@ def test_several_roots(tmp_path: Path) -> None:
         ("}\nMOTION", "MOTION", 34, "expected }, as 'Hips' of line 2 is not closed, got the end of the hierarchy"),
         ("}\nMOTION", "}\n}\nMOTION", 35, "expected ROOT or MOTION, got '}'"),
         ("Frames:\t3", "Frames:\t4", 40, "expected 4 frames, as Frames: says, got 3"),
-        ("Frames:\t3", "Frames:\t2", 40, "expected 2 frames, as Frames: says, got 3"),
         ("Frames:\t3", "Frames:\t999999999999999", 40, "expected 999999999999999 frames, as Frames: says, got 3"),
         ("Frames:\t3", "Frames:\t-1", 36, "expected how many frames there are, got '-1'"),
         ("Frames:\t3", "Frames:\t0", 36, "expected at least one frame, got '0'"),
