@@ -466,20 +466,17 @@ def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np
 
 
 def _pairs_by_name(names: tuple[str, ...]) -> dict[str, str]:
+    """The joints on the left, and those on the right."""
     known = set(names)
-    found = {}
-    for name in names:
-        other = next((other for other in _other_sides(name) if other in known), None)
-        if other:
-            found[name] = other
-    return found
+    found = ((name, next((other for other in _on_the_right(name) if other in known), None)) for name in names)
+    return {name: other for name, other in found if other}
 
 
-def _other_sides(name: str) -> Iterable[str]:
-    """What the joint on the other side may be called: words before letters."""
+def _on_the_right(name: str) -> Iterable[str]:
+    """What the partner of a joint on the left may be called: words before letters."""
     for left, right in (("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT")):
-        if left in name or right in name:
-            yield right.join(part.replace(right, left) for part in name.split(left))
+        if left in name:
+            yield name.replace(left, right)
     for at, letter in enumerate(name):
-        if letter in "lLrR":
-            yield name[:at] + {"l": "r", "L": "R", "r": "l", "R": "L"}[letter] + name[at + 1 :]
+        if letter in "lL":
+            yield name[:at] + {"l": "r", "L": "R"}[letter] + name[at + 1 :]

@@ -139,9 +139,7 @@ class _File:
         if min(count, start, stride) < 0 or start + stride * (count - 1) + row > len(data):
             raise FormatError(f"a damaged glTF file: {count} rows of {size} numbers in {len(data)} bytes")
         rows = np.ndarray((count, size), kind, data, start, (stride, kind.itemsize))
-        if not given.get("normalized"):
-            return rows.astype(np.float64)
-        return np.maximum(rows / np.iinfo(kind).max, -1.0)
+        return rows / np.iinfo(kind).max if given.get("normalized") else rows.astype(np.float64)
 
     def _buffer(self, number: int) -> bytes:
         if number not in self._buffers:
@@ -167,7 +165,7 @@ def _chunks(data: bytes) -> tuple[bytes, bytes]:
     at = 12
     while at + 8 <= length:
         size, kind = struct.unpack_from("<I4s", data, at)
-        found.setdefault(kind, data[at + 8 : at + 8 + size])
+        found[kind] = data[at + 8 : at + 8 + size]
         at += 8 + size
     return found[b"JSON"], found.get(b"BIN\0", b"")
 
@@ -207,13 +205,22 @@ def _joints(tree: dict[str, Any]) -> list[int]:
 def _placed(node: dict[str, Any]) -> tuple[Array, Array, Array]:
     """Translation, rotation and scale of a node without animation."""
     if "matrix" not in node:
-        translation, turned = node.get("translation", [0, 0, 0]), node.get("rotation", [0, 0, 0, 1])
-        return np.array(translation, float), rotations.from_xyzw(turned), np.array(node.get("scale", [1, 1, 1]), float)
-    matrix = np.array(node["matrix"], float).reshape(4, 4).T
+        translation, scale = (
+            _finite(node.get(part, [other] * 3)) for part, other in (("translation", 0), ("scale", 1))
+        )
+        return translation, rotations.from_xyzw(_finite(node.get("rotation", [0, 0, 0, 1]))), scale
+    matrix = _finite(node["matrix"]).reshape(4, 4).T
     scale = np.linalg.norm(matrix[:3, :3], axis=0)
     if np.linalg.det(matrix[:3, :3]) < 0:
         scale[0] = -scale[0]
     return matrix[:3, 3], rotations.from_matrix(matrix[:3, :3] / np.where(scale == 0, 1, scale)), scale
+
+
+def _finite(numbers: list[float]) -> Array:
+    found = np.array(numbers, float)
+    if not np.isfinite(found).all():
+        raise FormatError(f"a damaged glTF file: expected numbers of a node, got {numbers}")
+    return found
 
 
 # --- the animation ---------------------------------------------------------------------------------------------------

@@ -202,6 +202,7 @@ def test_what_was_read_is_written_with_the_same_numbers(tmp_path: Path) -> None:
     assert re.findall(r"\w+(?:position|rotation)", first) == re.findall(r"\w+(?:position|rotation)", second)
     assert second.count("End Site") == 2
     assert_allclose(numbers(tmp_path / "again.bvh")[:15], numbers(path)[:15], atol=1.5e-6)
+    assert "-0.000000" not in second
     bytes_before = (tmp_path / "again.bvh").read_bytes()
     again(back, tmp_path)
     assert (tmp_path / "again.bvh").read_bytes() == bytes_before
@@ -263,6 +264,19 @@ def test_end_sites_are_called_after_their_parents_and_differently_from_joints(tm
     clip = ik.Clip.read(written(tmp_path, text.replace("Tail", "Foot_end2")))
     assert clip.skeleton.names[3:7] == ("Foot_end", "Foot_end3", "Foot_end4", "Foot_end2")
     assert again(clip, tmp_path).skeleton == clip.skeleton
+
+
+def test_an_end_without_length_is_a_joint_if_anything_is_below_it(tmp_path: Path) -> None:
+    joint = "JOINT Nail\n{\nOFFSET 0 0 1\nCHANNELS 0\n}\n"
+    text = ODD.replace("OFFSET 0 0 0\n", f"OFFSET 0 0 0\n{joint}")
+    assert ik.Clip.read(written(tmp_path, text)).skeleton.names[5:] == ("Tip", "Tip_end", "Nail")
+
+
+def test_a_joint_that_is_called_as_an_end_but_has_no_length_is_kept(tmp_path: Path) -> None:
+    skeleton = ik.Skeleton([-1, 0, 0], [[0, 0, 0], [0, 0, 0], [0, 1, 0]], names=["a", "a_end", "a_end2"])
+    back = again(ik.Clip(skeleton, ik.Pose(np.tile([1.0, 0, 0, 0], (2, 3, 1))), 30), tmp_path)
+    assert back.skeleton == skeleton
+    assert back.channels == ("xyzZXY", "ZXY", "")
 
 
 def test_several_roots(tmp_path: Path) -> None:
@@ -493,6 +507,7 @@ def test_angles_go_on_without_jumps(tmp_path: Path, order: str) -> None:
         t = np.linspace(0, 1, 400)[:, np.newaxis]
         angles = random.uniform(-60, 60, 3) + random.uniform(-800, 800, 3) * t
         if seed % 2:
+            angles[:100, 1] = np.linspace(0, 85, 100)
             angles[100:300] = [angles[99, 0], 90 * np.sign(angles[99, 1]), angles[99, 2]]
         turned = ik.rotations.from_euler(np.radians(angles), order)[:, np.newaxis]
         clip = ik.Clip(ik.Skeleton([-1], [[0, 0, 0]]), ik.Pose(turned), 30, channels=(order,))
@@ -504,6 +519,7 @@ def test_angles_go_on_without_jumps(tmp_path: Path, order: str) -> None:
         assert np.abs(np.abs(steps[inside]) - np.abs(came[inside])).max() < 3e-6
         if seed % 2:
             assert np.abs(steps[100:298]).max() == 0
+            assert np.abs(steps[99, [0, 2]]).max() < 3e-6  # into the lock
 
 
 @pytest.mark.parametrize("name", ["", "two  spaces", " before", "br{ace", "br}ace", "new\nline"])

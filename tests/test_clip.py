@@ -126,6 +126,7 @@ def test_cut_by_seconds_takes_both_ends() -> None:
     clip = clip_of(frames=31)
     assert_array_equal(clip.cut(0.2, 0.5).pose.rotations, clip.pose.rotations[6:16])
     assert_array_equal(clip.cut(0.19, 0.51).pose.rotations, clip.pose.rotations[6:16])
+    assert_array_equal(clip.cut(-0.01, 1.01).pose.rotations, clip.pose.rotations)
     assert len(clip.cut()) == 31
     assert len(clip.cut(0, 1)) == 31
     assert len(clip.cut(0.5, 0.5)) == 1
@@ -210,6 +211,19 @@ def test_every_joint_is_where_its_partners_image_is(skeleton: ik.Skeleton, dtype
             world(other)[0], world(clip)[0][:, partners] * [-1, 1, 1], atol=1e-5 if dtype == np.float32 else 1e-12
         )
         assert other.pose.dtype == dtype
+
+
+def test_uneven_scales_go_with_the_axes() -> None:
+    """At rest every joint is turned some other way, by right angles."""
+    random = np.random.default_rng(5)
+    quarters = [ik.rotations.from_axis_angle(axis, np.pi / 2 * np.arange(4)) for axis in np.eye(3)]
+    rest = ik.rotations.multiply(quarters[0][random.integers(0, 4, 6)], quarters[1][random.integers(0, 4, 6)])
+    skeleton = ik.Skeleton(LEG.parents, LEG.offsets, rest, LEG.names)
+    clip = clip_of(skeleton)
+    scales = random.uniform(0.5, 2, (9, 6, 3))
+    scaled = dataclasses.replace(clip, pose=ik.Pose(clip.pose.rotations, clip.pose.translations, scales))
+    partners = [skeleton.index(SIDE.get(name, name)) for name in skeleton.names]
+    assert_allclose(world(scaled.mirror())[0], world(scaled)[0][:, partners] * [-1, 1, 1], atol=1e-12)
 
 
 def test_bones_turn_as_their_partners_images_do() -> None:
@@ -417,6 +431,8 @@ def test_the_root_goes_at_an_even_speed_sways_and_bobs() -> None:
     assert np.ptp(x) == pytest.approx(0.04, abs=1e-4)
     assert np.ptp(y) == pytest.approx(0.04, abs=1e-4)
     assert len(np.flatnonzero(np.diff(np.sign(np.diff(y))))) == 8  # up and down twice a stride
+    left, right = (walk.planted(f"{side}Heel") | walk.planted(f"{side}Ball") for side in ("Left", "Right"))
+    assert y[left & right].max() < y.mean() < y[~(left & right)].max()
     stands = (
         walk.planted("LeftHeel") & walk.planted("LeftBall") & ~walk.planted("RightBall") & ~walk.planted("RightHeel")
     )

@@ -203,6 +203,19 @@ def test_without_a_skin_all_nodes_are_joints(tmp_path: Path) -> None:
     assert clip.skeleton.names == ("lamp", "hips", "Armature", "hips.3", "node 4", "node 5")
 
 
+def test_a_matrix_may_scale_and_mirror(tmp_path: Path) -> None:
+    made = Builder()
+    matrix = np.array([[0, -2, 0, 1], [3, 0, 0, 2], [0, 0, -0.5, 3], [0, 0, 0, 1]])
+    made.tree["nodes"] = [
+        {"matrix": matrix.T.ravel().tolist(), "children": [1]},
+        {"translation": [1, 2, 3], "name": "tip"},
+        {"name": "ball"},
+    ]
+    made.animation({2: [HOP]})
+    clip = ik.Clip.read(glb(made, tmp_path))
+    assert_allclose(clip.skeleton.forward(clip.pose).positions[0, 1], (matrix @ [1, 2, 3, 1])[:3], atol=1e-12)
+
+
 def test_interleaved_numbers(tmp_path: Path) -> None:
     """Rows of a time and a place, one after the other."""
     made = Builder()
@@ -263,6 +276,7 @@ def changed(place: list[Any], value: Any) -> Builder:
         (["nodes"], None, "a damaged glTF file: 'nodes' is missing"),
         (["nodes", 4], {"children": [2]}, "a damaged glTF file: parents: "),
         (["nodes", 1, "translation"], [1, 2], "a damaged glTF file: "),
+        (["nodes", 1, "translation"], [1, 2, None], "expected numbers of a node, got [1, 2, None]"),
         (["skins", 0, "joints"], [77], "a damaged glTF file: "),
         (["accessors", 0, "count"], 10**12, "a damaged glTF file: 1000000000000 rows of 1 numbers in 12 bytes"),
         (["accessors", 0, "count"], -1, "a damaged glTF file: "),
