@@ -85,13 +85,13 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
     """
     skeleton, pose = clip.skeleton, _without_scales(clip)
     _check_names(skeleton.names)
-    given = clip.channels or _usual_channels(skeleton)
+    given = clip.channels if clip.channels and any(clip.channels) else _usual_channels(skeleton)
     orders = [_full_order(letters) for letters in given]
     angles = _angles(pose, orders)
     translations = _translations_of(skeleton, pose)
     if not (np.isfinite(angles).all() and np.isfinite(translations).all()):
         raise ValueError(f"{os.fspath(path)}: a BVH file cannot hold what is not finite: the pose has NaN or infinity")
-    moves = np.abs(translations - skeleton.offsets).max(axis=0) >= _HALF_DIGIT
+    moves = np.abs(translations - skeleton.offsets.astype(pose.dtype)).max(axis=0) >= _HALF_DIGIT
     turns = np.abs(angles).max(axis=0) >= _HALF_DIGIT
     channels = [_wide_enough(*row) for row in zip(given, orders, moves, turns, strict=True)]
     tree = _depth_first(skeleton)
@@ -430,7 +430,7 @@ def _ends(skeleton: Skeleton) -> list[bool]:
 
 def _translations_of(skeleton: Skeleton, pose: Pose) -> NDArray[np.float64]:
     if pose.translations is None:
-        return np.broadcast_to(skeleton.offsets, (*pose.shape, *skeleton.offsets.shape))
+        return np.broadcast_to(skeleton.offsets.astype(pose.dtype), (*pose.shape, *skeleton.offsets.shape))
     return pose.translations.astype(np.float64)
 
 

@@ -481,6 +481,15 @@ def test_any_clip_is_written_with_the_channels_it_needs(tmp_path: Path, dtype: A
         assert (back.channels == tuple("xyzZXY" for _ in clip.skeleton.names)) == (moved or scaled)
 
 
+def test_joints_that_stay_at_their_offsets_need_no_positions(tmp_path: Path, dtype: Any) -> None:
+    skeleton = ik.Skeleton([-1, 0], [[0, 0, 0], [0, 93.1234, 1 / 3]])
+    turned = np.random.default_rng(0).normal(size=(5, 2, 4)).astype(dtype)
+    for moved in (None, np.broadcast_to(skeleton.offsets, (5, 2, 3)).astype(dtype)):
+        assert again(ik.Clip(skeleton, ik.Pose(turned, moved), 30), tmp_path).channels == ("xyzZXY", "ZXY")
+    still = ik.Clip(skeleton, ik.Pose(np.tile(np.eye(4, dtype=dtype)[0], (5, 2, 1))), 30, channels=("", ""))
+    assert again(still, tmp_path).channels == ("xyzZXY", "ZXY")  # a file without channels has no frames
+
+
 def test_channels_that_cannot_hold_the_motion_are_widened(tmp_path: Path) -> None:
     clip = ik.Clip.read(written(tmp_path, ODD))
     turned = clip.pose.rotations.copy()
