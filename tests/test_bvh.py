@@ -482,7 +482,7 @@ def test_any_clip_is_written_with_the_channels_it_needs(tmp_path: Path, dtype: A
 
 
 def test_joints_that_stay_at_their_offsets_need_no_positions(tmp_path: Path, dtype: Any) -> None:
-    skeleton = ik.Skeleton([-1, 0], [[0, 0, 0], [0, 93.1234, 1 / 3]])
+    skeleton = ik.Skeleton([-1, 0], np.array([[0, 0, 0], [0, 93.1234, 1 / 3]]))
     turned = np.random.default_rng(0).normal(size=(5, 2, 4)).astype(dtype)
     for moved in (None, np.broadcast_to(skeleton.offsets, (5, 2, 3)).astype(dtype)):
         assert again(ik.Clip(skeleton, ik.Pose(turned, moved), 30), tmp_path).channels == ("xyzZXY", "ZXY")
