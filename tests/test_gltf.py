@@ -311,7 +311,7 @@ def test_one_animation_of_several_is_named(tmp_path: Path) -> None:
 
 
 def test_times_that_are_no_times(tmp_path: Path) -> None:
-    for times in ([0, 0, 8], [0, 5, 3], [0, np.nan, 8], [0, 1, 2, 3, 1e9]):
+    for times in ([0, 0, 8], [0, 5, 3], [0, np.nan, 8], [0, 5, np.inf], [0, 1, 2, 3, 1e9]):
         made = everything()
         made.animation({1: [("translation", "LINEAR", times, np.zeros((len(times), 3)))]}, name="bad")
         with pytest.raises(ik.FormatError, match=r"whose times do not ascend|expected times in seconds"):
