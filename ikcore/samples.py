@@ -89,8 +89,8 @@ def walk(seconds: float = 4.0, *, speed: float = 1.3, step: float = 0.7, fps: fl
       right one half a stride later and a step ahead.
     - After its strike a heel stands still for 0.40 T. Ball and toe do from 0.12 T to 0.62 T. So the foot is flat from
       0.12 to 0.40 T; before, it turns about the heel, and after, about the toe joint, with the toes flat.
-    - At all other times these points are above the ground, and leave and meet it gently: within a few hundredths of a
-      second of their plants they are closer to it than a millimetre.
+    - At all other times these points are above the ground, and leave and meet it gently: they are within a millimetre
+      of it for up to 0.036 T before and after their plants.
     - Ankles and feet have continuous accelerations. Knees bend forward and are never straight.
 
     Parameters

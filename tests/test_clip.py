@@ -450,6 +450,20 @@ def test_accelerations_of_the_feet_do_not_jump() -> None:
     assert largest[2] / largest[1] == pytest.approx(0.5, abs=0.05)
 
 
+@walks
+def test_points_leave_the_ground_gently_but_soon(options: dict[str, float]) -> None:
+    walk = samples.walk(**options | {"fps": 1000})
+    stride = 2 * options.get("step", 0.7) / options.get("speed", 1.3)
+    seconds = np.arange(len(walk.clip)) / 1000
+    paths = sole_points(walk)
+    for plant in walk.plants:
+        for moment, farther in ((plant.start - 0.036 * stride, -1), (plant.end + 0.036 * stride, 1)):
+            if 0.1 < moment < seconds[-1] - 0.1:
+                heights = paths[plant.point][:, 1]
+                assert np.interp(moment, seconds, heights) > 0.001
+                assert np.interp(moment + farther * 0.1 * stride, seconds, heights) > 0.004
+
+
 def test_the_walk_survives_a_file(tmp_path: Path) -> None:
     walk = samples.walk()
     walk.clip.write(tmp_path / "walk.bvh")
