@@ -31,6 +31,7 @@ STYLE: dict[Any, Any] = {
 WIDTH = 4.8  # inches; 460 pixels, so that a telephone hardly has to shrink it
 
 SIDE = np.array([[1, 0, 0], [0, 1, 0]])  # x to the right, y up
+PROFILE = np.array([[0, 0, 1], [0, 1, 0]])  # z to the right, y up
 OBLIQUE = np.array([[1, 0, -0.45], [0, 1, -0.25]])  # z comes towards the reader, to the left and down
 
 # The leg of docs/limb.md, from its side: two bones of length 1, x forward, y up.
@@ -43,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits, fabrik):
+        for picture in (*limb, aim, look, limits, fabrik, walk):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
 
@@ -281,6 +282,28 @@ def fabrik() -> Figure:
     panel.set(xlabel="iterations", ylabel="error / reach", xlim=(0, 62))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def walk() -> Figure:
+    """The left leg over two steps, and when the points of its foot are planted."""
+    steps = ik.samples.walk(2.2, fps=60)
+    clip, figure = steps.clip, Figure(figsize=(WIDTH, 3.2), layout="constrained")
+    scene, bars = figure.subplots(2, 1, height_ratios=(3, 1))
+    joints = [clip.skeleton.index(f"Left{joint}") for joint in ("UpLeg", "Leg", "Foot", "ToeBase", "ToeBase_end")]
+    paths = clip.skeleton.forward(clip.pose).positions[:, joints]
+    for frame in range(0, len(clip), 4):
+        standing = steps.planted("LeftHeel")[frame] or steps.planted("LeftBall")[frame]
+        line(scene, paths[frame], BLUE if standing else GREY, width=1.2, view=PROFILE)
+    for plant in steps.plants:
+        if plant.point in ("LeftHeel", "LeftBall"):
+            scene.plot(*(PROFILE @ plant.position), "o", color=GREEN, markersize=4)
+            bars.barh(plant.point[4:], plant.end - plant.start, left=plant.start, height=0.5, color=GREEN)
+    scene.axhline(0, color=GREY, linewidth=0.8)
+    scene.set_aspect("equal")
+    scene.set_axis_off()
+    bars.set(xlim=(0, clip.duration), xlabel="seconds")
+    bars.spines[["top", "right"]].set_visible(False)
     return figure
 
 

@@ -13,7 +13,8 @@ except ModuleNotFoundError as error:
         f"the C core of ikcore is not in {__path__[0]}: if that is the source folder, start Python in another folder "
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
-from ikcore import limits, rotations
+from ikcore import bvh, gltf, limits, rotations, samples
+from ikcore.clip import Clip, FormatError
 from ikcore.goals import Goal, Reach
 from ikcore.limits import Limit
 from ikcore.pose import Pose
@@ -25,6 +26,8 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 
 __all__ = [
     "Aim",
+    "Clip",
+    "FormatError",
     "Goal",
     "Limb",
     "Limit",
@@ -44,14 +47,17 @@ __all__ = [
     "World",
     "__version__",
     "aim",
+    "bvh",
     "dls",
     "fabrik",
+    "gltf",
     "isa",
     "jacobian",
     "limits",
     "look",
     "methods",
     "rotations",
+    "samples",
     "solve",
     "solver",
     "two_bone",
