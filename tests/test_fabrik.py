@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import reference as ref
 from chains import KINDS, UP, Y, about, chain, forward, generator, in_ball, limited, random_rotation, rope
+from human import Human
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
@@ -257,7 +258,7 @@ def test_a_leg_of_three_hinges() -> None:
         allowed[:, joint] = limit.sample(300, joint)
     target = forward(skeleton, allowed)[0][:, 3]
     found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(3, target)], tolerance=1e-4)
-    assert np.count_nonzero(found.status == 0) >= 280
+    assert np.count_nonzero(found.status == 0) >= 299
     assert limited(skeleton, found) <= 1e-9
 
 
@@ -291,10 +292,30 @@ LEG = ik.Skeleton(
 
 @pytest.mark.parametrize(
     ("limb", "end", "turned", "least"),
-    [(ARM, "wrist", False, 498), (ARM, "wrist", True, 495), (LEG, "ankle", False, 498), (LEG, "ankle", True, 465)],
+    [(ARM, "wrist", False, 500), (ARM, "wrist", True, 499), (LEG, "ankle", False, 500), (LEG, "ankle", True, 494)],
 )
 def test_human_limbs_reach_what_they_can(limb: ik.Skeleton, end: str, turned: bool, least: int) -> None:
     assert reached(limb, end, turned=turned) >= least
+
+
+def test_most_of_a_human_of_hinges_reaches_with_five_ends() -> None:
+    human, rng = Human(), np.random.default_rng(0)
+    low, high = human.limits
+    angles = low + (high - low) * rng.random((100, len(low)))
+    angles[:, :3] = human.at_rest()[:3]  # the root keeps still
+    positions, rotations = forward(human.skeleton, human.pose(angles).rotations)
+    goals = [
+        ik.Reach(
+            end,
+            positions[:, end] + ref.rotate(rotations[:, end], offset),
+            chain=human.skeleton.names[first],
+            offset=offset,
+        )
+        for end, offset, first in human.ends
+    ]
+    found = ik.fabrik(human.skeleton, human.pose(np.tile(human.at_rest(), (100, 1))), goals)
+    assert np.count_nonzero(found.status == 0) >= 90
+    assert limited(human.skeleton, found) <= 1e-9
 
 
 def test_a_straight_arm_bends_at_once() -> None:
@@ -313,7 +334,7 @@ def test_hinges_with_any_axes_reach_what_they_can() -> None:
     hinges = [ik.Limit.hinge(rng.normal(size=3), -1, 1.5) for _ in range(6)]
     offsets = np.vstack([np.zeros(3), np.tile([1.0, 0, 0], (6, 1))])
     skeleton = ik.Skeleton(np.arange(7) - 1, offsets, limits=[*hinges, None])
-    assert reached(skeleton, "6", turned=False) >= 485
+    assert reached(skeleton, "6", turned=False) >= 499
 
 
 # --- trees ------------------------------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@
  *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
  *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
  *   where goals pull a tree apart.
- * - Then every joint goes on as it turned in this step, by a stride that doubles as long as that helps.
+ * - Then every joint goes on as it turned in this step, by a stride that doubles as long as that helps; and before the
+ *   next step by a share of that, for momentum (see fabrik.h).
  * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
  *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
  *   for as long as it makes any progress. */
@@ -47,6 +48,9 @@ enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
 
 /* The longest stride, in steps. */
 #define FRAMES_STRIDE (number)256
+
+/* So many good steps come before momentum. */
+#define FRAMES_WAITS (number)5
 
 /* A better pose has a sum of squares of no more than this times the best so far. */
 #define FRAMES_BETTER (number)(1 - 1e-6)
@@ -79,12 +83,16 @@ ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan)
 ik_inline int frames_squared(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
 /* The length that makes angles distances: the mean bone. */
 ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
-ik_inline int frames_stride(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
-ik_inline int frames_columns(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
+/* Steps in a row that brought the ends nearer, what the last one came to, the stride, and how all joints were turned
+ * before it. */
+ik_inline int frames_run(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
+ik_inline int frames_previous(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
+ik_inline int frames_stride(const ik_plan *plan) { return frames_per_radian(plan) + 9; }
+ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_per_radian(plan) + 10 + 4 * slot; }
+ik_inline int frames_columns(const ik_plan *plan) { return frames_before(plan, plan->slots); }
 
-/* Of a step: how all joints were turned before it, and in its sweep where the ends are. */
-ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
-ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_before(plan, plan->slots) + 4 * slot; }
+/* Of a step: how all joints were turned before they turn on, and in its sweep where the ends are. */
+ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
 ik_inline int frames_end(const ik_plan *plan, int goal) { return frames_after(plan, plan->slots) + 7 * goal; }
 ik_inline int frames_end_turned(const ik_plan *plan, int goal) { return frames_end(plan, goal) + 3; }
 
@@ -579,7 +587,7 @@ static void frames_take_back(const ik_plan *plan, columns c) {
     if (mask_any(worse)) frames_return(plan, c, frames_before(plan, 0), worse);
 }
 
-/* ---- strides */
+/* ---- momentum and strides */
 
 /* The local rotation of node k, where rotations are kept from a column on. */
 ik_inline quat frames_local(const ik_plan *plan, columns c, int kept, int k) {
@@ -593,27 +601,64 @@ ik_inline quat frames_farther(quat turn, real times) {
     return quat_unit((quat){real_abs(turn.w), vec3_scale(by, turn.v)});
 }
 
-/* Every joint goes on as it turned in this step, by a stride that doubles where that brings the ends nearer; where it
- * does not, all stay. Steps that creep along a valley, each a little shorter than the last, are made at once. */
-static void frames_walk_on(const ik_plan *plan, columns c) {
-    real *stride = column(c, frames_stride(plan));
-    frames_keep(plan, c, frames_after(plan, 0));
+/* Every joint turns on, by so many times what it has turned since `before`. How it was until now is kept in `after`. */
+static void frames_turn_on(const ik_plan *plan, columns c, real times) {
+    const int before = frames_before(plan, 0), after = frames_after(plan, 0);
+    frames_keep(plan, c, after);
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
-        quat before = frames_local(plan, c, frames_before(plan, 0), k),
-             local = frames_local(plan, c, frames_after(plan, 0), k);
-        quat on = frames_farther(quat_multiply(quat_conjugate(before), local), *stride);
-        local = solve_allowed(plan, k, quat_multiply(local, on));
+        quat local = frames_local(plan, c, after, k), turned = quat_conjugate(frames_local(plan, c, before, k));
+        turned = frames_farther(quat_multiply(turned, local), times);
+        local = solve_allowed(plan, k, quat_multiply(local, turned));
         column_set_quat(c, frames_rotation(plan, slot), quat_polished(quat_multiply(frames_above(plan, c, k), local)));
     }
-    real *squared = column(c, frames_squared(plan)), walked = frames_square(plan, c);
+}
+
+/* As in fabrik_go_on: k / (k + 3) of the step before. A chain with one thing to reach is fast enough without at first;
+ * where several pull against each other it is never too early. */
+static void frames_go_on(const ik_plan *plan, columns c) {
+    const real zero = real_splat(0), waits = real_splat(plan->task_count > 1 ? 0 : FRAMES_WAITS);
+    real run = real_max(*column(c, frames_run(plan)) - waits, zero);
+    frames_turn_on(plan, c, run / (run + real_splat(3)));
+    for (int slot = 0; slot < plan->slots; slot++)
+        if (plan->nodes[plan->node_of_slot[slot]].turns)
+            column_set_quat(c, frames_before(plan, slot), column_quat(c, frames_after(plan, slot)));
+}
+
+/* After a step all turn on by a stride, which doubles where that brings the ends nearer; where it does not, they stay.
+ * Steps that creep along a valley, each a little shorter than the last, are made at once. */
+static void frames_walk_on(const ik_plan *plan, columns c) {
+    real *stride = column(c, frames_stride(plan)), *squared = column(c, frames_squared(plan));
+    *squared = frames_square(plan, c);
+    frames_turn_on(plan, c, *stride);
+    real walked = frames_square(plan, c);
     mask nearer = mask_less(walked, *squared);
     if (mask_any(~nearer)) frames_return(plan, c, frames_after(plan, 0), ~nearer);
     *squared = real_select(nearer, walked, *squared);
     real longer = real_min(*stride + *stride, real_splat(FRAMES_STRIDE));
     *stride = real_select(nearer, longer, real_max(*stride * real_splat((number)0.25), real_splat((number)0.5)));
+}
+
+/* How many steps in a row brought the ends nearer. */
+static void frames_count(const ik_plan *plan, columns c) {
+    real *run = column(c, frames_run(plan)), *previous = column(c, frames_previous(plan));
+    real squared = *column(c, frames_squared(plan));
+    *run = real_select(mask_less(squared, *previous), *run + real_splat(1), real_splat(0));
+    *previous = squared;
+}
+
+/* Momentum starts anew in the chosen lanes. */
+static void frames_stop(const ik_plan *plan, columns c, mask chosen) {
+    real *run = column(c, frames_run(plan)), *previous = column(c, frames_previous(plan));
+    *run = real_select(chosen, real_splat(0), *run);
+    *previous = real_select(chosen, real_splat(LARGEST), *previous);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        if (!plan->nodes[plan->node_of_slot[slot]].turns) continue;
+        quat now = column_quat(c, frames_rotation(plan, slot)), before = column_quat(c, frames_before(plan, slot));
+        column_set_quat(c, frames_before(plan, slot), quat_select(chosen, now, before));
+    }
 }
 
 /* ---- what is stuck */
@@ -681,6 +726,7 @@ static void frames_free(const ik_plan *plan, columns c, mask stuck) {
     *kicks = real_select(stuck, *kicks + real_splat(1), *kicks);
     real *squared = column(c, frames_squared(plan));
     *squared = real_select(stuck, frames_square(plan, c), *squared);
+    frames_stop(plan, c, stuck);
 }
 
 /* Kicks lanes that make poor progress, and gives up those that were kicked often and make none. */
@@ -798,14 +844,19 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, frames_idle(plan)) = *column(record, frames_kicks(plan)) = zero;
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_quat(record, frames_best(slot), column_quat(record, frames_rotation(plan, slot)));
+    *column(record, frames_run(plan)) = zero;
     *column(record, frames_stride(plan)) = real_splat(1);
+    *column(record, frames_previous(plan)) = real_splat(LARGEST);
+    for (int slot = 0; slot < plan->slots; slot++)
+        column_set_quat(record, frames_before(plan, slot), column_quat(record, frames_rotation(plan, slot)));
     frames_measure(plan, record);
     frames_keep_best(plan, record);
 }
 
 static void frames_step(const ik_plan *plan, real *bundle, int groups) {
-    for (int g = 0; g < groups; g++)
-        frames_keep(plan, columns_of_bundle(bundle, g), frames_before(plan, 0));
+    const int published = plan->job->options.textbook;
+    for (int g = 0; g < groups && !published; g++)
+        frames_go_on(plan, columns_of_bundle(bundle, g));
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->turns && node->point < 0) continue;
@@ -817,15 +868,16 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
             frames_forward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        if (!plan->job->options.textbook) {
+        if (!published) {
             frames_take_back(plan, c);
             frames_sweep(plan, c);
-            *column(c, frames_squared(plan)) = frames_square(plan, c);
             frames_walk_on(plan, c);
         }
         frames_measure(plan, c);
         frames_keep_best(plan, c);
-        if (!plan->job->options.textbook) frames_watch(plan, c);
+        if (published) continue;
+        frames_count(plan, c);
+        frames_watch(plan, c);
     }
 }
 
