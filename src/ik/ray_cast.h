@@ -10,108 +10,182 @@
  *
  * Only doubles have it: where floats are given, that they become doubles costs nothing beside the tree. */
 
-/* What of a ray the boxes and the triangles need, in the tree's space. The longest coordinate of the direction is 1. */
+/* What of a ray the boxes and the triangles need, in the tree's space. The largest coordinate of its direction is 1. It
+ * starts where it comes near the tree, so that its numbers are about 1, however far away the origin was. */
 typedef struct {
-    number origin[3];
-    number longest; /* how far one unit of the direction is, in the tree */
+    number origin[3], direction[3];
+    number skipped; /* the way to its start, and as all ways below in units of the direction */
+    number unit;    /* the length of one unit */
     int front;
-    /* boxes: where the ray comes in and goes out is behind rows near and far of a node, a little apart */
+    /* boxes, in floats: it goes in through rows near and out through rows far of a node */
     int near[3], far[3];
-    number near_origin[3], far_origin[3], inverse[3];
-    /* triangles: the axes to the right, up, and along the ray; how far the first two lean with it */
-    int right, up, along;
+    float near_origin[3], far_origin[3], inverse[3], end;
+    /* triangles: the axes to the right, up and along the ray, and how far the first two lean with it */
+    int axes[3];
     number shear[2], sign;
-    /* the nearest hit so far, at `nearest` units of the direction */
+    /* the nearest hit so far */
     number nearest;
     int32_t triangle, side;
     number normal[3];
 } ray;
 
-/* A step aside that no rounding on the way to a box exceeds, of the larger of the tree and the distance to it. */
-static const number RAY_SLACK = 0x1p-44;
+/* The coordinates of a tree are less than this. */
+static const number RAY_SPACE = 4;
 
-/* The smallest coordinate of a direction beside the largest, 1, whose inverse overflows with nothing. */
-static const number RAY_FLATTEST = 0x1p-60;
+/* How much earlier a ray goes into a box and later out of it: more than floats of up to 4 * RAY_SPACE are off. */
+static const number RAY_SLACK = 0x1p-17;
+
+/* The smallest coordinate of a direction: over the few units within the tree it makes no difference. */
+static const number RAY_FLATTEST = 0x1p-40;
 
 ik_inline number number_abs(number x) { return x < 0 ? -x : x; }
+ik_inline int number_is_finite(number x) { return x - x == 0; }
 
-ik_inline number number_root(number x) { /* packed, as everywhere: see test_square_roots_are_packed */
+ik_inline number number_root(number x) { /* packed, as all roots are */
     number roots[LANES];
     real_store(roots, real_sqrt(real_splat(x)));
     return roots[0];
 }
 
-ik_inline int number_is_finite(number x) { return x - x == 0; }
-
-/* The lesser, or b where either is not a number: one instruction, of compilers that see it. */
-ik_inline real lanes_min(real a, real b) {
-    number x[LANES], y[LANES];
-    real_store(x, a);
-    real_store(y, b);
-    for (int k = 0; k < LANES; k++)
-        x[k] = x[k] < y[k] ? x[k] : y[k];
-    return real_load(x);
-}
-
-ik_inline real lanes_max(real a, real b) {
-    number x[LANES], y[LANES];
-    real_store(x, a);
-    real_store(y, b);
-    for (int k = 0; k < LANES; k++)
-        x[k] = x[k] > y[k] ? x[k] : y[k];
-    return real_load(x);
-}
-
-/* Bit k says whether lane k is true. */
-ik_inline unsigned mask_to_bits(mask m) {
-#if IK_BYTES == 0
-    return (unsigned)m & 1;
-#else
-#define LANE_BIT(k) (integer)1 << (k)
-    typedef uint64_t half __attribute__((vector_size(16)));
-    half part[IK_BYTES / 16], any = {0};
-    m &= (mask){EACH_LANE(LANE_BIT)};
-    memcpy(part, &m, sizeof m);
-    for (int i = 0; i < IK_BYTES / 16; i++)
-        any |= part[i];
-    return (unsigned)(any[0] | any[1]);
-#undef LANE_BIT
-#endif
-}
-
 /* --- boxes ---------------------------------------------------------------------------------------------------------
  */
 
-ik_inline void ray_meet_boxes(ray *ray) {
-    number size = 1;
-    for (int axis = 0; axis < 3; axis++)
-        size = number_abs(ray->origin[axis]) > size ? number_abs(ray->origin[axis]) : size;
-    for (int axis = 0; axis < 3; axis++) {
-        number slack = size * RAY_SLACK, along = ray->inverse[axis]; /* still the direction */
-        int back = along < 0;
-        if (number_abs(along) < RAY_FLATTEST) along = back ? -RAY_FLATTEST : RAY_FLATTEST;
-        ray->inverse[axis] = 1 / along;
-        ray->near[axis] = back;
-        ray->far[axis] = !back;
-        ray->near_origin[axis] = ray->origin[axis] + (back ? -slack : slack);
-        ray->far_origin[axis] = ray->origin[axis] - (back ? -slack : slack);
+ik_inline int lowest_bit(unsigned bits) {
+#if defined(__GNUC__)
+    return __builtin_ctz(bits);
+#else
+    int k = 0;
+    for (; !(bits >> k & 1); k++) {
     }
+    return k;
+#endif
 }
 
-/* The children of a node that the ray enters before its nearest hit, as bits, and where it does. */
-ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, number enter[TREE_WIDTH]) {
+/* As many floats as there are bytes for, but no more than children. */
+#if IK_BYTES == 0
+typedef float floats;
+typedef int32_t floats_mask;
+#elif IK_BYTES == 16
+typedef float floats __attribute__((vector_size(16)));
+typedef int32_t floats_mask __attribute__((vector_size(16)));
+#else
+typedef float floats __attribute__((vector_size(32)));
+typedef int32_t floats_mask __attribute__((vector_size(32)));
+#endif
+enum { FLOATS = sizeof(floats) / sizeof(float) };
+
+ik_inline floats floats_splat(float x) {
+#if IK_BYTES == 0
+    return x;
+#else
+    return x - (floats){0};
+#endif
+}
+
+ik_inline floats floats_load(const float *from) {
+    floats x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+
+ik_inline floats floats_abs(floats x) {
+    floats_mask bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= INT32_MAX;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* In loops compilers see that each is one instruction. */
+ik_inline floats floats_min(floats a, floats b) {
+    float x[FLOATS], y[FLOATS];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    for (int k = 0; k < FLOATS; k++)
+        x[k] = x[k] < y[k] ? x[k] : y[k];
+    return floats_load(x);
+}
+
+ik_inline floats floats_max(floats a, floats b) {
+    float x[FLOATS], y[FLOATS];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    for (int k = 0; k < FLOATS; k++)
+        x[k] = x[k] > y[k] ? x[k] : y[k];
+    return floats_load(x);
+}
+
+ik_inline floats_mask floats_not_more(floats a, floats b) {
+#if IK_BYTES == 0
+    return -(floats_mask)(a <= b);
+#else
+    return a <= b;
+#endif
+}
+
+/* Bit k says whether lane k is true. */
+ik_inline unsigned floats_bits(floats_mask found) {
+#if IK_BYTES == 0
+    return (unsigned)found & 1;
+#else
+    typedef uint64_t half __attribute__((vector_size(16)));
+    static const int32_t bits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    half part[sizeof found / 16], any = {0};
+    floats_mask bit;
+    memcpy(&bit, bits, sizeof bit);
+    found &= bit;
+    memcpy(part, &found, sizeof found);
+    for (unsigned i = 0; i < sizeof found / 16; i++)
+        any |= part[i];
+    uint64_t both = any[0] | any[1];
+    return (unsigned)(both | both >> 32);
+#endif
+}
+
+/* Where a ray ends for boxes. */
+ik_inline float ray_end(number nearest) { return (float)(nearest + nearest * RAY_SLACK + RAY_SLACK); }
+
+/* Starts the ray where it comes near the tree. 0: nowhere. */
+ik_inline int ray_approach(ray *ray) {
+    const number space = RAY_SPACE + RAY_SLACK;
+    number in = 0, out = (number)INFINITY;
+    for (int axis = 0; axis < 3; axis++) {
+        number along = ray->direction[axis];
+        int back = along < 0;
+        if (number_abs(along) < RAY_FLATTEST) along = back ? -RAY_FLATTEST : RAY_FLATTEST;
+        number inverse = 1 / along;
+        number near = ((back ? space : -space) - ray->origin[axis]) * inverse;
+        number far = ((back ? -space : space) - ray->origin[axis]) * inverse;
+        in = near > in ? near : in;
+        out = far < out ? far : out;
+        ray->near[axis] = back;
+        ray->far[axis] = !back;
+        ray->inverse[axis] = (float)inverse;
+    }
+    ray->skipped = in;
+    for (int axis = 0; axis < 3; axis++) {
+        number slack = ray->near[axis] ? -RAY_SLACK : RAY_SLACK;
+        if (in > 0) ray->origin[axis] += in * ray->direction[axis];
+        ray->near_origin[axis] = (float)(ray->origin[axis] + slack);
+        ray->far_origin[axis] = (float)(ray->origin[axis] - slack);
+    }
+    return in <= out;
+}
+
+/* The children of a node that the ray goes into before its end, as bits, and where it does. */
+ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, float enter[TREE_WIDTH]) {
     unsigned found = 0;
-    for (int k = 0; k < TREE_WIDTH; k += LANES) {
-        real in = real_splat(0), out = real_splat(ray->nearest);
+    for (int k = 0; k < TREE_WIDTH; k += FLOATS) {
+        floats in = floats_splat(0), out = floats_splat(ray->end);
         for (int axis = 0; axis < 3; axis++) {
-            real inverse = real_splat(ray->inverse[axis]);
-            real near = real_load(&node->bounds[ray->near[axis]][axis][k]) - real_splat(ray->near_origin[axis]);
-            real far = real_load(&node->bounds[ray->far[axis]][axis][k]) - real_splat(ray->far_origin[axis]);
-            in = lanes_max(near * inverse, in);
-            out = lanes_min(far * inverse, out);
+            floats inverse = floats_splat(ray->inverse[axis]);
+            floats near = floats_load(&node->bounds[ray->near[axis]][axis][k]) - floats_splat(ray->near_origin[axis]);
+            floats far = floats_load(&node->bounds[ray->far[axis]][axis][k]) - floats_splat(ray->far_origin[axis]);
+            in = floats_max(near * inverse, in);
+            out = floats_min(far * inverse, out);
         }
-        real_store(enter + k, in);
-        found |= mask_to_bits(~mask_less(out, in)) << k;
+        memcpy(enter + k, &in, sizeof in);
+        found |= floats_bits(floats_not_more(in, out)) << k;
     }
     return found & ((1u << node->count) - 1);
 }
@@ -119,60 +193,70 @@ ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, number enter
 /* --- triangles -----------------------------------------------------------------------------------------------------
  */
 
-ik_inline void ray_meet_triangles(ray *ray, const number direction[3]) {
+/* How far off a corner is that is seen along the ray in floats. */
+static const float RAY_BLUR = 0x1p-17f;
+
+ik_inline void ray_meet_triangles(ray *ray) {
+    const number *direction = ray->direction;
     int along = 0;
     for (int axis = 1; axis < 3; axis++)
         if (number_abs(direction[axis]) > number_abs(direction[along])) along = axis;
     int back = direction[along] < 0; /* seen from the other side right is left */
-    ray->along = along;
-    ray->right = (along + 1 + back) % 3;
-    ray->up = (along + 2 - back) % 3;
+    ray->axes[0] = (along + 1 + back) % 3;
+    ray->axes[1] = (along + 2 - back) % 3;
+    ray->axes[2] = along;
     ray->sign = back ? -1 : 1;
-    ray->shear[0] = direction[ray->right] * ray->sign;
-    ray->shear[1] = direction[ray->up] * ray->sign;
+    ray->shear[0] = direction[ray->axes[0]] * ray->sign;
+    ray->shear[1] = direction[ray->axes[1]] * ray->sign;
 }
 
-/* The hit on one triangle becomes the nearest. Its normal is found here, as few hits are. */
-ik_inline void ray_hit(ray *ray, const tree_block *block, int k, number at) {
-    number u[3], v[3];
-    for (int axis = 0; axis < 3; axis++) {
-        u[axis] = block->vertices[1][axis][k] - block->vertices[0][axis][k];
-        v[axis] = block->vertices[2][axis][k] - block->vertices[0][axis][k];
-    }
-    ray->nearest = at;
-    ray->triangle = block->triangle[k];
+/* The triangles of a block that the ray may hit, as bits. */
+ik_inline unsigned ray_may_hit(const ray *ray, const tree_block *block) {
+    unsigned found = 0;
+    floats at[3], lean[2] = {floats_splat((float)ray->shear[0]), floats_splat((float)ray->shear[1])};
     for (int axis = 0; axis < 3; axis++)
-        ray->normal[axis] = u[(axis + 1) % 3] * v[(axis + 2) % 3] - u[(axis + 2) % 3] * v[(axis + 1) % 3];
+        at[axis] = floats_splat((float)ray->origin[ray->axes[axis]]);
+    for (int k = 0; k < TREE_WIDTH; k += FLOATS) {
+        floats x[3], y[3], size = floats_splat(RAY_BLUR);
+        for (int i = 0; i < 3; i++) {
+            floats z = floats_load(&block->high[i][ray->axes[2]][k]) - at[2];
+            x[i] = floats_load(&block->high[i][ray->axes[0]][k]) - at[0] - lean[0] * z;
+            y[i] = floats_load(&block->high[i][ray->axes[1]][k]) - at[1] - lean[1] * z;
+            size += floats_abs(x[i]) + floats_abs(y[i]);
+        }
+        floats u = x[2] * y[1] - y[2] * x[1], v = x[0] * y[2] - y[0] * x[2], w = x[1] * y[0] - y[1] * x[0];
+        floats blur = size * floats_splat(RAY_BLUR);
+        floats_mask front = floats_not_more(u, blur) & floats_not_more(v, blur) & floats_not_more(w, blur);
+        floats_mask back = floats_not_more(-u, blur) & floats_not_more(-v, blur) & floats_not_more(-w, blur);
+        found |= floats_bits(front | back) << k;
+    }
+    return found & ((1u << block->count) - 1);
 }
 
-ik_inline void ray_test(ray *ray, const tree_block *block) {
-    const real zero = real_splat(0);
-    for (int k = 0; k < TREE_WIDTH; k += LANES) {
-        real x[3], y[3], z[3];
-        for (int i = 0; i < 3; i++) {
-            z[i] = real_load(&block->vertices[i][ray->along][k]) - real_splat(ray->origin[ray->along]);
-            x[i] = real_load(&block->vertices[i][ray->right][k]) - real_splat(ray->origin[ray->right]) -
-                   real_splat(ray->shear[0]) * z[i];
-            y[i] = real_load(&block->vertices[i][ray->up][k]) - real_splat(ray->origin[ray->up]) -
-                   real_splat(ray->shear[1]) * z[i];
-        }
-        real u = x[2] * y[1] - y[2] * x[1], v = x[0] * y[2] - y[0] * x[2], w = x[1] * y[0] - y[1] * x[0];
-        real sum = u + v + w; /* its sign says which side is hit */
-        mask back = mask_less(lanes_min(lanes_min(u, v), w), zero), front = mask_less(zero, lanes_max(lanes_max(u, v), w));
-        mask found = ~(back & front) & ~mask_equal(sum, zero);
-        if (ray->front) found &= ~front;
-        if (!mask_any(found)) continue;
-        real at = (u * z[0] + v * z[1] + w * z[2]) * real_splat(ray->sign) / sum;
-        found &= ~mask_less(at, zero) & ~mask_less(real_splat(ray->nearest), at);
-        number ats[LANES], sums[LANES];
-        real_store(ats, at);
-        real_store(sums, sum);
-        for (unsigned left = mask_to_bits(found), lane = 0; left; left >>= 1, lane++) {
-            if (!(left & 1) || ats[lane] > ray->nearest) continue;
-            if (ats[lane] == ray->nearest && block->triangle[k + lane] > ray->triangle) continue;
-            ray_hit(ray, block, k + (int)lane, ats[lane]);
-            ray->side = sums[lane] < 0 ? 1 : -1;
-        }
+/* Tests one triangle; a hit that is nearer than all before becomes the nearest. */
+ik_inline void ray_test(ray *ray, const tree_block *block, int k) {
+    number corner[3][3], x[3], y[3], z[3];
+    for (int i = 0; i < 3; i++) {
+        for (int axis = 0; axis < 3; axis++)
+            corner[i][axis] = (number)block->high[i][axis][k] + (number)block->low[k][i][axis];
+        z[i] = corner[i][ray->axes[2]] - ray->origin[ray->axes[2]];
+        x[i] = corner[i][ray->axes[0]] - ray->origin[ray->axes[0]] - ray->shear[0] * z[i];
+        y[i] = corner[i][ray->axes[1]] - ray->origin[ray->axes[1]] - ray->shear[1] * z[i];
+    }
+    number u = x[2] * y[1] - y[2] * x[1], v = x[0] * y[2] - y[0] * x[2], w = x[1] * y[0] - y[1] * x[0];
+    number sum = u + v + w;
+    int front = u <= 0 && v <= 0 && w <= 0, back = u >= 0 && v >= 0 && w >= 0;
+    if (sum == 0 || !(front || (back && !ray->front))) return;
+    number at = (u * z[0] + v * z[1] + w * z[2]) * ray->sign / sum;
+    if (at < 0 || at > ray->nearest || (at == ray->nearest && block->triangle[k] > ray->triangle)) return;
+    ray->nearest = at;
+    ray->end = ray_end(at);
+    ray->triangle = block->triangle[k];
+    ray->side = front ? 1 : -1;
+    for (int axis = 0; axis < 3; axis++) {
+        int next = (axis + 1) % 3, last = (axis + 2) % 3;
+        ray->normal[axis] = (corner[1][next] - corner[0][next]) * (corner[2][last] - corner[0][last]) -
+                            (corner[1][last] - corner[0][last]) * (corner[2][next] - corner[0][next]);
     }
 }
 
@@ -180,16 +264,14 @@ ik_inline void ray_test(ray *ray, const tree_block *block) {
  */
 
 typedef struct {
-    number enter;
+    float enter;
     int32_t child;
 } ray_visit;
 
 /* Children go onto the stack the farthest first. */
-ik_inline int ray_push(ray_visit *stack, int top, const tree_node *node, unsigned found, const number *enter) {
-    int bottom = top;
-    for (int k = 0; found; found >>= 1, k++) {
-        if (!(found & 1)) continue;
-        int at = top++;
+ik_inline int ray_push(ray_visit *stack, int top, const tree_node *node, unsigned found, const float *enter) {
+    for (int bottom = top; found; found &= found - 1) {
+        int k = lowest_bit(found), at = top++;
         for (; at > bottom && stack[at - 1].enter < enter[k]; at--)
             stack[at] = stack[at - 1];
         stack[at] = (ray_visit){enter[k], node->child[k]};
@@ -202,17 +284,25 @@ ik_inline void ray_find(ray *ray, const ik_ray_tree *tree) {
     const tree_block *blocks = (const tree_block *)(nodes + tree->nodes);
     ray_visit stack[TREE_STACK];
     int top = 0;
-    if (tree->blocks) stack[top++] = (ray_visit){0, tree->nodes ? 0 : ~0};
-    while (top) {
-        ray_visit next = stack[--top];
-        if (next.enter > ray->nearest) continue;
-        if (next.child < 0) {
-            ray_test(ray, &blocks[~next.child]);
+    int32_t child = tree->nodes ? 0 : ~0;
+    for (;;) {
+        if (child >= 0) {
+            float enter[TREE_WIDTH];
+            unsigned found = ray_enter(ray, &nodes[child], enter);
+            if (found && !(found & (found - 1))) { /* as a rule */
+                child = nodes[child].child[lowest_bit(found)];
+                continue;
+            }
+            top = ray_push(stack, top, &nodes[child], found, enter);
         } else {
-            number enter[TREE_WIDTH];
-            unsigned found = ray_enter(ray, &nodes[next.child], enter);
-            top = ray_push(stack, top, &nodes[next.child], found, enter);
+            const tree_block *block = &blocks[~child];
+            for (unsigned found = ray_may_hit(ray, block); found; found &= found - 1)
+                ray_test(ray, block, lowest_bit(found));
         }
+        do {
+            if (!top) return;
+            child = stack[--top].child;
+        } while (stack[top].enter > ray->end);
     }
 }
 
@@ -235,49 +325,67 @@ ik_inline void ray_write_whole(const ik_rows *rows, ptrdiff_t item, int32_t x) {
 ik_inline int32_t ray_load(ray *ray, const ik_cast_job *job, ptrdiff_t item) {
     const ik_ray_tree *tree = job->tree;
     const number farthest = 1e100;
-    number direction[3], most = 0, squares = 0;
+    number most = 0, squares = 0;
     int usable = 1;
+    ray->front = job->front;
+    ray->triangle = INT32_MAX;
     for (int axis = 0; axis < 3; axis++) {
         ray->origin[axis] = (ray_number(&job->origin, item, axis) - tree->centre[axis]) * tree->scale;
-        direction[axis] = ray_number(&job->direction, item, axis);
-        usable &= number_abs(ray->origin[axis]) <= farthest && number_is_finite(direction[axis]);
-        most = number_abs(direction[axis]) > most ? number_abs(direction[axis]) : most;
+        ray->direction[axis] = ray_number(&job->direction, item, axis);
+        usable &= number_abs(ray->origin[axis]) <= farthest && number_is_finite(ray->direction[axis]);
+        most = number_abs(ray->direction[axis]) > most ? number_abs(ray->direction[axis]) : most;
     }
     if (!usable) return IK_NOT_FINITE;
     if (most == 0) return IK_NO_LENGTH;
     for (int axis = 0; axis < 3; axis++) {
-        direction[axis] /= most;
-        squares += direction[axis] * direction[axis];
-        ray->inverse[axis] = direction[axis];
+        ray->direction[axis] /= most;
+        squares += ray->direction[axis] * ray->direction[axis];
     }
-    ray->longest = number_root(squares);
-    ray_meet_boxes(ray);
-    ray_meet_triangles(ray, direction);
-    number length = job->length.data ? ray_number(&job->length, item, 0) : (number)INFINITY;
-    ray->nearest = length * tree->scale / ray->longest;
+    ray->unit = number_root(squares);
     return 0;
 }
 
+/* Goes to the nearest triangle within the length. */
+ik_inline void ray_go(ray *ray, const ik_ray_tree *tree, number length) {
+    if (!tree->blocks || !ray_approach(ray)) return;
+    number end = length * tree->scale / ray->unit - ray->skipped;
+    if (!(end >= 0)) return;
+    ray->nearest = end;
+    ray->end = ray_end(end);
+    ray_meet_triangles(ray);
+    ray_find(ray, tree);
+}
+
 ik_inline void ray_store(const ray *ray, const ik_cast_job *job, ptrdiff_t item) {
-    int hit = ray->triangle != INT32_MAX;
-    number squares = 0, nan = (number)NAN;
+    number squares = 0;
     for (int axis = 0; axis < 3; axis++)
         squares += ray->normal[axis] * ray->normal[axis];
-    number length = hit ? number_root(squares) * ray->side : 1;
+    number length = number_root(squares) * ray->side;
     for (int axis = 0; axis < 3; axis++)
-        ray_write(&job->normal, item, axis, hit ? ray->normal[axis] / length : nan);
-    number distance = ray->nearest * ray->longest / job->tree->scale;
-    ray_write(&job->distance, item, 0, hit ? distance : (number)INFINITY);
-    ray_write_whole(&job->triangle, item, hit ? ray->triangle : -1);
-    ray_write_whole(&job->side, item, hit ? ray->side : 0);
+        ray_write(&job->normal, item, axis, ray->normal[axis] / length);
+    ray_write(&job->distance, item, 0, (ray->skipped + ray->nearest) * ray->unit / job->tree->scale);
+    ray_write_whole(&job->triangle, item, ray->triangle);
+    ray_write_whole(&job->side, item, ray->side);
+}
+
+ik_inline void ray_store_none(const ik_cast_job *job, ptrdiff_t item) {
+    for (int axis = 0; axis < 3; axis++)
+        ray_write(&job->normal, item, axis, (number)NAN);
+    ray_write(&job->distance, item, 0, (number)INFINITY);
+    ray_write_whole(&job->triangle, item, -1);
+    ray_write_whole(&job->side, item, 0);
 }
 
 static void cast_rows(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
     for (ptrdiff_t item = first; item < last; item++) {
-        ray ray = {.front = job->front, .triangle = INT32_MAX};
+        ray ray;
         int32_t status = ray_load(&ray, job, item);
-        if (!status && ray.nearest >= 0) ray_find(&ray, job->tree);
-        ray_store(&ray, job, item);
+        number length = job->length.data ? ray_number(&job->length, item, 0) : (number)INFINITY;
+        if (!status) ray_go(&ray, job->tree, length);
+        if (ray.triangle != INT32_MAX)
+            ray_store(&ray, job, item);
+        else
+            ray_store_none(job, item);
         ray_write_whole(&job->status, item, status);
     }
 }

@@ -60,6 +60,9 @@ static inline void grow(box *all, const box *one) {
     }
 }
 
+/* A float that is no more than x: rounding adds half a unit of the last place at most. */
+static float below(double x) { return (float)(x - (x < 0 ? -x : x) * FLT_EPSILON - FLT_MIN); }
+
 /* Half the surface. */
 static double surface(const box *bounds) {
     double x = bounds->high[0] - bounds->low[0], y = bounds->high[1] - bounds->low[1];
@@ -196,8 +199,8 @@ static void make_node(const plan *plan, ik_ray_tree *tree, int at) {
     *node = (tree_node){.count = count};
     for (int i = 0; i < count; i++) {
         for (int axis = 0; axis < 3; axis++) {
-            node->bounds[0][axis][i] = parts[i].bounds.low[axis];
-            node->bounds[1][axis][i] = parts[i].bounds.high[axis];
+            node->bounds[0][axis][i] = below(parts[i].bounds.low[axis]);
+            node->bounds[1][axis][i] = -below(-parts[i].bounds.high[axis]);
         }
         parts[i].depth++;
         if (parts[i].count > TREE_WIDTH) {
@@ -307,15 +310,18 @@ void ik_ray_tree_fill(ik_ray_tree *tree, const double *vertices, const int32_t *
     if (tree->nodes) memcpy(memory, plan.nodes, (size_t)tree->nodes * sizeof(tree_node));
     tree_block *blocks = (tree_block *)((tree_node *)memory + tree->nodes);
     for (int at = 0; at < tree->blocks; at++) {
-        blocks[at] = (tree_block){0};
+        blocks[at] = (tree_block){.count = plan.leaves[at].count};
         for (int i = 0; i < plan.leaves[at].count; i++) {
             int triangle = plan.order[plan.leaves[at].first + i];
             blocks[at].triangle[i] = triangle;
             for (int vertex = 0; vertex < 3; vertex++) {
                 double point[3];
                 corner(&plan, tree, triangle, vertex, point);
-                for (int axis = 0; axis < 3; axis++)
-                    blocks[at].vertices[vertex][axis][i] = point[axis];
+                for (int axis = 0; axis < 3; axis++) {
+                    float high = (float)point[axis];
+                    blocks[at].high[vertex][axis][i] = high;
+                    blocks[at].low[i][vertex][axis] = (float)(point[axis] - high);
+                }
             }
         }
     }
