@@ -13,8 +13,9 @@ except ModuleNotFoundError as error:
         f"the C core of ikcore is not in {__path__[0]}: if that is the source folder, start Python in another folder "
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
-from ikcore import limits, rotations
+from ikcore import limits, rotations, terrain
 from ikcore.goals import Goal, Reach
+from ikcore.ground import Ground, Hits, Surface
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, jacobian
@@ -26,6 +27,8 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 __all__ = [
     "Aim",
     "Goal",
+    "Ground",
+    "Hits",
     "Limb",
     "Limit",
     "Look",
@@ -39,6 +42,7 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
+    "Surface",
     "UnusableError",
     "UnusableWarning",
     "World",
@@ -54,6 +58,7 @@ __all__ = [
     "rotations",
     "solve",
     "solver",
+    "terrain",
     "two_bone",
     "two_bone_2d",
 ]

@@ -1,7 +1,7 @@
 /* Rays to the nearest triangle of a tree (ray_tree.h).
  *
- * One ray at a time; the lanes are the eight children of a node, or the eight triangles of a block. All eight are always
- * tested, so that every instruction set goes the same way and finds the same.
+ * One ray at a time; the lanes are the eight children of a node, or the eight triangles of a block. All eight are
+ * always tested, so that every instruction set goes the same way and finds the same.
  *
  * Triangles as in Woop, Benthin, Wald, "Watertight Ray/Triangle Intersection" (2013): seen along the ray, from its
  * origin, the corners are points in a plane, and the ray hits if the origin of that plane is on the same side of all
@@ -9,6 +9,14 @@
  * monotonic, so that a difference of two products never has the wrong sign: no ray gets between.
  *
  * Only doubles have it: where floats are given, that they become doubles costs nothing beside the tree. */
+
+enum { RAYS = 3 }; /* that are on their way at a time */
+
+/* A node or block that a ray goes into there. */
+typedef struct {
+    float enter;
+    int32_t child;
+} ray_visit;
 
 /* What of a ray the boxes and the triangles need, in the tree's space. The largest coordinate of its direction is 1. It
  * starts where it comes near the tree, so that its numbers are about 1, however far away the origin was. */
@@ -27,6 +35,11 @@ typedef struct {
     number nearest;
     int32_t triangle, side;
     number normal[3];
+    /* where it is in the tree, and what waits */
+    ptrdiff_t item;
+    int32_t child;
+    int top;
+    ray_visit stack[TREE_STACK];
 } ray;
 
 /* The coordinates of a tree are less than this. */
@@ -150,12 +163,11 @@ ik_inline int ray_approach(ray *ray) {
     const number space = RAY_SPACE + RAY_SLACK;
     number in = 0, out = (number)INFINITY;
     for (int axis = 0; axis < 3; axis++) {
-        number along = ray->direction[axis];
-        int back = along < 0;
-        if (number_abs(along) < RAY_FLATTEST) along = back ? -RAY_FLATTEST : RAY_FLATTEST;
-        number inverse = 1 / along;
-        number near = ((back ? space : -space) - ray->origin[axis]) * inverse;
-        number far = ((back ? -space : space) - ray->origin[axis]) * inverse;
+        int back = ray->direction[axis] < 0;
+        number sign = (number)(1 - 2 * back), along = number_abs(ray->direction[axis]);
+        number inverse = sign / (along < RAY_FLATTEST ? RAY_FLATTEST : along);
+        number near = (-space * sign - ray->origin[axis]) * inverse;
+        number far = (space * sign - ray->origin[axis]) * inverse;
         in = near > in ? near : in;
         out = far < out ? far : out;
         ray->near[axis] = back;
@@ -164,8 +176,8 @@ ik_inline int ray_approach(ray *ray) {
     }
     ray->skipped = in;
     for (int axis = 0; axis < 3; axis++) {
-        number slack = ray->near[axis] ? -RAY_SLACK : RAY_SLACK;
-        if (in > 0) ray->origin[axis] += in * ray->direction[axis];
+        number slack = RAY_SLACK * (number)(1 - 2 * ray->near[axis]);
+        ray->origin[axis] += in * ray->direction[axis];
         ray->near_origin[axis] = (float)(ray->origin[axis] + slack);
         ray->far_origin[axis] = (float)(ray->origin[axis] - slack);
     }
@@ -245,7 +257,7 @@ ik_inline void ray_test(ray *ray, const tree_block *block, int k) {
     }
     number u = x[2] * y[1] - y[2] * x[1], v = x[0] * y[2] - y[0] * x[2], w = x[1] * y[0] - y[1] * x[0];
     number sum = u + v + w;
-    int front = u <= 0 && v <= 0 && w <= 0, back = u >= 0 && v >= 0 && w >= 0;
+    int front = u >= 0 && v >= 0 && w >= 0, back = u <= 0 && v <= 0 && w <= 0;
     if (sum == 0 || !(front || (back && !ray->front))) return;
     number at = (u * z[0] + v * z[1] + w * z[2]) * ray->sign / sum;
     if (at < 0 || at > ray->nearest || (at == ray->nearest && block->triangle[k] > ray->triangle)) return;
@@ -263,47 +275,44 @@ ik_inline void ray_test(ray *ray, const tree_block *block, int k) {
 /* --- the way through the tree --------------------------------------------------------------------------------------
  */
 
-typedef struct {
-    float enter;
-    int32_t child;
-} ray_visit;
-
 /* Children go onto the stack the farthest first. */
-ik_inline int ray_push(ray_visit *stack, int top, const tree_node *node, unsigned found, const float *enter) {
-    for (int bottom = top; found; found &= found - 1) {
-        int k = lowest_bit(found), at = top++;
-        for (; at > bottom && stack[at - 1].enter < enter[k]; at--)
-            stack[at] = stack[at - 1];
-        stack[at] = (ray_visit){enter[k], node->child[k]};
+ik_inline void ray_push(ray *ray, const tree_node *node, unsigned found, const float *enter) {
+    for (int bottom = ray->top; found; found &= found - 1) {
+        int k = lowest_bit(found), at = ray->top++;
+        for (; at > bottom && ray->stack[at - 1].enter < enter[k]; at--)
+            ray->stack[at] = ray->stack[at - 1];
+        ray->stack[at] = (ray_visit){enter[k], node->child[k]};
     }
-    return top;
 }
 
-ik_inline void ray_find(ray *ray, const ik_ray_tree *tree) {
-    const tree_node *nodes = tree->memory;
-    const tree_block *blocks = (const tree_block *)(nodes + tree->nodes);
-    ray_visit stack[TREE_STACK];
-    int top = 0;
-    int32_t child = tree->nodes ? 0 : ~0;
-    for (;;) {
-        if (child >= 0) {
-            float enter[TREE_WIDTH];
-            unsigned found = ray_enter(ray, &nodes[child], enter);
-            if (found && !(found & (found - 1))) { /* as a rule */
-                child = nodes[child].child[lowest_bit(found)];
-                continue;
-            }
-            top = ray_push(stack, top, &nodes[child], found, enter);
-        } else {
-            const tree_block *block = &blocks[~child];
-            for (unsigned found = ray_may_hit(ray, block); found; found &= found - 1)
-                ray_test(ray, block, lowest_bit(found));
-        }
-        do {
-            if (!top) return;
-            child = stack[--top].child;
-        } while (stack[top].enter > ray->end);
+/* Takes what lies nearest of all that waits. 0: nothing is left. */
+ik_inline int ray_pop(ray *ray) {
+    while (ray->top) {
+        ray_visit next = ray->stack[--ray->top];
+        ray->child = next.child;
+        if (next.enter <= ray->end) return 1;
     }
+    return 0;
+}
+
+/* One node or block further. 0: that was the last. */
+ik_inline int ray_step(ray *ray, const ik_ray_tree *tree) {
+    const tree_node *nodes = tree->memory;
+    if (ray->child < 0) {
+        const tree_block *block = (const tree_block *)(nodes + tree->nodes) + ~ray->child;
+        for (unsigned found = ray_may_hit(ray, block); found; found &= found - 1)
+            ray_test(ray, block, lowest_bit(found));
+        return ray_pop(ray);
+    }
+    const tree_node *node = &nodes[ray->child];
+    float enter[TREE_WIDTH];
+    unsigned found = ray_enter(ray, node, enter);
+    if (found && !(found & (found - 1))) { /* as a rule */
+        ray->child = node->child[lowest_bit(found)];
+        return 1;
+    }
+    ray_push(ray, node, found, enter);
+    return ray_pop(ray);
 }
 
 /* --- rows ----------------------------------------------------------------------------------------------------------
@@ -345,15 +354,16 @@ ik_inline int32_t ray_load(ray *ray, const ik_cast_job *job, ptrdiff_t item) {
     return 0;
 }
 
-/* Goes to the nearest triangle within the length. */
-ik_inline void ray_go(ray *ray, const ik_ray_tree *tree, number length) {
-    if (!tree->blocks || !ray_approach(ray)) return;
-    number end = length * tree->scale / ray->unit - ray->skipped;
-    if (!(end >= 0)) return;
-    ray->nearest = end;
-    ray->end = ray_end(end);
+/* Sets out for the triangles within the length. 0: there are none. */
+ik_inline int ray_start(ray *ray, const ik_ray_tree *tree, number length) {
+    if (!tree->blocks || !ray_approach(ray)) return 0;
+    ray->nearest = length * tree->scale / ray->unit - ray->skipped;
+    if (!(ray->nearest >= 0)) return 0;
+    ray->end = ray_end(ray->nearest);
+    ray->child = tree->nodes ? 0 : ~0;
+    ray->top = 0;
     ray_meet_triangles(ray);
-    ray_find(ray, tree);
+    return 1;
 }
 
 ik_inline void ray_store(const ray *ray, const ik_cast_job *job, ptrdiff_t item) {
@@ -376,16 +386,34 @@ ik_inline void ray_store_none(const ik_cast_job *job, ptrdiff_t item) {
     ray_write_whole(&job->side, item, 0);
 }
 
-static void cast_rows(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
-    for (ptrdiff_t item = first; item < last; item++) {
-        ray ray;
-        int32_t status = ray_load(&ray, job, item);
-        number length = job->length.data ? ray_number(&job->length, item, 0) : (number)INFINITY;
-        if (!status) ray_go(&ray, job->tree, length);
-        if (ray.triangle != INT32_MAX)
-            ray_store(&ray, job, item);
-        else
-            ray_store_none(job, item);
-        ray_write_whole(&job->status, item, status);
+/* Begins with the next ray that has any way to go; those before it hit nothing. 0: there is none. */
+ik_inline int ray_begin(ray *ray, const ik_cast_job *job, ptrdiff_t *next, ptrdiff_t last) {
+    for (; *next < last; ++*next) {
+        number length = job->length.data ? ray_number(&job->length, *next, 0) : (number)INFINITY;
+        int32_t status = ray_load(ray, job, *next);
+        ray_write_whole(&job->status, *next, status);
+        if (!status && ray_start(ray, job->tree, length)) {
+            ray->item = (*next)++;
+            return 1;
+        }
+        ray_store_none(job, *next);
     }
+    return 0;
+}
+
+/* Several rays go by turns, as each waits for memory and for its own last result most of the time. */
+static void cast_rows(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
+    ray rays[RAYS];
+    int count = 0;
+    while (count < RAYS && ray_begin(&rays[count], job, &first, last))
+        count++;
+    while (count)
+        for (int i = 0; i < count; i++) {
+            if (ray_step(&rays[i], job->tree)) continue;
+            if (rays[i].triangle != INT32_MAX)
+                ray_store(&rays[i], job, rays[i].item);
+            else
+                ray_store_none(job, rays[i].item);
+            if (!ray_begin(&rays[i], job, &first, last)) rays[i] = rays[--count];
+        }
 }

@@ -17,9 +17,9 @@ enum {
 };
 
 typedef struct {
-    float bounds[2][3][TREE_WIDTH];  /* lowest and highest, by axis, of every child, rounded outwards */
-    int32_t child[TREE_WIDTH];       /* a node; or ~ of a block */
-    int32_t count;                   /* of children, the first of them */
+    float bounds[2][3][TREE_WIDTH]; /* lowest and highest, by axis, of every child, rounded outwards */
+    int32_t child[TREE_WIDTH];      /* a node; or ~ of a block */
+    int32_t count;                  /* of children, the first of them */
     int32_t unused[7];
 } tree_node;
 
