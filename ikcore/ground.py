@@ -385,7 +385,7 @@ class Ground:
         origins, directions : (..., 3) array_like
             Rays; directions of any length. Leading axes broadcast. Where the ground moves the first is its frames.
         length : (...) array_like, optional
-            What is farther away does not count.
+            What is farther away does not count (default: everything does).
         backs : bool, optional
             Whether surfaces count that are seen from behind.
         workers : int, optional
@@ -404,8 +404,14 @@ class Ground:
         (array([ True,  True, False]), array([ True, False, False]), array([2.828, 1.   ,   inf]))
         """
         dtype = number_type(origins, directions)
-        rays = _Rays.of(rows("origins", origins, _DOUBLE, 3), rows("directions", directions, _DOUBLE, 3))
-        found = self._first(rays, _limits(length, rays.shape), backs, workers)
+        given = {
+            "origins": rows("origins", origins, _DOUBLE, 3),
+            "directions": rows("directions", directions, _DOUBLE, 3),
+            "length": rows("length", np.inf if length is None else length, _DOUBLE)[..., np.newaxis],
+        }
+        shape, (start, way, limit) = _one_each("cast", given)
+        rays = _Rays(start, way, shape)
+        found = self._first(rays, limit[:, 0], backs, workers)
         with np.errstate(invalid="ignore", over="ignore"):
             scaled = rays.directions / np.abs(rays.directions).max(-1, keepdims=True)
             points = rays.origins + scaled * (found.distance / np.sqrt(_dot(scaled, scaled)))[:, np.newaxis]
@@ -441,10 +447,13 @@ class Ground:
         array([ 0.,  3., nan])
         """
         dtype, axis = number_type(points), _AXES.index(self.up)
-        at = rows("points", points, _DOUBLE, 3)
-        shape = at.shape[:-1]
-        rise, drop = (_limits(value, shape, name) for name, value in (("above", above), ("below", below)))
-        start = at.reshape(-1, 3).copy()
+        given = {
+            "points": rows("points", points, _DOUBLE, 3),
+            "above": rows("above", above, _DOUBLE)[..., np.newaxis],
+            "below": rows("below", below, _DOUBLE)[..., np.newaxis],
+        }
+        shape, (start, rise, drop) = _one_each("at", given)
+        start, rise, drop = start.copy(), rise[:, 0], drop[:, 0]
         start[:, axis] += rise
         down = _Rays(start, np.broadcast_to(-self._up, start.shape), shape)
         found = self._first(down, rise + drop, True, workers)
@@ -488,16 +497,6 @@ class _Rays:
     origins: NDArray[Any]
     directions: NDArray[Any]
     shape: tuple[int, ...]
-
-    @classmethod
-    def of(cls, origins: NDArray[Any], directions: NDArray[Any]) -> _Rays:
-        try:
-            shape = np.broadcast_shapes(origins.shape, directions.shape)
-        except ValueError as error:
-            listed = f"origins {origins.shape}, directions {directions.shape}"
-            raise ValueError(f"cast: leading axes do not broadcast: {listed}") from error
-        both = (np.broadcast_to(array, shape).reshape(-1, 3) for array in (origins, directions))
-        return cls(*both, shape[:-1])
 
 
 @dataclass(slots=True)
@@ -574,13 +573,16 @@ def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
-def _limits(value: ArrayLike | None, shape: tuple[int, ...], name: str = "length") -> NDArray[Any]:
-    """A number for every ray; without any, infinite."""
-    given = rows(name, np.inf if value is None else value, _DOUBLE)
+def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
+    """Rows one after the other, as many of each, and the leading axes they came with."""
+    leading = {name: array.shape[:-1] for name, array in given.items()}
     try:
-        return np.broadcast_to(given, shape).reshape(-1)
+        shape = np.broadcast_shapes(*leading.values())
     except ValueError as error:
-        raise ValueError(f"{name}: shape {given.shape} does not broadcast to that of the points, {shape}") from error
+        listed = ", ".join(f"{name} {axes}" for name, axes in leading.items())
+        raise ValueError(f"{what}: leading axes do not broadcast: {listed}") from error
+    size = math.prod(shape)
+    return shape, [np.broadcast_to(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
 
 
 # --- places ----------------------------------------------------------------------------------------------------------

@@ -181,7 +181,7 @@ def test_size_does_not_matter(scale: float, isa: str) -> None:
     plain = Ground.mesh(vertices, faces).cast(origins, directions)
     scaled = Ground.mesh(vertices * scale, faces).cast(origins * scale, directions / scale)
     np.testing.assert_array_equal(scaled.triangle, plain.triangle)
-    np.testing.assert_allclose(scaled.distance, plain.distance * scale, rtol=1e-12)
+    np.testing.assert_allclose(scaled.distance, plain.distance * scale, rtol=1e-12, atol=1e-13 * scale)
     np.testing.assert_allclose(scaled.normals, plain.normals, atol=1e-8)
 
 
@@ -362,14 +362,14 @@ def test_a_mesh_never_changes() -> None:
         mesh.vertices[0] = 1
     with pytest.raises(AttributeError):
         mesh.faces = faces
-    mesh = None
+    del mesh
+    gc.collect()
     assert raw(ground.cast(*rays(200))) == expected
 
 
 def test_nothing_leaks() -> None:
     vertices, faces = soup.random(2000)
-    import resource
-
+    resource = pytest.importorskip("resource")
     for _ in range(5):
         Ground.mesh(vertices, faces)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -406,7 +406,7 @@ def test_nothing_leaks() -> None:
         (lambda: Ground.plane() + 1, "unsupported"),  # type: ignore[operator]
         (lambda: Ground.plane().moved([[1, 0, 0, 0]] * 2, [[0, 0, 0]] * 3), "same number of frames"),
         (lambda: Ground.plane().moved(translations=[np.nan, 0, 0]), "finite"),
-        (lambda: square().cast([0, 0, 0], [[0, 1, 0]] * 2, length=[1, 2, 3]), "length: shape"),
+        (lambda: square().cast([0, 0, 0], [[0, 1, 0]] * 2, length=[1, 2, 3]), r"do not broadcast: .*length \(3,\)"),
         (lambda: square().cast(np.zeros((2, 3)), np.zeros((3, 3))), "do not broadcast"),
         (lambda: square().at([0, 0], above=1, below=1), "points: expected"),
         (lambda: square().cast([0, 0, 0], ["a", "b", "c"]), "directions: expected real numbers"),
@@ -428,10 +428,9 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     for place in (0, *range(2, 10)):
         with pytest.raises(TypeError):
             _core.cast(*arguments[:place], wrong, *arguments[place + 1 :])
-    for vertices, faces in ((wrong, BOX_FACES.astype(np.int32)), (BOX, wrong), (BOX, BOX_FACES + 100)):
-        if wrong is not BOX or faces is not wrong:
-            with pytest.raises((TypeError, ValueError)):
-                _core.Mesh(vertices if vertices is not BOX else BOX, faces)
+    for vertices, faces in ((wrong, BOX_FACES + 100), (BOX, wrong), (BOX, BOX_FACES.astype(np.int32) - 1)):
+        with pytest.raises((TypeError, ValueError)):
+            _core.Mesh(vertices, faces)
 
 
 # --- planes ----------------------------------------------------------------------------------------------------------

@@ -289,6 +289,7 @@ size_t ik_ray_tree_plan(ik_ray_tree *tree, const double *vertices, const int32_t
     *tree = (ik_ray_tree){0};
     place(&plan, tree, triangles);
     int taken = take(&plan, tree, triangles);
+    if (!taken) tree->scale = 1; /* that of a point may take rays out of the range of numbers */
     range all = {0, taken, 0, bounds_of(&plan, 0, taken)};
     if (taken > TREE_WIDTH)
         plan.waiting[tree->nodes++] = all;
