@@ -65,7 +65,7 @@ class Mesh:
     @property
     def faces(self) -> NDArray[np.int32]: ...
 
-# Arrays are (items, 3) or (items), of float64 and int32; the last five are written.
+# Arrays are (items, 3) or (items), of float64 and int32; the last six are written.
 def cast(
     mesh: Mesh,
     front: bool,
@@ -73,6 +73,7 @@ def cast(
     directions: _Array,
     lengths: _Array,
     distances: _Array,
+    points: _Array,
     normals: _Array,
     triangles: NDArray[np.int32],
     sides: NDArray[np.int32],

@@ -116,21 +116,22 @@ class Part:
         at = rows("points", points, _DOUBLE, 3)
         return self._to_local(at, at.shape[:-1], move=True).astype(dtype, copy=False)
 
-    def _cast(self, rays: _Rays, found: _Found, index: int, backs: bool, workers: int) -> None:
-        """Replace what is found where this part is nearer."""
-        if self.rotations is not None or self.translations is not None:
-            origins = self._to_local(rays.origins, rays.shape, move=True)
-            rays = _Rays(origins, self._to_local(rays.directions, rays.shape, move=False), rays.shape)
-        here = _Found.empty(math.prod(rays.shape), found.distance)
-        if isinstance(self.body, Plane):
-            _cast_to_plane(self.body, rays, here, backs)
-        else:
-            _cast_to_mesh(self.body, rays, here, backs, workers)
-        here.part[here.side != 0] = index
+    def _cast(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
+        if self.rotations is None and self.translations is None:
+            return self._cast_locally(rays, length, backs, workers)
+        start = self._to_local(rays.origins, rays.shape, move=True).reshape(-1, 3)
+        way = self._to_local(rays.directions, rays.shape, move=False).reshape(-1, 3)
+        found = self._cast_locally(_Rays(start, way, rays.shape), length, backs, workers)
+        found.points = _along(rays, found.distance)
         if self.rotations is not None:
-            turned = rotations.rotate(self._frames(self.rotations, rays.shape), here.normals.reshape(*rays.shape, 3))
-            here.normals = turned.reshape(-1, 3)
-        found.take(here)
+            normals = found.normals.reshape(*rays.shape, 3)
+            found.normals = rotations.rotate(self._frames(self.rotations, rays.shape), normals).reshape(-1, 3)
+        return found
+
+    def _cast_locally(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
+        if isinstance(self.body, Plane):
+            return _cast_to_plane(self.body, rays, length, backs)
+        return _cast_to_mesh(self.body, rays, length, backs, workers)
 
     def _to_local(self, vectors: NDArray[Any], shape: tuple[int, ...], *, move: bool) -> NDArray[Any]:
         vectors = vectors.reshape(*shape, 3)
@@ -183,9 +184,7 @@ class Ground:
             raise ValueError(f"up: expected 'x', 'y' or 'z', got {self.up!r}")
 
     @classmethod
-    def read(
-        cls, path: str | os.PathLike[str], *, up: Literal["x", "y", "z"] = "y", scale: float = 1.0
-    ) -> Ground:
+    def read(cls, path: str | os.PathLike[str], *, up: Literal["x", "y", "z"] = "y", scale: float = 1.0) -> Ground:
         """The faces of a Wavefront .obj file.
 
         Parameters
@@ -299,9 +298,7 @@ class Ground:
         return cls.mesh(points.reshape(-1, 3) + rows("origin", origin, _DOUBLE, 3), faces, up=up)
 
     @classmethod
-    def plane(
-        cls, normal: ArrayLike | None = None, height: float = 0.0, *, up: Literal["x", "y", "z"] = "y"
-    ) -> Ground:
+    def plane(cls, normal: ArrayLike | None = None, height: float = 0.0, *, up: Literal["x", "y", "z"] = "y") -> Ground:
         """A plane without end.
 
         Parameters
@@ -412,11 +409,7 @@ class Ground:
         shape, (start, way, limit) = _one_each("cast", given)
         rays = _Rays(start, way, shape)
         found = self._first(rays, limit[:, 0], backs, workers)
-        with np.errstate(invalid="ignore", over="ignore"):
-            scaled = rays.directions / np.abs(rays.directions).max(-1, keepdims=True)
-            points = rays.origins + scaled * (found.distance / np.sqrt(_dot(scaled, scaled)))[:, np.newaxis]
-            points[found.part < 0] = np.nan
-            return found.hits(points, rays.shape, dtype)
+        return found.hits(shape, dtype)
 
     def at(self, points: ArrayLike, *, above: ArrayLike, below: ArrayLike, workers: int = 1) -> Surface:
         """The ground that a foot at a point stands on: the highest within a window about it.
@@ -459,9 +452,7 @@ class Ground:
         found = self._first(down, rise + drop, True, workers)
         if (found.side < 0).any():
             self._leave_bodies(down, rise + drop, found, workers)
-        start[:, axis] -= found.distance
-        start[found.part < 0] = np.nan
-        hits = found.hits(start, shape, dtype)
+        hits = found.hits(shape, dtype)
         return Surface(hits.hit, hits.points[..., axis], hits.points, hits.normals, hits.part)
 
     @property
@@ -469,14 +460,16 @@ class Ground:
         return np.eye(3)[_AXES.index(self.up)]
 
     def _first(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
-        found = _Found.empty(math.prod(rays.shape), length)
-        finite = np.isfinite(rays.origins).all(-1) & np.isfinite(rays.directions).all(-1)
-        found.status[~(rays.directions != 0).any(-1)] = Status.NO_LENGTH
-        found.status[~finite] = Status.NOT_FINITE
+        found: _Found | None = None
         for index, part in enumerate(self.parts):
-            part._cast(rays, found, index, backs, workers)
-        found.distance[found.part < 0] = np.inf
-        return found
+            here = part._cast(rays, length, backs, workers)
+            here.part = np.where(here.side != 0, np.int32(index), np.int32(-1))
+            if found:
+                found.replace(here, here.distance < found.distance)
+            else:
+                found = here
+            length = np.minimum(length, found.distance)
+        return found or _found_none(rays)
 
     def _leave_bodies(self, down: _Rays, length: NDArray[Any], found: _Found, workers: int) -> None:
         """Rays that began within a body, which is what they come out of upwards as well, find what faces up."""
@@ -501,39 +494,37 @@ class _Rays:
 
 @dataclass(slots=True)
 class _Found:
-    """What each ray has hit so far; before that `distance` is its length."""
+    """What each ray hits: side is 1 for a front, -1 for a back, 0 for none."""
 
     distance: NDArray[Any]
+    points: NDArray[Any]
     normals: NDArray[Any]
-    part: NDArray[np.int32]
     triangle: NDArray[np.int32]
     side: NDArray[np.int32]
     status: NDArray[np.int32]
+    part: NDArray[np.int32]
 
     @classmethod
-    def empty(cls, count: int, length: NDArray[Any]) -> _Found:
-        part, triangle = np.full((2, count), -1, np.int32)
-        side, status = np.zeros((2, count), np.int32)
-        return cls(np.array(length, float), np.full((count, 3), np.nan), part, triangle, side, status)
-
-    def take(self, other: _Found) -> None:
-        """What the other has found nearer."""
-        none = self.part < 0
-        nearer = (other.side != 0) & (none & (other.distance <= self.distance) | (other.distance < self.distance))
-        self.status |= other.status
-        self.replace(other, nearer)
+    def empty(cls, count: int) -> _Found:
+        """Space for so many."""
+        points, normals = np.empty((2, count, 3))
+        return cls(np.empty(count), points, normals, *np.empty((4, count), np.int32))
 
     def replace(self, other: _Found, where: NDArray[np.bool_]) -> None:
-        for name in ("distance", "normals", "part", "triangle", "side"):
-            getattr(self, name)[where] = getattr(other, name)[where]
+        """Take over what the other has found there."""
+        for name in ("distance", "points", "normals", "triangle", "side", "part"):
+            np.copyto(getattr(self, name).T, getattr(other, name).T, where=where)
 
-    def hits(self, points: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Hits:
+    def hits(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Hits:
+        """As the caller gets it."""
         with np.errstate(over="ignore"):
-            distance, at, normals = (array.astype(dtype, copy=False) for array in (self.distance, points, self.normals))
+            distance, points, normals = (
+                array.astype(dtype, copy=False) for array in (self.distance, self.points, self.normals)
+            )
         return Hits(
-            (self.part >= 0).reshape(shape),
+            (self.side != 0).reshape(shape),
             distance.reshape(shape),
-            at.reshape(*shape, 3),
+            points.reshape(*shape, 3),
             normals.reshape(*shape, 3),
             (self.side > 0).reshape(shape),
             self.part.reshape(shape),
@@ -542,30 +533,66 @@ class _Found:
         )
 
 
-def _cast_to_mesh(mesh: _core.Mesh, rays: _Rays, found: _Found, backs: bool, workers: int) -> None:
-    origins, directions = rays.origins.reshape(-1, 3), rays.directions.reshape(-1, 3)
-    length = found.distance.copy()
+def _found_none(rays: _Rays) -> _Found:
+    found = _Found.empty(len(rays.origins))
+    found.distance[:], found.points[:], found.normals[:] = np.inf, np.nan, np.nan
+    found.part[:], found.triangle[:], found.side[:] = -1, -1, 0
+    with np.errstate(invalid="ignore"):
+        finite = np.isfinite(_sum(rays.origins - rays.origins) + _sum(rays.directions - rays.directions))
+    found.status[:] = np.where(_largest(rays.directions) == 0, Status.NO_LENGTH, 0)
+    found.status[~finite] = Status.NOT_FINITE
+    return found
+
+
+def _cast_to_mesh(mesh: _core.Mesh, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
+    found = _Found.empty(len(rays.origins))
+    given = (rays.origins, rays.directions, length)
+    made = (found.distance, found.points, found.normals, found.triangle, found.side, found.status)
 
     def solve(block: slice) -> None:
-        given = (origins[block], directions[block], length[block])
-        made = (found.distance, found.normals, found.triangle, found.side, found.status)
-        _core.cast(mesh, not backs, *given, *(array[block] for array in made))
+        _core.cast(mesh, not backs, *(array[block] for array in (*given, *made)))
 
-    in_blocks(len(origins), _RAY, workers, solve)
+    in_blocks(len(rays.origins), _RAY, workers, solve)
+    return found
 
 
-def _cast_to_plane(plane: Plane, rays: _Rays, found: _Found, backs: bool) -> None:
-    origins, directions = rays.origins.reshape(-1, 3), rays.directions.reshape(-1, 3)
+def _cast_to_plane(plane: Plane, rays: _Rays, length: NDArray[Any], backs: bool) -> _Found:
+    found = _found_none(rays)
     with np.errstate(all="ignore"):  # a ray along the plane, or one that cannot be used, divides by 0
-        unit = directions / np.abs(directions).max(-1, keepdims=True)
-        slope = _dot(unit, plane.normal) / np.sqrt(_dot(unit, unit))
-        distance = (plane.height - _dot(origins, plane.normal)) / slope
-        hit = (distance >= 0) & (distance <= found.distance) & (distance < np.inf)
+        unit = _unit(rays.directions)
+        slope = _dot(unit, plane.normal)
+        distance = (plane.height - _dot(rays.origins, plane.normal)) / slope
+        hit = (distance >= 0) & (distance <= length) & (distance < np.inf) & (found.status == 0)
     if not backs:
         hit &= slope < 0
-    found.side[:] = np.where(hit, np.where(slope < 0, 1, -1), 0)
-    found.distance[:] = np.where(hit, distance, np.inf)
-    found.normals[:] = np.where(hit[:, np.newaxis], plane.normal * found.side[:, np.newaxis], np.nan)
+    np.copyto(found.side, np.where(slope < 0, np.int32(1), np.int32(-1)), where=hit)
+    np.copyto(found.distance, distance, where=hit)
+    np.copyto(found.normals, plane.normal * found.side[:, np.newaxis], where=hit[:, np.newaxis])
+    found.points = _along(rays, found.distance)
+    return found
+
+
+def _along(rays: _Rays, distance: NDArray[Any]) -> NDArray[Any]:
+    """The points at a distance from the origins; NaN where that is infinite."""
+    with np.errstate(all="ignore"):
+        points: NDArray[Any] = rays.origins + _unit(rays.directions) * distance[:, np.newaxis]
+    points[np.isinf(distance)] = np.nan
+    return points
+
+
+def _unit(directions: NDArray[Any]) -> Any:
+    scaled = directions / _largest(directions)[:, np.newaxis]
+    return scaled / np.sqrt(_dot(scaled, scaled))[:, np.newaxis]
+
+
+def _largest(rows: NDArray[Any]) -> Any:
+    """The largest size of the three numbers of a row; a column at a time, as NumPy is slow along short rows."""
+    size = np.abs(rows)
+    return np.maximum(np.maximum(size[:, 0], size[:, 1]), size[:, 2])
+
+
+def _sum(rows: NDArray[Any]) -> Any:
+    return rows[:, 0] + rows[:, 1] + rows[:, 2]
 
 
 def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:

@@ -109,9 +109,15 @@ def test_a_ball_from_all_sides(isa: str) -> None:
 def test_no_ray_gets_between_triangles_that_share_an_edge_or_corner(isa: str) -> None:
     vertices, faces = soup.sphere(24)
     ground = Ground.mesh(vertices, faces)
-    for target in (vertices, vertices[faces].mean(1), (vertices[faces] + np.roll(vertices[faces], 1, 1)).reshape(-1, 3)):
+    for target in (
+        vertices,
+        vertices[faces].mean(1),
+        (vertices[faces] + np.roll(vertices[faces], 1, 1)).reshape(-1, 3),
+    ):
         for origin in ([0, 0, 0], [0.1, -0.2, 0.3], [0.5, 0.5, 0.01]):
-            hits = ground.cast(np.tile(origin, (len(target), 1)), target * np.where(target is vertices, 1, 0.5) - origin)
+            hits = ground.cast(
+                np.tile(origin, (len(target), 1)), target * np.where(target is vertices, 1, 0.5) - origin
+            )
             assert hits.hit.all()
             assert (np.linalg.norm(hits.points, axis=1) > 0.98).all()
 
@@ -410,7 +416,10 @@ def test_nothing_leaks() -> None:
         (lambda: square().cast(np.zeros((2, 3)), np.zeros((3, 3))), "do not broadcast"),
         (lambda: square().at([0, 0], above=1, below=1), "points: expected"),
         (lambda: square().cast([0, 0, 0], ["a", "b", "c"]), "directions: expected real numbers"),
-        (lambda: Ground.plane().moved(translations=np.zeros((4, 3))).at(np.zeros((3, 3)), above=1, below=1), "4 frames"),
+        (
+            lambda: Ground.plane().moved(translations=np.zeros((4, 3))).at(np.zeros((3, 3)), above=1, below=1),
+            "4 frames",
+        ),
         (lambda: Ground.read("a.stl"), "expected a .obj file"),
     ],
 )
@@ -423,9 +432,9 @@ def test_what_is_wrong_is_said(make: Any, message: str) -> None:
 def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     mesh, one = _core.Mesh(BOX, BOX_FACES.astype(np.int32)), np.zeros((1, 3))
     number, whole = np.zeros(1), np.zeros(1, np.int32)
-    arguments: list[Any] = [mesh, False, one, one, number, number, one, whole, whole, whole]
+    arguments: list[Any] = [mesh, False, one, one, number, number, one, one, whole, whole, whole]
     _core.cast(*arguments)
-    for place in (0, *range(2, 10)):
+    for place in (0, *range(2, 11)):
         with pytest.raises(TypeError):
             _core.cast(*arguments[:place], wrong, *arguments[place + 1 :])
     for vertices, faces in ((wrong, BOX_FACES + 100), (BOX, wrong), (BOX, BOX_FACES.astype(np.int32) - 1)):

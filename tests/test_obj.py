@@ -141,7 +141,25 @@ def test_ground_reads_scaled_files(tmp_path: Path) -> None:
     assert ground.at([0.005, 0, 0.005], above=1, below=1).height == 0.5
 
 
-WORDS = ["v", "f", "vt", "vn", "o", "\\", "#", "1", "2", "-1", "0", "3//", "1/2/3", "nan", "1e308", "-1e-320", "9" * 400]
+WORDS = [
+    "v",
+    "f",
+    "vt",
+    "vn",
+    "o",
+    "\\",
+    "#",
+    "1",
+    "2",
+    "-1",
+    "0",
+    "3//",
+    "1/2/3",
+    "nan",
+    "1e308",
+    "-1e-320",
+    "9" * 400,
+]
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=9) | st.binary(max_size=60))

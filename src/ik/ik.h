@@ -554,8 +554,8 @@ typedef struct ik_ray_tree {
 } ik_ray_tree;
 
 /* How one is built: vertices are rows of three numbers, finite and at most 1e100, faces rows of three vertices.
- * `scratch` has ik_ray_tree_scratch bytes; plan says how many bytes of memory the tree needs, and fill writes them. Both
- * are aligned to 64 bytes. The same arguments for both; then only `memory` is needed. */
+ * `scratch` has ik_ray_tree_scratch bytes; plan says how many bytes of memory the tree needs, and fill writes them.
+ * Both are aligned to 64 bytes. The same arguments for both; then only `memory` is needed. */
 size_t ik_ray_tree_scratch(int triangles);
 size_t ik_ray_tree_plan(ik_ray_tree *tree, const double *vertices, const int32_t *faces, int triangles, void *scratch);
 void ik_ray_tree_fill(ik_ray_tree *tree, const double *vertices, const int32_t *faces, int triangles,
@@ -574,6 +574,7 @@ typedef struct ik_cast_job {
     ik_rows length;    /* optional: hits farther than this do not count. NaN: none does */
     int front;         /* 1: only the front counts, from where the vertices run counter-clockwise */
     ik_rows distance;  /* from the origin to the hit; infinite: there is none */
+    ik_rows point;     /* (3) the hit; NaN where there is none */
     ik_rows normal;    /* (3) of unit length, of the side that is hit; NaN where nothing is */
     ik_rows triangle;  /* int32_t; -1: none */
     ik_rows side;      /* int32_t: 1 where the front is hit, -1 the back, else 0 */

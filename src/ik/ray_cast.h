@@ -370,18 +370,23 @@ ik_inline void ray_store(const ray *ray, const ik_cast_job *job, ptrdiff_t item)
     number squares = 0;
     for (int axis = 0; axis < 3; axis++)
         squares += ray->normal[axis] * ray->normal[axis];
-    number length = number_root(squares) * ray->side;
-    for (int axis = 0; axis < 3; axis++)
+    number length = number_root(squares) * ray->side, way = (ray->skipped + ray->nearest) / job->tree->scale;
+    ray_write(&job->distance, item, 0, way * ray->unit);
+    for (int axis = 0; axis < 3; axis++) {
+        number origin = ray_number(&job->origin, item, axis);
+        ray_write(&job->point, item, axis, origin + way * ray->direction[axis]);
         ray_write(&job->normal, item, axis, ray->normal[axis] / length);
-    ray_write(&job->distance, item, 0, (ray->skipped + ray->nearest) * ray->unit / job->tree->scale);
+    }
     ray_write_whole(&job->triangle, item, ray->triangle);
     ray_write_whole(&job->side, item, ray->side);
 }
 
 ik_inline void ray_store_none(const ik_cast_job *job, ptrdiff_t item) {
-    for (int axis = 0; axis < 3; axis++)
-        ray_write(&job->normal, item, axis, (number)NAN);
     ray_write(&job->distance, item, 0, (number)INFINITY);
+    for (int axis = 0; axis < 3; axis++) {
+        ray_write(&job->point, item, axis, (number)NAN);
+        ray_write(&job->normal, item, axis, (number)NAN);
+    }
     ray_write_whole(&job->triangle, item, -1);
     ray_write_whole(&job->side, item, 0);
 }

@@ -184,23 +184,24 @@ static int take_rows(ik_rows *rows, PyObject *object, const array_role *op, npy_
 }
 
 static PyObject *cast(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    static const array_role operands[] = {{"origins", NPY_DOUBLE, 3, 0}, {"directions", NPY_DOUBLE, 3, 0},
-                                          {"lengths", NPY_DOUBLE, 1, 0}, {"distances", NPY_DOUBLE, 1, 1},
-                                          {"normals", NPY_DOUBLE, 3, 1}, {"triangles", NPY_INT32, 1, 1},
-                                          {"sides", NPY_INT32, 1, 1},    {"status", NPY_INT32, 1, 1}};
+    static const array_role operands[] = {
+        {"origins", NPY_DOUBLE, 3, 0},   {"directions", NPY_DOUBLE, 3, 0}, {"lengths", NPY_DOUBLE, 1, 0},
+        {"distances", NPY_DOUBLE, 1, 1}, {"points", NPY_DOUBLE, 3, 1},     {"normals", NPY_DOUBLE, 3, 1},
+        {"triangles", NPY_INT32, 1, 1},  {"sides", NPY_INT32, 1, 1},       {"status", NPY_INT32, 1, 1}};
+    enum { OPERANDS = sizeof operands / sizeof *operands };
     ik_cast_job job = {0};
-    ik_rows *rows[] = {&job.origin, &job.direction, &job.length, &job.distance,
+    ik_rows *rows[] = {&job.origin, &job.direction, &job.length, &job.distance, &job.point,
                        &job.normal, &job.triangle,  &job.side,   &job.status};
-    if (given != 10 || !PyObject_TypeCheck(args[0], ((core_state *)PyModule_GetState(module))->mesh_type) ||
+    if (given != OPERANDS + 2 || !PyObject_TypeCheck(args[0], ((core_state *)PyModule_GetState(module))->mesh_type) ||
         !PyArray_Check(args[2]) || PyArray_NDIM((PyArrayObject *)args[2]) != 2) {
-        PyErr_SetString(PyExc_TypeError, "cast: expected a Mesh, front, and 8 arrays");
+        PyErr_SetString(PyExc_TypeError, "cast: expected a Mesh, front, and 9 arrays");
         return NULL;
     }
     npy_intp items = PyArray_DIM((PyArrayObject *)args[2], 0);
     job.tree = &((mesh_object *)args[0])->tree;
     job.front = PyObject_IsTrue(args[1]);
     if (job.front < 0) return NULL;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < OPERANDS; i++)
         if (take_rows(rows[i], args[i + 2], &operands[i], items) < 0) return NULL;
     Py_BEGIN_ALLOW_THREADS;
     ik_cast(&job, items);
@@ -210,8 +211,8 @@ static PyObject *cast(PyObject *module, PyObject *const *args, Py_ssize_t given)
 
 static PyMethodDef functions[] = {
     {"cast", (PyCFunction)(void (*)(void))cast, METH_FASTCALL,
-     PyDoc_STR("cast(mesh, front, origins, directions, lengths, distances, normals, triangles, sides, status, /)\n"
-               "--\n\nWrites the last five.")},
+     PyDoc_STR("cast(mesh, front, origins, directions, lengths, distances, points, normals, triangles, sides, "
+               "status, /)\n--\n\nWrites the last six.")},
     {NULL, NULL, 0, NULL},
 };
 

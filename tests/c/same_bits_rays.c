@@ -34,7 +34,7 @@ static int make_mesh(int kind) {
 
 static uint64_t hash_rays(const ik_ray_tree *tree, uint64_t hash) {
     static double origins[RAYS_EACH][3], directions[RAYS_EACH][3], lengths[RAYS_EACH], distances[RAYS_EACH];
-    static double normals[RAYS_EACH][3];
+    static double points[RAYS_EACH][3], normals[RAYS_EACH][3];
     static int32_t triangles[RAYS_EACH], sides[RAYS_EACH], status[RAYS_EACH];
     for (int i = 0; i < RAYS_EACH; i++) {
         for (int axis = 0; axis < 3; axis++) {
@@ -50,6 +50,7 @@ static uint64_t hash_rays(const ik_ray_tree *tree, uint64_t hash) {
         job.direction = (ik_rows){directions[first], sizeof directions[0], sizeof(double)};
         if (first % 3) job.length = (ik_rows){lengths + first, sizeof(double), 0};
         job.distance = (ik_rows){distances + first, sizeof(double), 0};
+        job.point = (ik_rows){points[first], sizeof points[0], sizeof(double)};
         job.normal = (ik_rows){normals[first], sizeof normals[0], sizeof(double)};
         job.triangle = (ik_rows){triangles + first, sizeof(int32_t), 0};
         job.side = (ik_rows){sides + first, sizeof(int32_t), 0};
@@ -57,6 +58,7 @@ static uint64_t hash_rays(const ik_ray_tree *tree, uint64_t hash) {
         ik_cast(&job, count);
     }
     hash = hash_bytes(hash, distances, sizeof distances);
+    hash = hash_bytes(hash, points, sizeof points);
     hash = hash_bytes(hash, normals, sizeof normals);
     hash = hash_bytes(hash, triangles, sizeof triangles);
     hash = hash_bytes(hash, sides, sizeof sides);
