@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib
 import importlib.util
 import os
 import platform
@@ -64,7 +65,7 @@ def row_of(
 ) -> list[str]:
     """The kernel by instruction set with results reused, the functions as users call them, and Embree."""
     whole = [np.empty(RAYS, np.int32) for _ in range(3)]
-    outputs = (np.empty(RAYS), np.empty((RAYS, 3)), np.empty((RAYS, 3)), *whole)
+    outputs: Any = (np.empty(RAYS), np.empty((RAYS, 3)), np.empty((RAYS, 3)), *whole)
     kernel = functools.partial(_core.cast, mesh, False, origins, directions, np.full(RAYS, np.inf), *outputs)
     variants = {isa: Variant(kernel, functools.partial(_core.use_isa, isa)) for isa in isas()}
     variants["cast"] = Variant(functools.partial(ground.cast, origins, directions), best_isa)
@@ -138,10 +139,8 @@ def embree_of(vertices: NDArray[Any], faces: NDArray[Any]) -> Callable[[Any, Any
     """Rays to the numbers of the triangles they hit, by Embree's rtcIntersect1."""
     if importlib.util.find_spec("embreex") is None:
         return None
-    from embreex import mesh_construction, rtcore_scene
-
-    scene = rtcore_scene.EmbreeScene(robust=True)
-    mesh_construction.TriangleMesh(scene, vertices[faces].astype(np.float32))
+    scene = importlib.import_module("embreex.rtcore_scene").EmbreeScene(robust=True)
+    importlib.import_module("embreex.mesh_construction").TriangleMesh(scene, vertices[faces].astype(np.float32))
     scene.run(np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32))  # which builds it
 
     def hit(origins: NDArray[Any], directions: NDArray[Any]) -> NDArray[Any]:

@@ -457,7 +457,8 @@ class Ground:
 
     @property
     def _up(self) -> NDArray[np.float64]:
-        return np.eye(3)[_AXES.index(self.up)]
+        up: NDArray[np.float64] = np.eye(3)[_AXES.index(self.up)]
+        return up
 
     def _first(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
         found: _Found | None = None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +52,10 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
 
 def _point(words: list[str]) -> Point:
     """Three coordinates; a weight or a colour may follow."""
-    x, y, z = _numbers(float, words[:3], "three coordinates after 'v'")
+    try:
+        x, y, z = map(float, words[:3])
+    except ValueError:
+        raise ValueError(f"expected three coordinates after 'v', got '{' '.join(words)}'") from None
     if not all(map(math.isfinite, (x, y, z))):
         raise ValueError(f"expected finite coordinates, got '{' '.join(words)}'")
     return x, y, z
@@ -61,20 +63,13 @@ def _point(words: list[str]) -> Point:
 
 def _index(word: str, defined: int) -> int:
     """The vertex of a corner such as 3, 3/1, 3//2 or 3/1/2, from 0. A negative one counts back from the last."""
-    (number,) = _numbers(int, [word.partition("/")[0]], "corners such as 3, 3/1 or 3//2 after 'f'", word)
+    try:
+        number = int(word.partition("/")[0])
+    except ValueError:
+        raise ValueError(f"expected corners such as 3, 3/1 or 3//2 after 'f', got '{word}'") from None
     if number == 0 or number < -defined:
         raise ValueError(f"corner '{word}' is no vertex; they count from 1, or back from -1 to {-defined}")
     return number - 1 if number > 0 else defined + number
-
-
-def _numbers(kind: Callable[[str], Any], words: list[str], expected: str, got: str | None = None) -> list[Any]:
-    try:
-        numbers = [kind(word) for word in words]
-    except ValueError:
-        numbers = []
-    if len(numbers) < len(words) or (kind is float and len(numbers) != 3):
-        raise ValueError(f"expected {expected}, got '{' '.join(words) if got is None else got}'")
-    return numbers
 
 
 def _triangles(face: list[int], vertices: list[Point]) -> list[tuple[int, int, int]]:

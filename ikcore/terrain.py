@@ -118,8 +118,8 @@ def bumps(
     """
     x = np.arange(count * cells + 1) % cells / cells
     bump = x * (1 - x) * (x * (1 - x)) * 16
-    half = -0.5 * count * spacing
-    origin = _point_of(up, np.float64(0), np.float64(half), np.float64(half))
+    half = np.array(-0.5 * count * spacing)
+    origin = _point_of(up, np.array(0.0), half, half)
     return Ground.heights(height * bump[:, np.newaxis] * bump, spacing / cells, origin, up=up)
 
 

@@ -41,7 +41,7 @@ HASHES = {
     "same_bits_look.c": {"look f32": "a9a2ed8c844182e0", "look f64": "dd0e250f4300bf14"},
     "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
     "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
-    "same_bits_rays.c": {"rays f64": "e70c421247d4404d"},
+    "same_bits_rays.c": {"rays f64": "07e0bf5db6fdce38"},
     "same_bits_fabrik.c": {"fabrik f32": "0c2af8ebe17b27cb", "fabrik f64": "c526728d2117c545"},
 }
 

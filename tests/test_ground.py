@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import pickle
 import threading
 from typing import Any
@@ -21,10 +22,9 @@ Array = NDArray[Any]
 FIELDS = ("hit", "distance", "points", "normals", "front", "part", "triangle", "status")
 SQUARE = [[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0]]  # y up, its front above
 BOX = np.array(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij")).reshape(3, -1).T.astype(float)
-BOX_FACES = np.array(
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4]]
-    + [[1, 5, 7], [1, 7, 3]]
-)
+BOX_QUADS = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+BOX_FACES = BOX_QUADS[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+UP = np.array([0.0, 1, 0])
 
 
 def rays(count: int, seed: int = 1, spread: float = 1.5) -> tuple[Array, Array]:
@@ -70,7 +70,7 @@ def test_every_direction_knows_front_and_back(axis: int, sign: int, isa: str) ->
     for across in (0.0, 0.3, -0.4):
         direction = np.full(3, across)
         direction[axis] = sign
-        hits = Ground.mesh(BOX - 0.5, BOX_FACES).cast([-3 * direction, [0, 0, 0]], direction)
+        hits = Ground.mesh(BOX - 0.5, BOX_FACES).cast(np.array([-3 * direction, 0 * direction]), direction)
         np.testing.assert_array_equal(hits.front, [True, False])
         np.testing.assert_array_equal(hits.normals[:, axis], [-sign, -sign])
         np.testing.assert_allclose(hits.distance, np.array([2.5, 0.5]) * np.linalg.norm(direction), rtol=1e-14)
@@ -84,7 +84,7 @@ def test_what_is_seen_from_behind_counts_only_if_asked() -> None:
     found = ground.cast(origins, directions, backs=False)
     for i, (origin, direction) in enumerate(zip(origins, directions, strict=True)):
         fronts = np.flatnonzero((np.cross(b - a, c - a) * direction).sum(1) < 0)
-        _, triangle = soup.cast(vertices, faces[fronts], [origin], [direction])
+        _, triangle = soup.cast(vertices, faces[fronts], origin[np.newaxis], direction[np.newaxis])
         assert found.triangle[i] == (fronts[triangle[0]] if triangle[0] >= 0 else -1)
     assert found.front[found.hit].all()
 
@@ -116,7 +116,7 @@ def test_no_ray_gets_between_triangles_that_share_an_edge_or_corner(isa: str) ->
     ):
         for origin in ([0, 0, 0], [0.1, -0.2, 0.3], [0.5, 0.5, 0.01]):
             hits = ground.cast(
-                np.tile(origin, (len(target), 1)), target * np.where(target is vertices, 1, 0.5) - origin
+                np.tile(origin, (len(target), 1)), target * (1 if target is vertices else 0.5) - np.array(origin)
             )
             assert hits.hit.all()
             assert (np.linalg.norm(hits.points, axis=1) > 0.98).all()
@@ -219,10 +219,10 @@ def test_one_big_triangle_among_many_small_ones(isa: str) -> None:
     vertices = np.concatenate([vertices, [[-50, -2, -50], [-50, -2, 150], [150, -2, -50]]])
     faces = np.concatenate([faces, [[1500, 1501, 1502]]])
     origins = np.random.default_rng(0).uniform(-1, 1, (500, 3))
-    origins[:250] = vertices[faces[:250]].mean(1) + [0, 1e-3, 0]
+    origins[:250] = vertices[faces[:250]].mean(1) + 1e-3 * UP
     directions = np.tile([0, -1.0, 0], (500, 1))
     hits = Ground.mesh(vertices, faces).cast(origins, directions)
-    distance, triangle = soup.cast(vertices, faces, origins, directions)
+    _, triangle = soup.cast(vertices, faces, origins, directions)
     np.testing.assert_array_equal(hits.triangle, triangle)
     assert (triangle == 500).any()
     assert (triangle < 250).any()
@@ -235,10 +235,10 @@ def test_lopsided_splits_end(triangles: int) -> None:
     corners = np.array([[1.0, 0, 0], [1, 0, 1], [1.2, 0, 0]]) * size
     ground = Ground.mesh(corners.reshape(-1, 3), np.arange(3 * triangles).reshape(-1, 3))
     above = corners.mean(1)
-    hits = ground.cast(above + [0, 1, 0], [0, -1, 0])
+    hits = ground.cast(above + UP, [0, -1, 0])
     assert hits.hit[-500:].all()
     same = Ground.mesh(np.tile(corners[-1], (triangles, 1)), np.arange(3 * triangles).reshape(-1, 3))
-    assert same.cast(corners[-1].mean(0) + [0, 1, 0], [0, -1, 0]).triangle == 0
+    assert same.cast(corners[-1].mean(0) + UP, [0, -1, 0]).triangle == 0
 
 
 # --- rays that cannot be used ----------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ def test_same_bits_on_every_instruction_set_batch_size_and_thread() -> None:
         _core.use_isa(before)
     assert raw(ground.cast(origins, directions, workers=3)) == expected
     ends = [0, 1, 3, 10, 77, 40_000]
-    parts = [ground.cast(origins[a:b], directions[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [ground.cast(origins[a:b], directions[a:b]) for a, b in itertools.pairwise(ends)]
     assert [b"".join(getattr(part, name).tobytes() for part in parts) for name in FIELDS] == expected
 
 
@@ -393,8 +393,8 @@ def test_nothing_leaks() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Ground.mesh([[0, 0, np.nan]], []), "vertices: vertex 0 is not finite"),
-        (lambda: Ground.mesh([[0, 0, 0], [0, -np.inf, 0]], []), "vertices: vertex 1 is not finite"),
+        (lambda: Ground.mesh([[0.0, 0, np.nan]], []), "vertices: vertex 0 is not finite"),
+        (lambda: Ground.mesh([[0.0, 0, 0], [0, -np.inf, 0]], []), "vertices: vertex 1 is not finite"),
         (lambda: Ground.mesh([[0, 1e200, 0]], []), "too far away"),
         (lambda: Ground.mesh([[0, 0]], []), r"vertices: expected an array of shape \(..., 3\)"),
         (lambda: Ground.mesh(BOX, [[0, 1, 8]]), r"faces: face 0 is \[0, 1, 8\]; expected vertices, 0 to 7"),
@@ -406,7 +406,7 @@ def test_nothing_leaks() -> None:
         (lambda: Ground.plane([0, np.nan, 0]), "normal"),
         (lambda: Ground.plane(height=np.inf), "height: expected a finite number"),
         (lambda: Ground.heights([[1, 2]]), "at least 2 x 2"),
-        (lambda: Ground.heights([[1, 2], [3, np.nan]]), r"grid: height \[1, 1\] is not finite"),
+        (lambda: Ground.heights([[1.0, 2], [3, np.nan]]), r"grid: height \[1, 1\] is not finite"),
         (lambda: Ground.plane(up="w"), "up: expected 'x', 'y' or 'z'"),  # type: ignore[arg-type]
         (lambda: Ground.plane() + Ground.plane(up="z"), "different"),
         (lambda: Ground.plane() + 1, "unsupported"),  # type: ignore[operator]
@@ -433,10 +433,11 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     mesh, one = _core.Mesh(BOX, BOX_FACES.astype(np.int32)), np.zeros((1, 3))
     number, whole = np.zeros(1), np.zeros(1, np.int32)
     arguments: list[Any] = [mesh, False, one, one, number, number, one, one, whole, whole, whole]
-    _core.cast(*arguments)
+    cast: Any = _core.cast
+    cast(*arguments)
     for place in (0, *range(2, 11)):
         with pytest.raises(TypeError):
-            _core.cast(*arguments[:place], wrong, *arguments[place + 1 :])
+            cast(*arguments[:place], wrong, *arguments[place + 1 :])
     for vertices, faces in ((wrong, BOX_FACES + 100), (BOX, wrong), (BOX, BOX_FACES.astype(np.int32) - 1)):
         with pytest.raises((TypeError, ValueError)):
             _core.Mesh(vertices, faces)
@@ -516,7 +517,7 @@ def test_a_ground_that_moves_has_frames_first() -> None:
             points[frame], above=3, below=3
         )
         assert still.points.tobytes() == found.points[frame].tobytes()
-    assert plate.at(points + [50, 0, 0], above=3, below=3).part.min() == 1  # beside it: the plane
+    assert plate.at(points + 50 * np.eye(3)[0], above=3, below=3).part.min() == 1  # beside it: the plane
 
 
 # --- feet ------------------------------------------------------------------------------------------------------------
@@ -617,4 +618,4 @@ def test_heights_lie_between_their_corners() -> None:
     assert (found.height <= 10 + around.max(0) + 1e-12).all()
     assert (found.height >= 10 + around.min(0) - 1e-12).all()
     assert (found.normals[:, 1] > 0).all()
-    assert ground.cast(points + [0, 2, 0], [0, -1, 0]).front.all()
+    assert ground.cast(points + 2 * UP, [0, -1, 0]).front.all()
