@@ -181,3 +181,12 @@ def test_square_roots_are_packed(name: str, isa: str) -> None:
         roots = re.findall(r"\bv?(sqrt[ps][sd])\s.*%([xyz]mm)\d+$", run("objdump", "-d", made), re.MULTILINE)
         assert roots
         assert set(roots) == {(packed, register)}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 code")
+@pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])
+def test_boxes_of_the_ray_tree_are_packed(isa: str) -> None:
+    """Likewise: the lesser of two floats is one instruction for all lanes."""
+    (made,) = (obj for obj in core_objects((compiler("gcc"), *RELEASE)) if obj.endswith(f"isa_{isa}_f64.o"))
+    found = re.findall(r"\bv?(minp?s?s)\s.*%([xyz]mm)\d+$", run("objdump", "-d", made), re.MULTILINE)
+    assert set(found) == {("minps", "xmm" if isa == "base" else "ymm")}

@@ -214,6 +214,22 @@ def test_rays_from_far_away_arrive(isa: str) -> None:
         np.testing.assert_allclose(hits.distance, away - 1, atol=0.05 + 1e-15 * away)
 
 
+def test_a_ray_may_lean_by_very_little(isa: str) -> None:
+    hits = square().cast([3.5, 1e14, 0.25], [-3, -1e14, 0])
+    assert hits.hit
+    np.testing.assert_allclose(hits.points, [0.5, 0, 0.25], atol=0.02)  # 1e14 is that coarse
+
+
+def test_a_mesh_may_be_as_fine_as_numbers_are(isa: str) -> None:
+    """Its vertices are a few steps of rounding apart, and the centre of its bounds lies between them."""
+    vertices, faces = soup.sphere(10)
+    for size in (1e-9, 3e-9, 7e-9):
+        fine = vertices * size + 1e6
+        hits = Ground.mesh(fine, faces).cast(fine.mean(0), vertices)
+        assert hits.hit.all()
+        assert (hits.distance < 2 * size).all()
+
+
 def test_one_big_triangle_among_many_small_ones(isa: str) -> None:
     vertices, faces = soup.random(500, size=0.001)
     vertices = np.concatenate([vertices, [[-50, -2, -50], [-50, -2, 150], [150, -2, -50]]])

@@ -1,18 +1,17 @@
 /* Rays to the nearest triangle of a tree (ray_tree.h).
  *
- * One ray at a time; the lanes are the eight children of a node, or the eight triangles of a block. All eight are
- * always tested, so that every instruction set goes the same way and finds the same.
+ * The lanes are the eight children of a node, or the eight triangles of a block. They are floats, with a margin for
+ * what floats are off by: what they rule out is out. A triangle that is left is tested in doubles, and what it says
+ * counts, so that neither the instruction set nor the way through the tree makes a difference.
  *
  * Triangles as in Woop, Benthin, Wald, "Watertight Ray/Triangle Intersection" (2013): seen along the ray, from its
  * origin, the corners are points in a plane, and the ray hits if the origin of that plane is on the same side of all
  * three edges. Two triangles with a common edge compute the same number for it, but for the sign, and rounding is
- * monotonic, so that a difference of two products never has the wrong sign: no ray gets between.
- *
- * Only doubles have it: where floats are given, that they become doubles costs nothing beside the tree. */
+ * monotonic, so that a difference of two products never has the wrong sign: no ray gets between. */
 
 enum { RAYS = 3 }; /* that are on their way at a time */
 
-/* A node or block that a ray goes into there. */
+/* A node or block that a ray goes into, and where it does. */
 typedef struct {
     float enter;
     int32_t child;
@@ -48,8 +47,9 @@ static const number RAY_SPACE = 4;
 /* How much earlier a ray goes into a box and later out of it: more than floats of up to 4 * RAY_SPACE are off. */
 static const number RAY_SLACK = 0x1p-17;
 
-/* The smallest coordinate of a direction: over the few units within the tree it makes no difference. */
-static const number RAY_FLATTEST = 0x1p-40;
+/* The smallest coordinate of a direction, so that its inverse is a number; and the largest inverse in floats, which
+ * over the few units within the tree makes no difference. */
+static const number RAY_FLATTEST = 0x1p-600, RAY_STEEPEST = 0x1p40;
 
 ik_inline number number_abs(number x) { return x < 0 ? -x : x; }
 ik_inline int number_is_finite(number x) { return x - x == 0; }
@@ -172,7 +172,7 @@ ik_inline int ray_approach(ray *ray) {
         out = far < out ? far : out;
         ray->near[axis] = back;
         ray->far[axis] = !back;
-        ray->inverse[axis] = (float)inverse;
+        ray->inverse[axis] = (float)(number_abs(inverse) > RAY_STEEPEST ? RAY_STEEPEST * sign : inverse);
     }
     ray->skipped = in;
     for (int axis = 0; axis < 3; axis++) {

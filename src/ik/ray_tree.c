@@ -213,10 +213,20 @@ static void make_node(const plan *plan, ik_ray_tree *tree, int at) {
     }
 }
 
-static void corner(const plan *plan, const ik_ray_tree *tree, int triangle, int vertex, double at[3]) {
+/* A coordinate as the sum of two floats, which is all that a block keeps. */
+typedef struct {
+    float high, low;
+} coordinate;
+
+static coordinate split(double x) {
+    float high = (float)x;
+    return (coordinate){high, (float)(x - high)};
+}
+
+static void corner(const plan *plan, const ik_ray_tree *tree, int triangle, int vertex, coordinate at[3]) {
     const double *given = plan->vertices + 3 * (ptrdiff_t)plan->faces[3 * (ptrdiff_t)triangle + vertex];
     for (int axis = 0; axis < 3; axis++)
-        at[axis] = (given[axis] - tree->centre[axis]) * tree->scale;
+        at[axis] = split((given[axis] - tree->centre[axis]) * tree->scale);
 }
 
 /* Whether a triangle has an area, and so a normal. */
@@ -227,7 +237,7 @@ static int is_solid(const double a[3], const double b[3], const double c[3]) {
     return u[1] * v[2] != u[2] * v[1] || u[2] * v[0] != u[0] * v[2] || u[0] * v[1] != u[1] * v[0];
 }
 
-/* The tree's space: the centre of the bounds to the origin, half the widest of them to about 1. */
+/* The tree's space: the centre of the bounds to the origin, half the widest of them to between 2 and 4. */
 static void place(const plan *plan, ik_ray_tree *tree, int triangles) {
     box all = nothing;
     for (ptrdiff_t i = 0; i < 3 * (ptrdiff_t)triangles; i++) {
@@ -237,9 +247,10 @@ static void place(const plan *plan, ik_ray_tree *tree, int triangles) {
         grow(&all, &point);
     }
     double half = 0x1p-400; /* so that the scale of a single point is a number */
-    for (int axis = 0; axis < 3; axis++) {
-        tree->centre[axis] = triangles ? all.low[axis] / 2 + all.high[axis] / 2 : 0;
-        if (triangles) half = larger(half, all.high[axis] / 2 - all.low[axis] / 2);
+    for (int axis = 0; axis < 3 && triangles; axis++) {
+        double centre = all.low[axis] / 2 + all.high[axis] / 2;
+        half = larger(half, larger(all.high[axis] - centre, centre - all.low[axis]));
+        tree->centre[axis] = centre;
     }
     tree->scale = real_unit_scale(half);
 }
@@ -250,8 +261,12 @@ static int take(const plan *plan, const ik_ray_tree *tree, int triangles) {
     for (int triangle = 0; triangle < triangles; triangle++) {
         box *bounds = &plan->boxes[triangle];
         double at[3][3];
-        for (int vertex = 0; vertex < 3; vertex++)
-            corner(plan, tree, triangle, vertex, at[vertex]);
+        for (int vertex = 0; vertex < 3; vertex++) {
+            coordinate point[3];
+            corner(plan, tree, triangle, vertex, point);
+            for (int axis = 0; axis < 3; axis++)
+                at[vertex][axis] = (double)point[axis].high + (double)point[axis].low;
+        }
         if (!is_solid(at[0], at[1], at[2])) continue;
         plan->order[taken++] = triangle;
         for (int axis = 0; axis < 3; axis++) {
@@ -316,12 +331,11 @@ void ik_ray_tree_fill(ik_ray_tree *tree, const double *vertices, const int32_t *
             int triangle = plan.order[plan.leaves[at].first + i];
             blocks[at].triangle[i] = triangle;
             for (int vertex = 0; vertex < 3; vertex++) {
-                double point[3];
+                coordinate point[3];
                 corner(&plan, tree, triangle, vertex, point);
                 for (int axis = 0; axis < 3; axis++) {
-                    float high = (float)point[axis];
-                    blocks[at].high[vertex][axis][i] = high;
-                    blocks[at].low[i][vertex][axis] = (float)(point[axis] - high);
+                    blocks[at].high[vertex][axis][i] = point[axis].high;
+                    blocks[at].low[i][vertex][axis] = point[axis].low;
                 }
             }
         }

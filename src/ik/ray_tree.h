@@ -12,8 +12,9 @@
 enum {
     TREE_WIDTH = 8,
     TREE_DEPTH = 16, /* below it splits are in the middle: those at the best place might all be lopsided */
-    /* The most children that wait while a ray goes on with another: 7 a level, and 2^31 triangles are halved in 28. */
-    TREE_STACK = (TREE_DEPTH + 28) * (TREE_WIDTH - 1),
+    /* The most children that wait while a ray goes on with another: 7 a level and one, and 2^31 triangles are halved
+       in 28. */
+    TREE_STACK = (TREE_DEPTH + 28) * (TREE_WIDTH - 1) + 1,
 };
 
 typedef struct {
