@@ -153,7 +153,7 @@ class Part:
         return values.reshape(len(values), *(1,) * (len(shape) - 1), values.shape[-1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ground:
     """What feet stand on: meshes, height grids and planes, any number of them, at rest or moving.
 
@@ -171,6 +171,8 @@ class Ground:
     --------
     >>> import ikcore as ik
     >>> ground = ik.Ground.plane() + ik.terrain.stairs(5, rise=0.2, run=0.3)
+    >>> ground
+    Ground(plane, 22 triangles; y is up)
     >>> feet = [[0.0, 0.1, -1.0], [0.0, 0.35, 0.45]]  # in front of the stairs, and above the second step
     >>> ground.at(feet, above=0.5, below=0.5).height
     array([0. , 0.4])
@@ -218,7 +220,8 @@ class Ground:
         Parameters
         ----------
         vertices : (vertices, 3) array_like
-            Where they are. Kept as doubles about their centre, so that places far from the origin lose nothing.
+            Where they are. Kept about their centre, to 14 digits of their extent, so that they may be far from the
+            origin.
         faces : (triangles, 3) array_like of int
             The vertices of each. Those without an area are never hit.
         up : {"x", "y", "z"}, optional
@@ -328,6 +331,9 @@ class Ground:
         if not math.isfinite(height):
             raise ValueError(f"height: expected a finite number, got {height!r}")
         return cls((Part(Plane(n / length, float(height))),), up)
+
+    def __repr__(self) -> str:
+        return f"Ground({', '.join(map(_name_of, self.parts)) or 'nothing'}; {self.up} is up)"
 
     def __add__(self, other: Ground) -> Ground:
         if not isinstance(other, Ground):
@@ -479,6 +485,12 @@ class Ground:
         inside = out.side < 0
         if inside.any():
             found.replace(self._first(down, np.where(inside, length, np.nan), False, workers), inside)
+
+
+def _name_of(part: Part) -> str:
+    name = "plane" if isinstance(part.body, Plane) else f"{len(part.body.faces)} triangles"
+    frames = {len(array) for array in (part.rotations, part.translations) if array is not None and array.ndim > 1}
+    return name + "".join(f" over {count} frames" for count in frames)
 
 
 # --- rays ------------------------------------------------------------------------------------------------------------

@@ -536,6 +536,12 @@ def test_a_ground_that_moves_has_frames_first() -> None:
     assert plate.at(points + 50 * np.eye(3)[0], above=3, below=3).part.min() == 1  # beside it: the plane
 
 
+def test_a_ground_says_what_it_is() -> None:
+    ground = square() + Ground.plane(up="y").moved(translations=np.zeros((4, 3)))
+    assert repr(ground) == "Ground(2 triangles, plane over 4 frames; y is up)"
+    assert repr(Ground((), "z")) == "Ground(nothing; z is up)"
+
+
 # --- feet ------------------------------------------------------------------------------------------------------------
 
 
@@ -548,6 +554,26 @@ def test_the_window_tells_floors_apart() -> None:
     assert not floors.at([1, 1.5, 1], above=0.5, below=0.5).hit
     high = floors.at([1, 0, 1], above=[0.5, 3, 100], below=0)
     np.testing.assert_array_equal(high.height, [0, 3, 9])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_window_in_a_soup_is_searched_as_the_plain_way_does(seed: int, isa: str) -> None:
+    vertices, faces = soup.random(400, seed)
+    a, b, c = (vertices[faces[:, corner]] for corner in range(3))
+    normals = np.cross(b - a, c - a)
+    points = np.random.default_rng(seed).uniform(-1, 1, (200, 3))
+    start = points + [0, 0.4, 0]
+    down, up = np.tile([0, -1.0, 0], (200, 1)), np.tile([0, 1.0, 0], (200, 1))
+    first, below = soup.cast(vertices, faces, start, down)
+    _, above = soup.cast(vertices, faces, start, up)
+    inside = (first <= 0.7) & (normals[below, 1] < 0) & (above >= 0) & (normals[above, 1] > 0)
+    faces_up = faces[normals[:, 1] > 0]
+    first[inside] = soup.cast(vertices, faces_up, start[inside], down[inside])[0]
+    expected = np.where(first <= 0.7, start[:, 1] - first, np.nan)
+    found = Ground.mesh(vertices, faces).at(points, above=0.4, below=0.3)
+    np.testing.assert_allclose(found.height, expected, atol=1e-13)
+    assert inside.sum() > 10
+    assert found.normals[found.hit, 1].min() > 0
 
 
 def test_the_highest_within_the_window_counts() -> None:
