@@ -562,7 +562,7 @@ def test_the_window_in_a_soup_is_searched_as_the_plain_way_does(seed: int, isa: 
     a, b, c = (vertices[faces[:, corner]] for corner in range(3))
     normals = np.cross(b - a, c - a)
     points = np.random.default_rng(seed).uniform(-1, 1, (200, 3))
-    start = points + [0, 0.4, 0]
+    start = points + 0.4 * UP
     down, up = np.tile([0, -1.0, 0], (200, 1)), np.tile([0, 1.0, 0], (200, 1))
     first, below = soup.cast(vertices, faces, start, down)
     _, above = soup.cast(vertices, faces, start, up)
