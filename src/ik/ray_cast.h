@@ -54,12 +54,6 @@ static const number RAY_FLATTEST = 0x1p-600, RAY_STEEPEST = 0x1p40;
 ik_inline number number_abs(number x) { return x < 0 ? -x : x; }
 ik_inline int number_is_finite(number x) { return x - x == 0; }
 
-ik_inline number number_root(number x) { /* packed, as all roots are */
-    number roots[LANES];
-    real_store(roots, real_sqrt(real_splat(x)));
-    return roots[0];
-}
-
 /* --- boxes ---------------------------------------------------------------------------------------------------------
  */
 
@@ -350,7 +344,7 @@ ik_inline int32_t ray_load(ray *ray, const ik_cast_job *job, ptrdiff_t item) {
         ray->direction[axis] /= most;
         squares += ray->direction[axis] * ray->direction[axis];
     }
-    ray->unit = number_root(squares);
+    ray->unit = ik_tree_root(squares);
     return 0;
 }
 
@@ -370,7 +364,7 @@ ik_inline void ray_store(const ray *ray, const ik_cast_job *job, ptrdiff_t item)
     number squares = 0;
     for (int axis = 0; axis < 3; axis++)
         squares += ray->normal[axis] * ray->normal[axis];
-    number length = number_root(squares) * ray->side, way = (ray->skipped + ray->nearest) / job->tree->scale;
+    number length = ik_tree_root(squares) * ray->side, way = (ray->skipped + ray->nearest) / job->tree->scale;
     ray_write(&job->distance, item, 0, way * ray->unit);
     for (int axis = 0; axis < 3; axis++) {
         number origin = ray_number(&job->origin, item, axis);

@@ -45,6 +45,8 @@ typedef struct {
     int32_t *order; /* the triangles, those of a range together */
 } plan;
 
+double ik_tree_root(double x) { return sqrt(x); }
+
 /* --- boxes ---------------------------------------------------------------------------------------------------------
  */
 

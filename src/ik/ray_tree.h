@@ -33,4 +33,7 @@ typedef struct {
     int32_t unused[7];
 } tree_block;
 
+/* A square root where one number has to do: a vector of them takes longer, and kernels have no others. */
+double ik_tree_root(double x);
+
 #endif
