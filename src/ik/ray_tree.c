@@ -1,7 +1,7 @@
 /* Builds the tree of triangles that ray_cast.h goes through.
  *
  * From the top: the range of triangles of a node is split until it has eight parts, always the part that a ray is
- * likeliest to enter and longest busy with. A split is along the widest axis of the triangles' centres, at that of 16
+ * likeliest to enter and longest busy with. A split is across an axis by the triangles' centres, at that of 3 times 15
  * places where surface times blocks, of both sides together, is least (the surface area heuristic of MacDonald and
  * Booth, "Heuristics for ray tracing using space subdivision", 1990, binned as by Wald, "On fast construction of
  * SAH-based bounding volume hierarchies", 2007). A part of at most eight triangles is a leaf. */
@@ -85,19 +85,25 @@ static box bounds_of(const plan *plan, int first, int count) {
 /* --- splits --------------------------------------------------------------------------------------------------------
  */
 
-/* Where the centres of a range are, in `BINS` equal parts along an axis. */
+/* Where the centres of a range are, in `BINS` equal parts along an axis; factor 0: all are in one place. */
 typedef struct {
     int axis;
     double low, factor;
 } bins;
+
+/* The best place to split so far: the bins, the first of them of the right side (0: none yet), and what it costs. */
+typedef struct {
+    bins bins;
+    int right;
+    double cost;
+} place;
 
 static inline int bin_of(const bins *bins, const box *bounds) {
     int bin = (int)((middle(bounds, bins->axis) - bins->low) * bins->factor);
     return bin < BINS ? bin : BINS - 1;
 }
 
-/* Bins along the widest axis; factor 0: all centres are in one place. */
-static bins bins_of(const plan *plan, const range *all) {
+static void find_bins(const plan *plan, const range *all, bins found[3]) {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int i = all->first; i < all->first + all->count; i++)
         for (int axis = 0; axis < 3; axis++) {
@@ -105,22 +111,21 @@ static bins bins_of(const plan *plan, const range *all) {
             low[axis] = smaller(low[axis], at);
             high[axis] = larger(high[axis], at);
         }
-    int widest = 0;
-    for (int axis = 1; axis < 3; axis++)
-        if (high[axis] - low[axis] > high[widest] - low[widest]) widest = axis;
-    double width = high[widest] - low[widest];
-    return (bins){widest, low[widest], width > 0x1p-50 ? BINS / width : 0};
+    for (int axis = 0; axis < 3; axis++) {
+        double width = high[axis] - low[axis];
+        found[axis] = (bins){axis, low[axis], width > 0x1p-50 ? BINS / width : 0};
+    }
 }
 
 static double cost(const box *bounds, int count) {
     return count ? surface(bounds) * ((count + TREE_WIDTH - 1) / TREE_WIDTH) : 0;
 }
 
-/* The first bin of the right side of the best split; 0 where there is none that leaves both sides enough. */
-static int best_split(const plan *plan, const range *all, const bins *bins) {
+/* Looks for a better place to split, one that leaves both sides enough. */
+static void try_bins(const plan *plan, const range *all, const bins *bins, place *best) {
     box bounds[BINS], side = nothing;
-    int counts[BINS] = {0}, count = 0, best = 0;
-    double right[BINS], least = INFINITY;
+    int counts[BINS] = {0}, count = 0;
+    double right[BINS];
     for (int bin = 0; bin < BINS; bin++)
         bounds[bin] = nothing;
     for (int i = all->first; i < all->first + all->count; i++) {
@@ -138,19 +143,25 @@ static int best_split(const plan *plan, const range *all, const bins *bins) {
         grow(&side, &bounds[bin - 1]);
         count += counts[bin - 1];
         double both = cost(&side, count) + right[bin];
-        if (count < FEWEST || all->count - count < FEWEST || !(both < least)) continue;
-        least = both;
-        best = bin;
+        if (count >= FEWEST && all->count - count >= FEWEST && both < best->cost) *best = (place){*bins, bin, both};
     }
+}
+
+static place best_place(const plan *plan, const range *all) {
+    place best = {.cost = INFINITY};
+    bins bins[3];
+    find_bins(plan, all, bins);
+    for (int axis = 0; axis < 3; axis++)
+        if (bins[axis].factor > 0) try_bins(plan, all, &bins[axis], &best);
     return best;
 }
 
 /* Brings those of the left side to the front; how many they are. */
-static int part(const plan *plan, const range *all, const bins *bins, int split) {
+static int part(const plan *plan, const range *all, const place *split) {
     int left = all->first, right = all->first + all->count;
     while (left < right) {
         int32_t one = plan->order[left];
-        if (bin_of(bins, &plan->boxes[one]) < split) {
+        if (bin_of(&split->bins, &plan->boxes[one]) < split->right) {
             left++;
         } else {
             plan->order[left] = plan->order[--right];
@@ -164,9 +175,8 @@ static int part(const plan *plan, const range *all, const bins *bins, int split)
 static range cut(const plan *plan, range *all) {
     int count = all->count / 2;
     if (all->depth < TREE_DEPTH) {
-        bins bins = bins_of(plan, all);
-        int split = bins.factor > 0 ? best_split(plan, all, &bins) : 0;
-        if (split) count = part(plan, all, &bins, split);
+        place split = best_place(plan, all);
+        if (split.right) count = part(plan, all, &split);
     }
     range rest = {all->first + count, all->count - count, all->depth, nothing};
     all->count = count;
@@ -220,7 +230,7 @@ typedef struct {
     float high, low;
 } coordinate;
 
-static coordinate split(double x) {
+static coordinate coordinate_of(double x) {
     float high = (float)x;
     return (coordinate){high, (float)(x - high)};
 }
@@ -228,7 +238,7 @@ static coordinate split(double x) {
 static void corner(const plan *plan, const ik_ray_tree *tree, int triangle, int vertex, coordinate at[3]) {
     const double *given = plan->vertices + 3 * (ptrdiff_t)plan->faces[3 * (ptrdiff_t)triangle + vertex];
     for (int axis = 0; axis < 3; axis++)
-        at[axis] = split((given[axis] - tree->centre[axis]) * tree->scale);
+        at[axis] = coordinate_of((given[axis] - tree->centre[axis]) * tree->scale);
 }
 
 /* Whether a triangle has an area, and so a normal. */
@@ -240,7 +250,7 @@ static int is_solid(const double a[3], const double b[3], const double c[3]) {
 }
 
 /* The tree's space: the centre of the bounds to the origin, half the widest of them to between 2 and 4. */
-static void place(const plan *plan, ik_ray_tree *tree, int triangles) {
+static void centre(const plan *plan, ik_ray_tree *tree, int triangles) {
     box all = nothing;
     for (ptrdiff_t i = 0; i < 3 * (ptrdiff_t)triangles; i++) {
         box point;
@@ -250,9 +260,9 @@ static void place(const plan *plan, ik_ray_tree *tree, int triangles) {
     }
     double half = 0x1p-400; /* so that the scale of a single point is a number */
     for (int axis = 0; axis < 3 && triangles; axis++) {
-        double centre = all.low[axis] / 2 + all.high[axis] / 2;
-        half = larger(half, larger(all.high[axis] - centre, centre - all.low[axis]));
-        tree->centre[axis] = centre;
+        double at = all.low[axis] / 2 + all.high[axis] / 2;
+        half = larger(half, larger(all.high[axis] - at, at - all.low[axis]));
+        tree->centre[axis] = at;
     }
     tree->scale = real_unit_scale(half);
 }
@@ -304,7 +314,7 @@ size_t ik_ray_tree_plan(ik_ray_tree *tree, const double *vertices, const int32_t
     plan.vertices = vertices;
     plan.faces = faces;
     *tree = (ik_ray_tree){0};
-    place(&plan, tree, triangles);
+    centre(&plan, tree, triangles);
     int taken = take(&plan, tree, triangles);
     if (!taken) tree->scale = 1; /* that of a point may take rays out of the range of numbers */
     range all = {0, taken, 0, bounds_of(&plan, 0, taken)};
