@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits, fabrik, walk):
+        for picture in (*limb, aim, look, limits, fabrik, walk, ground):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
 
@@ -318,6 +318,26 @@ def limits() -> Figure:
     figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
     for place, (name, limit) in enumerate(shown.items(), 1):
         limit.draw(figure.add_subplot(2, 2, place, projection="3d", title=name))
+    return figure
+
+
+def ground() -> Figure:
+    """The example of the page, from its side."""
+    side = np.array([[0, 0, 1], [0, 1, 0]])  # z to the right
+    figure, (panel,) = scenes("", x=(-0.4, 2.6), y=(-0.2, 2.6))
+    stairs = ik.terrain.stairs(5, rise=0.2, run=0.3)
+    gallery = ik.Ground.heights(np.full((2, 2), 1.5), spacing=2.5, origin=[-1, 0, 0])
+    profile = [(0, 0, -0.4), *((0, 0.2 * level, 0.3 * step) for step in range(5) for level in (step, step + 1))]
+    line(panel, [*profile, (0, 1, 2.5)], GREY, view=side)
+    line(panel, [(0, 1.5, 0), (0, 1.5, 2.5)], GREY, view=side)
+    window = np.array([0, 0.3, 0])
+    feet = np.array([[0, 0.15, 0.4], [0, 0.7, 0.8], [0, 1.15, 1.8], [0, 1.4, 2.2], [0, 2.2, 2.2]])
+    found = (ik.Ground.plane() + stairs + gallery).at(feet, above=0.3, below=0.3)
+    for foot, point, hit in zip(feet, found.points, found.hit, strict=True):
+        line(panel, [np.subtract(foot, window), np.add(foot, window)], BLUE, width=1.5, view=side)
+        panel.plot(*(side @ foot), "o", color=BLUE, markersize=5.5)
+        if hit:
+            panel.plot(*(side @ point), "o", color=GREEN, markersize=7)
     return figure
 
 

@@ -13,9 +13,10 @@ except ModuleNotFoundError as error:
         f"the C core of ikcore is not in {__path__[0]}: if that is the source folder, start Python in another folder "
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
-from ikcore import bvh, gltf, limits, rotations, samples
+from ikcore import bvh, gltf, limits, rotations, samples, terrain
 from ikcore.clip import Clip, FormatError
 from ikcore.goals import Goal, Reach
+from ikcore.ground import Ground, Hits, Surface
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, jacobian
@@ -29,6 +30,8 @@ __all__ = [
     "Clip",
     "FormatError",
     "Goal",
+    "Ground",
+    "Hits",
     "Limb",
     "Limit",
     "Look",
@@ -42,6 +45,7 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
+    "Surface",
     "UnusableError",
     "UnusableWarning",
     "World",
@@ -60,6 +64,7 @@ __all__ = [
     "samples",
     "solve",
     "solver",
+    "terrain",
     "two_bone",
     "two_bone_2d",
 ]

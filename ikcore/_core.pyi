@@ -58,6 +58,29 @@ def local(
     skeleton: Skeleton, world_rotations: _Array, positions: _Array, rotations: _Array, translations: _Array, /
 ) -> None: ...
 
+class Mesh:
+    def __new__(cls, vertices: ArrayLike, faces: ArrayLike) -> Self: ...
+    @property
+    def vertices(self) -> NDArray[np.float64]: ...
+    @property
+    def faces(self) -> NDArray[np.int32]: ...
+
+# Arrays are (items, 3) or (items), of float64 and int32; the last six are written.
+def cast(
+    mesh: Mesh,
+    front: bool,
+    origins: _Array,
+    directions: _Array,
+    lengths: _Array,
+    distances: _Array,
+    points: _Array,
+    normals: _Array,
+    triangles: NDArray[np.int32],
+    sides: NDArray[np.int32],
+    status: NDArray[np.int32],
+    /,
+) -> None: ...
+
 # A goal is (joint, chain, offset, position, rotation, weight, rotation_weight), the outputs are (rotations, status,
 # error, rotation_error, iterations, history). Arrays are (items, ...), the last four of a goal and the last output may
 # be None.

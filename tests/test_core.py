@@ -41,6 +41,7 @@ HASHES = {
     "same_bits_look.c": {"look f32": "a9a2ed8c844182e0", "look f64": "dd0e250f4300bf14"},
     "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
     "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
+    "same_bits_rays.c": {"rays f64": "07e0bf5db6fdce38"},
     "same_bits_fabrik.c": {"fabrik f32": "9b29729553b556d9", "fabrik f64": "c84e17da7dc98bb6"},
     "same_bits_dls.c": {
         "dls_chain f32": "32adc2424fdad604",
@@ -194,3 +195,12 @@ def test_square_roots_are_packed(name: str, isa: str) -> None:
         roots = re.findall(r"\bv?(sqrt[ps][sd])\s.*%([xyz]mm)\d+$", run("objdump", "-d", made), re.MULTILINE)
         assert roots
         assert set(roots) == {(packed, register)}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 code")
+@pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])
+def test_boxes_of_the_ray_tree_are_packed(isa: str) -> None:
+    """Likewise: the lesser of two floats is one instruction for all lanes."""
+    (made,) = (obj for obj in core_objects((compiler("gcc"), *RELEASE)) if obj.endswith(f"isa_{isa}_f64.o"))
+    found = re.findall(r"\bv?(minp?s?s)\s.*%([xyz]mm)\d+$", run("objdump", "-d", made), re.MULTILINE)
+    assert set(found) == {("minps", "xmm" if isa == "base" else "ymm")}

@@ -17,6 +17,7 @@
  *   ik_skeleton             joints, their parents, how they rest, and their limits
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
+ *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -551,6 +552,44 @@ size_t ik_dls_scratch_f64(const ik_solve_job *job);
 size_t ik_dls_scratch_f32(const ik_solve_job *job);
 void ik_dls_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 void ik_dls_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+
+/* Triangles in a tree, for rays. Once built it is only read, by any number of threads. It keeps its numbers about the
+ * centre of the triangles, so that places far from the origin lose nothing. Triangles without an area are left out. */
+typedef struct ik_ray_tree {
+    const void *memory;
+    double centre[3], scale;
+    int nodes, blocks;
+} ik_ray_tree;
+
+/* How one is built: vertices are rows of three numbers, finite and at most 1e100, faces rows of three vertices.
+ * `scratch` has ik_ray_tree_scratch bytes; plan says how many bytes of memory the tree needs, and fill writes them.
+ * Both are aligned to 64 bytes. The same arguments for both; then only `memory` is needed. */
+size_t ik_ray_tree_scratch(int triangles);
+size_t ik_ray_tree_plan(ik_ray_tree *tree, const double *vertices, const int32_t *faces, int triangles, void *scratch);
+void ik_ray_tree_fill(ik_ray_tree *tree, const double *vertices, const int32_t *faces, int triangles,
+                      const void *scratch, void *memory);
+
+/* Rays to the nearest triangle, of several as near the first. A ray hits both sides, and edges and corners too: none
+ * gets through between triangles that share them. One that runs within the plane of a triangle misses it. All numbers
+ * are doubles.
+ *
+ * status: 0, NOT_FINITE (an input is NaN or infinite, but for the length, or beyond 1e100 times the size of the
+ * triangles) or NO_LENGTH (the direction has none); such a ray hits nothing. */
+typedef struct ik_cast_job {
+    const ik_ray_tree *tree;
+    ik_rows origin;    /* (3) */
+    ik_rows direction; /* (3) of any length */
+    ik_rows length;    /* optional: hits farther than this do not count. NaN: none does */
+    int front;         /* 1: only the front counts, from where the vertices run counter-clockwise */
+    ik_rows distance;  /* from the origin to the hit; infinite: there is none */
+    ik_rows point;     /* (3) the hit; NaN where there is none */
+    ik_rows normal;    /* (3) of unit length, of the side that is hit; NaN where nothing is */
+    ik_rows triangle;  /* int32_t; -1: none */
+    ik_rows side;      /* int32_t: 1 where the front is hit, -1 the back, else 0 */
+    ik_rows status;    /* int32_t */
+} ik_cast_job;
+
+void ik_cast(const ik_cast_job *job, ptrdiff_t count);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "plan.h"
+#include "ray_tree.h"
 #include "solvers.h"
 
 /* gcc and clang each have their own way to say which instructions the functions below may use; neither needs a flag.
@@ -51,12 +52,19 @@
 #include "fabrik_frames.h"
 #include "jacobian.h"
 
-const ik_kernels IK_TABLE = {LANES,
+#if IK_BITS == 64
+#include "ray_cast.h"
+#else
+#define cast_rows NULL
+#endif
+
+const ik_kernels IK_TABLE = {
+    LANES,
 #define IK_SOLVER_ROWS(name) name##_rows,
-                             IK_SOLVERS(IK_SOLVER_ROWS) IK_SKELETON_SOLVERS(IK_SOLVER_ROWS)
+    IK_SOLVERS(IK_SOLVER_ROWS) IK_SKELETON_SOLVERS(IK_SOLVER_ROWS)
 #undef IK_SOLVER_ROWS
 #define IK_METHOD_ITEMS(name, doc) name##_scratch, name##_items,
-                                 IK_METHODS(IK_METHOD_ITEMS)
+        IK_METHODS(IK_METHOD_ITEMS) cast_rows,
 #undef IK_METHOD_ITEMS
 };
 

@@ -54,6 +54,7 @@ typedef struct ik_kernels {
     void (*name)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
     IK_METHODS(IK_METHOD_KERNEL)
 #undef IK_METHOD_KERNEL
+    void (*cast)(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last); /* of doubles only */
 } ik_kernels;
 
 #if defined(__GNUC__)

@@ -6,6 +6,7 @@
 
 #include "gufuncs.h"
 #include "ik.h"
+#include "mesh_object.h"
 #include "result.h"
 #include "row.h"
 #include "single.h"
@@ -68,7 +69,7 @@ static int add_status_flags(PyObject *module) {
 
 static int execute(PyObject *module) {
     if (add_gufuncs(module) < 0 || add_results(module) < 0 || prepare_singles() < 0 || prepare_rows() < 0) return -1;
-    if (add_skeleton(module) < 0 || add_solve(module) < 0) return -1;
+    if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0) return -1;
     if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);
@@ -86,12 +87,16 @@ static PyModuleDef_Slot slots[] = {
 };
 
 static int traverse(PyObject *module, visitproc visit, void *arg) {
-    Py_VISIT(((core_state *)PyModule_GetState(module))->skeleton_type);
+    core_state *state = PyModule_GetState(module);
+    Py_VISIT(state->skeleton_type);
+    Py_VISIT(state->mesh_type);
     return 0;
 }
 
 static int clear(PyObject *module) {
-    Py_CLEAR(((core_state *)PyModule_GetState(module))->skeleton_type);
+    core_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->skeleton_type);
+    Py_CLEAR(state->mesh_type);
     return 0;
 }
 

@@ -5,7 +5,7 @@
 #include "single.h"
 
 typedef struct {
-    PyTypeObject *skeleton_type;
+    PyTypeObject *skeleton_type, *mesh_type;
     single singles[SINGLE_COUNT];
 } core_state;
 

@@ -1,0 +1,660 @@
+"""Ground: what feet stand on, and where rays and feet meet it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core, obj, rotations
+from ikcore._arrays import in_blocks, number_type, rows
+from ikcore.status import Status
+
+_AXES = ("x", "y", "z")
+_DOUBLE = np.dtype(np.float64)
+_RAY = 8  # what a ray costs beside an item of a closed form
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Where rays first meet the ground; the leading axes are those of the rays.
+
+    Attributes
+    ----------
+    hit : (...) array of bool
+        Whether the ray meets it.
+    distance : (...) array
+        From the origin; infinite where nothing is hit.
+    points, normals : (..., 3) arrays
+        Where, and the normal of the side that is hit, of unit length; NaN where nothing is.
+    front : (...) array of bool
+        Whether that side is the front, from where the corners of a triangle run counter-clockwise.
+    part, triangle : (...) arrays of int32
+        Which part of the ground, and which of its triangles; -1 where nothing is hit, and for a plane's triangle.
+    status : (...) array of int32
+        0; `Status.NOT_FINITE` or `Status.NO_LENGTH` where the ray cannot be used, which then hits nothing.
+    """
+
+    hit: NDArray[np.bool_]
+    distance: NDArray[Any]
+    points: NDArray[Any]
+    normals: NDArray[Any]
+    front: NDArray[np.bool_]
+    part: NDArray[np.int32]
+    triangle: NDArray[np.int32]
+    status: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """The ground at some points; the leading axes are theirs.
+
+    Attributes
+    ----------
+    hit : (...) array of bool
+        Whether there is ground within the window.
+    height : (...) array
+        How high it is, along the up axis from 0; NaN where there is none.
+    points, normals : (..., 3) arrays
+        The point of it, and its normal, of unit length and upwards; NaN where there is none.
+    part : (...) array of int32
+        Which part of the ground, -1 where there is none.
+    """
+
+    hit: NDArray[np.bool_]
+    height: NDArray[Any]
+    points: NDArray[Any]
+    normals: NDArray[Any]
+    part: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane:
+    """The points whose product with the normal, a unit vector, is the height; its front is where the normal points."""
+
+    normal: NDArray[np.float64]
+    height: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One body of a ground: triangles or a plane, and how it is placed, the same always or frame by frame.
+
+    Attributes
+    ----------
+    body : Mesh or Plane
+        In its own space.
+    rotations : (4,) or (frames, 4) array, optional
+        From its space to the world's, of unit length (default: none).
+    translations : (3,) or (frames, 3) array, optional
+        After the rotation.
+    """
+
+    body: _core.Mesh | Plane
+    rotations: NDArray[np.float64] | None = None
+    translations: NDArray[np.float64] | None = None
+
+    def local(self, points: ArrayLike) -> NDArray[Any]:
+        """Points of the world in the space of the part, where what stands on it keeps its place.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Where the part moves their first axis is its frames.
+
+        Returns
+        -------
+        (..., 3) array
+            Float32 if the points were, else float64.
+        """
+        dtype = number_type(points)
+        at = rows("points", points, _DOUBLE, 3)
+        return self._to_local(at, at.shape[:-1], move=True).astype(dtype, copy=False)
+
+    def _cast(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
+        if self.rotations is None and self.translations is None:
+            return self._cast_locally(rays, length, backs, workers)
+        start = self._to_local(rays.origins, rays.shape, move=True).reshape(-1, 3)
+        way = self._to_local(rays.directions, rays.shape, move=False).reshape(-1, 3)
+        found = self._cast_locally(_Rays(start, way, rays.shape), length, backs, workers)
+        found.points = _along(rays, found.distance)
+        if self.rotations is not None:
+            normals = found.normals.reshape(*rays.shape, 3)
+            found.normals = rotations.rotate(self._frames(self.rotations, rays.shape), normals).reshape(-1, 3)
+        return found
+
+    def _cast_locally(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
+        if isinstance(self.body, Plane):
+            return _cast_to_plane(self.body, rays, length, backs)
+        return _cast_to_mesh(self.body, rays, length, backs, workers)
+
+    def _to_local(self, vectors: NDArray[Any], shape: tuple[int, ...], *, move: bool) -> NDArray[Any]:
+        vectors = vectors.reshape(*shape, 3)
+        if move and self.translations is not None:
+            vectors = vectors - self._frames(self.translations, shape)
+        if self.rotations is not None:
+            vectors = rotations.rotate(self._frames(rotations.conjugate(self.rotations), shape), vectors)
+        return vectors
+
+    def _frames(self, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        """Values of frames, with as many axes as the points of these leading axes."""
+        if values.ndim == 1:
+            return values
+        if not shape or shape[0] != len(values):
+            raise ValueError(
+                f"the ground moves over {len(values)} frames: expected points of shape ({len(values)}, ..., 3), "
+                f"got {(*shape, 3)}"
+            )
+        return values.reshape(len(values), *(1,) * (len(shape) - 1), values.shape[-1])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ground:
+    """What feet stand on: meshes, height grids and planes, any number of them, at rest or moving.
+
+    Made by `Ground.read`, `mesh`, `heights` and `plane`; ``a + b`` is both together, `moved` places one or lets it
+    move. It never changes, and can be pickled.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        The bodies it consists of.
+    up : {"x", "y", "z"}
+        The axis that points up.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> ground = ik.Ground.plane() + ik.terrain.stairs(5, rise=0.2, run=0.3)
+    >>> ground
+    Ground(plane, 22 triangles; y is up)
+    >>> feet = [[0.0, 0.1, -1.0], [0.0, 0.35, 0.45]]  # in front of the stairs, and above the second step
+    >>> ground.at(feet, above=0.5, below=0.5).height
+    array([0. , 0.4])
+    """
+
+    parts: tuple[Part, ...]
+    up: Literal["x", "y", "z"] = "y"
+
+    def __post_init__(self) -> None:
+        if self.up not in _AXES:
+            raise ValueError(f"up: expected 'x', 'y' or 'z', got {self.up!r}")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], *, up: Literal["x", "y", "z"] = "y", scale: float = 1.0) -> Ground:
+        """The faces of a Wavefront .obj file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file. Faces may have any number of corners; materials, normals and groups are not looked at.
+        up : {"x", "y", "z"}, optional
+            Which axis of the file points up. Nothing is turned.
+        scale : float, optional
+            What its coordinates are multiplied by, say 0.01 from centimetres to metres.
+
+        Returns
+        -------
+        Ground
+            One mesh.
+
+        Raises
+        ------
+        ValueError
+            Where the file says what cannot be: a sentence with the number of the line.
+        """
+        if Path(path).suffix.lower() != ".obj":
+            raise ValueError(f"{path}: expected a .obj file")
+        vertices, faces = obj.read(path)
+        return cls.mesh(vertices * float(scale), faces, up=up)
+
+    @classmethod
+    def mesh(cls, vertices: ArrayLike, faces: ArrayLike, *, up: Literal["x", "y", "z"] = "y") -> Ground:
+        """Triangles.
+
+        Parameters
+        ----------
+        vertices : (vertices, 3) array_like
+            Where they are. Kept about their centre, to 14 digits of their extent, so that they may be far from the
+            origin.
+        faces : (triangles, 3) array_like of int
+            The vertices of each. Those without an area are never hit.
+        up : {"x", "y", "z"}, optional
+            The axis that points up.
+
+        Returns
+        -------
+        Ground
+            One mesh. Both sides of it count, see `at` and `cast`.
+
+        Examples
+        --------
+        >>> square = Ground.mesh([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+        >>> square.at([0.25, 0.3, 0.5], above=1, below=1).normals.round(3)
+        array([-0.707,  0.707,  0.   ])
+        """
+        points = rows("vertices", vertices, _DOUBLE, 3).reshape(-1, 3)
+        corners = np.asarray(faces)
+        if corners.size == 0:
+            corners = np.zeros((0, 3), np.int32)
+        if corners.dtype.kind not in "iu":
+            raise TypeError(f"faces: expected whole numbers, got {corners.dtype}")
+        if corners.ndim != 2 or corners.shape[1] != 3:
+            raise ValueError(f"faces: expected an array of shape (triangles, 3), got shape {corners.shape}")
+        wrong = np.flatnonzero(((corners < 0) | (corners >= len(points))).any(1))
+        if wrong.size:
+            bad = corners[wrong[0]].tolist()
+            raise ValueError(f"faces: face {wrong[0]} is {bad}; expected vertices, 0 to {len(points) - 1}")
+        return cls((Part(_core.Mesh(points, corners.astype(np.int32))),), up)
+
+    @classmethod
+    def heights(
+        cls,
+        grid: ArrayLike,
+        spacing: float = 1.0,
+        origin: ArrayLike = (0, 0, 0),
+        *,
+        up: Literal["x", "y", "z"] = "y",
+    ) -> Ground:
+        """A grid of heights, as meshes are: two triangles between every four neighbours.
+
+        Parameters
+        ----------
+        grid : (n, m) array_like
+            Heights above the origin. The first axis runs along the axis that follows `up` in x, y, z, x, the second
+            along the one after that: z and x where y is up, x and y where z is.
+        spacing : float, optional
+            The distance between neighbours.
+        origin : (3,) array_like, optional
+            Where height 0 of the first of them is.
+        up : {"x", "y", "z"}, optional
+            The axis that points up.
+
+        Returns
+        -------
+        Ground
+            One mesh, its front above.
+
+        Examples
+        --------
+        >>> ramp = Ground.heights([[0, 0, 0], [1, 1, 1]], spacing=2)
+        >>> ramp.at([3, 0, 0.5], above=1, below=1).height
+        array(0.25)
+        """
+        height = rows("grid", grid, _DOUBLE)
+        if height.ndim != 2 or min(height.shape) < 2:
+            raise ValueError(f"grid: expected at least 2 x 2 heights, got shape {height.shape}")
+        if not np.isfinite(height).all():
+            n, m = np.argwhere(~np.isfinite(height))[0].tolist()
+            raise ValueError(f"grid: height [{n}, {m}] is not finite")
+        along = np.arange(max(height.shape)) * float(spacing)
+        n, m = height.shape
+        points = _point_of(up, height, along[:n, np.newaxis], along[np.newaxis, :m])
+        corner = (np.arange(n - 1)[:, np.newaxis] * m + np.arange(m - 1)).ravel()
+        next_, across, both = corner + m, corner + 1, corner + m + 1
+        faces = np.stack([corner, next_, both, corner, both, across], axis=-1).reshape(-1, 3)
+        return cls.mesh(points.reshape(-1, 3) + rows("origin", origin, _DOUBLE, 3), faces, up=up)
+
+    @classmethod
+    def plane(cls, normal: ArrayLike | None = None, height: float = 0.0, *, up: Literal["x", "y", "z"] = "y") -> Ground:
+        """A plane without end.
+
+        Parameters
+        ----------
+        normal : (3,) array_like, optional
+            Its normal, of any length (default: up).
+        height : float, optional
+            Its distance from the origin, along the normal.
+        up : {"x", "y", "z"}, optional
+            The axis that points up.
+
+        Returns
+        -------
+        Ground
+            What is behind the normal is inside.
+
+        Examples
+        --------
+        >>> Ground.plane([0, 2, 0], 0.5).at([7, 0.4, 9], above=1, below=1).height
+        array(0.5)
+        """
+        ground = cls((), up)
+        n = rows("normal", ground._up if normal is None else normal, _DOUBLE, 3)
+        length = float(np.sqrt(_dot(n, n)))
+        if n.ndim != 1 or not 0 < length < math.inf:
+            raise ValueError(f"normal: expected three numbers with a length, got {normal!r}")
+        if not math.isfinite(height):
+            raise ValueError(f"height: expected a finite number, got {height!r}")
+        return cls((Part(Plane(n / length, float(height))),), up)
+
+    def __repr__(self) -> str:
+        return f"Ground({', '.join(map(_name_of, self.parts)) or 'nothing'}; {self.up} is up)"
+
+    def __add__(self, other: Ground) -> Ground:
+        if not isinstance(other, Ground):
+            return NotImplemented
+        if self.up != other.up:
+            raise ValueError(f"up: these grounds have different ones, {self.up!r} and {other.up!r}")
+        return Ground(self.parts + other.parts, self.up)
+
+    def moved(self, rotations: ArrayLike | None = None, translations: ArrayLike | None = None) -> Ground:
+        """The ground at another place, or moving: turned about the origin, then shifted.
+
+        Parameters
+        ----------
+        rotations : (4,) or (frames, 4) array_like, optional
+            Quaternions (w, x, y, z) of any length (default: none).
+        translations : (3,) or (frames, 3) array_like, optional
+            (default: none).
+
+        Returns
+        -------
+        Ground
+            With frames, whatever is asked of it has them as its first axis.
+
+        Examples
+        --------
+        >>> lift = Ground.plane().moved(translations=[[0, 0, 0], [0, 0.1, 0], [0, 0.2, 0]])
+        >>> lift.at(np.zeros((3, 2, 3)), above=1, below=1).height
+        array([[0. , 0. ],
+               [0.1, 0.1],
+               [0.2, 0.2]])
+        """
+        q = None if rotations is None else _frames_of("rotations", rotations, 4)
+        t = None if translations is None else _frames_of("translations", translations, 3)
+        return Ground(tuple(_moved(part, q, t) for part in self.parts), self.up)
+
+    def cast(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        length: ArrayLike | None = None,
+        backs: bool = True,
+        workers: int = 1,
+    ) -> Hits:
+        """Where rays first meet the ground.
+
+        A ray also hits the edges and corners of triangles, and none gets through between two that share them. One
+        within the plane of a triangle misses it. Of several at the same distance the first counts.
+
+        Parameters
+        ----------
+        origins, directions : (..., 3) array_like
+            Rays; directions of any length. Leading axes broadcast. Where the ground moves the first is its frames.
+        length : (...) array_like, optional
+            What is farther away does not count (default: everything does).
+        backs : bool, optional
+            Whether surfaces count that are seen from behind.
+        workers : int, optional
+            How many threads, -1 for all cores. The result is the same to the bit.
+
+        Returns
+        -------
+        Hits
+            Float32 if origins and directions are, else float64; computed in doubles.
+
+        Examples
+        --------
+        >>> ground = Ground.plane(height=1)
+        >>> hits = ground.cast([[0, 3, 0], [0, 0, 0], [0, 3, 0]], [[0, -1, 1], [0, 2, 0], [0, 1, 0]])
+        >>> hits.hit, hits.front, hits.distance.round(3)
+        (array([ True,  True, False]), array([ True, False, False]), array([2.828, 1.   ,   inf]))
+        """
+        dtype = number_type(origins, directions)
+        given = {
+            "origins": rows("origins", origins, _DOUBLE, 3),
+            "directions": rows("directions", directions, _DOUBLE, 3),
+            "length": rows("length", np.inf if length is None else length, _DOUBLE)[..., np.newaxis],
+        }
+        shape, (start, way, limit) = _one_each("cast", given)
+        rays = _Rays(start, way, shape)
+        found = self._first(rays, limit[:, 0], backs, workers)
+        return found.hits(shape, dtype)
+
+    def at(self, points: ArrayLike, *, above: ArrayLike, below: ArrayLike, workers: int = 1) -> Surface:
+        """The ground that a foot at a point stands on: the highest within a window about it.
+
+        The window is a vertical line from `above` the point to `below` it: `above` is as high a step as may be taken,
+        so that of floors above one another, and under an overhang that is higher, the right one is found. Surfaces
+        count from both sides, as the triangles of many files face anywhere; but where the window begins within a
+        body, whose surface is then seen from behind, only what faces up does.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Where the ground moves their first axis is its frames.
+        above, below : (...) array_like
+            The window, as distances.
+        workers : int, optional
+            How many threads, -1 for all cores. The result is the same to the bit.
+
+        Returns
+        -------
+        Surface
+            Float32 if the points are, else float64; computed in doubles.
+
+        Examples
+        --------
+        >>> floors = Ground.plane() + Ground.heights(np.full((2, 2), 3.0), spacing=10)
+        >>> floors.at([[5, 0.1, 5], [5, 2.9, 5], [5, 1.5, 5]], above=0.5, below=0.5).height
+        array([ 0.,  3., nan])
+        """
+        dtype, axis = number_type(points), _AXES.index(self.up)
+        given = {
+            "points": rows("points", points, _DOUBLE, 3),
+            "above": rows("above", above, _DOUBLE)[..., np.newaxis],
+            "below": rows("below", below, _DOUBLE)[..., np.newaxis],
+        }
+        shape, (start, rise, drop) = _one_each("at", given)
+        start, rise, drop = start.copy(), rise[:, 0], drop[:, 0]
+        start[:, axis] += rise
+        down = _Rays(start, np.broadcast_to(-self._up, start.shape), shape)
+        found = self._first(down, rise + drop, True, workers)
+        if (found.side < 0).any():
+            self._leave_bodies(down, rise + drop, found, workers)
+        hits = found.hits(shape, dtype)
+        return Surface(hits.hit, hits.points[..., axis], hits.points, hits.normals, hits.part)
+
+    @property
+    def _up(self) -> NDArray[np.float64]:
+        up: NDArray[np.float64] = np.eye(3)[_AXES.index(self.up)]
+        return up
+
+    def _first(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
+        found: _Found | None = None
+        for index, part in enumerate(self.parts):
+            here = part._cast(rays, length, backs, workers)
+            here.part = np.where(here.side != 0, np.int32(index), np.int32(-1))
+            if found:
+                found.replace(here, here.distance < found.distance)
+            else:
+                found = here
+            length = np.minimum(length, found.distance)
+        return found or _found_none(rays)
+
+    def _leave_bodies(self, down: _Rays, length: NDArray[Any], found: _Found, workers: int) -> None:
+        """Rays that began within a body, which is what they come out of upwards as well, find what faces up."""
+        upwards = _Rays(down.origins, -down.directions, down.shape)
+        out = self._first(upwards, np.where(found.side < 0, np.inf, np.nan), True, workers)
+        inside = out.side < 0
+        if inside.any():
+            found.replace(self._first(down, np.where(inside, length, np.nan), False, workers), inside)
+
+
+def _name_of(part: Part) -> str:
+    name = "plane" if isinstance(part.body, Plane) else f"{len(part.body.faces)} triangles"
+    frames = {len(array) for array in (part.rotations, part.translations) if array is not None and array.ndim > 1}
+    return name + "".join(f" over {count} frames" for count in frames)
+
+
+# --- rays ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Rays:
+    """Rays one after the other, in doubles, and the leading axes they came with."""
+
+    origins: NDArray[Any]
+    directions: NDArray[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Found:
+    """What each ray hits: side is 1 for a front, -1 for a back, 0 for none."""
+
+    distance: NDArray[Any]
+    points: NDArray[Any]
+    normals: NDArray[Any]
+    triangle: NDArray[np.int32]
+    side: NDArray[np.int32]
+    status: NDArray[np.int32]
+    part: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls, count: int) -> _Found:
+        """Space for so many."""
+        points, normals = np.empty((2, count, 3))
+        return cls(np.empty(count), points, normals, *np.empty((4, count), np.int32))
+
+    def replace(self, other: _Found, where: NDArray[np.bool_]) -> None:
+        """Take over what the other has found there."""
+        for name in ("distance", "points", "normals", "triangle", "side", "part"):
+            np.copyto(getattr(self, name).T, getattr(other, name).T, where=where)
+
+    def hits(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Hits:
+        """As the caller gets it."""
+        with np.errstate(over="ignore"):
+            distance, points, normals = (
+                array.astype(dtype, copy=False) for array in (self.distance, self.points, self.normals)
+            )
+        return Hits(
+            (self.side != 0).reshape(shape),
+            distance.reshape(shape),
+            points.reshape(*shape, 3),
+            normals.reshape(*shape, 3),
+            (self.side > 0).reshape(shape),
+            self.part.reshape(shape),
+            self.triangle.reshape(shape),
+            self.status.reshape(shape),
+        )
+
+
+def _found_none(rays: _Rays) -> _Found:
+    found = _Found.empty(len(rays.origins))
+    found.distance[:], found.points[:], found.normals[:] = np.inf, np.nan, np.nan
+    found.part[:], found.triangle[:], found.side[:] = -1, -1, 0
+    with np.errstate(invalid="ignore"):
+        finite = np.isfinite(_sum(rays.origins - rays.origins) + _sum(rays.directions - rays.directions))
+    found.status[:] = np.where(_largest(rays.directions) == 0, Status.NO_LENGTH, 0)
+    found.status[~finite] = Status.NOT_FINITE
+    return found
+
+
+def _cast_to_mesh(mesh: _core.Mesh, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
+    found = _Found.empty(len(rays.origins))
+    given = (rays.origins, rays.directions, length)
+    made = (found.distance, found.points, found.normals, found.triangle, found.side, found.status)
+
+    def solve(block: slice) -> None:
+        _core.cast(mesh, not backs, *(array[block] for array in (*given, *made)))
+
+    in_blocks(len(rays.origins), _RAY, workers, solve)
+    return found
+
+
+def _cast_to_plane(plane: Plane, rays: _Rays, length: NDArray[Any], backs: bool) -> _Found:
+    found = _found_none(rays)
+    with np.errstate(all="ignore"):  # a ray along the plane, or one that cannot be used, divides by 0
+        unit = _unit(rays.directions)
+        slope = _dot(unit, plane.normal)
+        distance = (plane.height - _dot(rays.origins, plane.normal)) / slope
+        hit = (distance >= 0) & (distance <= length) & (distance < np.inf) & (found.status == 0)
+    if not backs:
+        hit &= slope < 0
+    np.copyto(found.side, np.where(slope < 0, np.int32(1), np.int32(-1)), where=hit)
+    np.copyto(found.distance, distance, where=hit)
+    np.copyto(found.normals, plane.normal * found.side[:, np.newaxis], where=hit[:, np.newaxis])
+    found.points = _along(rays, found.distance)
+    return found
+
+
+def _along(rays: _Rays, distance: NDArray[Any]) -> NDArray[Any]:
+    """The points at a distance from the origins; NaN where that is infinite."""
+    with np.errstate(all="ignore"):
+        points: NDArray[Any] = rays.origins + _unit(rays.directions) * distance[:, np.newaxis]
+    points[np.isinf(distance)] = np.nan
+    return points
+
+
+def _unit(directions: NDArray[Any]) -> Any:
+    scaled = directions / _largest(directions)[:, np.newaxis]
+    return scaled / np.sqrt(_dot(scaled, scaled))[:, np.newaxis]
+
+
+def _largest(rows: NDArray[Any]) -> Any:
+    """The largest size of the three numbers of a row; a column at a time, as NumPy is slow along short rows."""
+    size = np.abs(rows)
+    return np.maximum(np.maximum(size[:, 0], size[:, 1]), size[:, 2])
+
+
+def _sum(rows: NDArray[Any]) -> Any:
+    return rows[:, 0] + rows[:, 1] + rows[:, 2]
+
+
+def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    """In written order, so that the bits are the same everywhere."""
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+
+
+def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
+    """Rows one after the other, as many of each, and the leading axes they came with."""
+    leading = {name: array.shape[:-1] for name, array in given.items()}
+    try:
+        shape = np.broadcast_shapes(*leading.values())
+    except ValueError as error:
+        listed = ", ".join(f"{name} {axes}" for name, axes in leading.items())
+        raise ValueError(f"{what}: leading axes do not broadcast: {listed}") from error
+    size = math.prod(shape)
+    return shape, [np.broadcast_to(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+def _point_of(up: str, height: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Points from their height and where they are along the two axes that follow up, in x, y, z, x."""
+    axis = _AXES.index(up) if up in _AXES else 1  # Ground says what is wrong with it
+    points = np.empty((*np.broadcast_shapes(height.shape, first.shape, second.shape), 3))
+    for shift, values in enumerate((height, first, second)):
+        points[..., (axis + shift) % 3] = values
+    return points
+
+
+def _frames_of(name: str, value: ArrayLike, size: int) -> NDArray[Any]:
+    array = rows(name, value, _DOUBLE, size)
+    if array.ndim > 2:
+        raise ValueError(f"{name}: expected an array of shape ({size},) or (frames, {size}), got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}: expected finite numbers")
+    return rotations.normalize(array) if size == 4 else array
+
+
+def _moved(part: Part, q: NDArray[Any] | None, t: NDArray[Any] | None) -> Part:
+    """The part after its own placement and then this one."""
+    turned, shifted = part.rotations, part.translations
+    frames = {len(array) for array in (turned, shifted, q, t) if array is not None and array.ndim > 1}
+    if len(frames) > 1:
+        raise ValueError(f"moved: expected the same number of frames everywhere, got {sorted(frames)}")
+    if q is not None:
+        turned = q if turned is None else rotations.multiply(q, turned)
+        shifted = None if shifted is None else rotations.rotate(q, shifted)
+    if t is not None:
+        shifted = t if shifted is None else shifted + t
+    return Part(part.body, turned, shifted)

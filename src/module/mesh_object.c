@@ -1,0 +1,225 @@
+/* Triangles as a Python object, immutable, and rays to them.
+ *
+ * Everything is checked when the object is made: numbers that can be computed with, vertices that exist. Any argument
+ * at all ends in an object or an exception. `cast` takes NumPy arrays that fit and refuses all others:
+ * ikcore/ground.py makes them fit. Building and casting run without the GIL. */
+#include "mesh_object.h"
+
+#include "ik.h"
+#include "state.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#include <numpy/ndarrayobject.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct {
+    PyObject_HEAD PyArrayObject *vertices; /* (3) doubles each */
+    PyArrayObject *faces;                  /* (3) int32_t each */
+    ik_ray_tree tree;
+    void *memory; /* of the tree, before it is aligned */
+} mesh_object;
+
+/* --- making one ----------------------------------------------------------------------------------------------------
+ */
+
+enum { ALIGNMENT = 64 };
+static const double LARGEST_COORDINATE = 1e100;
+
+static void *aligned(void *memory) { return (char *)memory + (ALIGNMENT - (uintptr_t)memory % ALIGNMENT); }
+
+/* A copy of an argument as an array of rows of three. */
+static PyArrayObject *rows_of(PyObject *object, const char *name, int type) {
+    int flags = NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY;
+    PyArrayObject *array = (PyArrayObject *)PyArray_FROMANY(object, type, 2, 2, flags);
+    if (!array || PyArray_DIM(array, 1) == 3) return array;
+    PyErr_Format(PyExc_ValueError, "%s: expected rows of 3 numbers, got %zd", name, (Py_ssize_t)PyArray_DIM(array, 1));
+    Py_DECREF(array);
+    return NULL;
+}
+
+static int check_vertices(PyArrayObject *array) {
+    const double *given = PyArray_DATA(array);
+    for (npy_intp i = 0; i < 3 * PyArray_DIM(array, 0); i++) {
+        if (fabs(given[i]) <= LARGEST_COORDINATE) continue;
+        PyErr_Format(PyExc_ValueError, "vertices: vertex %zd is %s", (Py_ssize_t)(i / 3),
+                     isfinite(given[i]) ? "too far away to compute with" : "not finite");
+        return -1;
+    }
+    return 0;
+}
+
+static int check_faces(PyArrayObject *array, npy_intp vertices) {
+    const int32_t *given = PyArray_DATA(array);
+    if (PyArray_DIM(array, 0) > INT32_MAX / 8) {
+        PyErr_Format(PyExc_ValueError, "faces: expected at most %d, got %zd", INT32_MAX / 8,
+                     (Py_ssize_t)PyArray_DIM(array, 0));
+        return -1;
+    }
+    for (npy_intp i = 0; i < 3 * PyArray_DIM(array, 0); i++) {
+        if (given[i] >= 0 && given[i] < vertices) continue;
+        PyErr_Format(PyExc_ValueError, "faces: face %zd has vertex %d; there are %zd", (Py_ssize_t)(i / 3), given[i],
+                     (Py_ssize_t)vertices);
+        return -1;
+    }
+    return 0;
+}
+
+/* 0, or -1 without memory. */
+static int build(mesh_object *self) {
+    const double *vertices = PyArray_DATA(self->vertices);
+    const int32_t *faces = PyArray_DATA(self->faces);
+    int triangles = (int)PyArray_DIM(self->faces, 0);
+    void *scratch;
+    Py_BEGIN_ALLOW_THREADS;
+    scratch = malloc(ik_ray_tree_scratch(triangles) + ALIGNMENT);
+    if (scratch) {
+        size_t bytes = ik_ray_tree_plan(&self->tree, vertices, faces, triangles, aligned(scratch));
+        self->memory = malloc(bytes + ALIGNMENT);
+        if (self->memory)
+            ik_ray_tree_fill(&self->tree, vertices, faces, triangles, aligned(scratch), aligned(self->memory));
+    }
+    free(scratch);
+    Py_END_ALLOW_THREADS;
+    return self->memory ? 0 : -1;
+}
+
+static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"vertices", "faces", NULL};
+    PyObject *vertices, *faces;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO", names, &vertices, &faces)) return NULL;
+    mesh_object *self = (mesh_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (!self) return NULL;
+    int failed = !(self->vertices = rows_of(vertices, "vertices", NPY_DOUBLE)) ||
+                 !(self->faces = rows_of(faces, "faces", NPY_INT32)) || check_vertices(self->vertices) < 0 ||
+                 check_faces(self->faces, PyArray_DIM(self->vertices, 0)) < 0;
+    if (!failed) {
+        PyArray_CLEARFLAGS(self->vertices, NPY_ARRAY_WRITEABLE);
+        PyArray_CLEARFLAGS(self->faces, NPY_ARRAY_WRITEABLE);
+        failed = build(self) < 0;
+        if (failed) PyErr_NoMemory();
+    }
+    if (!failed) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
+static void mesh_dealloc(PyObject *object) {
+    mesh_object *self = (mesh_object *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    Py_XDECREF((PyObject *)self->vertices);
+    Py_XDECREF((PyObject *)self->faces);
+    free(self->memory);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+/* --- looking at one ------------------------------------------------------------------------------------------------
+ */
+
+static PyObject *get_vertices(PyObject *self, void *unused) {
+    (void)unused;
+    return Py_NewRef((PyObject *)((mesh_object *)self)->vertices);
+}
+
+static PyObject *get_faces(PyObject *self, void *unused) {
+    (void)unused;
+    return Py_NewRef((PyObject *)((mesh_object *)self)->faces);
+}
+
+static PyObject *reduce(PyObject *object, PyObject *unused) {
+    (void)unused;
+    mesh_object *self = (mesh_object *)object;
+    return Py_BuildValue("O(OO)", Py_TYPE(object), self->vertices, self->faces);
+}
+
+static PyGetSetDef properties[] = {
+    {"vertices", get_vertices, NULL, "(3) each.", NULL},
+    {"faces", get_faces, NULL, "(3) each: the vertices of every triangle.", NULL},
+    {0},
+};
+
+static PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, PyDoc_STR("Pickles as vertices and faces.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Mesh(vertices, faces)\n--\n\nTriangles; checked and sorted for rays once, immutable."},
+    {Py_tp_new, mesh_new},
+    {Py_tp_dealloc, mesh_dealloc},
+    {Py_tp_getset, properties},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "ikcore._core.Mesh",
+    .basicsize = sizeof(mesh_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+/* --- rays to one ---------------------------------------------------------------------------------------------------
+ */
+
+/* An argument of cast: an array (items, 3) or (items). */
+typedef struct {
+    const char *name;
+    int type, columns, written;
+} array_role;
+
+static int take_rows(ik_rows *rows, PyObject *object, const array_role *op, npy_intp items) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_Check(object) || PyArray_NDIM(array) != (op->columns > 1 ? 2 : 1) || PyArray_DIM(array, 0) != items ||
+        (op->columns > 1 && PyArray_DIM(array, 1) != op->columns) || PyArray_TYPE(array) != op->type ||
+        !(op->written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array))) {
+        PyErr_Format(PyExc_TypeError, "cast: %s does not fit the job", op->name);
+        return -1;
+    }
+    *rows = (ik_rows){PyArray_DATA(array), PyArray_STRIDE(array, 0), op->columns > 1 ? PyArray_STRIDE(array, 1) : 0};
+    return 0;
+}
+
+static PyObject *cast(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    static const array_role operands[] = {
+        {"origins", NPY_DOUBLE, 3, 0},   {"directions", NPY_DOUBLE, 3, 0}, {"lengths", NPY_DOUBLE, 1, 0},
+        {"distances", NPY_DOUBLE, 1, 1}, {"points", NPY_DOUBLE, 3, 1},     {"normals", NPY_DOUBLE, 3, 1},
+        {"triangles", NPY_INT32, 1, 1},  {"sides", NPY_INT32, 1, 1},       {"status", NPY_INT32, 1, 1}};
+    enum { OPERANDS = sizeof operands / sizeof *operands };
+    ik_cast_job job = {0};
+    ik_rows *rows[] = {&job.origin, &job.direction, &job.length, &job.distance, &job.point,
+                       &job.normal, &job.triangle,  &job.side,   &job.status};
+    if (given != OPERANDS + 2 || !PyObject_TypeCheck(args[0], ((core_state *)PyModule_GetState(module))->mesh_type) ||
+        !PyArray_Check(args[2]) || PyArray_NDIM((PyArrayObject *)args[2]) != 2) {
+        PyErr_SetString(PyExc_TypeError, "cast: expected a Mesh, front, and 9 arrays");
+        return NULL;
+    }
+    npy_intp items = PyArray_DIM((PyArrayObject *)args[2], 0);
+    job.tree = &((mesh_object *)args[0])->tree;
+    job.front = PyObject_IsTrue(args[1]);
+    if (job.front < 0) return NULL;
+    for (int i = 0; i < OPERANDS; i++)
+        if (take_rows(rows[i], args[i + 2], &operands[i], items) < 0) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    ik_cast(&job, items);
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"cast", (PyCFunction)(void (*)(void))cast, METH_FASTCALL,
+     PyDoc_STR("cast(mesh, front, origins, directions, lengths, distances, points, normals, triangles, sides, "
+               "status, /)\n--\n\nWrites the last six.")},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_mesh(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    PyTypeObject **type = &((core_state *)PyModule_GetState(module))->mesh_type;
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (!*type || PyModule_AddType(module, *type) < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,11 @@
+/* Triangles as a Python object, and rays to them. */
+#ifndef IKCORE_MESH_OBJECT_H
+#define IKCORE_MESH_OBJECT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* Adds the type Mesh and the function cast to the module. 0, or -1 with an exception set. */
+int add_mesh(PyObject *module);
+
+#endif
