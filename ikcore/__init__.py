@@ -15,6 +15,7 @@ except ModuleNotFoundError as error:
     ) from error
 from ikcore import bvh, gltf, limits, rotations, samples
 from ikcore.clip import Clip, FormatError
+from ikcore.feet import Feet, Leg
 from ikcore.goals import Goal, Reach
 from ikcore.limits import Limit
 from ikcore.pose import Pose
@@ -27,8 +28,10 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 __all__ = [
     "Aim",
     "Clip",
+    "Feet",
     "FormatError",
     "Goal",
+    "Leg",
     "Limb",
     "Limit",
     "Look",
