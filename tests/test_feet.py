@@ -234,6 +234,34 @@ def test_sides_of_a_body_without_names(up: str, facing: float) -> None:
         assert feet[side].joints == tuple(numbers[name] for name in called[side].values())
 
 
+def test_a_sword_and_a_coat_are_no_legs() -> None:
+    places, _ = human("Unreal")
+    names = {name: name.replace("thigh", "a").replace("calf", "b").replace("foot", "c") for name in places}
+    places = {names[name]: (above and names[above], at) for name, (above, at) in places.items()}
+    places |= {"sword": ("left_palm", (1.0, 1.4, 0)), "point": ("sword", (2.2, 1.4, 0))}
+    for side, x in (("l", 0.2), ("r", -0.2)):
+        for n, above, y in ((1, "pelvis", 0.9), (2, f"coat1_{side}", 0.5), (3, f"coat2_{side}", 0.1)):
+            places[f"coat{n}_{side}"] = (above, (x, y, -0.1))
+    feet = ik.Feet.detect(body(places))
+    assert [leg.hip for leg in feet] == ["a_l", "a_r"]
+    assert feet["left"].ankle == "c_l"
+
+
+def test_numbers_that_exporters_add() -> None:
+    places, called = human("Mixamo")
+    numbers = {name: f"{name}_{n:03}" for n, name in enumerate(places)}
+    places = {numbers[name]: (above and numbers[above], at) for name, (above, at) in places.items()}
+    assert ik.Feet.detect(body(places))["right"].joints == tuple(numbers[name] for name in called["right"].values())
+
+
+def test_legs_with_known_names_say_which_axis_is_up() -> None:
+    places, _ = human("Mixamo")
+    lying = body(places, ik.rotations.from_axis_angle([1, 0, 0], np.pi / 2))
+    feet = ik.Feet.detect(lying)
+    assert feet == ik.Feet.detect(lying, up="Z")
+    assert_allclose(feet.positions(lying, lying.rest)["left", "heel"][2], 0, atol=1e-9)
+
+
 def test_pelvis_bones_of_a_leg_and_several_toes_belong_to_no_shin() -> None:
     places, _ = human("CMU")
     legs = [name for name in places if name.startswith(("Left", "Right"))]
@@ -385,6 +413,20 @@ def test_soles_of_a_shoe() -> None:
             ankle = world.positions[skeleton.index(f"{side.title()}Foot")]
             for point, (x, z) in expected.items():
                 assert_allclose(places[side, point] - ankle, [x * mirrored, -0.09, z], atol=2e-3)
+
+
+def test_the_sole_of_a_paw_is_where_its_mesh_is_lowest() -> None:
+    places, _ = fox(named=True)
+    skeleton = body(places)
+    axes = skeleton.forward(skeleton.rest)
+    paw = np.array([[7.0, 2, 20], [6, -0.5, 21], [8, -0.5, 21], [7, 3, 16]])
+    joint = skeleton.index("left_front2")
+    back = axes.rotations[joint] * [1, -1, -1, -1]
+    mesh = {"left_front2": ik.rotations.rotate(back, paw - axes.positions[joint])}
+    feet = ik.Feet.detect(skeleton, vertices=mesh)
+    places_now = feet.positions(skeleton, skeleton.rest)
+    assert_allclose(places_now["front left", "ball"], [7, -0.5, 21], atol=1e-9)
+    assert_allclose(places_now["front right", "ball"], [-7, 0, 18], atol=1e-9)  # without a mesh: under the joint
 
 
 def test_a_foot_with_a_ball_but_no_tip_has_toes_of_usual_length() -> None:

@@ -78,7 +78,8 @@ class Feet:
         skeleton : Skeleton
             The joints.
         up : {"Y", "Z"}, optional
-            The axis that points up at rest (default: that of the clip, else "Y").
+            The axis that points up at rest (default: that of the clip, else the one along which legs with known names
+            hang down, else "Y").
         vertices : mapping of str to (n, 3) array_like, optional
             The skin of the feet: for joints by name the vertices that follow them most, in the space of the joint.
         clip : Clip, optional
@@ -108,8 +109,9 @@ class Feet:
             raise ValueError("clip: expected one of this skeleton, got one of another")
         if up not in (None, "Y", "Z"):
             raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
-        seen = stance(skeleton, up or (clip.up if clip else "Y"))
-        legs = _named(skeleton, seen) or _built(skeleton, seen)
+        named = _named(skeleton)
+        seen = stance(skeleton, up or (clip.up if clip else _upright(skeleton, named)))
+        legs = _called_so(skeleton, seen, named) if named else _built(skeleton, seen)
         skin = None if vertices is None else _checked_skin(skeleton, vertices)
         if clip is None:
             return cls(soles.at_rest(skeleton, seen, legs, skin))
@@ -255,17 +257,28 @@ def _checked_skin(skeleton: Skeleton, vertices: Mapping[str, ArrayLike]) -> dict
 # --- by name ---------------------------------------------------------------------------------------------------------
 
 
-def _named(skeleton: Skeleton, seen: Stance) -> list[Leg]:
+def _named(skeleton: Skeleton) -> list[Named]:
     """The legs of the first family whose legs are whole; if all are broken, what is wrong with the first."""
     broken = None
     for legs in by_name(skeleton.names):
         wrong = [sentence for leg in legs if (sentence := _broken(skeleton, leg))]
         if not wrong:
-            return _legs(skeleton, seen, [(_whole(skeleton, seen, leg), leg.side) for leg in legs])
+            return legs
         broken = broken or wrong[0]
     if broken:
         raise ValueError(broken)
     return []
+
+
+def _upright(skeleton: Skeleton, legs: list[Named]) -> str:
+    """The axis along which legs hang down."""
+    at = skeleton.forward(skeleton.rest).positions
+    legs_up = sum((at[leg.hip] - at[leg.ankle] for leg in legs), np.zeros(3))
+    return "Z" if legs_up[2] > legs_up[1] else "Y"
+
+
+def _called_so(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[Leg]:
+    return _legs(skeleton, seen, [(_whole(skeleton, seen, leg), leg.side) for leg in legs])
 
 
 def _broken(skeleton: Skeleton, leg: Named) -> str | None:

@@ -106,7 +106,8 @@ def _kind(start: str) -> int:
 
 
 def _key(name: str) -> str:
-    return re.sub(r"[\W_]+", "", _plain(name).lower())
+    """Without the number that some exporters add to every node: "LeftFoot_017"."""
+    return re.sub(r"_\d+$|[\W_]+", "", _plain(name).lower())
 
 
 def _plain(name: str) -> str:

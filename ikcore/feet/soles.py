@@ -20,7 +20,7 @@ Array = NDArray[Any]
 # fifth of the foot, the ball at two thirds, a foot is some 0.36 of its length wide).
 _HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22
 _THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
-_LEVEL = 0.1  # of the leg: how far the feet of a character that stands may be apart in height
+_LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
 
@@ -44,15 +44,14 @@ def at_rest(
     """Legs with the soles of the rest pose; without, if the skeleton does not stand there."""
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)  # their tips are known
-    low = [_lowest(skeleton, leg, seen.at[np.newaxis] @ seen.up).min() for leg in legs]
-    size = [length(skeleton, leg, seen.at) for leg in legs]
-    if len(legs) > 1 and max(low) - min(low) > 2 * _LEVEL * min(size):
+    low = [float(_lowest(skeleton, leg, seen.height[np.newaxis])[0]) for leg in legs]
+    size = min(length(skeleton, leg, seen.at) for leg in legs)
+    depths = _depths(legs, low, size)
+    if any(high - lower > _LEVEL * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
         return tuple(legs)
-    level = 0 <= min(low) <= _THIN * min(size)
     pose = skeleton.rest[np.newaxis]
     return tuple(
-        _with_soles(skeleton, seen, leg, pose, depth if level else 0.0, vertices)
-        for leg, depth in zip(legs, low, strict=True)
+        _with_soles(skeleton, seen, leg, pose, depth, vertices) for leg, depth in zip(legs, depths, strict=True)
     )
 
 
@@ -65,13 +64,25 @@ def over_time(
     height = skeleton.forward(pose).positions @ seen.up
     low = [float(np.percentile(_lowest(skeleton, leg, height), 2)) for leg in legs]
     size = min(length(skeleton, leg, skeleton.forward(pose[0]).positions) for leg in legs)
-    level = 0 <= min(low) <= _THIN * size
     found = []
-    for leg, depth in zip(legs, low, strict=True):
+    for leg, depth in zip(legs, _depths(legs, low, size), strict=True):
         together = height[:, _foot(skeleton, leg)].sum(axis=1)
         flat = np.sort(np.argsort(together, kind="stable")[: max(1, min(25, len(height) // 20))])
-        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth if level else 0.0, vertices))
+        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices))
     return tuple(found)
+
+
+def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float]:
+    """How far the ground is below the lowest joint of every foot, where that says so by being at height 0."""
+    if not 0 <= min(low) <= _THIN * size:
+        return [0.0] * len(low)
+    return _lower_of_pairs(legs, low)
+
+
+def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
+    """For every leg the lower height of it and its partner."""
+    pairs = [leg.name.replace(leg.side, "") for leg in legs]
+    return [min(height for height, other in zip(low, pairs, strict=True) if other == pair) for pair in pairs]
 
 
 def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:

@@ -16,7 +16,8 @@ Array = NDArray[Any]
 
 _LOW = 0.2  # of the height, what a foot may be above the lowest one
 _LONG = 0.5  # of the longest bone, what the bones of a leg are at least
-_ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # no parts of a leg
+_ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
+_CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "weapon"}
 _PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "end", "tip"} | _ALOFT
 
 
@@ -45,8 +46,7 @@ class Stance:
     @property
     def beside(self) -> Array:
         """How far to the left of the middle every joint is."""
-        across = self.at @ self.left
-        return np.asarray(across - (across.min() + across.max()) / 2)
+        return _from_middle(self.at @ self.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,16 @@ def _flat(direction: Array, up: Array) -> Array | None:
 
 def _lopsided(at: Array, axis: Array) -> float:
     """How far the mirror image of the joints is from them; that of joints in one plane says nothing."""
-    across = at @ axis
-    middle = (across.min() + across.max()) / 2
+    across = _from_middle(at @ axis)
     if np.ptp(across) <= 1e-6 * np.ptp(at, axis=0).max():
         return np.inf
-    mirrored = at - 2 * np.outer(across - middle, axis)
+    mirrored = at - 2 * np.outer(across, axis)
     return float(np.linalg.norm(mirrored[:, np.newaxis] - at, axis=2).min(axis=1).mean())
+
+
+def _from_middle(across: Array) -> Array:
+    """The middle is where as many joints are on either side: a sword in one hand does not move it."""
+    return np.asarray(across - np.median(across))
 
 
 def _pointed(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
@@ -146,7 +150,7 @@ def _low_ends(skeleton: Skeleton, seen: Stance) -> list[int]:
     lowest, highest = height[leaves].min(), height.max()
     beside = np.abs(seen.beside)
     low = (height[leaves] <= lowest + _LOW * (highest - lowest)) & (beside[leaves] > 0.01 * beside.max())
-    return [int(leaf) for leaf in leaves[low]]
+    return [leaf for leaf in leaves[low].tolist() if not _CLOTH & set(words(skeleton.names[leaf]))]
 
 
 def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]:
