@@ -6,12 +6,15 @@ import dataclasses
 import json
 import os
 import pickle
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
@@ -75,6 +78,8 @@ NAMES = {  # by family: names of the joints of a left leg from the hip on, as (p
     "Rocketbox": ("Bip01 Pelvis", "Bip01 {L} {}", "hip Thigh, knee Calf, ankle Foot, ball Toe0, toe Toe0Nub"),
     "Biped": ("Bip001_Pelvis", "Bip001_{L}_{}", "hip Thigh, knee Calf, ankle Foot, ball Toe0"),
     "VRM": ("J_Bip_C_Hips", "J_Bip_{L}_{}", "hip UpperLeg, knee LowerLeg, ankle Foot, ball ToeBase"),
+    "Blender": ("Body", "{}.{L}", "hip UpperLeg, knee LowerLeg, ankle Foot, ball Toes"),
+    "MMD in English": ("center", "{}_{L}", "hip leg, knee knee, ankle ankle, toe toe"),
     "VRM 1": ("hips", "{left}{}", "hip UpperLeg, knee LowerLeg, ankle Foot, ball Toes"),
 }
 RIGHT = {"left": "right", "Left": "Right", "LEFT": "RIGHT", "l": "r", "L": "R", "左": "右"}
@@ -105,8 +110,11 @@ def human(family: str) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
 
 @pytest.mark.parametrize("family", NAMES)
 def test_every_family_of_names(family: str) -> None:
+    """Of a body with its legs up in the air, so that only names can say it."""
     places, called = human(family)
-    feet = ik.Feet.detect(body(places))
+    legs = {name for joints in called.values() for name in joints.values()}
+    places = {n: (above, (x, 1.8 - y if n in legs else y, z)) for n, (above, (x, y, z)) in places.items()}
+    feet = ik.Feet.detect(body(places), up="Y")
     assert [leg.name for leg in feet] == ["left", "right"]
     for side in ("left", "right"):
         leg, joints = feet[side], called[side]
@@ -158,12 +166,12 @@ FOX: Places = {
     "chest": ("spine", (0, 53, 0)),
     "neck": ("chest", (0, 53, 25)),
     "head": ("neck", (0, 60, 36)),
-    "tail1": ("hip", (0, 52, -40)),
-    "tail2": ("tail1", (0, 28, -67)),
-    "tail3": ("tail2", (0, 2, -75)),  # on the ground
+    "brush1": ("hip", (0, 52, -40)),
+    "brush2": ("brush1", (0, 28, -67)),
+    "brush3": ("brush2", (0, 2, -75)),  # on the ground
 }
 FOX_LEGS = {
-    "front": ("chest", [(7, 49, 18), (7, 26, 17), (7, 1, 18)]),
+    "front": ("chest", [(7, 49, 18), (7, 26, 17), (7, 6, 18)]),
     "hind": ("hip", [(7, 49, -30), (7, 30, -27), (7, 16, -38), (7, 1, -33)]),
 }
 
@@ -183,12 +191,21 @@ def fox(named: bool) -> tuple[dict[str, Any], dict[str, list[str]]]:
 @pytest.mark.parametrize("named", [True, False], ids=["sides named", "no sides"])
 def test_a_fox(named: bool) -> None:
     places, called = fox(named)
-    feet = ik.Feet.detect(body(places))
+    skeleton = body(places)
+    feet = ik.Feet.detect(skeleton)
     assert [leg.name for leg in feet] == ["front left", "front right", "hind left", "hind right"]
     for leg in feet:
         assert [leg.hip, *leg.knees, leg.ankle] == called[leg.name]
         assert (leg.ball, leg.toe, list(leg.soles)) == (None, None, ["ball"])
     assert [len(leg.knees) for leg in feet] == [1, 1, 2, 2]
+    assert_allclose([leg.soles["ball"].offset for leg in feet], [under(skeleton, leg) for leg in feet], atol=1e-9)
+
+
+def under(skeleton: ik.Skeleton, leg: ik.Leg) -> Array:
+    """The place at height 0 under a foot, in its space."""
+    world, joint = skeleton.forward(skeleton.rest), skeleton.index(leg.foot)
+    down = [0, -world.positions[joint, 1], 0]
+    return ik.rotations.rotate(world.rotations[joint] * [1, -1, -1, -1], down)
 
 
 def spider(tips: bool) -> dict[str, Any]:
@@ -248,10 +265,21 @@ def test_a_sword_and_a_coat_are_no_legs() -> None:
 
 
 def test_numbers_that_exporters_add() -> None:
-    places, called = human("Mixamo")
+    places, called = human("Daz 8")  # whose middle of the foot would be its ball by structure
     numbers = {name: f"{name}_{n:03}" for n, name in enumerate(places)}
     places = {numbers[name]: (above and numbers[above], at) for name, (above, at) in places.items()}
-    assert ik.Feet.detect(body(places))["right"].joints == tuple(numbers[name] for name in called["right"].values())
+    assert ik.Feet.detect(body(places))["right"].ball == numbers[called["right"]["ball"]]
+
+
+def test_a_long_foot_is_no_shin() -> None:
+    places: dict[str, Any] = {"pelvis": (None, (0, 1, 0)), "head": ("pelvis", (0, 1.6, 0))}
+    for side, x in (("a", 0.1), ("b", -0.1)):
+        above = "pelvis"
+        for part, y, z in (("1", 0.9, 0), ("2", 0.5, 0.02), ("3", 0.1, 0), ("4", 0.02, 0.35), ("5", 0.02, 0.6)):
+            places[side + part] = (above, (x, y, z))
+            above = side + part
+    leg = ik.Feet.detect(body(places))["left"]
+    assert (leg.hip, leg.knees, leg.ankle, leg.ball, leg.toe) == ("a1", ("a2",), "a3", "a4", "a5")
 
 
 def test_legs_with_known_names_say_which_axis_is_up() -> None:
@@ -315,6 +343,30 @@ def test_what_has_no_legs_is_refused(joints: int) -> None:
     tail = ik.Skeleton.chain(np.arange(3.0 * joints).reshape(joints, 3))
     with pytest.raises(ValueError, match=f"no legs found among {joints} joints, by name or by structure: give them"):
         ik.Feet.detect(tail)
+
+
+WORDS = st.sampled_from(["thigh", "shin", "foot", "toe", "L", "R", "Left", "UpLeg", "Leg", "Foot", "IK", "Upper", "x"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(-1, 30), st.lists(WORDS, max_size=3), st.sampled_from([-1, 0, 0.5, 1])), min_size=1),
+    st.integers(0, 99),
+)
+def test_any_tree_has_feet_that_fit_it_or_is_refused(joints: list[tuple[int, list[str], float]], seed: int) -> None:
+    parents = [min(above, joint - 1) for joint, (above, _, _) in enumerate(joints)]
+    names = [f"{'_'.join(words)}_{joint}" if words else str(joint) for joint, (_, words, _) in enumerate(joints)]
+    offsets = np.random.default_rng(seed).choice([-1.0, 0, 0, 1], (len(joints), 3))
+    offsets[:, 0] *= [size for _, _, size in joints]
+    skeleton = ik.Skeleton(parents, offsets, names=names)
+    try:
+        feet = ik.Feet.detect(skeleton)
+    except ValueError as error:
+        assert re.search("a leg is a chain from hip to foot|no legs found", str(error))  # noqa: PT017
+        return
+    feet.check(skeleton)
+    for place in feet.positions(skeleton, skeleton.rest).values():
+        assert np.isfinite(place).all()
 
 
 def test_arguments_are_checked() -> None:
