@@ -50,6 +50,7 @@ NAMES = {  # by family: names of the joints of a left leg from the hip on, as (p
     "Mixamo with a number": ("mixamorig7:Hips", "mixamorig7:{Left}{}", "hip UpLeg, knee Leg, ankle Foot, ball ToeBase"),
     "Mixamo in three.js": ("mixamorigHips", "mixamorig{Left}{}", "hip UpLeg, knee Leg, ankle Foot, ball ToeBase"),
     "CMU": ("Hips", "{Left}{}", "hip UpLeg, knee Leg, ankle Foot, ball ToeBase, toe ToeBase_end"),
+    "LaFAN": ("Hips", "{Left}{}", "hip UpLeg, knee Leg, ankle Foot, ball Toe"),
     "CMU in capitals": ("HIPS", "{LEFT}{}", "hip UPLEG, knee LEG, ankle FOOT, ball TOEBASE"),
     "CMU in ASF": ("root", "{l}{}", "hip femur, knee tibia, ankle foot, ball toes"),
     "motion capture": ("Hips", "{Left}{}", "hip Hip, knee Knee, ankle Ankle, ball Toe"),
@@ -138,7 +139,7 @@ def test_of_a_whole_rig_the_bones_that_are_keyed() -> None:
     for side, x in (("L", 0.1), ("R", -0.1)):
         places[f"MCH-thigh_ik.{side}"] = ("torso", (x, 0.9, 0))
         places[f"foot_ik.{side}"] = (None, (x, 0.1, 0))
-    assert ik.Feet.detect(body(places))["left"].joints == ("thigh_fk.L", "shin_fk.L", "foot_fk.L", "toe_fk.L")
+    assert ik.Feet.detect(body(places))["left"].chain == ("thigh_fk.L", "shin_fk.L", "foot_fk.L", "toe_fk.L")
     deform = {name: at for name, at in places.items() if not name.endswith(("_fk.L", "_fk.R"))}
     assert ik.Feet.detect(body(deform))["left"].hip == "DEF-thigh.L"
 
@@ -248,7 +249,7 @@ def test_sides_of_a_body_without_names(up: str, facing: float) -> None:
         turn = ik.rotations.multiply(ik.rotations.from_axis_angle([1, 0, 0], np.pi / 2), turn)
     feet = ik.Feet.detect(body(places, turn), up=up)
     for side in ("left", "right"):
-        assert feet[side].joints == tuple(numbers[name] for name in called[side].values())
+        assert feet[side].chain == tuple(numbers[name] for name in called[side].values())
 
 
 def test_a_sword_and_a_coat_are_no_legs() -> None:
@@ -305,7 +306,7 @@ def test_pelvis_bones_of_a_leg_and_several_toes_belong_to_no_shin() -> None:
         places[f"{side}Small"] = (f"{side}C", (mirrored * 0.16, 0.015, 0.1))
     hips = places.pop("Hips")
     leg = ik.Feet.detect(body({"Hips": hips, **places}))["left"]
-    assert leg.joints == ("LeftAB", "LeftB", "LeftC", "LeftToeBase", "LeftToeBase_end")
+    assert leg.chain == ("LeftAB", "LeftB", "LeftC", "LeftToeBase", "LeftToeBase_end")
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------
@@ -335,6 +336,9 @@ def test_other_broken_legs_are_refused() -> None:
         loose |= {f"b{n}": ("a", (x, 0.9, 0)), f"c{n}": (f"b{n}", (x, 0.5, 0))}
         loose |= {f"d{n}": ("a", (x, 0.1, 0)), f"e{n}": (f"d{n}", (x, 0.0, 0.2))}
     with pytest.raises(ValueError, match="'d0' is at the ground but hangs on 'a', without a knee between: a leg is"):
+        ik.Feet.detect(body(loose))
+    loose["d0"] = ("c0", loose["d0"][1])  # now only one foot is loose
+    with pytest.raises(ValueError, match="'d1' is at the ground but hangs on 'a', without a knee between: a leg is"):
         ik.Feet.detect(body(loose))
 
 

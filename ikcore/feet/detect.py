@@ -231,7 +231,7 @@ class Feet:
         return len(self.legs)
 
     def __repr__(self) -> str:
-        return f"Feet({'; '.join(f'{leg.name}: {leg.joints[0]} to {leg.joints[-1]}' for leg in self.legs)})"
+        return f"Feet({'; '.join(f'{leg.name}: {leg.chain[0]} to {leg.chain[-1]}' for leg in self.legs)})"
 
 
 def _as_json(leg: Leg) -> dict[str, Any]:

@@ -79,13 +79,13 @@ class Leg:
         return self.ankle or self.knees[-1]
 
     @property
-    def joints(self) -> tuple[str, ...]:
-        """All of them, each above the next one."""
+    def chain(self) -> tuple[str, ...]:
+        """All joints, each above the next one."""
         return tuple(joint for joint in (self.hip, *self.knees, self.ankle, self.ball, self.toe) if joint)
 
     def check(self, skeleton: Skeleton) -> None:
         """Raise a ValueError with a sentence if this skeleton has no such leg."""
-        joints = [skeleton.index(joint) for joint in self.joints]
+        joints = [skeleton.index(joint) for joint in self.chain]
         parts = ["hip", *["shin"] * len(self.knees), *["foot"] * 3]
         parts[1] = "thigh" if len(self.knees) > 1 else "shin"
         for part, other, above, joint in zip(parts, parts[1:], joints, joints[1:], strict=False):

@@ -29,7 +29,7 @@ FAMILIES = {
     "Auto-Rig Pro": Family("thighstretch*", "legstretch*", "foot*", "toes01*"),
     "Rigify": Family("thigh*", "shin*", "foot*", "toe*"),
     "Unreal": Family("thigh*", "calf*", "foot*", "ball*"),
-    "Mixamo, CMU": Family("*upleg", "*leg", "*foot", "*toebase", "*toeend|*toebaseend"),
+    "Mixamo, CMU": Family("*upleg", "*leg", "*foot", "*toebase|*toe", "*toeend|*toebaseend"),
     "Biped, CC, Rocketbox": Family("*thigh", "*calf", "*foot", "*toebase|*toe0|*toe", "*toe0nub|*toenub"),
     "Daz": Family("*thighbend|*thigh", "*shin", "*foot", "*toes|*toe"),
     "VRM": Family("*upperleg", "*lowerleg", "*foot", "*toebase|*toes|*toe", "*toeend|*toebaseend"),

@@ -79,18 +79,22 @@ def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:
     A joint belongs to the trunk if low ends of both sides hang on it. What hangs on the trunk and has a low end is a
     leg, or a thing that lies about if it has no bone.
     """
-    ends = _low_ends(skeleton, seen)
-    limbs = _limbs(skeleton, seen, ends)
-    found = [chain for limb in limbs if (chain := _chain(skeleton, seen, limb))] or _handled(skeleton)
-    if not found and limbs:
-        limb = min(limbs, key=lambda limb: seen.height[limb[-1]])
-        parent = int(skeleton.parents[limb[0]])
-        here = f"on {skeleton.names[parent]!r}" if parent >= 0 else "on nothing"
-        raise ValueError(
-            f"{skeleton.names[limb[0]]!r} is at the ground but hangs {here}, without a knee between: a leg is a chain "
-            "from hip to foot, parent each foot to its shin"
-        )
+    limbs = _limbs(skeleton, seen, _low_ends(skeleton, seen))
+    by_limb = [_chain(skeleton, seen, limb) for limb in limbs]
+    found = [chain for chain in by_limb if chain] or _handled(skeleton)
+    lame = [limb for limb, chain in zip(limbs, by_limb, strict=True) if not chain]
+    if lame and len({seen.beside[chain.hip] > 0 for chain in found}) < 2:
+        raise ValueError(_loose(skeleton, min(lame, key=lambda limb: seen.height[limb[-1]])[0]))
     return found
+
+
+def _loose(skeleton: Skeleton, foot: int) -> str:
+    parent = int(skeleton.parents[foot])
+    here = f"on {skeleton.names[parent]!r}" if parent >= 0 else "on nothing"
+    return (
+        f"{skeleton.names[foot]!r} is at the ground but hangs {here}, without a knee between: a leg is a chain "
+        "from hip to foot, parent each foot to its shin"
+    )
 
 
 def farthest(skeleton: Skeleton, at: Array, joint: int) -> list[int]:
