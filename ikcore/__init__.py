@@ -15,6 +15,7 @@ except ModuleNotFoundError as error:
     ) from error
 from ikcore import bvh, gltf, limits, rotations, samples, terrain
 from ikcore.clip import Clip, FormatError
+from ikcore.feet import Feet, Leg
 from ikcore.goals import Goal, Reach
 from ikcore.ground import Ground, Hits, Surface
 from ikcore.limits import Limit
@@ -28,10 +29,12 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 __all__ = [
     "Aim",
     "Clip",
+    "Feet",
     "FormatError",
     "Goal",
     "Ground",
     "Hits",
+    "Leg",
     "Limb",
     "Limit",
     "Look",

@@ -1,0 +1,362 @@
+"""The feet of a skeleton: found by name, then by structure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore.clip import Clip, FormatError
+from ikcore.feet import soles
+from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, under
+from ikcore.feet.names import Named, by_name, side_of
+from ikcore.feet.structure import Chain, Stance, chains, farthest, stance
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+
+_FORMAT = "ikcore-feet/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Feet:
+    """The legs of a skeleton, any number of them. Immutable; what changes one returns another.
+
+    Parameters
+    ----------
+    legs : tuple of Leg
+        All with different names.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=2)
+    >>> feet = ik.Feet.detect(walk.clip.skeleton)
+    >>> feet
+    Feet(left: LeftUpLeg to LeftToeBase_end; right: RightUpLeg to RightToeBase_end)
+    >>> feet["left"].knees, feet["left"].ankle, feet["left"].ball
+    (('LeftLeg',), 'LeftFoot', 'LeftToeBase')
+    """
+
+    legs: tuple[Leg, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "legs", tuple(self.legs))
+        for leg in self.legs:
+            if not isinstance(leg, Leg):
+                raise TypeError(f"legs: expected a Leg each, got {type(leg).__name__}")
+        names = [leg.name for leg in self.legs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"legs: expected different names, got {twice[0]!r} twice")
+
+    @classmethod
+    def detect(
+        cls,
+        skeleton: Skeleton,
+        *,
+        up: str | None = None,
+        vertices: Mapping[str, ArrayLike] | None = None,
+        clip: Clip | None = None,
+    ) -> Feet:
+        """Find the legs of a skeleton: by the names of many rigs (`ikcore.feet.names`), else by structure.
+
+        By structure a leg is what hangs on the trunk, belongs to one side and ends near the ground at rest; its long
+        bones lie between hip, knees and ankle. Left and right are what names say, else as the rest pose faces.
+
+        The soles are measured where the feet stand flat: in the frames of the clip in which they are lowest, without a
+        clip at rest. The ground is at height 0 there if the feet end a little above it, else at the lowest joint. Heel
+        and sides have usual proportions unless there are vertices.
+
+        Parameters
+        ----------
+        skeleton : Skeleton
+            The joints.
+        up : {"Y", "Z"}, optional
+            The axis that points up at rest (default: that of the clip, else the one along which legs with known names
+            hang down, else "Y").
+        vertices : mapping of str to (n, 3) array_like, optional
+            The skin of the feet: for joints by name the vertices that follow them most, in the space of the joint.
+        clip : Clip, optional
+            A motion of this skeleton with both feet on the ground somewhere, for rest poses that do not stand.
+
+        Returns
+        -------
+        Feet
+            From front to back, the left one first. Without soles if a skeleton does not stand at rest and there is no
+            clip.
+
+        Raises
+        ------
+        ValueError
+            If there are no legs, or feet are not under their shins.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> parents = [-1, 0, 1, 2, 3, 0, 5, 6, 7]
+        >>> left = [[0.1, 0, 0], [0, -0.4, 0.02], [0, -0.4, -0.02], [0, -0.1, 0.2]]
+        >>> body = ik.Skeleton(parents, [[0, 0.9, 0], *left, *(np.array(left) * [-1, 1, 1])])
+        >>> ik.Feet.detect(body)
+        Feet(left: 1 to 4; right: 5 to 8)
+        """
+        if clip is not None and clip.skeleton != skeleton:
+            raise ValueError("clip: expected one of this skeleton, got one of another")
+        if up not in (None, "Y", "Z"):
+            raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
+        named = _named(skeleton)
+        seen = stance(skeleton, up or (clip.up if clip else _upright(skeleton, named)))
+        legs = _called_so(skeleton, seen, named) if named else _built(skeleton, seen)
+        skin = None if vertices is None else _checked_skin(skeleton, vertices)
+        if clip is None:
+            return cls(soles.at_rest(skeleton, seen, legs, skin))
+        return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin))
+
+    def replace(self, leg: str, /, **changes: Any) -> Feet:
+        """The same legs, one of them with other fields.
+
+        Parameters
+        ----------
+        leg : str
+            Its name.
+        **changes
+            Fields of `Leg`.
+
+        Returns
+        -------
+        Feet
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> feet = ik.Feet.detect(ik.samples.walk(seconds=2).clip.skeleton)
+        >>> feet.replace("left", toe=None)
+        Feet(left: LeftUpLeg to LeftToeBase; right: RightUpLeg to RightToeBase_end)
+        """
+        changed = dataclasses.replace(self[leg], **changes)
+        return Feet(tuple(changed if other.name == leg else other for other in self.legs))
+
+    def check(self, skeleton: Skeleton) -> None:
+        """Raise a ValueError with a sentence if a skeleton does not have these legs.
+
+        Parameters
+        ----------
+        skeleton : Skeleton
+            Another one, or another version of it.
+        """
+        for leg in self.legs:
+            leg.check(skeleton)
+
+    def positions(self, skeleton: Skeleton, pose: Pose) -> dict[tuple[str, str], NDArray[Any]]:
+        """Where the points of the soles are in the world.
+
+        Parameters
+        ----------
+        skeleton : Skeleton
+            The joints.
+        pose : Pose
+            One or many, such as those of a clip.
+
+        Returns
+        -------
+        dict of (str, str) to (..., 3) array
+            By leg and point.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> clip = ik.samples.walk(seconds=2).clip
+        >>> feet = ik.Feet.detect(clip.skeleton)
+        >>> feet.positions(clip.skeleton, clip.pose)["left", "ball"][10].round(3) + 0
+        array([0.06, 0.  , 0.18])
+        """
+        found = {(leg.name, point): sole for leg in self.legs for point, sole in leg.soles.items()}
+        places = soles.points(skeleton, pose, found.values())
+        return {key: places[..., number, :] for number, key in enumerate(found)}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the legs to a JSON file.
+
+        Parameters
+        ----------
+        path : path
+            The file. If there is one it is replaced.
+        """
+        text = json.dumps({"format": _FORMAT, "legs": [_as_json(leg) for leg in self.legs]}, indent=1)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Feet:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Feet
+
+        Raises
+        ------
+        FormatError
+            If the file is something else.
+        """
+        try:
+            read = json.loads(Path(path).read_text(encoding="utf-8"))
+            if not isinstance(read, dict) or read.get("format") != _FORMAT:
+                raise ValueError(f"expected a file of feet, with the format {_FORMAT}")
+            return cls(tuple(_from_json(leg) for leg in read["legs"]))
+        except KeyError as error:
+            raise FormatError(f"{os.fspath(path)}: {error} is missing") from error
+        except (AttributeError, RecursionError, TypeError, ValueError) as error:
+            raise FormatError(f"{os.fspath(path)}: {error}") from error
+
+    def __getitem__(self, name: str) -> Leg:
+        for leg in self.legs:
+            if leg.name == name:
+                return leg
+        raise KeyError(f"no leg is called {name!r}; there are {', '.join(leg.name for leg in self.legs)}")
+
+    def __iter__(self) -> Iterator[Leg]:
+        return iter(self.legs)
+
+    def __len__(self) -> int:
+        return len(self.legs)
+
+    def __repr__(self) -> str:
+        return f"Feet({'; '.join(f'{leg.name}: {leg.chain[0]} to {leg.chain[-1]}' for leg in self.legs)})"
+
+
+def _as_json(leg: Leg) -> dict[str, Any]:
+    return {item.name: getattr(leg, item.name) for item in dataclasses.fields(leg)}
+
+
+def _from_json(given: dict[str, Any]) -> Leg:
+    points = {point: Sole(*sole) for point, sole in given.get("soles", {}).items()}
+    return Leg(**{**given, "knees": tuple(given["knees"]), "soles": points})
+
+
+def _checked_skin(skeleton: Skeleton, vertices: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
+    found = {}
+    for name, given in vertices.items():
+        skeleton.index(name)
+        rows = np.asarray(given, float)
+        if rows.ndim != 2 or rows.shape[1] != 3 or not np.isfinite(rows).all():
+            raise ValueError(f"vertices: {name!r}: expected finite numbers of shape (n, 3), got shape {rows.shape}")
+        found[name] = rows
+    return found
+
+
+# --- by name ---------------------------------------------------------------------------------------------------------
+
+
+def _named(skeleton: Skeleton) -> list[Named]:
+    """The legs of the first family whose legs are whole; if all are broken, what is wrong with the first."""
+    broken = None
+    for legs in by_name(skeleton.names):
+        wrong = [sentence for leg in legs if (sentence := _broken(skeleton, leg))]
+        if not wrong:
+            return legs
+        broken = broken or wrong[0]
+    if broken:
+        raise ValueError(broken)
+    return []
+
+
+def _upright(skeleton: Skeleton, legs: list[Named]) -> str:
+    """The axis along which legs hang down."""
+    at = skeleton.forward(skeleton.rest).positions
+    legs_up = sum((at[leg.hip] - at[leg.ankle] for leg in legs), np.zeros(3))
+    return "Z" if legs_up[2] > legs_up[1] else "Y"
+
+
+def _called_so(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[Leg]:
+    return _legs(skeleton, seen, [(_whole(skeleton, seen, leg), leg.side) for leg in legs])
+
+
+def _broken(skeleton: Skeleton, leg: Named) -> str | None:
+    if leg.hip not in ancestors(skeleton, leg.knee):
+        return under(skeleton, "shin", leg.knee, "thigh", leg.hip)
+    if leg.knee not in ancestors(skeleton, leg.ankle):
+        return under(skeleton, "foot", leg.ankle, "shin", leg.knee)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A leg without name and side."""
+
+    chain: Chain
+    ball: int | None
+    toe: int | None
+
+
+def _whole(skeleton: Skeleton, seen: Stance, leg: Named) -> _Found:
+    """Ball and toe as they are called, else as they hang on the ankle."""
+    chain = Chain(leg.hip, (leg.knee,), leg.ankle)
+    ball = leg.ball if leg.ball is not None and leg.ankle in ancestors(skeleton, leg.ball) else None
+    above = leg.ankle if ball is None else ball
+    toe = leg.toe if leg.toe is not None and above in ancestors(skeleton, leg.toe) else None
+    if ball is None and toe is None:
+        ball, toe = _toes(skeleton, seen, leg.ankle)
+    elif toe is None and ball is not None:
+        beyond = farthest(skeleton, seen.at, ball)
+        toe = beyond[-1] if beyond else None
+    return _Found(chain, ball, toe)
+
+
+def _toes(skeleton: Skeleton, seen: Stance, ankle: int) -> tuple[int | None, int | None]:
+    """The joint where toes bend is the first of several beyond an ankle, their tip the last."""
+    beyond = farthest(skeleton, seen.at, ankle)
+    return (beyond[0] if len(beyond) > 1 else None), (beyond[-1] if beyond else None)
+
+
+# --- by structure ----------------------------------------------------------------------------------------------------
+
+
+def _built(skeleton: Skeleton, seen: Stance) -> list[Leg]:
+    found = []
+    for chain in chains(skeleton, seen):
+        toes = (None, None) if chain.ankle is None else _toes(skeleton, seen, chain.ankle)
+        said = side_of(skeleton.names[chain.hip])
+        found.append((_Found(chain, *toes), said or ("left" if seen.beside[chain.hip] > 0 else "right")))
+    if not found:
+        raise ValueError(
+            f"no legs found among {len(skeleton)} joints, by name or by structure: give them, "
+            "ik.Feet((ik.Leg('left', 'left', hip=..., knees=(...,), ankle=...), ...))"
+        )
+    return _legs(skeleton, seen, found)
+
+
+def _legs(skeleton: Skeleton, seen: Stance, found: list[tuple[_Found, str]]) -> list[Leg]:
+    """With names, from front to back."""
+    ahead = seen.at @ seen.front
+    found = sorted(found, key=lambda leg: -round(float(ahead[leg[0].chain.hip]), 6))
+    rows = {side: [leg for leg, other in found if other == side] for side in SIDES}
+    placed = [(row, side, leg) for side in SIDES for row, leg in enumerate(rows[side])]
+    placed.sort(key=lambda leg: (leg[0], SIDES.index(leg[1])))
+    return [_leg(skeleton, leg, side, _called(side, row, len(rows[side]))) for row, side, leg in placed]
+
+
+def _called(side: str, row: int, rows: int) -> str:
+    """Left; or front left and hind left; or left 1, left 2, and so on."""
+    if rows == 1:
+        return side
+    return f"{('front', 'hind')[row]} {side}" if rows == 2 else f"{side} {row + 1}"
+
+
+def _leg(skeleton: Skeleton, found: _Found, side: str, name: str) -> Leg:
+    names, chain = skeleton.names, found.chain
+    ankle, ball, toe = (None if joint is None else names[joint] for joint in (chain.ankle, found.ball, found.toe))
+    leg = Leg(name, side, names[chain.hip], tuple(names[knee] for knee in chain.knees), ankle, ball, toe)
+    if chain.handle is None:
+        return leg
+    tip = skeleton.forward(skeleton.rest).positions[chain.handle]
+    return dataclasses.replace(leg, soles={"ball": soles.fixed(skeleton, skeleton.rest, leg.foot, tip)})

@@ -1,0 +1,121 @@
+"""A leg: the joints it is made of and the points of its sole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ikcore.skeleton import Skeleton
+
+SIDES = ("left", "right", "middle")
+POINTS = ("heel", "ball", "toe", "inner", "outer")
+
+
+class Sole(NamedTuple):
+    """A point of a sole.
+
+    Attributes
+    ----------
+    joint : str
+        What carries it.
+    offset : (float, float, float)
+        Where it is in that joint's space, as if it were a child of it.
+    """
+
+    joint: str
+    offset: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """The joints of a leg, by name, and the points of its sole.
+
+    Parameters
+    ----------
+    name : str
+        What it is called, such as "left" or "hind left".
+    side : {"left", "right", "middle"}
+        The character's.
+    hip : str
+        Where it starts.
+    knees : tuple of str
+        Where it bends: one for a human, two for the hind leg of a fox.
+    ankle : str, optional
+        The joint of the foot. None if there is no such joint: the last knee carries the sole, as with a spider.
+    ball, toe : str, optional
+        The joint where toes bend, and the tip of the toes.
+    soles : mapping of str to Sole
+        Of "heel", "ball", "toe", and "inner" and "outer", the sides at the ball: those that are known. A foot that is
+        a point, a paw or the tip of a spider's leg, has its ball only.
+    """
+
+    name: str
+    side: str
+    hip: str
+    knees: tuple[str, ...]
+    ankle: str | None = None
+    ball: str | None = None
+    toe: str | None = None
+    soles: Mapping[str, Sole] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.side not in SIDES:
+            raise ValueError(f"the leg {self.name!r}: side: expected one of {', '.join(SIDES)}, got {self.side!r}")
+        if isinstance(self.knees, str):
+            raise TypeError(f"the leg {self.name!r}: knees: expected a tuple of names, got {self.knees!r}")
+        object.__setattr__(self, "knees", tuple(self.knees))
+        if not self.knees:
+            raise ValueError(f"the leg {self.name!r}: knees: expected one or more, got none")
+        if strange := set(self.soles) - set(POINTS):
+            raise ValueError(
+                f"the leg {self.name!r}: soles: expected some of {', '.join(POINTS)}, got {min(strange)!r}"
+            )
+        object.__setattr__(self, "soles", {point: _checked(self.name, *self.soles[point]) for point in self.soles})
+
+    @property
+    def foot(self) -> str:
+        """The joint that the foot turns with: the ankle, or the last knee where there is none."""
+        return self.ankle or self.knees[-1]
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """All joints, each above the next one."""
+        return tuple(joint for joint in (self.hip, *self.knees, self.ankle, self.ball, self.toe) if joint)
+
+    def check(self, skeleton: Skeleton) -> None:
+        """Raise a ValueError with a sentence if this skeleton has no such leg."""
+        joints = [skeleton.index(joint) for joint in self.chain]
+        parts = ["hip", *["shin"] * len(self.knees), *["foot"] * 3]
+        parts[1] = "thigh" if len(self.knees) > 1 else "shin"
+        for part, other, above, joint in zip(parts, parts[1:], joints, joints[1:], strict=False):
+            if above not in ancestors(skeleton, joint):
+                raise ValueError(under(skeleton, other, joint, part, above))
+        for sole in self.soles.values():
+            skeleton.index(sole.joint)
+
+
+def _checked(leg: str, joint: str, offset: tuple[float, ...]) -> Sole:
+    numbers = tuple(float(number) for number in offset)
+    if len(numbers) != 3:
+        raise ValueError(f"the leg {leg!r}: soles: expected offsets of three numbers, got {len(numbers)}")
+    return Sole(joint, (numbers[0], numbers[1], numbers[2]))
+
+
+def ancestors(skeleton: Skeleton, joint: int) -> list[int]:
+    """The joints above one, the nearest first."""
+    found, above = [], int(skeleton.parents[joint])
+    while above >= 0:
+        found.append(above)
+        above = int(skeleton.parents[above])
+    return found
+
+
+def under(skeleton: Skeleton, part: str, joint: int, other: str, above: int) -> str:
+    """Say that a joint hangs on another one than it should."""
+    parent = int(skeleton.parents[joint])
+    here = f"under {skeleton.names[parent]!r}" if parent >= 0 else "a root"
+    return (
+        f"the {part} {skeleton.names[joint]!r} is not under the {other} {skeleton.names[above]!r} but {here}: "
+        f"a leg is a chain from hip to foot, parent the {part} to the {other}"
+    )

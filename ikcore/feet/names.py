@@ -1,0 +1,115 @@
+"""What the joints of legs are called, family by family."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+
+class Family(NamedTuple):
+    """Names of one leg's joints; * is the side, | separates other spellings.
+
+    They are compared in small letters without anything between words. Names may begin with anything, if it is the same
+    for all joints of a leg: "mixamorig:", "DEF-", "Bip01 ", "CC_Base_", "J_Bip_", "front_".
+    """
+
+    hip: str
+    knee: str
+    ankle: str
+    ball: str = ""
+    toe: str = ""
+
+
+# Bones that are keyed come before those that follow them, so FK first.
+FAMILIES = {
+    "Rigify FK": Family("thighfk*", "shinfk*", "footfk*", "toefk*|toe*"),
+    "Auto-Rig Pro FK": Family("thighfk*", "legfk*", "footfk*", "toesfk*"),
+    "Auto-Rig Pro": Family("thighstretch*", "legstretch*", "foot*", "toes01*"),
+    "Rigify": Family("thigh*", "shin*", "foot*", "toe*"),
+    "Unreal": Family("thigh*", "calf*", "foot*", "ball*"),
+    "Mixamo, CMU": Family("*upleg", "*leg", "*foot", "*toebase|*toe", "*toeend|*toebaseend"),
+    "Biped, CC, Rocketbox": Family("*thigh", "*calf", "*foot", "*toebase|*toe0|*toe", "*toe0nub|*toenub"),
+    "Daz": Family("*thighbend|*thigh", "*shin", "*foot", "*toes|*toe"),
+    "VRM": Family("*upperleg", "*lowerleg", "*foot", "*toebase|*toes|*toe", "*toeend|*toebaseend"),
+    "Unity, Blender": Family("upperleg*", "lowerleg*", "foot*", "toes*|toe*"),
+    "MMD": Family("*足", "*ひざ", "*足首", "*足先ex", "*つま先"),
+    "MMD in Blender": Family("足*", "ひざ*", "足首*", "足先ex*", "つま先*"),
+    "MMD in English": Family("leg*", "knee*", "ankle*", "toeex*|legtipex*", "toe*"),
+    "CMU in ASF": Family("*femur", "*tibia", "*foot", "*toes"),
+    "Motion capture": Family("*hip", "*knee", "*ankle", "*toebase|*toe|*foot"),
+}
+_SIDES = (("left", "left"), ("right", "right"), ("左", "left"), ("右", "right"), ("l", "left"), ("r", "right"))
+
+
+class Named(NamedTuple):
+    """A leg whose names a family knows: indices of joints."""
+
+    side: str
+    hip: int
+    knee: int
+    ankle: int
+    ball: int | None
+    toe: int | None
+
+
+def by_name(names: Sequence[str]) -> Iterator[list[Named]]:
+    """The legs of every family, those to prefer first: more legs before fewer, controls before what follows them."""
+    keys: dict[str, int] = {}
+    for joint, name in enumerate(names):
+        keys.setdefault(_key(name), joint)
+    groups: list[tuple[int, int, list[Named]]] = []
+    for family in FAMILIES.values():
+        kinds: dict[int, dict[int, Named]] = {}
+        for start, leg in _legs(family, keys):
+            kind = 0 if "fk" in family.hip else _kind(start)
+            kinds.setdefault(kind, {}).setdefault(leg.hip, leg)
+        groups += [(-len(legs), kind, list(legs.values())) for kind, legs in kinds.items()]
+    for _, _, legs in sorted(groups, key=lambda group: group[:2]):
+        yield legs
+
+
+def words(name: str) -> list[str]:
+    """The words of a name, in small letters: "LegFrontIK.L" is leg, front, ik, l."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)", " ", _plain(name))
+    return re.findall(r"[^\W_]+", split.lower())
+
+
+def side_of(name: str) -> str | None:
+    """The side that a name says."""
+    known = dict(_SIDES)
+    said = {known[word] for word in words(name) if word in known} | {known[c] for c in name if c in "左右"}
+    return said.pop() if len(said) == 1 else None
+
+
+def _legs(family: Family, keys: dict[str, int]) -> Iterator[tuple[str, Named]]:
+    """Every leg of a family, and what its names begin with."""
+    for letters, side in _SIDES:
+        hips, *others = ([name.replace("*", letters) for name in part.split("|") if name] for part in family)
+        for hip in hips:
+            for key in (key for key in keys if key.endswith(hip)):
+                start = key.removesuffix(hip)
+                knee, ankle, ball, toe = (_first(keys, start, names) for names in others)
+                if knee is not None and ankle is not None:
+                    yield start, Named(side, keys[key], knee, ankle, ball, toe)
+
+
+def _first(keys: dict[str, int], start: str, names: list[str]) -> int | None:
+    return next((keys[start + name] for name in names if start + name in keys), None)
+
+
+def _kind(start: str) -> int:
+    """In which order to take what names begin with: deformers, plain ones, originals, mechanics."""
+    order = {"def": 1, "org": 3, "mch": 4, "ctrl": 4}
+    return next((rank for word, rank in order.items() if start.startswith(word)), 2)
+
+
+def _key(name: str) -> str:
+    """Without the number that some exporters add to every node: "LeftFoot_017"."""
+    return re.sub(r"_\d+$|[\W_]+", "", _plain(name).lower())
+
+
+def _plain(name: str) -> str:
+    """Full-width letters as plain ones."""
+    return unicodedata.normalize("NFKC", name)

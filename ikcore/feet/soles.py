@@ -1,0 +1,229 @@
+"""Points of the soles, from poses in which feet stand flat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.feet.leg import Leg, Sole, ancestors
+from ikcore.feet.structure import Stance
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+
+Array = NDArray[Any]
+
+# Of a foot, in ways from the ankle to the tip of the toe over the ground (anthropometric tables: the ankle is above a
+# fifth of the foot, the ball at two thirds, a foot is some 0.36 of its length wide).
+_HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22
+_THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
+_LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
+_BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
+
+
+def points(skeleton: Skeleton, pose: Pose, soles: Iterable[Sole]) -> Array:
+    """Where points are in the world (..., points, 3): joints that are added to the skeleton, so scales count."""
+    soles = list(soles)
+    joints = [skeleton.index(sole.joint) for sole in soles]
+    return _carried(skeleton, pose, joints, np.array([sole.offset for sole in soles]).reshape(-1, 3))
+
+
+def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
+    """The point of a joint that is at a place in the world in one pose."""
+    origin, axes = _space(skeleton, pose, skeleton.index(joint))
+    x, y, z = np.linalg.solve(axes, place - origin).tolist()
+    return Sole(joint, (x, y, z))
+
+
+def at_rest(
+    skeleton: Skeleton, seen: Stance, legs: Sequence[Leg], vertices: Mapping[str, Array] | None
+) -> tuple[Leg, ...]:
+    """Legs with the soles of the rest pose; without, if the skeleton does not stand there."""
+    if any(leg.ankle is None for leg in legs):
+        return tuple(legs)  # their tips are known
+    low = [float(_lowest(skeleton, leg, seen.height[np.newaxis])[0]) for leg in legs]
+    size = min(length(skeleton, leg, seen.at) for leg in legs)
+    depths = _depths(legs, low, size)
+    if any(high - lower > _LEVEL * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
+        return tuple(legs)
+    pose = skeleton.rest[np.newaxis]
+    return tuple(
+        _with_soles(skeleton, seen, leg, pose, depth, vertices) for leg, depth in zip(legs, depths, strict=True)
+    )
+
+
+def over_time(
+    skeleton: Skeleton, seen: Stance, legs: Sequence[Leg], pose: Pose, vertices: Mapping[str, Array] | None
+) -> tuple[Leg, ...]:
+    """Legs with the soles of the frames in which their feet are lowest, all joints together: these are flat."""
+    if any(leg.ankle is None for leg in legs):
+        return tuple(legs)
+    height = skeleton.forward(pose).positions @ seen.up
+    low = [float(np.percentile(_lowest(skeleton, leg, height), 2)) for leg in legs]
+    size = min(length(skeleton, leg, skeleton.forward(pose[0]).positions) for leg in legs)
+    found = []
+    for leg, depth in zip(legs, _depths(legs, low, size), strict=True):
+        together = height[:, _foot(skeleton, leg)].sum(axis=1)
+        flat = np.sort(np.argsort(together, kind="stable")[: max(1, min(25, len(height) // 20))])
+        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices))
+    return tuple(found)
+
+
+def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float]:
+    """How far the ground is below the lowest joint of every foot, where that says so by being at height 0."""
+    if not 0 <= min(low) <= _THIN * size:
+        return [0.0] * len(low)
+    return _lower_of_pairs(legs, low)
+
+
+def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
+    """For every leg the lower height of it and its partner."""
+    pairs = [leg.name.replace(leg.side, "") for leg in legs]
+    return [min(height for height, other in zip(low, pairs, strict=True) if other == pair) for pair in pairs]
+
+
+def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
+    """Of a leg from hip to foot."""
+    joints = [skeleton.index(joint) for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
+    return float(np.linalg.norm(np.diff(at[joints], axis=0), axis=1).sum())
+
+
+def _foot(skeleton: Skeleton, leg: Leg) -> list[int]:
+    return [skeleton.index(joint) for joint in (leg.foot, leg.ball, leg.toe) if joint]
+
+
+def _lowest(skeleton: Skeleton, leg: Leg, height: Array) -> Array:
+    """How high the lowest joint of a foot is, in every frame."""
+    return np.asarray(height[:, _foot(skeleton, leg)].min(axis=1))
+
+
+def _with_soles(
+    skeleton: Skeleton, seen: Stance, leg: Leg, poses: Pose, depth: float, vertices: Mapping[str, Array] | None
+) -> Leg:
+    """The points in every one of these poses, seen from the joints that carry them; of each the median."""
+    joints = sorted({skeleton.index(joint) for joint in (leg.foot, leg.ball or leg.foot)})
+    spaces = {skeleton.names[joint]: _space(skeleton, poses, joint) for joint in joints}
+    at = skeleton.forward(poses).positions
+    mesh = _mesh(skeleton, leg, poses, vertices)
+    found: dict[str, list[tuple[str, Array]]] = {}
+    for frame in range(len(poses)):
+        ground = _Ground(skeleton, seen, leg, at[frame], depth)
+        placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[frame])
+        for name, (joint, place) in placed.items():
+            origin, axes = (part[frame] for part in spaces[joint])
+            found.setdefault(name, []).append((joint, np.linalg.solve(axes, place - origin)))
+    soles = {}
+    for name, seen_at in found.items():
+        x, y, z = np.median([offset for _, offset in seen_at], axis=0).tolist()
+        soles[name] = Sole(seen_at[0][0], (x, y, z))
+    return replace(leg, soles=soles)
+
+
+class _Ground:
+    """A foot that stands flat, and the ground under it."""
+
+    def __init__(self, skeleton: Skeleton, seen: Stance, leg: Leg, at: Array, depth: float) -> None:
+        self.up, self.leg = seen.up, leg
+        self.ankle, *toes = (at[joint] for joint in _foot(skeleton, leg))
+        self.ball = at[skeleton.index(leg.ball)] if leg.ball else None
+        self.toe = at[skeleton.index(leg.toe)] if leg.toe else None
+        self.height = min(float(joint @ self.up) for joint in (self.ankle, *toes)) - depth
+        ahead = (toes[-1] if toes else self.ankle) - self.ankle
+        ahead = ahead - self.up * (ahead @ self.up)
+        self.long = float(np.linalg.norm(ahead))
+        self.point = self.long <= 0.02 * length(skeleton, leg, at)
+        self.ahead = seen.front if self.point else ahead / self.long
+        inwards = np.cross(self.ahead, self.up) * (-1 if leg.side == "right" else 1)
+        self.inner = np.asarray(inwards)
+        if self.toe is None:
+            self.long /= _BALL  # that was to the ball
+
+    def by_joints(self) -> dict[str, tuple[str, Array]]:
+        """Points under the joints, and where a foot has a heel and sides."""
+        toes = self.leg.ball or self.leg.foot
+        if self.point:
+            return {"ball": (self.leg.foot, self._under(self.ankle))}
+        ball = self.ankle + _BALL * self.long * self.ahead if self.ball is None else self.ball
+        tip = self.ankle + self.long * self.ahead if self.toe is None else self.toe
+        wide = _WIDE * self.long * self.inner
+        return {
+            "heel": (self.leg.foot, self._under(self.ankle - _HEEL * self.long * self.ahead)),
+            "ball": (toes, self._under(ball)),
+            "toe": (toes, self._under(tip)),
+            "inner": (self.leg.foot, self._under(ball + wide)),
+            "outer": (self.leg.foot, self._under(ball - wide)),
+        }
+
+    def by_vertices(self, mesh: Array) -> dict[str, tuple[str, Array]]:
+        """The same points of a mesh: as far back, ahead and to the sides as it goes where it is low."""
+        height = mesh @ self.up
+        along, beside = (mesh - self.ankle) @ self.ahead, (mesh - self.ankle) @ self.inner
+        if self.point:
+            lowest = mesh[height <= height.min() + 1e-3 * np.ptp(height)]
+            return {"ball": (self.leg.foot, lowest.mean(axis=0))}
+        toes = self.leg.ball or self.leg.foot
+        low = height <= height.min() + 0.5 * max(float(self.ankle @ self.up) - height.min(), 0) + 1e-9
+        start, end = along[low].min(), along[low].max()
+        size = end - start
+        ball = _BALL * self.long if self.ball is None else (self.ball - self.ankle) @ self.ahead
+        around = low & (np.abs(along - ball) <= _BAND / 2 * size)
+        left, right = (beside[around].max(), beside[around].min()) if around.any() else (0.0, 0.0)
+
+        def point(at: float, across: float) -> Array:
+            near = height[low & (np.abs(along - at) <= _BAND / 2 * size)]
+            under = near.min() if len(near) else height.min()
+            place = self.ankle + at * self.ahead + across * self.inner
+            return np.asarray(place + self.up * (under - place @ self.up))
+
+        def middle(part: Array) -> float:
+            return float(beside[part].max() + beside[part].min()) / 2
+
+        return {
+            "heel": (self.leg.foot, point(start, middle(low & (along <= start + _BAND * size)))),
+            "ball": (toes, point(ball, (left + right) / 2)),
+            "toe": (toes, point(end, middle(low & (along >= end - _BAND * size)))),
+            "inner": (self.leg.foot, point(ball, left)),
+            "outer": (self.leg.foot, point(ball, right)),
+        }
+
+    def _under(self, place: Array) -> Array:
+        return np.asarray(place + self.up * (self.height - place @ self.up))
+
+
+def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Array] | None) -> Array | None:
+    """What is known of the skin of a foot in the world (frames, n, 3): that of its joint and all below it."""
+    if vertices is None:
+        return None
+    foot = skeleton.index(leg.foot)
+    parts = [(skeleton.index(name), np.asarray(rows, float).reshape(-1, 3)) for name, rows in vertices.items()]
+    parts = [(joint, rows) for joint, rows in parts if foot in (joint, *ancestors(skeleton, joint)) and len(rows)]
+    if not parts:
+        return None
+    joints = [joint for joint, rows in parts for _ in rows]
+    return _carried(skeleton, poses, joints, np.concatenate([rows for _, rows in parts]))
+
+
+def _space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
+    """Origin (..., 3) and axes as columns (..., 3, 3) of a joint in the world, scales and shear included."""
+    found = _carried(skeleton, pose, [joint] * 4, np.eye(4, 3, k=-1))
+    origin = found[..., 0, :]
+    return origin, np.swapaxes(found[..., 1:, :] - origin[..., np.newaxis, :], -1, -2)
+
+
+def _carried(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
+    """Points as joints that hang on others."""
+    more = len(joints)
+    parents = np.concatenate([skeleton.parents, np.asarray(joints, np.int32)])
+    larger = Skeleton(parents, np.concatenate([skeleton.offsets, offsets]))
+
+    def grown(values: Array, rows: Any) -> Array:
+        added = np.broadcast_to(np.asarray(rows, values.dtype), (*values.shape[:-2], more, values.shape[-1]))
+        return np.concatenate([values, added], axis=-2)
+
+    turned = grown(pose.rotations, [1.0, 0, 0, 0])
+    moved = None if pose.translations is None else grown(pose.translations, offsets)
+    scaled = None if pose.scales is None else grown(pose.scales, [1.0, 1, 1])
+    return np.asarray(larger.forward(Pose(turned, moved, scaled)).positions[..., len(skeleton) :, :])

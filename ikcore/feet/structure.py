@@ -1,0 +1,211 @@
+"""Legs by structure: what hangs on the trunk, one side each, and ends near the ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.feet.leg import ancestors
+from ikcore.feet.names import side_of, words
+from ikcore.skeleton import Skeleton
+
+Array = NDArray[Any]
+
+_LOW = 0.2  # of the height, what a foot may be above the lowest one
+_LONG = 0.5  # of the longest bone, what the bones of a leg are at least
+_ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
+_CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "weapon"}
+_PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "end", "tip"} | _ALOFT
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stance:
+    """The rest pose, as seen from the character.
+
+    Attributes
+    ----------
+    at : (joints, 3) array
+        Where the joints are.
+    up, front, left : (3,) arrays
+        Directions of unit length.
+    """
+
+    at: Array
+    up: Array
+    front: Array
+    left: Array
+
+    @property
+    def height(self) -> Array:
+        """Of every joint."""
+        return np.asarray(self.at @ self.up)
+
+    @property
+    def beside(self) -> Array:
+        """How far to the left of the middle every joint is."""
+        return _from_middle(self.at @ self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The joints of a leg from hip to the last one, and the tip that is no joint of it."""
+
+    hip: int
+    knees: tuple[int, ...]
+    ankle: int | None
+    handle: int | None = None
+
+
+def stance(skeleton: Skeleton, up: str) -> Stance:
+    """Left is where names say so, else across the plane of symmetry, feet pointing ahead, else +Z (-Y if Z is up)."""
+    at = skeleton.forward(skeleton.rest).positions
+    above = np.eye(3)["XYZ".index(up)]
+    usual = np.array([0.0, -1, 0]) if up == "Z" else np.array([0.0, 0, 1])
+    sides = [side_of(name) for name in skeleton.names]
+    left = _flat(_mean(at, sides, "left") - _mean(at, sides, "right"), above) if {"left", "right"} <= {*sides} else None
+    if left is None:
+        axes = [np.cross(above, usual), usual]
+        left = min(axes, key=lambda axis: _lopsided(at, axis))
+        left = left if np.cross(left, above) @ _pointed(skeleton, at, above, usual) >= 0 else -left
+    return Stance(at, above, np.cross(left, above), left)
+
+
+def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:
+    """Every leg.
+
+    A joint belongs to the trunk if low ends of both sides hang on it. What hangs on the trunk and has a low end is a
+    leg, or a thing that lies about if it has no bone.
+    """
+    limbs = _limbs(skeleton, seen, _low_ends(skeleton, seen))
+    by_limb = [_chain(skeleton, seen, limb) for limb in limbs]
+    found = [chain for chain in by_limb if chain] or _handled(skeleton)
+    lame = [limb for limb, chain in zip(limbs, by_limb, strict=True) if not chain]
+    if lame and len({seen.beside[chain.hip] > 0 for chain in found}) < 2:
+        raise ValueError(_loose(skeleton, min(lame, key=lambda limb: seen.height[limb[-1]])[0]))
+    return found
+
+
+def _loose(skeleton: Skeleton, foot: int) -> str:
+    parent = int(skeleton.parents[foot])
+    here = f"on {skeleton.names[parent]!r}" if parent >= 0 else "on nothing"
+    return (
+        f"{skeleton.names[foot]!r} is at the ground but hangs {here}, without a knee between: a leg is a chain "
+        "from hip to foot, parent each foot to its shin"
+    )
+
+
+def farthest(skeleton: Skeleton, at: Array, joint: int) -> list[int]:
+    """The joints from under one to the farthest that hangs on it."""
+    below = [other for other in range(len(skeleton)) if joint in ancestors(skeleton, other)]
+    below = [other for other in below if not _ALOFT & set(words(skeleton.names[other]))]
+    away = [float(np.linalg.norm(at[other] - at[joint])) for other in below]
+    if not away or max(away) <= 1e-6 * np.ptp(at, axis=0).max():
+        return []
+    end = below[int(np.argmax(away))]
+    above = ancestors(skeleton, end)
+    return [*reversed(above[: above.index(joint)]), end]
+
+
+def _mean(at: Array, sides: list[str | None], side: str) -> Array:
+    return np.asarray(at[[said == side for said in sides]].mean(axis=0))
+
+
+def _flat(direction: Array, up: Array) -> Array | None:
+    """Its horizontal part, of unit length."""
+    flat = direction - up * (direction @ up)
+    length = float(np.linalg.norm(flat))
+    return flat / length if length > 0 else None
+
+
+def _lopsided(at: Array, axis: Array) -> float:
+    """How far the mirror image of the joints is from them; that of joints in one plane says nothing."""
+    across = _from_middle(at @ axis)
+    if np.ptp(across) <= 1e-6 * np.ptp(at, axis=0).max():
+        return np.inf
+    mirrored = at - 2 * np.outer(across, axis)
+    return float(np.linalg.norm(mirrored[:, np.newaxis] - at, axis=2).min(axis=1).mean())
+
+
+def _from_middle(across: Array) -> Array:
+    """The middle is where as many joints are on either side: a sword in one hand does not move it."""
+    return np.asarray(across - np.median(across))
+
+
+def _pointed(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
+    """Where the last bones above the ground point, or the usual front where they point nowhere."""
+    height = at @ up
+    tree = skeleton.parents
+    leaves = np.setdiff1d(np.arange(len(tree)), tree)
+    low = [leaf for leaf in leaves if tree[leaf] >= 0 and height[leaf] <= height.min() + _LOW / 2 * np.ptp(height)]
+    pointed = sum((at[leaf] - at[tree[leaf]] for leaf in low), np.zeros(3))
+    flat = pointed - up * (pointed @ up)
+    return flat if np.linalg.norm(flat) > 0.01 * np.ptp(height) else usual
+
+
+def _low_ends(skeleton: Skeleton, seen: Stance) -> list[int]:
+    leaves = np.setdiff1d(np.arange(len(skeleton)), skeleton.parents)
+    leaves = leaves[skeleton.parents[leaves] >= 0]
+    height = seen.height
+    if not len(leaves):
+        return []
+    lowest, highest = height[leaves].min(), height.max()
+    beside = np.abs(seen.beside)
+    low = (height[leaves] <= lowest + _LOW * (highest - lowest)) & (beside[leaves] > 0.01 * beside.max())
+    return [leaf for leaf in leaves[low].tolist() if not _CLOTH & set(words(skeleton.names[leaf]))]
+
+
+def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]:
+    """From the first joint off the trunk to the farthest low end, for every limb that has one."""
+    if len({seen.beside[end] > 0 for end in ends}) < 2:
+        return []  # of something else than a body
+    sides: dict[int, set[bool]] = {}
+    for end in ends:
+        for joint in (end, *ancestors(skeleton, end)):
+            sides.setdefault(joint, set()).add(bool(seen.beside[end] > 0))
+    found: dict[int, list[int]] = {}
+    for end in ends:
+        limb = [joint for joint in (end, *ancestors(skeleton, end)) if len(sides[joint]) == 1][::-1]
+        if _length(seen.at, limb) > _length(seen.at, found.get(limb[0], [])):
+            found[limb[0]] = limb
+        found.setdefault(limb[0], limb)
+    return list(found.values())
+
+
+def _length(at: Array, joints: list[int]) -> float:
+    return float(np.linalg.norm(np.diff(at[joints], axis=0), axis=1).sum())
+
+
+def _chain(skeleton: Skeleton, seen: Stance, limb: list[int]) -> Chain | None:
+    """Its long bones are the leg; what is before them is of the pelvis or shoulder, what is after them of the foot."""
+    limb = [joint for joint in limb if not _ALOFT & set(words(skeleton.names[joint]))]
+    bones = np.diff(seen.at[limb], axis=0)
+    lengths = np.linalg.norm(bones, axis=1)
+    if not len(lengths) or not lengths.max() > 0:
+        return None
+    long = np.flatnonzero(lengths >= _LONG * lengths.max())
+    first, last = int(long[0]), int(long[-1]) + 1
+    while last - first > 2 and -bones[last - 1] @ seen.up < 0.5 * lengths[last - 1]:
+        last -= 1  # a long foot, which lies flat
+    leg = limb[first : last + 1]
+    return Chain(leg[0], tuple(leg[1:-1]), leg[-1]) if len(leg) > 2 else None
+
+
+def _handled(skeleton: Skeleton) -> list[Chain]:
+    """Legs without a joint at their tip, which an IK target of the same name holds."""
+    handles = {}
+    for joint, name in enumerate(skeleton.names):
+        if "ik" in words(name):
+            handles[_stem(name)] = joint
+    parents, found = skeleton.parents, []
+    for shin in sorted(set(range(len(skeleton))) - set(parents.tolist())):
+        hip, handle = int(parents[shin]), handles.get(_stem(skeleton.names[shin]))
+        if handle not in (None, shin) and hip >= 0 and _stem(skeleton.names[hip]) == _stem(skeleton.names[shin]):
+            found.append(Chain(hip, (shin,), None, handle))
+    return found
+
+
+def _stem(name: str) -> tuple[str, ...]:
+    return tuple(word for word in words(name) if word not in _PARTS)
