@@ -13,7 +13,7 @@ except ModuleNotFoundError as error:
         f"the C core of ikcore is not in {__path__[0]}: if that is the source folder, start Python in another folder "
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
-from ikcore import bvh, gltf, limits, rotations, samples
+from ikcore import bvh, feet, gltf, limits, rotations, samples
 from ikcore.clip import Clip, FormatError
 from ikcore.goals import Goal, Reach
 from ikcore.limits import Limit
@@ -50,6 +50,7 @@ __all__ = [
     "bvh",
     "dls",
     "fabrik",
+    "feet",
     "gltf",
     "isa",
     "jacobian",

@@ -1,0 +1,5 @@
+"""Feet: how well they stand on the ground."""
+
+from ikcore.feet import metrics
+
+__all__ = ["metrics"]
