@@ -108,8 +108,8 @@ def _widest(points: Array) -> float:
     """The largest distance between two of many points."""
     radii = _length(points - points.mean(axis=0))
     least = _length(points - points[np.argmax(radii)]).max()
-    outer = points[radii >= least - radii.max()]  # no other one is in a pair that is further apart than `least`
-    return float(max((_length(outer - point).max() for point in outer), default=0.0))
+    outer = points[radii >= least - radii.max()]  # of no other one is a pair further apart than `least`
+    return float(max([least, *(_length(outer - point).max() for point in outer)]))
 
 
 def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
@@ -615,7 +615,7 @@ def agreement(contact: ArrayLike, truth: ArrayLike) -> float:
 
     Examples
     --------
-    >>> agreement([True, True, False, False], [True, True, True, True]).__round__(4)
+    >>> round(agreement([True, True, False, False], [True, True, True, True]), 4)
     0.6667
     """
     found, true = _mask("contact", contact), _mask("truth", truth)
