@@ -250,6 +250,12 @@ def test_the_skating_speed_is_the_slide_of_a_foot_on_the_ground(fps: float) -> N
     assert_allclose(found, [0.2, 0.2 * (2 - math.sqrt(2))])
 
 
+def test_a_step_has_the_speed_of_the_height_it_ends_at() -> None:
+    points = np.zeros((3, 1, 3))
+    points[1:, 0, 2] = 0.01  # one step, down to the ground
+    assert_allclose(metrics.skating_speed(points, [[0.1], [0.0], [0.1]], fps=30), 0.3 / 2)
+
+
 # --- on the ground ---------------------------------------------------------------------------------------------------
 
 
@@ -416,6 +422,13 @@ def test_onsets_are_late_by_what_they_were_made_late_by(fps: float) -> None:
     assert_array_equal(metrics.onset_error(truth & False, truth, fps=fps), np.inf)
 
 
+def test_a_beginning_is_not_mistaken_for_an_end() -> None:
+    truth, contact = np.arange(20) >= 10, (np.arange(20) < 10) & (np.arange(20) >= 4)
+    assert_allclose(metrics.onset_error(contact, truth, fps=10), 0.6)
+    assert_allclose(metrics.onset_error(truth, contact, fps=10), 0.6)
+    assert metrics.onset_error(truth, np.arange(20) < 10, fps=10).size == 0
+
+
 # --- all of a leg ----------------------------------------------------------------------------------------------------
 
 
@@ -468,6 +481,66 @@ def test_a_slope_that_the_foot_does_not_follow() -> None:
     assert math.degrees(found.sole_angle) == pytest.approx(10)
     climbing = leg(ground=rise * sole()[..., 2], normals=normals, moved=np.outer(chain()[:, 2, 2] * rise, [0, 1, 0]))
     assert measure(climbing, planted(), fps=60).penetration < found.penetration
+
+
+def test_ground_that_is_raised_is_sunk_into() -> None:
+    down = np.any(planted(), axis=1)
+    found = measure(leg(ground=0.03 * down[:, np.newaxis]), planted(), fps=60)
+    assert found.penetration == pytest.approx(0.03)
+    assert found.penetration_swing == pytest.approx(0, abs=1e-9)
+
+
+def test_a_foot_that_slides_down_a_slope() -> None:
+    slope = np.array([0, -0.6, 0.8])
+    stances = metrics.runs(planted()[:, 1])
+    moved = np.outer(np.arange(len(chain())) >= sum(stances[1]) / 2, 0.005 * slope)
+    found = measure(leg(moved=moved, normals=[0, 0.8, 0.6]), planted(), fps=60)
+    assert found.drift_most == pytest.approx(0.005)
+    assert measure(leg(moved=moved), planted(), fps=60).drift_most == pytest.approx(0.004)
+
+
+def test_one_bad_stance_of_many_is_the_most_but_not_the_percentile() -> None:
+    points = np.zeros((40 * 20, 1, 3))
+    points[50:] = [0.005, 0, 0]  # in the third
+    contact = np.tile(np.arange(20) < 18, 40)[:, np.newaxis]
+    standing = np.tile([[0, 1, 0], [0, 0.5, 0.1], [0, 0, 0]], (800, 1, 1))
+    found = measure(Leg.on(standing, points), contact, fps=30)
+    assert (found.drift, found.drift_most) == (0, 0.005)
+
+
+def test_a_knee_made_bad_reads_beside_the_source() -> None:
+    clean, bad = leg(), chain().copy()
+    bad[60, 2] += 0.1 * (bad[60, 2] - bad[60, 1])  # a shin too long, an ankle that jumps
+    bad[120, 1] = bad[120, ::2].sum(axis=0) - bad[120, 1]  # a knee bent back, then forth
+    bad[180, 1] += bad[180, 1] - bad[180, ::2].mean(axis=0)  # and one that pops
+    spoilt = Leg.on(bad, sole(), soles=soles_up())
+    found = measure(spoilt, planted(), fps=60, source=clean)
+    assert found.knee_flips == 2
+    assert found.length_error > 0.09
+    assert found.ankle_jerk > 1.05
+    assert found.knee_pops == 3
+    other = measure(clean, planted(), fps=60, source=spoilt)
+    assert (other.knee_flips, other.knee_pops) == (0, 0)
+    assert other.ankle_jerk == pytest.approx(1 / found.ankle_jerk)
+
+
+def kicks(rate: float) -> Leg:
+    """So many radians a second."""
+    chain = np.tile([[0.0, 1, 0], [0, 0.5, 0.1], [0, 0, 0]], (60, 1, 1))
+    chain[:, 2, 2] = 0.2 * np.sin(rate * np.arange(60) / 30)
+    return Leg.on(chain, chain[:, 2:])
+
+
+def test_accelerations_of_knees_are_beside_the_source_or_7000_degrees() -> None:
+    def highest(leg: Leg) -> float:
+        knee = metrics.bends(leg.chain)[:, 0]
+        return sorted(math.degrees(abs(knee[k] - 2 * knee[k + 1] + knee[k + 2]) * 900) for k in range(58))[-1]
+
+    still, slow, quick = kicks(0), kicks(4), kicks(40)
+    assert highest(slow) < 7000 < highest(quick)
+    for leg, source, beside in ((slow, still, 7000.0), (quick, slow, 7000.0), (slow, quick, highest(quick))):
+        found = measure(leg, np.full((60, 1), False), fps=30, source=source)
+        assert found.knee_acceleration == pytest.approx(highest(leg) / beside)
 
 
 def test_a_foot_over_no_ground_floats_infinitely_high() -> None:
