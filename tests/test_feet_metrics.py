@@ -250,10 +250,11 @@ def test_the_skating_speed_is_the_slide_of_a_foot_on_the_ground(fps: float) -> N
     assert_allclose(found, [0.2, 0.2 * (2 - math.sqrt(2))])
 
 
-def test_a_step_has_the_speed_of_the_height_it_ends_at() -> None:
+def test_a_step_has_the_height_it_begins_at() -> None:
     points = np.zeros((3, 1, 3))
-    points[1:, 0, 2] = 0.01  # one step, down to the ground
-    assert_allclose(metrics.skating_speed(points, [[0.1], [0.0], [0.1]], fps=30), 0.3 / 2)
+    points[1:, 0, 2] = 0.01  # one step, off the ground
+    assert_allclose(metrics.skating_speed(points, [[0.0], [0.1], [0.1]], fps=30), 0.3 / 2)
+    assert metrics.skating_speed(points, np.full((3, 1), np.nan), fps=30) == 0  # over no ground
 
 
 # --- on the ground ---------------------------------------------------------------------------------------------------
@@ -335,10 +336,14 @@ def test_knees_that_bend_to_the_other_side_are_found() -> None:
 
 
 def test_a_straight_knee_has_no_side() -> None:
-    """A knee that trembles by half a degree about straight."""
-    off = np.where(np.arange(10) % 2, 0.5, -0.5) * math.tan(math.radians(0.25))
-    legs = np.stack([[[0, 1, 0], [0, 0.5, z], [0, 0, 0]] for z in off])
-    assert not metrics.flips(legs).any()
+    """A knee that trembles about straight, by so many degrees."""
+
+    def trembling(degrees: float) -> Array:
+        off = 0.5 * math.tan(math.radians(degrees / 2))
+        return np.stack([[[0, 1, 0], [0, 0.5, side * off], [0, 0, 0]] for side in (1, -1, 1, -1, 1)])
+
+    assert not metrics.flips(trembling(4.9)).any()
+    assert metrics.flips(trembling(5.1)).sum() == 4
     assert not metrics.flips(np.zeros((5, 3, 3))).any()
 
 

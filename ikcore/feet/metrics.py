@@ -189,14 +189,14 @@ def skating_speed(points: ArrayLike, heights: ArrayLike, *, fps: float, height: 
     """The mean horizontal speed of points near the ground: v (2 - 2^(h / H)), without contacts that could be wrong.
 
     The measure of H. Zhang et al., "Mode-adaptive neural networks for quadruped motion control", 2018: all of the speed
-    counts on the ground, none at the height H and above, over all steps from one frame to the next.
+    counts on the ground, none at the height H and above. Over all steps, each with the height it begins at.
 
     Parameters
     ----------
     points : (frames, points, 3) array_like
         Of feet.
     heights : (frames, points) array_like
-        Theirs above the ground.
+        Theirs above the ground; NaN where there is none.
     fps : float
         Frames a second.
     height : float, default: 0.025
@@ -210,12 +210,12 @@ def skating_speed(points: ArrayLike, heights: ArrayLike, *, fps: float, height: 
     Examples
     --------
     >>> points = np.arange(4)[:, np.newaxis, np.newaxis] * [0.01, 0, 0]
-    >>> skating_speed(points, [[0], [0], [0.025], [0.0125]], fps=30).round(4)  # (1 + 0 + 2 - sqrt(2)) / 3 of 0.3
+    >>> skating_speed(points, [[0], [0.025], [0.0125], [0]], fps=30).round(4)  # (1 + 0 + 2 - sqrt(2)) / 3 of 0.3
     array([0.1586])
     """
     fast = _speeds(points, fps)
-    above = _spread("heights", rows("heights", heights, _DOUBLE), (len(fast) + 1, fast.shape[1]))
-    return np.asarray((fast * (2 - np.exp2(np.clip(above[1:] / height, 0, 1)))).sum(axis=0) / max(len(fast), 1))
+    above = _spread("heights", _above(heights), (len(fast) + 1, fast.shape[1]))
+    return np.asarray((fast * (2 - np.exp2(np.clip(above[:-1] / height, 0, 1)))).sum(axis=0) / max(len(fast), 1))
 
 
 def _speeds(points: ArrayLike, fps: float) -> Array:
@@ -277,8 +277,13 @@ def floating(heights: ArrayLike) -> Array:
 
 
 def _lowest(heights: ArrayLike) -> Array:
-    above = rows("heights", heights, _DOUBLE)
-    return np.asarray(np.where(np.isnan(above), np.inf, above).min(axis=-1, initial=np.inf))
+    return np.asarray(_above(heights).min(axis=-1, initial=np.inf))
+
+
+def _above(heights: ArrayLike) -> Array:
+    """Infinitely high where there is no ground."""
+    given = rows("heights", heights, _DOUBLE)
+    return np.where(np.isnan(given), np.inf, given)
 
 
 def sole_angle(soles: ArrayLike, ground: ArrayLike = UP) -> Array:
@@ -389,8 +394,8 @@ def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)
 def flips(chain: ArrayLike) -> Mask:
     """Frames in which a knee is bent to another side than when it was last bent.
 
-    A side is more than 90 degrees from the other. Knees within a degree of straight have none. A leg that turns while
-    it is straight should be given in the space of its hips.
+    A side is more than 90 degrees from the other. Knees within 5 degrees of straight have none. Where a leg turns while
+    it is straight, give it in the space of its hips. Captured knees may flip themselves: compare with the source.
 
     Parameters
     ----------
@@ -409,7 +414,7 @@ def flips(chain: ArrayLike) -> Mask:
     bones = _bones(chain)
     above, below = bones[:, :-1], bones[:, 1:]
     hinges = np.cross(above, below)
-    bent = _length(hinges) > math.sin(math.radians(1)) * _length(above) * _length(below)
+    bent = _length(hinges) > math.sin(math.radians(5)) * _length(above) * _length(below)
     found = np.zeros(bent.shape, bool)
     for joint in range(bent.shape[1]):
         frames = np.flatnonzero(bent[:, joint])
