@@ -437,8 +437,18 @@ def test_a_beginning_is_not_mistaken_for_an_end() -> None:
 # --- all of a leg ----------------------------------------------------------------------------------------------------
 
 
+SINK, RISE = np.array([0, -0.03, 0]), np.array([0, 0.03, 0])
+
+
 def known(found: Measure) -> dict[str, float]:
     return {name: getattr(found, name) for name in Measure.__dataclass_fields__}
+
+
+def test_the_record_says_all_it_has() -> None:
+    said = repr(measure(leg(moved=SINK), planted(), fps=60)).splitlines()
+    assert [line.split()[0] for line in said[1:]] == list(Measure.__dataclass_fields__)
+    assert "  penetration       30.0 mm" in said
+    assert "  extension         99.0 %" in said
 
 
 @pytest.mark.parametrize("fps", RATES)
@@ -448,9 +458,6 @@ def test_the_clean_walk_has_no_fault(fps: float) -> None:
     assert 0.1 < found.pop("knee_acceleration") <= 1
     assert found.pop("ankle_jerk") == 1
     assert_allclose(list(found.values()), 0, atol=1e-9)
-
-
-SINK, RISE = np.array([0, -0.03, 0]), np.array([0, 0.03, 0])
 
 
 @pytest.mark.parametrize("fps", RATES)
@@ -609,6 +616,16 @@ def test_measures_agree_at_other_rates(fps: float) -> None:
         (lambda: metrics.drift(np.zeros((9, 3)), [(2, 10)], fps=30), ValueError, "stances: expected first frames"),
         (lambda: metrics.drift(np.zeros((9, 3)), [(2, 2)], fps=30), ValueError, "stances: expected first frames"),
         (lambda: metrics.jerk(np.zeros((9, 3)), fps=0), ValueError, "fps: expected a positive number, got 0"),
+        (
+            lambda: metrics.lift_lost([0, 1], [0, 1, 2], [True, False]),
+            ValueError,
+            r"source: expected shape \(2,\), got",
+        ),
+        (
+            lambda: Leg.on(chain(), sole(), soles=sole()),
+            ValueError,
+            r"soles: expected shape \(241, 3\), got \(241, 3, 3",
+        ),
         (
             lambda: metrics.bends(np.zeros((9, 3))),
             ValueError,
