@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits, fabrik, walk, ground):
+        for picture in (*limb, aim, look, limits, fabrik, walk, ground, drift):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
 
@@ -304,6 +304,27 @@ def walk() -> Figure:
     scene.set_axis_off()
     bars.set(xlim=(0, clip.duration), xlabel="seconds")
     bars.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def drift() -> Figure:
+    """The ball of a foot in one stance, of the walk and of the same on a path that is 1 % too short."""
+    steps = ik.samples.walk(2.2, fps=60)
+    clip, figure = steps.clip, Figure(figsize=(WIDTH, 2.2), layout="constrained")
+    plant = next(plant for plant in steps.plants if plant.point == "LeftBall" and plant.start > 0)
+    ball = clip.skeleton.forward(clip.pose).positions[:, clip.skeleton.index("LeftToeBase"), 2]
+    seconds, axes = np.arange(len(clip)) / clip.fps, figure.subplots()
+    cut = 0.1 * (plant.end - plant.start) + 1 / 30
+    axes.axvspan(plant.start, plant.end, color=GREEN, alpha=0.15, linewidth=0)
+    axes.axvspan(plant.start + cut, plant.end - cut, color=GREEN, alpha=0.2, linewidth=0)
+    for way, color, name in (
+        (0 * seconds, BLUE, "clean"),
+        (0.013 * (plant.start + cut - seconds), RED, "1 % too slow"),
+    ):
+        axes.plot(seconds, 1000 * (ball + way - plant.position[2]), color=color, linewidth=1.5, label=name)
+    axes.set(xlim=(plant.start - 0.1, plant.end + 0.1), ylim=(-8, 8), xlabel="seconds", ylabel="mm along z")
+    axes.legend(frameon=False, loc="lower center")
+    axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 

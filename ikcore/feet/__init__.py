@@ -1,6 +1,7 @@
-"""Feet: which joints are legs, and where their soles are."""
+"""Feet: which joints are legs, where their soles are, and how well they stand on the ground."""
 
+from ikcore.feet import metrics
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
 
-__all__ = ["Feet", "Leg", "Sole"]
+__all__ = ["Feet", "Leg", "Sole", "metrics"]

@@ -1,0 +1,965 @@
+"""How well feet stand: sliding, sinking, floating, knees that pop; and how far a result is from its source.
+
+Functions of arrays whose first axis is time, apart from whatever found the contacts or made the motion: contacts are
+given, and where a result is judged they are those of its source. Y is up, lengths are metres, times seconds, angles
+radians; `Clip.convert` brings a clip there. Rates count in every derivative, so 30 and 120 frames a second agree.
+
+Thresholds in metres are for humans. For others, divide lengths by those of their legs and multiply by 0.85.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import rotations
+from ikcore._arrays import rows
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_DOUBLE = np.dtype(np.float64)
+UP = (0.0, 1.0, 0.0)
+
+
+# --- intervals -------------------------------------------------------------------------------------------------------
+
+
+def runs(mask: ArrayLike) -> NDArray[np.intp]:
+    """The intervals in which something holds: stances of a contact, swings of its opposite.
+
+    Parameters
+    ----------
+    mask : (frames,) array_like of bool
+        Say whether a point is in contact.
+
+    Returns
+    -------
+    (n, 2) array of int
+        Of each its first frame, and the first one after it.
+
+    Examples
+    --------
+    >>> runs([True, True, False, False, True])
+    array([[0, 2],
+           [4, 5]])
+    """
+    held = _mask("mask", mask, 1)
+    edges = np.diff(held.astype(np.int8), prepend=0, append=0)
+    return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=-1)
+
+
+def _core(start: int, stop: int, fps: float) -> slice:
+    """An interval less 10 % of it and 1/30 s at each end: there feet still arrive, or leave. Never empty."""
+    cut = min(round(0.1 * (stop - start) + fps / 30), (stop - start - 1) // 2)
+    return slice(start + cut, stop - cut)
+
+
+# --- sliding ---------------------------------------------------------------------------------------------------------
+
+
+def drift(points: ArrayLike, stances: ArrayLike, *, fps: float, normals: ArrayLike = UP) -> Array:
+    """How far a planted foot slides: the largest way along the ground between any two frames of a stance.
+
+    Each stance is judged by its core, less 10 % and 1/30 s at each end, where feet arrive and leave. The main number of
+    this module. The idea is that of L. Kovar, J. Schreiner and M. Gleicher, "Footskate cleanup for motion capture
+    editing", 2002: a plant is a constraint on a point.
+
+    Parameters
+    ----------
+    points : (frames, 3) or (frames, points, 3) array_like
+        A point of the foot; or several, such as heel, ball and toe, of which each stance is judged by its stillest.
+    stances : (n, 2) array_like of int
+        When it is in contact: `runs`.
+    fps : float
+        Frames a second.
+    normals : (frames, 3) or (3,) array_like, optional
+        Of the ground where the foot is. A stance has the one of its middle frame.
+
+    Returns
+    -------
+    (n,) array
+        Metres.
+
+    Examples
+    --------
+    A point that is a millimetre further in every frame, in contact for ten of them, the core of which is six:
+
+    >>> points = np.arange(10)[:, np.newaxis] * [0.001, 0, 0]
+    >>> drift(points, [(0, 10)], fps=30).round(6)
+    array([0.005])
+    """
+    each = _vectors("points", points)
+    each = each[:, np.newaxis] if each.ndim == 2 else each
+    upward = _spread("normals", _vectors("normals", normals), (len(each), 3))
+    found, rate = [], _rate(fps)
+    for start, stop in _intervals(stances, len(each)):
+        still = each[_core(start, stop, rate)]
+        level = _along_plane(still, upward[(start + stop) // 2])
+        found.append(min(_widest(level[:, point]) for point in range(level.shape[1])))
+    return np.array(found, _DOUBLE)
+
+
+def _widest(points: Array) -> float:
+    """The largest distance between two of many points."""
+    radii = _length(points - points.mean(axis=0))
+    least = _length(points - points[np.argmax(radii)]).max()
+    outer = points[radii >= least - radii.max()]  # of no other one is a pair further apart than `least`
+    return float(max([least, *(_length(outer - point).max() for point in outer)]))
+
+
+def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
+    """How far a planted foot turns about the vertical: the largest angle between two frames of the core of a stance.
+
+    Parameters
+    ----------
+    headings : (frames, 3) array_like
+        Where the foot points, say from heel to toe.
+    stances : (n, 2) array_like of int
+        When it stands flat: `runs`. Their cores are those of `drift`.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (n,) array
+        Radians.
+
+    Examples
+    --------
+    >>> angle = np.linspace(0, 0.9, 10)
+    >>> headings = np.stack([np.sin(angle), 0 * angle, np.cos(angle)], axis=-1)
+    >>> heading_drift(headings, [(0, 10)], fps=30).round(6)
+    array([0.5])
+    """
+    x, _, z = np.moveaxis(_vectors("headings", headings), -1, 0)
+    angle, rate = np.unwrap(np.arctan2(x, z)), _rate(fps)
+    cores = [angle[_core(start, stop, rate)] for start, stop in _intervals(stances, len(angle))]
+    return np.array([np.ptp(core) for core in cores], _DOUBLE)
+
+
+def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: float = 0.5) -> float:
+    """The share of steps, from one frame to the next, in which a foot skates.
+
+    A point skates in a step when it is in contact before and after, and faster than `speed` over the ground, both in
+    this step and in the mean of 1/4 s about it (beyond the clip it is at rest). If `contact` is ``heights < 0.05`` of
+    the toe joints, this is the measure of K. Karunratanakul et al., "Guided motion diffusion", 2023. By height alone
+    toes that swing are in contact, too, so that a clean walk is not at 0; with contacts that are known it is.
+
+    Parameters
+    ----------
+    points : (frames, points, 3) array_like
+        Of both feet.
+    contact : (frames, points) array_like of bool
+        When each is in contact.
+    fps : float
+        Frames a second. The measure was published for 20, with 2.5 cm and 5 frames.
+    speed : float, default: 0.5
+        Metres a second, horizontally.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> points = np.arange(21)[:, np.newaxis, np.newaxis] * [0.05, 0, 0]  # a metre a second
+    >>> contact = np.arange(21)[:, np.newaxis] <= 10
+    >>> skating_ratio(points, contact, fps=20)
+    0.5
+    """
+    fast = _speeds(points, fps)
+    held = _spread("contact", _mask("contact", contact, 2), (len(fast) + 1, fast.shape[1]))
+    skates = held[1:] & held[:-1] & (fast > speed) & (_mean_about(fast, int(_rate(fps) / 8)) > speed)
+    return float(skates.any(axis=1).mean()) if len(skates) else 0.0
+
+
+def _mean_about(values: Array, half: int) -> Array:
+    """The mean over so many rows before and after each; beyond the ends are zeros."""
+    sums = np.cumsum(np.pad(values, ((half + 1, half), (0, 0))), axis=0)
+    window = 2 * half + 1
+    return np.asarray((sums[window:] - sums[:-window]) / window)
+
+
+def skating_speed(points: ArrayLike, heights: ArrayLike, *, fps: float, height: float = 0.025) -> Array:
+    """The mean horizontal speed of points near the ground: v (2 - 2^(h / H)), without contacts that could be wrong.
+
+    The measure of H. Zhang et al., "Mode-adaptive neural networks for quadruped motion control", 2018: all of the speed
+    counts on the ground, none at the height H and above. Over all steps, each with the height it begins at.
+
+    Parameters
+    ----------
+    points : (frames, points, 3) array_like
+        Of feet.
+    heights : (frames, points) array_like
+        Theirs above the ground; NaN where there is none.
+    fps : float
+        Frames a second.
+    height : float, default: 0.025
+        H, metres.
+
+    Returns
+    -------
+    (points,) array
+        Metres a second.
+
+    Examples
+    --------
+    >>> points = np.arange(4)[:, np.newaxis, np.newaxis] * [0.01, 0, 0]
+    >>> skating_speed(points, [[0], [0.025], [0.0125], [0]], fps=30).round(4)  # (1 + 0 + 2 - sqrt(2)) / 3 of 0.3
+    array([0.1586])
+    """
+    fast = _speeds(points, fps)
+    above = _spread("heights", _above(heights), (len(fast) + 1, fast.shape[1]))
+    return np.asarray((fast * (2 - np.exp2(np.clip(above[:-1] / height, 0, 1)))).sum(axis=0) / max(len(fast), 1))
+
+
+def _speeds(points: ArrayLike, fps: float) -> Array:
+    """Horizontal ones, of every step."""
+    steps = np.diff(_vectors("points", points, "frames", "points"), axis=0)
+    return np.asarray(np.hypot(steps[..., 0], steps[..., 2]) * _rate(fps))
+
+
+# --- on the ground ---------------------------------------------------------------------------------------------------
+
+
+def penetration(heights: ArrayLike) -> Array:
+    """How deep a sole is in the ground: its lowest point.
+
+    What counts is ``penetration(heights)[contact]``, and in swing that of the other frames; beyond what the source does
+    on its own floor, if that is not clean, ``np.maximum(penetration(heights) - penetration(source), 0)``.
+
+    Y. Yuan et al., "PhysDiff", 2023, and others take less than 5 mm for none. Here nothing is taken off.
+
+    Parameters
+    ----------
+    heights : (..., points) array_like
+        Of points of the sole above the ground, vertically: ``points[..., 1] - ground``. NaN where there is none.
+
+    Returns
+    -------
+    (...) array
+        Metres; 0 where the sole is above the ground, or there is none.
+
+    Examples
+    --------
+    >>> penetration([[-0.03, 0.01], [0.0, 0.02], [np.nan, np.nan]])
+    array([0.03, 0.  , 0.  ])
+    """
+    return np.maximum(-_lowest(heights), 0) + 0
+
+
+def floating(heights: ArrayLike) -> Array:
+    """How high a sole is above the ground: its lowest point.
+
+    What counts is ``floating(heights)[contact]``; see `penetration` for the rest.
+
+    Parameters
+    ----------
+    heights : (..., points) array_like
+        Of points of the sole above the ground, vertically. NaN where there is none.
+
+    Returns
+    -------
+    (...) array
+        Metres; 0 where a point is on the ground or in it, infinite where there is none.
+
+    Examples
+    --------
+    >>> floating([[-0.03, 0.01], [0.01, 0.02], [np.nan, np.nan]])
+    array([0.  , 0.01,  inf])
+    """
+    return np.maximum(_lowest(heights), 0)
+
+
+def _lowest(heights: ArrayLike) -> Array:
+    return np.asarray(_above(heights).min(axis=-1, initial=np.inf))
+
+
+def _above(heights: ArrayLike) -> Array:
+    """Infinitely high where there is no ground."""
+    given = rows("heights", heights, _DOUBLE)
+    return np.where(np.isnan(given), np.inf, given)
+
+
+def sole_angle(soles: ArrayLike, ground: ArrayLike = UP) -> Array:
+    """The angle between the normals of a sole and of the ground. It counts where the foot stands flat.
+
+    Parameters
+    ----------
+    soles, ground : (..., 3) array_like
+        Normals, upwards, of any length. Without `ground` it is level.
+
+    Returns
+    -------
+    (...) array
+        Radians.
+
+    Examples
+    --------
+    >>> np.degrees(sole_angle([[0, 1, 0], [0, 1, 1]])).round(6)
+    array([ 0., 45.])
+    """
+    return _angle(_vectors("soles", soles), _vectors("ground", ground))
+
+
+def lift_lost(heights: ArrayLike, source: ArrayLike, contact: ArrayLike) -> Array:
+    """How much lower a foot is lifted than in the source, of each swing.
+
+    Parameters
+    ----------
+    heights, source : (frames,) array_like
+        How high a point of the foot is above its ground, in the result and in the source.
+    contact : (frames,) array_like of bool
+        When it is in contact; a swing is in between.
+
+    Returns
+    -------
+    (n,) array
+        Shares of the highest that the source is: 0 as high, 1 not lifted at all, negative higher.
+
+    Examples
+    --------
+    >>> lift_lost([0, 0.03, 0.06, 0], [0, 0.05, 0.08, 0], [True, False, False, True]).round(6)
+    array([0.25])
+    """
+    now, was = rows("heights", heights, _DOUBLE), rows("source", source, _DOUBLE)
+    _same("source", was.shape, now.shape)
+    peaks = [(now[start:stop].max(), was[start:stop].max()) for start, stop in runs(~_mask("contact", contact, 1))]
+    return np.array([1 - result / lift for result, lift in peaks if lift > 0], _DOUBLE)
+
+
+# --- knees -----------------------------------------------------------------------------------------------------------
+
+
+def bends(chain: ArrayLike) -> Array:
+    """The interior angles of a leg, pi where it is straight.
+
+    Parameters
+    ----------
+    chain : (frames, joints, 3) array_like
+        Its joints from hip to ankle; three, or more in an animal's hind leg.
+
+    Returns
+    -------
+    (frames, joints - 2) array
+        Radians, of every joint but the first and the last.
+
+    Examples
+    --------
+    >>> np.degrees(bends([[[0, 1, 0], [0, 0.5, 0.0], [0, 0.5, 0.5]]])).round(6)
+    array([[90.]])
+    """
+    bones = _bones(chain)
+    return _angle(-bones[:, :-1], bones[:, 1:])
+
+
+def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)) -> Mask:
+    """Frames in which a knee pops, as it does when a leg is all but straight and its foot is moved.
+
+    There the second difference of its angle, from frame to frame, is more than three times the 99th percentile of the
+    source's, and more than `least`. A jump of the angle is found in two frames, a spike in three, at any rate: this is
+    the one measure that is not divided by the time between frames.
+
+    Parameters
+    ----------
+    angles, source : (frames, ...) array_like
+        `bends` of the result and of the source. A clip is its own source where it has no other: then a pop is what
+        stands out of the rest of it.
+    least : float
+        Radians, default 2 degrees.
+
+    Returns
+    -------
+    (frames, ...) array of bool
+
+    Examples
+    --------
+    >>> angle = np.radians(np.linspace(150, 170, 21))
+    >>> popped = angle + np.radians(5) * (np.arange(21) == 8)
+    >>> np.flatnonzero(pops(popped, angle))
+    array([7, 8, 9])
+    """
+    now, was = rows("angles", angles, _DOUBLE), rows("source", source, _DOUBLE)
+    found = np.zeros(now.shape, bool)
+    if len(now) > 2 and len(was) > 2:
+        usual = np.percentile(np.abs(np.diff(was, n=2, axis=0)), 99, axis=0)
+        found[1:-1] = np.abs(np.diff(now, n=2, axis=0)) > np.maximum(3 * usual, least)
+    return found
+
+
+def flips(chain: ArrayLike) -> Mask:
+    """Frames in which a knee is bent to another side than when it was last bent.
+
+    A side is more than 90 degrees from the other. Knees within 5 degrees of straight have none. Where a leg turns while
+    it is straight, give it in the space of its hips. Captured knees may flip themselves: compare with the source.
+
+    Parameters
+    ----------
+    chain : (frames, joints, 3) array_like
+        As for `bends`.
+
+    Returns
+    -------
+    (frames, joints - 2) array of bool
+
+    Examples
+    --------
+    >>> flips([[[0, 1, 0], [0, 0.5, z], [0, 0, 0]] for z in (0.1, 0, -0.1, -0.2)]).ravel()
+    array([False, False,  True, False])
+    """
+    bones = _bones(chain)
+    above, below = bones[:, :-1], bones[:, 1:]
+    hinges = np.cross(above, below)
+    bent = _length(hinges) > math.sin(math.radians(5)) * _length(above) * _length(below)
+    found = np.zeros(bent.shape, bool)
+    for joint in range(bent.shape[1]):
+        frames = np.flatnonzero(bent[:, joint])
+        sides = hinges[frames, joint]
+        found[frames[1:], joint] = (sides[1:] * sides[:-1]).sum(axis=-1) < 0
+    return found
+
+
+def extension(hips: ArrayLike, ankles: ArrayLike, length: ArrayLike) -> Array:
+    """How far a leg is stretched out: the distance from hip to ankle over the length of the leg.
+
+    Parameters
+    ----------
+    hips, ankles : (..., 3) array_like
+        Where they are. With where ankles should be, more than 1 is out of reach.
+    length : (...) array_like
+        Of the leg, the sum of its bones.
+
+    Returns
+    -------
+    (...) array
+
+    Examples
+    --------
+    >>> extension([0, 1, 0], [[0, 0.5, 0], [0, 0, 0]], 0.8)
+    array([0.625, 1.25 ])
+    """
+    apart = _vectors("ankles", ankles) - _vectors("hips", hips)
+    return np.asarray(_length(apart) / rows("length", length, _DOUBLE))
+
+
+def length_error(chain: ArrayLike, source: ArrayLike) -> Array:
+    """The largest relative change of a bone's length.
+
+    Parameters
+    ----------
+    chain, source : (frames, joints, 3) array_like
+        As for `bends`, of the result and of the source.
+
+    Returns
+    -------
+    (frames,) array
+        Shares. Bones that have no length in the source are left out.
+
+    Examples
+    --------
+    >>> length_error([[[0, 1, 0], [0, 0.5, 0], [0, -0.1, 0]]], [[[0, 1, 0], [0, 0.5, 0], [0, 0, 0]]]).round(6)
+    array([0.2])
+    """
+    now, was = _length(_bones(chain)), _length(_bones(source))
+    return np.asarray((np.abs(now - was) / np.where(was > 0, was, np.inf)).max(axis=-1))
+
+
+# --- smoothness ------------------------------------------------------------------------------------------------------
+
+
+def derivative(values: ArrayLike, order: int, *, fps: float) -> Array:
+    """A difference quotient over 1/30 s, or over one frame where that is longer.
+
+    From frame to frame, at 120 of them a second, derivatives are mostly those of noise, and rates would not compare.
+
+    Parameters
+    ----------
+    values : (frames, ...) array_like
+        Say `bends`.
+    order : int
+        1 for speeds, 2 for accelerations, 3 for jerks.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (shorter, ...) array
+        In units of `values` over seconds; empty if there are too few frames.
+
+    Examples
+    --------
+    >>> seconds = np.arange(9) / 60
+    >>> derivative(seconds**2, 2, fps=60).round(6)
+    array([2., 2., 2., 2., 2.])
+    """
+    found = rows("values", values, _DOUBLE)
+    span = max(1, round(_rate(fps) / 30))
+    for _ in range(order):
+        found = found[span:] - found[:-span]
+    return np.asarray(found * (fps / span) ** order)
+
+
+def jerk(points: ArrayLike, *, fps: float) -> Array:
+    """How jerky points move: the third `derivative`. Its mean over that of the source is the usual measure.
+
+    Parameters
+    ----------
+    points : (frames, ..., 3) array_like
+        Say ankles, hips and pelvis.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (shorter, ...) array
+        Metres a second cubed.
+
+    Examples
+    --------
+    >>> seconds = np.arange(9) / 30
+    >>> jerk(seconds[:, np.newaxis] ** 3 * [0, 0, 1], fps=30).round(6)
+    array([6., 6., 6., 6., 6., 6.])
+    """
+    return _length(derivative(_vectors("points", points), 3, fps=fps))
+
+
+def angular_speed(turned: ArrayLike, *, fps: float) -> Array:
+    """How fast joints turn, over 1/30 s as in `derivative`. The 99th percentile tells of spikes.
+
+    Parameters
+    ----------
+    turned : (frames, ..., 4) array_like
+        Rotations.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (shorter, ...) array
+        Radians a second.
+
+    Examples
+    --------
+    >>> turned = rotations.from_axis_angle([0, 1, 0], np.arange(5) / 30)
+    >>> angular_speed(turned, fps=30).round(6)
+    array([1., 1., 1., 1.])
+    """
+    each = rows("turned", turned, _DOUBLE, 4)
+    span = max(1, round(_rate(fps) / 30))
+    return np.asarray(turn(each[span:], each[:-span]) * (fps / span))
+
+
+# --- fidelity --------------------------------------------------------------------------------------------------------
+
+
+def turn(result: ArrayLike, source: ArrayLike) -> Array:
+    """The angles between rotations, say of joints to those of the source; swings are where they should be near 0.
+
+    Parameters
+    ----------
+    result, source : (..., 4) array_like
+        Rotations.
+
+    Returns
+    -------
+    (...) array
+        Radians in [0, pi].
+
+    Examples
+    --------
+    >>> turn([1, 0, 0, 0], rotations.from_axis_angle([0, 0, 1], [0.25, -0.5])).round(6)
+    array([0.25, 0.5 ])
+    """
+    between = rotations.multiply(rotations.conjugate(rows("source", source, _DOUBLE, 4)), result)
+    return np.asarray(rotations.to_axis_angle(between)[1])
+
+
+def deviation(result: ArrayLike, source: ArrayLike, *, level: bool = False) -> Array:
+    """The distances of points from where they are in the source. The mean over all joints is known as MPJPE.
+
+    Parameters
+    ----------
+    result, source : (..., 3) array_like
+        Points.
+    level : bool, default: False
+        Only horizontally, say of the root's path.
+
+    Returns
+    -------
+    (...) array
+        Metres.
+
+    Examples
+    --------
+    >>> deviation([3, 4, 4], [0, 0, 0], level=True)
+    array(5.)
+    """
+    apart = _vectors("result", result) - _vectors("source", source)
+    return _length(apart[..., ::2] if level else apart)
+
+
+# --- contacts --------------------------------------------------------------------------------------------------------
+
+
+def agreement(contact: ArrayLike, truth: ArrayLike) -> float:
+    """How well contacts agree with true ones: F1, the harmonic mean of precision and recall over frames.
+
+    Parameters
+    ----------
+    contact, truth : (...) array_like of bool
+        Of one shape.
+
+    Returns
+    -------
+    float
+        From 0 to 1, which it is too if there is none in either.
+
+    Examples
+    --------
+    >>> round(agreement([True, True, False, False], [True, True, True, True]), 4)
+    0.6667
+    """
+    found, true = _mask("contact", contact), _mask("truth", truth)
+    either = int(found.sum() + true.sum())
+    return 2 * int((found & true).sum()) / either if either else 1.0
+
+
+def onset_error(contact: ArrayLike, truth: ArrayLike, *, fps: float) -> Array:
+    """How far from each true beginning of a contact the nearest one found is. Of opposites: the same of the ends.
+
+    Parameters
+    ----------
+    contact, truth : (frames,) array_like of bool
+        When a point is in contact. One that begins with the clip has no beginning.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (n,) array
+        Seconds; infinite if none is found.
+
+    Examples
+    --------
+    >>> truth = np.array([False, True, True, True, False, False])
+    >>> contact = np.array([False, False, True, True, True, False])
+    >>> onset_error(contact, truth, fps=10), onset_error(~contact, ~truth, fps=10)
+    (array([0.1]), array([0.1]))
+    """
+    found, true = (_onsets(_mask(name, mask, 1)) for name, mask in (("contact", contact), ("truth", truth)))
+    apart = np.abs(true[:, np.newaxis] - found).astype(_DOUBLE)
+    return np.asarray(apart.min(axis=1, initial=np.inf) / _rate(fps))
+
+
+def _onsets(mask: Mask) -> NDArray[np.intp]:
+    return np.flatnonzero(mask[1:] & ~mask[:-1]) + 1
+
+
+# --- all of a leg ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Track:
+    """What is measured of a leg, over all frames; `Track.on` makes it.
+
+    Attributes
+    ----------
+    chain : (frames, joints, 3) array
+        Its joints from hip to ankle.
+    sole : (frames, points, 3) array
+        Points of the sole.
+    heights : (frames, points) array
+        Theirs above the ground.
+    normals : (frames, 3) array
+        Of the ground where the foot is.
+    tilt : (frames,) array
+        `sole_angle`; NaN where it is not known.
+    """
+
+    chain: Array
+    sole: Array
+    heights: Array
+    normals: Array
+    tilt: Array
+
+    @classmethod
+    def on(
+        cls,
+        chain: ArrayLike,
+        sole: ArrayLike,
+        ground: ArrayLike = 0.0,
+        normals: ArrayLike = UP,
+        *,
+        soles: ArrayLike | None = None,
+    ) -> Track:
+        """A leg on some ground, without which it is y = 0.
+
+        Parameters
+        ----------
+        chain : (frames, joints, 3) array_like
+            Its joints from hip to ankle.
+        sole : (frames, points, 3) array_like
+            Points of the sole, such as heel, ball and toe.
+        ground : (frames, points) array_like or float, optional
+            How high the ground is under those points; NaN where there is none.
+        normals : (frames, 3) or (3,) array_like, optional
+            Of the ground where the foot is.
+        soles : (frames, 3) array_like, optional
+            Normals of the sole, upwards. Without, its angle to the ground is not judged.
+
+        Returns
+        -------
+        Track
+
+        Examples
+        --------
+        >>> leg = Track.on(chain=np.zeros((9, 3, 3)), sole=np.zeros((9, 2, 3)), ground=-0.01)
+        >>> leg.heights[0]
+        array([0.01, 0.01])
+        """
+        joints = _vectors("chain", chain, "frames", "joints")
+        points = _vectors("sole", sole, len(joints), "points")
+        below = _spread("ground", rows("ground", ground, _DOUBLE), points.shape[:2])
+        upward = _spread("normals", _vectors("normals", normals), (len(joints), 3))
+        across = np.full(3, np.nan) if soles is None else _vectors("soles", soles)
+        tilt = sole_angle(_spread("soles", across, upward.shape), upward)
+        return cls(joints, points, points[..., 1] - below, upward, tilt)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How well a leg does. Lengths are metres, angles radians; NaN is what there was nothing to judge by.
+
+    A percentile is one of the values, the next one above. So of few stances the 95th is the most.
+
+    Attributes
+    ----------
+    drift, drift_most : float
+        `drift` over all stances of all points of the sole, 95th percentile and most.
+    skating : float
+        `skating_ratio` with the contacts that are given.
+    penetration, floating : float
+        In contact, 95th percentiles.
+    penetration_swing : float
+        The deepest in all other frames.
+    sole_angle : float
+        In frames in which all points are in contact, 95th percentile.
+    extension : float
+        The largest.
+    knee_flips : int
+        `flips`, how many.
+    knee_pops : int
+        `pops` beside the source, in how many frames.
+    knee_acceleration : float
+        The 99th percentile over that of the source; or over 7000 degrees/s^2 where that is more.
+    ankle_jerk : float
+        The mean over that of the source.
+    length_error : float
+        The largest.
+    deviation : float
+        Of the chain's joints from the source, mean.
+    """
+
+    drift: float
+    drift_most: float
+    skating: float
+    penetration: float
+    penetration_swing: float
+    floating: float
+    sole_angle: float
+    extension: float
+    knee_flips: int
+    knee_pops: int
+    knee_acceleration: float
+    ankle_jerk: float
+    length_error: float
+    deviation: float
+
+    def __repr__(self) -> str:
+        lines = [f"  {name:18}{_said(getattr(self, name), *how)}" for name, how in _UNITS.items()]
+        return "\n".join(["Measure:", *lines])
+
+
+_MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, " degrees")
+_COUNT, _TIMES = (1.0, ""), (1.0, "x")
+_UNITS: dict[str, tuple[float, str]] = {
+    **dict.fromkeys(["drift", "drift_most"], _MM),
+    "skating": _PERCENT,
+    **dict.fromkeys(["penetration", "penetration_swing", "floating"], _MM),
+    "sole_angle": _DEGREES,
+    "extension": _PERCENT,
+    **dict.fromkeys(["knee_flips", "knee_pops"], _COUNT),
+    **dict.fromkeys(["knee_acceleration", "ankle_jerk"], _TIMES),
+    "length_error": _PERCENT,
+    "deviation": _MM,
+}
+
+
+def _said(value: float, factor: float, unit: str) -> str:
+    if isinstance(value, int):
+        return f"{value}{unit}"
+    return "-" if math.isnan(value) else f"{abs(factor * value):.1f}{unit}"
+
+
+def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None) -> Measure:
+    """All measures of a leg in one record.
+
+    Parameters
+    ----------
+    leg : Track
+        What is judged.
+    contact : (frames, points) array_like of bool
+        When each point of the sole is in contact: in the source, not found again in the result.
+    fps : float
+        Frames a second.
+    source : Track, optional
+        What it was made of. Without, it is compared with itself.
+
+    Returns
+    -------
+    Measure
+
+    Examples
+    --------
+    A foot that stands 5 mm deep and slides along by 1/4096 m a frame, 22 times in the core of its stance:
+
+    >>> way = np.arange(31)[:, np.newaxis, np.newaxis] * [0, 0, 1 / 4096]
+    >>> leg = Track.on([[0, 0.9, 0], [0, 0.5, 0.1], [0, 0.1, 0]] + way, [[0, -0.005, 0], [0, -0.005, 0.2]] + way)
+    >>> measure(leg, np.full((31, 2), True), fps=30)
+    Measure:
+      drift             5.4 mm
+      drift_most        5.4 mm
+      skating           0.0 %
+      penetration       5.0 mm
+      penetration_swing -
+      floating          0.0 mm
+      sole_angle        -
+      extension         97.0 %
+      knee_flips        0
+      knee_pops         0
+      knee_acceleration 0.0x
+      ankle_jerk        -
+      length_error      0.0 %
+      deviation         0.0 mm
+    """
+    held = _spread("contact", _mask("contact", contact), leg.heights.shape)
+    was = leg if source is None else source
+    _same("source", was.chain.shape, leg.chain.shape)
+    down, flat = held.any(axis=1), held.all(axis=1)
+    deep, slid = penetration(leg.heights), _drifts(leg, held, fps)
+    knees, knees_were = bends(leg.chain), bends(was.chain)
+    length = _length(_bones(leg.chain)).sum(axis=-1)
+    return Measure(
+        drift=_highest(slid, 95),
+        drift_most=_highest(slid),
+        skating=skating_ratio(leg.sole, held, fps=fps),
+        penetration=_highest(deep[down], 95),
+        penetration_swing=_highest(deep[~down]),
+        floating=_highest(floating(leg.heights)[down], 95),
+        sole_angle=_highest(leg.tilt[flat], 95),
+        extension=_highest(extension(leg.chain[:, 0], leg.chain[:, -1], length)),
+        knee_flips=int(flips(leg.chain).sum()),
+        knee_pops=int(pops(knees, knees_were).any(axis=1).sum()),
+        knee_acceleration=_accelerated(knees, fps) / max(_accelerated(knees_were, fps), math.radians(7000)),
+        ankle_jerk=_mean(jerk(leg.chain[:, -1], fps=fps)) / (_mean(jerk(was.chain[:, -1], fps=fps)) or math.nan),
+        length_error=_highest(length_error(leg.chain, was.chain)),
+        deviation=_mean(deviation(leg.chain, was.chain)),
+    )
+
+
+def _drifts(leg: Track, held: Mask, fps: float) -> Array:
+    """Of all stances of all points."""
+    points = range(held.shape[1])
+    return np.concatenate(
+        [drift(leg.sole[:, at], runs(held[:, at]), fps=fps, normals=leg.normals) for at in points] or [np.empty(0)]
+    )
+
+
+def _accelerated(angles: Array, fps: float) -> float:
+    return _highest(np.abs(derivative(angles, 2, fps=fps)), 99)
+
+
+def _highest(values: Array, percent: float = 100) -> float:
+    """A percentile that is one of the values, so that it may be infinite; NaN of none."""
+    known = values[~np.isnan(values)]
+    return float(np.percentile(known, percent, method="higher")) if known.size else math.nan
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean()) if values.size else math.nan
+
+
+# --- vectors, and what is given --------------------------------------------------------------------------------------
+
+
+def _length(vectors: Array) -> Array:
+    return np.asarray(np.sqrt((vectors * vectors).sum(axis=-1)))
+
+
+def _angle(a: Array, b: Array) -> Array:
+    return np.asarray(np.arctan2(_length(np.cross(a, b)), (a * b).sum(axis=-1)))
+
+
+def _along_plane(vectors: Array, normal: Array) -> Array:
+    """Without their part along a normal; where there is none, as there is no ground, the plane is level."""
+    size = _length(normal)
+    upward = normal / size if size > 0 else np.array(UP)
+    return np.asarray(vectors - (vectors * upward).sum(axis=-1, keepdims=True) * upward)
+
+
+def _bones(chain: ArrayLike) -> Array:
+    return np.diff(_vectors("chain", chain, "frames", "joints"), axis=1)
+
+
+def _vectors(name: str, value: ArrayLike, *axes: int | str) -> Array:
+    """Rows of three; with axes, those before them, a number being how long one is."""
+    vectors = rows(name, value, _DOUBLE, 3)
+    given = vectors.shape[:-1]
+    if axes and not (len(given) == len(axes) and all(map(_fits, axes, given))):
+        raise ValueError(f"{name}: expected shape ({', '.join(map(str, axes))}, 3), got {vectors.shape}")
+    return vectors
+
+
+def _fits(axis: int | str, length: int) -> bool:
+    return axis == length or isinstance(axis, str)
+
+
+def _mask(name: str, value: ArrayLike, axes: int | None = None) -> Mask:
+    mask = np.asarray(value)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"{name}: expected True and False, got {mask.dtype}; of weights take those above 0.5")
+    if axes is not None and mask.ndim != axes:
+        raise ValueError(f"{name}: expected {axes} axes, time first, got shape {mask.shape}")
+    return mask
+
+
+def _intervals(stances: ArrayLike, frames: int) -> list[list[int]]:
+    pairs = np.asarray(stances, np.intp).reshape(-1, 2)
+    if ((pairs[:, 0] < 0) | (pairs[:, 0] >= pairs[:, 1]) | (pairs[:, 1] > frames)).any():
+        raise ValueError(f"stances: expected first frames and the first ones after, among {frames}; `runs` makes them")
+    found: list[list[int]] = pairs.tolist()
+    return found
+
+
+def _rate(fps: float) -> float:
+    if not 0 < fps < math.inf:
+        raise ValueError(f"fps: expected a positive number, got {fps!r}")
+    return float(fps)
+
+
+def _same(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if shape != expected:
+        raise ValueError(f"{name}: expected shape {expected}, got {shape}")
+
+
+def _spread(name: str, value: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Repeated to a shape."""
+    try:
+        return np.broadcast_to(value, shape)
+    except ValueError:
+        raise ValueError(f"{name}: expected shape {shape}, got {value.shape}") from None
