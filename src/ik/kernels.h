@@ -49,6 +49,8 @@
 #include "solve.h"
 
 #include "fabrik.h"
+#include "fabrik_bodies.h"
+#include "fabrik_search.h"
 #include "fabrik_frames.h"
 #include "jacobian.h"
 
