@@ -495,7 +495,7 @@ def test_the_same_bits_whatever_numpy_makes_of_the_processor(tmp_path: Path) -> 
     environments = [os.environ, os.environ | {"NPY_DISABLE_CPU_FEATURES": features}]
     said = [
         subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "walk.bvh")],
+            [sys.executable, "-P", "-W", "ignore", "-c", code, str(tmp_path / "walk.bvh")],
             env=dict(environment),
             capture_output=True,
             text=True,
