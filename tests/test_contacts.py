@@ -6,6 +6,8 @@ import dataclasses
 import json
 import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +41,16 @@ def on_the_spot(walk: ik.samples.Walk, speed: float) -> ik.Clip:
     return moved(walk.clip, seconds(walk.clip)[:, np.newaxis] * [0, 0, -speed])
 
 
-def truth(walk: ik.samples.Walk, key: tuple[str, str]) -> Array:
-    return walk.planted("".join(key).title().replace(key[1], key[1].title()))
-
-
 def check(contacts: ik.Contacts, walk: ik.samples.Walk, *, late: float = 0.1, least: float = 0.9) -> None:
-    """F1 over frames, and every true edge within a time, but for those that the clip's end leaves no time to see."""
-    inner = slice(None, -round(0.1 * contacts.fps))
+    """F1 over frames; and every true edge within a time, but for those too near to the clip's end to be seen."""
     for key in KEYS:
         found, true = contacts.planted(*key), walk.planted(key[0].title() + key[1].title())
         assert metrics.agreement(found, true) >= least, key
-        for one, other in ((found, true), (~found, ~true)):
-            assert (metrics.onset_error(one[inner], other[inner], fps=contacts.fps) <= late).all(), key
+        for sign in (1, -1):
+            edges, there = (np.flatnonzero(np.diff(mask.astype(int)) == sign) for mask in (true, found))
+            inner = edges[(edges > 0.15 * contacts.fps) & (edges < len(true) - 0.15 * contacts.fps)]
+            apart = np.abs(inner[:, np.newaxis] - there).min(axis=1) / contacts.fps
+            assert (apart <= late).all(), (key, sign, apart)
 
 
 # --- a walk whose plants are known -----------------------------------------------------------------------------------
@@ -108,7 +108,9 @@ def test_a_floor_that_is_not_level() -> None:
     """8 mm a metre, as that of a captured clip, and one foot whose sole is 2 cm higher than it seems."""
     walk = ik.samples.walk(4)
     feet = ik.Feet.detect(walk.clip.skeleton)
-    soles = {p: ik.feet.Sole(s.joint, (s.offset[0], s.offset[1] + 0.02, s.offset[2])) for p, s in feet["right"].soles.items()}
+    soles = {
+        p: ik.feet.Sole(s.joint, (s.offset[0], s.offset[1] + 0.02, s.offset[2])) for p, s in feet["right"].soles.items()
+    }
     tilted = moved(walk.clip, 0.008 * 1.3 * seconds(walk.clip)[:, np.newaxis] * [0, 1, 0])
     check(ik.Contacts.detect(tilted, feet.replace("right", soles=soles)), walk, late=0.12)
 
@@ -191,7 +193,9 @@ def standing(way: Array, fps: float = 60) -> ik.Clip:
 
 
 FEET = ik.Feet.detect(ik.samples.walk(1).clip.skeleton)
-FLOOR = float(FEET.positions(standing(np.zeros((1, 3))).skeleton, standing(np.zeros((1, 3))).pose)["left", "ball"][0, 1])
+FLOOR = float(
+    FEET.positions(standing(np.zeros((1, 3))).skeleton, standing(np.zeros((1, 3))).pose)["left", "ball"][0, 1]
+)
 
 
 def up(heights: Any) -> Array:
@@ -332,7 +336,8 @@ def test_curves_count_before_what_is_found() -> None:
     auto = ik.Contacts.detect(clip)
     drawn = np.linspace(0, 1, len(clip)) ** 2
     timed = [[0.25, 0], [0.25, 1], [0.75, 0.5]]
-    contacts = ik.Contacts.detect(clip, modes="always", curves={"left": timed, ("left", "ball"): drawn})
+    curves: dict[Any, Any] = {"left": timed, ("left", "ball"): drawn}
+    contacts = ik.Contacts.detect(clip, modes="always", curves=curves)
     np.testing.assert_array_equal(contacts.weights["left", "ball"], drawn)
     assert (contacts.weights["right", "ball"] == 1).all()
     share = np.linspace(0, 1, len(clip))
@@ -385,19 +390,45 @@ def test_frames_that_are_not_finite_are_not_in_contact() -> None:
     found, clean = ik.Contacts.detect(broken, FEET), ik.Contacts.detect(clip, FEET)
     for key in KEYS:
         assert not found.planted(*key)[100]
-        np.testing.assert_array_equal(found.planted(*key)[110:], clean.planted(*key)[110:])
+        assert (found.planted(*key)[110:] != clean.planted(*key)[110:]).sum() <= 1  # thresholds know the whole clip
     everywhere = dataclasses.replace(clip, pose=ik.Pose(clip.pose.rotations, np.full_like(at, np.nan)))
     assert not any(ik.Contacts.detect(everywhere, FEET).planted(side).any() for side in SIDES)
 
 
 def test_floats_and_pickles() -> None:
     clip = ik.samples.walk(2).clip
-    single = dataclasses.replace(clip, pose=clip.pose.astype(np.float32) if hasattr(clip.pose, "astype") else clip.pose)
-    contacts = ik.Contacts.detect(single)
+    assert clip.pose.translations is not None
+    pose = ik.Pose(clip.pose.rotations.astype(np.float32), clip.pose.translations.astype(np.float32))
+    contacts = ik.Contacts.detect(dataclasses.replace(clip, pose=pose))
+    double = ik.Contacts.detect(clip)
     again = pickle.loads(pickle.dumps(contacts))
     for key in KEYS:
         np.testing.assert_array_equal(again.weights[key], contacts.weights[key])
         assert contacts.weights[key].dtype == np.float64
+        assert metrics.agreement(contacts.planted(*key), double.planted(*key)) > 0.98
+
+
+def test_the_same_bits_on_every_instruction_set() -> None:
+    code = """if True:
+        import hashlib
+        import ikcore as ik
+        from ikcore import _core
+        for isa in ("scalar", "base", "avx2", "avx512"):
+            _core.use_isa(isa)
+            digest = hashlib.sha256()
+            for clip in (ik.samples.walk(3).clip, ik.samples.walk(2, fps=120).clip.convert(up="Z", unit=0.01)):
+                contacts = ik.Contacts.detect(clip, ik.Feet.detect(clip.skeleton))
+                for values in (*contacts.weights.values(), *contacts.ground.values()):
+                    digest.update(values.tobytes())
+            print(digest.hexdigest())"""
+    features = "SSE41 POPCNT SSE42 AVX F16C FMA3 AVX2 AVX512F AVX512CD AVX512_SKX AVX512_ICL X86_V3 X86_V4"
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    hashes = []
+    for more in ({}, {"NPY_DISABLE_CPU_FEATURES": features}):
+        done = subprocess.run(command, env={**os.environ, **more}, capture_output=True, text=True, check=True)
+        hashes += done.stdout.split()
+    assert len(hashes) == 8
+    assert len(set(hashes)) == 1
 
 
 def test_feet_without_heels() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -61,9 +62,9 @@ class Contacts:
     >>> walk = ik.samples.walk(seconds=3)
     >>> contacts = ik.Contacts.detect(walk.clip)
     >>> contacts.intervals("left", "ball")
-    array([[  8,  40],
-           [ 72, 105],
-           [137, 170]])
+    array([[  5,  41],
+           [ 70, 106],
+           [135, 170]])
     """
 
     fps: float
@@ -120,8 +121,8 @@ class Contacts:
         >>> import ikcore as ik
         >>> walk = ik.samples.walk(seconds=3)
         >>> contacts = ik.Contacts.detect(walk.clip, modes={"right": "never"}, curves={"left": [[0, 1], [1, 0]]})
-        >>> contacts.weights["left", "heel"][[0, 90, 180]], contacts.planted("right").any()
-        (array([1. , 0.5, 0. ]), np.False_)
+        >>> contacts.weights["left", "heel"][[0, 90, 180]], bool(contacts.planted("right").any())
+        (array([1. , 0.5, 0. ]), False)
         """
         if not isinstance(clip, Clip):
             raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}")
@@ -208,7 +209,7 @@ def treadmill(clip: Clip, feet: Feet | None = None, ground: Ground | None = None
     Returns
     -------
     (3,) array
-        Units of length a second, horizontal; zeros if the root travels, or feet stand as it is.
+        Units of length a second, horizontal; zeros if the root travels, feet stand as it is, or the ground moves.
 
     Examples
     --------
@@ -276,7 +277,9 @@ def _curves(feet: Feet, curves: Mapping[str | Key, ArrayLike], frames: int) -> d
 def _curve(name: str | Key, given: ArrayLike, frames: int) -> Array:
     curve = np.array(given, np.float64)
     if curve.shape != (frames,) and (curve.ndim != 2 or curve.shape[1] != 2 or not len(curve)):
-        raise ValueError(f"curves: {name!r}: expected shape ({frames},) or (n, 2), times and weights, got {curve.shape}")
+        raise ValueError(
+            f"curves: {name!r}: expected shape ({frames},) or (n, 2), times and weights, got {curve.shape}"
+        )
     if not ((curve >= 0) & (curve <= 1)).all():
         raise ValueError(f"curves: {name!r}: expected numbers from 0 to 1")
     if curve.ndim == 1:
@@ -295,7 +298,7 @@ def _straight(times: Array, knots: Array, values: Array) -> Array:
     return np.asarray(values[before] + share * (values[after] - values[before]))
 
 
-def _listed(keys: Sequence[Key] | Mapping[Key, Any]) -> str:
+def _listed(keys: Iterable[Key]) -> str:
     return ", ".join(map(str, keys))
 
 
@@ -306,7 +309,7 @@ class _Seen:
     """Points of the soles over time: where they are and how fast, above and relative to the ground."""
 
     def __init__(self, clip: Clip, feet: Feet, ground: Ground | None) -> None:
-        self.clip, self.axis = clip, "XYZ".index(clip.up)
+        self.clip, self.axis, self.carried = clip, "XYZ".index(clip.up), False
         self.keys = [key for leg in feet for key in _keys(leg)]
         places = feet.positions(clip.skeleton, clip.pose)
         raw = np.stack([places[key] for key in self.keys], axis=1).astype(np.float64)
@@ -349,11 +352,12 @@ class _Seen:
         self.ground = surface.height
         for number, part in enumerate(ground.parts):
             if any(moved is not None and moved.ndim > 1 for moved in (part.rotations, part.translations)):
+                self.carried = True
                 there = _velocities(_smoothed(part.local(raw), self.clip), self.clip)
                 self.velocities = np.where((surface.part == number)[..., np.newaxis], there, self.velocities)
 
     def belt(self) -> Array:
-        """The velocity of the ground under a clip that walks on the spot."""
+        """The velocity of the ground under a clip that walks on the spot; none if ground is known to move."""
         still = np.zeros(3)
         flat = self.velocities.copy()
         flat[..., self.axis] = 0
@@ -361,7 +365,7 @@ class _Seen:
         sizes = np.broadcast_to(self.sizes, rising.shape)
         low = (self.heights < _LOW * sizes) & (rising < _STILL * sizes)
         velocities, limit = flat[low], 2 * _STILL * sizes[low]
-        if not len(velocities):
+        if self.carried or not len(velocities):
             return still
         belt = np.median(velocities, axis=0)
         for _ in range(8):  # towards where most of them are
@@ -382,7 +386,7 @@ def _length(clip: Clip, leg: Leg, joints: Array, places: Mapping[Key, Array]) ->
     if leg.ankle is None:
         chain.append(places[_keys(leg)[-1]])
     total = np.zeros(len(clip))
-    for above, below in zip(chain, chain[1:], strict=False):
+    for above, below in pairwise(chain):
         total += np.sqrt(_square(below - above))
     return _percentile(total, 50)
 
@@ -460,26 +464,27 @@ def _still(height: Array, speed: Array) -> float:
 def _cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     """From the first to the last frame of the second in each run of the first; no short gaps, then no short runs."""
     if clip.loop and len(stays) > 1:
-        often = [np.tile(mask[:-1], 3) for mask in (stays, enters)]
         once = len(stays) - 1
-        return _cleaned_once(*often, clip.fps)[once : 2 * once + 1]
+        before_and_after = _cleaned_once(np.tile(stays[:-1], 3), np.tile(enters[:-1], 3), clip.fps)
+        return before_and_after[once : 2 * once + 1]
     return _cleaned_once(stays, enters, clip.fps)
 
 
 def _cleaned_once(stays: Mask, enters: Mask, fps: float) -> Mask:
-    frames = len(stays)
     entered = [start + np.flatnonzero(enters[start:stop]) for start, stop in runs(stays)]
-    held = _filled(frames, [(still[0], still[-1] + 1) for still in entered if len(still)])
-    held |= _filled(frames, [(start, stop) for start, stop in runs(~held) if _brief(start, stop, frames, _GAP * fps)])
-    return held & ~_filled(frames, [run for run in runs(held) if _brief(*run, frames, _SHORTEST * fps)])
+    held = _filled(len(stays), [(still[0], still[-1] + 1) for still in entered if len(still)])
+    held |= _filled(len(stays), _brief(~held, _GAP * fps))
+    return held & ~_filled(len(stays), _brief(held, _SHORTEST * fps))
 
 
-def _brief(start: int, stop: int, frames: int, length: float) -> bool:
-    """Whether an interval is shorter, for certain: at the ends of a clip none is."""
-    return 0 < start and stop < frames and stop - start < length - 1e-6  # rounding
+def _brief(mask: Mask, frames: float) -> NDArray[np.intp]:
+    """The runs of fewer frames than these, but for those at the ends, which may go on beyond them."""
+    found = runs(mask)
+    start, stop = found.T
+    return np.asarray(found[(start > 0) & (stop < len(mask)) & (stop - start < frames - 1e-6)])  # rounding
 
 
-def _filled(frames: int, intervals: Sequence[Any]) -> Mask:
+def _filled(frames: int, intervals: Iterable[Any]) -> Mask:
     mask = np.zeros(frames, bool)
     for start, stop in intervals:
         mask[start:stop] = True
