@@ -167,6 +167,10 @@ def test_loops_go_on_at_their_ends() -> None:
         for key in KEYS:
             np.testing.assert_allclose(contacts.weights[key], whole.weights[key][frames], atol=1e-9)
             assert contacts.weights[key][0] == contacts.weights[key][-1]
+        there = ik.Contacts.detect(moved(loop, seconds(loop)[:, np.newaxis] * [0, 0, -1.4]), feet)
+        np.testing.assert_allclose(there.treadmill, [0, 0, 1.4], atol=0.01)
+        for key in KEYS:
+            assert metrics.agreement(there.planted(*key), contacts.planted(*key)) > 0.97
 
 
 def test_soft_weights() -> None:
@@ -264,6 +268,23 @@ def test_short_gaps_are_closed() -> None:
         assert len(contacts.intervals("left", "ball")) == found
 
 
+@pytest.mark.parametrize("start", [*range(0, 120, 7), 79, 80, 81])
+def test_a_loop_may_begin_anywhere(start: int) -> None:
+    """A contact that is between the thresholds for a while, a glitch in it, and a touch that is too short."""
+    height = np.array([0.2] * 40 + [0.0] * 15 + [0.065] * 15 + [0.0] * 20 + [0.2] * 10 + [0.0] * 4 + [0.2] * 16)
+    height[80] = 0.3
+
+    def contact(first: int) -> Array:
+        rolled = np.roll(height, -first)
+        clip = dataclasses.replace(standing(up([*rolled, rolled[0]])), loop=True)
+        found = ik.Contacts.detect(clip, FEET, ik.Ground.plane(height=FLOOR), modes="ground")
+        assert found.weights["left", "ball"][0] == found.weights["left", "ball"][-1]
+        return found.weights["left", "ball"][:-1]
+
+    np.testing.assert_allclose(contact(start), np.roll(contact(0), -start), atol=1e-9)
+    assert (np.flatnonzero(contact(0) > 0.5)[[0, -1]] - [40, 89] <= 2).all()
+
+
 def test_hysteresis() -> None:
     """Between the thresholds goes on what is in contact, and does not begin."""
     height = np.array([0.0] * 60 + [0.065] * 60 + [0.0] * 60 + [0.2] * 60 + [0.065] * 60 + [0.2] * 60)
@@ -345,7 +366,7 @@ def test_curves_count_before_what_is_found() -> None:
     np.testing.assert_allclose(contacts.weights["left", "heel"], expected)
     assert contacts.confidence["left", "ball"] == contacts.confidence["left", "heel"] == 1
     np.testing.assert_array_equal(contacts.ground["left", "heel"], auto.ground["left", "heel"])
-    one = ik.Contacts.detect(clip[:1], curves={"left": [[0, 0.25], [1, 1]]})
+    one = ik.Contacts.detect(clip[:1], curves={"left": [[0.0, 0.25], [1.0, 1.0]]})
     assert one.weights["left", "heel"].tolist() == [0.25]
 
 
