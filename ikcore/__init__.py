@@ -15,7 +15,7 @@ except ModuleNotFoundError as error:
     ) from error
 from ikcore import bvh, feet, gltf, limits, rotations, samples, terrain
 from ikcore.clip import Clip, FormatError
-from ikcore.feet import Feet, Leg
+from ikcore.feet import Contacts, Feet, Leg
 from ikcore.goals import Goal, Reach
 from ikcore.ground import Ground, Hits, Surface
 from ikcore.limits import Limit
@@ -29,6 +29,7 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 __all__ = [
     "Aim",
     "Clip",
+    "Contacts",
     "Feet",
     "FormatError",
     "Goal",

@@ -1,7 +1,8 @@
 """Feet: which joints are legs, where their soles are, and how well they stand on the ground."""
 
 from ikcore.feet import metrics
+from ikcore.feet.contacts import Contacts, treadmill
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
 
-__all__ = ["Feet", "Leg", "Sole", "metrics"]
+__all__ = ["Contacts", "Feet", "Leg", "Sole", "metrics", "treadmill"]
