@@ -443,7 +443,7 @@ def test_the_same_bits_on_every_instruction_set() -> None:
                     digest.update(values.tobytes())
             print(digest.hexdigest())"""
     features = "SSE41 POPCNT SSE42 AVX F16C FMA3 AVX2 AVX512F AVX512CD AVX512_SKX AVX512_ICL X86_V3 X86_V4"
-    command = [sys.executable, "-W", "ignore", "-c", code]
+    command = [sys.executable, "-P", "-W", "ignore", "-c", code]
     hashes = []
     for more in ({}, {"NPY_DISABLE_CPU_FEATURES": features}):
         done = subprocess.run(command, env={**os.environ, **more}, capture_output=True, text=True, check=True)
