@@ -279,7 +279,7 @@ def fabrik() -> Figure:
         found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(6, target)], history=True)
         assert found.history is not None
         panel.semilogy(found.history / 6, color=color, linewidth=1.5, alpha=0.8, label=name)
-    panel.set(xlabel="iterations", ylabel="error / reach", xlim=(0, 62))
+    panel.set(xlabel="iterations", ylabel="error / reach", xlim=(0, 16))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure
