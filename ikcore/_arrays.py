@@ -26,6 +26,11 @@ _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _NOT_GIVEN = {number: np.empty(0, number) for number in (_FLOAT, _DOUBLE)}
 
 
+def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    """The products of vectors (..., 3), in written order, so that the bits are the same everywhere."""
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+
+
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:
     """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
     return _FLOAT if all(map(_is_narrow, pose)) else _DOUBLE

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import call, optional_number, optional_rows
+from ikcore._arrays import call, dot, optional_number, optional_rows
 from ikcore.batch import Found, checked_tasks, items_of
 from ikcore.goals import Goal, Task, ancestors
 from ikcore.pose import Pose
@@ -112,17 +112,18 @@ def _solve(
     tasks = _checked(form, skeleton, pose, goals)
     found = Found.empty(items_of(pose, tasks), pose.rotations)
     found.rotations[...] = pose.rotations
-    for array in found[1:5]:
-        array[...] = 0
-    again, before = np.ones(found.status.shape, bool), np.full(found.status.shape, np.inf)
-    changing = _bones_change(pose, tasks, options["twist"])
+    found.iterations[...] = 0
     with np.errstate(all="ignore"):  # what is not finite is said in the status
+        again = _solve_once(form, skeleton, pose, tasks, options, workers, found)
+        again &= _bones_change(pose, tasks, options["twist"])
         for _ in range(_ROUNDS):
-            off = _solve_once(form, skeleton, pose, tasks, options, workers, found, again)
-            again = off & changing & (found.error < _GAIN * before)
             if not again.any():
                 break
-            before = found.error.copy()
+            before = found.map(np.copy)
+            off = _solve_once(form, skeleton, pose, tasks, options, workers, found)
+            for now, array in zip(found[:4], before[:4], strict=True):
+                np.copyto(now, array, where=~again.reshape(again.shape + (1,) * (now.ndim - again.ndim)))
+            again &= off & (found.error < _GAIN * before.error)
     return Solution.of(form.name, skeleton, pose, tasks, found, strict=strict)
 
 
@@ -134,20 +135,17 @@ def _solve_once(
     options: dict[str, float],
     workers: int,
     found: Found,
-    wanted: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Turn the joints of all goals where wanted; where something is off after."""
-    came, said, limited = found.rotations.copy(), found.status.copy(), np.zeros(found.status.shape, bool)
+    """Turn the joints of all goals; where something is off after."""
+    limited = np.zeros(found.status.shape, bool)
     found.status[...] = found.error[...] = found.rotation_error[...] = 0
     for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
         limited |= form.turn(skeleton, pose, task, options, workers, found)
-    np.copyto(found.rotations, came, where=~wanted[..., np.newaxis, np.newaxis])
     unusable = found.status >= _core.UNUSABLE
     found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
     off = _judge(form, skeleton, pose, tasks, options, found) & ~unusable
     found.status[off & limited] |= Status.AT_LIMIT
     found.status[off & (found.status == 0)] = Status.STALLED
-    np.copyto(found.status, said, where=~wanted)
     return off
 
 
@@ -391,8 +389,8 @@ def _seen_by_parent(skeleton: Skeleton, pose: Pose, world: World, joint: int, po
         return rotations.rotate(rotations.conjugate(world.rotations[..., parent, :]), way)
     x, y, z = (arm_of(skeleton, pose, world, parent, axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     inverse = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)  # times the determinant
-    sign = np.sign(_dot(x, inverse[..., 0, :]))[..., np.newaxis]
-    return np.asarray(sign * _dot(inverse, way[..., np.newaxis, :]))
+    sign = np.sign(dot(x, inverse[..., 0, :]))[..., np.newaxis]
+    return np.asarray(sign * dot(inverse, way[..., np.newaxis, :]))
 
 
 def _aimed(
@@ -429,12 +427,6 @@ def _scaled(pose: Pose, joint: int, point: tuple[float, float, float]) -> NDArra
     """A point of a joint as its own scale puts it."""
     at = np.asarray(point, pose.dtype)
     return at if pose.scales is None else np.asarray(pose.scales[..., joint, :] * at)
-
-
-def _dot(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """The product of vectors, in written order."""
-    x, y, z = np.moveaxis(a * b, -1, 0)
-    return np.asarray(x + y + z)
 
 
 def _share(skeleton: Skeleton, task: Task, before: NDArray[Any], found: Found) -> NDArray[np.bool_]:

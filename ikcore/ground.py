@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, obj, rotations
-from ikcore._arrays import in_blocks, number_type, rows
+from ikcore._arrays import dot, in_blocks, number_type, rows
 from ikcore.status import Status
 
 _AXES = ("x", "y", "z")
@@ -325,7 +325,7 @@ class Ground:
         """
         ground = cls((), up)
         n = rows("normal", ground._up if normal is None else normal, _DOUBLE, 3)
-        length = float(np.sqrt(_dot(n, n)))
+        length = float(np.sqrt(dot(n, n)))
         if n.ndim != 1 or not 0 < length < math.inf:
             raise ValueError(f"normal: expected three numbers with a length, got {normal!r}")
         if not math.isfinite(height):
@@ -573,8 +573,8 @@ def _cast_to_plane(plane: Plane, rays: _Rays, length: NDArray[Any], backs: bool)
     found = _found_none(rays)
     with np.errstate(all="ignore"):  # a ray along the plane, or one that cannot be used, divides by 0
         unit = _unit(rays.directions)
-        slope = _dot(unit, plane.normal)
-        distance = (plane.height - _dot(rays.origins, plane.normal)) / slope
+        slope = dot(unit, plane.normal)
+        distance = (plane.height - dot(rays.origins, plane.normal)) / slope
         hit = (distance >= 0) & (distance <= length) & (distance < np.inf) & (found.status == 0)
     if not backs:
         hit &= slope < 0
@@ -595,7 +595,7 @@ def _along(rays: _Rays, distance: NDArray[Any]) -> NDArray[Any]:
 
 def _unit(directions: NDArray[Any]) -> Any:
     scaled = directions / _largest(directions)[:, np.newaxis]
-    return scaled / np.sqrt(_dot(scaled, scaled))[:, np.newaxis]
+    return scaled / np.sqrt(dot(scaled, scaled))[:, np.newaxis]
 
 
 def _largest(rows: NDArray[Any]) -> Any:
@@ -606,11 +606,6 @@ def _largest(rows: NDArray[Any]) -> Any:
 
 def _sum(rows: NDArray[Any]) -> Any:
     return rows[:, 0] + rows[:, 1] + rows[:, 2]
-
-
-def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
-    """In written order, so that the bits are the same everywhere."""
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
 def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:

@@ -168,7 +168,7 @@ def _limit_lines(skeleton: Skeleton, pose: Pose, joint: int) -> list[str]:
     outside = limit.violation(rotations.multiply(from_rest, rotations.exp(axes))) > _NEAR_A_LIMIT / 2
     if not np.logical_xor(*outside.T).any():
         return []
-    turned = np.degrees(rotations.to_axis_angle(from_rest)[1])
+    turned = round(float(np.degrees(rotations.to_axis_angle(from_rest)[1])), 6)
     return [f"{skeleton.names[joint]} stands at its limit, {turned:.3g} degrees from rest."]
 
 

@@ -86,7 +86,7 @@ def summarize(noun: str, status: NDArray[np.int32] | np.int32, error: NDArray[An
 
     >>> print(summarize("limb", np.array([0, 0, 1], np.int32), np.array([1e-16, 0.0, 0.5])))
     2 of 3 limbs reached, largest error 1e-16
-      1 TOO_FAR, largest error 0.5: the target is beyond the reach of the chain, which points straight at it
+      1 TOO_FAR, largest error 0.5: the target is beyond the reach of the chain
     """
     items, reached = np.size(status), np.equal(status, 0)
     lines = [f"{np.count_nonzero(reached)} of {items} {noun}{'s' * (items != 1)} reached{_largest(error, reached)}"]

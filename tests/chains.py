@@ -96,3 +96,12 @@ Y = ik.Skeleton(
     [-1, 0, 1, 2, 3, 4, 5, 3, 7, 8],
     np.array([[0, 0, 0], UP, UP, UP, [-0.6, 0.8, 0], UP, UP, [0.6, 0.8, 0], UP, UP]),
 )
+
+
+def same_bits(one: ik.Solution, other: ik.Solution) -> bool:
+    """Whether all results are the same bytes; the history, where both have one."""
+    pairs = [(one.pose.rotations, other.pose.rotations), (one.error, other.error), (one.status, other.status)]
+    pairs += [(one.rotation_error, other.rotation_error), (one.iterations, other.iterations)]
+    if one.history is not None and other.history is not None:
+        pairs.append((one.history, other.history))
+    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in pairs)

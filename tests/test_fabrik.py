@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +10,7 @@ import reference as ref
 from chains import KINDS, UP, Y, about, chain, forward, generator, in_ball, limited, random_rotation, rope
 from human import Human
 from numpy.testing import assert_allclose, assert_array_equal
+from published import cases
 
 import ikcore as ik
 from ikcore import limits
@@ -136,10 +134,7 @@ def test_targets_in_conflict_share_the_gap_by_weight(weight: float, errors: tupl
 
 
 def test_planar_chains_of_other_projects() -> None:
-    folder = os.environ.get("IKCORE_CONFORMANCE")
-    if not folder:
-        pytest.skip("IKCORE_CONFORMANCE names no folder")
-    for case in json.loads((Path(folder) / "planar_chains.json").read_text())["cases"]:
+    for case in cases("planar_chains.json"):
         if case["solver"] not in ("fabrik", "any"):
             continue
         skeleton = ik.Skeleton.chain(case["positions"])

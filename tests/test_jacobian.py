@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +9,7 @@ import pytest
 import reference as ref
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
+from published import cases
 
 import ikcore as ik
 from ikcore import rotations
@@ -87,11 +85,9 @@ def chain_of(joints: list[Any], tool: Array) -> tuple[ik.Skeleton, Array]:
     return skeleton, np.array([joint["axis"] for joint in joints] + [[0, 0, 1]])
 
 
-@pytest.mark.skipif("IKCORE_CONFORMANCE" not in os.environ, reason="IKCORE_CONFORMANCE names no folder")
 def test_published_jacobians_of_chains_of_hinges() -> None:
-    path = Path(os.environ["IKCORE_CONFORMANCE"]) / "serial_chain_fk_jacobian.json"
     seen = 0
-    for case in json.loads(path.read_text())["cases"]:
+    for case in cases("serial_chain_fk_jacobian.json"):
         joints, expected = case["chain"]["joints"], case["expect"]
         name = next((name for name in expected if name.startswith("jacobian")), None)
         if name is None or any(joint["type"] != "revolute" for joint in joints):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import pickle
 import re
 import sys
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +16,7 @@ import reference
 from conftest import instruction_sets
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from published import cases
 
 import ikcore as ik
 from ikcore import Limit, _core
@@ -189,14 +187,6 @@ def test_a_swing_is_clamped_and_its_twist_stays_as_published() -> None:
     assert_allclose(Limit.cone(Z, np.deg2rad(61.3)).violation(q), np.deg2rad(61.314597986 - 61.3), atol=1e-11)
 
 
-def conformance(name: str) -> list[dict[str, Any]]:
-    folder = os.environ.get("IKCORE_CONFORMANCE")
-    if folder is None:
-        pytest.skip("IKCORE_CONFORMANCE names no folder of published cases")
-    cases: list[dict[str, Any]] = json.loads((Path(folder) / name).read_text())["cases"]
-    return cases
-
-
 GODOT: list[
     tuple[Any, float, Any, Any]
 ] = [  # tests/scene/test_joint_limitation_kusudama_3d.cpp of godotengine/godot: axis, half angle, in, out
@@ -213,7 +203,7 @@ def test_cones_as_in_godot(axis: Any, angle: float, towards: Any, expected: Any,
 
 
 def test_the_godot_cases_are_the_published_ones() -> None:
-    for (axis, angle, towards, expected), case in zip(GODOT, conformance("cone_limit_godot.json"), strict=True):
+    for (axis, angle, towards, expected), case in zip(GODOT, cases("cone_limit_godot.json"), strict=True):
         assert_allclose(case["cone_axis"], axis)
         assert_allclose([case["cone_half_angle"], *case["input"]], [angle, *towards], atol=1e-15)
         assert_allclose(case["expect"]["derived"], expected, atol=1e-15)

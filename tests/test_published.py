@@ -5,9 +5,6 @@ Figures only. A conformance folder (IKCORE_CONFORMANCE) with the whole sets is t
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +12,7 @@ import pytest
 from limbs import FAR, NEAR, Pose, checked, limbs, posed, solve_quietly
 from numpy.testing import assert_allclose
 from numpy.typing import ArrayLike
+from published import cases, whole_sets
 from reference import conjugate, multiply, norm, rotate, unit
 
 import ikcore as ik
@@ -312,16 +310,6 @@ def test_a_left_handed_space_needs_no_conversion(dtype: Any, isa: str) -> None:
 
 
 # --- whole sets ------------------------------------------------------------------------------------------------------
-
-CONFORMANCE = os.environ.get("IKCORE_CONFORMANCE")
-whole_sets = pytest.mark.skipif(not CONFORMANCE, reason="IKCORE_CONFORMANCE names no folder with the whole sets")
-
-
-def cases(name: str) -> list[dict[str, Any]]:
-    assert CONFORMANCE
-    found: list[dict[str, Any]] = json.loads((Path(CONFORMANCE) / name).read_text())["cases"]
-    assert found
-    return found
 
 
 def near(found: ArrayLike, expected: ArrayLike | None, atol: float) -> bool:

@@ -6,8 +6,6 @@ legs of a robot beside it.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,22 +16,13 @@ import pytest
 import reference as ref
 from numpy.testing import assert_allclose
 from numpy.typing import ArrayLike, NDArray
+from published import CONFORMANCE, cases, whole_sets
 
 import ikcore as ik
 from ikcore import rotations
 
 Array = NDArray[Any]
 Method = Callable[..., ik.Solution]
-
-CONFORMANCE = os.environ.get("IKCORE_CONFORMANCE")
-whole_sets = pytest.mark.skipif(not CONFORMANCE, reason="IKCORE_CONFORMANCE names no folder with the whole sets")
-
-
-def cases(name: str) -> list[dict[str, Any]]:
-    assert CONFORMANCE
-    found: list[dict[str, Any]] = json.loads((Path(CONFORMANCE) / name).read_text())["cases"]
-    assert found
-    return found
 
 
 class Hinges:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference as ref
+from chains import same_bits
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
@@ -43,14 +44,6 @@ def poses(*shape: int, dtype: Any = np.float64) -> ik.Pose:
 
 def tips(found: ik.Solution) -> Any:
     return ARM.forward(found.pose).positions[..., 3, :]
-
-
-def same_bits(one: ik.Solution, other: ik.Solution) -> bool:
-    """Whether all results are the same bytes."""
-    names = ("error", "rotation_error", "iterations", "status", "history")
-    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
-    pairs.append((one.pose.rotations, other.pose.rotations))
-    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in pairs)
 
 
 # --- batches ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference as ref
+from chains import same_bits
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
@@ -27,13 +28,6 @@ def solve(*arguments: Any, **options: Any) -> ik.Solution:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ik.UnusableWarning)
         return ik.solve(*arguments, **options)
-
-
-def same_bits(one: ik.Solution, other: ik.Solution) -> bool:
-    names = ("error", "rotation_error", "iterations", "status")
-    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
-    pairs.append((one.pose.rotations, other.pose.rotations))
-    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in pairs)
 
 
 # --- limits in the way ------------------------------------------------------------------------------------------------

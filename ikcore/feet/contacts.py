@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ikcore._arrays import dot
 from ikcore.clip import Clip
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
@@ -192,7 +193,7 @@ class Contacts:
         if len(self.airborne):
             lines.append(f"  airborne {np.diff(self.airborne).sum() / self.fps:.2f} s")
         if self.treadmill.any():
-            lines.append(f"  treadmill, {math.sqrt(_square(self.treadmill)):.3g} a second are missing")
+            lines.append(f"  treadmill, {_size(self.treadmill):.3g} a second are missing")
         return "\n".join(lines)
 
 
@@ -331,7 +332,7 @@ class _Seen:
 
     def speeds(self, belt: Array) -> Array:
         """Relative to ground that moves with this velocity."""
-        return np.asarray(np.sqrt(_square(self.velocities - belt)))
+        return np.asarray(_size(self.velocities - belt))
 
     def level(self, belt: Array) -> None:
         """Raise the floor under legs that stand higher, as captured floors are not level, nor soles known exactly.
@@ -369,14 +370,14 @@ class _Seen:
             return still
         belt = np.median(velocities, axis=0)
         for _ in range(8):  # towards where most of them are
-            near = np.sqrt(_square(velocities - belt)) < limit
+            near = _size(velocities - belt) < limit
             if not near.any():
                 return still
             belt = np.median(velocities[near], axis=0)
         travel = (self.root[-1] - self.root[0]) / max(self.clip.duration, 1 / self.clip.fps)
         travel[self.axis] = 0
-        speed = math.sqrt(_square(belt))
-        walks = speed > 2 * _STILL * self.sizes.max() and math.sqrt(_square(travel)) < speed / 2
+        speed = _size(belt)
+        walks = speed > 2 * _STILL * self.sizes.max() and _size(travel) < speed / 2
         return np.asarray(belt) if walks else still
 
 
@@ -387,7 +388,7 @@ def _length(clip: Clip, leg: Leg, joints: Array, places: Mapping[Key, Array]) ->
         chain.append(places[_keys(leg)[-1]])
     total = np.zeros(len(clip))
     for above, below in pairwise(chain):
-        total += np.sqrt(_square(below - above))
+        total += _size(below - above)
     return _percentile(total, 50)
 
 
@@ -418,10 +419,8 @@ def _prolonged(points: Array, more: int, loop: bool) -> Array:
     return np.asarray(points[frames] + times[:, np.newaxis, np.newaxis] * (points[last] - points[0]))
 
 
-def _square(vectors: Array) -> Any:
-    """In written order, so that the bits are the same everywhere."""
-    x, y, z = vectors[..., 0], vectors[..., 1], vectors[..., 2]
-    return x * x + y * y + z * z
+def _size(vectors: Array) -> Any:
+    return np.sqrt(dot(vectors, vectors))
 
 
 def _percentile(values: Array, percent: float) -> float:

@@ -273,13 +273,14 @@ static void fabrik_begin(const ik_plan *plan, group at, const pose *start, colum
         column_set_vec3(record, fabrik_before(plan, slot), column_vec3(record, fabrik_point(slot)));
 }
 
+/* The share of the last step to go on by, after so many steps in a row that brought the tip nearer. */
+ik_inline real fabrik_momentum(real run) { return run / (run + real_splat(3)); }
+
 /* Every point goes on as it went. */
 ik_inline void fabrik_go_on(const ik_plan *plan, real *bundle, int groups) {
     real share[GROUPS];
-    for (int g = 0; g < groups; g++) {
-        real run = *column(columns_of_bundle(bundle, g), fabrik_run(plan));
-        share[g] = run / (run + real_splat(3));
-    }
+    for (int g = 0; g < groups; g++)
+        share[g] = fabrik_momentum(*column(columns_of_bundle(bundle, g), fabrik_run(plan)));
     for (int slot = 0; slot < plan->slots; slot++)
         for (int g = 0; g < groups; g++) {
             columns c = columns_of_bundle(bundle, g);

@@ -125,14 +125,12 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, frames_lever(plan)) = solve_mean_bone(plan, start);
     *column(record, frames_least(plan)) = *column(record, frames_reference(plan)) = real_splat(LARGEST);
     *column(record, frames_idle(plan)) = *column(record, frames_kicks(plan)) = zero;
+    *column(record, frames_stride(plan)) = real_splat(1);
+    frames_stop(plan, record, ~mask_splat(0));
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_quat(record, frames_best(slot), column_quat(record, frames_rotation(plan, slot)));
-    *column(record, frames_run(plan)) = zero;
-    *column(record, frames_stride(plan)) = real_splat(1);
-    *column(record, frames_previous(plan)) = real_splat(LARGEST);
-    for (int slot = 0; slot < plan->slots; slot++)
-        column_set_quat(record, frames_before(plan, slot), column_quat(record, frames_rotation(plan, slot)));
-    frames_measure(plan, record);
+    *column(record, ERROR) = frames_error(plan, record);
+    *column(record, frames_squared(plan)) = frames_square(plan, record);
     frames_keep_best(plan, record);
 }
 
@@ -151,16 +149,13 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
             frames_forward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        if (!published) {
-            frames_take_back(plan, c);
-            frames_sweep(plan, c);
-            frames_walk_on(plan, c);
-        }
-        frames_measure(plan, c);
+        if (published)
+            *column(c, frames_squared(plan)) = frames_square(plan, c);
+        else
+            frames_search(plan, c);
+        *column(c, ERROR) = frames_error(plan, c);
         frames_keep_best(plan, c);
-        if (published) continue;
-        frames_count(plan, c);
-        frames_watch(plan, c);
+        if (!published) frames_watch(plan, c);
     }
 }
 

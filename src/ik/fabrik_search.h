@@ -98,11 +98,6 @@ static real frames_square(const ik_plan *plan, columns c) {
     return sum;
 }
 
-static void frames_measure(const ik_plan *plan, columns c) {
-    *column(c, ERROR) = frames_error(plan, c);
-    *column(c, frames_squared(plan)) = frames_square(plan, c);
-}
-
 /* How all joints are turned, kept from a column on. */
 static void frames_keep(const ik_plan *plan, columns c, int kept) {
     for (int slot = 0; slot < plan->slots; slot++)
@@ -156,12 +151,12 @@ static void frames_turn_on(const ik_plan *plan, columns c, real times) {
     }
 }
 
-/* As in fabrik_go_on: k / (k + 3) of the step before. A chain with one thing to reach is fast enough without at first;
+/* As in fabrik_go_on. A chain with one thing to reach is fast enough without at first;
  * where several pull against each other it is never too early. */
 static void frames_go_on(const ik_plan *plan, columns c) {
     const real zero = real_splat(0), waits = real_splat(plan->task_count > 1 ? 0 : FRAMES_WAITS);
     real run = real_max(*column(c, frames_run(plan)) - waits, zero);
-    frames_turn_on(plan, c, run / (run + real_splat(3)));
+    frames_turn_on(plan, c, fabrik_momentum(run));
     for (int slot = 0; slot < plan->slots; slot++)
         if (plan->nodes[plan->node_of_slot[slot]].turns)
             column_set_quat(c, frames_before(plan, slot), column_quat(c, frames_after(plan, slot)));
@@ -199,6 +194,14 @@ static void frames_stop(const ik_plan *plan, columns c, mask chosen) {
         quat now = column_quat(c, frames_rotation(plan, slot)), before = column_quat(c, frames_before(plan, slot));
         column_set_quat(c, frames_before(plan, slot), quat_select(chosen, now, before));
     }
+}
+
+/* What follows the passes. */
+static void frames_search(const ik_plan *plan, columns c) {
+    frames_take_back(plan, c);
+    frames_sweep(plan, c);
+    frames_walk_on(plan, c);
+    frames_count(plan, c);
 }
 
 /* ---- what is stuck */

@@ -54,7 +54,7 @@ typedef struct ik_lists {
  * the item has a valid pose. A flag from IK_UNUSABLE up means that the input cannot be used and the pose is the
  * input's. X(name, value, sentence) */
 #define IK_STATUS_FLAGS(X)                                                                                             \
-    X(TOO_FAR, 1 << 0, "the target is beyond the reach of the chain, which points straight at it")                     \
+    X(TOO_FAR, 1 << 0, "the target is beyond the reach of the chain")                                                  \
     X(TOO_NEAR, 1 << 1, "the target is nearer to the root than the chain can fold")                                    \
     X(POLE_UNDEFINED, 1 << 2,                                                                                          \
       "the pole (or bend, or the pose, if that is all there is) does not say which way to bend, so the next best did") \
