@@ -82,16 +82,51 @@ def test_halfway_between_two_doubles(bits: int, aside: int, far: int) -> None:
 
 
 @settings(max_examples=1000)
-@given(st.integers(2**53 - 20, 2**53 + 20) | st.integers(0, 2**64 + 20), st.integers(-26, 26))
+@given(
+    st.integers(2**53 - 20, 2**53 + 20) | st.integers(0, 2**64 + 20) | st.integers(10**18 - 9, 10**18 + 9),
+    st.integers(-29, 29),
+)
 def test_about_the_limits_of_what_is_exact(whole: int, power: int) -> None:
     text = str(whole)
     check([f"{whole}e{power}", f"-{text[:-5]}.{text[-5:]}e{power}" if len(text) > 5 else f"-.{text}e{power}"])
 
 
+@settings(max_examples=500)
+@given(st.integers(2**53, 2**54 - 1), st.integers(0, 3), st.integers(-1, 1))
+def test_ties_of_few_digits(whole: int, halvings: int, aside: int) -> None:
+    """Numbers of 54 bits, the odd ones halfway between two doubles."""
+    check([f"{whole * 5**halvings + aside}e-{halvings}", f"{10 * whole + aside}e-1"])
+
+
+def test_close_to_ties_of_few_digits() -> None:
+    """The 19 digits next to a tie: what tells them from it is beyond 64 bits of some."""
+    random = np.random.default_rng(0)
+    for decimals in range(19, 30):
+        for odd in (2 * random.integers(2**52, 2**53, 200) + 1).tolist():
+            tie = Fraction(odd) / 2 ** (odd.bit_length() + math.ceil(math.log2(10) * (decimals - 19)))
+            below = math.floor(tie * 10**decimals)
+            check([f"{below}e-{decimals}", f"{below + 1}e-{decimals}"])
+
+
 def test_what_is_a_number_and_what_is_not() -> None:
-    for word in ("1", "-0", "+.5", "5.", "00012.50", "1e5", "1E-05", "-.0e-0", "0e99999999999999999999", "1e-400"):
+    for word in (
+        "1",
+        "-0",
+        "+.5",
+        "5.",
+        "00012.50",
+        "1e5",
+        "1E-05",
+        "-.0e-0",
+        "0e99999999999999999999",
+        "1e-400",
+        "1e-4294967297",
+        "1e-18446744073709551617",
+    ):
         check([word])
     check(["0." + "0" * 400 + "7", "7" + "0" * 300 + ".5", "1" + "0" * 400 + "e-400", "9" * 5000 + "e-5000"])
+    check(["." + "0" * 999_999 + "1e1000000"])
+    assert _core.parse_numbers(b"." + b"0" * 199_998 + b"1e1999990", 0) == 0
     wrong = [
         "nan",
         "inf",
@@ -109,7 +144,21 @@ def test_what_is_a_number_and_what_is_not() -> None:
         "1.2.3",
         "1.5-2",
     ]
-    for word in [*wrong, "1d5", "1e400", "-1e309", "9" * 400, "1\0", "\0", "\x1c", "\xa0", "\xb2", "1e5.0"]:
+    for word in [
+        *wrong,
+        "1d5",
+        "1e400",
+        "1e4294967297",
+        "1e18446744073709551617",
+        "-1e309",
+        "9" * 400,
+        "1\0",
+        "\0",
+        "\x1c",
+        "\xa0",
+        "\xb2",
+        "1e5.0",
+    ]:
         text = b"3 4.25\n" + word.encode("latin-1")
         assert _core.parse_numbers(text, 0) == 7
         assert _core.parse_numbers(text + b" 5 x", 0) == 7

@@ -1,9 +1,10 @@
 /* Numbers out of text, such as the frames of a BVH file, to the bit as Python's float() has them.
  *
- * A word is [+-] digits [. digits] [e [+-] digits], a digit before or after the point, whatever the locale. Its digits
- * as one whole number, up to 2^53, and a power of ten up to 10^22 are doubles exactly, so that their product or
- * quotient is rounded once (W. D. Clinger, How to read floating point numbers accurately, 1990). That is nearly every
- * word of a file, and needs no GIL. Words with more digits are done by Python, afterwards. */
+ * A word is [+-] digits [. digits] [e [+-] digits], a digit before or after the point, whatever the locale: a whole
+ * number, of all its digits, and a power of ten. Up to 2^53 and 10^22 these are doubles exactly, and their product or
+ * quotient is rounded once (W. D. Clinger, How to read floating point numbers accurately, 1990). Up to 19 digits are
+ * divided by a power of ten in 128 bits. These are the words of files, and need no GIL; Python does others afterwards.
+ */
 #include "numbers.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -36,25 +37,37 @@ static npy_intp count_words(const char *at, const char *end) {
 /* --- one number ----------------------------------------------------------------------------------------------------
  */
 
-static const uint64_t LARGEST_WHOLE = (uint64_t)1 << 53;
+static const uint64_t EXACT_WHOLE = (uint64_t)1 << 53, ROOM = 1000000000000000000, TOO_LARGE = UINT64_MAX;
 static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-enum { LARGEST_POWER = sizeof POWERS / sizeof *POWERS - 1, LARGEST_EXPONENT = 99999 };
+enum { EXACT_POWER = sizeof POWERS / sizeof *POWERS - 1, LARGEST_DIVISOR = 27 }; /* 5^27 < 2^64 */
 
-/* Goes on with a whole number, which stays where it is once it is too large; the first that is no digit. */
+/* whole / 10^power, of a whole number other than 0. */
+static double divided(uint64_t whole, int64_t power) {
+    unsigned __int128 five = 1;
+    for (int64_t i = 0; i < power; i++)
+        five *= 5;
+    int shift = 64 + __builtin_clzll(whole);
+    unsigned __int128 scaled = (unsigned __int128)whole << shift, quotient = scaled / five;
+    quotient |= quotient * five != scaled; /* of its 64 bits or more the last says on which side of a tie it is */
+    return (double)quotient / (double)((unsigned __int128)1 << shift) / (double)(1 << power);
+}
+
+/* Goes on with a whole number; the first that is no digit. */
 static const char *read_digits(const char *at, uint64_t *whole) {
     for (; is_digit(*at); at++)
-        if (*whole <= LARGEST_WHOLE) *whole = 10 * *whole + (uint64_t)(*at - '0');
+        *whole = *whole < ROOM ? 10 * *whole + (uint64_t)(*at - '0') : TOO_LARGE;
     return at;
 }
 
-/* What follows the e. Far beyond all doubles it may be any number. */
-static const char *read_exponent(const char *at, ptrdiff_t *exponent) {
-    int negative = *at == '-', size = 0;
+/* What follows the e; one that is larger than any text is long stays where it is. */
+static const char *read_exponent(const char *at, int64_t *exponent) {
+    int negative = *at == '-';
+    int64_t size = 0;
     if (*at == '-' || *at == '+') at++;
     if (!is_digit(*at)) return NULL;
     for (; is_digit(*at); at++)
-        if (size < LARGEST_EXPONENT) size = 10 * size + (*at - '0');
+        if (size < INT64_MAX / 20) size = 10 * size + (*at - '0');
     *exponent = negative ? -size : size;
     return at;
 }
@@ -64,7 +77,8 @@ static const char *read_number(const char *at, const char *end, double *value) {
     int negative = *at == '-';
     if (*at == '-' || *at == '+') at++;
     uint64_t whole = 0;
-    ptrdiff_t power = 0, decimals = 0;
+    int64_t power = 0;
+    ptrdiff_t decimals = 0;
     const char *first = at;
     at = read_digits(at, &whole);
     ptrdiff_t digits = at - first;
@@ -77,10 +91,12 @@ static const char *read_number(const char *at, const char *end, double *value) {
     if (*at == 'e' || *at == 'E') at = read_exponent(at + 1, &power);
     if (!at || (at < end && !is_space(*at))) return NULL;
     power -= decimals;
-    double exact = NAN;
-    if (whole <= LARGEST_WHOLE && power >= -LARGEST_POWER && power <= LARGEST_POWER)
-        exact = power < 0 ? (double)whole / POWERS[-power] : (double)whole * POWERS[power];
-    *value = negative ? -exact : exact;
+    double size = NAN;
+    if (whole <= EXACT_WHOLE && power >= -EXACT_POWER && power <= EXACT_POWER)
+        size = power < 0 ? (double)whole / POWERS[-power] : (double)whole * POWERS[power];
+    else if (whole && whole < TOO_LARGE && power < 0 && power >= -LARGEST_DIVISOR)
+        size = divided(whole, -power);
+    *value = negative ? -size : size;
     return at;
 }
 
