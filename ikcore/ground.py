@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core, obj, rotations
+from ikcore import _core, gltf, obj, rotations
 from ikcore._arrays import dot, in_blocks, number_type, rows
 from ikcore.status import Status
 
@@ -187,12 +187,13 @@ class Ground:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, up: Literal["x", "y", "z"] = "y", scale: float = 1.0) -> Ground:
-        """The faces of a Wavefront .obj file.
+        """The faces of a Wavefront file (.obj), or the meshes in the scene of a glTF file (.gltf, .glb).
 
         Parameters
         ----------
         path : str or path
-            The file. Faces may have any number of corners; materials, normals and groups are not looked at.
+            The file. Faces may have any number of corners; materials, normals and groups are not looked at. Of a glTF
+            file what a skin carries is left out, see `ikcore.gltf.mesh`.
         up : {"x", "y", "z"}, optional
             Which axis of the file points up. Nothing is turned.
         scale : float, optional
@@ -206,11 +207,12 @@ class Ground:
         Raises
         ------
         ValueError
-            Where the file says what cannot be: a sentence with the number of the line.
+            Where the file says what cannot be: a sentence, with the number of the line if it has lines.
         """
-        if Path(path).suffix.lower() != ".obj":
-            raise ValueError(f"{path}: expected a .obj file")
-        vertices, faces = obj.read(path)
+        ending = Path(path).suffix.lower()
+        if ending not in (".obj", ".gltf", ".glb"):
+            raise ValueError(f"{path}: expected a .obj, .gltf or .glb file")
+        vertices, faces = obj.read(path) if ending == ".obj" else gltf.mesh(path)
         return cls.mesh(vertices * float(scale), faces, up=up)
 
     @classmethod

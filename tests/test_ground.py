@@ -436,7 +436,7 @@ def test_nothing_leaks() -> None:
             lambda: Ground.plane().moved(translations=np.zeros((4, 3))).at(np.zeros((3, 3)), above=1, below=1),
             "4 frames",
         ),
-        (lambda: Ground.read("a.stl"), "expected a .obj file"),
+        (lambda: Ground.read("a.stl"), "expected a .obj, .gltf or .glb file"),
     ],
 )
 def test_what_is_wrong_is_said(make: Any, message: str) -> None:
