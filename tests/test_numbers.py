@@ -17,6 +17,7 @@ from ikcore import _core
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 SPACES = " \t\n\v\f\r"
+FUZZ = settings(max_examples=500, deadline=None)
 
 
 def expected(text: bytes, start: int) -> list[float] | int:
@@ -48,13 +49,13 @@ decimals = st.builds(
 )
 
 
-@settings(max_examples=1000)
+@FUZZ
 @given(st.lists(decimals, max_size=6), st.text(SPACES, min_size=1, max_size=3))
 def test_any_decimals(words: list[str], space: str) -> None:
     as_expected(space.join(words).encode())
 
 
-@settings(max_examples=1000)
+@FUZZ
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_every_double_comes_back(values: list[float]) -> None:
     """Shortest, with 17 digits, with all, and as files have them."""
@@ -70,7 +71,7 @@ def digits_of(exact: Fraction) -> str:
     return f"{exact.numerator * 5**shift}e-{shift}"
 
 
-@settings(max_examples=500)
+@FUZZ
 @given(st.integers(0, 0x7FEF_FFFF_FFFF_FFFE), st.integers(-1, 1), st.integers(1, 900))
 def test_halfway_between_two_doubles(bits: int, aside: int, far: int) -> None:
     """To the even one; with one digit more, however far behind, to the nearer. Denormals are among them."""
@@ -81,7 +82,7 @@ def test_halfway_between_two_doubles(bits: int, aside: int, far: int) -> None:
     check([f"{moved}e{int(power) - far}"])
 
 
-@settings(max_examples=1000)
+@FUZZ
 @given(
     st.integers(2**53 - 20, 2**53 + 20) | st.integers(0, 2**64 + 20) | st.integers(10**18 - 9, 10**18 + 9),
     st.integers(-29, 29),
@@ -91,7 +92,7 @@ def test_about_the_limits_of_what_is_exact(whole: int, power: int) -> None:
     check([f"{whole}e{power}", f"-{text[:-5]}.{text[-5:]}e{power}" if len(text) > 5 else f"-.{text}e{power}"])
 
 
-@settings(max_examples=500)
+@FUZZ
 @given(st.integers(2**53, 2**54 - 1), st.integers(0, 3), st.integers(-1, 1))
 def test_ties_of_few_digits(whole: int, halvings: int, aside: int) -> None:
     """Numbers of 54 bits, the odd ones halfway between two doubles."""
@@ -179,12 +180,13 @@ def test_where_it_begins_and_ends() -> None:
         _core.parse_numbers("12", 0)  # type: ignore[arg-type]
 
 
-@settings(max_examples=500)
+@FUZZ
 @given(st.binary(max_size=60), st.data())
 def test_anything(text: bytes, data: st.DataObject) -> None:
     as_expected(text, data.draw(st.integers(0, len(text))))
 
 
+@FUZZ
 @given(st.text("0123456789.eE+-x\0 \n", max_size=40))
 def test_anything_like_numbers(text: str) -> None:
     as_expected(text.encode())
