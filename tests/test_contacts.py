@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore.feet import metrics, treadmill
+from ikcore.feet import metrics
 
 Array = NDArray[Any]
 
