@@ -59,7 +59,7 @@ def gait(
     turned[:, 0] = ik.rotations.from_axis_angle([0, 1, 0], angle)
     goals = []
     for side, (place, turn) in ways.items():
-        ankle = place + [0, ANKLE, 0]
+        ankle = place + np.array([0, ANKLE, 0])
         ahead = ik.rotations.rotate(turned[:, 0], [0.0, 0, 2]) + (at[:, 0] + ankle) / 2
         facing = ik.rotations.from_axis_angle([0, 1, 0], turn)
         goals.append(ik.Reach(f"{side.title()}Foot", ankle, facing, chain=f"{side.title()}UpLeg", pole=ahead))
@@ -115,13 +115,23 @@ def stepping(
     return plants
 
 
-def walking(speed: float = 1.2, seconds: float = 4, fps: float = 60, *, period: float = 1.1, duty: float = 0.6,
-            height: float = 0.85, lift: float = 0.12) -> Gait:
+def walking(
+    speed: float = 1.2,
+    seconds: float = 4,
+    fps: float = 60,
+    *,
+    period: float = 1.1,
+    duty: float = 0.6,
+    height: float = 0.85,
+    lift: float = 0.12,
+) -> Gait:
     plants = stepping(seconds, period, duty, lambda side, time: (ASIDE[side], 0, speed * time))
     return gait(plants, seconds, fps, above(height, lambda times: speed * times), lift)
 
 
-def running(speed: float = 3.5, seconds: float = 4, fps: float = 60, *, period: float = 0.7, duty: float = 0.33) -> Gait:
+def running(
+    speed: float = 3.5, seconds: float = 4, fps: float = 60, *, period: float = 0.7, duty: float = 0.33
+) -> Gait:
     plants = stepping(seconds, period, duty, lambda side, time: (ASIDE[side], 0, speed * time))
 
     def hips(times: Array, left: Array, right: Array) -> Array:
@@ -151,8 +161,9 @@ def turning(rate: float = 1.0, seconds: float = 4, fps: float = 60) -> Gait:
     return gait(plants, seconds, fps, above(0.9), 0.06)
 
 
-def climbing(rise: float = 0.18, run: float = 0.28, seconds: float = 5, fps: float = 60, *, first: float = 0.8,
-             steps: int = 8) -> Gait:
+def climbing(
+    rise: float = 0.18, run: float = 0.28, seconds: float = 5, fps: float = 60, *, first: float = 0.8, steps: int = 8
+) -> Gait:
     """Up stairs, one foot a step, or down if the rise is negative; a floor before and after."""
     period = 1.2
 
@@ -183,7 +194,9 @@ def jumping(seconds: float = 3, fps: float = 60, *, flight: float = 0.5, onto: f
     def hips(times: Array, left: Array, right: Array) -> Array:
         s = np.clip((times - start) / flight, 0, 1)
         found = above(0.84)(times, left, right)
-        crouch = np.interp(times, [0.5, 0.9, 1.1, start, end, end + 0.2, end + 0.4, end + 0.9], [0, 0.25, 0.2, 0, 0, 0.25, 0.2, 0])
+        crouch = np.interp(
+            times, [0.5, 0.9, 1.1, start, end, end + 0.2, end + 0.4, end + 0.9], [0, 0.25, 0.2, 0, 0, 0.25, 0.2, 0]
+        )
         found[:, 1] += onto * s + 4.905 * flight**2 * s * (1 - s) - crouch * 0.8
         found[:, 2] = (left + right)[:, 2] / 2
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from ikcore.pose import Pose
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Mode = Literal["auto", "always", "never", "ground"]
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contacts:
@@ -305,7 +306,7 @@ def _sure(paths: Paths, speeds: Array, held: Mask, said: list[bool]) -> list[flo
 
 def _hovers(paths: Paths, held: Mask) -> Mask:
     """In which frames nothing carries the body for long, though it does not fall: a contact is missing."""
-    found, falling = ~held.any(axis=1), paths.falling()
+    found, falling = np.asarray(~held.any(axis=1)), paths.falling()
     for start, stop in runs(found):
         brief = stop - start < rules.SHORTEST * paths.clip.fps
         found[start:stop] = not brief and falling[start:stop].mean() < 0.5

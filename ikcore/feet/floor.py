@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 # For a leg of 0.87 m, as in `paths`.
 _UNEVEN = 0.03  # what a floor that is meant to be level may be off it
-_OVER = 0.15  # how far the body goes over a foot that it stands on
+_OVER = 0.1  # how far the body goes over a foot that it stands on
 
 
 class _Leg(NamedTuple):
@@ -90,9 +90,7 @@ def _under(leg: _Leg, others: list[_Leg], paths: Paths, falling: Mask) -> Array:
 
 def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths: Paths, falling: Mask) -> bool:
     """Whether the body stands on a leg that is still: a foot may also be held still in the air."""
-    if falling[frames].mean() > 0.5:
-        return False
-    carried = np.zeros(len(leg.lowest), bool)  # by a leg that is lower
+    carried = falling.copy()  # or by a leg that is lower
     for other in others:
         low = other.lowest - other.level < rules.LOW * other.size
         carried |= (other.lowest < height - _UNEVEN * leg.size) & (other.stands | low)

@@ -71,7 +71,7 @@ class Paths:
         return np.asarray(size(self.velocities - belt[:, np.newaxis]))
 
     def falling(self) -> Mask:
-        """In which frames the body, between the hips, is accelerated downwards as by gravity alone, by half of it at least."""
+        """In which frames what is between the hips falls: by half of what gravity accelerates, at least."""
         span = max(1, round(_OVER * self.clip.fps))
         height = _prolonged(self.body[:, np.newaxis], span, self.clip.loop)[:, 0, self.axis]
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
@@ -100,7 +100,7 @@ def percentile(values: Array, percent: float) -> float:
     return float(np.percentile(known, percent)) if known.size else math.nan
 
 
-def straight(times: Array, knots: Array, values: Array) -> Array:
+def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
     """Between knots, in exact operations, which NumPy's own are not everywhere; beyond them as at the last one."""
     after = np.searchsorted(knots, times, side="right")
     before, after = np.maximum(after - 1, 0), np.minimum(after, len(knots) - 1)

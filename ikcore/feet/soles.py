@@ -71,7 +71,9 @@ def over_time(
     low = [float(np.percentile(_lowest(skeleton, leg, height), 2)) for leg in legs]
     size = min(length(skeleton, leg, skeleton.forward(pose[0]).positions) for leg in legs)
     found = []
-    for leg, resting, depth in zip(legs, at_rest(skeleton, seen, legs, vertices), _depths(legs, low, size), strict=True):
+    for leg, resting, depth in zip(
+        legs, at_rest(skeleton, seen, legs, vertices), _depths(legs, low, size), strict=True
+    ):
         if resting.soles and leg.ball is None and leg.toe is None:
             found.append(resting)
             continue

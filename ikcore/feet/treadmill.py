@@ -72,8 +72,9 @@ class _Seen:
         if not len(frames):
             return about
         means = (self.velocities * near[..., np.newaxis])[frames].sum(axis=1) / near[frames].sum(axis=1)[:, np.newaxis]
+        found = straight(np.arange(len(about)), frames, means)
         half = round(_SMOOTH * self.fps)
-        wide = np.pad(straight(np.arange(len(about)), frames, means), ((half + 1, half), (0, 0)), mode="reflect", reflect_type="odd")
+        wide = np.pad(found, ((half + 1, half), (0, 0)), mode="reflect", reflect_type="odd")
         sums = np.cumsum(wide, axis=0)
         return np.asarray((sums[2 * half + 1 :] - sums[: -2 * half - 1]) / (2 * half + 1))
 
