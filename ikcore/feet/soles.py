@@ -21,6 +21,7 @@ Array = NDArray[Any]
 _HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22
 _STEEP = 2.0  # what a foot on its toes rises at least from the ball to the ankle, in ways over the ground
 _THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
+_HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
@@ -50,6 +51,9 @@ def at_rest(
     low = [float(_lowest(skeleton, leg, seen.height[np.newaxis])[0]) for leg in legs]
     size = min(length(skeleton, leg, seen.at) for leg in legs)
     depths = _depths(legs, low, size)
+    hang = [seen.height[skeleton.index(leg.hip)] - seen.height[skeleton.index(leg.foot)] for leg in legs]
+    if min(hang) < _HANGS * size:
+        return tuple(legs)
     if any(high - lower > _LEVEL * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
         return tuple(legs)
     pose = seen.pose[np.newaxis]
