@@ -37,7 +37,8 @@ class Contacts:
         How high the ground under the points is, along the up axis from 0; NaN where there is none.
     confidence : dict of (str, str) to float
         The share of frames about which there is no doubt: planted ones that are still and low by the measures of a
-        clean clip, and others that are clearly not. 1 where the user has said it.
+        clean clip, and others that are clearly not. Where no leg is in contact for 0.1 s, though the body does not
+        fall, something has been missed, and all are in doubt. 1 where the user has said it.
     treadmill : (frames, 3) array
         The velocity that the root lacks in a clip that walks on the spot, horizontal, in units of length a second: the
         opposite of the one that points of the soles have most when they are low. Zeros if feet stand as it is, the root
@@ -75,7 +76,8 @@ class Contacts:
         Both after a low-pass of 8 Hz without delay. A contact lasts from a frame that is low and still to another one,
         with none between that is high or fast. Low is below 0.05 m, high above 0.08 m, for a leg of 0.87 m, and in
         proportion for others. Still is less than 4 % of the speed at which the point swings, which is 0.15 m/s in a
-        usual walk, and at least 0.05 m/s; more for feet that slide or shake whenever they are low. Fast is twice that.
+        usual walk, and at least 0.065 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
+        that.
         Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped, unless the clip ends there.
         Loops go on at their ends. In a clip of one frame what is low is in contact.
 
@@ -87,7 +89,8 @@ class Contacts:
             Its legs, with soles (default: `Feet.detect` of this clip).
         ground : Ground, optional
             What it walks on, at rest or moving (default: a level floor, at the 2nd percentile of the heights of the
-            points, and under legs that stand higher up to 0.03 m above that).
+            points, and under legs that stand higher up to 0.03 m above that; where a foot is still somewhere else and
+            carries the body, as on stairs, the floor is there).
         modes : {"auto", "always", "never", "ground"} or mapping of str to these, optional
             For all legs, or by leg: as above; planted throughout; never; or by height alone, however fast.
         curves : mapping, optional

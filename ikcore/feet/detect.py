@@ -69,11 +69,14 @@ class Feet:
         """Find the legs of a skeleton: by the names of many rigs (`ikcore.feet.names`), else by structure.
 
         By structure a leg is what hangs on the trunk, belongs to one side and ends near the ground at rest; its long
-        bones lie between hip, knees and ankle. Left and right are what names say, else as the rest pose faces.
+        bones lie between hip, knees and ankle. Left and right are what names say, else as the rest pose faces. If that
+        lies, the tallest pose of the clip is looked at instead. To hind legs with known names come front legs by
+        structure, whatever they are called.
 
         The soles are measured where the feet stand flat: in the frames of the clip in which they are lowest, without a
-        clip at rest. The ground is at height 0 there if the feet end a little above it, else at the lowest joint. Heel
-        and sides have usual proportions unless there are vertices.
+        clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is at
+        height 0 there if the feet end a little above it, else at the lowest joint. Heel and sides have usual
+        proportions unless there are vertices; an animal that goes on its toes has no heel.
 
         Parameters
         ----------
@@ -96,7 +99,7 @@ class Feet:
         Raises
         ------
         ValueError
-            If there are no legs, or feet are not under their shins.
+            If there are no legs, feet are not under their shins, or scaled to 0 wherever they could be measured.
 
         Examples
         --------

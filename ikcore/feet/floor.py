@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.feet import rules
-from ikcore.feet.leg import SIDES
+from ikcore.feet.leg import row
 from ikcore.feet.metrics import runs
 from ikcore.feet.paths import Paths, percentile, size, straight
 
@@ -41,7 +41,7 @@ def find(paths: Paths, speeds: Array) -> Array:
     found, legs = paths.ground.copy(), _legs(paths, speeds)
     falling = paths.falling()
     for leg in legs:
-        others = [other for other in legs if other is not leg and _row(other.name) == _row(leg.name)]
+        others = [other for other in legs if other is not leg and row(other.name) == row(leg.name)]
         found[:, leg.columns] = _under(leg, others, paths, falling)[:, np.newaxis]
     return found
 
@@ -98,10 +98,3 @@ def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths:
         return True
     way = paths.body[frames] - paths.points[frames, leg.columns[0]]
     return bool(size(np.ptp(way, axis=0)) >= _OVER * leg.size)
-
-
-def _row(name: str) -> str:
-    """What the legs of a pair have in common."""
-    for side in SIDES:
-        name = name.replace(side, "")
-    return name

@@ -914,16 +914,22 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     Measure:
       drift             5.4 mm
       drift_most        5.4 mm
+      heading_drift     0.0 degrees
       skating           0.0 %
+      skating_by_height 0.0 %
       penetration       5.0 mm
       penetration_swing -
       floating          0.0 mm
       sole_angle        -
+      lift_lost         -
       extension         97.0 %
+      reach_violations  0
       knee_flips        0
       knee_pops         0
       knee_acceleration 0.0x
       ankle_jerk        -
+      pelvis_jerk       -
+      pelvis_path       -
       length_error      0.0 %
       deviation         0.0 mm
     """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore.feet.leg import Leg, Sole, ancestors
+from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -96,7 +96,7 @@ def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float]:
 
 def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
     """For every leg the lower height of it and its partner."""
-    pairs = [leg.name.replace(leg.side, "") for leg in legs]
+    pairs = [row(leg.name) for leg in legs]
     return [min(height for height, other in zip(low, pairs, strict=True) if other == pair) for pair in pairs]
 
 
