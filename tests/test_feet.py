@@ -412,7 +412,7 @@ def test_arms_that_are_legs() -> None:
     assert feet["hind left"].chain == ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase")
 
 
-@pytest.mark.parametrize("hands", [(0.3, 0.75, 0.0), (0.25, 0.02, 0.05), (0.2, 1.3, 0.5)])
+@pytest.mark.parametrize("hands", [(0.3, 0.75, 0.0), (0.25, 0.02, 0.05), (0.2, 1.3, 0.5), (0.2, 0.3, 0.9)])
 def test_arms_of_a_human_are_none(hands: tuple[float, float, float]) -> None:
     """Even where they reach down to the feet, as those of one who stretches."""
     places, _ = human("CMU")
@@ -686,6 +686,16 @@ def test_legs_of_real_files_are_as_another_script_has_them(given: dict[str, Any]
             assert leg.ball == (None if truth["ball"] == "End Site" else truth["ball"])
             end = leg.ball or leg.ankle
             assert leg.toe == (f"{end}_end" if truth["toe_end"] == "End Site" else truth["toe_end"])
+
+
+@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+@pytest.mark.parametrize("animation", ["Walk", "Run"])
+def test_paws_of_a_real_fox_reach_the_ground(animation: str) -> None:
+    """Its wrists are 6.7 cm above the ground at rest."""
+    clip = ik.Clip.read(MOCAP / "Fox.glb", animation, unit=0.01)
+    feet = ik.Feet.detect(clip.skeleton, clip=clip)
+    at = feet.positions(clip.skeleton, clip.skeleton.rest)
+    assert_allclose([at[leg.name, "ball"][1] for leg in feet], 0, atol=0.01)  # centimetres
 
 
 @pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")

@@ -521,6 +521,10 @@ def test_a_planted_foot_that_turns_reads_in_the_record() -> None:
     turned = heel + ik.rotations.rotate(turn, sole() - heel)
     found = measure(Track.on(chain(), turned), planted(), fps=60)
     assert math.degrees(found.heading_drift) == pytest.approx(4)
+    later = angle * (np.arange(len(sole())) >= stop)  # when the heel is up it may
+    turn = ik.rotations.from_axis_angle([0, 1, 0], later)[:, np.newaxis]
+    turned = heel + ik.rotations.rotate(turn, sole() - heel)
+    assert measure(Track.on(chain(), turned), planted(), fps=60).heading_drift == pytest.approx(0, abs=1e-9)
     assert math.isnan(measure(Track.on(chain(), sole()[:, :1]), planted()[:, :1], fps=60).heading_drift)
 
 
@@ -562,6 +566,8 @@ def test_fast_low_feet_skate_by_height() -> None:
         measure(leg(moved=slide), planted(), fps=60).skating_by_height - clean
     )
     assert found.skating_by_height > 0.4
+    high = leg(moved=np.array([0.0, 1, 0]))
+    assert measure(leg(), planted(), fps=60, source=high).skating_by_height == clean
 
 
 def test_a_slide_in_the_middle_of_a_stance_reads_in_the_record() -> None:

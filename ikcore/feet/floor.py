@@ -75,12 +75,10 @@ def _under(leg: _Leg, others: list[_Leg], paths: Paths, falling: Mask) -> Array:
     knots, heights, uneven = [], [], False
     for start, stop in runs(leg.stands):
         height = float(np.median(leg.lowest[start:stop]))
-        if abs(height - leg.level) <= _UNEVEN * leg.size:
-            height = leg.level
-        elif _carries(leg, slice(start, stop), height, others, paths, falling):
-            uneven = True
-        else:
+        elsewhere = abs(height - leg.level) > _UNEVEN * leg.size
+        if elsewhere and not _carries(leg, slice(start, stop), height, others, paths, falling):
             continue
+        uneven |= elsewhere
         knots += [start, stop - 1]
         heights += [height, height]
     if not uneven:
@@ -90,11 +88,12 @@ def _under(leg: _Leg, others: list[_Leg], paths: Paths, falling: Mask) -> Array:
 
 def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths: Paths, falling: Mask) -> bool:
     """Whether the body stands on a leg that is still: a foot may also be held still in the air."""
-    carried = falling.copy()  # or by a leg that is lower
+    carried = falling[frames].copy()  # or by a leg that is lower
     for other in others:
-        low = other.lowest - other.level < rules.LOW * other.size
-        carried |= (other.lowest < height - _UNEVEN * leg.size) & (other.stands | low)
-    if (~carried[frames]).sum() >= rules.SHORTEST * paths.clip.fps:
+        lowest = other.lowest[frames]
+        low = lowest - other.level < rules.LOW * other.size
+        carried |= (lowest < height - _UNEVEN * leg.size) & (other.stands[frames] | low)
+    if (~carried).sum() >= rules.SHORTEST * paths.clip.fps:
         return True
     way = paths.body[frames] - paths.points[frames, leg.columns[0]]
     return bool(size(np.ptp(way, axis=0)) >= _OVER * leg.size)
