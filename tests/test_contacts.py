@@ -678,14 +678,21 @@ def test_floats_and_pickles() -> None:
 def test_the_same_bits_on_every_instruction_set() -> None:
     code = """if True:
         import hashlib
+        import numpy as np
         import ikcore as ik
         from ikcore import _core
         for isa in ("scalar", "base", "avx2", "avx512"):
             _core.use_isa(isa)
             digest = hashlib.sha256()
-            for clip in (ik.samples.walk(3).clip, ik.samples.walk(2, fps=120).clip.convert(up="Z", unit=0.01)):
+            clips = [ik.samples.walk(3).clip, ik.samples.walk(2, fps=120).clip.convert(up="Z", unit=0.01)]
+            for climb, back in ((0.2, 0.0), (0.0, 1.3)):
+                long = ik.samples.walk(8).clip
+                at, time = long.pose.translations.copy(), np.arange(len(long)) / 60
+                at[:, 0] += time[:, np.newaxis] * [0, climb, -back] - 0.05 * (time * time)[:, np.newaxis] * [0, 0, back]
+                clips.append(ik.Clip(long.skeleton, ik.Pose(long.pose.rotations, at), 60))
+            for clip in clips:
                 contacts = ik.Contacts.detect(clip, ik.Feet.detect(clip.skeleton))
-                for values in (*contacts.weights.values(), *contacts.ground.values()):
+                for values in (*contacts.weights.values(), *contacts.ground.values(), contacts.treadmill):
                     digest.update(values.tobytes())
             print(digest.hexdigest())"""
     features = "SSE41 POPCNT SSE42 AVX F16C FMA3 AVX2 AVX512F AVX512CD AVX512_SKX AVX512_ICL X86_V3 X86_V4"

@@ -200,7 +200,7 @@ class Contacts:
         way = np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)
         pose, roots = clip.pose, clip.skeleton.parents < 0
         at = clip.skeleton.offsets if pose.translations is None else pose.translations
-        at = np.array(np.broadcast_to(at, (len(clip), len(clip.skeleton), 3)))
+        at = np.array(np.broadcast_to(at, (len(clip), len(clip.skeleton), 3)), pose.rotations.dtype)
         at[:, roots] += way[:, np.newaxis].astype(at.dtype)
         return dataclasses.replace(clip, pose=Pose(pose.rotations, at, pose.scales))
 

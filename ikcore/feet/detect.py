@@ -290,10 +290,10 @@ def _called_so(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[Leg]
 def _others(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[tuple[_Found, str]]:
     """What an animal stands on, besides legs with known names, far ahead of them or behind: arms that are legs."""
     ahead, size = seen.at @ seen.front, max(_size(seen, leg) for leg in legs)
-    feet = [min(_below(skeleton, leg.ankle), key=lambda joint: seen.height[joint]) for leg in legs]
+    feet = [_lowest(skeleton, seen, leg.ankle) for leg in legs]
     found = []
     for chain in standing(skeleton, seen):
-        low = min(_below(skeleton, chain.knees[-1]), key=lambda joint: seen.height[joint])
+        low = _lowest(skeleton, seen, chain.knees[-1])
         apart = min(abs(ahead[low] - ahead[foot]) for foot in feet)
         level = max(abs(seen.height[low] - seen.height[foot]) for foot in feet)
         known = any(other.hip in (low, *ancestors(skeleton, low)) for other in legs)
@@ -302,9 +302,10 @@ def _others(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[tuple[_
     return found if {side for _, side in found} == {"left", "right"} else []
 
 
-def _below(skeleton: Skeleton, joint: int) -> list[int]:
-    """A joint and all under it."""
-    return [other for other in range(len(skeleton)) if joint in (other, *ancestors(skeleton, other))]
+def _lowest(skeleton: Skeleton, seen: Stance, joint: int) -> int:
+    """Of a joint and all that hangs on it."""
+    below = [other for other in range(len(skeleton)) if joint in (other, *ancestors(skeleton, other))]
+    return min(below, key=lambda other: float(seen.height[other]))
 
 
 def _size(seen: Stance, leg: Named) -> float:
