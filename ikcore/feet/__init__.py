@@ -4,5 +4,6 @@ from ikcore.feet import metrics
 from ikcore.feet.contacts import Contacts, treadmill
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
+from ikcore.feet.measured import Measured, measure
 
-__all__ = ["Contacts", "Feet", "Leg", "Sole", "metrics", "treadmill"]
+__all__ = ["Contacts", "Feet", "Leg", "Measured", "Sole", "measure", "metrics", "treadmill"]
