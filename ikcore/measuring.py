@@ -65,7 +65,7 @@ class Outcome:
     frames: int = 0
     fps: float = math.nan
     legs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    measures: dict[str, tuple[Measure, ...]] = field(default_factory=dict)  # by leg: before, after; or one
+    measures: dict[str, list[Measure]] = field(default_factory=dict)  # by leg, of the source and of the clip
     moments: tuple[verdicts.Moment, ...] = ()
 
     @property
@@ -90,6 +90,11 @@ def run(
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
     ground, source_ground = ground or Grounds(), source_ground or Grounds()
+    try:
+        _ground(ground), _ground(source_ground)
+    except (OSError, ValueError) as error:
+        print(f"ikcore: {_sentence(error)}", file=sys.stderr)
+        return 1
     named = [(file, name) for file in many.files(clips, ENDINGS) for name in _animations(file)]
     pages = _pages(named, folder)
     jobs = [
@@ -108,7 +113,7 @@ def run(
     done = [outcome for outcome in outcomes if not outcome.error]
     print(as_text(outcomes) if as_json else "\n".join(_table(done)))
     if folder and len(done) > 1:
-        report.write_index(Path(folder) / "index.html", [(each.name, each.job.page, each.measures) for each in done])
+        report.write_index(Path(folder) / "index.html", [_listed(each) for each in done])
     for line in _remarks(done, guessed=not (up and unit), folder=folder):
         print(line, file=sys.stderr)
     return 1 if len(done) < len(outcomes) else 0
@@ -118,12 +123,17 @@ def work(job: Job) -> Outcome:
     """Measure one clip."""
     try:
         return _measured(job)
-    except OSError as error:
-        return Outcome(job, f"{_names(job.file, error.filename)}: {error.strerror}")
-    except ValueError as error:
-        return Outcome(job, str(error) if job.file in str(error) else f"{job.file}: {error}")
+    except (OSError, ValueError) as error:
+        said = _sentence(error)
+        return Outcome(job, said if job.file in said else f"{job.file}: {said}")
     except MemoryError:
         return Outcome(job, f"{job.file}: not enough memory")
+
+
+def _sentence(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _measured(job: Job) -> Outcome:
@@ -132,14 +142,10 @@ def _measured(job: Job) -> Outcome:
     measured = measure(clip.convert(up="Y", unit=1), ground=_ground(job.ground), source=source)
     if job.page:
         report.write(job.page, Path(job.file).name + (f": {job.animation}" if job.animation else ""), measured, source)
-    measures = {leg: tuple(each.measures[leg] for each in (source, measured) if each) for leg in measured.measures}
+    measures = {leg: [each.measures[leg] for each in (source, measured) if each] for leg in measured.measures}
     found = tuple(verdicts.moments(measured, source))
     legs = {leg: _facts(measured, source, leg) for leg in measured.measures}
     return Outcome(job, None, clip.up, clip.unit, len(clip), clip.fps, legs, measures, found)
-
-
-def _names(file: str, other: str | None) -> str:
-    return file if other in (None, file) else f"{file}: {other}"
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------
@@ -162,12 +168,13 @@ def _read(file: str, animation: str | None, up: Up | None, unit: float | None) -
     if up and unit:
         return clip
     places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
-    legs = []
+    down, lengths = np.zeros(3), []
     for leg in Feet.detect(clip.skeleton, up=up):
         joints = [clip.skeleton.index(joint) for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
-        legs.append(np.diff(places[:, joints], axis=1).reshape(-1, len(joints) - 1, 3))
-    down = np.nansum([bones.sum(axis=(0, 1)) for bones in legs], axis=0)
-    length = float(np.nanmedian([np.linalg.norm(bones, axis=-1).sum(axis=1) for bones in legs]))
+        bones = np.nan_to_num(np.diff(places[:, joints], axis=1))
+        down += bones.sum(axis=(0, 1))
+        lengths.append(np.linalg.norm(bones, axis=-1).sum(axis=1))
+    length = float(np.median(lengths))
     likely = min(_UNITS, key=lambda unit: abs(math.log(length * unit / _LEG))) if length > 0 else 1.0
     lying = file.lower().endswith(".bvh") and down[2] < -abs(down[1])  # the other files say that Y is up
     return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
@@ -296,6 +303,12 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ["  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)).rstrip() for line in lines]
     return [*text, "", "! is worth a look, !! more so"] if any("!" in line for line in text) else text
+
+
+def _listed(outcome: Outcome) -> report.Listed:
+    lengths = {leg: facts["length"] or math.nan for leg, facts in outcome.legs.items()}
+    legs = {leg: (lengths[leg], records) for leg, records in outcome.measures.items()}
+    return report.Listed(outcome.name, outcome.job.page, legs)
 
 
 def _short(record: Measure, names: Iterable[str]) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -75,26 +75,43 @@ def write(path: str | os.PathLike[str], title: str, measured: Measured, source: 
     Path(path).write_text(page(title, measured, source), encoding="utf-8", newline="\n")
 
 
-def write_index(
-    path: str | os.PathLike[str], clips: Sequence[tuple[str, Path | None, dict[str, tuple[Measure, ...]]]]
-) -> None:
+class Listed(NamedTuple):
+    """A clip in a list of many.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    page : path, optional
+        Its page, beside the list.
+    legs : dict of str to (float, list of Measure)
+        By leg its length, metres, and its measures: of the clip alone, or of its source and then of the clip.
+    """
+
+    name: str
+    page: Path | None
+    legs: dict[str, tuple[float, list[Measure]]]
+
+
+def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
     """Write a page that lists clips, with links to their own.
 
     Parameters
     ----------
     path : path
         The file. If there is one it is replaced.
-    clips : sequence of (str, Path, dict)
-        Of each its name, its page, which is beside this one, and by leg its measures; after those of its source.
+    clips : sequence of Listed
+        The clips.
     """
-    beside = any(len(measures) > 1 for *_, legs in clips for measures in legs.values())
+    beside = any(len(records) > 1 for clip in clips for _, records in clip.legs.values())
     names = [name for name in MEANINGS if beside or name not in BESIDE]
     lines = [f"<tr><th>clip</th><th>leg</th>{''.join(f'<th>{_label(name)}</th>' for name in names)}</tr>"]
-    for clip, own, legs in clips:
-        link = f'<a href="{text(quote(own.name))}">{text(clip)}</a>' if own else text(clip)
-        for leg, measures in legs.items():
+    for clip in clips:
+        link = f'<a href="{text(quote(clip.page.name))}">{text(clip.name)}</a>' if clip.page else text(clip.name)
+        for leg, (length, records) in clip.legs.items():
             cells = "".join(
-                f'<td class="number">{" → ".join(m.texts()[name] for m in measures)}</td>' for name in names
+                f'<td class="number">{" → ".join(_value(name, record, length) for record in records)}</td>'
+                for name in names
             )
             lines.append(f"<tr><th>{link}</th><td>{text(leg)}</td>{cells}</tr>")
     table = _scrolled(f"<table><tbody>{''.join(lines)}</tbody></table>")
@@ -121,11 +138,11 @@ def page(title: str, measured: Measured, source: Measured | None = None) -> str:
         "<h2>Where the feet go</h2>",
         "<p>From the side, along the way they travel. Where a point of the sole is in the ground its path is red.</p>",
         _key(measured, source),
-        _scrolled(_side(measured, source)),
+        _scrolled(side(measured, source)),
         "<h2>When they stand, how high they are, what the knees do</h2>",
         f"<p>{_ABOUT_TIME}</p>",
         _key(measured, source),
-        _scrolled(_over_time(measured, source)),
+        _scrolled(over_time(measured, source)),
         "<h2>All measures</h2>",
         _scrolled(_table(measured, source)),
     ]
@@ -166,21 +183,16 @@ def _in_short(measured: Measured, source: Measured | None) -> str:
     """The measures that animators ask for, of the leg that does worst."""
     parts = []
     for name in ("drift_most", "penetration", "penetration_swing", "floating", "knee_pops", "knee_flips"):
-        worst = [_worst(each, name) for each in (source, measured) if each]
-        cells = " → ".join(f'<b class="{verdicts.verdict(name, *values) or ""}">{said}</b>' for said, *values in worst)
-        parts.append(f"<span>{_label(name)} {cells}</span>")
+        worst = " → ".join(_worst(name, each) for each in (source, measured) if each)
+        parts.append(f"<span>{_label(name)} {worst}</span>")
     return f'<p class="short">{" ".join(parts)}</p>'
 
 
-def _worst(measured: Measured, name: str) -> tuple[str, float, float]:
-    """Of all legs: as text, as number, and how long that leg is."""
-    legs = [leg for leg, each in measured.measures.items() if not np.isnan(getattr(each, name))]
-    leg = max(legs or measured.measures, key=lambda leg: float(np.nan_to_num(getattr(measured.measures[leg], name))))
-    return (
-        measured.measures[leg].texts()[name],
-        getattr(measured.measures[leg], name),
-        verdicts.leg_length(measured, leg),
-    )
+def _worst(name: str, measured: Measured) -> str:
+    """Of all legs for which it is known."""
+    values = {leg: getattr(record, name) for leg, record in measured.measures.items()}
+    leg = max(values, key=lambda leg: -1.0 if np.isnan(values[leg]) else values[leg])
+    return _value(name, measured.measures[leg], verdicts.leg_length(measured, leg))
 
 
 def _to_look_at(measured: Measured, source: Measured | None) -> Iterator[str]:
@@ -231,19 +243,19 @@ def _key(measured: Measured, source: Measured | None) -> str:
 
 def _table(measured: Measured, source: Measured | None) -> str:
     """Measures in lines, legs in columns."""
-    columns = [(leg, each) for leg in measured.tracks for each in (source, measured) if each]
-    texts = [each.measures[leg].texts() for leg, each in columns]
-    span = ' colspan="2"' if source else ""
-    head = "".join(f"<th{span}>{text(leg)}</th>" for leg in measured.tracks)
+    both = [each for each in (source, measured) if each]
+    head = "".join(f'<th colspan="{len(both)}">{text(leg)}</th>' for leg in measured.tracks)
     lines = [f"<tr><th>measure</th>{head}<th>what it is</th></tr>"]
     if source:
         lines.append(f"<tr><td></td>{'<td>before</td><td>after</td>' * len(measured.tracks)}<td></td></tr>")
     for name, meaning in MEANINGS.items():
         if source or name not in BESIDE:
             cells = "".join(
-                _cell(name, leg, each, said[name]) for (leg, each), said in zip(columns, texts, strict=True)
+                f'<td class="number">{_value(name, each.measures[leg], verdicts.leg_length(each, leg))}</td>'
+                for leg in measured.tracks
+                for each in both
             )
-            lines.append(f"<tr><th>{_label(name)}</th>{cells}<td>{text(meaning)}</td></tr>")
+            lines.append(f"<tr><th>{_label(name)}</th>{cells}<td>{meaning}</td></tr>")
     return f"<table><tbody>{''.join(lines)}</tbody></table>"
 
 
@@ -251,9 +263,10 @@ def _label(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _cell(name: str, leg: str, each: Measured, said: str) -> str:
-    found = verdicts.verdict(name, getattr(each.measures[leg], name), verdicts.leg_length(each, leg))
-    return f'<td class="{found} number">{said} {_WORDS[found]}</td>' if found else f'<td class="number">{said}</td>'
+def _value(name: str, record: Measure, length: float) -> str:
+    """A measure of a leg of some length, with what it says."""
+    said, found = record.texts()[name], verdicts.verdict(name, getattr(record, name), length)
+    return f'<b class="{found}">{said} {_WORDS[found]}</b>' if found else said
 
 
 def _scrolled(drawn: str) -> str:
@@ -263,8 +276,19 @@ def _scrolled(drawn: str) -> str:
 # --- from the side ---------------------------------------------------------------------------------------------------
 
 
-def _side(measured: Measured, source: Measured | None) -> str:
-    """The paths of the feet over the ground under them, one leg below the other."""
+def side(measured: Measured, source: Measured | None = None) -> str:
+    """Draw the paths of the feet over the ground under them, one leg below the other.
+
+    Parameters
+    ----------
+    measured, source
+        As for `write`.
+
+    Returns
+    -------
+    str
+        SVG, whose colours are those of report.css.
+    """
     ways = _ways(measured)
     before = _ways(source) if source else {}
     along = _range(np.concatenate([_finite(way) for way in [*ways.values(), *before.values()]]), 0.05)
@@ -344,8 +368,19 @@ def _profile(way: Array, track: Track, bins: int = 600) -> tuple[Array, Array]:
 # --- over time -------------------------------------------------------------------------------------------------------
 
 
-def _over_time(measured: Measured, source: Measured | None) -> str:
-    """Contacts of all feet together, and then what each leg does, below one another."""
+def over_time(measured: Measured, source: Measured | None = None) -> str:
+    """Draw the contacts of all feet together, and then what each leg does, below one another.
+
+    Parameters
+    ----------
+    measured, source
+        As for `write`.
+
+    Returns
+    -------
+    str
+        SVG, whose colours are those of report.css.
+    """
     clip = measured.clip
     seconds = max(clip.duration, 1 / clip.fps)
     times = (-0.5 / clip.fps, seconds + 0.5 / clip.fps)
@@ -374,8 +409,10 @@ def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) ->
     for start, stop, point, slid in verdicts.stances(measured, leg):
         if (leg, point) in panels:
             style = verdicts.verdict("drift", slid, size) or "none"
-            title = f"{_frames(start, stop, fps)}: slides {1e3 * slid:.1f} mm"
-            yield panels[leg, point].bar((start - 0.5) / fps, (stop - 0.5) / fps, style, title)
+            way = f": slides {1e3 * slid:.1f} mm" if np.isfinite(slid) else ""
+            yield panels[leg, point].bar(
+                (start - 0.5) / fps, (stop - 0.5) / fps, style, f"{_frames(start, stop, fps)}{way}"
+            )
 
 
 def _graphs(measured: Measured, leg: str) -> Iterator[tuple[str, Any, float, float]]:
