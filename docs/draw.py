@@ -311,7 +311,7 @@ def walk() -> Figure:
 def report() -> str:
     """Of a page about a walk that slides, and sinks after two seconds, where the left foot goes."""
     clip = ik.samples.walk(seconds=4).clip
-    moved = clip.pose.translations.copy()
+    moved = np.array(clip.pose.translations)
     moved[:, 0, 2] *= 1.03
     moved[120:, 0, 1] -= 0.015
     left = ik.Feet((ik.Feet.detect(clip.skeleton)["left"],))

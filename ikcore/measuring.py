@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ikcore import gltf, many, report
 from ikcore.clip import Clip
@@ -163,10 +164,20 @@ def _animations(file: str) -> tuple[str | None, ...]:
 
 
 def _read(file: str, animation: str | None, up: Up | None, unit: float | None) -> Clip:
-    """A clip; what is not said of it is what its legs make likely: up is where they stand, not lie."""
+    """A clip; what is not said of it is what its legs make likely."""
     clip = Clip.read(file, animation, up=up or "Y", unit=unit or 1.0)
     if up and unit:
         return clip
+    down, length = _legs(clip, up)
+    bvh = file.lower().endswith(".bvh")  # other files have Y up, and metres, if not centimetres by mistake
+    lying = bvh and down[2] < -abs(down[1])
+    units = _UNITS if bvh else _UNITS[:2]
+    likely = min(units, key=lambda unit: abs(math.log(length * unit / _LEG))) if length > 0 else 1.0
+    return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
+
+
+def _legs(clip: Clip, up: Up | None) -> tuple[NDArray[np.float64], float]:
+    """Where legs hang, and how long they are, in units of the clip."""
     places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
     down, lengths = np.zeros(3), []
     for leg in Feet.detect(clip.skeleton, up=up):
@@ -174,10 +185,7 @@ def _read(file: str, animation: str | None, up: Up | None, unit: float | None) -
         bones = np.nan_to_num(np.diff(places[:, joints], axis=1))
         down += bones.sum(axis=(0, 1))
         lengths.append(np.linalg.norm(bones, axis=-1).sum(axis=1))
-    length = float(np.median(lengths))
-    likely = min(_UNITS, key=lambda unit: abs(math.log(length * unit / _LEG))) if length > 0 else 1.0
-    lying = file.lower().endswith(".bvh") and down[2] < -abs(down[1])  # the other files say that Y is up
-    return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
+    return down, float(np.median(lengths))
 
 
 @functools.lru_cache(maxsize=4)

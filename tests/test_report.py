@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import drawing, report
+from ikcore import drawing, many, measuring, report
 from ikcore.feet import Measured, measure, metrics, verdicts
 
 FPS = 60
@@ -312,6 +313,22 @@ def test_the_index_links_to_pages(tmp_path: Path) -> None:
     tree = ET.parse(tmp_path / "index.html")
     assert {link.get("href") for link in tree.iter("a")} == {"a%20b%26.html"}
     assert len(list(tree.iter("tr"))) == 1 + 4
+
+
+MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
+CLIPS = [
+    (path, name)
+    for path in many.files([str(MOCAP)] if MOCAP.is_dir() else [], measuring.ENDINGS)
+    for name in ([None] if path.endswith(".bvh") else ik.gltf.animations(path))
+]
+
+
+@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+@pytest.mark.parametrize(("path", "name"), CLIPS)
+def test_real_clips_have_pages(path: str, name: str | None) -> None:
+    measured = measure(ik.Clip.read(path, name))
+    tree = page(measured, measured)
+    assert len(lines(tree, "knee")) == sum(len(leg.knees) for leg in measured.feet)
 
 
 # --- drawings --------------------------------------------------------------------------------------------------------
