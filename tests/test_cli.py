@@ -316,7 +316,9 @@ def command(*arguments: str | Path, start: str | None = None) -> list[str]:
     return [sys.executable, "-P", "-c", f"{code}sys.exit(cli.main())", "metrics", *map(str, arguments)]
 
 
-@pytest.mark.parametrize("start", ["spawn", pytest.param("fork", marks=pytest.mark.skipif(os.name == "nt", reason=""))])
+@pytest.mark.parametrize(
+    "start", ["spawn", pytest.param("fork", marks=pytest.mark.skipif(os.name == "nt", reason="Windows has no fork"))]
+)
 def test_workers_say_and_write_the_same(start: str, folder: Path) -> None:
     said = []
     for workers, pages in ((1, folder / "one"), (2, folder / "two")):
