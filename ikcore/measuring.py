@@ -72,7 +72,8 @@ class Outcome:
     @property
     def name(self) -> str:
         """What the clip is called."""
-        return self.job.file + (f": {self.job.animation}" if self.job.animation else "")
+        name = self.job.file + (f": {self.job.animation}" if self.job.animation else "")
+        return name.encode("utf-8", "backslashreplace").decode("utf-8")  # names of files may be any bytes
 
 
 def run(

@@ -348,6 +348,13 @@ def test_an_interrupt_ends_it_with_a_word(workers: int, folder: Path) -> None:
     assert (running.returncode, out, err) == (130, "", "ikcore: interrupted\n")
 
 
+def test_who_has_seen_enough_waits_for_no_more() -> None:
+    code = "import time; from ikcore import many; results = many.each(time.sleep, [0] + 60 * [0.2], 2); next(results); "
+    code += "start = time.monotonic(); results.close(); print(time.monotonic() - start)"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 3  # of 6 seconds of work
+
+
 class Terminal(io.StringIO):
     """What says that somebody is looking."""
 
@@ -364,6 +371,18 @@ def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "\r[##########                    ] 1 of 3" in terminal.getvalue()
     assert terminal.getvalue().endswith("3 of 3\r\x1b[K")
     assert list(many.each(abs, [-1])) == [1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_names_of_files_may_be_any_bytes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = folder / os.fsdecode(b"\xff<&>.bvh")
+    WALK.write(odd)
+    status, out, _ = run(capsys, odd, folder / "walk.bvh", "-o", folder / "pages")
+    assert status == 0
+    assert "\\udcff<&>.bvh" in out
+    assert {page.name for page in (folder / "pages").iterdir()} == {"_.html", "walk.html", "index.html"}
+    for page in (folder / "pages").iterdir():
+        ET.parse(page)
 
 
 def test_files_are_as_given_and_folders_by_name(folder: Path) -> None:

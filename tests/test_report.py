@@ -138,6 +138,11 @@ def test_what_slides_does_not_pass_for_walking_on_the_spot() -> None:
     assert measure(shifted(WALK.clip, back), source=CLEAN).measures["left"].drift > 0.3
 
 
+def test_a_result_that_travels_may_have_a_source_on_the_spot() -> None:
+    back = np.arange(241)[:, np.newaxis] / FPS * [0, 0, -1.3]
+    assert measure(WALK.clip, source=measure(shifted(WALK.clip, back))).measures["left"].drift_most < 2e-3
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(ValueError, match="source: expected 200 frames as the clip has, got 241"):
         measure(WALK.clip[:200], source=CLEAN)
@@ -167,6 +172,25 @@ def test_a_knee_that_pops_is_a_moment() -> None:
     assert (popped.leg, popped.start, popped.stop) == ("left", 99, 102)
     drawn = page(bad, CLEAN)
     assert len([mark for mark in drawn.iter(f"{SVG}circle") if mark.get("class") == "mark"]) == 3
+
+
+def test_a_knee_that_jumps_and_back_is_one_moment() -> None:
+    turned = WALK.clip.pose.rotations.copy()
+    knee = WALK.clip.skeleton.index("LeftLeg")
+    turned[100:104, knee] = ik.rotations.multiply(ik.rotations.from_axis_angle([1, 0, 0], 0.5), turned[100:104, knee])
+    bad = measure(dataclasses.replace(WALK.clip, pose=ik.Pose(turned, WALK.clip.pose.translations)), source=CLEAN)
+    found = [moment[3:5] for moment in verdicts.moments(bad, CLEAN) if moment.what == "knee pops"]
+    assert found == [(99, 105)]
+
+
+def test_points_of_a_sole_slide_together() -> None:
+    """One moment a stance, from heel strike to toe-off, not one for each point."""
+    along = np.arange(241)[:, np.newaxis] / FPS * [0, 0, 0.1]
+    found = verdicts.moments(measure(shifted(WALK.clip, along), source=CLEAN), CLEAN)
+    for leg in ("left", "right"):
+        down = TRUTH[leg, "heel"] | TRUTH[leg, "ball"]
+        long = [stop - start > 10 for start, stop in metrics.runs(down).tolist()]  # whose core slides more than 5 mm
+        assert len([moment for moment in found if moment.leg == leg and moment.what == "slides"]) == sum(long)
 
 
 def test_the_worst_comes_first_and_where() -> None:
@@ -245,7 +269,7 @@ def test_the_page_shows_the_amount_before_and_after() -> None:
     (row,) = [row for row in tree.iter("tr") if "".join(row[0].itertext()) == "penetration"]
     assert ["".join(cell.itertext()) for cell in row[1:5]] == ["0.0 mm ✓", "30.0 mm ✗"] * 2
     assert "left sinks up to 30 mm" in words(tree)
-    assert lines(tree, "sunk")
+    assert len(lines(tree, "sunk")) == 12  # heel, ball and toe of two legs, from the side and over time
     assert lines(tree, "before")
 
 
@@ -288,7 +312,9 @@ def test_frames_that_are_not_finite_leave_gaps(broken: slice) -> None:
     moved[broken, 0] = np.nan
     clip = dataclasses.replace(WALK.clip, pose=ik.Pose(WALK.clip.pose.rotations, moved))
     with np.errstate(all="ignore"):
-        page(measure(clip, CLEAN.feet, contacts=CLEAN.contacts), CLEAN)
+        tree = page(measure(clip, CLEAN.feet, contacts=CLEAN.contacts), CLEAN)
+    drawn = [path.get("d", "").count("M") for path in lines(tree, "heel")]
+    assert drawn == ([2] * 4 if broken.stop else [])
 
 
 def test_a_long_clip_gives_a_page_of_moderate_size() -> None:
@@ -338,7 +364,7 @@ def test_what_is_kept_of_many_values_has_their_extremes() -> None:
     rng = np.random.default_rng(3)
     values = rng.standard_normal(100_000)
     values[[31_234, 77_777]] = 100, -100
-    values[50_000:50_005] = np.nan
+    values[50_101:50_106] = np.nan
     kept = drawing.kept(values, 500)
     assert len(kept) <= 800
     assert {0, 31_234, 77_777, 99_999} <= set(kept.tolist())
