@@ -858,9 +858,19 @@ class Measure:
     length_error: float
     deviation: float
 
+    def texts(self) -> dict[str, str]:
+        """Every measure by its name, in millimetres, degrees and percent.
+
+        What there was nothing to judge by is "-", and floating where there is no ground to float over "no ground".
+
+        Returns
+        -------
+        dict of str to str
+        """
+        return {name: _said(getattr(self, name), *how) for name, how in _UNITS.items()}
+
     def __repr__(self) -> str:
-        lines = [f"  {name:18}{_said(getattr(self, name), *how)}" for name, how in _UNITS.items()]
-        return "\n".join(["Measure:", *lines])
+        return "\n".join(["Measure:", *(f"  {name:18}{text}" for name, text in self.texts().items())])
 
 
 _MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, " degrees")
@@ -882,6 +892,8 @@ _UNITS: dict[str, tuple[float, str]] = {
 def _said(value: float, factor: float, unit: str) -> str:
     if isinstance(value, int):
         return f"{value}{unit}"
+    if math.isinf(value):
+        return "no ground"
     return "-" if math.isnan(value) else f"{abs(factor * value):.1f}{unit}"
 
 
