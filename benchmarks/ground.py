@@ -64,9 +64,10 @@ def row_of(
     name: str, kind: str, ground: Ground, mesh: Any, embree: Any, origins: Any, directions: Any, rounds: int
 ) -> list[str]:
     """The kernel by instruction set with results reused, the functions as users call them, and Embree."""
-    whole = [np.empty(RAYS, np.int32) for _ in range(3)]
+    whole = [np.empty(RAYS, np.int32) for _ in range(4)]
     outputs: Any = (np.empty(RAYS), np.empty((RAYS, 3)), np.empty((RAYS, 3)), *whole)
-    kernel = functools.partial(_core.cast, mesh, False, origins, directions, np.full(RAYS, np.inf), *outputs)
+    inputs: Any = (((mesh, None, None),), 1, False, 0, RAYS, origins, directions, np.full(RAYS, np.inf), None)
+    kernel = functools.partial(_core.cast, *inputs, *outputs)
     variants = {isa: Variant(kernel, functools.partial(_core.use_isa, isa)) for isa in isas()}
     variants["cast"] = Variant(functools.partial(ground.cast, origins, directions), best_isa)
     if kind != "any direction":

@@ -448,12 +448,23 @@ def test_what_is_wrong_is_said(make: Any, message: str) -> None:
 def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     mesh, one = _core.Mesh(BOX, BOX_FACES.astype(np.int32)), np.zeros((1, 3))
     number, whole = np.zeros(1), np.zeros(1, np.int32)
-    arguments: list[Any] = [mesh, False, one, one, number, number, one, one, whole, whole, whole]
+    bodies = ((mesh, one, np.zeros((1, 9))), ((0.0, 1.0, 0.0, 0.5), None, None))
+    job: list[Any] = [bodies, 1, False, 0, 1, one, one, number, np.ones(1, bool)]
+    arguments = [*job, number, one, one, whole, whole, whole, whole]
     cast: Any = _core.cast
     cast(*arguments)
-    for place in (0, *range(2, 11)):
+    cast(*job[:8], *[None] * 8)
+    for place in (0, 1, 3, 4, *range(5, 16)):
+        if wrong is None and place > 7:
+            continue  # may be left out
         with pytest.raises(TypeError):
             cast(*arguments[:place], wrong, *arguments[place + 1 :])
+    for body in (wrong, (wrong, None, None), (mesh, np.zeros(3), None), (mesh, None, np.zeros((2, 9))), (mesh, one)):
+        with pytest.raises(TypeError):
+            cast((body,), *arguments[1:])
+    for each, first, last in ((0, 0, 1), (1, -1, 1), (1, 1, 0), (1, 0, 2)):
+        with pytest.raises(TypeError):
+            cast(bodies, each, False, first, last, *arguments[5:])
     for vertices, faces in ((wrong, BOX_FACES + 100), (BOX, wrong), (BOX, BOX_FACES.astype(np.int32) - 1)):
         with pytest.raises((TypeError, ValueError)):
             _core.Mesh(vertices, faces)
