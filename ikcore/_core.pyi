@@ -65,8 +65,9 @@ class Mesh:
     @property
     def faces(self) -> NDArray[np.int32]: ...
 
-# A body is a mesh or a plane's normal and height; a translation (3) and a matrix (9) to its space, one row for all items
-# or one for `each` of them. Arrays are (items, 3) or (items), of float64, bool and int32; the last seven are written.
+# A body is a mesh or a plane's normal and height; a translation (3) and a matrix (9) to its space, one row for all
+# items or one for `each` of them. Arrays are (items, 3) or (items), of float64, bool and int32; the last seven are
+# written.
 def cast(
     bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
     each: int,
