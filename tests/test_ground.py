@@ -622,7 +622,7 @@ def test_a_window_may_begin_within_a_body_that_moves() -> None:
     points = numbers.uniform(-0.5, 1.5, (9, 70, 3))
     body, floor = Ground.mesh(BOX, BOX_FACES), Ground.plane(height=-2)
     found = (floor + body.moved(turn, shift)).at(points, above=0.1, below=4)
-    begins = (floor + body.moved(turn, shift)).cast(points + [0, 0.1, 0], [0, -1, 0])
+    begins = (floor + body.moved(turn, shift)).cast(points + 0.1 * UP, -UP)
     assert (begins.hit & ~begins.front).any()
     for frame in range(9):
         still = (floor + body.moved(turn[frame], shift[frame])).at(points[frame], above=0.1, below=4)

@@ -546,16 +546,16 @@ ik_inline void ray_end_at(const ray *ray, const ray_local *local, ray_block *blo
 
 /* Several rays go by turns, as each waits for memory and for its own last result most of the time. */
 ik_inline void cast_at_tree(ray_block *block, ray_local *local, const ik_cast_job *job, int body) {
-    ray rays[RAYS], *going[RAYS];
+    ray rays[RAYS];
     int count = 0;
     approach(local, block);
-    for (; count < RAYS && ray_begin(&rays[count], local, block->count); count++)
-        going[count] = &rays[count];
+    while (count < RAYS && ray_begin(&rays[count], local, block->count))
+        count++;
     while (count)
         for (int i = 0; i < count; i++) {
-            if (ray_step(going[i], local->tree)) continue;
-            ray_end_at(going[i], local, block, job, body);
-            if (!ray_begin(going[i], local, block->count)) going[i] = going[--count];
+            if (ray_step(&rays[i], local->tree)) continue;
+            ray_end_at(&rays[i], local, block, job, body);
+            if (!ray_begin(&rays[i], local, block->count)) rays[i] = rays[--count];
         }
 }
 
