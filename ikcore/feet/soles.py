@@ -29,6 +29,8 @@ _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looke
 def points(skeleton: Skeleton, pose: Pose, soles: Iterable[Sole]) -> Array:
     """Where points are in the world (..., points, 3): joints that are added to the skeleton, so scales count."""
     soles = list(soles)
+    if not soles:
+        return np.empty((*pose.rotations.shape[:-2], 0, 3), pose.rotations.dtype)
     joints = [skeleton.index(sole.joint) for sole in soles]
     return _carried(skeleton, pose, joints, np.array([sole.offset for sole in soles]).reshape(-1, 3))
 
@@ -102,7 +104,7 @@ def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
 
 def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
     """Of a leg from hip to foot."""
-    joints = [skeleton.index(joint) for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
+    joints = [skeleton.index(joint) for joint in leg.bones]
     return float(np.linalg.norm(np.diff(at[joints], axis=0), axis=1).sum())
 
 
