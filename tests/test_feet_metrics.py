@@ -681,7 +681,8 @@ def test_measures_do_not_depend_on_where_the_character_goes(angle: float) -> Non
     up = ik.rotations.rotate(turn, soles_up())
     other = Track.on(turned(noisy.chain), turned(noisy.sole), soles=up, pelvis=turned(noisy.pelvis))
     source = Track.on(turned(leg().chain), turned(leg().sole), soles=up, pelvis=turned(leg().pelvis))
-    here, there = (known(measure(each, planted(), fps=60, source=was)) for each, was in ((noisy, leg()), (other, source)))
+    here = known(measure(noisy, planted(), fps=60, source=leg()))
+    there = known(measure(other, planted(), fps=60, source=source))
     assert there == pytest.approx(here, rel=1e-6, abs=1e-9)
     assert here["drift"] > 0.003
 

@@ -67,6 +67,7 @@ def test_sinking_and_drifting_read_what_they_are() -> None:
         assert record.penetration == pytest.approx(0.03, abs=1e-6)
         assert record.floating == 0
         assert record.deviation == pytest.approx(np.sqrt(along[:, 2] ** 2 + 0.03**2).mean(), abs=1e-6)
+        assert record.pelvis_path == pytest.approx(np.percentile(along[:, 2], 95) / bad.lengths[leg], abs=1e-3)
     assert bad.contacts is CLEAN.contacts
     assert bad.feet is CLEAN.feet
 
@@ -221,7 +222,8 @@ def test_the_page_on_reports_has_the_bounds() -> None:
         r"^\| (`\w+`.*?) \| ([\d.]+)(?: mm| %|°|) \| ([\d.]*).*\|$", text, re.MULTILINE
     ):
         said.update(dict.fromkeys(re.findall(r"`(\w+)`", names), (float(good), float(fair or good))))
-    shown = {"skating": 100, "sole_angle": 180 / np.pi, "length_error": 100}
+    percent = ("skating", "skating_by_height", "length_error", "lift_lost", "pelvis_path")
+    shown = dict.fromkeys(percent, 100) | dict.fromkeys(("sole_angle", "heading_drift"), 180 / np.pi)
     for name, (good, fair, length) in verdicts.BOUNDS.items():
         factor = 1000 if length else shown.get(name, 1)
         assert said[name] == pytest.approx((good * factor, fair * factor)), name
@@ -267,7 +269,7 @@ def test_the_page_shows_the_amount_before_and_after() -> None:
     bad = measure(shifted(WALK.clip, [0, -0.03, 0]), source=CLEAN)
     tree = page(bad, CLEAN)
     (row,) = [row for row in tree.iter("tr") if "".join(row[0].itertext()) == "penetration"]
-    assert ["".join(cell.itertext()) for cell in row[1:5]] == ["0.0 mm ✓", "30.0 mm ✗"] * 2
+    assert ["".join(cell.itertext()) for cell in row[1:5]] == ["0.0 mm ✓", "+30.0 mm ✗"] * 2
     assert "left sinks up to 30 mm" in words(tree)
     assert len(lines(tree, "sunk")) == 12  # heel, ball and toe of two legs, from the side and over time
     assert lines(tree, "before")

@@ -923,7 +923,7 @@ def _said(value: float, factor: float, unit: str) -> str:
         return f"{value}{unit}"
     if math.isinf(value):
         return "no ground"
-    return "-" if math.isnan(value) else f"{abs(factor * value):.1f}{unit}"
+    return "-" if math.isnan(value) else f"{round(factor * value, 1) + 0:.1f}{unit}"
 
 
 def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None) -> Measure:
