@@ -92,6 +92,7 @@ def run(
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
     ground, source_ground = ground or Grounds(), source_ground or Grounds()
+    _ground.cache_clear(), _source_of.cache_clear()  # of another run, since when files may have changed
     try:
         _ground(ground), _ground(source_ground)
     except (OSError, ValueError) as error:
@@ -113,7 +114,9 @@ def run(
         print("ikcore: a worker process has ended: ask for fewer --workers, they may lack memory", file=sys.stderr)
         return 1
     done = [outcome for outcome in outcomes if not outcome.error]
-    print(as_text(outcomes) if as_json else "\n".join(_table(done)))
+    lines = [as_text(outcomes)] if as_json else _table(done)
+    if lines:
+        print("\n".join(lines))
     if folder and len(done) > 1:
         report.write_index(Path(folder) / "index.html", [_listed(each) for each in done])
     for line in _remarks(done, guessed=not (up and unit), folder=folder):
@@ -126,10 +129,14 @@ def work(job: Job) -> Outcome:
     try:
         return _measured(job)
     except (OSError, ValueError) as error:
-        said = _sentence(error)
-        return Outcome(job, said if job.file in said else f"{job.file}: {said}")
+        return Outcome(job, _named(job.file, _sentence(error)))
     except MemoryError:
         return Outcome(job, f"{job.file}: not enough memory")
+
+
+def _named(file: str, said: str) -> str:
+    """With the name of the file, if it is not there yet."""
+    return said if file in said else f"{file}: {said}"
 
 
 def _sentence(error: OSError | ValueError) -> str:
@@ -166,6 +173,8 @@ def _animations(file: str) -> tuple[str | None, ...]:
 
 def _read(file: str, animation: str | None, up: Up | None, unit: float | None) -> Clip:
     """A clip; what is not said of it is what its legs make likely."""
+    if Path(file).is_dir():
+        raise ValueError(f"{file}: expected {' or '.join(ENDINGS)} files in this folder, got none")
     clip = Clip.read(file, animation, up=up or "Y", unit=unit or 1.0)
     if up and unit:
         return clip
@@ -191,6 +200,8 @@ def _ground(grounds: Grounds) -> Ground | None:
     """All files together, with Y up, in metres; read once in a process."""
     whole = None
     for path in grounds.paths:
+        if Path(path).suffix.lower() in ENDINGS[1:] and gltf.moves(path):
+            raise ValueError(f"{path}: expected ground at rest, and its animations move it: save it without them")
         part = Ground.read(path, up="y" if grounds.up == "Y" else "z", scale=grounds.unit)
         if grounds.up == "Z":
             part = Ground(part.moved(rotations=[_HALF, -_HALF, 0, 0]).parts, "y")
@@ -209,7 +220,10 @@ def _source(job: Job) -> Measured | None:
 
 @functools.lru_cache(maxsize=4)
 def _source_of(file: str, animation: str | None, up: Up | None, unit: float | None, ground: Grounds) -> Measured:
-    return measure(_read(file, animation, up, unit).convert(up="Y", unit=1), ground=_ground(ground))
+    try:
+        return measure(_read(file, animation, up, unit).convert(up="Y", unit=1), ground=_ground(ground))
+    except ValueError as error:
+        raise ValueError(f"source: {_named(file, _sentence(error))}") from error
 
 
 def _pages(named: Iterable[tuple[str, str | None]], folder: str | None) -> list[Path | None]:
@@ -328,6 +342,9 @@ def _short(said: str, verdict: verdicts.Verdict | None) -> str:
 
 def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> Iterable[str]:
     """What else the reader should know."""
+    for each in done:
+        if not any(found for leg in each.legs.values() for found in leg["contacts"].values()):
+            yield f"ikcore: {each.name}: no foot is ever on the ground"
     likely = Counter((each.up, each.unit) for each in done) if guessed else Counter()
     for (up, unit), many_of in likely.items():
         if (up, unit) != ("Y", 1):
