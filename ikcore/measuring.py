@@ -92,7 +92,8 @@ def run(
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
     ground, source_ground = ground or Grounds(), source_ground or Grounds()
-    _ground.cache_clear(), _source_of.cache_clear()  # of another run, since when files may have changed
+    for cached in (_ground, _source_of):
+        cached.cache_clear()  # since another run files may have changed
     try:
         _ground(ground), _ground(source_ground)
     except (OSError, ValueError) as error:

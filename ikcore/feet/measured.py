@@ -124,11 +124,11 @@ def measure(
         raise ValueError("ground: expected one at rest; of one that moves, measure each leg by `metrics.Track`")
     feet = with_soles(clip, feet)
     contacts = contacts or Contacts.detect(clip, feet, ground)
+    points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
+    held = {name: np.stack([contacts.planted(*_key(contacts, name, at)) for at in points[name]], 1) for name in points}
     there = _on_its_way(clip, feet, contacts, source)
     places = _Places(there, feet, ground, contacts)
-    points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
     tracks = {leg.name: places.track(leg, points[leg.name]) for leg in feet}
-    held = {name: np.stack([contacts.planted(*_key(contacts, name, at)) for at in points[name]], 1) for name in points}
     measures = {
         name: metrics.measure(track, held[name], fps=clip.fps, source=source.tracks[name] if source else None)
         for name, track in tracks.items()
