@@ -21,11 +21,12 @@ from run import table
 
 import ikcore as ik
 from ikcore import many, measuring
-from ikcore.feet import metrics
+from ikcore.feet import metrics, verdicts
 
 COLUMNS = (
     ("drift", "drift"),
     ("drift_most", "most"),
+    ("heading_drift", "turn"),
     ("skating", "skating"),
     ("penetration", "penetration"),
     ("penetration_swing", "in swing"),
@@ -74,16 +75,9 @@ def row(name: str, clip: ik.Clip) -> list[str]:
     measured = ik.feet.measure(clip)
     stands = np.mean([held.any(axis=1).mean() for held in measured.held.values()])
     sure = np.mean(list(measured.contacts.confidence.values()))
-    worst = {column: worst_of(measured, column) for column, _ in COLUMNS}
     first = [name, str(len(measured.feet)), f"{clip.duration:.1f}", f"{stands:.0%}", f"{sure:.0%}"]
-    return [*first, *worst.values()]
-
-
-def worst_of(measured: ik.feet.Measured, column: str) -> str:
-    """Of all legs, as text."""
-    values = {leg: getattr(record, column) for leg, record in measured.measures.items()}
-    leg = max(values, key=lambda leg: -1.0 if math.isnan(values[leg]) else values[leg])
-    return measured.measures[leg].texts()[column].replace(" degrees", "°")
+    worst = [measured.measures[verdicts.worst(measured, column)].texts()[column] for column, _ in COLUMNS]
+    return [*first, *(text.replace(" degrees", "°") for text in worst)]
 
 
 if __name__ == "__main__":
