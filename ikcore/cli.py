@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("clips", nargs="+", metavar="CLIP", help="a .bvh, .gltf or .glb file, or a folder of them")
     command.add_argument("--source", metavar="CLIP", help="what they were made of: contacts are its, both are listed")
     for option, what in (("ground", "what clips walk on"), ("source-ground", "what the source was made for")):
-        help = f"{what}, a file (default: a level floor); several are one ground"
+        help = f"{what}, a file (default: a floor found under the feet); several are one ground"
         command.add_argument(f"--{option}", metavar="FILE", action="append", default=[], help=help)
     command.add_argument("--up", choices=("Y", "Z"), help="the axis that points up in clips (default: as legs stand)")
     likely = "of metres, centimetres, inches and millimetres what suits the legs"

@@ -34,7 +34,7 @@ _HALF = math.sqrt(0.5)
 
 @dataclass(frozen=True)
 class Grounds:
-    """Files of what clips walk on; none are a level floor."""
+    """Files of what clips walk on; none are a floor found under the feet."""
 
     paths: tuple[str, ...] = ()
     up: Up = "Y"

@@ -174,7 +174,7 @@ _ABOUT_TIME = (
 def _about(measured: Measured, source: Measured | None) -> str:
     clip = measured.clip
     frames = f"{len(clip)} frame{'s' * (len(clip) != 1)} at {clip.fps:g} fps, {clip.duration:.3g} s"
-    ground = "on the ground that is drawn" if measured.ground else "on a level floor, found under the feet"
+    ground = "on the ground that is drawn" if measured.ground else "on a floor found under the feet"
     beside = "; beside its source, whose contacts count" if source else ""
     speed = float(np.linalg.norm(measured.contacts.treadmill, axis=-1).mean()) * clip.unit
     belt = f"; on the spot, measured as if it went {speed:.2f} m/s" if measured.on_the_spot else ""
@@ -329,7 +329,7 @@ def _ways(measured: Measured) -> dict[str, Array]:
     feet, half = np.mean(list(centres.values()), axis=0), max(1, round(measured.clip.fps / 2))
     frames = np.arange(len(feet))
     ahead = feet[np.minimum(frames + half, len(feet) - 1)] - feet[np.maximum(frames - half, 0)]
-    least = 0.1 * float(np.mean([*measured.lengths.values()]))
+    least = 0.1 * float(np.nan_to_num([*measured.lengths.values()]).mean())
     heading = _last_known(ahead, least)
     found = {}
     for leg, centre in centres.items():

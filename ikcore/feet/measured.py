@@ -36,7 +36,7 @@ class Measured:
     contacts : Contacts
         Of its source, where it has one.
     ground : Ground or None
-        What it walks on; None for a level floor.
+        What it walks on; None for a floor found under the feet.
     on_the_spot : bool
         Whether the clip is measured on the way that it lacks, see `Contacts.travelling`.
     points : dict of str to tuple of str
@@ -83,8 +83,8 @@ def measure(
     feet : Feet, optional
         Its legs, with soles (default: those of the source, else `Feet.detect` of this clip).
     ground : Ground, optional
-        What it walks on, at rest, with the axis and the unit of the clip (default: that of the source, else a level
-        floor as `Contacts.detect` finds it).
+        What it walks on, at rest, with the axis and the unit of the clip (default: that of the source, else a floor
+        as `Contacts.detect` finds it).
     contacts : Contacts, optional
         When it stands (default: those of the source, else `Contacts.detect` of this clip).
     source : Measured, optional

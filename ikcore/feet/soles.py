@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore.feet import structure
 from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.pose import Pose
@@ -104,8 +105,7 @@ def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
 
 def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
     """Of a leg from hip to foot."""
-    joints = [skeleton.index(joint) for joint in leg.bones]
-    return float(np.linalg.norm(np.diff(at[joints], axis=0), axis=1).sum())
+    return structure.length(at, [skeleton.index(joint) for joint in leg.bones])
 
 
 def _foot(skeleton: Skeleton, leg: Leg) -> list[int]:
