@@ -76,8 +76,7 @@ def row(name: str, clip: ik.Clip) -> list[str]:
     stands = np.mean([held.any(axis=1).mean() for held in measured.held.values()])
     sure = np.mean(list(measured.contacts.confidence.values()))
     first = [name, str(len(measured.feet)), f"{clip.duration:.1f}", f"{stands:.0%}", f"{sure:.0%}"]
-    worst = [measured.measures[verdicts.worst(measured, column)].texts()[column] for column, _ in COLUMNS]
-    return [*first, *(text.replace(" degrees", "°") for text in worst)]
+    return first + [measured.measures[verdicts.worst(measured, column)].texts()[column] for column, _ in COLUMNS]
 
 
 if __name__ == "__main__":

@@ -303,9 +303,9 @@ _HEADS = {
     "knee_flips": "flips",
     "knee_pops": "pops",
     "knee_acceleration": "acceleration",
-    "ankle_jerk": "jerk",
-    "pelvis_jerk": "of pelvis",
-    "pelvis_path": "off its path",
+    "ankle_jerk": "ankle jerk",
+    "pelvis_jerk": "pelvis jerk",
+    "pelvis_path": "pelvis path",
     "length_error": "length error",
     "deviation": "deviation",
 }
@@ -321,7 +321,9 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
         for leg, records in each.measures.items():
             said = [verdicts.said(name, records, each.legs[leg]["length"] or math.nan) for name in names]
             for when, cells in zip(("before", "after") if beside else ("",), zip(*said, strict=True), strict=True):
-                lines.append([each.name, f"{leg} {when}".strip(), *(_short(*cell) for cell in cells)])
+                lines.append(
+                    [each.name, f"{leg} {when}".strip(), *(f"{text}{_MARKS.get(says, '')}" for text, says in cells)]
+                )
     if len(lines) == 1:
         return []
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -335,10 +337,6 @@ def _listed(outcome: Outcome) -> report.Listed:
     lengths = {leg: facts["length"] or math.nan for leg, facts in outcome.legs.items()}
     legs = {leg: (lengths[leg], records) for leg, records in outcome.measures.items()}
     return report.Listed(outcome.name, outcome.job.page, legs)
-
-
-def _short(said: str, verdict: verdicts.Verdict | None) -> str:
-    return f"{said.replace(' degrees', '°').replace(' %', '%')}{_MARKS.get(verdict, '')}"
 
 
 def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> Iterable[str]:

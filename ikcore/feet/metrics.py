@@ -902,7 +902,7 @@ class Measure:
         return "\n".join(["Measure:", *(f"  {name:18}{text}" for name, text in self.texts().items())])
 
 
-_MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, " degrees")
+_MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, "°")
 _COUNT, _TIMES = (1.0, ""), (1.0, "x")
 _UNITS: dict[str, tuple[float, str]] = {
     **dict.fromkeys(["drift", "drift_most"], _MM),
@@ -955,7 +955,7 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     Measure:
       drift             5.4 mm
       drift_most        5.4 mm
-      heading_drift     0.0 degrees
+      heading_drift     0.0°
       skating           0.0 %
       skating_by_height -
       penetration       5.0 mm
