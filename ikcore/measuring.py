@@ -321,9 +321,8 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
         for leg, records in each.measures.items():
             said = [verdicts.said(name, records, each.legs[leg]["length"] or math.nan) for name in names]
             for when, cells in zip(("before", "after") if beside else ("",), zip(*said, strict=True), strict=True):
-                lines.append(
-                    [each.name, f"{leg} {when}".strip(), *(f"{text}{_MARKS.get(says, '')}" for text, says in cells)]
-                )
+                marked = [f"{text}{_MARKS.get(says, '')}" for text, says in cells]
+                lines.append([each.name, f"{leg} {when}".strip(), *marked])
     if len(lines) == 1:
         return []
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]

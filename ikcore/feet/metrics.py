@@ -118,7 +118,9 @@ def _widest(points: Array) -> float:
     radii = _length(points - points.mean(axis=0))
     least = _length(points - points[np.argmax(radii)]).max()
     outer = points[radii >= least - radii.max()]  # of no other one is a pair further apart than `least`
-    return float(max([least, *(_length(outer - point).max() for point in outer)]))
+    block = max(1, 50_000 // max(len(outer), 1))  # at a time, to save memory where there are many
+    starts = range(0, len(outer), block)
+    return float(max([least, *(_length(outer - outer[start : start + block, np.newaxis]).max() for start in starts)]))
 
 
 def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
