@@ -124,6 +124,11 @@ class Part:
             at = at / self._frames(self.scales, at.shape[:-1])
         return at.astype(dtype, copy=False)
 
+    @property
+    def moves(self) -> bool:
+        """Whether it is placed frame by frame."""
+        return any(array is not None and array.ndim > 1 for array in (self.rotations, self.translations, self.scales))
+
     def _placed(self, shape: tuple[int, ...]) -> _Placed:
         """The body and how the core places it, for rays with these leading axes."""
         body = (*self.body.normal.tolist(), self.body.height) if isinstance(self.body, Plane) else self.body
@@ -481,6 +486,11 @@ class Ground:
         points = _narrow(made.points, dtype).reshape(*shape, 3)
         normals = _narrow(made.normals, dtype).reshape(*shape, 3)
         return Surface((made.side != 0).reshape(shape), points[..., axis], points, normals, made.part.reshape(shape))
+
+    @property
+    def moves(self) -> bool:
+        """Whether any part is placed frame by frame."""
+        return any(part.moves for part in self.parts)
 
     @property
     def _up(self) -> NDArray[np.float64]:
