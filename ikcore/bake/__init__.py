@@ -1,0 +1,6 @@
+"""Feet on the ground: `bake_feet` and what can be chosen about it."""
+
+from ikcore.bake.bake import Baked, bake_feet
+from ikcore.bake.settings import BakeSettings
+
+__all__ = ["BakeSettings", "Baked", "bake_feet"]

@@ -1,0 +1,208 @@
+"""The way of a foot: where it should be in every frame, and how it is turned to the ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcore import rotations
+from ikcore._arrays import dot
+from ikcore.bake import beam
+from ikcore.bake.motion import Array, LegMotion, Mask, level, size
+from ikcore.bake.settings import BakeSettings
+from ikcore.bake.stances import Stance, clearance
+from ikcore.ground import Ground
+
+_UNTURNED = np.array([1.0, 0, 0, 0])
+_HARDEST = 40.0  # metres a second^2, for a leg of 0.87 m: what a foot is accelerated by at most to get over something
+_ABOVE, _BELOW = 0.5, 1.0  # metres, likewise: where ground is looked for under a foot in swing
+_BEFORE = 0.25  # seconds before the first frame, and after the last, in which a foot may have begun to rise
+
+
+@dataclass(slots=True, eq=False)
+class Way:
+    """How a foot departs from the clip, over all frames.
+
+    Attributes
+    ----------
+    shift : (frames, 3) array
+        Of its reference point.
+    turn : (frames, 4) array
+        A world rotation, about that point.
+    plain : (frames,) array
+        How much of the shift upwards is not for obstacles: what the body follows.
+    held : (frames,) array of bool
+        Whether the foot stands.
+    """
+
+    shift: Array
+    turn: Array
+    plain: Array
+    held: Mask
+
+
+def way_of(
+    motion: LegMotion,
+    stances: list[Stance],
+    floors: dict[str, Array],
+    ground: Ground,
+    fps: float,
+    axis: int,
+    settings: BakeSettings,
+    otherwise: float,
+    workers: int,
+) -> Way:
+    """The way of one foot through all its stances."""
+    frames = len(motion.chain)
+    way = Way(
+        np.zeros((frames, 3)),
+        np.broadcast_to(_UNTURNED, (frames, 4)).copy(),
+        np.zeros(frames),
+        np.zeros(frames, bool),
+    )
+    for stance in stances:
+        _stand(way, motion, stance, floors, axis)
+    swings = _swings(stances, frames)
+    if not stances:
+        way.shift[:, axis] = otherwise
+    for start, stop in swings:
+        _swing(way, start, stop, fps, axis, settings)
+    way.plain = way.shift[:, axis].copy()
+    _clear(way, motion, swings, floors, ground, fps, axis, settings, workers)
+    return way
+
+
+def _stand(way: Way, motion: LegMotion, stance: Stance, floors: dict[str, Array], axis: int) -> None:
+    here = slice(stance.start, stance.stop)
+    turn = stance.yaw
+    if motion.leg.ankle is not None:
+        turn = rotations.multiply(rotations.shortest_arc(stance.floor, stance.normal), turn)
+        way.turn[here] = turn
+    slope = -stance.normal / stance.normal[axis]
+    slope[axis] = 0.0
+    way.held[here] = True
+    order = [*range(stance.main, len(stance.phases)), *range(stance.main - 1, -1, -1)]
+    for number in order:
+        point, first, last = stance.phases[number]
+        part, own = slice(first, last), slice(first - stance.start, last - stance.start)
+        at = motion.soles[point][part]
+        there = level(at, axis) + stance.slips[own] + stance.aside
+        if number != stance.main:
+            there += _joined(way, motion, stance, turn, number, axis)
+        ground = stance.place[axis] + stance.lift + dot(there - stance.place, slope)
+        there[:, axis] = ground + clearance(at[:, axis] - floors[point][part], motion.scale)
+        arm = motion.reference[part] - at
+        if motion.leg.ankle is not None:
+            arm = rotations.rotate(turn[own], arm)
+        way.shift[part] = there + arm - motion.reference[part]
+
+
+def _joined(way: Way, motion: LegMotion, stance: Stance, turn: Array, number: int, axis: int) -> Array:
+    """What brings the point of a phase to where the phase next to it, nearer to the main one, has put it."""
+    point, first, last = stance.phases[number]
+    frame, mine = (first - 1, first) if number > stance.main else (last, last - 1)
+    at = motion.soles[point][frame] - motion.reference[frame]
+    if motion.leg.ankle is not None:
+        at = rotations.rotate(turn[frame - stance.start], at)
+    there = motion.reference[frame] + way.shift[frame] + at
+    moved = there - motion.soles[point][frame] - stance.slips[mine - stance.start] - stance.aside
+    return np.asarray(level(moved, axis))
+
+
+def _swings(stances: list[Stance], frames: int) -> list[tuple[int, int]]:
+    """Between the stances of one leg, by time: first frame, and the one after the last."""
+    if not stances:
+        return []
+    edges = [0, *(edge for stance in stances for edge in (stance.start, stance.stop)), frames]
+    return [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if stop > start]
+
+
+def _swing(way: Way, start: int, stop: int, fps: float, axis: int, settings: BakeSettings) -> None:
+    """From one stance to the next, or to the end of the clip."""
+    frames = len(way.shift)
+    before, after = (start - 1 if start > 0 else None), (stop if stop < frames else None)
+    time = np.arange(1, stop - start + 1) / fps
+    whole = (stop - start + 1) / fps
+    window = min(max(settings.blend, 1 / fps), whole)
+    total = np.zeros((stop - start, 3))
+    lift = np.zeros(stop - start)
+    for edge, step, since in ((before, -1, time), (after, 1, whole - time)):
+        if edge is None:
+            continue
+        value, slope = way.shift[edge], _slope(way, edge, step, fps)
+        share = np.clip(since / window, 0, 1)
+        total += (1 - _eased(share))[:, np.newaxis] * level(value, axis) + (_leaving(share) * window)[:, np.newaxis] * slope
+    if before is None or after is None:
+        lift[:] = way.shift[before if after is None else after, axis]
+        way.turn[start:stop] = way.turn[before if after is None else after]
+    else:
+        share = _eased(time / whole)
+        lift = way.shift[before, axis] + share * (way.shift[after, axis] - way.shift[before, axis])
+        way.turn[start:stop] = rotations.slerp(way.turn[before], way.turn[after], share)
+    total[:, axis] += lift
+    way.shift[start:stop] = total
+
+
+def _slope(way: Way, edge: int, step: int, fps: float) -> Array:
+    """How fast the shift changes at the edge of a stance, a second, away from it."""
+    far = edge
+    for _ in range(max(1, round(fps / 30))):
+        if 0 <= far + step < len(way.held) and way.held[far + step]:
+            far += step
+    if far == edge:
+        return np.zeros(3)
+    return np.asarray((way.shift[edge] - way.shift[far]) * (fps / abs(far - edge)))
+
+
+def _eased(share: Array) -> Array:
+    """From 0 to 1 with no speed and no acceleration at both ends: the way of the least jerk."""
+    return np.asarray(share * share * share * (10 + share * (6 * share - 15)))
+
+
+def _leaving(share: Array) -> Array:
+    """Zero at both ends, with a slope of 1 at 0 and none at 1, and no acceleration at either."""
+    return np.asarray(share * (1 + share * share * (share * (8 - 3 * share) - 6)))
+
+
+def _clear(way, motion, swings, floors, ground, fps, axis, settings, workers):  # noqa
+    """Lift a foot in swing so that no point of its sole comes into the ground, nor nearer than it should."""
+    if not swings or not motion.soles:
+        return
+    frames = np.concatenate([np.arange(start, stop) for start, stop in swings])
+    swing = np.concatenate([np.full(stop - start, at) for at, (start, stop) in enumerate(swings)])
+    share, near = _shares(swings, len(way.held), fps)
+    reference = motion.reference[frames] + way.shift[frames]
+    needed = np.full(len(frames), -np.inf)
+    still = ground.parts and all(p.rotations is None or p.rotations.ndim == 1 for p in ground.parts) and all(p.translations is None or p.translations.ndim == 1 for p in ground.parts)
+    for point, places in motion.soles.items():
+        arm = places[frames] - motion.reference[frames]
+        if motion.leg.ankle is not None:
+            arm = rotations.rotate(way.turn[frames], arm)
+        there = reference + arm
+        above = places[frames, axis] - floors[point][frames]
+        if still:
+            height = ground.at(there, above=_ABOVE * motion.scale, below=_BELOW * motion.scale, workers=workers).height
+        else:
+            every = np.zeros((len(way.held), 3))
+            every[frames] = there
+            height = ground.at(every, above=_ABOVE * motion.scale, below=_BELOW * motion.scale, workers=workers).height[frames]
+        least = np.clip(above, 0, settings.clearance * motion.scale)
+        lack = height + least - there[:, axis]
+        needed = np.fmax(needed, lack)
+    possible = 0.5 * _HARDEST * motion.scale * near * near
+    needed = np.minimum(np.where(np.isfinite(needed), needed, 0), possible)
+    way.shift[frames, axis] += beam.lifts(swing, share, needed, len(swings))
+
+
+def _shares(swings, frames, fps):  # noqa
+    """Where in its swing every frame is, and how many seconds from its nearer end."""
+    shares, nears = [], []
+    more = _BEFORE * fps
+    for start, stop in swings:
+        first = start - 1 if start > 0 else start - more
+        last = stop if stop < frames else stop - 1 + more
+        at = np.arange(start, stop)
+        shares.append((at - first) / (last - first))
+        nears.append(np.minimum(at - first, last - at) / fps)
+    return np.concatenate(shares), np.concatenate(nears)
