@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
 from ikcore import bvh, feet, gltf, limits, rotations, samples, terrain
+from ikcore.bake import Baked, BakeSettings, bake_feet
 from ikcore.clip import Clip, FormatError
 from ikcore.feet import Contacts, Feet, Leg
 from ikcore.goals import Goal, Reach
@@ -28,6 +29,8 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 
 __all__ = [
     "Aim",
+    "BakeSettings",
+    "Baked",
     "Clip",
     "Contacts",
     "Feet",
@@ -55,6 +58,7 @@ __all__ = [
     "World",
     "__version__",
     "aim",
+    "bake_feet",
     "bvh",
     "dls",
     "fabrik",

@@ -11,16 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
+from ikcore._arrays import dot
 from ikcore.bake import body, floors
 from ikcore.bake.legs import Bent, bend, hinges_of
 from ikcore.bake.motion import Array, LegMotion, blocks, legs_of, level, size
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.stances import Footing, Stance, stances_of
+from ikcore.bake.toes import bent
 from ikcore.bake.way import Way, way_of
 from ikcore.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import ancestors
+from ikcore.feet.soles import _space as space
 from ikcore.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -59,12 +62,11 @@ def bake_feet(
     there = floors.stands_on(legs, ground, clip.fps, axis)
     if there:
         contacts = Contacts.detect(clip, feet, ground)
-    under = [floors.floors_of(motion, contacts, ground if there else None, axis) for motion in legs]
-    stances = stances_of(legs, contacts, clip.fps, axis, settings)
+    under = floors.floors_of(legs, contacts, ground if there else None, axis, floors.flat_height(ground))
+    stances = stances_of(legs, under, contacts, clip.fps, axis, settings)
     footing = Footing(ground, axis, settings, workers)
     for stance in stances:
         footing.place(legs[stance.leg], stance, under[stance.leg], there)
-    _leave(stances, legs)
     otherwise = footing.last or 0.0
     ways = [
         way_of(motion, [s for s in stances if s.leg == at], under[at], ground, clip.fps, axis, settings, otherwise, workers)
@@ -72,20 +74,12 @@ def bake_feet(
     ]
     ankles = [_ankle(motion, way) for motion, way in zip(legs, ways, strict=True)]
     rise = body.rise_of(legs, ways, ankles, clip.fps, axis, clip.loop, settings)
-    baked, unreached = _written(clip, legs, ways, ankles, rise, axis, settings)
+    toes = [
+        bent(motion, way, floor, ground, clip.fps, axis, clip.loop, settings, workers)
+        for motion, way, floor in zip(legs, ways, under, strict=True)
+    ]
+    baked, unreached = _written(clip, legs, ways, ankles, toes, rise, axis, settings)
     return Baked(baked, clip, feet, contacts, tuple(stances), rise, unreached)
-
-
-def _leave(stances: list[Stance], legs: list[LegMotion]) -> None:
-    """Ground as level as the floor, and hardly higher or lower, is the floor: soles are not known better."""
-    if not stances:
-        return
-    scale = legs[0].scale
-    lifts = np.array([stance.lift for stance in stances])
-    level_ = all(abs(abs(float(s.normal.max())) - 1) < 1e-12 for s in stances)
-    if level_ and np.ptp(lifts) < 0.001 * scale and abs(lifts).max() < floors._SAME * scale:
-        for stance in stances:
-            stance.lift = 0.0
 
 
 def _travelling(clip: Clip, velocity: Array) -> Clip:
@@ -121,7 +115,7 @@ def pelvis_of(skeleton: Skeleton, feet: Feet, size: float) -> int:
     return found
 
 
-def _written(clip, legs, ways, ankles, rise, axis, settings):  # noqa
+def _written(clip, legs, ways, ankles, toes, rise, axis, settings):  # noqa
     skeleton, pose = clip.skeleton, clip.pose
     feet = [motion.leg for motion in legs]
     pelvis = pelvis_of(skeleton, feet, legs[0].size)
@@ -130,7 +124,7 @@ def _written(clip, legs, ways, ankles, rise, axis, settings):  # noqa
     shift = rise[:, np.newaxis] * up
     turned = pose.rotations.copy()
     unreached = {}
-    for motion, way, ankle in zip(legs, ways, ankles, strict=True):
+    for motion, way, ankle, toe in zip(legs, ways, ankles, toes, strict=True):
         hip = motion.chain[:, 0] + shift
         reach = body.reach_of(motion, settings)
         line = ankle - hip
@@ -138,8 +132,8 @@ def _written(clip, legs, ways, ankles, rise, axis, settings):  # noqa
         over = far > reach
         target = np.where(over[:, np.newaxis], hip + line * (reach / np.maximum(far, 1e-12))[:, np.newaxis], ankle)
         unreached[motion.leg.name] = np.maximum(far - reach, 0)
-        bent = bend(motion.chain, motion.turns, hip, target, hinges_of(motion))
-        _turn_leg(skeleton, motion, way, bent, turned)
+        leg = bend(motion.chain, motion.turns, hip, target, hinges_of(motion))
+        _turn_leg(skeleton, motion, way, leg, toe, turned)
     moved = pose.translations
     moved = np.broadcast_to(skeleton.offsets, (len(clip), len(skeleton), 3)) if moved is None else moved
     moved = moved.copy()
@@ -148,19 +142,26 @@ def _written(clip, legs, ways, ankles, rise, axis, settings):  # noqa
         moved[:, pelvis] += shift
     else:
         for block in blocks(len(clip)):
-            world = skeleton.forward(pose[block])
-            moved[block, pelvis] += rotations.rotate(rotations.conjugate(world.rotations[:, parent]), shift[block])
+            moved[block, pelvis] += _within(space(skeleton, pose[block], parent)[1], shift[block])
     return dataclasses.replace(clip, pose=Pose(turned, moved, pose.scales)), unreached
 
 
-def _turn_leg(skeleton: Skeleton, motion: LegMotion, way: Way, bent: Bent, turned: Array) -> None:
+def _within(axes: Array, way: Array) -> Array:
+    """A way in the world in a space of which these (..., 3, 3) are the axes, as columns."""
+    x, y, z = (axes[..., at] for at in range(3))
+    across = [np.cross(y, z), np.cross(z, x), np.cross(x, y)]
+    size_ = dot(x, across[0])
+    return np.stack([dot(way, side) / size_ for side in across], axis=-1)
+
+
+def _turn_leg(skeleton: Skeleton, motion: LegMotion, way: Way, bent: Bent, toe: Array | None, turned: Array) -> None:
     """The local rotations of a leg, from how its joints turn in the world."""
     deltas = {joint: bent.deltas[:, at] for at, joint in enumerate(motion.joints) if at < bent.deltas.shape[1]}
     worlds = {joint: motion.turns[:, at] for at, joint in enumerate(motion.joints)}
     if motion.leg.ankle is not None:
         deltas[motion.joints[-1]] = way.turn
         if motion.toe is not None:
-            deltas[motion.toe], worlds[motion.toe] = way.turn, motion.toe_turn
+            deltas[motion.toe], worlds[motion.toe] = (way.turn if toe is None else toe), motion.toe_turn
     for joint, delta in deltas.items():
         above = next((deltas[other] for other in ancestors(skeleton, joint) if other in deltas), None)
         relative = delta if above is None else rotations.multiply(rotations.conjugate(above), delta)

@@ -12,6 +12,7 @@ from ikcore._arrays import dot
 from ikcore.solvers import two_bone
 
 _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
+_WRONG = 0.02  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
 _UNTURNED = np.array([1.0, 0, 0, 0])
 
 
@@ -104,11 +105,9 @@ def _knee(root, mid, low, end, hip, target, hinge, length):  # noqa
     far, first = size(way), size(mid - root)
     along = (far + (first - length) * (first + length) / np.maximum(far, 1e-12)) / 2
     height = np.sqrt(np.maximum(first * first - along * along, 0))
-    a = dot(off, forward)
-    square = dot(off, off) - a * a
-    more = np.sqrt(np.maximum(height * height - np.maximum(square, 0), 0)) - a
-    more = np.where(height > size(off), np.maximum(more, 0), 0)
-    side = off + more[:, np.newaxis] * forward
+    was = size(off)
+    wrong = np.where(dot(off, forward) < 0, np.clip(was / np.maximum(_WRONG * first, 1e-300), 0, 1), 0)
+    side = off + (np.maximum(height - was, 0) * (1 - 2 * wrong * wrong * (3 - 2 * wrong)))[:, np.newaxis] * forward
     return hip + along[:, np.newaxis] * unit + side * (height / np.maximum(size(side), 1e-12))[:, np.newaxis]
 
 

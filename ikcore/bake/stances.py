@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import dot
+from ikcore.bake.floors import Floor
 from ikcore.bake.motion import Array, LegMotion, level, size
 from ikcore.bake.settings import BakeSettings
 from ikcore.feet.contacts import Contacts
@@ -19,14 +20,9 @@ from ikcore.ground import Ground, Surface
 _ROLLS = 0.002  # a ball that moves farther than this at the end of its contact has left the ground, if toes have not
 _STEP_UP, _STEP_DOWN = 0.4, 0.5  # how far above and below the last foothold the next one is looked for
 _EDGE = 0.02  # heights under a foot that differ by more from what their slopes say are on both sides of an edge
-_SOFT = 0.002  # heights of planted points below and above zero blend into each other within this
 _GAP, _MOST = 0.01, 0.1  # how far a foot is kept from an edge, and the farthest it is moved for that
 _WALL, _STEEPEST = 0.5, 0.2  # the upward part of a normal below which it is a wall, and the least that is reckoned with
 _TOES = 0.03  # what the ground under the toes may be higher than under the foot: toes bend
-
-_TURNED = np.array([1.0, 0, 0, 0])
-_FEW = 1.5 / 57.3  # radians that a foot that stands may turn and be left as it is
-_PIVOTS = 20 / 57.3  # a foot that turns farther on the spot is meant to
 
 
 @dataclass(slots=True, eq=False)
@@ -48,10 +44,10 @@ class Stance:
     slips : (frames, 3) array
         Horizontally, how far the point it turns about is moved so that it stands still; in phases before the main one
         from where it is at their end, in those after it from where it is at their start.
+    clean : bool
+        Whether the foot stands still as it is.
     aside : (3,) array
         Horizontally, how far all of the foot is moved, off an edge.
-    yaw : (frames, 4) array
-        How the foot is turned so that its heading stays.
     normal : (3,) array
         Of the ground, as far as the sole follows it.
     floor : (3,) array
@@ -71,9 +67,9 @@ class Stance:
     main: int
     flat: NDArray[np.intp]
     slips: Array = field(default_factory=lambda: np.zeros((0, 3)))
-    yaw: Array = field(default_factory=lambda: np.zeros((0, 4)))
     normal: Array = field(default_factory=lambda: np.zeros(3))
     floor: Array = field(default_factory=lambda: np.zeros(3))
+    clean: bool = False
     aside: Array = field(default_factory=lambda: np.zeros(3))
     lift: float = 0.0
     place: Array = field(default_factory=lambda: np.zeros(3))
@@ -86,7 +82,7 @@ class Stance:
 
 
 def stances_of(
-    legs: list[LegMotion], contacts: Contacts, fps: float, axis: int, settings: BakeSettings
+    legs: list[LegMotion], floors: list[Floor], contacts: Contacts, fps: float, axis: int, settings: BakeSettings
 ) -> list[Stance]:
     """All stances of all legs, by their middle."""
     found = []
@@ -96,8 +92,7 @@ def stances_of(
         for start, stop in runs(np.any(list(held.values()), axis=0)):
             for piece in _pieces(motion, held, int(start), int(stop), fps, axis, settings):
                 stance = _stance(number, motion, held, *piece, fps, axis)
-                stance.slips = _slips(motion, stance, fps, axis, settings)
-                stance.yaw = _yaw(motion, stance, axis, fps, settings)
+                stance.slips = _slips(motion, stance, floors[number], fps, axis, settings)
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -151,26 +146,23 @@ def core(start: int, stop: int, fps: float) -> slice:
     return slice(start + cut, stop - cut)
 
 
-def _slips(motion: LegMotion, stance: Stance, fps: float, axis: int, settings: BakeSettings) -> Array:
-    """What makes each point stand still while the foot turns about it, from one to the next without a jump."""
+def _slips(motion: LegMotion, stance: Stance, floor: Floor, fps: float, axis: int, settings: BakeSettings) -> Array:
+    """What makes each point stand still while the foot turns about it; nothing if it does."""
     found = np.zeros((stance.stop - stance.start, 3))
-    if not settings.lock:
-        return found
-    inner = core(stance.start, stance.stop, fps)
-    wide = 0.0
+    inner, wide, high = core(stance.start, stance.stop, fps), 0.0, 0.0
     for number, (point, first, last) in enumerate(stance.phases):
         at = level(motion.soles[point][first:last], axis)
+        above = motion.soles[point][first:last, axis] - floor.stood[point][first:last]
         own = found[first - stance.start : last - stance.start]
-        if number == stance.main:
-            own[:] = _mean(at[core(0, last - first, fps)]) - at
-        else:
-            own[:] = at[0 if number > stance.main else -1] - at
-        seen = own[max(inner.start - first, 0) : max(inner.stop - first, 0)]
-        if len(seen):
-            wide += float(size(seen.max(axis=0) - seen.min(axis=0)))
-    if wide <= settings.tolerance * motion.scale:
-        found[:] = 0
-    return found
+        if settings.lock:
+            still = _mean(at[core(0, last - first, fps)]) if number == stance.main else at[0 if number > stance.main else -1]
+            own[:] = still - at
+        part = slice(max(inner.start - first, 0), max(inner.stop - first, 0))
+        if len(own[part]):
+            wide += float(size(np.ptp(own[part], axis=0)))
+            high = max(high, float(np.abs(above[part]).max()))
+    stance.clean = max(wide, high) <= settings.tolerance * motion.scale
+    return found * 0.0 if stance.clean else found
 
 
 def _mean(values: Array) -> Array:
@@ -188,30 +180,6 @@ def headings(motion: LegMotion, axis: int) -> Array | None:
     return np.asarray(level(ahead - back, axis))
 
 
-def _yaw(motion: LegMotion, stance: Stance, axis: int, fps: float, settings: BakeSettings) -> Array:
-    """Turns about the vertical that keep the heading of a foot while it is flat, and go on as they were before and
-    after."""
-    count = stance.stop - stance.start
-    found = np.broadcast_to(_TURNED, (count, 4)).copy()
-    ahead = headings(motion, axis)
-    if ahead is None or not settings.lock or len(stance.flat) < 3:
-        return found
-    first, last = int(stance.flat[0]), int(stance.flat[-1]) + 1
-    way = ahead[first:last]
-    way = way / np.maximum(size(way), 1e-12)[:, np.newaxis]
-    inner = core(0, last - first, fps)
-    mean = _mean(way[inner])
-    if not size(mean) > 0.5:
-        return found
-    turns = rotations.shortest_arc(way, mean)
-    angles = size(turns[inner, 1:]) * 2
-    if not _FEW / 2 < angles.max() < _PIVOTS / 2:
-        return found
-    found[first - stance.start : last - stance.start] = turns
-    found[: first - stance.start], found[last - stance.start :] = turns[0], turns[-1]
-    return found
-
-
 # --- on the ground ---------------------------------------------------------------------------------------------------
 
 
@@ -223,13 +191,13 @@ class Footing:
         self.pitch, self.roll = (_tangent(angle) for angle in (settings.pitch, settings.roll))
         self.last: float | None = None
 
-    def place(self, motion: LegMotion, stance: Stance, floors: dict[str, Array], tilted: bool) -> None:
+    def place(self, motion: LegMotion, stance: Stance, floor: Floor, tilted: bool) -> None:
         """Find normal, lift, place and part of a stance."""
         axis = self.axis
         names = list(motion.soles)
         points = np.stack([_mean(motion.soles[name][stance.flat]) for name in names])
         points += stance.slips[stance.middle - stance.start]
-        points[:, axis] = [_mean(floors[name][stance.flat, np.newaxis])[0] for name in names]
+        points[:, axis] = [_mean(floor.stood[name][stance.flat, np.newaxis])[0] - floor.thick[name] for name in names]
         found = self._at(points, motion.scale, stance.middle)
         stance.aside = self._off_edges(motion, stance, names, points, found)
         if stance.aside.any():
@@ -333,10 +301,3 @@ def _frozen(ground: Ground, frame: int) -> Ground:
 
     parts = tuple(replace(p, rotations=still(p.rotations), translations=still(p.translations)) for p in ground.parts)
     return Ground(parts, ground.up)
-
-
-def clearance(above: Array, scale: float) -> Array:
-    """How high a planted point is above its place: as in the clip where that is above the floor, never below it."""
-    soft = _SOFT * scale
-    near = np.clip(above / soft, 0, 1)
-    return np.asarray(np.where(above > soft, above, near * near * (2 - near) * soft))

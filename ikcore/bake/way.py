@@ -11,12 +11,16 @@ from ikcore._arrays import dot
 from ikcore.bake import beam
 from ikcore.bake.motion import Array, LegMotion, Mask, level, size
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Stance, clearance
+from ikcore.bake.floors import Floor
+from ikcore.bake.stances import Stance, core, headings
 from ikcore.ground import Ground
 
 _UNTURNED = np.array([1.0, 0, 0, 0])
 _HARDEST = 40.0  # metres a second^2, for a leg of 0.87 m: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # metres, likewise: where ground is looked for under a foot in swing
+_ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and one that leaves from it
+_FREE, _MOST = 0.014, 0.023  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
+_MEANT = 0.94  # the cosine beyond which it is meant to
 _BEFORE = 0.25  # seconds before the first frame, and after the last, in which a foot may have begun to rise
 
 
@@ -45,7 +49,7 @@ class Way:
 def way_of(
     motion: LegMotion,
     stances: list[Stance],
-    floors: dict[str, Array],
+    floor: Floor,
     ground: Ground,
     fps: float,
     axis: int,
@@ -62,26 +66,29 @@ def way_of(
         np.zeros(frames, bool),
     )
     for stance in stances:
-        _stand(way, motion, stance, floors, axis)
+        _stand(way, motion, stance, floor, fps, axis, settings.lock)
     swings = _swings(stances, frames)
     if not stances:
         way.shift[:, axis] = otherwise
     for start, stop in swings:
         _swing(way, start, stop, fps, axis, settings)
     way.plain = way.shift[:, axis].copy()
-    _clear(way, motion, swings, floors, ground, fps, axis, settings, workers)
+    _clear(way, motion, swings, floor, ground, fps, axis, settings, workers)
     return way
 
 
-def _stand(way: Way, motion: LegMotion, stance: Stance, floors: dict[str, Array], axis: int) -> None:
+def _stand(way: Way, motion: LegMotion, stance: Stance, floor: Floor, fps: float, axis: int, lock: bool) -> None:
+    """Where a foot is while it stands: what it turns about is on the ground, and the next such point where that puts
+    it."""
     here = slice(stance.start, stance.stop)
-    turn = stance.yaw
+    way.held[here] = True
+    turn = np.broadcast_to(_UNTURNED, (stance.stop - stance.start, 4))
     if motion.leg.ankle is not None:
-        turn = rotations.multiply(rotations.shortest_arc(stance.floor, stance.normal), turn)
+        turn = _turned(motion, stance, fps, axis, lock)
         way.turn[here] = turn
+    heights = _heights(motion, stance, floor, turn, fps, axis)
     slope = -stance.normal / stance.normal[axis]
     slope[axis] = 0.0
-    way.held[here] = True
     order = [*range(stance.main, len(stance.phases)), *range(stance.main - 1, -1, -1)]
     for number in order:
         point, first, last = stance.phases[number]
@@ -91,11 +98,66 @@ def _stand(way: Way, motion: LegMotion, stance: Stance, floors: dict[str, Array]
         if number != stance.main:
             there += _joined(way, motion, stance, turn, number, axis)
         ground = stance.place[axis] + stance.lift + dot(there - stance.place, slope)
-        there[:, axis] = ground + clearance(at[:, axis] - floors[point][part], motion.scale)
+        there[:, axis] = ground + floor.thick[point] + heights[own]
         arm = motion.reference[part] - at
         if motion.leg.ankle is not None:
             arm = rotations.rotate(turn[own], arm)
         way.shift[part] = there + arm - motion.reference[part]
+
+
+def _turned(motion: LegMotion, stance: Stance, fps: float, axis: int, lock: bool) -> Array:
+    """To the slope, and back about the vertical as far as the foot turns on the spot without meaning to."""
+    tilt = rotations.shortest_arc(stance.floor, stance.normal)
+    ahead, count = headings(motion, axis), stance.stop - stance.start
+    turn = np.broadcast_to(tilt, (count, 4))
+    if ahead is None or not lock or count < 3:
+        return turn
+    way = level(rotations.rotate(tilt, ahead[stance.start : stance.stop]), axis)
+    way = way / np.maximum(size(way), 1e-12)[:, np.newaxis]
+    main = way[stance.flat - stance.start]
+    mean = main[len(main) // 2]
+    side = np.cross(np.eye(3)[axis], mean)
+    angle = dot(way, side) / np.maximum(dot(way, mean), 1e-3)  # its tangent
+    inner = core(0, count, fps)
+    if (dot(way, mean)[inner] < _MEANT).any() or np.ptp(angle[inner]) < 2 * _FREE:
+        return turn
+    over = np.maximum(np.abs(angle) - _FREE, 0) / (_MOST - _FREE)
+    kept = np.where(over > 0, np.copysign(_FREE + (_MOST - _FREE) * over / (1 + over), angle), angle)
+    return rotations.multiply(rotations.shortest_arc(way, mean + kept[:, np.newaxis] * side), turn)
+
+
+def _heights(motion: LegMotion, stance: Stance, floor: Floor, turn: Array, fps: float, axis: int) -> Array:
+    """How high the point that a foot turns about is above its place: not at all, but where the foot arrives and leaves,
+    as high there as it is in the clip, and as high as it is left by the point before."""
+    found = np.zeros(stance.stop - stance.start)
+    ramp = min(fps * _ARRIVES, (stance.stop - stance.start) / 3)
+    left = 0.0
+    for number, (point, first, last) in enumerate(stance.phases):
+        own = slice(first - stance.start, last - stance.start)
+        above = motion.soles[point][first:last, axis] - floor.stood[point][first:last]
+        if stance.clean:
+            found[own] = above
+            continue
+        frames = np.arange(first, last)
+        free = np.zeros(last - first)
+        if number == 0 and stance.start > 0:
+            free = np.maximum(free, 1 - _eased(np.clip((frames - stance.start + 1) / ramp, 0, 1)))
+        if number == len(stance.phases) - 1 and stance.stop < len(motion.chain):
+            free = np.maximum(free, 1 - _eased(np.clip((stance.stop - frames) / ramp, 0, 1)))
+        own_height = np.maximum(above, 0) * free
+        if number:
+            left = _at_end(motion, stance, floor, number, found, axis) - own_height[0]
+            own_height = own_height + left * (1 - _eased(np.clip((frames - first) / ramp, 0, 1)))
+        found[own] = own_height
+    return found
+
+
+def _at_end(motion: LegMotion, stance: Stance, floor: Floor, number: int, heights: Array, axis: int) -> float:
+    """How high the point of a phase is when it begins, if the one before has not moved."""
+    point, first, _ = stance.phases[number]
+    before = stance.phases[number - 1][0]
+    mine, its = (motion.soles[p][first, axis] - floor.stood[p][first] for p in (point, before))
+    return float(heights[first - 1 - stance.start] + mine - its)
 
 
 def _joined(way: Way, motion: LegMotion, stance: Stance, turn: Array, number: int, axis: int) -> Array:
@@ -165,7 +227,7 @@ def _leaving(share: Array) -> Array:
     return np.asarray(share * (1 + share * share * (share * (8 - 3 * share) - 6)))
 
 
-def _clear(way, motion, swings, floors, ground, fps, axis, settings, workers):  # noqa
+def _clear(way, motion, swings, floor, ground, fps, axis, settings, workers):  # noqa
     """Lift a foot in swing so that no point of its sole comes into the ground, nor nearer than it should."""
     if not swings or not motion.soles:
         return
@@ -180,7 +242,7 @@ def _clear(way, motion, swings, floors, ground, fps, axis, settings, workers):  
         if motion.leg.ankle is not None:
             arm = rotations.rotate(way.turn[frames], arm)
         there = reference + arm
-        above = places[frames, axis] - floors[point][frames]
+        above = places[frames, axis] - floor.stood[point][frames]
         if still:
             height = ground.at(there, above=_ABOVE * motion.scale, below=_BELOW * motion.scale, workers=workers).height
         else:
@@ -188,7 +250,7 @@ def _clear(way, motion, swings, floors, ground, fps, axis, settings, workers):  
             every[frames] = there
             height = ground.at(every, above=_ABOVE * motion.scale, below=_BELOW * motion.scale, workers=workers).height[frames]
         least = np.clip(above, 0, settings.clearance * motion.scale)
-        lack = height + least - there[:, axis]
+        lack = height + floor.thick[point] + least - there[:, axis]
         needed = np.fmax(needed, lack)
     possible = 0.5 * _HARDEST * motion.scale * near * near
     needed = np.minimum(np.where(np.isfinite(needed), needed, 0), possible)
