@@ -67,7 +67,7 @@ def bake_feet(
     footing = Footing(ground, axis, settings, workers)
     for stance in stances:
         footing.place(legs[stance.leg], stance, under[stance.leg], there)
-    otherwise = footing.last or 0.0
+    otherwise = footing.lift
     ways = [
         way_of(motion, [s for s in stances if s.leg == at], under[at], ground, clip.fps, axis, settings, otherwise, workers)
         for at, motion in enumerate(legs)

@@ -41,7 +41,8 @@ class LegMotion:
     toe_turn : (frames, 4) array or None
         That of the toes.
     soles : dict of str to (frames, 3) array
-        The points of the sole.
+        The points of the sole. The ball is the joint where toes bend, if there is one: foot and toes both turn about
+        it, and its height counts as thickness of the sole.
     size : float
         The length of the leg, the median over time.
     """
@@ -99,7 +100,8 @@ def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
             if motion.toe_turn is not None:
                 motion.toe_turn[block] = world.rotations[:, motion.toe]
             for point in motion.soles:
-                motion.soles[point][block] = places[at]
+                jointed = point == "ball" and motion.toe is not None
+                motion.soles[point][block] = world.positions[:, motion.toe] if jointed else places[at]
                 at += 1
             if motion.leg.ankle is None:
                 motion.chain[block, bones] = motion.soles["ball"][block]

@@ -18,11 +18,12 @@ from ikcore.ground import Ground, Surface
 
 # Metres for a leg of 0.87 m.
 _ROLLS = 0.002  # a ball that moves farther than this at the end of its contact has left the ground, if toes have not
-_STEP_UP, _STEP_DOWN = 0.4, 0.5  # how far above and below the last foothold the next one is looked for
+_STEP_UP, _STEP_DOWN = 0.3, 0.5  # how far above and below where one has walked to ground is looked for
+_STRIDE, _RISER = 0.1, 0.3  # how far apart the ground is looked at on the way, and how high one step may be
 _EDGE = 0.02  # heights under a foot that differ by more from what their slopes say are on both sides of an edge
 _GAP, _MOST = 0.01, 0.1  # how far a foot is kept from an edge, and the farthest it is moved for that
 _WALL, _STEEPEST = 0.5, 0.2  # the upward part of a normal below which it is a wall, and the least that is reckoned with
-_TOES = 0.03  # what the ground under the toes may be higher than under the foot: toes bend
+TOES = 0.03  # what the ground under the toes may be higher than under the foot: toes bend
 
 
 @dataclass(slots=True, eq=False)
@@ -189,7 +190,8 @@ class Footing:
     def __init__(self, ground: Ground, axis: int, settings: BakeSettings, workers: int) -> None:
         self.ground, self.axis, self.settings = ground, axis, settings
         self.pitch, self.roll = (_tangent(angle) for angle in (settings.pitch, settings.roll))
-        self.last: float | None = None
+        self.last: Array | None = None
+        self.lift = 0.0
 
     def place(self, motion: LegMotion, stance: Stance, floor: Floor, tilted: bool) -> None:
         """Find normal, lift, place and part of a stance."""
@@ -205,11 +207,13 @@ class Footing:
             found = self._at(points, motion.scale, stance.middle)
         stance.place = points[names.index(stance.phases[stance.main][0])].copy()
         stance.normal = stance.floor = np.eye(3)[axis]
-        stance.lift = self.last or 0.0
+        stance.lift = self.lift
         if found.hit.any():
             self._fit(stance, motion, names, points, found)
             stance.floor = stance.normal if tilted else stance.floor
-            self.last = stance.lift
+            self.lift = stance.lift
+            self.last = points[found.hit][0].copy()
+            self.last[axis] = float(np.max(found.height[found.hit]))
 
     def _off_edges(self, motion, stance, names, points, found):  # noqa
         """How far a foot is moved back from a step that its toes would be in, or ahead from one above its heel."""
@@ -234,20 +238,33 @@ class Footing:
     def _at(self, points: Array, scale: float, frame: int) -> Surface:
         """The ground near the last foothold; under the first one however far away."""
         ground, near = _frozen(self.ground, frame), points.copy()
-        near[:, self.axis] += self.last or 0.0
-        windows = [(_STEP_UP * scale, _STEP_DOWN * scale)]
         if self.last is None:
-            windows += [(_STEP_UP * scale, np.inf), (1e3 * scale, 0.0)]
+            windows = [(_STEP_UP * scale, _STEP_DOWN * scale), (_STEP_UP * scale, np.inf), (1e3 * scale, 0.0)]
+        else:
+            windows = [(_STEP_UP * scale, _STEP_DOWN * scale)]
+            near[:, self.axis] = self._walked(ground, _mean(points), scale)
         for above, below in windows:
             found = ground.at(near, above=above, below=below)
             if found.hit.any():
                 break
         return found
 
+    def _walked(self, ground: Ground, to: Array, scale: float) -> float:
+        """How high the ground is at a place if one walks there from the last foothold."""
+        way = to - self.last
+        count = 1 + int(float(size(level(way, self.axis))) / (_STRIDE * scale))
+        at = self.last.copy()
+        for step in range(1, count + 1):
+            at = self.last + way * (step / count)
+            at[self.axis] = height if step > 1 else self.last[self.axis]
+            found = ground.at(at, above=_RISER * scale, below=_STEP_DOWN * scale)
+            height = float(found.height) if found.hit else float(at[self.axis])
+        return height
+
     def _fit(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
         """The plane a foot stands on: what its slopes say, unless there is an edge under it, then the higher side."""
         scale = motion.scale
-        bends = np.where([name == "toe" for name in names], _TOES * scale, 0.0)
+        bends = np.where([name == "toe" for name in names], TOES * scale, 0.0)
         rise = np.where(found.hit, found.height - points[:, self.axis], -np.inf)
         support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
         support = support or [int(np.argmax(rise))]
@@ -255,7 +272,7 @@ class Footing:
         above = rise - dot(points, slope)
         known = above[found.hit & (bends == 0)] if (found.hit & (bends == 0)).any() else above[found.hit]
         top = int(np.argmax(above))
-        if known.max() - known.min() > _EDGE * scale or above[top] - known.max() > _TOES * scale:
+        if known.max() - known.min() > _EDGE * scale or above[top] - known.max() > TOES * scale:
             slope, bends = self._slope(found.normals[top]), np.zeros(len(names))
         slope = self._limited(slope, motion, stance)
         above = rise - dot(points - stance.place, slope) - bends

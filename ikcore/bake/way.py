@@ -12,7 +12,7 @@ from ikcore.bake import beam
 from ikcore.bake.motion import Array, LegMotion, Mask, level, size
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.floors import Floor
-from ikcore.bake.stances import Stance, core, headings
+from ikcore.bake.stances import TOES, Stance, core, headings
 from ikcore.ground import Ground
 
 _UNTURNED = np.array([1.0, 0, 0, 0])
@@ -251,6 +251,8 @@ def _clear(way, motion, swings, floor, ground, fps, axis, settings, workers):  #
             height = ground.at(every, above=_ABOVE * motion.scale, below=_BELOW * motion.scale, workers=workers).height[frames]
         least = np.clip(above, 0, settings.clearance * motion.scale)
         lack = height + floor.thick[point] + least - there[:, axis]
+        if point == "toe" and motion.toe is not None:
+            lack = lack - TOES * motion.scale
         needed = np.fmax(needed, lack)
     possible = 0.5 * _HARDEST * motion.scale * near * near
     needed = np.minimum(np.where(np.isfinite(needed), needed, 0), possible)
