@@ -18,6 +18,9 @@ from ikcore.ground import Ground
 _UNTURNED = np.array([1.0, 0, 0, 0])
 _HARDEST = 40.0  # metres a second^2, for a leg of 0.87 m: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # metres, likewise: where ground is looked for under a foot in swing
+_RISER = 0.04  # metres, likewise: what is higher than this between two frames is a step
+_MARGIN = 0.02  # metres, likewise: how far toes and heels keep from steps
+_DIPS = 0.02  # metres, likewise: how deep a foot that swings may be in the floor of the clip and be left
 _ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and one that leaves from it
 _FREE, _MOST = 0.014, 0.023  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
 _MEANT = 0.94  # the cosine beyond which it is meant to
@@ -227,36 +230,60 @@ def _leaving(share: Array) -> Array:
     return np.asarray(share * (1 + share * share * (share * (8 - 3 * share) - 6)))
 
 
-def _clear(way, motion, swings, floor, ground, fps, axis, settings, workers):  # noqa
+def _clear(
+    way: Way,
+    motion: LegMotion,
+    swings: list[tuple[int, int]],
+    floor: Floor,
+    ground: Ground,
+    fps: float,
+    axis: int,
+    settings: BakeSettings,
+    workers: int,
+) -> None:
     """Lift a foot in swing so that no point of its sole comes into the ground, nor nearer than it should."""
     if not swings or not motion.soles:
         return
+    needed = np.full(len(way.held), -np.inf)
+    for point, places in motion.soles.items():
+        there = _carried(way, motion, places)
+        if point in ("toe", "heel"):
+            there = _farther(there, motion.reference + way.shift, axis, _MARGIN * motion.scale)
+        above = np.clip(places[:, axis] - floor.stood[point], -_DIPS * motion.scale, settings.clearance * motion.scale)
+        height = ground.at(there, above=_ABOVE * motion.scale, below=_BELOW * motion.scale, workers=workers).height
+        lack = _swept(height, _RISER * motion.scale) + floor.thick[point] + above - there[:, axis]
+        if point == "toe" and motion.toe is not None:
+            lack -= TOES * motion.scale  # they bend
+        needed = np.fmax(needed, lack)
     frames = np.concatenate([np.arange(start, stop) for start, stop in swings])
     swing = np.concatenate([np.full(stop - start, at) for at, (start, stop) in enumerate(swings)])
     share, near = _shares(swings, len(way.held), fps)
-    reference = motion.reference[frames] + way.shift[frames]
-    needed = np.full(len(frames), -np.inf)
-    still = ground.parts and all(p.rotations is None or p.rotations.ndim == 1 for p in ground.parts) and all(p.translations is None or p.translations.ndim == 1 for p in ground.parts)
-    for point, places in motion.soles.items():
-        arm = places[frames] - motion.reference[frames]
-        if motion.leg.ankle is not None:
-            arm = rotations.rotate(way.turn[frames], arm)
-        there = reference + arm
-        above = places[frames, axis] - floor.stood[point][frames]
-        if still:
-            height = ground.at(there, above=_ABOVE * motion.scale, below=_BELOW * motion.scale, workers=workers).height
-        else:
-            every = np.zeros((len(way.held), 3))
-            every[frames] = there
-            height = ground.at(every, above=_ABOVE * motion.scale, below=_BELOW * motion.scale, workers=workers).height[frames]
-        least = np.clip(above, 0, settings.clearance * motion.scale)
-        lack = height + floor.thick[point] + least - there[:, axis]
-        if point == "toe" and motion.toe is not None:
-            lack = lack - TOES * motion.scale
-        needed = np.fmax(needed, lack)
     possible = 0.5 * _HARDEST * motion.scale * near * near
-    needed = np.minimum(np.where(np.isfinite(needed), needed, 0), possible)
+    needed = np.minimum(np.where(np.isfinite(needed), needed, 0)[frames], possible)
     way.shift[frames, axis] += beam.lifts(swing, share, needed, len(swings))
+
+
+def _carried(way: Way, motion: LegMotion, places: Array) -> Array:
+    """Where points of the foot go."""
+    arm = places - motion.reference
+    if motion.leg.ankle is not None:
+        arm = rotations.rotate(way.turn, arm)
+    return np.asarray(motion.reference + way.shift + arm)
+
+
+def _farther(points: Array, origins: Array, axis: int, by: float) -> Array:
+    """Points moved away from others, horizontally."""
+    arm = level(points - origins, axis)
+    return np.asarray(points + arm * (by / np.maximum(size(arm), by))[:, np.newaxis])
+
+
+def _swept(height: Array, riser: float) -> Array:
+    """The ground under a point on its way from one frame to the next: at a step, its upper side is there before."""
+    known = np.where(np.isfinite(height), height, -np.inf)
+    most = known.copy()
+    most[1:] = np.maximum(most[1:], known[:-1])
+    most[:-1] = np.maximum(most[:-1], known[1:])
+    return np.where(most - known > riser, most, height)
 
 
 def _shares(swings, frames, fps):  # noqa
