@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,17 @@ HIGH_ANKLE = 0.25  # leg lengths: an ankle that is higher when the foot stands i
 REACH = 1e-4  # share of a leg by which it may be longer than its bones
 
 
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point that a joint carries, and where it is in the joint's space."""
+
+    joint: str
+    offset: Array
+
+
+Place = str | Point  # a joint or a point of one
+
+
 @dataclass(frozen=True)
 class Names:
     """The joints of a leg; without ball it stands on its ankle, without toe the toe is ahead of the ball."""
@@ -31,13 +43,13 @@ class Names:
     name: str
     hip: str
     knee: str
-    ankle: str
+    ankle: Place
     ball: str | None
     toe: str | None
 
     @property
-    def foot(self) -> str:
-        """The joint whose height and speed say whether the leg stands."""
+    def foot(self) -> Place:
+        """What is low and slow when the leg stands."""
         return self.ball or self.ankle
 
 
@@ -57,22 +69,30 @@ class Motion:
     def __len__(self) -> int:
         return len(self.clip)
 
-    def at(self, joint: str) -> Array:
-        """Positions of a joint."""
-        return self._positions[:, self.clip.skeleton.index(joint)]
+    def at(self, place: Place) -> Array:
+        """Positions of a joint or a point (frames, 3)."""
+        if isinstance(place, Point):
+            return self.at(place.joint) + self.turned(place.joint, place.offset)
+        return self._positions[:, self.clip.skeleton.index(place)]
 
     def turned(self, joint: str, vector: Array) -> Array:
-        """A vector of a joint's space in the world."""
+        """A vector of a joint's space in the world (frames, 3)."""
         return ik.rotations.rotate(self._rotations[:, self.clip.skeleton.index(joint)], vector)
 
-    def seen_from(self, joint: str, points: Array) -> Array:
-        """Points or vectors (frames, 3) of the world, relative to the joint's rotation alone."""
-        return ik.rotations.rotate(ik.rotations.conjugate(self._rotations[:, self.clip.skeleton.index(joint)]), points)
+    def seen_from(self, joint: str, vectors: Array) -> Array:
+        """Vectors (frames, 3) of the world in a joint's space."""
+        return ik.rotations.rotate(ik.rotations.conjugate(self._rotations[:, self.clip.skeleton.index(joint)]), vectors)
+
+    def carried(self, joint: str, places: Array, frames: Array | slice = slice(None)) -> Point:
+        """The point of a joint that is at these places (frames, 3); the median of some frames."""
+        return Point(joint, middle(self.seen_from(joint, places - self.at(joint))[frames]))
 
     @property
     def bones(self) -> Array:
         """The lengths of thigh, shin and, if there is a ball, foot (frames, legs, 3)."""
-        return np.stack([size(b - a) for a, b in ((self.hip, self.knee), (self.knee, self.ankle), (self.ankle, self.foot))], -1)
+        return np.stack(
+            [size(b - a) for a, b in ((self.hip, self.knee), (self.knee, self.ankle), (self.ankle, self.foot))], -1
+        )
 
     @property
     def length(self) -> Array:
@@ -88,14 +108,6 @@ class Motion:
 # --- soles -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Point:
-    """A point of a sole: the joint that carries it and where it is in its space."""
-
-    joint: str
-    offset: Array
-
-
 class Soles:
     """Points under heel, ball and toe of every leg, or the tip alone, at height 0 when the source stands flat."""
 
@@ -104,15 +116,15 @@ class Soles:
         self.normals: list[Point] = []
         for at, leg in enumerate(source.legs):
             frames = flat[:, at] if flat[:, at].any() else source.foot[:, at, 1] <= source.foot[:, at, 1].min() + 1e-3
-            self.points.append([_carried(source, joint, place, frames) for joint, place in _places(source, at, frames)])
-            self.normals.append(Point(leg.ankle, _middle(source.seen_from(leg.ankle, np.tile(UP, (len(source), 1)))[frames])))
+            under = ((joint, place * [1, 0, 1]) for joint, place in _places(source, at, frames))
+            self.points.append([source.carried(joint, place, frames) for joint, place in under])
+            carrier = joint_of(leg.ankle)
+            upward = source.seen_from(carrier, np.tile(UP, (len(source), 1)))
+            self.normals.append(Point(carrier, middle(upward[frames])))
 
     def positions(self, motion: Motion) -> Array:
         """In the world (frames, legs, points, 3)."""
-        return np.stack(
-            [np.stack([motion.at(p.joint) + motion.turned(p.joint, p.offset) for p in leg], axis=1) for leg in self.points],
-            axis=1,
-        )
+        return np.stack([np.stack([motion.at(point) for point in leg], axis=1) for leg in self.points], axis=1)
 
     def up(self, motion: Motion) -> Array:
         """The normals of the soles (frames, legs, 3)."""
@@ -120,21 +132,22 @@ class Soles:
 
 
 def _places(source: Motion, at: int, frames: Array) -> list[tuple[str, Array]]:
-    """The points of a sole on the floor in the frames in which it is flat, and the joints that carry them."""
+    """What the points of a sole are under, and the joints that carry them."""
     leg, ankle, ball = source.legs[at], source.ankle[:, at], source.foot[:, at]
     if leg.ball is None or np.median(ankle[frames, 1] - ball[frames, 1]) > HIGH_ANKLE * source.length[at]:
-        return [(leg.foot, ball)]
+        return [(joint_of(leg.foot), ball)]
     ahead = (ball - ankle) * [1, 0, 1]
     toe = ball + TOE * ahead if leg.toe is None else source.at(leg.toe)
-    return [(leg.ankle, ankle - HEEL * ahead), (leg.ball, ball), (leg.ball, toe)]
+    return [(joint_of(leg.ankle), ankle - HEEL * ahead), (leg.ball, ball), (leg.ball, toe)]
 
 
-def _carried(source: Motion, joint: str, place: Array, frames: Array) -> Point:
-    """The point of the floor under a place, seen from the joint; the median of the frames."""
-    return Point(joint, _middle(source.seen_from(joint, place * [1, 0, 1] - source.at(joint))[frames]))
+def joint_of(place: Place) -> str:
+    """The joint, or that which carries the point."""
+    return place.joint if isinstance(place, Point) else place
 
 
-def _middle(vectors: Array) -> Array:
+def middle(vectors: Array) -> Array:
+    """The median of each number."""
     return np.median(vectors, axis=0)
 
 
@@ -196,8 +209,10 @@ class Source:
         rough = label(motion, motion.foot[..., 1] - np.percentile(motion.foot[..., 1], 2, axis=0))
         calm = size(velocity(motion.ankle, motion.fps)) < SLOW * motion.length
         self.soles = Soles(motion, np.where((rough & calm).any(axis=0), rough & calm, rough))
-        level = np.array([np.median(motion.foot[rough[:, leg], leg, 1]) if rough[:, leg].any() else motion.foot[:, leg, 1].min()
-                          for leg in range(rough.shape[1])])
+        level = [
+            np.median(high[on]) if on.any() else high.min()
+            for high, on in zip(motion.foot[..., 1].T, rough.T, strict=True)
+        ]
         self.contact = label(motion, motion.foot[..., 1] - level) if contact is None else contact
         self.sole = self.soles.positions(motion)
         self.heights = self.sole[..., 1]
@@ -213,7 +228,7 @@ class Source:
         """Every leg and the frames between two of its stances."""
         for leg in range(self.contact.shape[1]):
             stances = runs(self.contact[:, leg])
-            for (_, left), (struck, _) in zip(stances, stances[1:], strict=False):
+            for (_, left), (struck, _) in pairwise(stances):
                 yield leg, slice(left, struck)
 
 
@@ -228,7 +243,7 @@ class On:
 
     @classmethod
     def ground(cls, motion: Motion, source: Source, ground: ik.Ground, level: Array | float = 0.0) -> On:
-        """Measured; `level` (legs,) is how high the soles are where they stand, as their depth is a matter of opinion."""
+        """Measured; `level` (legs,) is how high soles are that stand, as the depth of a sole is a matter of opinion."""
         sole, reach = source.soles.positions(motion), 0.6 * float(source.motion.length.max())
         under = ground.at(sole, above=reach, below=3 * reach)
         heights = np.where(under.hit, sole[..., 1] - under.height, np.inf) - np.reshape(level, (-1, 1))
@@ -239,11 +254,12 @@ class On:
 def level(result: On, source: Source) -> Array:
     """How far soles that stand flat on their own floor are moved up: what ikcore takes for a sole against `Soles`."""
     lowest, was = result.heights.min(axis=2), source.heights.min(axis=2)
-    return np.array([np.median((lowest - was)[on]) if (on := source.contact[:, leg]).any() else 0.0 for leg, lowest, was in zip(range(lowest.shape[1]), lowest.T, was.T)])
+    moved = np.where(source.contact, lowest - was, np.nan)
+    return np.array([np.nanmedian(leg) if np.isfinite(leg).any() else 0.0 for leg in moved.T])
 
 
 def measure(source: Source, result: On, before: Motion | None = None, *, climbs: bool = False) -> dict[str, float]:
-    """All measures of the table; `before` is what was grounded if that is not the source (which then is what is true)."""
+    """All measures of the table; `before` is what was grounded if that is not the source, which then is the truth."""
     before = before or source.motion
     return {
         **stands(source, result),
