@@ -6,9 +6,11 @@ what the source does on its own floor, y = 0, is taken off where a measure is "b
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,29 @@ LOW, SLOW, HYSTERESIS, SHORTEST = 0.06, 0.12, 1.25, 0.1  # the contact label: le
 HEEL, TOE = 0.3, 0.35  # heel behind the ankle, toe ahead of the ball, in ways from ankle to ball over the ground
 HIGH_ANKLE = 0.25  # leg lengths: an ankle that is higher when the foot stands is a hock, and there is no heel
 REACH = 1e-4  # share of a leg by which it may be longer than its bones
+
+FLAT, GENTLE, STAIRS = "flat", "gentle", "stairs"
+
+# Of every measure the bound on flat ground, on ramps to 20 degrees, bumps and low stairs, and on stairs of 0.2 x 0.3 m;
+# None is reported only.
+BOUNDS: dict[str, tuple[float | None, float | None, float | None]] = {
+    "stance drift p95, mm": (2, 2, 2),
+    "penetration in contact p95, mm": (5, 5, 5),
+    "penetration in swing max, mm": (10, 10, 10),
+    "float in contact p95, mm": (10, 10, 10),
+    "sole angle p95, degrees": (5, 5, 5),
+    "skate ratio above source": (0.02, 0.02, 0.02),
+    "heading drift p95, degrees": (3, 3, 3),
+    "reach violations": (0, 0, 0),
+    "knee flips": (0, 0, 0),
+    "knee pops": (0, 0, None),
+    "knee acceleration p99 ratio": (1.5, 2, None),
+    "ankle jerk ratio": (1.15, 1.5, None),
+    "pelvis jerk ratio": (1.15, 1.15, None),
+    "swing lift lost, median": (0.3, 0.3, 0.3),
+    "root path off, legs": (0.1, 0.1, 0.1),
+    "bone length error": (1e-4, 1e-4, 1e-4),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +128,14 @@ class Motion:
     def knee_angle(self) -> Array:
         """Degrees, 180 is straight."""
         return degrees(self.hip - self.knee, self.ankle - self.knee)
+
+
+def through_bvh(clip: ik.Clip) -> ik.Clip:
+    """Written and read again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "clip.bvh"
+        clip.write(path)
+        return ik.Clip.read(path, up=clip.up, unit=clip.unit)
 
 
 # --- soles -----------------------------------------------------------------------------------------------------------
@@ -414,8 +447,9 @@ def highest(values: Any, percent: float = 100) -> float:
     values = np.asarray(values, float)
     if not values.size:
         return np.nan
-    method = "linear" if np.isfinite(values).all() else "higher"
-    return float(np.percentile(values, percent, method=method))
+    if np.isfinite(values).all():
+        return float(np.percentile(values, percent))
+    return float(np.percentile(values, percent, method="higher"))
 
 
 def mean(values: Array) -> float:
