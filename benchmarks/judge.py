@@ -272,6 +272,7 @@ class On:
     motion: Motion
     sole: Array
     heights: Array  # of the points of the soles above the ground (frames, legs, points)
+    normals: Array  # of the ground under the sole (frames, legs, 3)
     tilt: Array  # degrees between sole and ground (frames, legs)
 
     @classmethod
@@ -280,8 +281,8 @@ class On:
         sole, reach = source.soles.positions(motion), 0.6 * float(source.motion.length.max())
         under = ground.at(sole, above=reach, below=3 * reach)
         heights = np.where(under.hit, sole[..., 1] - under.height, np.inf) - np.reshape(level, (-1, 1))
-        normal = np.where(under.hit[..., np.newaxis], under.normals, UP).mean(axis=2)
-        return cls(motion, sole, heights, degrees(source.soles.up(motion), normal))
+        normals = np.where(under.hit[..., np.newaxis], under.normals, UP).mean(axis=2)
+        return cls(motion, sole, heights, normals, degrees(source.soles.up(motion), normals))
 
 
 def level(result: On, source: Source) -> Array:
@@ -313,7 +314,7 @@ def stands(source: Source, result: On) -> dict[str, float]:
         "penetration in swing max, mm": 1000 * highest(deeper[~on]),
         "float in contact p95, mm": 1000 * p95(np.maximum(0, gap - gap_was)[on]),
         "sole angle p95, degrees": p95(np.maximum(0, result.tilt - source.tilt)[on]),
-        "heading drift p95, degrees": p95([turned(result.motion, leg, part) for leg, part in source.stances()]),
+        "heading drift p95, degrees": p95([turned(result, leg, part) for leg, part in source.stances()]),
     }
 
 
@@ -356,12 +357,18 @@ def drift(points: Array) -> float:
     return float(apart.max(axis=(0, 1)).min())
 
 
-def turned(motion: Motion, leg: int, part: slice) -> float:
-    """How far the foot turns about the vertical, degrees; 0 without a foot."""
-    x, _, z = (motion.foot - motion.ankle)[part, leg].T
-    if not np.hypot(x, z).min() > 1e-6:
+def turned(result: On, leg: int, part: slice) -> float:
+    """How far the foot turns about the normal of the ground, degrees; 0 without a foot.
+
+    Not about the vertical: a foot that rolls over its ball on a slope points to other sides of that as it should.
+    """
+    normal = result.normals[part, leg].mean(axis=0)
+    normal = normal / size(normal)
+    ahead = (result.motion.foot - result.motion.ankle)[part, leg]
+    ahead = ahead - (ahead @ normal)[:, np.newaxis] * normal
+    if size(ahead).min() < 1e-6:
         return 0.0
-    return float(np.ptp(np.degrees(np.unwrap(np.arctan2(x, z)))))
+    return float(np.ptp(np.degrees(np.arctan2(np.cross(ahead[0], ahead) @ normal, ahead @ ahead[0]))))
 
 
 def skates(sole: Array, heights: Array, source: Source) -> float:
