@@ -32,7 +32,7 @@ from run import table
 import ikcore as ik
 
 SEED = 7
-STANDING = [name for name in BOUNDS if name.startswith(("stance drift", "penetration", "float"))]
+STANDING = [name for name in BOUNDS if name.startswith(("stance", "penetration", "float"))]
 
 
 @dataclass(frozen=True)
