@@ -297,20 +297,28 @@ def judged(name: str, place: Place) -> dict[str, float]:
 
 def identity(name: str) -> Iterator[Row]:
     """1: a clean clip stays what it is where it neither slides nor dips; a second pass changes digits only."""
-    source = source_of(name)
-    first, ground = grounded(name, own_floor()), own_floor()
+    source, ground = source_of(name), own_floor()
+    first = grounded(name, ground)
     second = Motion(through_bvh(bake(first.clip, ground).clip), legs_of(name))
-    clean = clean_frames(source)
-    ankles = size(first.ankle - source.motion.ankle)
     angles = np.stack([leg_angles(source.motion.clip, first.clip, leg) for leg in legs_of(name)], axis=1)
+    ankles = 1000 * size(first.ankle - source.motion.ankle)
+    clean = clean_frames(source)
+    for part, frames in (("contact", clean & source.contact), ("swing", clean & ~source.contact)):
+        yield from single(
+            1,
+            name,
+            "own floor",
+            **{
+                f"joint change in clean {part}, degrees": (judge.highest(angles[frames]), 0.1),
+                f"ankle change in clean {part}, mm": (judge.highest(ankles[frames]), 1),
+                f"clean frames of legs in {part}": (float(frames.sum()), None),
+            },
+        )
     yield from single(
         1,
         name,
         "own floor",
         **{
-            "joint change in clean frames, degrees": (judge.highest(angles[clean]), 0.1),
-            "ankle change in clean frames, mm": (1000 * judge.highest(ankles[clean]), 1),
-            "clean frames of legs": (float(clean.mean()), None),
             "second pass: joint change, degrees": (judge.highest(joint_angles(first.clip, second.clip)), 1e-3),
             "second pass: joint moved, mm": (1000 * joints_apart(first.clip, second.clip), 0.01),
         },
@@ -571,8 +579,7 @@ def many_legs(name: str, place: str) -> Iterator[Row]:
     ground = {"up": slope(15), "down": slope(-15), "across": across(15)}[place]
     source = source_of(name)
     result = On.ground(grounded(name, ground), source, ground, level_of(name))
-    lowest, was = result.heights.min(axis=2), source.heights.min(axis=2)
-    off = [np.abs(lowest - was)[part, leg].max() for leg, part in source.stances()]
+    off = [np.abs(result.heights[part, leg].min(axis=-1)).max() for leg, part in source.stances()]
     figures = judge.stands(source, result)
     yield from single(
         8,
