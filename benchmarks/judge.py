@@ -251,6 +251,7 @@ class Source:
         ]
         self.contact = label(motion, motion.foot[..., 1] - level) if contact is None else contact
         self.sole = self.soles.positions(motion)
+        self.soles.zero += _standing(self.sole[..., 1] - self.soles.zero, self.contact)[:, np.newaxis]
         self.heights = self.sole[..., 1] - self.soles.zero
         self.tilt = degrees(self.soles.up(motion), UP)
 
@@ -292,10 +293,18 @@ class On:
 
 
 def level(result: On, source: Source) -> Array:
-    """How far soles that stand flat on their own floor are moved up: what ikcore takes for a sole against `Soles`."""
-    lowest, was = result.heights.min(axis=2), source.heights.min(axis=2)
-    moved = np.where(source.contact, lowest - was, np.nan)
-    return np.array([np.nanmedian(leg) if np.isfinite(leg).any() else 0.0 for leg in moved.T])
+    """How high the soles of a motion are when it stands on its own floor (legs,), for `On.ground`.
+
+    Ikcore has its own idea of where soles are; this is the difference.
+    """
+    return _standing(result.heights, source.contact)
+
+
+def _standing(heights: Array, contact: Array) -> Array:
+    """How high the lowest point of a sole is in contact; 0 for a leg that never is."""
+    return np.array(
+        [np.median(low[on]) if on.any() else 0.0 for low, on in zip(heights.min(axis=2).T, contact.T, strict=True)]
+    )
 
 
 def measure(source: Source, result: On, before: Motion | None = None, *, climbs: bool = False) -> dict[str, float]:
