@@ -32,7 +32,7 @@ FLAT, GENTLE, STAIRS = "flat", "gentle", "stairs"
 # None is reported only.
 BOUNDS: dict[str, tuple[float | None, float | None, float | None]] = {
     "stance drift p95, mm": (2, 2, 2),
-    "stance drift along the ground p95, mm": (2, 2, 2),
+    "stance drift on the ground p95, mm": (2, 2, 2),
     "penetration in contact p95, mm": (5, 5, 5),
     "penetration in swing max, mm": (10, 10, 10),
     "float in contact p95, mm": (10, 10, 10),
@@ -271,15 +271,17 @@ class Source:
 
 @dataclass(frozen=True)
 class On:
-    """A motion on a ground."""
+    """A motion on a ground.
+
+    Points of soles and how far each is above where it stands (frames, legs, points); the normals of the ground under
+    soles, and the degrees between the two (frames, legs).
+    """
 
     motion: Motion
     sole: Array
-    heights: (
-        Array  # of the points of the soles, as far above the ground as above where they stand (frames, legs, points)
-    )
-    normals: Array  # of the ground under the sole (frames, legs, 3)
-    tilt: Array  # degrees between sole and ground (frames, legs)
+    heights: Array
+    normals: Array
+    tilt: Array
 
     @classmethod
     def ground(cls, motion: Motion, source: Source, ground: ik.Ground, level: Array | float = 0.0) -> On:
@@ -319,19 +321,18 @@ def measure(source: Source, result: On, before: Motion | None = None, *, climbs:
 
 def stands(source: Source, result: On) -> dict[str, float]:
     """Of feet in contact, and under the ground in swing."""
-    on = source.contact
+    on, cores = source.contact, list(source.stances())
     depth, depth_was = (np.maximum(0, -h.min(axis=2)) for h in (result.heights, source.heights))
     gap, gap_was = (np.maximum(0, h.min(axis=2)) for h in (result.heights, source.heights))
     deeper = np.maximum(0, depth - depth_was)
     return {
-        "stance drift p95, mm": 1000 * p95([drift(result.sole[part, leg]) for leg, part in source.stances()]),
-        "stance drift along the ground p95, mm": 1000
-        * p95([drift(along(result, leg, part)) for leg, part in source.stances()]),
+        "stance drift p95, mm": 1000 * p95([drift(result.sole[part, leg]) for leg, part in cores]),
+        "stance drift on the ground p95, mm": 1000 * p95([drift(along(result, leg, part)) for leg, part in cores]),
         "penetration in contact p95, mm": 1000 * p95(deeper[on]),
         "penetration in swing max, mm": 1000 * highest(deeper[~on]),
         "float in contact p95, mm": 1000 * p95(np.maximum(0, gap - gap_was)[on]),
         "sole angle p95, degrees": p95(np.maximum(0, result.tilt - source.tilt)[on]),
-        "heading drift p95, degrees": p95([turned(result, leg, part) for leg, part in source.stances()]),
+        "heading drift p95, degrees": p95([turned(result, leg, part) for leg, part in cores]),
     }
 
 
