@@ -268,11 +268,11 @@ class Footing:
         rise = np.where(found.hit, found.height - points[:, self.axis], -np.inf)
         support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
         support = support or [int(np.argmax(rise))]
-        slope = self._slope(_mean(found.normals[support]))
+        slope, edge = self._under(points[support], rise[support], found.normals[support], scale)
         above = rise - dot(points, slope)
-        known = above[found.hit & (bends == 0)] if (found.hit & (bends == 0)).any() else above[found.hit]
+        known = above[support]
         top = int(np.argmax(above))
-        if known.max() - known.min() > _EDGE * scale or above[top] - known.max() > TOES * scale:
+        if edge or above[top] - known.max() > TOES * scale:
             slope, bends = self._slope(found.normals[top]), np.zeros(len(names))
         slope = self._limited(slope, motion, stance)
         above = rise - dot(points - stance.place, slope) - bends
@@ -280,6 +280,21 @@ class Footing:
         up = np.eye(3)[self.axis]
         stance.normal = (up - slope) / size(up - slope)
         stance.part = int(found.part[int(np.argmax(above))])
+
+    def _under(self, points: Array, rise: Array, normals: Array, scale: float) -> tuple[Array, bool]:
+        """The slope of the ground from heel to ball, and whether there is an edge between them.
+
+        On ground that goes on, even over a ridge, it is between what it is at both.
+        """
+        slope = self._slope(_mean(normals))
+        if len(points) < 2:
+            return slope, False
+        way = level(points[1] - points[0], self.axis)
+        far = max(float(size(way)), 1e-12)
+        rises = float(rise[1] - rise[0])
+        along = [float(self._slope(normal) @ way) for normal in normals]
+        edge = not min(along) - _EDGE * scale < rises < max(along) + _EDGE * scale
+        return slope + way * ((rises - float(slope @ way)) / (far * far)), edge
 
     def _slope(self, normal: Array) -> Array:
         """How much the height changes along each axis."""

@@ -18,11 +18,12 @@ from ikcore.ground import Ground
 _UNTURNED = np.array([1.0, 0, 0, 0])
 _HARDEST = 40.0  # metres a second^2, for a leg of 0.87 m: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # metres, likewise: where ground is looked for under a foot in swing
+_TRAVELS = 0.3  # metres, likewise: a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # metres, likewise: what is higher than this between two frames is a step
 _MARGIN = 0.02  # metres, likewise: how far toes and heels keep from steps
 _DIPS = 0.02  # metres, likewise: how deep a foot that swings may be in the floor of the clip and be left
 _ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and one that leaves from it
-_FREE, _MOST = 0.014, 0.023  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
+_FREE, _MOST = 0.012, 0.018  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
 _MEANT = 0.94  # the cosine beyond which it is meant to
 _BEFORE = 0.25  # seconds before the first frame, and after the last, in which a foot may have begun to rise
 
@@ -70,11 +71,12 @@ def way_of(
     )
     for stance in stances:
         _stand(way, motion, stance, floor, fps, axis, settings.lock)
-    swings = _swings(stances, frames)
+    pairs = _pairs(stances, frames) if stances else []
     if not stances:
         way.shift[:, axis] = otherwise
-    for start, stop in swings:
-        _swing(way, start, stop, fps, axis, settings)
+    for pair in pairs:
+        _swing(way, motion, pair, fps, axis, settings)
+    swings = [(before.stop if before else 0, after.start if after else frames) for before, after in pairs]
     way.plain = way.shift[:, axis].copy()
     _clear(way, motion, swings, floor, ground, fps, axis, settings, workers)
     return way
@@ -175,49 +177,75 @@ def _joined(way: Way, motion: LegMotion, stance: Stance, turn: Array, number: in
     return np.asarray(level(moved, axis))
 
 
-def _swings(stances: list[Stance], frames: int) -> list[tuple[int, int]]:
-    """Between the stances of one leg, by time: first frame, and the one after the last."""
-    if not stances:
-        return []
-    edges = [0, *(edge for stance in stances for edge in (stance.start, stance.stop)), frames]
-    return [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if stop > start]
+def _pairs(stances: list[Stance], frames: int) -> list[tuple[Stance | None, Stance | None]]:
+    """The stances before and after every swing of a leg."""
+    edges = [None, *stances, None]
+    return [
+        (before, after)
+        for before, after in zip(edges, edges[1:], strict=False)
+        if (after.start if after else frames) > (before.stop if before else 0)
+    ]
 
 
-def _swing(way: Way, start: int, stop: int, fps: float, axis: int, settings: BakeSettings) -> None:
-    """From one stance to the next, or to the end of the clip."""
-    frames = len(way.shift)
-    before, after = (start - 1 if start > 0 else None), (stop if stop < frames else None)
-    time = np.arange(1, stop - start + 1) / fps
-    whole = (stop - start + 1) / fps
+def _swing(
+    way: Way, motion: LegMotion, pair: tuple[Stance | None, Stance | None], fps: float, axis: int, settings: BakeSettings
+) -> None:
+    """From one stance to the next, or to the end of the clip.
+
+    Sideways what a stance has moved the foot by dies away, as does what it has moved it up or down by beside what the
+    ground does. Of that the foot follows the plane it leaves less and less, and more and more the one it comes to.
+    """
+    before, after = pair
+    start, stop = before.stop if before else 0, after.start if after else len(way.held)
+    time, whole = np.arange(1, stop - start + 1) / fps, (stop - start + 1) / fps
     window = min(max(settings.blend, 1 / fps), whole)
-    total = np.zeros((stop - start, 3))
-    lift = np.zeros(stop - start)
-    for edge, step, since in ((before, -1, time), (after, 1, whole - time)):
-        if edge is None:
-            continue
-        value, slope = way.shift[edge], _slope(way, edge, step, fps)
-        share = np.clip(since / window, 0, 1)
-        total += (1 - _eased(share))[:, np.newaxis] * level(value, axis) + (_leaving(share) * window)[:, np.newaxis] * slope
+    moved = np.zeros((stop - start, 3))
+    for stance, edge, step, since in ((before, start - 1, -1, time), (after, stop, 1, whole - time)):
+        if stance is not None:
+            value, slope = _left(way, motion, stance, edge, step, fps, axis)
+            share = np.clip(since / window, 0, 1)[:, np.newaxis]
+            moved += (1 - _eased(share)) * value + _leaving(share) * window * slope
+    source = motion.reference[start:stop]
+    planes = [_followed(stance, source, level(moved, axis), axis) for stance in pair if stance is not None]
     if before is None or after is None:
-        lift[:] = way.shift[before if after is None else after, axis]
-        way.turn[start:stop] = way.turn[before if after is None else after]
+        moved[:, axis] += planes[0]
+        way.turn[start:stop] = way.turn[stop if before is None else start - 1]
     else:
-        share = _eased(time / whole)
-        lift = way.shift[before, axis] + share * (way.shift[after, axis] - way.shift[before, axis])
-        way.turn[start:stop] = rotations.slerp(way.turn[before], way.turn[after], share)
-    total[:, axis] += lift
-    way.shift[start:stop] = total
+        share = _progress(level(source + moved, axis), motion, start, stop, time / whole, axis)
+        moved[:, axis] += planes[0] + share * (planes[1] - planes[0])
+        way.turn[start:stop] = rotations.slerp(way.turn[start - 1], way.turn[stop], _eased(time / whole))
+    way.shift[start:stop] = moved
 
 
-def _slope(way: Way, edge: int, step: int, fps: float) -> Array:
-    """How fast the shift changes at the edge of a stance, a second, away from it."""
+def _followed(stance: Stance, source: Array, moved: Array, axis: int) -> Array:
+    """How far up a foot goes that follows the plane of a stance."""
+    ground, floor = (-normal / normal[axis] for normal in (stance.normal, stance.floor))
+    ground[axis] = floor[axis] = 0.0
+    return np.asarray(stance.lift + dot(source + moved - stance.place, ground) - dot(source - stance.place, floor))
+
+
+def _left(
+    way: Way, motion: LegMotion, stance: Stance, edge: int, step: int, fps: float, axis: int
+) -> tuple[Array, Array]:
+    """What a stance has moved the foot by at its edge beside what the ground does, and how fast that changes a second,
+    away from the stance."""
     far = edge
     for _ in range(max(1, round(fps / 30))):
-        if 0 <= far + step < len(way.held) and way.held[far + step]:
+        if stance.start <= far + step < stance.stop:
             far += step
-    if far == edge:
-        return np.zeros(3)
-    return np.asarray((way.shift[edge] - way.shift[far]) * (fps / abs(far - edge)))
+    both = np.array([edge, far])
+    shift = way.shift[both].copy()
+    shift[:, axis] -= _followed(stance, motion.reference[both], level(shift, axis), axis)
+    return shift[0], (shift[0] - shift[1]) * (fps / abs(far - edge) if far != edge else 0.0)
+
+
+def _progress(way: Array, motion: LegMotion, start: int, stop: int, share: Array, axis: int) -> Array:
+    """How far on its way a foot is, from 0 to 1; where it hardly travels, by time."""
+    chord = way[-1] - way[0]
+    far = float(size(chord))
+    travels = _eased(np.clip(np.array(far / (_TRAVELS * motion.scale)), 0, 1))
+    done = np.clip(dot(way - way[0], chord) / max(far * far, 1e-300), 0, 1)
+    return np.asarray(_eased(share) + travels * (done - _eased(share)))
 
 
 def _eased(share: Array) -> Array:
