@@ -18,8 +18,8 @@ from ikcore.ground import Ground, Surface
 
 # Metres for a leg of 0.87 m.
 _ROLLS = 0.002  # a ball that moves farther than this at the end of its contact has left the ground, if toes have not
-_STEP_UP, _STEP_DOWN = 0.3, 0.5  # how far above and below where one has walked to ground is looked for
-_STRIDE, _RISER = 0.1, 0.3  # how far apart the ground is looked at on the way, and how high one step may be
+_STEP_UP, _STEP_DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
+_STRIDE, _RISER = 0.1, 0.45  # how far apart the ground is looked at on the way, and how high one step may be
 _EDGE = 0.02  # heights under a foot that differ by more from what their slopes say are on both sides of an edge
 _GAP, _MOST = 0.01, 0.1  # how far a foot is kept from an edge, and the farthest it is moved for that
 _WALL, _STEEPEST = 0.5, 0.2  # the upward part of a normal below which it is a wall, and the least that is reckoned with

@@ -16,7 +16,7 @@ from ikcore.bake.stances import TOES, Stance, core, headings
 from ikcore.ground import Ground
 
 _UNTURNED = np.array([1.0, 0, 0, 0])
-_HARDEST = 40.0  # metres a second^2, for a leg of 0.87 m: what a foot is accelerated by at most to get over something
+_HARDEST = 100.0  # metres a second^2, for a leg of 0.87 m: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # metres, likewise: where ground is looked for under a foot in swing
 _TRAVELS = 0.3  # metres, likewise: a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # metres, likewise: what is higher than this between two frames is a step
@@ -311,7 +311,7 @@ def _swept(height: Array, riser: float) -> Array:
     most = known.copy()
     most[1:] = np.maximum(most[1:], known[:-1])
     most[:-1] = np.maximum(most[:-1], known[1:])
-    return np.where(most - known > riser, most, height)
+    return np.where(most > known + riser, most, height)
 
 
 def _shares(swings, frames, fps):  # noqa
