@@ -81,6 +81,9 @@ def cast(
     /,
 ) -> None: ...
 
+# An offset where a word is no number.
+def parse_numbers(text: bytes, start: int, /) -> NDArray[np.float64] | int: ...
+
 # A goal is (joint, chain, offset, position, rotation, weight, rotation_weight), the outputs are (rotations, status,
 # error, rotation_error, iterations, history). Arrays are (items, ...), the last four of a goal and the last output may
 # be None.

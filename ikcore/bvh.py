@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import rotations
+from ikcore import _core, rotations
 from ikcore.clip import Clip, FormatError
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -314,24 +313,12 @@ def _motion(path: str, data: bytes, at: int, channels: int) -> tuple[NDArray[np.
         raise _mistake(path, data, count.start(), "at least one frame")
     if not _is_number(frame_time) or float(frame_time) < 1e-300:
         raise _mistake(path, data, seconds.start(), "a positive number of seconds between two frames")
-    values = _parsed(data[at:])
-    whole = values is not None and len(values) >= frames * channels and len(values) % channels == 0
-    if values is None or not whole or not np.isfinite(values).all():
+    values = _core.parse_numbers(data, at)
+    if isinstance(values, int):
+        raise _mistake(path, data, values, "a number")
+    if len(values) < frames * channels or len(values) % channels:
         raise _mistake_in_frames(path, data, at, frames, channels)
     return values.reshape(-1, channels), float(frame_time)  # some exporters write a frame more than they say
-
-
-def _parsed(text: bytes) -> NDArray[np.float64] | None:
-    """All the numbers, or None if there is anything else. Of what NumPy has this is the fastest."""
-    text = text.strip()
-    if not text:
-        return np.empty(0)  # for which NumPy finds -1
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", DeprecationWarning)  # before NumPy 2.3 that is how it fails
-            return np.fromstring(text, sep=" ")
-    except (ValueError, DeprecationWarning):
-        return None
 
 
 def _mistake(path: str, data: bytes, at: int, expected: str) -> FormatError:
@@ -344,15 +331,12 @@ def _mistake(path: str, data: bytes, at: int, expected: str) -> FormatError:
 def _mistake_in_frames(path: str, data: bytes, at: int, frames: int, channels: int) -> FormatError:
     """The first line that is not a frame; where all are, how many there are."""
     first, found = data.count(b"\n", 0, at) + 1, 0
-    for line, text in enumerate(data[at:].rstrip().decode("latin-1").split("\n"), first):
-        words = text.split()
-        wrong = next((word for word in words if not _is_number(word)), None)
-        if wrong is not None:
-            return FormatError(f"{path}, line {line}: expected a number, got {_shown(wrong)}")
-        if words and len(words) != channels:
-            expected = f"expected {channels} numbers, one for every channel, got {len(words)}"
+    for line, text in enumerate(data[at:].rstrip().split(b"\n"), first):
+        count = len(text.split())
+        if count not in (0, channels):
+            expected = f"expected {channels} numbers, one for every channel, got {count}"
             return FormatError(f"{path}, line {line}: {expected}")
-        found += bool(words)
+        found += count > 0
     return FormatError(f"{path}, line {line}: expected {frames} frames, as Frames: says, got {found}")
 
 

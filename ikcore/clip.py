@@ -99,7 +99,8 @@ class Clip:
         Returns
         -------
         Clip
-            In the axes and units of the file; `convert` changes them.
+            In the axes and units of the file; `convert` changes them. No loop, as files do not say so;
+            ``dataclasses.replace(clip, loop=True)`` makes it one.
         """
         from ikcore import bvh, gltf  # which make clips
 

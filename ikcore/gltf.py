@@ -1,4 +1,4 @@
-"""Clips from glTF files, .gltf and .glb: the joints of skins, animated by translation, rotation and scale.
+"""glTF files, .gltf and .glb: clips of the joints of skins, meshes to stand on, and the skin of feet.
 
 In a glTF file lengths are metres and Y is up. It has no frames but keys at any times, and may hold several animations.
 """
@@ -10,7 +10,8 @@ import binascii
 import json
 import os
 import struct
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -69,6 +70,51 @@ def read(path: str | os.PathLike[str], animation: str | None = None, *, up: str 
     return _refusing(path, lambda file: _clip(file, animation, up, unit))
 
 
+def mesh(path: str | os.PathLike[str]) -> tuple[Array, NDArray[np.int32]]:
+    """The triangles in the scene of a glTF file, as they stand: what `Ground.read` takes.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    vertices : (vertices, 3) array
+        Those of all meshes, where their nodes have them; a mesh of several nodes is there several times.
+    faces : (triangles, 3) array of int32
+        The vertices of each, counter-clockwise seen from the front. Points, lines, and what a skin carries are left
+        out; shapes to morph into are not looked at.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged or something else, its meshes are compressed, or there are no triangles.
+    """
+    return _refusing(path, _triangles)
+
+
+def skin(path: str | os.PathLike[str]) -> dict[str, Array]:
+    """The vertices of skinned meshes by the joints they follow most, in the space of these: what `Feet.detect` takes.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    dict of str to (vertices, 3) array
+        By the name of the joint, as `read` has it. Joints that no vertex follows most are not in it.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged or something else, its meshes are compressed, or none has a skin.
+    """
+    return _refusing(path, _skin)
+
+
 def _refusing(path: str | os.PathLike[str], work: Callable[[_File], _T]) -> _T:
     """Whatever is amiss in a file, and there is much that can be, is one kind of error."""
     name = os.fspath(path)
@@ -107,6 +153,7 @@ def _clip(file: _File, animation: str | None, up: str, unit: float) -> Clip:
 
 _COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _SIZES = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+_COMPRESSIONS = {"KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression"}
 
 
 class _File:
@@ -132,6 +179,7 @@ class _File:
         if "bufferView" not in given or "sparse" in given:
             raise FormatError("sparse numbers are not read: write the file without")
         view = self.json["bufferViews"][given["bufferView"]]
+        self.check_plain(view)
         kind, count, size = np.dtype(_COMPONENTS[given["componentType"]]), given["count"], _SIZES[given["type"]]
         row, start = size * kind.itemsize, given.get("byteOffset", 0)
         stride = view.get("byteStride") or row
@@ -140,6 +188,12 @@ class _File:
             raise FormatError(f"a damaged glTF file: {count} rows of {size} numbers in {len(data)} bytes")
         rows = np.ndarray((count, size), kind, data, start, (stride, kind.itemsize))
         return rows / np.iinfo(kind).max if given.get("normalized") else rows.astype(np.float64)
+
+    def check_plain(self, thing: dict[str, Any]) -> None:
+        """Refuse what is compressed, unless the file has it as plain numbers too."""
+        how = _COMPRESSIONS & set(thing.get("extensions", ())) & set(self.json.get("extensionsRequired", ()))
+        if how:
+            raise FormatError(f"compressed numbers ({how.pop()}) are not read: write the file without")
 
     def _buffer(self, number: int) -> bytes:
         if number not in self._buffers:
@@ -221,6 +275,122 @@ def _finite(numbers: list[float]) -> Array:
     if not np.isfinite(found).all():
         raise FormatError(f"a damaged glTF file: expected numbers of a node, got {numbers}")
     return found
+
+
+# --- meshes ----------------------------------------------------------------------------------------------------------
+
+
+@np.errstate(all="ignore")
+def _triangles(file: _File) -> tuple[Array, NDArray[np.int32]]:
+    vertices, faces, count = [], [], 0
+    for node, matrix in _scene(file.json):
+        mirrored = np.linalg.det(matrix[:3, :3]) < 0
+        for primitive in _primitives(file.json, node, skinned=False):
+            points = _moved(_vertices(file, primitive), matrix)
+            corners = _corners(file, primitive, len(points))
+            vertices.append(points)
+            faces.append(count + (corners[:, ::-1] if mirrored else corners))
+            count += len(points)
+    if not sum(map(len, faces)):
+        raise FormatError("expected triangles in the scene, got none")
+    return np.concatenate(vertices), np.concatenate(faces).astype(np.int32)
+
+
+@np.errstate(all="ignore")
+def _skin(file: _File) -> dict[str, Array]:
+    found = defaultdict(list)
+    names = _names(file.json["nodes"], "node ")
+    for node in file.json["nodes"]:
+        for primitive in _primitives(file.json, node, skinned=True):
+            given = file.json["skins"][node["skin"]]
+            into = _into_joints(file, given)
+            vertices, most = _vertices(file, primitive), _most(file, primitive["attributes"])
+            for joint in np.unique(most).tolist():
+                found[names[given["joints"][joint]]].append(_moved(vertices[most == joint], into[joint]))
+    if not found:
+        raise FormatError("expected a mesh with a skin, got none")
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def _scene(tree: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Array]]:
+    """The nodes of the scene, each with its matrix (4, 4) to the world."""
+    nodes, below = tree["nodes"], _parents(tree["nodes"])
+    scenes = tree.get("scenes") or [{"nodes": [node for node in range(len(nodes)) if node not in below]}]
+    waiting = [(node, np.eye(4)) for node in scenes[tree.get("scene", 0)].get("nodes", [])]
+    seen = set()
+    while waiting:
+        number, above = waiting.pop()
+        if number in seen:
+            raise FormatError(f"a damaged glTF file: node {number} is in the scene twice")
+        seen.add(number)
+        matrix = above @ _matrix(nodes[number])
+        waiting += [(child, matrix) for child in reversed(nodes[number].get("children", []))]
+        yield nodes[number], matrix
+
+
+def _matrix(node: dict[str, Any]) -> Array:
+    """From the space of a node to that of its parent (4, 4)."""
+    if "matrix" in node:
+        return _finite(node["matrix"]).reshape(4, 4).T
+    translation, rotation, scale = _placed(node)
+    matrix = np.eye(4)
+    matrix[:3, :3] = rotations.to_matrix(rotation) * scale
+    matrix[:3, 3] = translation
+    return matrix
+
+
+def _primitives(tree: dict[str, Any], node: dict[str, Any], *, skinned: bool) -> list[dict[str, Any]]:
+    """The parts of the mesh of a node, if it has one with a skin, or without."""
+    there = "mesh" in node and ("skin" in node) == skinned
+    return list(tree["meshes"][node["mesh"]]["primitives"]) if there else []
+
+
+def _vertices(file: _File, primitive: dict[str, Any]) -> Array:
+    file.check_plain(primitive)
+    found = file.numbers(primitive["attributes"]["POSITION"])
+    if found.shape[1] != 3:
+        raise FormatError(f"a damaged glTF file: vertices of {found.shape[1]} numbers")
+    return found
+
+
+def _corners(file: _File, primitive: dict[str, Any], vertices: int) -> NDArray[np.int64]:
+    """The vertices of every triangle (triangles, 3): none of what is points or lines."""
+    listed = file.numbers(primitive["indices"])[:, 0] if "indices" in primitive else np.arange(vertices)
+    if not ((listed >= 0) & (listed < vertices)).all():
+        raise FormatError(f"a damaged glTF file: corners of triangles that are none of the {vertices} vertices")
+    listed, mode = listed.astype(np.int64), primitive.get("mode", 4)
+    first = np.arange(max(0, len(listed) - 2))
+    if mode == 5:  # a strip: every other one turns the other way
+        return listed[np.stack([first, first + 1 + first % 2, first + 2 - first % 2], axis=-1)]
+    if mode == 6:  # a fan
+        return listed[np.stack([first + 1, first + 2, 0 * first], axis=-1)]
+    if mode == 4 and len(listed) % 3:
+        raise FormatError(f"a damaged glTF file: triangles of {len(listed)} corners together")
+    return listed[: len(listed) if mode == 4 else 0].reshape(-1, 3)
+
+
+def _moved(points: Array, matrix: Array) -> Array:
+    moved: Array = points @ matrix[:3, :3].T + matrix[:3, 3]
+    if not np.isfinite(moved).all():
+        raise FormatError("a damaged glTF file: vertices that are not finite")
+    return moved
+
+
+def _into_joints(file: _File, skin: dict[str, Any]) -> Array:
+    """From the space of a mesh to that of every joint (joints, 4, 4)."""
+    if "inverseBindMatrices" not in skin:
+        return np.tile(np.eye(4), (len(skin["joints"]), 1, 1))
+    return file.numbers(skin["inverseBindMatrices"]).reshape(-1, 4, 4).swapaxes(1, 2)
+
+
+def _most(file: _File, attributes: dict[str, Any]) -> NDArray[np.int64]:
+    """Of every vertex the joint with the largest weight, by its number in the skin."""
+    sets = range(sum(name.startswith("JOINTS_") for name in attributes))
+    joints, weights = (
+        np.hstack([file.numbers(attributes[f"{kind}_{number}"]) for number in sets]) for kind in ("JOINTS", "WEIGHTS")
+    )
+    most = np.take_along_axis(joints, weights.argmax(axis=1)[:, np.newaxis], axis=1)[:, 0]
+    return most.astype(np.int64)
 
 
 # --- the animation ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import _core, obj, rotations
+from ikcore import _core, gltf, obj, rotations
 from ikcore._arrays import dot, in_blocks, number_type, rows
 from ikcore.status import Status
 
@@ -93,11 +93,14 @@ class Part:
         From its space to the world's, of unit length (default: none).
     translations : (3,) or (frames, 3) array, optional
         After the rotation.
+    scales : (3,) or (frames, 3) array, optional
+        Before the rotation, positive.
     """
 
     body: _core.Mesh | Plane
     rotations: NDArray[np.float64] | None = None
     translations: NDArray[np.float64] | None = None
+    scales: NDArray[np.float64] | None = None
 
     def local(self, points: ArrayLike) -> NDArray[Any]:
         """Points of the world in the space of the part, where what stands on it keeps its place.
@@ -117,16 +120,34 @@ class Part:
         return self._to_local(at, at.shape[:-1], move=True).astype(dtype, copy=False)
 
     def _cast(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
-        if self.rotations is None and self.translations is None:
+        if self.rotations is None and self.translations is None and self.scales is None:
             return self._cast_locally(rays, length, backs, workers)
         start = self._to_local(rays.origins, rays.shape, move=True).reshape(-1, 3)
-        way = self._to_local(rays.directions, rays.shape, move=False).reshape(-1, 3)
-        found = self._cast_locally(_Rays(start, way, rays.shape), length, backs, workers)
+        way, longer = self._directions(rays)
+        found = self._cast_locally(_Rays(start, way, rays.shape), length * longer, backs, workers)
+        found.distance /= longer
         found.points = _along(rays, found.distance)
-        if self.rotations is not None:
-            normals = found.normals.reshape(*rays.shape, 3)
-            found.normals = rotations.rotate(self._frames(self.rotations, rays.shape), normals).reshape(-1, 3)
+        self._turn_normals(found, rays.shape)
         return found
+
+    def _directions(self, rays: _Rays) -> tuple[NDArray[Any], NDArray[Any] | float]:
+        """Those of rays in the space of the part, and how much longer the rays are there."""
+        if self.scales is None:
+            return self._to_local(rays.directions, rays.shape, move=False).reshape(-1, 3), 1.0
+        with np.errstate(all="ignore"):  # of those that cannot be used
+            unit = _unit(rays.directions)
+        usable = np.isfinite(_sum(unit))
+        given = np.where(usable[:, np.newaxis], unit, rays.directions)
+        way = self._to_local(given, rays.shape, move=False).reshape(-1, 3)
+        return way, np.where(usable, np.sqrt(dot(way, way)), 1.0)
+
+    def _turn_normals(self, found: _Found, shape: tuple[int, ...]) -> None:
+        """From the space of the part to the world's."""
+        if self.scales is not None:
+            found.normals = _unit((found.normals.reshape(*shape, 3) / self._frames(self.scales, shape)).reshape(-1, 3))
+        if self.rotations is not None:
+            normals = found.normals.reshape(*shape, 3)
+            found.normals = rotations.rotate(self._frames(self.rotations, shape), normals).reshape(-1, 3)
 
     def _cast_locally(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
         if isinstance(self.body, Plane):
@@ -139,6 +160,8 @@ class Part:
             vectors = vectors - self._frames(self.translations, shape)
         if self.rotations is not None:
             vectors = rotations.rotate(self._frames(rotations.conjugate(self.rotations), shape), vectors)
+        if self.scales is not None:
+            vectors = vectors / self._frames(self.scales, shape)
         return vectors
 
     def _frames(self, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -187,12 +210,13 @@ class Ground:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, up: Literal["x", "y", "z"] = "y", scale: float = 1.0) -> Ground:
-        """The faces of a Wavefront .obj file.
+        """The faces of a Wavefront file (.obj), or the meshes in the scene of a glTF file (.gltf, .glb).
 
         Parameters
         ----------
         path : str or path
-            The file. Faces may have any number of corners; materials, normals and groups are not looked at.
+            The file. Faces may have any number of corners; materials, normals and groups are not looked at. Of a glTF
+            file what a skin carries is left out, see `ikcore.gltf.mesh`.
         up : {"x", "y", "z"}, optional
             Which axis of the file points up. Nothing is turned.
         scale : float, optional
@@ -206,11 +230,12 @@ class Ground:
         Raises
         ------
         ValueError
-            Where the file says what cannot be: a sentence with the number of the line.
+            Where the file says what cannot be: a sentence, with the number of the line if it has lines.
         """
-        if Path(path).suffix.lower() != ".obj":
-            raise ValueError(f"{path}: expected a .obj file")
-        vertices, faces = obj.read(path)
+        ending = Path(path).suffix.lower()
+        if ending not in (".obj", ".gltf", ".glb"):
+            raise ValueError(f"{path}: expected a .obj, .gltf or .glb file")
+        vertices, faces = obj.read(path) if ending == ".obj" else gltf.mesh(path)
         return cls.mesh(vertices * float(scale), faces, up=up)
 
     @classmethod
@@ -342,8 +367,13 @@ class Ground:
             raise ValueError(f"up: these grounds have different ones, {self.up!r} and {other.up!r}")
         return Ground(self.parts + other.parts, self.up)
 
-    def moved(self, rotations: ArrayLike | None = None, translations: ArrayLike | None = None) -> Ground:
-        """The ground at another place, or moving: turned about the origin, then shifted.
+    def moved(
+        self,
+        rotations: ArrayLike | None = None,
+        translations: ArrayLike | None = None,
+        scales: ArrayLike | None = None,
+    ) -> Ground:
+        """The ground at another place, or moving: scaled and turned about the origin, then shifted.
 
         Parameters
         ----------
@@ -351,6 +381,9 @@ class Ground:
             Quaternions (w, x, y, z) of any length (default: none).
         translations : (3,) or (frames, 3) array_like, optional
             (default: none).
+        scales : (3,) or (frames, 3) array_like, optional
+            Along x, y and z, positive (default: none); a single number, or (frames, 1), is for all three. What was
+            turned before can only be scaled evenly.
 
         Returns
         -------
@@ -367,7 +400,8 @@ class Ground:
         """
         q = None if rotations is None else _frames_of("rotations", rotations, 4)
         t = None if translations is None else _frames_of("translations", translations, 3)
-        return Ground(tuple(_moved(part, q, t) for part in self.parts), self.up)
+        s = None if scales is None else _scales_of(scales)
+        return Ground(tuple(_moved(part, q, t, s) for part in self.parts), self.up)
 
     def cast(
         self,
@@ -489,7 +523,9 @@ class Ground:
 
 def _name_of(part: Part) -> str:
     name = "plane" if isinstance(part.body, Plane) else f"{len(part.body.faces)} triangles"
-    frames = {len(array) for array in (part.rotations, part.translations) if array is not None and array.ndim > 1}
+    frames = {
+        len(array) for array in (part.rotations, part.translations, part.scales) if array is not None and array.ndim > 1
+    }
     return name + "".join(f" over {count} frames" for count in frames)
 
 
@@ -641,15 +677,29 @@ def _frames_of(name: str, value: ArrayLike, size: int) -> NDArray[Any]:
     return rotations.normalize(array) if size == 4 else array
 
 
-def _moved(part: Part, q: NDArray[Any] | None, t: NDArray[Any] | None) -> Part:
+def _scales_of(value: ArrayLike) -> NDArray[Any]:
+    given = np.asarray(value, float)
+    even = given.ndim == 0 or given.shape[-1] == 1
+    scales = _frames_of("scales", np.repeat(np.atleast_1d(given), 3, axis=-1) if even else given, 3)
+    if not (scales > 0).all():
+        raise ValueError(f"scales: expected positive numbers, got {scales.min():g}")
+    return scales
+
+
+def _moved(part: Part, q: NDArray[Any] | None, t: NDArray[Any] | None, s: NDArray[Any] | None) -> Part:
     """The part after its own placement and then this one."""
-    turned, shifted = part.rotations, part.translations
-    frames = {len(array) for array in (turned, shifted, q, t) if array is not None and array.ndim > 1}
+    turned, shifted, scaled = part.rotations, part.translations, part.scales
+    frames = {len(array) for array in (turned, shifted, scaled, q, t, s) if array is not None and array.ndim > 1}
     if len(frames) > 1:
         raise ValueError(f"moved: expected the same number of frames everywhere, got {sorted(frames)}")
+    if s is not None:
+        if turned is not None and (s != s[..., :1]).any():
+            raise ValueError("moved: uneven scales would shear what was turned before: scale it first, or evenly")
+        scaled = s if scaled is None else s * scaled
+        shifted = None if shifted is None else s * shifted
     if q is not None:
         turned = q if turned is None else rotations.multiply(q, turned)
         shifted = None if shifted is None else rotations.rotate(q, shifted)
     if t is not None:
         shifted = t if shifted is None else shifted + t
-    return Part(part.body, turned, shifted)
+    return Part(part.body, turned, shifted, scaled)

@@ -579,8 +579,8 @@ def test_other_files_are_refused_by_their_ending(tmp_path: Path) -> None:
         ik.Clip.read(written(tmp_path, ODD), "Walk")
 
 
-def test_a_long_file_is_read_no_slower_than_its_numbers(tmp_path: Path) -> None:
-    """Not a value at a time: turning words to floats in Python takes longer than to read the file."""
+def test_a_long_file_is_read_faster_than_its_words_become_floats(tmp_path: Path) -> None:
+    """Not a value at a time in Python."""
     line = " ".join(f"{number:.6f}" for number in np.random.default_rng(0).normal(size=15) * 50)
     text = ODD[: ODD.index("Frames")] + f"Frames: 20000\nFrame Time: 0.01\n{f'{line}{chr(10)}' * 20000}"
     path = written(tmp_path, text)
@@ -595,7 +595,7 @@ def test_a_long_file_is_read_no_slower_than_its_numbers(tmp_path: Path) -> None:
         return min(times)
 
     python = seconds(lambda: [list(map(float, line.split())) for line in text[text.index("0.01\n") :].splitlines()[1:]])
-    assert seconds(lambda: ik.Clip.read(path)) < 1.5 * python
+    assert seconds(lambda: ik.Clip.read(path)) < 0.7 * python
 
 
 # --- files that others made ------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,9 @@ EVERYTHING: dict[int, list[Any]] = {3: [HOP, NOD, SWELL], 1: [SWAY], 4: [ROLL], 
 BEGIN = 5 / FPS  # animations need not start at 0
 
 
+COMPONENTS = {5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+
+
 class Builder:
     """A glTF tree and its numbers."""
 
@@ -54,19 +58,23 @@ class Builder:
         self.binary = b""
         self.tree: dict[str, Any] = {"asset": {"version": "2.0"}, "accessors": [], "bufferViews": [], "buffers": []}
 
-    def accessor(self, values: Any, kind: str, shorts: bool = False) -> int:
-        data = np.array(values, "<i2" if shorts else "<f4")
+    def accessor(self, values: Any, kind: str, component: int = 5126, **more: Any) -> int:
+        data = np.array(values, COMPONENTS[component])
         view = {"buffer": 0, "byteOffset": len(self.binary), "byteLength": data.nbytes}
-        self.binary += data.tobytes()
+        self.binary += data.tobytes() + b"\0" * (-data.nbytes % 4)
         given = {
             "bufferView": len(self.tree["bufferViews"]),
             "type": kind,
             "count": data.size // data.shape[-1] if data.ndim > 1 else data.size,
+            "componentType": component,
         }
-        given |= {"componentType": 5122, "normalized": True} if shorts else {"componentType": 5126}
         self.tree["bufferViews"].append(view)
-        self.tree["accessors"].append(given)
+        self.tree["accessors"].append(given | more)
         return len(self.tree["accessors"]) - 1
+
+    def mesh(self, *primitives: dict[str, Any]) -> int:
+        self.tree.setdefault("meshes", []).append({"primitives": list(primitives)})
+        return len(self.tree["meshes"]) - 1
 
     def animation(self, tracks: dict[int, list[Any]], **more: Any) -> None:
         samplers: list[Any] = []
@@ -75,7 +83,10 @@ class Builder:
             for part, how, frames, values in parts:
                 times = self.accessor(np.array(list(frames)) / FPS + BEGIN, "SCALAR")
                 kind = "VEC4" if part == "rotation" else "VEC3"
-                output = self.accessor(values, kind, shorts=part == "rotation" and np.max(values) > 2)
+                shorts: Any = (
+                    {"component": 5122, "normalized": True} if part == "rotation" and np.max(values) > 2 else {}
+                )
+                output = self.accessor(values, kind, **shorts)
                 channels.append({"sampler": len(samplers), "target": {"node": node, "path": part}})
                 samplers.append(
                     {"input": times, "output": output} | ({} if how == "LINEAR" else {"interpolation": how})
@@ -252,11 +263,219 @@ def test_a_clip_of_scaled_nodes_is_written_where_it_is(tmp_path: Path) -> None:
     assert_allclose(here[:, joints], there, atol=5e-6)
 
 
+# --- meshes ----------------------------------------------------------------------------------------------------------
+
+CUBE = [[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+FACES = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4]]
+OUTLINE = [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0]]
+TURN = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])  # x to y, y to z, z to x: the quaternion below, of any length
+SHEAR = np.array([[1, 0.5, 0, 3], [0, 2, 0, 0], [0, 0, -1, 1], [0, 0, 0, 1]])
+
+
+def scene() -> Builder:
+    """Triangles of every kind, in nodes that turn, stretch, mirror and shear; and what is no ground."""
+    made = Builder()
+    cube = {"POSITION": made.accessor(CUBE, "VEC3")}
+    outline = {"POSITION": made.accessor(OUTLINE, "VEC3")}
+    shorts = {"POSITION": made.accessor(np.array(OUTLINE) * 16383.5, "VEC3", 5122, normalized=True)}
+    list_, strip = (
+        {"attributes": cube, "indices": made.accessor(np.ravel(FACES), "SCALAR", code)} for code in (5121, 5125)
+    )
+    meshes = [
+        made.mesh(list_),
+        made.mesh({"attributes": outline, "mode": 5}, {"attributes": outline, "mode": 0}),
+        made.mesh({"attributes": outline, "mode": 6, "indices": made.accessor([4, 3, 1, 0], "SCALAR", 5123)}),
+        made.mesh(strip, {"attributes": {"POSITION": made.accessor(CUBE[:3], "VEC3")}}),
+        made.mesh({"attributes": shorts, "mode": 5}),
+    ]
+    made.tree["nodes"] = [
+        {
+            "mesh": meshes[0],
+            "scale": [2, 3, -4],
+            "translation": [1, 0, 0],
+            "rotation": [1, 1, 1, 1],
+            "children": [1, 2],
+        },
+        {"mesh": meshes[1], "translation": [0, 0, 5], "children": [3]},
+        {"matrix": SHEAR.T.ravel().tolist(), "mesh": meshes[2]},
+        {"mesh": meshes[3], "scale": [-1, 1, 1]},
+        {"mesh": meshes[0]},  # in another scene
+        {"mesh": meshes[0], "skin": 0},
+        {"mesh": meshes[4]},
+    ]
+    made.tree["skins"] = [{"joints": [4]}]
+    made.tree["scenes"] = [{"nodes": [4]}, {"nodes": [0, 5, 6]}]
+    made.tree["scene"] = 1
+    return made
+
+
+def slow_scene() -> list[Array]:
+    """The same triangles, (3, 3) each, by hand."""
+
+    def placed(points: Any, *steps: Any) -> Array:
+        points = np.array(points, float)
+        for step in steps:
+            points = np.array([step(point) for point in points])
+        return np.asarray(points)
+
+    def outer(point: Array) -> Array:
+        return np.asarray(TURN @ (point * [2, 3, -4]) + [1, 0, 0])
+
+    def shifted(point: Array) -> Array:
+        return np.asarray(point + np.array([0, 0, 5]))
+
+    def sheared(point: Array) -> Array:
+        return np.asarray((SHEAR @ [*point, 1])[:3])
+
+    def mirrored(point: Array) -> Array:
+        return np.asarray(point * [-1, 1, 1])
+
+    strip = [[0, 1, 2], [1, 3, 2], [2, 3, 4]]
+    everything = [  # the last number: whether the way round changes, with each mirror in the way
+        (placed(CUBE, outer), FACES, True),
+        (placed(OUTLINE, shifted, outer), strip, True),
+        (placed(OUTLINE, sheared, outer), [[3, 1, 4], [1, 0, 4]], False),
+        (placed(CUBE, mirrored, shifted, outer), FACES, False),
+        (placed(CUBE[:3], mirrored, shifted, outer), [[0, 1, 2]], False),
+        (placed(np.array(OUTLINE) / 2, lambda point: point), strip, False),
+    ]
+    return [points[face[::-1] if turned else face] for points, faces, turned in everything for face in faces]
+
+
+def oriented(triangles: Any) -> list[Any]:
+    """Triangles that can be compared: from their first corner on, in any order."""
+    rounded = [[tuple((np.round(corner, 3) + 0.0).tolist()) for corner in triangle] for triangle in triangles]
+    return sorted(tuple(triangle[(at := triangle.index(min(triangle))) :] + triangle[:at]) for triangle in rounded)
+
+
+@pytest.mark.parametrize("form", [gltf, beside, glb])
+def test_meshes_stand_where_their_nodes_have_them(tmp_path: Path, form: Any) -> None:
+    vertices, faces = ik.gltf.mesh(form(scene(), tmp_path))
+    assert oriented(vertices[faces]) == oriented(slow_scene())
+    assert_allclose(np.sort(vertices[faces].ravel()), np.sort(np.ravel(slow_scene())), atol=1e-4)
+
+
+def test_a_mesh_is_ground(tmp_path: Path) -> None:
+    """Plates at three heights, the front above; one is mirrored, which keeps it there."""
+    made = Builder()
+    plate = made.mesh({"attributes": {"POSITION": made.accessor([[0, 0, 0], [0, 0, 1], [1, 0, 0]], "VEC3")}})
+    made.tree["nodes"] = [
+        {"mesh": plate, "translation": [0, 1, 0]},
+        {"mesh": plate, "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 2, 2, 0, 1]},
+        {"mesh": plate, "translation": [5, 3, 0], "scale": [-1, 1, 1]},
+    ]
+    for ending in ("glb", "GLB"):
+        path = glb(made, tmp_path).rename(tmp_path / f"plates.{ending}")
+        ground = ik.Ground.read(path, scale=0.5)
+        hits = ground.cast([[0.1, 9, 0.1], [1.1, 9, 0.1], [2.4, 9, 0.1], [3.1, 9, 0.1]], [0, -1, 0])
+        assert_allclose(hits.distance, [8.5, 8, 7.5, np.inf])
+        assert hits.front.tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("name", ["KHR_draco_mesh_compression", "EXT_meshopt_compression"])
+def test_compressed_meshes_are_refused_unless_they_are_there_too(tmp_path: Path, name: str) -> None:
+    made = scene()
+    place = made.tree["meshes"][1]["primitives"][0] if "mesh_" in name else made.tree["bufferViews"][0]
+    place["extensions"] = {name: {}}
+    made.tree["extensionsUsed"] = [name]
+    ik.Ground.read(glb(made, tmp_path))
+    made.tree["extensionsRequired"] = [name]
+    with pytest.raises(ik.FormatError, match=rf"compressed numbers \({name}\) are not read: write the file without"):
+        ik.Ground.read(glb(made, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "sentence"),
+    [
+        (["scenes", 1, "nodes"], [4, 4], "node 4 is in the scene twice"),
+        (["nodes", 3, "children"], [0], "node 0 is in the scene twice"),
+        (["nodes", 3, "children"], [99], "a damaged glTF file: "),
+        (["scene"], 7, "a damaged glTF file: "),
+        (["scenes", 1], {}, "expected triangles in the scene, got none"),
+        (["nodes", 0, "mesh"], 99, "a damaged glTF file: "),
+        (["nodes", 0, "matrix"], [1e308, 0, 0, 0] * 4, "vertices that are not finite"),
+        (["meshes", 0, "primitives", 0, "attributes"], {}, "'POSITION' is missing"),
+        (["meshes", 2, "primitives", 0, "mode"], 4, "triangles of 4 corners together"),
+        (["meshes", 1, "primitives", 0, "indices"], 3, "corners of triangles that are none of the 5 vertices"),
+        (["accessors", 1, "count"], 4, "corners of triangles that are none of the 4 vertices"),
+        (["accessors", 0, "type"], "VEC2", "vertices of 2 numbers"),
+        (["accessors", 0, "sparse"], {}, "sparse numbers are not read"),
+    ],
+)
+def test_a_damaged_scene_is_one_sentence(tmp_path: Path, place: list[Any], value: Any, sentence: str) -> None:
+    path = glb(changed(place, value, scene()), tmp_path)
+    with pytest.raises(ik.FormatError) as caught:
+        ik.Ground.read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert sentence in str(caught.value)
+
+
+# --- skins -----------------------------------------------------------------------------------------------------------
+
+BIND = np.stack([SHEAR, np.eye(4), np.diag([0.5, 0.5, 0.5, 1])])  # of joints 3, 4, 1 to the space of the mesh
+FOLLOWERS: dict[int, list[list[float]]] = {
+    3: [[1, 2, 3], [4, 5, 6], [0, 0, 1]],
+    1: [[-1, 0, 0.5]],
+}  # by node, in its space; none follows 4 most
+
+
+def skinned() -> Builder:
+    """Four vertices that follow one joint most and two others less, in two sets of four."""
+    made = everything()
+    joints, places = [3, 4, 1], [(node, [*point, 1]) for node, points in FOLLOWERS.items() for point in points]
+    first = [[(joints.index(node) + 1) % 3, 0, 1, 0] for node, _ in places]
+    attributes = {
+        "POSITION": made.accessor([(BIND[joints.index(node)] @ point)[:3] for node, point in places], "VEC3"),
+        "JOINTS_0": made.accessor(first, "VEC4", 5121),
+        "WEIGHTS_0": made.accessor([[60, 0, 50, 0]] * len(places), "VEC4", 5121, normalized=True),
+        "JOINTS_1": made.accessor([[0, joints.index(node), 0, 0] for node, _ in places], "VEC4", 5123),
+        "WEIGHTS_1": made.accessor([[0, 0.45, 0, 0]] * len(places), "VEC4"),
+    }
+    into = made.accessor([np.linalg.inv(matrix).T.ravel() for matrix in BIND], "MAT4")
+    made.tree["skins"] = [{"joints": [2]}, {"joints": joints, "inverseBindMatrices": into}]
+    made.tree["nodes"][0] |= {"mesh": made.mesh({"attributes": attributes}), "skin": 1}
+    made.tree["nodes"][2] |= {"mesh": made.mesh({"attributes": attributes})}  # rigid: of no skin
+    return made
+
+
+@pytest.mark.parametrize("form", [gltf, glb])
+def test_the_skin_of_joints_is_in_their_space(tmp_path: Path, form: Any) -> None:
+    path = form(skinned(), tmp_path)
+    found = ik.gltf.skin(path)
+    names = ik.Clip.read(path, "1").skeleton.names
+    assert set(found) == {"hips.3", "hips"} <= set(names)
+    assert_allclose(found["hips.3"], FOLLOWERS[3], atol=1e-5)
+    assert_allclose(found["hips"], FOLLOWERS[1], atol=1e-5)
+
+
+def test_without_bind_matrices_joints_are_where_the_mesh_is(tmp_path: Path) -> None:
+    made = skinned()
+    del made.tree["skins"][1]["inverseBindMatrices"]
+    found = ik.gltf.skin(glb(made, tmp_path))
+    assert_allclose(found["hips"], np.array(FOLLOWERS[1]) / 2, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "sentence"),
+    [
+        (["nodes", 0, "skin"], None, "expected a mesh with a skin, got none"),
+        (["nodes", 0, "skin"], 5, "a damaged glTF file: "),
+        (["skins", 1, "joints"], [3], "a damaged glTF file: "),
+        (["meshes", 0, "primitives", 0, "attributes", "WEIGHTS_1"], None, "'WEIGHTS_1' is missing"),
+        (["meshes", 0, "primitives", 0, "attributes", "JOINTS_0"], None, "a damaged glTF file: "),
+    ],
+)
+def test_a_damaged_skin_is_one_sentence(tmp_path: Path, place: list[Any], value: Any, sentence: str) -> None:
+    with pytest.raises(ik.FormatError) as caught:
+        ik.gltf.skin(glb(changed(place, value, skinned()), tmp_path))
+    assert sentence in str(caught.value)
+
+
 # --- malformed files -------------------------------------------------------------------------------------------------
 
 
-def changed(place: list[Any], value: Any) -> Builder:
-    made = everything()
+def changed(place: list[Any], value: Any, made: Builder | None = None) -> Builder:
+    made = made or everything()
     *above, last = place
     at: Any = made.tree
     for key in above:
@@ -319,11 +538,25 @@ def test_times_that_are_no_times(tmp_path: Path) -> None:
 
 
 def read_or_refused(path: Path) -> None:
-    try:
-        clip = ik.Clip.read(path, "all")
-    except (ik.FormatError, FileNotFoundError):  # of numbers beside it
-        return
-    assert len(clip) >= 1
+    """Each of the ways to read one."""
+    readers: list[Callable[[], Any]] = [
+        lambda: ik.Clip.read(path, "all"),
+        lambda: ik.gltf.mesh(path)[1],
+        lambda: ik.gltf.skin(path),
+    ]
+    for read in readers:
+        try:
+            assert len(read()) >= 1
+        except (ik.FormatError, FileNotFoundError):  # of numbers beside it
+            continue
+
+
+def all_there_is() -> Builder:
+    """Something for each of them."""
+    made = skinned()
+    made.tree["nodes"][5]["mesh"] = made.mesh({"attributes": {"POSITION": made.accessor(OUTLINE, "VEC3")}, "mode": 5})
+    made.tree["scenes"] = [{"nodes": [0, 2]}]
+    return made
 
 
 FUZZ = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -332,7 +565,7 @@ FUZZ = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCh
 @FUZZ
 @given(at=st.integers(0, 10**6), removed=st.integers(0, 9), put=st.binary(max_size=9), cut=st.booleans())
 def test_bytes_changed_anywhere(tmp_path: Path, at: int, removed: int, put: bytes, cut: bool) -> None:
-    data = glb(everything(), tmp_path).read_bytes()
+    data = glb(all_there_is(), tmp_path).read_bytes()
     at %= len(data)
     path = tmp_path / "changed.glb"
     path.write_bytes(data[:at] if cut else data[:at] + put + data[at + removed :])
@@ -342,7 +575,7 @@ def test_bytes_changed_anywhere(tmp_path: Path, at: int, removed: int, put: byte
 @FUZZ
 @given(data=st.data())
 def test_anything_in_the_place_of_anything(tmp_path: Path, data: st.DataObject) -> None:
-    made = everything()
+    made = all_there_is()
     at: Any = made.tree
     while True:
         keys = list(at) if isinstance(at, dict) else list(range(len(at)))
@@ -389,3 +622,57 @@ def test_legs_of_real_files_are_as_another_script_found_them(given: dict[str, An
         across = np.linalg.norm(np.cross(thigh, shin), axis=1)
         angle = np.degrees(np.arctan2(across, (thigh * shin).sum(axis=1)))
         assert [angle.min(), angle.max()] == pytest.approx(truth["knee_angle_deg"], abs=0.006)
+
+
+@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+@pytest.mark.parametrize(
+    ("name", "animation", "unit", "count"), [("Fox.glb", "Walk", 0.01, 1728), ("Woman.gltf", "Walking", 0.34, 5718)]
+)
+def test_the_skin_of_real_feet_ends_at_the_floor(name: str, animation: str, unit: float, count: int) -> None:
+    """Which is at height 0 in both, and which joints alone do not show."""
+    clip = ik.Clip.read(MOCAP / name, animation, unit=unit)
+    skin = ik.gltf.skin(MOCAP / name)
+    assert sum(map(len, skin.values())) == count
+    feet = ik.Feet.detect(clip.skeleton, clip=clip, vertices=skin)
+    assert feet != ik.Feet.detect(clip.skeleton, clip=clip)
+    for leg in feet:
+        for place in (feet.positions(clip.skeleton, clip.pose)[leg.name, point] for point in leg.soles):
+            assert abs(np.percentile(place[:, 1], 5)) * unit < 0.008
+
+
+TERRAIN = Path(os.environ.get("IKCORE_TERRAIN", "none"))
+
+
+@pytest.mark.skipif(not TERRAIN.exists(), reason="IKCORE_TERRAIN names no folder of meshes")
+def test_real_ground_is_as_its_description_has_it() -> None:
+    course, faces = ik.gltf.mesh(TERRAIN / "IKCourse.gltf")
+    assert len(faces) == 76
+    assert_allclose(np.ptp(course, axis=0)[[0, 2]], [28.8, 13.4], atol=0.05)
+    assert_allclose(
+        course.min(axis=0), np.add([-3.6, -1.0175457, -1.3213916], [0.4005508, 0.0175457, 0.2090831]), atol=1e-5
+    )
+    hills, faces = ik.gltf.mesh(TERRAIN / "Mountains.gltf")
+    assert len(faces) == 2 * 12_800  # two nodes have the mesh
+    a, b, c = np.moveaxis(hills[faces[:12_800]], 1, 0)
+    normals = np.cross(b - a, c - a)
+    assert (normals[:, 1] < 0).sum() == 15
+    slopes = np.degrees(np.arccos(normals[:, 1] / np.linalg.norm(normals, axis=1)))
+    assert np.median(slopes) == pytest.approx(21, abs=0.5)
+    found = ik.Ground.read(TERRAIN / "Mountains.gltf").at(hills[:6561], above=1e-3, below=1e-3)
+    assert_allclose(found.height, hills[:6561, 1], atol=1.1e-3)
+
+
+@pytest.mark.skipif(not TERRAIN.exists(), reason="IKCORE_TERRAIN names no folder of meshes")
+def test_the_same_mesh_as_glb_and_as_obj_is_the_same_ground(tmp_path: Path) -> None:
+    """Stairs and letters of the .obj file, as float numbers under a node that turns and scales back."""
+    floor: Any = ik.Ground.read(TERRAIN / "ozz_foot_ik_floor.obj").parts[0].body
+    made = Builder()
+    lying = floor.vertices[:, [0, 2, 1]] * [100, -100, 100]
+    mesh = {
+        "attributes": {"POSITION": made.accessor(lying, "VEC3")},
+        "indices": made.accessor(floor.faces.ravel(), "SCALAR", 5123),
+    }
+    made.tree["nodes"] = [{"mesh": made.mesh(mesh), "scale": [0.01] * 3, "rotation": [-HALF, 0, 0, HALF]}]
+    again: Any = ik.Ground.read(glb(made, tmp_path)).parts[0].body
+    assert_array_equal(again.faces, floor.faces)
+    assert_allclose(again.vertices, floor.vertices, atol=1e-5)

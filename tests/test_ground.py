@@ -428,6 +428,10 @@ def test_nothing_leaks() -> None:
         (lambda: Ground.plane() + 1, "unsupported"),  # type: ignore[operator]
         (lambda: Ground.plane().moved([[1, 0, 0, 0]] * 2, [[0, 0, 0]] * 3), "same number of frames"),
         (lambda: Ground.plane().moved(translations=[np.nan, 0, 0]), "finite"),
+        (lambda: Ground.plane().moved(scales=[1, 0, 1]), "scales: expected positive numbers, got 0"),
+        (lambda: Ground.plane().moved(scales=[1, 2]), r"scales: expected .* 3"),
+        (lambda: Ground.plane().moved(scales=[[1.0]] * 2, translations=[[0, 0, 0]] * 3), "same number of frames"),
+        (lambda: Ground.plane().moved([1, 1, 0, 0]).moved(scales=[1, 2, 1]), "uneven scales would shear"),
         (lambda: square().cast([0, 0, 0], [[0, 1, 0]] * 2, length=[1, 2, 3]), r"do not broadcast: .*length \(3,\)"),
         (lambda: square().cast(np.zeros((2, 3)), np.zeros((3, 3))), "do not broadcast"),
         (lambda: square().at([0, 0], above=1, below=1), "points: expected"),
@@ -436,7 +440,7 @@ def test_nothing_leaks() -> None:
             lambda: Ground.plane().moved(translations=np.zeros((4, 3))).at(np.zeros((3, 3)), above=1, below=1),
             "4 frames",
         ),
-        (lambda: Ground.read("a.stl"), "expected a .obj file"),
+        (lambda: Ground.read("a.stl"), "expected a .obj, .gltf or .glb file"),
     ],
 )
 def test_what_is_wrong_is_said(make: Any, message: str) -> None:
@@ -518,6 +522,69 @@ def test_a_moved_ground_is_that_of_moved_vertices() -> None:
     np.testing.assert_allclose(hits.normals, expected.normals, atol=1e-10)
     world = placed(placed(vertices, q, t), q2, t2)
     np.testing.assert_allclose(moved.parts[0].local(world), vertices, atol=1e-14)
+
+
+def test_a_scaled_ground_is_that_of_scaled_vertices() -> None:
+    """Scaled unevenly, turned, shifted, then all that again, evenly: distances, lengths and normals are the world's."""
+    numbers = np.random.default_rng(3)
+    vertices, faces = soup.random(200)
+    q, t, s = numbers.normal(size=4), numbers.normal(size=3), np.array([0.3, 1.0, 2.5])
+    q2, t2, s2 = numbers.normal(size=4), numbers.normal(size=3), 1.7
+
+    def placed(points: Array, q: Array, t: Array, s: Any) -> Array:
+        return ik.rotations.rotate(q / np.linalg.norm(q), points * s) + t
+
+    world = placed(placed(vertices, q, t, s), q2, t2, s2)
+    moved = Ground.mesh(vertices, faces).moved(q, t, s).moved(q2, t2, s2)
+    for length in (None, 2, numbers.uniform(0, 5, 300)):
+        for backs in (True, False):
+            origins, directions = rays(300)
+            expected = Ground.mesh(world, faces).cast(origins, directions, length=length, backs=backs)
+            hits = moved.cast(origins, directions, length=length, backs=backs)
+            np.testing.assert_array_equal(hits.triangle, expected.triangle)
+            np.testing.assert_array_equal(hits.front, expected.front)
+            np.testing.assert_allclose(hits.distance, expected.distance, rtol=1e-9)
+            np.testing.assert_allclose(hits.points, expected.points, atol=1e-9)
+            np.testing.assert_allclose(hits.normals, expected.normals, atol=1e-7)
+            assert 10 < hits.hit.sum() < 250
+    np.testing.assert_allclose(moved.parts[0].local(world), vertices, atol=1e-13)
+
+
+def test_a_scaled_plane_turns_with_its_scale() -> None:
+    """A slope of 45 degrees, twice as high: height 2 x, and its normal across that."""
+    slope = Ground.plane([-1, 1, 0]).moved(scales=[1, 2, 1])
+    found = slope.at([[1, 2, 0], [-1, -2, 0]], above=1, below=1)
+    np.testing.assert_allclose(found.height, [2, -2], rtol=1e-15)
+    np.testing.assert_allclose(found.normals, np.tile(np.array([-2, 1, 0]) / np.sqrt(5), (2, 1)), atol=1e-15)
+    even = Ground.plane([-1, 1, 0], 1).moved([1, 2, 3, 4], [5, 6, 7]).moved(scales=2)
+    same = Ground.plane([-1, 1, 0], 2).moved([1, 2, 3, 4], [10, 12, 14])
+    origins, directions = rays(50)
+    np.testing.assert_allclose(even.cast(origins, directions).distance, same.cast(origins, directions).distance)
+
+
+def test_a_ground_that_swells_has_frames_first() -> None:
+    sizes = np.linspace([1, 1, 1], [3, 0.5, 2], 6)
+    hill = Ground.mesh(
+        [[-1, 0, -1], [-1, 0, 1], [1, 0, 1], [1, 0, -1], [0, 1, 0]], [[i, (i + 1) % 4, 4] for i in range(4)]
+    )
+    points = np.tile([[0, 0, 0], [1, 0, 0]], (6, 1, 1))
+    found = hill.moved(scales=sizes).at(points, above=9, below=9)
+    x, y, _ = sizes.T
+    np.testing.assert_allclose(found.height, np.stack([y, y * np.maximum(1 - 1 / x, 0)], -1), atol=1e-15)
+    swelling = hill.moved(scales=np.linspace(1, 2, 6)[:, np.newaxis])
+    np.testing.assert_allclose(swelling.at(points, above=9, below=9).height[:, 0], np.linspace(1, 2, 6), rtol=1e-15)
+    assert repr(swelling) == "Ground(4 triangles over 6 frames; y is up)"
+
+
+def test_rays_that_cannot_be_used_hit_nothing_of_a_scaled_ground() -> None:
+    up = [0, np.nan, np.inf, 5e-324, -5e-324, -1e300]
+    directions = np.array([[0, y, 0] for y in up])
+    for ground in (square(4, (-2, 0, -2)), Ground.plane()):
+        hits = ground.moved(scales=[3, 2, 3]).cast([0.5, 1, 0.25], directions)
+        plain = ground.cast([0.5, 1, 0.25], directions)
+        np.testing.assert_array_equal(hits.status, plain.status)
+        np.testing.assert_array_equal(hits.distance, plain.distance)
+        assert hits.distance.tolist()[:4] == [np.inf] * 4
 
 
 def test_a_ground_that_moves_has_frames_first() -> None:
