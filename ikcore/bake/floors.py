@@ -6,48 +6,45 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore.bake.motion import Array, LegMotion, Mask, size
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import Array, Mask, median, size
 from ikcore.feet.contacts import Contacts
 from ikcore.ground import Ground, Plane
 
 _LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
 _STILL = 0.2  # metres a second, likewise
+_NEAR, _DEEP = 0.3, 1.0  # metres, likewise: within which ground counts, and under a foot
+_UNEVEN = 0.03  # metres, likewise: what feet stand higher and lower than each other, that are not on one level
+_MOST = 0.8  # the share of frames that counts there
 _SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
 _SAME = 0.02  # metres, likewise: a floor that is so near to level ground is that ground
 
 
-def stands_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
-    """Whether a clip was made on this ground: its feet, where they are still, are nearer to it than to one level."""
-    off_level, off_ground = [], []
-    for motion in legs:
-        for point in ("heel", "ball"):
-            if point not in motion.soles or len(motion.chain) < 2:
-                continue
-            at = motion.soles[point]
-            speed = size(np.diff(at, axis=0)) * fps
-            still = np.flatnonzero(speed < _STILL * motion.scale)
-            if not len(still):
-                continue
-            height = at[still, axis]
-            below = _under(ground, at, still, motion.scale)
-            known = np.isfinite(below)
-            if known.sum() < 0.7 * len(still):
-                return False
-            off = (height - below)[known]
-            middle = _median(off)
-            if abs(middle) > _LOW * motion.scale:
-                return False
-            off_ground.append(np.abs(off - middle) / motion.scale)
-            off_level.append(np.abs(height - _median(height))[known] / motion.scale)
-    if not off_level:
+def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
+    """Whether a clip was made on this ground: where feet are still, they are nearer to it than to one level."""
+    seen = [_off(motion, point, ground, fps, axis) for motion in legs for point in ("heel", "ball")]
+    off_ground, off_level, lost = (np.concatenate(parts) for parts in zip(*seen, strict=True))
+    if not len(lost) or median(lost) > 0:
         return False
-    level, there = (float(np.sort(np.concatenate(off))[int(0.8 * (sum(map(len, off)) - 1))]) for off in (off_level, off_ground))
-    return level > 0.03 and there < 0.5 * level
+    known = np.isfinite(off_ground)
+    there, level = (np.sort(off[known])[int(_MOST * (known.sum() - 1))] for off in (off_ground, off_level))
+    return bool(level > _UNEVEN and there < level / 2)
 
 
-def _under(ground: Ground, at: Array, frames: np.ndarray, scale: float) -> Array:
-    found = ground.at(at, above=0.3 * scale, below=0.3 * scale)
-    return np.asarray(found.height[frames])
+def _off(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int) -> tuple[Array, Array, Array]:
+    """How far a point is from where it usually is above the ground, and from its usual height, in frames in which it is
+    still, in lengths of a human; and whether there is no ground near."""
+    at = motion.soles.get(point, np.zeros((0, 3)))
+    if len(at) < 2:
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    scale, speed = motion.scale, np.zeros(len(at))
+    speed[1:] = size(np.diff(at, axis=0)) * fps
+    still = speed < _STILL * scale
+    above = (at[:, axis] - ground.at(at, above=_NEAR * scale, below=_NEAR * scale).height)[still] / scale
+    height = at[still, axis] / scale
+    usual = median(above)
+    lost = ~np.isfinite(above) | (abs(usual) > _LOW)
+    return np.abs(above - usual), np.abs(height - median(height)), lost.astype(np.float64)
 
 
 @dataclass(slots=True, eq=False)
@@ -74,21 +71,38 @@ def floors_of(
     That is where the lowest leg usually stands; or, if that is hardly higher or lower, at height 0 or at `near`.
     What else is between the floor and where a point stands is taken for the thickness of its sole.
     """
-    found = [Floor({}, {}) for _ in legs]
+    found, bare = [Floor({}, {}) for _ in legs], []
     for motion, floor in zip(legs, found, strict=True):
         for point, at in motion.soles.items():
             below, held = _below(motion, contacts, ground, point)
-            above = (at[:, axis] - below)[held]
-            floor.thick[point] = _median(above[np.isfinite(above)])
+            floor.thick[point] = median((at[:, axis] - below)[held])
             if ground is not None:
+                high = median((at - motion.soles["ball"])[held, axis]) if point == "joint" else 0.0
                 most = _SOLE * motion.scale
-                floor.thick[point] = min(max(floor.thick[point], -most), most)
+                floor.thick[point] = high + min(max(floor.thick[point] - high, -most), most)
             floor.stood[point] = below + floor.thick[point]
+        bare.append(below)
     if ground is None:
-        level = _level(legs, found, near)
-        for floor in found:
-            floor.thick = {point: _median(stood) - level for point, stood in floor.stood.items()}
+        _share_level(legs, found, bare, near)
     return found
+
+
+def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], near: float | None) -> None:
+    """Give all legs one floor, if what contacts take for it is about as high everywhere."""
+    usual = [median(floor) for floor in bare]
+    scale = min(motion.scale for motion in legs)
+    if max(float(np.ptp(floor)) for floor in bare) > _UNEVEN * scale or np.ptp(usual) > _UNEVEN * scale:
+        return
+    stands = [
+        height + thick
+        for height, floor in zip(usual, floors, strict=True)
+        for point, thick in floor.thick.items()
+        if point in ("heel", "ball")
+    ]
+    level = min(stands)
+    level = next((at for at in (near, 0.0) if at is not None and abs(level - at) < _SAME * scale), level)
+    for height, floor in zip(usual, floors, strict=True):
+        floor.thick = {point: thick + height - level for point, thick in floor.thick.items()}
 
 
 def flat_height(ground: Ground) -> float | None:
@@ -104,32 +118,13 @@ def flat_height(ground: Ground) -> float | None:
     return part.body.height + (0.0 if part.translations is None else float(part.translations[axis]))
 
 
-def _level(legs: list[LegMotion], floors: list[Floor], near: float | None) -> float:
-    heights = [
-        _median(stood)
-        for motion, floor in zip(legs, floors, strict=True)
-        for point, stood in floor.stood.items()
-        if point in ("heel", "ball")
-    ]
-    level = min(heights)
-    for likely in (near, 0.0):
-        if likely is not None and abs(level - likely) < _SAME * min(motion.scale for motion in legs):
-            return likely
-    return level
-
-
 def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: str) -> tuple[Array, Mask]:
     """The floor under a point as contacts were found on it, and when the point stands."""
     name = motion.leg.name
     known = {other: contacts.planted(name, other) for other in ("heel", "ball") if (name, other) in contacts.weights}
-    nearest = point if point in known else "ball" if "ball" in known else "heel"
+    nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
     flat = np.all(list(known.values()), axis=0)
     held = flat if flat.any() else known[nearest]
     if ground is None:
         return contacts.ground[name, nearest], held
-    return ground.at(motion.soles[point], above=0.3 * motion.scale, below=1.0 * motion.scale).height, held
-
-
-def _median(values: Array) -> float:
-    values = np.sort(values)
-    return float(values[len(values) // 2]) if len(values) else 0.0
+    return ground.at(motion.soles[point], above=_NEAR * motion.scale, below=_DEEP * motion.scale).height, held

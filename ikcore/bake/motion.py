@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ikcore._arrays import dot
+from ikcore.bake.scene import Array, median, size
 from ikcore.clip import Clip
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
 from ikcore.feet.soles import points
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
 _BLOCK = 4096  # frames at once, so that the whole skeleton is never in memory over the whole clip
@@ -41,8 +36,8 @@ class LegMotion:
     toe_turn : (frames, 4) array or None
         That of the toes.
     soles : dict of str to (frames, 3) array
-        The points of the sole. The ball is the joint where toes bend, if there is one: foot and toes both turn about
-        it, and its height counts as thickness of the sole.
+        The points of the sole; and "joint", where toes bend, if they do. Foot and toes both turn about that, so it
+        stands for the ball, and its height counts as thickness of the sole.
     size : float
         The length of the leg, the median over time.
     """
@@ -74,7 +69,12 @@ class LegMotion:
     @property
     def reference(self) -> Array:
         """The point of the foot whose way is followed: its ball."""
-        return self.soles.get("ball", self.soles.get("heel", self.ankle))
+        return self.soles[self.ball] if self.ball in self.soles else self.soles.get("heel", self.ankle)
+
+    @property
+    def ball(self) -> str:
+        """The point that stands for the ball."""
+        return "joint" if "joint" in self.soles else "ball"
 
 
 def blocks(frames: int) -> Iterator[slice]:
@@ -100,22 +100,27 @@ def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
             if motion.toe_turn is not None:
                 motion.toe_turn[block] = world.rotations[:, motion.toe]
             for point in motion.soles:
-                jointed = point == "ball" and motion.toe is not None
-                motion.soles[point][block] = world.positions[:, motion.toe] if jointed else places[at]
-                at += 1
+                if point != "joint":
+                    motion.soles[point][block] = places[at]
+                    at += 1
+            if "joint" in motion.soles:
+                motion.soles["joint"][block] = world.positions[:, motion.toe]
             if motion.leg.ankle is None:
                 motion.chain[block, bones] = motion.soles["ball"][block]
     for motion in legs:
-        bones = np.diff(motion.chain, axis=1)
-        length = np.sqrt(dot(bones, bones))
-        total = np.zeros(frames)
-        for bone in range(length.shape[1]):
-            total += length[:, bone]
-        known = np.sort(total[np.isfinite(total)])
-        motion.size = float(known[len(known) // 2]) if len(known) else 0.0
-        if not motion.size > 0:
-            raise ValueError(f"the leg {motion.leg.name!r} has no length")
+        motion.size = _length(motion)
     return legs
+
+
+def _length(motion: LegMotion) -> float:
+    """The median over time, as some bones of some files change."""
+    total = np.zeros(len(motion.chain))
+    for bone in range(motion.chain.shape[1] - 1):
+        total += size(motion.chain[:, bone + 1] - motion.chain[:, bone])
+    length = median(total)
+    if not length > 0:
+        raise ValueError(f"the leg {motion.leg.name!r} has no length")
+    return length
 
 
 def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
@@ -131,17 +136,5 @@ def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
         np.empty((frames, len(joints) + tip, 3)),
         np.empty((frames, len(joints), 4)),
         None if toe is None else np.empty((frames, 4)),
-        {point: np.empty((frames, 3)) for point in leg.soles},
+        {point: np.empty((frames, 3)) for point in (*leg.soles, *(["joint"] if toe is not None else []))},
     )
-
-
-def level(vectors: Array, axis: int) -> Any:
-    """Vectors without their height."""
-    flat = vectors.copy()
-    flat[..., axis] = 0
-    return flat
-
-
-def size(vectors: Array) -> Any:
-    """Their lengths."""
-    return np.sqrt(dot(vectors, vectors))

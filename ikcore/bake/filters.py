@@ -1,0 +1,38 @@
+"""Filters over time without delay; those of a clip that is all there, so they see what comes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ikcore.bake.scene import Array
+
+
+def smoothed(values: Array, reach: float, fps: float) -> Array:
+    """Through a kernel (1 - t^2)^2 that reaches so many seconds before and after; at the ends values stay as they are.
+
+    Where values are equal they stay so, to the bit.
+    """
+    most = max(math.ceil(reach * fps) - 1, 0)
+    kernel = [(1 - (tap / (reach * fps)) ** 2) ** 2 for tap in range(-most, most + 1)]
+    wide, total = _prolonged(values, most), sum(kernel)
+    found = np.zeros_like(values)
+    for tap, factor in enumerate(kernel):
+        found += (wide[tap : tap + len(values)] - values) * (factor / total)
+    return np.asarray(values + found)
+
+
+def spread(values: Array, reach: float, fps: float) -> Array:
+    """The largest within so many seconds of every frame."""
+    most = max(math.ceil(reach * fps) - 1, 0)
+    wide, width = _prolonged(values, most), 1
+    while width < 2 * most + 1:
+        step = min(width, 2 * most + 1 - width)
+        wide = np.maximum(wide[:-step], wide[step:])
+        width += step
+    return np.asarray(wide)
+
+
+def _prolonged(values: Array, more: int) -> Array:
+    return np.asarray(values[np.clip(np.arange(-more, len(values) + more), 0, len(values) - 1)])
