@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from run import best_isa, isas, processor, significant, table
 from timing import Variant, round_robin
 
+import ikcore as ik
 from ikcore import Ground, _core
 
 RAYS = 16_384
@@ -43,6 +44,8 @@ def main() -> None:
     print(f"- {RAYS:,} rays; nanoseconds a ray, milliseconds a tree\n")
     header = ["mesh", "rays", *isas(), "`Ground.cast`", "`Ground.at`", "Embree", "of Embree"]
     print("\n".join(table(header, rows)))
+    print(f"\n`Ground.at`, {RAYS:,} points, 4 a frame where the ground moves; nanoseconds a point\n")
+    print("\n".join(table(["ground", "`Ground.at`"], rows_of_grounds(rounds))))
 
 
 def rows_of(name: str, vertices: NDArray[Any], faces: NDArray[Any], rounds: int) -> list[list[str]]:
@@ -60,13 +63,37 @@ def rows_of(name: str, vertices: NDArray[Any], faces: NDArray[Any], rounds: int)
     return lines
 
 
+def rows_of_grounds(rounds: int) -> list[list[str]]:
+    """What a point costs on grounds of several kinds, each asked where feet walk."""
+    numbers = np.random.default_rng(SEED)
+    frames = RAYS // 4
+    turns, shifts = numbers.normal([1, 0, 0, 0], 0.01, (frames, 4)), numbers.normal(0, 0.01, (frames, 3))
+    hilly = terrain(224)
+    floor, stairs, hills = Ground.plane(), ik.terrain.stairs(5, rise=0.2, run=0.3), Ground.mesh(*hilly)
+    grounds = {
+        "plane": floor,
+        "stairs": stairs,
+        "plane, stairs": floor + stairs,
+        "plane, stairs, terrain of 100,352 triangles": floor + stairs + hills,
+        "plane that shifts": floor.moved(translations=shifts),
+        "stairs that turn and shift": stairs.moved(turns, shifts),
+    }
+    points = rays_of(hilly[0])["down, walking"][0].reshape(frames, 4, 3)
+    variants = {
+        name: Variant(functools.partial(ground.at, points, above=0, below=100)) for name, ground in grounds.items()
+    }
+    timings = round_robin(variants, rounds)
+    return [[name, significant(timings[name].best / RAYS * 1e9)] for name in grounds]
+
+
 def row_of(
     name: str, kind: str, ground: Ground, mesh: Any, embree: Any, origins: Any, directions: Any, rounds: int
 ) -> list[str]:
     """The kernel by instruction set with results reused, the functions as users call them, and Embree."""
-    whole = [np.empty(RAYS, np.int32) for _ in range(3)]
+    whole = [np.empty(RAYS, np.int32) for _ in range(4)]
     outputs: Any = (np.empty(RAYS), np.empty((RAYS, 3)), np.empty((RAYS, 3)), *whole)
-    kernel = functools.partial(_core.cast, mesh, False, origins, directions, np.full(RAYS, np.inf), *outputs)
+    inputs: Any = (((mesh, None, None),), 1, False, 0, RAYS, origins, directions, np.full(RAYS, np.inf), None)
+    kernel = functools.partial(_core.cast, *inputs, *outputs)
     variants = {isa: Variant(kernel, functools.partial(_core.use_isa, isa)) for isa in isas()}
     variants["cast"] = Variant(functools.partial(ground.cast, origins, directions), best_isa)
     if kind != "any direction":

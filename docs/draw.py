@@ -47,6 +47,7 @@ def write(folder: Path) -> None:
         for picture in (*limb, aim, look, limits, fabrik, walk, ground, drift):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
+    (folder / "report.svg").write_text(report(), encoding="utf-8")
 
 
 # The pictures
@@ -305,6 +306,24 @@ def walk() -> Figure:
     bars.set(xlim=(0, clip.duration), xlabel="seconds")
     bars.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def report() -> str:
+    """Of a page about a walk that slides, and sinks after two seconds, where the left foot goes."""
+    clip = ik.samples.walk(seconds=4).clip
+    moved = np.array(clip.pose.translations)
+    moved[:, 0, 2] *= 1.03
+    moved[120:, 0, 1] -= 0.015
+    left = ik.Feet((ik.Feet.detect(clip.skeleton)["left"],))
+    before = ik.feet.measure(clip, left)
+    after = ik.feet.measure(ik.Clip(clip.skeleton, ik.Pose(clip.pose.rotations, moved), clip.fps), source=before)
+    strokes = {"heel": BLUE, "ball": ORANGE, "toe": GREEN, "before": GREY, "sunk": RED, "grid": "none"}
+    lines = " ".join(f"path.{name} {{ stroke: {color} }}" for name, color in strokes.items())
+    style = f"path {{ fill: none; stroke-width: 1.6 }} {lines} path.earth {{ fill: {GREY}; opacity: 0.3 }}"
+    style += f" path.before {{ stroke-dasharray: 4 3 }} path.sunk {{ stroke-width: 3 }} text {{ fill: {GREY} }}"
+    style += " text { font: 11px sans-serif } text.middle { text-anchor: middle } text.end { text-anchor: end }"
+    head, rest = ik.report.side(after, before).split("\n", 1)
+    return f"{head}\n<style>{style}</style>\n{rest}\n"
 
 
 def drift() -> Figure:

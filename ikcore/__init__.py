@@ -13,7 +13,7 @@ except ModuleNotFoundError as error:
         f"the C core of ikcore is not in {__path__[0]}: if that is the source folder, start Python in another folder "
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
-from ikcore import bvh, feet, gltf, limits, rotations, samples, terrain
+from ikcore import bvh, feet, gltf, limits, report, rotations, samples, terrain
 from ikcore.bake import Baked, BakeSettings, bake_feet
 from ikcore.clip import Clip, FormatError
 from ikcore.feet import Contacts, Feet, Leg
@@ -69,6 +69,7 @@ __all__ = [
     "limits",
     "look",
     "methods",
+    "report",
     "rotations",
     "samples",
     "solve",

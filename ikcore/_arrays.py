@@ -245,7 +245,7 @@ def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None
 
 
 def _share_out(items: int, workers: int, solve: Callable[[slice], None]) -> None:
-    edges = np.linspace(0, items, 4 * workers + 1).astype(int)
+    edges = np.linspace(0, items, 4 * workers + 1).astype(int).tolist()
     on_threads([slice(*edge) for edge in itertools.pairwise(edges)], workers, solve)
 
 

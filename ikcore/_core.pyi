@@ -65,19 +65,26 @@ class Mesh:
     @property
     def faces(self) -> NDArray[np.int32]: ...
 
-# Arrays are (items, 3) or (items), of float64 and int32; the last six are written.
+# A body is a mesh or a plane's normal and height; a translation (3) and a matrix (9) to its space, one row for all
+# items or one for `each` of them. Arrays are (items, 3) or (items), of float64, bool and int32; the last seven are
+# written.
 def cast(
-    mesh: Mesh,
+    bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
+    each: int,
     front: bool,
+    first: int,
+    last: int,
     origins: _Array,
     directions: _Array,
     lengths: _Array,
-    distances: _Array,
-    points: _Array,
-    normals: _Array,
-    triangles: NDArray[np.int32],
-    sides: NDArray[np.int32],
-    status: NDArray[np.int32],
+    chosen: NDArray[np.bool_] | None,
+    distances: _Array | None,
+    points: _Array | None,
+    normals: _Array | None,
+    triangles: NDArray[np.int32] | None,
+    sides: NDArray[np.int32] | None,
+    parts: NDArray[np.int32] | None,
+    status: NDArray[np.int32] | None,
     /,
 ) -> None: ...
 

@@ -1,20 +1,21 @@
-"""The command line: ``ikcore demo``, ``ikcore --version``."""
+"""The command line: ``ikcore metrics``, ``ikcore demo``, ``ikcore --version``."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 
 import ikcore
-from ikcore import demo
+from ikcore import demo, measuring
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status: 0 done, 1 failed with a sentence, 2 called wrongly."""
+    """Run a command and return its exit status: 0 done, 1 failed with a sentence, 2 called wrongly, 130 interrupted."""
     options = _parser().parse_args(arguments)
     try:
-        options.run(options)
+        status: int | None = options.run(options)
     except BrokenPipeError:  # whoever read the output has seen enough
         sys.stderr.close()
         return 1
@@ -24,13 +25,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         print("ikcore: not enough memory: ask for fewer items", file=sys.stderr)
         return 1
-    return 0
+    except KeyboardInterrupt:
+        print("ikcore: interrupted", file=sys.stderr)
+        return 130
+    return status or 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ikcore", description="Inverse kinematics for characters and chains.")
     parser.add_argument("--version", action="version", version=f"ikcore {ikcore.__version__} on {ikcore.isa()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    command = commands.add_parser("metrics", help="measure how well feet stand: slide, sink, float, knees that pop")
+    command.add_argument("clips", nargs="+", metavar="CLIP", help="a .bvh, .gltf or .glb file, or a folder of them")
+    command.add_argument("--source", metavar="CLIP", help="what they were made of: contacts are its, both are listed")
+    for option, what in (("ground", "what clips walk on"), ("source-ground", "what the source was made for")):
+        help = f"{what}, a file (default: a level floor); several are one ground"
+        command.add_argument(f"--{option}", metavar="FILE", action="append", default=[], help=help)
+    command.add_argument("--up", choices=("Y", "Z"), help="the axis that points up in clips (default: as legs stand)")
+    likely = "of metres, centimetres, inches and millimetres what suits the legs"
+    command.add_argument("--unit", type=_positive, metavar="M", help=f"metres in a unit of clips (default: {likely})")
+    command.add_argument("--ground-up", choices=("Y", "Z"), default="Y", help="the same of grounds (default: Y)")
+    command.add_argument(
+        "--ground-unit", type=_positive, default=1.0, metavar="M", help="the same of grounds (default: 1)"
+    )
+    command.add_argument("-o", "--report", metavar="DIR", help="write a page of pictures about each clip into a folder")
+    command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    command.add_argument("--workers", type=_at_least_one, default=1, metavar="N", help="processes (default: 1)")
+    command.set_defaults(run=_metrics)
 
     command = commands.add_parser("demo", help="solve many limbs, show the rate, draw a leg that follows a target")
     command.add_argument("--items", type=_at_least_one, default=1_000_000, help="how many limbs (default: 1000000)")
@@ -39,8 +61,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _metrics(options: argparse.Namespace) -> int:
+    def grounds(paths: list[str]) -> measuring.Grounds:
+        return measuring.Grounds(tuple(paths), options.ground_up, options.ground_unit)
+
+    return measuring.run(
+        options.clips,
+        up=options.up,
+        unit=options.unit,
+        ground=grounds(options.ground),
+        source=options.source,
+        source_ground=grounds(options.source_ground),
+        folder=options.report,
+        as_json=options.json,
+        workers=options.workers,
+    )
+
+
 def _at_least_one(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
+    return number
+
+
+def _positive(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text}")
     return number

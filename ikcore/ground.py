@@ -6,14 +6,13 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, gltf, obj, rotations
 from ikcore._arrays import dot, in_blocks, number_type, rows
-from ikcore.status import Status
 
 _AXES = ("x", "y", "z")
 _DOUBLE = np.dtype(np.float64)
@@ -117,52 +116,66 @@ class Part:
         """
         dtype = number_type(points)
         at = rows("points", points, _DOUBLE, 3)
-        return self._to_local(at, at.shape[:-1], move=True).astype(dtype, copy=False)
-
-    def _cast(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
-        if self.rotations is None and self.translations is None and self.scales is None:
-            return self._cast_locally(rays, length, backs, workers)
-        start = self._to_local(rays.origins, rays.shape, move=True).reshape(-1, 3)
-        way, longer = self._directions(rays)
-        found = self._cast_locally(_Rays(start, way, rays.shape), length * longer, backs, workers)
-        found.distance /= longer
-        found.points = _along(rays, found.distance)
-        self._turn_normals(found, rays.shape)
-        return found
-
-    def _directions(self, rays: _Rays) -> tuple[NDArray[Any], NDArray[Any] | float]:
-        """Those of rays in the space of the part, and how much longer the rays are there."""
-        if self.scales is None:
-            return self._to_local(rays.directions, rays.shape, move=False).reshape(-1, 3), 1.0
-        with np.errstate(all="ignore"):  # of those that cannot be used
-            unit = _unit(rays.directions)
-        usable = np.isfinite(_sum(unit))
-        given = np.where(usable[:, np.newaxis], unit, rays.directions)
-        way = self._to_local(given, rays.shape, move=False).reshape(-1, 3)
-        return way, np.where(usable, np.sqrt(dot(way, way)), 1.0)
-
-    def _turn_normals(self, found: _Found, shape: tuple[int, ...]) -> None:
-        """From the space of the part to the world's."""
-        if self.scales is not None:
-            found.normals = _unit((found.normals.reshape(*shape, 3) / self._frames(self.scales, shape)).reshape(-1, 3))
+        if self.translations is not None:
+            at = at - self._frames(self.translations, at.shape[:-1])
         if self.rotations is not None:
-            normals = found.normals.reshape(*shape, 3)
-            found.normals = rotations.rotate(self._frames(self.rotations, shape), normals).reshape(-1, 3)
-
-    def _cast_locally(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
-        if isinstance(self.body, Plane):
-            return _cast_to_plane(self.body, rays, length, backs)
-        return _cast_to_mesh(self.body, rays, length, backs, workers)
-
-    def _to_local(self, vectors: NDArray[Any], shape: tuple[int, ...], *, move: bool) -> NDArray[Any]:
-        vectors = vectors.reshape(*shape, 3)
-        if move and self.translations is not None:
-            vectors = vectors - self._frames(self.translations, shape)
-        if self.rotations is not None:
-            vectors = rotations.rotate(self._frames(rotations.conjugate(self.rotations), shape), vectors)
+            at = rotations.rotate(self._frames(rotations.conjugate(self.rotations), at.shape[:-1]), at)
         if self.scales is not None:
-            vectors = vectors / self._frames(self.scales, shape)
-        return vectors
+            at = at / self._frames(self.scales, at.shape[:-1])
+        return at.astype(dtype, copy=False)
+
+    def world(self, points: ArrayLike) -> NDArray[Any]:
+        """Points of the part in the world: what `local` undoes.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            In the space of the part. Where it moves their first axis is its frames.
+
+        Returns
+        -------
+        (..., 3) array
+            Float32 if the points were, else float64.
+        """
+        dtype = number_type(points)
+        at = rows("points", points, _DOUBLE, 3)
+        if self.scales is not None:
+            at = at * self._frames(self.scales, at.shape[:-1])
+        if self.rotations is not None:
+            at = rotations.rotate(self._frames(self.rotations, at.shape[:-1]), at)
+        if self.translations is not None:
+            at = at + self._frames(self.translations, at.shape[:-1])
+        return at.astype(dtype, copy=False)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is placed frame by frame."""
+        return any(array is not None and array.ndim > 1 for array in (self.rotations, self.translations, self.scales))
+
+    def still(self, frames: int | slice) -> Part:
+        """The part as it is in one frame, or in some of them."""
+        if not self.moves:
+            return self
+        return Part(self.body, *(array if array is None or array.ndim < 2 else array[frames] for array in self._moving))
+
+    @property
+    def _moving(self) -> tuple[NDArray[Any] | None, ...]:
+        return self.rotations, self.translations, self.scales
+
+    def _placed(self, shape: tuple[int, ...]) -> _Placed:
+        """The body and how the core places it, for rays with these leading axes."""
+        body = (*self.body.normal.tolist(), self.body.height) if isinstance(self.body, Plane) else self.body
+        for frames in (self.translations, self.rotations, self.scales):
+            if frames is not None:
+                self._frames(frames, shape)
+        return body, None if self.translations is None else self.translations.reshape(-1, 3), self._to_local()
+
+    def _to_local(self) -> NDArray[Any] | None:
+        """The matrix (9,) from the world to the space of the part, one or one a frame; None if it only shifts."""
+        if self.rotations is None and self.scales is None:
+            return None
+        turn = np.eye(3) if self.rotations is None else rotations.to_matrix(rotations.conjugate(self.rotations))
+        return (turn if self.scales is None else turn / self.scales[..., np.newaxis]).reshape(-1, 9)
 
     def _frames(self, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         """Values of frames, with as many axes as the points of these leading axes."""
@@ -403,6 +416,32 @@ class Ground:
         s = None if scales is None else _scales_of(scales)
         return Ground(tuple(_moved(part, q, t, s) for part in self.parts), self.up)
 
+    @property
+    def moves(self) -> bool:
+        """Whether any part is placed frame by frame."""
+        return any(part.moves for part in self.parts)
+
+    def still(self, frames: int | slice) -> Ground:
+        """The ground as it is in one frame, or in some of them.
+
+        Parameters
+        ----------
+        frames : int or slice
+            Which.
+
+        Returns
+        -------
+        Ground
+            The same one if it does not move.
+
+        Examples
+        --------
+        >>> lift = Ground.plane().moved(translations=[[0, 0, 0], [0, 0.1, 0], [0, 0.2, 0]])
+        >>> lift.still(2).at([0, 0, 0], above=1, below=1).height
+        array(0.2)
+        """
+        return Ground(tuple(part.still(frames) for part in self.parts), self.up) if self.moves else self
+
     def cast(
         self,
         origins: ArrayLike,
@@ -447,9 +486,18 @@ class Ground:
             "length": rows("length", np.inf if length is None else length, _DOUBLE)[..., np.newaxis],
         }
         shape, (start, way, limit) = _one_each("cast", given)
-        rays = _Rays(start, way, shape)
-        found = self._first(rays, limit[:, 0], backs, workers)
-        return found.hits(shape, dtype)
+        made = _Made.every(len(start))
+        self._cast(_Rays(start, way, limit[:, 0], shape), made, backs=backs, workers=workers)
+        return Hits(
+            hit=(made.side != 0).reshape(shape),
+            distance=_narrow(made.distance, dtype).reshape(shape),
+            points=_narrow(made.points, dtype).reshape(*shape, 3),
+            normals=_narrow(made.normals, dtype).reshape(*shape, 3),
+            front=(made.side > 0).reshape(shape),
+            part=made.part.reshape(shape),
+            triangle=made.triangle.reshape(shape),
+            status=made.status.reshape(shape),
+        )
 
     def at(self, points: ArrayLike, *, above: ArrayLike, below: ArrayLike, workers: int = 1) -> Surface:
         """The ground that a foot at a point stands on: the highest within a window about it.
@@ -488,37 +536,41 @@ class Ground:
         shape, (start, rise, drop) = _one_each("at", given)
         start, rise, drop = start.copy(), rise[:, 0], drop[:, 0]
         start[:, axis] += rise
-        down = _Rays(start, np.broadcast_to(-self._up, start.shape), shape)
-        found = self._first(down, rise + drop, True, workers)
-        if (found.side < 0).any():
-            self._leave_bodies(down, rise + drop, found, workers)
-        hits = found.hits(shape, dtype)
-        return Surface(hits.hit, hits.points[..., axis], hits.points, hits.normals, hits.part)
+        down = _Rays(start, np.broadcast_to(-self._up, start.shape), rise + drop, shape)
+        made = _Made.surface(len(start))
+        self._cast(down, made, backs=True, workers=workers)
+        behind = made.side < 0
+        if behind.any():
+            self._leave_bodies(down, behind, made, workers)
+        points = _narrow(made.points, dtype).reshape(*shape, 3)
+        normals = _narrow(made.normals, dtype).reshape(*shape, 3)
+        return Surface((made.side != 0).reshape(shape), points[..., axis], points, normals, made.part.reshape(shape))
 
     @property
     def _up(self) -> NDArray[np.float64]:
         up: NDArray[np.float64] = np.eye(3)[_AXES.index(self.up)]
         return up
 
-    def _first(self, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
-        found: _Found | None = None
-        for index, part in enumerate(self.parts):
-            here = part._cast(rays, length, backs, workers)
-            here.part = np.where(here.side != 0, np.int32(index), np.int32(-1))
-            if found:
-                found.replace(here, here.distance < found.distance)
-            else:
-                found = here
-            length = np.minimum(length, found.distance)
-        return found or _found_none(rays)
+    def _cast(
+        self, rays: _Rays, made: _Made, *, backs: bool, workers: int, chosen: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Write what rays hit: all of them, or those that are chosen."""
+        bodies = tuple(part._placed(rays.shape) for part in self.parts)
+        each = max(math.prod(rays.shape[1:]), 1)
+        arrays = (rays.origins, rays.directions, rays.lengths, chosen, *made)
 
-    def _leave_bodies(self, down: _Rays, length: NDArray[Any], found: _Found, workers: int) -> None:
+        def solve(block: slice) -> None:
+            _core.cast(bodies, each, not backs, block.start, block.stop, *arrays)
+
+        in_blocks(len(rays.origins), _RAY * len(bodies), workers, solve)
+
+    def _leave_bodies(self, down: _Rays, behind: NDArray[np.bool_], made: _Made, workers: int) -> None:
         """Rays that began within a body, which is what they come out of upwards as well, find what faces up."""
-        upwards = _Rays(down.origins, -down.directions, down.shape)
-        out = self._first(upwards, np.where(found.side < 0, np.inf, np.nan), True, workers)
-        inside = out.side < 0
-        if inside.any():
-            found.replace(self._first(down, np.where(inside, length, np.nan), False, workers), inside)
+        without_end = np.broadcast_to(np.inf, down.lengths.shape)
+        out = _Made(side=np.zeros(len(behind), np.int32))
+        upwards = _Rays(down.origins, -down.directions, without_end, down.shape)
+        self._cast(upwards, out, backs=True, workers=workers, chosen=behind)
+        self._cast(down, made, backs=False, workers=workers, chosen=out.side < 0)
 
 
 def _name_of(part: Part) -> str:
@@ -532,116 +584,45 @@ def _name_of(part: Part) -> str:
 # --- rays ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Rays:
+_Placed = tuple[_core.Mesh | tuple[float, float, float, float], NDArray[Any] | None, NDArray[Any] | None]
+
+
+class _Rays(NamedTuple):
     """Rays one after the other, in doubles, and the leading axes they came with."""
 
     origins: NDArray[Any]
     directions: NDArray[Any]
+    lengths: NDArray[Any]
     shape: tuple[int, ...]
 
 
-@dataclass(slots=True)
-class _Found:
-    """What each ray hits: side is 1 for a front, -1 for a back, 0 for none."""
+class _Made(NamedTuple):
+    """Where the core writes what each ray hits, None if nobody asks: side is 1 for a front, -1 for a back, else 0."""
 
-    distance: NDArray[Any]
-    points: NDArray[Any]
-    normals: NDArray[Any]
-    triangle: NDArray[np.int32]
-    side: NDArray[np.int32]
-    status: NDArray[np.int32]
-    part: NDArray[np.int32]
+    distance: Any = None
+    points: Any = None
+    normals: Any = None
+    triangle: Any = None
+    side: Any = None
+    part: Any = None
+    status: Any = None
 
     @classmethod
-    def empty(cls, count: int) -> _Found:
-        """Space for so many."""
-        points, normals = np.empty((2, count, 3))
-        return cls(np.empty(count), points, normals, *np.empty((4, count), np.int32))
+    def every(cls, count: int) -> _Made:
+        """Space for all there is to know of so many rays."""
+        whole = [np.empty(count, np.int32) for _ in range(4)]
+        return cls(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), *whole)
 
-    def replace(self, other: _Found, where: NDArray[np.bool_]) -> None:
-        """Take over what the other has found there."""
-        for name in ("distance", "points", "normals", "triangle", "side", "part"):
-            np.copyto(getattr(self, name).T, getattr(other, name).T, where=where)
-
-    def hits(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Hits:
-        """As the caller gets it."""
-        with np.errstate(over="ignore"):
-            distance, points, normals = (
-                array.astype(dtype, copy=False) for array in (self.distance, self.points, self.normals)
-            )
-        return Hits(
-            (self.side != 0).reshape(shape),
-            distance.reshape(shape),
-            points.reshape(*shape, 3),
-            normals.reshape(*shape, 3),
-            (self.side > 0).reshape(shape),
-            self.part.reshape(shape),
-            self.triangle.reshape(shape),
-            self.status.reshape(shape),
-        )
+    @classmethod
+    def surface(cls, count: int) -> _Made:
+        """Space for what a `Surface` says."""
+        side, part = np.empty(count, np.int32), np.empty(count, np.int32)
+        return cls(points=np.empty((count, 3)), normals=np.empty((count, 3)), side=side, part=part)
 
 
-def _found_none(rays: _Rays) -> _Found:
-    found = _Found.empty(len(rays.origins))
-    found.distance[:], found.points[:], found.normals[:] = np.inf, np.nan, np.nan
-    found.part[:], found.triangle[:], found.side[:] = -1, -1, 0
-    with np.errstate(invalid="ignore"):
-        finite = np.isfinite(_sum(rays.origins - rays.origins) + _sum(rays.directions - rays.directions))
-    found.status[:] = np.where(_largest(rays.directions) == 0, Status.NO_LENGTH, 0)
-    found.status[~finite] = Status.NOT_FINITE
-    return found
-
-
-def _cast_to_mesh(mesh: _core.Mesh, rays: _Rays, length: NDArray[Any], backs: bool, workers: int) -> _Found:
-    found = _Found.empty(len(rays.origins))
-    given = (rays.origins, rays.directions, length)
-    made = (found.distance, found.points, found.normals, found.triangle, found.side, found.status)
-
-    def solve(block: slice) -> None:
-        _core.cast(mesh, not backs, *(array[block] for array in (*given, *made)))
-
-    in_blocks(len(rays.origins), _RAY, workers, solve)
-    return found
-
-
-def _cast_to_plane(plane: Plane, rays: _Rays, length: NDArray[Any], backs: bool) -> _Found:
-    found = _found_none(rays)
-    with np.errstate(all="ignore"):  # a ray along the plane, or one that cannot be used, divides by 0
-        unit = _unit(rays.directions)
-        slope = dot(unit, plane.normal)
-        distance = (plane.height - dot(rays.origins, plane.normal)) / slope
-        hit = (distance >= 0) & (distance <= length) & (distance < np.inf) & (found.status == 0)
-    if not backs:
-        hit &= slope < 0
-    np.copyto(found.side, np.where(slope < 0, np.int32(1), np.int32(-1)), where=hit)
-    np.copyto(found.distance, distance, where=hit)
-    np.copyto(found.normals, plane.normal * found.side[:, np.newaxis], where=hit[:, np.newaxis])
-    found.points = _along(rays, found.distance)
-    return found
-
-
-def _along(rays: _Rays, distance: NDArray[Any]) -> NDArray[Any]:
-    """The points at a distance from the origins; NaN where that is infinite."""
-    with np.errstate(all="ignore"):
-        points: NDArray[Any] = rays.origins + _unit(rays.directions) * distance[:, np.newaxis]
-    points[np.isinf(distance)] = np.nan
-    return points
-
-
-def _unit(directions: NDArray[Any]) -> Any:
-    scaled = directions / _largest(directions)[:, np.newaxis]
-    return scaled / np.sqrt(dot(scaled, scaled))[:, np.newaxis]
-
-
-def _largest(rows: NDArray[Any]) -> Any:
-    """The largest size of the three numbers of a row; a column at a time, as NumPy is slow along short rows."""
-    size = np.abs(rows)
-    return np.maximum(np.maximum(size[:, 0], size[:, 1]), size[:, 2])
-
-
-def _sum(rows: NDArray[Any]) -> Any:
-    return rows[:, 0] + rows[:, 1] + rows[:, 2]
+def _narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    with np.errstate(over="ignore"):
+        return array.astype(dtype, copy=False)
 
 
 def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:

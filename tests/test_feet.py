@@ -385,6 +385,114 @@ def test_arguments_are_checked() -> None:
         ik.Feet.detect(walk.skeleton, vertices={"Foot": [[0, 0, 0]]})
 
 
+# --- animals, and poses that do not stand ----------------------------------------------------------------------------
+
+DOG_NAMES = {
+    "hind": ["{}UpLeg", "{}Leg", "{}Foot", "{}ToeBase"],
+    "front": ["{}Arm", "{}ForeArm", "{}Hand"],
+}
+
+
+def dog() -> dict[str, Any]:
+    """A fox whose joints are called as those of a human."""
+    places = dict(FOX)
+    for leg, (start, joints) in FOX_LEGS.items():
+        for side, mirrored in (("Left", 1), ("Right", -1)):
+            above = start
+            for name, (x, y, z) in zip(DOG_NAMES[leg], joints, strict=True):
+                places[name.format(side)] = (above, (mirrored * x, y, z))
+                above = name.format(side)
+    return places
+
+
+def test_arms_that_are_legs() -> None:
+    feet = ik.Feet.detect(body(dog()))
+    assert [leg.name for leg in feet] == ["front left", "front right", "hind left", "hind right"]
+    assert (feet["front left"].hip, feet["front right"].ankle) == ("LeftArm", "RightHand")
+    assert feet["hind left"].chain == ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase")
+
+
+@pytest.mark.parametrize("hands", [(0.3, 0.75, 0.0), (0.25, 0.02, 0.05), (0.2, 1.3, 0.5), (0.2, 0.3, 0.9)])
+def test_arms_of_a_human_are_none(hands: tuple[float, float, float]) -> None:
+    """Even where they reach down to the feet, as those of one who stretches."""
+    places, _ = human("CMU")
+    x, y, z = hands
+    for side, mirrored in (("left", 1), ("right", -1)):
+        places[f"{side}_forearm"] = (f"{side}_arm", (mirrored * 0.25, (1.4 + y) / 2, z))
+        places[f"{side}_palm"] = (f"{side}_forearm", (mirrored * x, y, z))
+    assert [leg.name for leg in ik.Feet.detect(body(places))] == ["left", "right"]
+
+
+def test_an_animal_on_its_toes_has_no_heel() -> None:
+    """Its ankle is a hock, high above the ball; that of a human is not."""
+    skeleton = body(dog())
+    feet = ik.Feet.detect(skeleton)
+    at = feet.positions(skeleton, skeleton.rest)
+    assert "heel" not in feet["hind left"].soles
+    assert_allclose(at["hind left", "ball"], [7, 0, -33], atol=1e-9)
+    assert_allclose(at["hind left", "toe"][1], 0, atol=1e-9)
+    places, _ = human("CMU")
+    assert "heel" in ik.Feet.detect(body(places))["left"].soles
+
+
+def test_paws_of_a_clip_are_those_of_a_rest_that_stands() -> None:
+    """A wrist is higher above the ground than an ankle; what a clip sinks or turns does not matter."""
+    places, _ = fox(named=True)
+    skeleton = body(places)
+    at = np.tile(skeleton.rest.rotations, (20, 1, 1))
+    moved = np.tile(skeleton.offsets, (20, 1, 1))
+    moved[:, 0, 1] -= 3.0
+    bent = ik.rotations.from_axis_angle([1, 0, 0], np.linspace(0.2, 0.6, 20))
+    paw = skeleton.index("left_front2")
+    at[:, paw] = ik.rotations.multiply(bent, at[:, paw])
+    clip = ik.Clip(skeleton, ik.Pose(at, moved), 24)
+    for leg in ik.Feet.detect(skeleton, clip=clip):
+        assert_allclose(leg.soles["ball"].offset, under(skeleton, leg), atol=1e-9)
+
+
+@pytest.mark.parametrize("names", [True, False])
+@pytest.mark.parametrize("rest", ["lies on its back", "lies on its face", "is upside down", "hangs by the toes"])
+def test_a_rest_pose_that_lies_and_a_clip_that_stands(rest: str, names: bool) -> None:
+    truth = ik.samples.walk(seconds=3)
+    skeleton, q = truth.clip.skeleton, truth.clip.skeleton.rest.rotations.copy()
+    if rest == "hangs by the toes":  # as clips whose rest has all rotations at 0 may have it
+        for side in ("Left", "Right"):
+            q[skeleton.index(f"{side}Foot")] = ik.rotations.from_axis_angle([1, 0, 0], 1.4)
+    else:
+        angle = {"lies on its back": -1.57, "lies on its face": 1.57, "is upside down": 3.1}[rest]
+        q[0] = ik.rotations.from_axis_angle([1, 0, 0], angle)
+    named = skeleton.names if names else tuple(str(joint) for joint in range(len(skeleton)))
+    if rest == "is upside down" and not names:
+        return  # nothing says so
+    lying = ik.Skeleton(skeleton.parents, skeleton.offsets, q, named)
+    clip = ik.Clip(lying, truth.clip.pose, truth.clip.fps)
+    feet = ik.Feet.detect(lying, clip=clip)
+    assert [leg.name for leg in feet] == ["left", "right"]
+    if names:
+        check_soles_of_walk(clip, feet, truth)
+        if rest != "hangs by the toes":
+            assert not any(leg.soles for leg in ik.Feet.detect(lying, up="Y"))
+    else:
+        called = [lying.names[skeleton.index(name)] for name in ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase")]
+        assert feet["left"].chain[:4] == tuple(called)
+
+
+@pytest.mark.parametrize("frames", [slice(0, 20), slice(None)])
+def test_a_foot_that_is_scaled_to_nothing(frames: slice) -> None:
+    truth = ik.samples.walk(seconds=3)
+    skeleton = truth.clip.skeleton
+    scales = np.ones((len(truth.clip), len(skeleton), 3))
+    scales[frames, skeleton.index("LeftFoot")] = 0.0
+    pose = ik.Pose(truth.clip.pose.rotations, truth.clip.pose.translations, scales)
+    clip = dataclasses.replace(truth.clip, pose=pose)
+    if frames == slice(None):
+        with pytest.raises(ValueError, match="'LeftFoot' is scaled to 0, where its sole has no size: scale it up"):
+            ik.Feet.detect(skeleton, clip=clip)
+    else:
+        found = ik.Feet.detect(skeleton, clip=clip)["left"].soles["toe"].offset
+        assert_allclose(found, truth.soles["LeftToe"][1], atol=1e-3)
+
+
 # --- soles -----------------------------------------------------------------------------------------------------------
 
 
@@ -578,6 +686,16 @@ def test_legs_of_real_files_are_as_another_script_has_them(given: dict[str, Any]
             assert leg.ball == (None if truth["ball"] == "End Site" else truth["ball"])
             end = leg.ball or leg.ankle
             assert leg.toe == (f"{end}_end" if truth["toe_end"] == "End Site" else truth["toe_end"])
+
+
+@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+@pytest.mark.parametrize("animation", ["Walk", "Run"])
+def test_paws_of_a_real_fox_reach_the_ground(animation: str) -> None:
+    """Its wrists are 6.7 cm above the ground at rest."""
+    clip = ik.Clip.read(MOCAP / "Fox.glb", animation, unit=0.01)
+    feet = ik.Feet.detect(clip.skeleton, clip=clip)
+    at = feet.positions(clip.skeleton, clip.skeleton.rest)
+    assert_allclose([at[leg.name, "ball"][1] for leg in feet], 0, atol=0.01)  # centimetres
 
 
 @pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")

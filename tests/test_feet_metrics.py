@@ -68,7 +68,8 @@ def leg(fps: float = 60.0, moved: Any = 0.0, **given: Any) -> Track:
     """The left one, all of it moved."""
     moved = np.asarray(moved, float)
     moved = moved[:, np.newaxis] if moved.ndim == 2 else moved
-    return Track.on(chain(fps) + moved, sole(fps) + moved, soles=soles_up(fps), **given)
+    hips = joints(fps)["Hips"] + (moved[:, 0] if moved.ndim == 3 else moved)
+    return Track.on(chain(fps) + moved, sole(fps) + moved, soles=soles_up(fps), pelvis=hips, **given)
 
 
 def seconds(fps: float) -> Array:
@@ -456,7 +457,8 @@ def test_the_clean_walk_has_no_fault(fps: float) -> None:
     found = known(measure(leg(fps), planted(fps), fps=fps))
     assert 0.9 < found.pop("extension") < 0.992
     assert 0.1 < found.pop("knee_acceleration") <= 1
-    assert found.pop("ankle_jerk") == 1
+    assert found.pop("ankle_jerk") == found.pop("pelvis_jerk") == 1
+    assert 0.2 < found.pop("skating_by_height") < 0.3  # toes that swing are low
     assert_allclose(list(found.values()), 0, atol=1e-9)
 
 
@@ -471,11 +473,101 @@ def test_the_clean_walk_has_no_fault(fps: float) -> None:
 def test_a_fault_reads_as_large_as_it_is_and_nothing_else_does(
     fps: float, moved: Array, expected: dict[str, float]
 ) -> None:
-    clean = known(measure(leg(fps), planted(fps), fps=fps))
+    clean = known(measure(leg(fps), planted(fps), fps=fps, source=leg(fps)))
+    assert clean["skating_by_height"] == 0
     found = known(measure(leg(fps, moved), planted(fps), fps=fps, source=leg(fps)))
+    assert found.pop("skating_by_height") <= 0.06 * (moved[1] < 0)  # what is lower is low for longer
+    del clean["skating_by_height"]
+    lifts = [sole(fps)[start:stop, :, 1].min(axis=1).max() for start, stop in metrics.runs(~planted(fps).any(axis=1))]
+    assert found.pop("lift_lost") == pytest.approx(sorted(-moved[1] / lift for lift in lifts)[len(lifts) // 2])
+    del clean["lift_lost"]
     loose = {"penetration_swing": 0.001}  # a foot in swing is that near the ground, as it leaves it gently
     for name, value in (clean | expected).items():
         assert found[name] == pytest.approx(value, abs=loose.get(name, 1e-9)), name
+
+
+@pytest.mark.parametrize("fps", RATES)
+def test_faults_of_the_source_are_not_those_of_the_result(fps: float) -> None:
+    """A source that sinks, floats and tilts by itself, and a result that does the same, or more of it."""
+    t = seconds(fps)
+    wave = np.outer(0.02 * np.sin(9 * t), [0, 1, 0])
+    bad = leg(fps, wave)
+    same = measure(bad, planted(fps), fps=fps, source=bad)
+    assert (same.penetration, same.penetration_swing, same.floating, same.sole_angle, same.skating_by_height) == (
+        0,
+    ) * 5
+    alone = measure(bad, planted(fps), fps=fps)
+    assert min(alone.penetration, alone.floating) > 0.01
+    for down, name in ((-0.004, "penetration"), (0.004, "floating")):
+        more = measure(leg(fps, wave + np.array([0, down, 0])), planted(fps), fps=fps, source=bad)
+        assert getattr(more, name) == pytest.approx(0.004)
+    turned = ik.rotations.rotate(ik.rotations.from_axis_angle([1, 0, 0], 0.1), soles_up(fps))
+    tilted = Track.on(chain(fps), sole(fps), soles=turned)
+    assert measure(tilted, planted(fps), fps=fps).sole_angle == pytest.approx(0.1)
+    assert measure(leg(fps), planted(fps), fps=fps, source=tilted).sole_angle == 0
+
+
+def test_what_was_over_no_ground_in_the_source_is_not_beyond_it() -> None:
+    assert_array_equal(
+        metrics.beyond([np.inf, np.inf, 0.2, np.nan], [np.inf, 0.0, np.inf, 0.0]), [0, np.inf, 0, np.nan]
+    )
+
+
+def test_a_planted_foot_that_turns_reads_in_the_record() -> None:
+    flat = metrics.runs(planted().all(axis=1))
+    start, stop = flat[1]
+    angle = np.radians(4) * (np.arange(len(sole())) >= (start + stop) // 2)
+    turn, heel = ik.rotations.from_axis_angle([0, 1, 0], angle)[:, np.newaxis], sole()[:, :1]
+    turned = heel + ik.rotations.rotate(turn, sole() - heel)
+    found = measure(Track.on(chain(), turned), planted(), fps=60)
+    assert math.degrees(found.heading_drift) == pytest.approx(4)
+    later = angle * (np.arange(len(sole())) >= stop)  # when the heel is up it may
+    turn = ik.rotations.from_axis_angle([0, 1, 0], later)[:, np.newaxis]
+    turned = heel + ik.rotations.rotate(turn, sole() - heel)
+    assert measure(Track.on(chain(), turned), planted(), fps=60).heading_drift == pytest.approx(0, abs=1e-9)
+    assert math.isnan(measure(Track.on(chain(), sole()[:, :1]), planted()[:, :1], fps=60).heading_drift)
+
+
+def test_a_pelvis_off_its_path_and_a_jerky_one() -> None:
+    aside = leg(moved=np.array([0.03, 0.5, 0.04]))
+    found = measure(aside, planted(), fps=60, source=leg())
+    assert found.pelvis_path == pytest.approx(0.05 / 0.85)
+    assert found.pelvis_jerk == pytest.approx(1)
+    hips, ankle = joints()["Hips"], chain()[:, -1]
+    shaken = hips + np.random.default_rng(0).normal(0, 0.01, hips.shape)
+    jerky = measure(Track.on(chain(), sole(), pelvis=shaken), planted(), fps=60, source=leg()).pelvis_jerk
+    own = metrics.jerk(shaken, fps=60).mean()
+    assert jerky == pytest.approx(own / metrics.jerk(hips, fps=60).mean())
+    assert metrics.jerk_ratio(shaken, hips, ankle, fps=60) == pytest.approx(own / metrics.jerk(ankle, fps=60).mean())
+    assert math.isnan(measure(Track.on(chain(), sole()), planted(), fps=60, source=leg()).pelvis_path)
+
+
+def test_ankles_out_of_the_reach_of_the_source_are_counted() -> None:
+    far = chain().copy()
+    far[50:53, 2] = far[50:53, 0] + 1.001 * 0.85 * np.array([0, -0.6, 0.8])
+    far[60, 2] = far[60, 0] + 0.9999 * 0.85 * np.array([0, -0.6, 0.8])
+    assert measure(Track.on(far, sole()), planted(), fps=60, source=leg()).reach_violations == 3
+    assert measure(leg(), planted(), fps=60, source=leg()).reach_violations == 0
+
+
+def test_a_lift_that_is_halved_reads_in_the_record() -> None:
+    lower = sole() * [1, 0.5, 1]
+    found = measure(Track.on(chain(), lower), planted(), fps=60, source=leg())
+    assert found.lift_lost == pytest.approx(0.5)
+
+
+def test_fast_low_feet_skate_by_height() -> None:
+    """All low points, whatever the contacts say; less what the source does."""
+    slide = np.outer(seconds(60), [3.0, 0, 0])
+    found = measure(leg(moved=slide), planted() & False, fps=60, source=leg())
+    assert found.skating == 0
+    clean = measure(leg(), planted(), fps=60).skating_by_height
+    assert found.skating_by_height == pytest.approx(
+        measure(leg(moved=slide), planted(), fps=60).skating_by_height - clean
+    )
+    assert found.skating_by_height > 0.4
+    high = leg(moved=np.array([0.0, 1, 0]))
+    assert measure(leg(), planted(), fps=60, source=high).skating_by_height == clean
 
 
 def test_a_slide_in_the_middle_of_a_stance_reads_in_the_record() -> None:
@@ -579,7 +671,8 @@ def test_measures_do_not_depend_on_where_the_character_goes(angle: float) -> Non
         return moved
 
     noisy = leg(moved=noise)
-    other = Track.on(turned(noisy.chain), turned(noisy.sole), soles=ik.rotations.rotate(turn, soles_up()))
+    up = ik.rotations.rotate(turn, soles_up())
+    other = Track.on(turned(noisy.chain), turned(noisy.sole), soles=up, pelvis=turned(noisy.pelvis))
     here, there = (known(measure(each, planted(), fps=60)) for each in (noisy, other))
     assert there == pytest.approx(here, rel=1e-6, abs=1e-9)
     assert here["drift"] > 0.003

@@ -278,6 +278,9 @@ def test_rays_that_cannot_be_used_hit_nothing_and_say_so(ground: Ground) -> None
 def test_numbers_too_large_for_the_mesh_are_not_computed_with() -> None:
     hits = square(1e-60).cast([[1e80, 1, 0], [0, 1e300, 0]], [0, -1, 0])
     np.testing.assert_array_equal(hits.status, [Status.NOT_FINITE] * 2)
+    both = (Ground.plane() + square(1e-60)).cast([1e80, 1, 0], [0, -1, 0])
+    assert both.status == Status.NOT_FINITE
+    assert not both.hit
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e200, 1.7e308])
@@ -452,12 +455,23 @@ def test_what_is_wrong_is_said(make: Any, message: str) -> None:
 def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     mesh, one = _core.Mesh(BOX, BOX_FACES.astype(np.int32)), np.zeros((1, 3))
     number, whole = np.zeros(1), np.zeros(1, np.int32)
-    arguments: list[Any] = [mesh, False, one, one, number, number, one, one, whole, whole, whole]
+    bodies = ((mesh, one, np.zeros((1, 9))), ((0.0, 1.0, 0.0, 0.5), None, None))
+    job: list[Any] = [bodies, 1, False, 0, 1, one, one, number, np.ones(1, bool)]
+    arguments = [*job, number, one, one, whole, whole, whole, whole]
     cast: Any = _core.cast
     cast(*arguments)
-    for place in (0, *range(2, 11)):
+    cast(*job[:8], *[None] * 8)
+    for place in (0, 1, 3, 4, *range(5, 16)):
+        if wrong is None and place > 7:
+            continue  # may be left out
         with pytest.raises(TypeError):
             cast(*arguments[:place], wrong, *arguments[place + 1 :])
+    for body in (wrong, (wrong, None, None), (mesh, np.zeros(3), None), (mesh, None, np.zeros((2, 9))), (mesh, one)):
+        with pytest.raises(TypeError):
+            cast((body,), *arguments[1:])
+    for each, first, last in ((0, 0, 1), (1, -1, 1), (1, 1, 0), (1, 0, 2)):
+        with pytest.raises(TypeError):
+            cast(bodies, each, False, first, last, *arguments[5:])
     for vertices, faces in ((wrong, BOX_FACES + 100), (BOX, wrong), (BOX, BOX_FACES.astype(np.int32) - 1)):
         with pytest.raises((TypeError, ValueError)):
             _core.Mesh(vertices, faces)
@@ -667,6 +681,22 @@ def test_a_window_that_begins_within_a_body_finds_what_faces_up() -> None:
     np.testing.assert_array_equal(found.height, [0])
     assert not slab.at([1, 0.9, 1], above=0.5, below=2).hit  # and not the slab's underside
     assert not Ground.plane(height=5).at([0, 0, 0], above=1, below=1).hit
+
+
+def test_a_window_may_begin_within_a_body_that_moves() -> None:
+    numbers = np.random.default_rng(4)
+    turn, shift = numbers.normal(size=(9, 4)), numbers.normal(scale=0.2, size=(9, 3))
+    points = numbers.uniform(-0.5, 1.5, (9, 70, 3))
+    body, floor = Ground.mesh(BOX, BOX_FACES), Ground.plane(height=-2)
+    found = (floor + body.moved(turn, shift)).at(points, above=0.1, below=4)
+    begins = (floor + body.moved(turn, shift)).cast(points + 0.1 * UP, -UP)
+    assert (begins.hit & ~begins.front).any()
+    for frame in range(9):
+        still = (floor + body.moved(turn[frame], shift[frame])).at(points[frame], above=0.1, below=4)
+        assert still.points.tobytes() == found.points[frame].tobytes()
+        assert still.normals.tobytes() == found.normals[frame].tobytes()
+    within = begins.hit & ~begins.front
+    assert (found.part[within] == 0).all()  # out of the convex body only the floor faces up
 
 
 def test_any_axis_may_be_up() -> None:

@@ -2,96 +2,59 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ikcore.bake.motion import Array, LegMotion, level, size
-from ikcore.bake.settings import BakeSettings
+from ikcore.bake.filters import smoothed, spread
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import Array, Scene, size
 from ikcore.bake.way import Way
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
 _USUAL = 95  # the percentile of how straight a leg is in the clip
 
 
-def reach_of(motion: LegMotion, settings: BakeSettings) -> Array:
+def reach_of(motion: LegMotion, scene: Scene) -> Array:
     """How far from the hip a foot may be in every frame: never straighter than in the clip."""
-    way = motion.ankle - motion.chain[:, 0]
-    length = size(way)
-    share = np.sort(length[np.isfinite(length)]) / motion.size
-    usual = float(share[min(len(share) * _USUAL // 100, len(share) - 1)]) if len(share) else 1.0
-    return np.asarray(np.maximum(length, min(usual, settings.straight) * motion.size))
+    length = size(motion.ankle - motion.chain[:, 0])
+    usual = np.sort(length)[len(length) * _USUAL // 100]
+    return np.maximum(length, np.minimum(usual, scene.settings.straight * motion.size))
 
 
-def rise_of(
-    legs: list[LegMotion], ways: list[Way], ankles: list[Array], fps: float, axis: int, loop: bool, settings: BakeSettings
-) -> Array:
+def rise_of(ways: list[Way], scene: Scene) -> Array:
     """How far up the pelvis goes, frame by frame."""
-    wanted, most = [], []
-    for motion, way, ankle in zip(legs, ways, ankles, strict=True):
-        plain = ankle.copy()
-        plain[:, axis] -= way.shift[:, axis] - way.plain
-        kept = size(motion.ankle - motion.chain[:, 0])
-        wanted.append(_rise(motion.chain[:, 0], plain, kept, axis))
-        most.append(_rise(motion.chain[:, 0], ankle, reach_of(motion, settings), axis))
+    wanted, most, plain = [], [], np.stack([way.plain for way in ways])
+    for way in ways:
+        hip, ankle = way.motion.chain[:, 0], way.ankle
+        most.append(_rise(hip, ankle, reach_of(way.motion, scene), scene))
+        ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
+        wanted.append(_rise(hip, ankle, size(way.motion.ankle - hip), scene))
     highest = np.minimum.reduce(most)
-    rise = _balanced(wanted, highest) if settings.pelvis == "balanced" else np.minimum.reduce([way.plain for way in ways])
-    rise = smoothed(rise, _SMOOTH, fps, loop)
-    excess = np.maximum(rise - highest, 0)
-    if (excess > 0).any():
-        rise = rise - smoothed(spread(excess, _SMOOTH, fps, loop), _SMOOTH, fps, loop)
-    stood = np.minimum.reduce([way.plain for way in ways])
-    return np.asarray(np.clip(rise, stood - settings.drop * legs[0].scale, np.maximum.reduce([way.plain for way in ways]) + settings.lift * legs[0].scale))
+    rise = plain.min(axis=0) if scene.settings.pelvis == "lowest" else _balanced(wanted, highest)
+    rise = smoothed(rise, _SMOOTH, scene.fps)
+    over = np.maximum(rise - highest, 0)
+    if over.any():
+        rise = rise - smoothed(spread(over, _SMOOTH, scene.fps), _SMOOTH, scene.fps)
+    scale = max(way.motion.scale for way in ways)
+    low, high = scene.settings.drop * scale, scene.settings.lift * scale
+    return np.clip(rise, plain.min(axis=0) - low, plain.max(axis=0) + high)
 
 
-def _rise(hip: Array, ankle: Array, length: Array, axis: int) -> Array:
+def _rise(hip: Array, ankle: Array, length: Array, scene: Scene) -> Array:
     """How far up a hip is moved until it is as far from the ankle as this; where it is too far aside, level with it."""
-    aside = size(level(ankle - hip, axis))
-    return np.asarray(ankle[:, axis] - hip[:, axis] + np.sqrt(np.maximum(length * length - aside * aside, 0)))
+    aside = size(scene.level(ankle - hip))
+    up = np.sqrt(np.maximum(length * length - aside * aside, 0))
+    return np.asarray(ankle[:, scene.axis] - hip[:, scene.axis] + up)
 
 
 def _balanced(wanted: list[Array], highest: Array) -> Array:
-    """Between the lowest of what legs want and their mean, the nearer to the mean the more room there is above."""
+    """Between the lowest of what legs want and their mean, the nearer to the mean the more room there is above.
+
+    The rule of R. S. Johansen, "Automated semi-procedural animation for character locomotion", 2009.
+    """
     least = np.minimum(np.minimum.reduce(wanted), highest)
-    mean = wanted[0].copy()
+    total = wanted[0].copy()
     for other in wanted[1:]:
-        mean += other
-    mean = np.maximum(mean / len(wanted), least)
-    above, room = mean - least, highest - least
-    total = above + room
-    return np.asarray(least + np.where(total > 0, above * room / np.where(total > 0, total, 1), 0))
-
-
-def smoothed(values: Array, reach: float, fps: float, loop: bool) -> Array:
-    """Through a filter without delay, a kernel (1 - t^2)^2."""
-    most = max(math.ceil(reach * fps) - 1, 0)
-    kernel = [(1 - (tap / (reach * fps)) ** 2) ** 2 for tap in range(-most, most + 1)]
-    wide, total = prolonged(values, most, loop), sum(kernel)
-    found = np.zeros_like(values)
-    for tap, factor in enumerate(kernel):
-        found += wide[tap : tap + len(values)] * (factor / total)
-    return found
-
-
-def spread(values: Array, reach: float, fps: float, loop: bool) -> Array:
-    """The largest within reach of every frame."""
-    most = max(math.ceil(reach * fps) - 1, 0)
-    wide, found, width = prolonged(values, most, loop), values.copy(), 1
-    wide = wide.copy()
-    while width < 2 * most + 1:
-        step = min(width, 2 * most + 1 - width)
-        wide = np.maximum(wide[:-step], wide[step:])
-        width += step
-    found[:] = wide[: len(values)]
-    return found
-
-
-def prolonged(values: Array, more: int, loop: bool) -> Array:
-    """So many frames more at both ends: a loop goes on, others stay as they are."""
-    last = len(values) - 1
-    at = np.arange(-more, last + 1 + more)
-    if loop and last:
-        turns, frames = np.divmod(at, last)
-        turns[more + last], frames[more + last] = 0, last
-        return np.asarray(values[frames] + turns * (values[last] - values[0]))
-    return np.asarray(values[np.clip(at, 0, last)])
+        total += other
+    above, room = np.maximum(total / len(wanted) - least, 0), highest - least
+    both = above + room
+    return np.asarray(least + np.where(both > 0, above * room / np.where(both > 0, both, 1), 0))

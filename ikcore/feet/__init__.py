@@ -1,8 +1,9 @@
 """Feet: which joints are legs, where their soles are, and how well they stand on the ground."""
 
-from ikcore.feet import metrics
-from ikcore.feet.contacts import Contacts, treadmill
+from ikcore.feet import metrics, verdicts
+from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
+from ikcore.feet.measured import Measured, measure
 
-__all__ = ["Contacts", "Feet", "Leg", "Sole", "metrics", "treadmill"]
+__all__ = ["Contacts", "Feet", "Leg", "Measured", "Sole", "measure", "metrics", "verdicts"]

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore._arrays import dot
 from ikcore.clip import Clip
+from ikcore.feet import floor, rules, treadmill
 from ikcore.feet.detect import Feet
-from ikcore.feet.leg import Leg
 from ikcore.feet.metrics import runs
+from ikcore.feet.paths import POINTS, Key, Paths, keys, size, straight
 from ikcore.ground import Ground
+from ikcore.pose import Pose
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Key = tuple[str, str]
 Mode = Literal["auto", "always", "never", "ground"]
-
-_POINTS = ("heel", "ball")
-
-# For a leg of this length in metres; for others, metres below scale with it.
-_LEG = 0.87
-_LOW, _HIGH = 0.05, 0.08  # a contact has a frame below the first height, and none above the second
-_UNEVEN = 0.03  # what the floor under a leg may be above that of the clip
-_STILL = 0.15  # metres a second, likewise, for what is clearly still; what is twice as fast has left
-_STILLEST, _DIRTIEST = 0.05, 0.45  # between these that adapts to the clip
-_SWING, _DIRTY = 0.04, 0.12  # or between these shares of how fast the point swings
-_STEP, _DEEP = 0.3, 1.0  # how far above a point, and below it, ground is looked for
-
-# Seconds.
-_BLUR = 0.044  # half the width of the filter; it has half the power at 8 Hz
-_SHORTEST, _GAP, _RAMP = 0.1, 0.067, 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -53,9 +37,12 @@ class Contacts:
         How high the ground under the points is, along the up axis from 0; NaN where there is none.
     confidence : dict of (str, str) to float
         The share of frames about which there is no doubt: planted ones that are still and low by the measures of a
-        clean clip, and others that are clearly not. 1 where the user has said it.
-    treadmill : (3,) array
-        What `treadmill` finds, the velocity that the root should be given; zeros where nothing is missing.
+        clean clip, and others that are clearly not. Where no leg is in contact for 0.1 s, though the body does not
+        fall, something has been missed, and all are in doubt. 1 where the user has said it.
+    treadmill : (frames, 3) array
+        The velocity that the root lacks in a clip that walks on the spot, horizontal, in units of length a second: the
+        opposite of the one that points of the soles have most when they are low. Zeros if feet stand as it is, the root
+        travels, or the ground moves. It varies in clips of 4 s and more if it does by more than 10 %.
 
     Examples
     --------
@@ -89,7 +76,8 @@ class Contacts:
         Both after a low-pass of 8 Hz without delay. A contact lasts from a frame that is low and still to another one,
         with none between that is high or fast. Low is below 0.05 m, high above 0.08 m, for a leg of 0.87 m, and in
         proportion for others. Still is less than 4 % of the speed at which the point swings, which is 0.15 m/s in a
-        usual walk, and at least 0.05 m/s; more for feet that slide or shake whenever they are low. Fast is twice that.
+        usual walk, and at least 0.065 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
+        that.
         Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped, unless the clip ends there.
         Loops go on at their ends. In a clip of one frame what is low is in contact.
 
@@ -101,7 +89,8 @@ class Contacts:
             Its legs, with soles (default: `Feet.detect` of this clip).
         ground : Ground, optional
             What it walks on, at rest or moving (default: a level floor, at the 2nd percentile of the heights of the
-            points, and under legs that stand higher up to 0.03 m above that).
+            points, and under legs that stand higher up to 0.03 m above that; where a foot is still somewhere else and
+            carries the body, as on stairs, the floor is there).
         modes : {"auto", "always", "never", "ground"} or mapping of str to these, optional
             For all legs, or by leg: as above; planted throughout; never; or by height alone, however fast.
         curves : mapping, optional
@@ -129,18 +118,16 @@ class Contacts:
             raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}")
         feet = _with_soles(clip, feet)
         chosen, given = _modes(feet, modes), _curves(feet, curves or {}, len(clip))
-        seen = _Seen(clip, feet, ground)
-        belt = seen.belt()
+        paths = Paths(clip, feet, ground)
+        belt = treadmill.belt(paths)
+        speeds, each = paths.speeds(belt), list(enumerate(paths.keys))
         if ground is None:
-            seen.level(belt)
-        rules = _Rules(seen, belt)
-        weights, confidence = {}, {}
-        for at, key in enumerate(seen.keys):
-            held, sure = rules.contact(at, chosen[key[0]])
-            weights[key] = given[key] if key in given else _ramped(held, clip)
-            confidence[key] = 1.0 if key in given else sure
-        below = {key: seen.ground[:, at] for at, key in enumerate(seen.keys)}
-        return cls(clip.fps, weights, below, confidence, -belt + 0)
+            paths.ground = floor.find(paths, speeds)
+        held = _held(paths, speeds, chosen)
+        sure = _sure(paths, speeds, held, [key in given or chosen[key[0]] in ("always", "never") for key in paths.keys])
+        weights = {key: given[key] if key in given else rules.ramped(held[:, at], clip) for at, key in each}
+        below = {key: paths.ground[:, at] for at, key in each}
+        return cls(clip.fps, weights, below, {key: sure[at] for at, key in each}, -belt + 0)
 
     def planted(self, leg: str, point: str | None = None) -> Mask:
         """In which frames a leg is in contact.
@@ -181,6 +168,42 @@ class Contacts:
         """The intervals (n, 2) in which no leg is in contact."""
         return runs(~np.any([weights > 0.5 for weights in self.weights.values()], axis=0))
 
+    def travelling(self, clip: Clip) -> Clip:
+        """The clip that goes on its way: what it lacks on the spot is added to its roots, so that its feet stand.
+
+        Parameters
+        ----------
+        clip : Clip
+            The one that these contacts were found in.
+
+        Returns
+        -------
+        Clip
+            The same one if nothing is missing.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> clip = ik.samples.walk(seconds=3, speed=1.2).clip
+        >>> moved = clip.pose.translations.copy()
+        >>> moved[:, 0, 2] -= 1.2 * np.arange(len(clip)) / clip.fps
+        >>> there = ik.Clip(clip.skeleton, ik.Pose(clip.pose.rotations, moved), clip.fps)
+        >>> walks = ik.Contacts.detect(there).travelling(there)
+        >>> (walks.pose.translations - clip.pose.translations)[-1, 0].round(1) + 0
+        array([0., 0., 0.])
+        """
+        if len(clip) != len(self.treadmill):
+            raise ValueError(f"clip: expected the {len(self.treadmill)} frames of these contacts, got {len(clip)}")
+        if not self.treadmill.any():
+            return clip
+        steps = (self.treadmill[1:] + self.treadmill[:-1]) / (2 * clip.fps)
+        way = np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)
+        pose, roots = clip.pose, clip.skeleton.parents < 0
+        at = clip.skeleton.offsets if pose.translations is None else pose.translations
+        at = np.array(np.broadcast_to(at, (len(clip), len(clip.skeleton), 3)), pose.rotations.dtype)
+        at[:, roots] += way[:, np.newaxis].astype(at.dtype)
+        return dataclasses.replace(clip, pose=Pose(pose.rotations, at, pose.scales))
+
     def __repr__(self) -> str:
         frames = len(next(iter(self.weights.values())))
         wide = max(len(" ".join(key)) for key in self.weights)
@@ -193,38 +216,8 @@ class Contacts:
         if len(self.airborne):
             lines.append(f"  airborne {np.diff(self.airborne).sum() / self.fps:.2f} s")
         if self.treadmill.any():
-            lines.append(f"  treadmill, {_size(self.treadmill):.3g} a second are missing")
+            lines.append(f"  treadmill, {size(self.treadmill).mean():.3g} a second are missing")
         return "\n".join(lines)
-
-
-def treadmill(clip: Clip, feet: Feet | None = None, ground: Ground | None = None) -> Array:
-    """The velocity to add to the root of a clip that walks on the spot, so that its feet stand.
-
-    It is the opposite of the one that points of the soles have most when they are low.
-
-    Parameters
-    ----------
-    clip, feet, ground
-        As for `Contacts.detect`.
-
-    Returns
-    -------
-    (3,) array
-        Units of length a second, horizontal; zeros if the root travels, feet stand as it is, or the ground moves.
-
-    Examples
-    --------
-    >>> import ikcore as ik
-    >>> clip = ik.samples.walk(seconds=3, speed=1.2).clip
-    >>> treadmill(clip)
-    array([0., 0., 0.])
-    >>> moved = clip.pose.translations.copy()
-    >>> moved[:, 0, 2] -= 1.2 * np.arange(len(clip)) / clip.fps
-    >>> there = ik.Clip(clip.skeleton, ik.Pose(clip.pose.rotations, moved), clip.fps)
-    >>> treadmill(there).round(2) + 0
-    array([0. , 0. , 1.2])
-    """
-    return -_Seen(clip, _with_soles(clip, feet), ground).belt() + 0
 
 
 # --- what is given ---------------------------------------------------------------------------------------------------
@@ -237,15 +230,11 @@ def _with_soles(clip: Clip, feet: Feet | None) -> Feet:
     if not len(feet):
         raise ValueError("feet: expected legs, got none")
     for leg in feet:
-        if not set(leg.soles) & set(_POINTS):
+        if not set(leg.soles) & set(POINTS):
             raise ValueError(
                 f"the leg {leg.name!r} has neither heel nor ball: give them, or detect feet with a clip that stands"
             )
     return feet
-
-
-def _keys(leg: Leg) -> list[Key]:
-    return [(leg.name, point) for point in _POINTS if point in leg.soles]
 
 
 def _modes(feet: Feet, modes: Mode | Mapping[str, Mode]) -> dict[str, Mode]:
@@ -262,8 +251,8 @@ def _modes(feet: Feet, modes: Mode | Mapping[str, Mode]) -> dict[str, Mode]:
 
 def _curves(feet: Feet, curves: Mapping[str | Key, ArrayLike], frames: int) -> dict[Key, Array]:
     """By leg and point; what is said of a point counts before what is said of its leg."""
-    known = {leg.name: _keys(leg) for leg in feet}
-    points = [key for keys in known.values() for key in keys]
+    known = {leg.name: keys(leg) for leg in feet}
+    points = [key for of_leg in known.values() for key in of_leg]
     whole, single = {}, {}
     for name, curve in curves.items():
         if isinstance(name, str) and name in known:
@@ -287,220 +276,41 @@ def _curve(name: str | Key, given: ArrayLike, frames: int) -> Array:
         return curve
     if (np.diff(curve[:, 0]) < 0).any():
         raise ValueError(f"curves: {name!r}: expected times that ascend")
-    return _straight(np.arange(frames) / max(frames - 1, 1), curve[:, 0], curve[:, 1])
+    return straight(np.arange(frames) / max(frames - 1, 1), curve[:, 0], curve[:, 1])
 
 
-def _straight(times: Array, knots: Array, values: Array) -> Array:
-    """Between knots, in exact operations, which NumPy's own are not everywhere; beyond them as at the last one."""
-    after = np.searchsorted(knots, times, side="right")
-    before, after = np.maximum(after - 1, 0), np.minimum(after, len(knots) - 1)
-    span = knots[after] - knots[before]
-    share = np.clip((times - knots[before]) / np.where(span > 0, span, 1), 0, 1)
-    return np.asarray(values[before] + share * (values[after] - values[before]))
+def _listed(points: Iterable[Key]) -> str:
+    return ", ".join(map(str, points))
 
 
-def _listed(keys: Iterable[Key]) -> str:
-    return ", ".join(map(str, keys))
+# --- what is found ---------------------------------------------------------------------------------------------------
 
 
-# --- how high, how fast ----------------------------------------------------------------------------------------------
-
-
-class _Seen:
-    """Points of the soles over time: where they are and how fast, above and relative to the ground."""
-
-    def __init__(self, clip: Clip, feet: Feet, ground: Ground | None) -> None:
-        self.clip, self.axis, self.carried = clip, "XYZ".index(clip.up), False
-        self.keys = [key for leg in feet for key in _keys(leg)]
-        places = feet.positions(clip.skeleton, clip.pose)
-        raw = np.stack([places[key] for key in self.keys], axis=1).astype(np.float64)
-        joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
-        self.root = joints[:, np.flatnonzero(clip.skeleton.parents < 0)[0]]
-        sizes = {leg.name: _length(clip, leg, joints, places) / _LEG for leg in feet}
-        self.sizes = np.array([sizes[leg] for leg, _ in self.keys])
-        self.points = _smoothed(raw, clip)
-        self.velocities = _velocities(self.points, clip)
-        if ground is None:
-            self.ground = np.full(raw.shape[:2], _percentile(self.points[..., self.axis], 2))
-        else:
-            self._stand_on(ground, raw)
-
-    @property
-    def heights(self) -> Array:
-        """Above the ground; NaN where there is none."""
-        return np.asarray(self.points[..., self.axis] - self.ground)
-
-    def speeds(self, belt: Array) -> Array:
-        """Relative to ground that moves with this velocity."""
-        return np.asarray(_size(self.velocities - belt))
-
-    def level(self, belt: Array) -> None:
-        """Raise the floor under legs that stand higher, as captured floors are not level, nor soles known exactly.
-
-        That is at the 10th percentile of the heights of their points in the slowest quarter of their frames.
-        """
-        speeds, heights = self.speeds(belt), self.heights
-        for leg in {leg for leg, _ in self.keys}:
-            mine = [at for at, key in enumerate(self.keys) if key[0] == leg]
-            slow = [heights[speeds[:, at] <= _percentile(speeds[:, at], 25), at] for at in mine]
-            above, most = _percentile(np.concatenate(slow), 10), _UNEVEN * self.sizes[mine[0]]
-            self.ground[:, mine] += min(max(above, 0), most)
-
-    def _stand_on(self, ground: Ground, raw: Array) -> None:
-        if ground.up != self.clip.up.lower():
-            raise ValueError(f"ground: expected {self.clip.up} up as in the clip, got {ground.up!r}")
-        surface = ground.at(self.points, above=_STEP * self.sizes, below=_DEEP * self.sizes)
-        self.ground = surface.height
-        for number, part in enumerate(ground.parts):
-            if any(moved is not None and moved.ndim > 1 for moved in (part.rotations, part.translations)):
-                self.carried = True
-                there = _velocities(_smoothed(part.local(raw), self.clip), self.clip)
-                self.velocities = np.where((surface.part == number)[..., np.newaxis], there, self.velocities)
-
-    def belt(self) -> Array:
-        """The velocity of the ground under a clip that walks on the spot; none if ground is known to move."""
-        still = np.zeros(3)
-        flat = self.velocities.copy()
-        flat[..., self.axis] = 0
-        rising = np.abs(self.velocities[..., self.axis])
-        sizes = np.broadcast_to(self.sizes, rising.shape)
-        low = (self.heights < _LOW * sizes) & (rising < _STILL * sizes)
-        velocities, limit = flat[low], 2 * _STILL * sizes[low]
-        if self.carried or not len(velocities):
-            return still
-        belt = np.median(velocities, axis=0)
-        for _ in range(8):  # towards where most of them are
-            near = _size(velocities - belt) < limit
-            if not near.any():
-                return still
-            belt = np.median(velocities[near], axis=0)
-        travel = (self.root[-1] - self.root[0]) / max(self.clip.duration, 1 / self.clip.fps)
-        travel[self.axis] = 0
-        speed = _size(belt)
-        walks = speed > 2 * _STILL * self.sizes.max() and _size(travel) < speed / 2
-        return np.asarray(belt) if walks else still
-
-
-def _length(clip: Clip, leg: Leg, joints: Array, places: Mapping[Key, Array]) -> float:
-    """Of a leg from hip to ankle, or to its tip; the median, as some bones of some files change."""
-    chain = [joints[:, clip.skeleton.index(joint)] for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
-    if leg.ankle is None:
-        chain.append(places[_keys(leg)[-1]])
-    total = np.zeros(len(clip))
-    for above, below in pairwise(chain):
-        total += _size(below - above)
-    return _percentile(total, 50)
-
-
-def _smoothed(points: Array, clip: Clip) -> Array:
-    """Through a filter without delay, a kernel (1 - t^2)^2."""
-    reach = _BLUR * clip.fps
-    most = max(math.ceil(reach) - 1, 0)
-    kernel = [(1 - (tap / reach) ** 2) ** 2 for tap in range(-most, most + 1)]
-    wide, total = _prolonged(points, most, clip.loop), sum(kernel)
-    found = np.zeros_like(points)
-    for tap, factor in enumerate(kernel):
-        found += wide[tap : tap + len(points)] * (factor / total)
+def _held(paths: Paths, speeds: Array, modes: Mapping[str, Mode]) -> Mask:
+    """When every point is in contact."""
+    heights, speeds = paths.heights / paths.sizes, speeds / paths.sizes
+    found = np.zeros(heights.shape, bool)
+    for at, (leg, _) in enumerate(paths.keys):
+        if modes[leg] == "always":
+            found[:, at] = True
+        elif modes[leg] != "never":
+            speed = speeds[:, at] if modes[leg] == "auto" else np.zeros(len(speeds))
+            found[:, at] = rules.contact(heights[:, at], speed, paths.clip)
     return found
 
 
-def _velocities(points: Array, clip: Clip) -> Array:
-    wide = _prolonged(points, 1, clip.loop)
-    return np.asarray((wide[2:] - wide[:-2]) * (clip.fps / 2))
+def _sure(paths: Paths, speeds: Array, held: Mask, said: list[bool]) -> list[float]:
+    """Of every point the share of frames without doubt. What is said is certain, and may be what carries the body."""
+    heights, speeds = paths.heights / paths.sizes, speeds / paths.sizes
+    doubtful = np.zeros(len(held), bool) if any(said) else _hovers(paths, held)
+    clear = rules.clear(held, heights, speeds) & ~doubtful[:, np.newaxis]
+    return [1.0 if known else float(share) for known, share in zip(said, clear.mean(axis=0), strict=True)]
 
 
-def _prolonged(points: Array, more: int, loop: bool) -> Array:
-    """So many frames more at both ends: a loop goes on from where it has got to, others as if turned about the end."""
-    last = len(points) - 1
-    if not loop or not last:
-        return np.pad(points, ((more, more), (0, 0), (0, 0)), mode="reflect", reflect_type="odd")
-    times, frames = np.divmod(np.arange(-more, last + 1 + more), last)
-    times[more + last], frames[more + last] = 0, last
-    return np.asarray(points[frames] + times[:, np.newaxis, np.newaxis] * (points[last] - points[0]))
-
-
-def _size(vectors: Array) -> Any:
-    return np.sqrt(dot(vectors, vectors))
-
-
-def _percentile(values: Array, percent: float) -> float:
-    known = values[np.isfinite(values)]
-    return float(np.percentile(known, percent)) if known.size else math.nan
-
-
-# --- contact or not --------------------------------------------------------------------------------------------------
-
-
-class _Rules:
-    """Thresholds for every point, and what they say."""
-
-    def __init__(self, seen: _Seen, belt: Array) -> None:
-        self.clip = seen.clip
-        self.heights = seen.heights / seen.sizes
-        self.speeds = seen.speeds(belt) / seen.sizes
-
-    def contact(self, at: int, mode: Mode) -> tuple[Mask, float]:
-        """When a point is in contact, and in what share of the frames that is clear."""
-        height, speed = self.heights[:, at], self.speeds[:, at]
-        if mode in ("always", "never"):
-            return np.full(len(height), mode == "always"), 1.0
-        if mode == "ground":
-            speed = np.zeros_like(speed)
-        still = _still(height, speed)
-        stays = (height <= _HIGH) & (speed <= 2 * still)
-        held = _cleaned(stays, (height < _LOW) & (speed < still), self.clip)
-        clear = np.where(held, (height < _LOW) & (speed < _STILL), ~((height <= _HIGH) & (speed <= 2 * _STILL)))
-        return held, float(clear.mean())
-
-
-def _still(height: Array, speed: Array) -> float:
-    """The speed below which this point stands, from how fast it swings, and how much it slides when it is low."""
-    swing, slide = _percentile(speed, 98), _percentile(speed[height < _LOW], 25)
-    least, most = max(_STILLEST, _SWING * swing), max(_DIRTIEST, _DIRTY * swing)
-    return min(max(least, 2 * slide), most) if slide > 0 else least
-
-
-def _cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
-    """From the first to the last frame of the second in each run of the first; no short gaps, then no short runs."""
-    if clip.loop and len(stays) > 1:
-        once = len(stays) - 1
-        before_and_after = _cleaned_once(np.tile(stays[:-1], 3), np.tile(enters[:-1], 3), clip.fps)
-        return before_and_after[once : 2 * once + 1]
-    return _cleaned_once(stays, enters, clip.fps)
-
-
-def _cleaned_once(stays: Mask, enters: Mask, fps: float) -> Mask:
-    entered = [start + np.flatnonzero(enters[start:stop]) for start, stop in runs(stays)]
-    held = _filled(len(stays), [(still[0], still[-1] + 1) for still in entered if len(still)])
-    held |= _filled(len(stays), _brief(~held, _GAP * fps))
-    return held & ~_filled(len(stays), _brief(held, _SHORTEST * fps))
-
-
-def _brief(mask: Mask, frames: float) -> NDArray[np.intp]:
-    """The runs of fewer frames than these, but for those at the ends, which may go on beyond them."""
-    found = runs(mask)
-    start, stop = found.T
-    return np.asarray(found[(start > 0) & (stop < len(mask)) & (stop - start < frames - 1e-6)])  # rounding
-
-
-def _filled(frames: int, intervals: Iterable[Any]) -> Mask:
-    mask = np.zeros(frames, bool)
-    for start, stop in intervals:
-        mask[start:stop] = True
-    return mask
-
-
-def _ramped(held: Mask, clip: Clip) -> Array:
-    """From 0 to 1 within a while about the edges, which are between frames; more than 0.5 in contact."""
-    frames = np.arange(len(held)) + 0.5
-    edges = np.flatnonzero(held[1:] != held[:-1]) + 1.0
-    if clip.loop and len(held) > 1:
-        period = len(held) - 1
-        edges = np.concatenate([edges - period, edges, edges + period])
-    if not len(edges):
-        return held.astype(np.float64)
-    after = np.searchsorted(edges, frames)
-    before, after = np.maximum(after - 1, 0), np.minimum(after, len(edges) - 1)
-    away = np.minimum(np.abs(frames - edges[before]), np.abs(frames - edges[after])) / (clip.fps * _RAMP)
-    share = np.clip(np.where(held, 0.5 + away, 0.5 - away), 0, 1)
-    return np.asarray(share * share * (3 - 2 * share))
+def _hovers(paths: Paths, held: Mask) -> Mask:
+    """In which frames nothing carries the body for long, though it does not fall: a contact is missing."""
+    found, falling = np.asarray(~held.any(axis=1)), paths.falling()
+    for start, stop in runs(found):
+        brief = stop - start < rules.SHORTEST * paths.clip.fps
+        found[start:stop] = not brief and falling[start:stop].mean() < 0.5
+    return found

@@ -17,11 +17,13 @@ from ikcore.clip import Clip, FormatError
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, under
 from ikcore.feet.names import Named, by_name, side_of
-from ikcore.feet.structure import Chain, Stance, chains, farthest, stance
+from ikcore.feet.structure import Chain, Stance, chains, farthest, stance, standing
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
 _FORMAT = "ikcore-feet/1"
+# Of a leg: how far the front legs of an animal are from its hind legs at least, and their feet in height at most.
+_APART, _EVEN = 0.5, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,14 @@ class Feet:
         """Find the legs of a skeleton: by the names of many rigs (`ikcore.feet.names`), else by structure.
 
         By structure a leg is what hangs on the trunk, belongs to one side and ends near the ground at rest; its long
-        bones lie between hip, knees and ankle. Left and right are what names say, else as the rest pose faces.
+        bones lie between hip, knees and ankle. Left and right are what names say, else as the rest pose faces. If that
+        lies, the tallest pose of the clip is looked at instead. To hind legs with known names come front legs by
+        structure, whatever they are called.
 
         The soles are measured where the feet stand flat: in the frames of the clip in which they are lowest, without a
-        clip at rest. The ground is at height 0 there if the feet end a little above it, else at the lowest joint. Heel
-        and sides have usual proportions unless there are vertices.
+        clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is at
+        height 0 there if the feet end a little above it, else at the lowest joint. Heel and sides have usual
+        proportions unless there are vertices; an animal that goes on its toes has no heel.
 
         Parameters
         ----------
@@ -94,7 +99,7 @@ class Feet:
         Raises
         ------
         ValueError
-            If there are no legs, or feet are not under their shins.
+            If there are no legs, feet are not under their shins, or scaled to 0 wherever they could be measured.
 
         Examples
         --------
@@ -110,7 +115,7 @@ class Feet:
         if up not in (None, "Y", "Z"):
             raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
         named = _named(skeleton)
-        seen = stance(skeleton, up or (clip.up if clip else _upright(skeleton, named)))
+        seen = stance(skeleton, up or (clip.up if clip else _upright(skeleton, named)), clip)
         legs = _called_so(skeleton, seen, named) if named else _built(skeleton, seen)
         skin = None if vertices is None else _checked_skin(skeleton, vertices)
         if clip is None:
@@ -278,7 +283,34 @@ def _upright(skeleton: Skeleton, legs: list[Named]) -> str:
 
 
 def _called_so(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[Leg]:
-    return _legs(skeleton, seen, [(_whole(skeleton, seen, leg), leg.side) for leg in legs])
+    found = [(_whole(skeleton, seen, leg), leg.side) for leg in legs]
+    return _legs(skeleton, seen, found + _others(skeleton, seen, legs))
+
+
+def _others(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[tuple[_Found, str]]:
+    """What an animal stands on, besides legs with known names, far ahead of them or behind: arms that are legs."""
+    ahead, size = seen.at @ seen.front, max(_size(seen, leg) for leg in legs)
+    feet = [_lowest(skeleton, seen, leg.ankle) for leg in legs]
+    found = []
+    for chain in standing(skeleton, seen):
+        low = _lowest(skeleton, seen, chain.knees[-1])
+        apart = min(abs(ahead[low] - ahead[foot]) for foot in feet)
+        level = max(abs(seen.height[low] - seen.height[foot]) for foot in feet)
+        known = any(other.hip in (low, *ancestors(skeleton, low)) for other in legs)
+        if not known and apart > _APART * size and level < _EVEN * size:
+            found.append(_sided(skeleton, seen, chain))
+    return found if {side for _, side in found} == {"left", "right"} else []
+
+
+def _lowest(skeleton: Skeleton, seen: Stance, joint: int) -> int:
+    """Of a joint and all that hangs on it."""
+    below = [other for other in range(len(skeleton)) if joint in (other, *ancestors(skeleton, other))]
+    return min(below, key=lambda other: float(seen.height[other]))
+
+
+def _size(seen: Stance, leg: Named) -> float:
+    bones = np.diff(seen.at[[leg.hip, leg.knee, leg.ankle]], axis=0)
+    return float(np.linalg.norm(bones, axis=1).sum())
 
 
 def _broken(skeleton: Skeleton, leg: Named) -> str | None:
@@ -322,17 +354,19 @@ def _toes(skeleton: Skeleton, seen: Stance, ankle: int) -> tuple[int | None, int
 
 
 def _built(skeleton: Skeleton, seen: Stance) -> list[Leg]:
-    found = []
-    for chain in chains(skeleton, seen):
-        toes = (None, None) if chain.ankle is None else _toes(skeleton, seen, chain.ankle)
-        said = side_of(skeleton.names[chain.hip])
-        found.append((_Found(chain, *toes), said or ("left" if seen.beside[chain.hip] > 0 else "right")))
+    found = [_sided(skeleton, seen, chain) for chain in chains(skeleton, seen)]
     if not found:
         raise ValueError(
             f"no legs found among {len(skeleton)} joints, by name or by structure: give them, "
             "ik.Feet((ik.Leg('left', 'left', hip=..., knees=(...,), ankle=...), ...))"
         )
     return _legs(skeleton, seen, found)
+
+
+def _sided(skeleton: Skeleton, seen: Stance, chain: Chain) -> tuple[_Found, str]:
+    toes = (None, None) if chain.ankle is None else _toes(skeleton, seen, chain.ankle)
+    said = side_of(skeleton.names[chain.hip])
+    return _Found(chain, *toes), said or ("left" if seen.beside[chain.hip] > 0 else "right")
 
 
 def _legs(skeleton: Skeleton, seen: Stance, found: list[tuple[_Found, str]]) -> list[Leg]:
@@ -342,7 +376,7 @@ def _legs(skeleton: Skeleton, seen: Stance, found: list[tuple[_Found, str]]) -> 
     rows = {side: [leg for leg, other in found if other == side] for side in SIDES}
     placed = [(row, side, leg) for side in SIDES for row, leg in enumerate(rows[side])]
     placed.sort(key=lambda leg: (leg[0], SIDES.index(leg[1])))
-    return [_leg(skeleton, leg, side, _called(side, row, len(rows[side]))) for row, side, leg in placed]
+    return [_leg(skeleton, seen, leg, side, _called(side, row, len(rows[side]))) for row, side, leg in placed]
 
 
 def _called(side: str, row: int, rows: int) -> str:
@@ -352,11 +386,11 @@ def _called(side: str, row: int, rows: int) -> str:
     return f"{('front', 'hind')[row]} {side}" if rows == 2 else f"{side} {row + 1}"
 
 
-def _leg(skeleton: Skeleton, found: _Found, side: str, name: str) -> Leg:
+def _leg(skeleton: Skeleton, seen: Stance, found: _Found, side: str, name: str) -> Leg:
     names, chain = skeleton.names, found.chain
     ankle, ball, toe = (None if joint is None else names[joint] for joint in (chain.ankle, found.ball, found.toe))
     leg = Leg(name, side, names[chain.hip], tuple(names[knee] for knee in chain.knees), ankle, ball, toe)
     if chain.handle is None:
         return leg
-    tip = skeleton.forward(skeleton.rest).positions[chain.handle]
-    return dataclasses.replace(leg, soles={"ball": soles.fixed(skeleton, skeleton.rest, leg.foot, tip)})
+    tip = soles.fixed(skeleton, seen.pose, leg.foot, seen.at[chain.handle])
+    return dataclasses.replace(leg, soles={"ball": tip})

@@ -102,6 +102,13 @@ def _checked(leg: str, joint: str, offset: tuple[float, ...]) -> Sole:
     return Sole(joint, (numbers[0], numbers[1], numbers[2]))
 
 
+def row(name: str) -> str:
+    """What the names of a leg and its partner have in common: "front left" and "front right"."""
+    for side in SIDES:
+        name = name.replace(side, "")
+    return name
+
+
 def ancestors(skeleton: Skeleton, joint: int) -> list[int]:
     """The joints above one, the nearest first."""
     found, above = [], int(skeleton.parents[joint])

@@ -24,6 +24,8 @@ Mask = NDArray[np.bool_]
 
 _DOUBLE = np.dtype(np.float64)
 UP = (0.0, 1.0, 0.0)
+_NEAR = 0.05  # metres, what is in contact by height alone
+_ROUNDING = 1e-4  # a share of a leg, what no reach is over
 
 
 # --- intervals -------------------------------------------------------------------------------------------------------
@@ -230,8 +232,8 @@ def _speeds(points: ArrayLike, fps: float) -> Array:
 def penetration(heights: ArrayLike) -> Array:
     """How deep a sole is in the ground: its lowest point.
 
-    What counts is ``penetration(heights)[contact]``, and in swing that of the other frames; beyond what the source does
-    on its own floor, if that is not clean, ``np.maximum(penetration(heights) - penetration(source), 0)``.
+    What counts is ``penetration(heights)[contact]``, and in swing that of the other frames; `beyond` what the source
+    does on its own floor, if that is not clean.
 
     Y. Yuan et al., "PhysDiff", 2023, and others take less than 5 mm for none. Here nothing is taken off.
 
@@ -274,6 +276,29 @@ def floating(heights: ArrayLike) -> Array:
     array([0.  , 0.01,  inf])
     """
     return np.maximum(_lowest(heights), 0)
+
+
+def beyond(values: ArrayLike, source: ArrayLike) -> Array:
+    """How much worse a result is than its source in the same frames, each on its own ground.
+
+    Parameters
+    ----------
+    values, source : (...) array_like
+        `penetration`, `floating` or `sole_angle` of both.
+
+    Returns
+    -------
+    (...) array
+        Their difference; 0 where the source is as bad, infinite where the result alone is over no ground.
+
+    Examples
+    --------
+    >>> beyond([0.03, 0.01, np.inf, np.inf], [0.01, 0.02, 0.0, np.inf])
+    array([0.02, 0.  ,  inf, 0.  ])
+    """
+    now, was = rows("values", values, _DOUBLE), rows("source", source, _DOUBLE)
+    with np.errstate(invalid="ignore"):  # infinite in both is as bad
+        return np.where(np.isposinf(now) & np.isposinf(was), 0, np.maximum(now - was, 0) + 0)
 
 
 def _lowest(heights: ArrayLike) -> Array:
@@ -330,7 +355,7 @@ def lift_lost(heights: ArrayLike, source: ArrayLike, contact: ArrayLike) -> Arra
     now, was = rows("heights", heights, _DOUBLE), rows("source", source, _DOUBLE)
     _same("source", was.shape, now.shape)
     peaks = [(now[start:stop].max(), was[start:stop].max()) for start, stop in runs(~_mask("contact", contact, 1))]
-    return np.array([1 - result / lift for result, lift in peaks if lift > 0], _DOUBLE)
+    return np.array([1 - result / lift for result, lift in peaks if 0 < lift < np.inf], _DOUBLE)
 
 
 # --- knees -----------------------------------------------------------------------------------------------------------
@@ -528,6 +553,36 @@ def jerk(points: ArrayLike, *, fps: float) -> Array:
     return _length(derivative(_vectors("points", points), 3, fps=fps))
 
 
+def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
+    """The mean `jerk` over that of the source, or of the jerkiest of several.
+
+    A pelvis that climbs where that of its source does not takes some of it from the feet: judge it beside both, the
+    pelvis and the ankle of the source.
+
+    Parameters
+    ----------
+    points : (frames, 3) array_like
+        Say of the pelvis.
+    *sources : (frames, 3) array_like
+        The same point of the source, and others.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    float
+        NaN if no source has any.
+
+    Examples
+    --------
+    >>> cubes = np.arange(9)[:, np.newaxis] ** 3 * [0, 0, 1]
+    >>> jerk_ratio(2 * cubes, cubes, fps=30), jerk_ratio(2 * cubes, cubes, 4 * cubes, fps=30)
+    (2.0, 0.5)
+    """
+    most = max(_mean(jerk(source, fps=fps)) for source in sources)
+    return _mean(jerk(points, fps=fps)) / (most or math.nan)
+
+
 def angular_speed(turned: ArrayLike, *, fps: float) -> Array:
     """How fast joints turn, over 1/30 s as in `derivative`. The 99th percentile tells of spikes.
 
@@ -679,6 +734,8 @@ class Track:
         Of the ground where the foot is.
     tilt : (frames,) array
         `sole_angle`; NaN where it is not known.
+    pelvis : (frames, 3) array
+        What the legs hang on; NaN where it is not known.
     """
 
     chain: Array
@@ -686,6 +743,7 @@ class Track:
     heights: Array
     normals: Array
     tilt: Array
+    pelvis: Array
 
     @classmethod
     def on(
@@ -696,6 +754,7 @@ class Track:
         normals: ArrayLike = UP,
         *,
         soles: ArrayLike | None = None,
+        pelvis: ArrayLike | None = None,
     ) -> Track:
         """A leg on some ground, without which it is y = 0.
 
@@ -704,13 +763,15 @@ class Track:
         chain : (frames, joints, 3) array_like
             Its joints from hip to ankle.
         sole : (frames, points, 3) array_like
-            Points of the sole, such as heel, ball and toe.
+            Points of the sole, such as heel, ball and toe, from back to front.
         ground : (frames, points) array_like or float, optional
             How high the ground is under those points; NaN where there is none.
         normals : (frames, 3) or (3,) array_like, optional
             Of the ground where the foot is.
         soles : (frames, 3) array_like, optional
             Normals of the sole, upwards. Without, its angle to the ground is not judged.
+        pelvis : (frames, 3) array_like, optional
+            What the legs hang on. Without, its way is not judged.
 
         Returns
         -------
@@ -726,39 +787,50 @@ class Track:
         points = _vectors("sole", sole, len(joints), "points")
         below = _spread("ground", rows("ground", ground, _DOUBLE), points.shape[:2])
         upward = _spread("normals", _vectors("normals", normals), (len(joints), 3))
-        across = np.full(3, np.nan) if soles is None else _vectors("soles", soles)
-        tilt = sole_angle(_spread("soles", across, upward.shape), upward)
-        return cls(joints, points, points[..., 1] - below, upward, tilt)
+        across, above = (
+            _spread(name, np.full(3, np.nan) if given is None else _vectors(name, given), upward.shape)
+            for name, given in (("soles", soles), ("pelvis", pelvis))
+        )
+        return cls(joints, points, points[..., 1] - below, upward, sole_angle(across, upward), above)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
     """How well a leg does. Lengths are metres, angles radians; NaN is what there was nothing to judge by.
 
-    A percentile is one of the values, the next one above. So of few stances the 95th is the most.
+    With a source, skating, penetration, floating, the angle of the sole and flips are what is `beyond` it. A percentile
+    is one of the values, the next one above. So of few stances the 95th is the most.
 
     Attributes
     ----------
     drift, drift_most : float
         `drift` over all stances of all points of the sole, 95th percentile and most.
-    skating : float
-        `skating_ratio` with the contacts that are given.
+    heading_drift : float
+        While all points are in contact, 95th percentile.
+    skating, skating_by_height : float
+        `skating_ratio` with the contacts that are given, and with all that is lower than 0.05 m.
     penetration, floating : float
         In contact, 95th percentiles.
     penetration_swing : float
         The deepest in all other frames.
     sole_angle : float
         In frames in which all points are in contact, 95th percentile.
+    lift_lost : float
+        The median.
     extension : float
         The largest.
+    reach_violations : int
+        In how many frames the ankle is farther from the hip than the bones of the source are long.
     knee_flips : int
         `flips`, how many.
     knee_pops : int
         `pops` beside the source, in how many frames.
     knee_acceleration : float
         The 99th percentile over that of the source; or over 7000 degrees/s^2 where that is more.
-    ankle_jerk : float
-        The mean over that of the source.
+    ankle_jerk, pelvis_jerk : float
+        `jerk_ratio`.
+    pelvis_path : float
+        How far the pelvis is from that of the source, horizontally, in lengths of the leg; 95th percentile.
     length_error : float
         The largest.
     deviation : float
@@ -767,35 +839,52 @@ class Measure:
 
     drift: float
     drift_most: float
+    heading_drift: float
     skating: float
+    skating_by_height: float
     penetration: float
     penetration_swing: float
     floating: float
     sole_angle: float
+    lift_lost: float
     extension: float
+    reach_violations: int
     knee_flips: int
     knee_pops: int
     knee_acceleration: float
     ankle_jerk: float
+    pelvis_jerk: float
+    pelvis_path: float
     length_error: float
     deviation: float
 
+    def texts(self) -> dict[str, str]:
+        """Every measure by its name, in millimetres, degrees and percent.
+
+        What there was nothing to judge by is "-", and floating where there is no ground to float over "no ground".
+
+        Returns
+        -------
+        dict of str to str
+        """
+        return {name: _said(getattr(self, name), *how) for name, how in _UNITS.items()}
+
     def __repr__(self) -> str:
-        lines = [f"  {name:18}{_said(getattr(self, name), *how)}" for name, how in _UNITS.items()]
-        return "\n".join(["Measure:", *lines])
+        return "\n".join(["Measure:", *(f"  {name:18}{text}" for name, text in self.texts().items())])
 
 
 _MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, " degrees")
 _COUNT, _TIMES = (1.0, ""), (1.0, "x")
 _UNITS: dict[str, tuple[float, str]] = {
     **dict.fromkeys(["drift", "drift_most"], _MM),
-    "skating": _PERCENT,
+    "heading_drift": _DEGREES,
+    **dict.fromkeys(["skating", "skating_by_height"], _PERCENT),
     **dict.fromkeys(["penetration", "penetration_swing", "floating"], _MM),
     "sole_angle": _DEGREES,
-    "extension": _PERCENT,
-    **dict.fromkeys(["knee_flips", "knee_pops"], _COUNT),
-    **dict.fromkeys(["knee_acceleration", "ankle_jerk"], _TIMES),
-    "length_error": _PERCENT,
+    **dict.fromkeys(["lift_lost", "extension"], _PERCENT),
+    **dict.fromkeys(["reach_violations", "knee_flips", "knee_pops"], _COUNT),
+    **dict.fromkeys(["knee_acceleration", "ankle_jerk", "pelvis_jerk"], _TIMES),
+    **dict.fromkeys(["pelvis_path", "length_error"], _PERCENT),
     "deviation": _MM,
 }
 
@@ -803,6 +892,8 @@ _UNITS: dict[str, tuple[float, str]] = {
 def _said(value: float, factor: float, unit: str) -> str:
     if isinstance(value, int):
         return f"{value}{unit}"
+    if math.isinf(value):
+        return "no ground"
     return "-" if math.isnan(value) else f"{abs(factor * value):.1f}{unit}"
 
 
@@ -818,7 +909,8 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     fps : float
         Frames a second.
     source : Track, optional
-        What it was made of. Without, it is compared with itself.
+        What it was made of, on its own ground. Without, what is `beyond` a source is all there is, and the rest is
+        compared with itself.
 
     Returns
     -------
@@ -834,42 +926,93 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     Measure:
       drift             5.4 mm
       drift_most        5.4 mm
+      heading_drift     0.0 degrees
       skating           0.0 %
+      skating_by_height 0.0 %
       penetration       5.0 mm
       penetration_swing -
       floating          0.0 mm
       sole_angle        -
+      lift_lost         -
       extension         97.0 %
+      reach_violations  0
       knee_flips        0
       knee_pops         0
       knee_acceleration 0.0x
       ankle_jerk        -
+      pelvis_jerk       -
+      pelvis_path       -
       length_error      0.0 %
       deviation         0.0 mm
     """
     held = _spread("contact", _mask("contact", contact), leg.heights.shape)
     was = leg if source is None else source
-    _same("source", was.chain.shape, leg.chain.shape)
-    down, flat = held.any(axis=1), held.all(axis=1)
-    deep, slid = penetration(leg.heights), _drifts(leg, held, fps)
-    knees, knees_were = bends(leg.chain), bends(was.chain)
-    length = _length(_bones(leg.chain)).sum(axis=-1)
+    for name in ("chain", "sole"):
+        _same("source", getattr(was, name).shape, getattr(leg, name).shape)
     return Measure(
-        drift=_highest(slid, 95),
-        drift_most=_highest(slid),
-        skating=skating_ratio(leg.sole, held, fps=fps),
-        penetration=_highest(deep[down], 95),
-        penetration_swing=_highest(deep[~down]),
-        floating=_highest(floating(leg.heights)[down], 95),
-        sole_angle=_highest(leg.tilt[flat], 95),
-        extension=_highest(extension(leg.chain[:, 0], leg.chain[:, -1], length)),
-        knee_flips=int(flips(leg.chain).sum()),
-        knee_pops=int(pops(knees, knees_were).any(axis=1).sum()),
-        knee_acceleration=_accelerated(knees, fps) / max(_accelerated(knees_were, fps), math.radians(7000)),
-        ankle_jerk=_mean(jerk(leg.chain[:, -1], fps=fps)) / (_mean(jerk(was.chain[:, -1], fps=fps)) or math.nan),
+        **_slides(leg, held, fps, source),
+        **_stands(leg, held, source),
+        **_bends(leg, was, fps),
+        ankle_jerk=jerk_ratio(leg.chain[:, -1], was.chain[:, -1], fps=fps),
+        pelvis_jerk=jerk_ratio(leg.pelvis, was.pelvis, fps=fps),
+        pelvis_path=_highest(deviation(leg.pelvis, was.pelvis, level=True) / _size(was), 95),
         length_error=_highest(length_error(leg.chain, was.chain)),
         deviation=_mean(deviation(leg.chain, was.chain)),
     )
+
+
+def _slides(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[str, Any]:
+    slid, flat = _drifts(leg, held, fps), runs(held.all(axis=1))
+    headings = leg.sole[:, -1] - leg.sole[:, 0]
+    found = [skating_ratio(leg.sole, mask, fps=fps) for mask in (held, leg.heights < _NEAR)]
+    if source is not None:
+        there = [skating_ratio(source.sole, mask, fps=fps) for mask in (held, source.heights < _NEAR)]
+        found = [max(now - was, 0.0) for now, was in zip(found, there, strict=True)]
+    return {
+        "drift": _highest(slid, 95),
+        "drift_most": _highest(slid),
+        "heading_drift": _highest(heading_drift(headings, flat, fps=fps), 95) if held.shape[1] > 1 else math.nan,
+        "skating": found[0],
+        "skating_by_height": found[1],
+    }
+
+
+def _stands(leg: Track, held: Mask, source: Track | None) -> dict[str, Any]:
+    down, flat = held.any(axis=1), held.all(axis=1)
+    deep, high, tilt = penetration(leg.heights), floating(leg.heights), leg.tilt
+    was = leg if source is None else source
+    if source is not None:
+        deep, high = beyond(deep, penetration(source.heights)), beyond(high, floating(source.heights))
+        tilt = beyond(tilt, source.tilt)
+    return {
+        "penetration": _highest(deep[down], 95),
+        "penetration_swing": _highest(deep[~down]),
+        "floating": _highest(high[down], 95),
+        "sole_angle": _highest(tilt[flat], 95),
+        "lift_lost": _highest(lift_lost(_lowest(leg.heights), _lowest(was.heights), down), 50),
+    }
+
+
+def _bends(leg: Track, was: Track, fps: float) -> dict[str, Any]:
+    knees, knees_were = bends(leg.chain), bends(was.chain)
+    hip, ankle = leg.chain[:, 0], leg.chain[:, -1]
+    there = 0 if was is leg else int(flips(was.chain).sum())
+    return {
+        "extension": _highest(extension(hip, ankle, _lengths(leg))),
+        "reach_violations": int((extension(hip, ankle, _lengths(was)) > 1 + _ROUNDING).sum()),
+        "knee_flips": max(int(flips(leg.chain).sum()) - there, 0),
+        "knee_pops": int(pops(knees, knees_were).any(axis=1).sum()),
+        "knee_acceleration": _accelerated(knees, fps) / max(_accelerated(knees_were, fps), math.radians(7000)),
+    }
+
+
+def _lengths(leg: Track) -> Array:
+    """Of its bones together, in every frame."""
+    return np.asarray(_length(_bones(leg.chain)).sum(axis=-1))
+
+
+def _size(leg: Track) -> float:
+    return _highest(_lengths(leg), 50) or math.nan
 
 
 def _drifts(leg: Track, held: Mask, fps: float) -> Array:

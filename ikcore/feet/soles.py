@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore.feet.leg import Leg, Sole, ancestors
+from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -19,7 +19,9 @@ Array = NDArray[Any]
 # Of a foot, in ways from the ankle to the tip of the toe over the ground (anthropometric tables: the ankle is above a
 # fifth of the foot, the ball at two thirds, a foot is some 0.36 of its length wide).
 _HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22
+_STEEP = 2.0  # what a foot on its toes rises at least from the ball to the ankle, in ways over the ground
 _THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
+_HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
@@ -34,6 +36,8 @@ def points(skeleton: Skeleton, pose: Pose, soles: Iterable[Sole]) -> Array:
 def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
     """The point of a joint that is at a place in the world in one pose."""
     origin, axes = _space(skeleton, pose, skeleton.index(joint))
+    if not _solid(axes):
+        raise ValueError(_flattened(joint))
     x, y, z = np.linalg.solve(axes, place - origin).tolist()
     return Sole(joint, (x, y, z))
 
@@ -47,9 +51,12 @@ def at_rest(
     low = [float(_lowest(skeleton, leg, seen.height[np.newaxis])[0]) for leg in legs]
     size = min(length(skeleton, leg, seen.at) for leg in legs)
     depths = _depths(legs, low, size)
+    hang = [seen.height[skeleton.index(leg.hip)] - seen.height[skeleton.index(leg.foot)] for leg in legs]
+    if min(hang) < _HANGS * size:
+        return tuple(legs)
     if any(high - lower > _LEVEL * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
         return tuple(legs)
-    pose = skeleton.rest[np.newaxis]
+    pose = seen.pose[np.newaxis]
     return tuple(
         _with_soles(skeleton, seen, leg, pose, depth, vertices) for leg, depth in zip(legs, depths, strict=True)
     )
@@ -58,14 +65,22 @@ def at_rest(
 def over_time(
     skeleton: Skeleton, seen: Stance, legs: Sequence[Leg], pose: Pose, vertices: Mapping[str, Array] | None
 ) -> tuple[Leg, ...]:
-    """Legs with the soles of the frames in which their feet are lowest, all joints together: these are flat."""
+    """Legs with the soles of the frames in which their feet are lowest, all joints together: these are flat.
+
+    Paws have those of the rest pose if it stands, as they are never seen to be flat.
+    """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
     height = skeleton.forward(pose).positions @ seen.up
     low = [float(np.percentile(_lowest(skeleton, leg, height), 2)) for leg in legs]
     size = min(length(skeleton, leg, skeleton.forward(pose[0]).positions) for leg in legs)
     found = []
-    for leg, depth in zip(legs, _depths(legs, low, size), strict=True):
+    for leg, resting, depth in zip(
+        legs, at_rest(skeleton, seen, legs, vertices), _depths(legs, low, size), strict=True
+    ):
+        if resting.soles and leg.ball is None and leg.toe is None:
+            found.append(resting)
+            continue
         together = height[:, _foot(skeleton, leg)].sum(axis=1)
         flat = np.sort(np.argsort(together, kind="stable")[: max(1, min(25, len(height) // 20))])
         found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices))
@@ -81,7 +96,7 @@ def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float]:
 
 def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
     """For every leg the lower height of it and its partner."""
-    pairs = [leg.name.replace(leg.side, "") for leg in legs]
+    pairs = [row(leg.name) for leg in legs]
     return [min(height for height, other in zip(low, pairs, strict=True) if other == pair) for pair in pairs]
 
 
@@ -104,12 +119,15 @@ def _with_soles(
     skeleton: Skeleton, seen: Stance, leg: Leg, poses: Pose, depth: float, vertices: Mapping[str, Array] | None
 ) -> Leg:
     """The points in every one of these poses, seen from the joints that carry them; of each the median."""
-    joints = sorted({skeleton.index(joint) for joint in (leg.foot, leg.ball or leg.foot)})
-    spaces = {skeleton.names[joint]: _space(skeleton, poses, joint) for joint in joints}
+    spaces = {joint: _space(skeleton, poses, skeleton.index(joint)) for joint in (leg.foot, leg.ball or leg.foot)}
+    solid = [_solid(axes) for _, axes in spaces.values()]
+    for joint, sizes in zip(spaces, solid, strict=True):
+        if not sizes.any():
+            raise ValueError(_flattened(joint))
     at = skeleton.forward(poses).positions
     mesh = _mesh(skeleton, leg, poses, vertices)
     found: dict[str, list[tuple[str, Array]]] = {}
-    for frame in range(len(poses)):
+    for frame in np.flatnonzero(np.all(solid, axis=0)):
         ground = _Ground(skeleton, seen, leg, at[frame], depth)
         placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[frame])
         for name, (joint, place) in placed.items():
@@ -149,13 +167,14 @@ class _Ground:
         ball = self.ankle + _BALL * self.long * self.ahead if self.ball is None else self.ball
         tip = self.ankle + self.long * self.ahead if self.toe is None else self.toe
         wide = _WIDE * self.long * self.inner
-        return {
+        found = {
             "heel": (self.leg.foot, self._under(self.ankle - _HEEL * self.long * self.ahead)),
             "ball": (toes, self._under(ball)),
             "toe": (toes, self._under(tip)),
             "inner": (self.leg.foot, self._under(ball + wide)),
             "outer": (self.leg.foot, self._under(ball - wide)),
         }
+        return self._on_toes(found, ball)
 
     def by_vertices(self, mesh: Array) -> dict[str, tuple[str, Array]]:
         """The same points of a mesh: as far back, ahead and to the sides as it goes where it is low."""
@@ -181,13 +200,22 @@ class _Ground:
         def middle(part: Array) -> float:
             return float(beside[part].max() + beside[part].min()) / 2
 
-        return {
+        found = {
             "heel": (self.leg.foot, point(start, middle(low & (along <= start + _BAND * size)))),
             "ball": (toes, point(ball, (left + right) / 2)),
             "toe": (toes, point(end, middle(low & (along >= end - _BAND * size)))),
             "inner": (self.leg.foot, point(ball, left)),
             "outer": (self.leg.foot, point(ball, right)),
         }
+        return self._on_toes(found, self.ankle + ball * self.ahead)
+
+    def _on_toes(self, found: dict[str, tuple[str, Array]], ball: Array) -> dict[str, tuple[str, Array]]:
+        """Without a heel, if the animal goes on its toes: the ankle is high above the ball, and not far behind it."""
+        over = ball - self.ankle
+        over = over - self.up * (over @ self.up)
+        if float(self.ankle @ self.up) - self.height > _STEEP * float(np.linalg.norm(over)):
+            del found["heel"]
+        return found
 
     def _under(self, place: Array) -> Array:
         return np.asarray(place + self.up * (self.height - place @ self.up))
@@ -213,17 +241,29 @@ def _space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
     return origin, np.swapaxes(found[..., 1:, :] - origin[..., np.newaxis, :], -1, -2)
 
 
+def _solid(axes: Array) -> Any:
+    """Whether nothing is scaled to 0, which leaves no place for a point to be."""
+    longest = np.linalg.norm(axes, axis=-2).max(axis=-1)
+    return (longest > 0) & (np.abs(np.linalg.det(axes)) > 1e-9 * longest**3)
+
+
+def _flattened(joint: str) -> str:
+    return f"{joint!r} is scaled to 0, where its sole has no size: scale it up, or leave those frames out"
+
+
 def _carried(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
-    """Points as joints that hang on others."""
-    more = len(joints)
-    parents = np.concatenate([skeleton.parents, np.asarray(joints, np.int32)])
-    larger = Skeleton(parents, np.concatenate([skeleton.offsets, offsets]))
+    """Points as joints that hang on others; those that none hangs on are left out."""
+    kept = sorted({above for joint in joints for above in (joint, *ancestors(skeleton, joint))})
+    more, place = len(joints), {-1: -1} | {joint: at for at, joint in enumerate(kept)}
+    parents = [place[int(joint)] for joint in (*skeleton.parents[kept], *joints)]
+    larger = Skeleton(parents, np.concatenate([skeleton.offsets[kept], offsets]))
 
     def grown(values: Array, rows: Any) -> Array:
-        added = np.broadcast_to(np.asarray(rows, values.dtype), (*values.shape[:-2], more, values.shape[-1]))
-        return np.concatenate([values, added], axis=-2)
+        found = np.empty((*values.shape[:-2], len(kept) + more, values.shape[-1]), values.dtype)
+        found[..., : len(kept), :], found[..., len(kept) :, :] = values[..., kept, :], rows
+        return found
 
     turned = grown(pose.rotations, [1.0, 0, 0, 0])
     moved = None if pose.translations is None else grown(pose.translations, offsets)
     scaled = None if pose.scales is None else grown(pose.scales, [1.0, 1, 1])
-    return np.asarray(larger.forward(Pose(turned, moved, scaled)).positions[..., len(skeleton) :, :])
+    return np.asarray(larger.forward(Pose(turned, moved, scaled)).positions[..., len(kept) :, :])

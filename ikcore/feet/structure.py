@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore.clip import Clip
 from ikcore.feet.leg import ancestors
 from ikcore.feet.names import side_of, words
+from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 
 _LOW = 0.2  # of the height, what a foot may be above the lowest one
+_LIES = 0.6  # of the height in a clip, what that at rest is at least if it stands there
 _LONG = 0.5  # of the longest bone, what the bones of a leg are at least
 _ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
 _CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "weapon"}
@@ -23,16 +26,19 @@ _PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "e
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stance:
-    """The rest pose, as seen from the character.
+    """A pose that stands, as seen from the character.
 
     Attributes
     ----------
+    pose : Pose
+        That of rest, or another one if that lies.
     at : (joints, 3) array
         Where the joints are.
     up, front, left : (3,) arrays
         Directions of unit length.
     """
 
+    pose: Pose
     at: Array
     up: Array
     front: Array
@@ -59,10 +65,11 @@ class Chain:
     handle: int | None = None
 
 
-def stance(skeleton: Skeleton, up: str) -> Stance:
+def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
     """Left is where names say so, else across the plane of symmetry, feet pointing ahead, else +Z (-Y if Z is up)."""
-    at = skeleton.forward(skeleton.rest).positions
     above = np.eye(3)["XYZ".index(up)]
+    pose = _upright(skeleton, above, clip)
+    at = skeleton.forward(pose).positions
     usual = np.array([0.0, -1, 0]) if up == "Z" else np.array([0.0, 0, 1])
     sides = [side_of(name) for name in skeleton.names]
     left = _flat(_mean(at, sides, "left") - _mean(at, sides, "right"), above) if {"left", "right"} <= {*sides} else None
@@ -70,7 +77,25 @@ def stance(skeleton: Skeleton, up: str) -> Stance:
         axes = [np.cross(above, usual), usual]
         left = min(axes, key=lambda axis: _lopsided(at, axis))
         left = left if np.cross(left, above) @ _pointed(skeleton, at, above, usual) >= 0 else -left
-    return Stance(at, above, np.cross(left, above), left)
+    return Stance(pose, at, above, np.cross(left, above), left)
+
+
+def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
+    """The rest pose, but of one that lies beside a clip that does not, the tallest of the clip."""
+    rest = skeleton.rest
+    if clip is None:
+        return rest
+    tall = np.ptp(skeleton.forward(clip.pose).positions @ above, axis=1)
+    known = tall[np.isfinite(tall)]
+    if not len(known) or np.ptp(skeleton.forward(rest).positions @ above) >= _LIES * np.median(known):
+        return rest
+    return clip.pose[int(np.nanargmax(tall))]
+
+
+def standing(skeleton: Skeleton, seen: Stance) -> list[Chain]:
+    """The legs that end at joints near the ground."""
+    limbs = _limbs(skeleton, seen, _low_ends(skeleton, seen))
+    return [chain for limb in limbs if (chain := _chain(skeleton, seen, limb))]
 
 
 def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:

@@ -96,8 +96,8 @@ IK_SKELETON_SOLVERS(IK_SOLVER_FUNCTIONS)
 #define IK_METHOD_FUNCTIONS(name, doc) IK_METHOD_FUNCTION(name, f32) IK_METHOD_FUNCTION(name, f64)
 IK_METHODS(IK_METHOD_FUNCTIONS)
 
-void ik_cast(const ik_cast_job *job, ptrdiff_t count) {
+void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
     ik_fpmode before = ik_fpmode_enter();
-    levels[current_level()].kernels[f64]->cast(job, 0, count);
+    levels[current_level()].kernels[f64]->cast(job, first, last);
     ik_fpmode_leave(before);
 }

@@ -17,7 +17,7 @@
  *   ik_skeleton             joints, their parents, how they rest, and their limits
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
- *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them
+ *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them and of planes
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -569,27 +569,40 @@ size_t ik_ray_tree_plan(ik_ray_tree *tree, const double *vertices, const int32_t
 void ik_ray_tree_fill(ik_ray_tree *tree, const double *vertices, const int32_t *faces, int triangles,
                       const void *scratch, void *memory);
 
-/* Rays to the nearest triangle, of several as near the first. A ray hits both sides, and edges and corners too: none
- * gets through between triangles that share them. One that runs within the plane of a triangle misses it. All numbers
- * are doubles.
+/* What rays may hit: triangles or a plane, and how it is placed, the same for all rays or row by row. */
+typedef struct ik_ray_body {
+    const ik_ray_tree *tree;  /* NULL: the plane of the points whose product with the normal is the height */
+    double normal[3], height; /* the normal has unit length and is on the plane's front */
+    ik_rows translation;      /* (3) optional: where the body's origin is in the world */
+    ik_rows to_local; /* (9) optional: then, by rows, the matrix from the world's axes to the body's; any that has
+                         an inverse */
+} ik_ray_body;
+
+/* Rays to the nearest of the bodies, of several as near the first. A ray hits both sides of triangles, and edges and
+ * corners too: none gets through between triangles that share them. One that runs within the plane of a triangle, or
+ * along a plane, misses it. All numbers are doubles.
  *
  * status: 0, NOT_FINITE (an input is NaN or infinite, but for the length, or beyond 1e100 times the size of the
  * triangles) or NO_LENGTH (the direction has none); such a ray hits nothing. */
 typedef struct ik_cast_job {
-    const ik_ray_tree *tree;
+    const ik_ray_body *bodies;
+    int count;         /* of bodies */
+    ptrdiff_t each;    /* at least 1: so many rays have a row of translation and to_local, the next as many the next */
     ik_rows origin;    /* (3) */
     ik_rows direction; /* (3) of any length */
     ik_rows length;    /* optional: hits farther than this do not count. NaN: none does */
+    ik_rows chosen;    /* char, optional: rays where it is 0 are left out, and nothing is written for them */
     int front;         /* 1: only the front counts, from where the vertices run counter-clockwise */
     ik_rows distance;  /* from the origin to the hit; infinite: there is none */
     ik_rows point;     /* (3) the hit; NaN where there is none */
     ik_rows normal;    /* (3) of unit length, of the side that is hit; NaN where nothing is */
-    ik_rows triangle;  /* int32_t; -1: none */
+    ik_rows triangle;  /* int32_t; -1: none, or a plane */
     ik_rows side;      /* int32_t: 1 where the front is hit, -1 the back, else 0 */
+    ik_rows body;      /* int32_t: which; -1: none */
     ik_rows status;    /* int32_t */
 } ik_cast_job;
 
-void ik_cast(const ik_cast_job *job, ptrdiff_t count);
+void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
 
 #ifdef __cplusplus
 }

@@ -1,15 +1,44 @@
-/* Rays to the nearest triangle of a tree (ray_tree.h).
+/* Rays to the nearest of several bodies: trees of triangles (ray_tree.h) and planes.
  *
- * The lanes are the eight children of a node, or the eight triangles of a block. They are floats, with a margin for
- * what floats are off by: what they rule out is out. A triangle that is left is tested in doubles, and what it says
- * counts, so that neither the instruction set nor the way through the tree makes a difference.
+ * Rays are made ready in blocks, in lanes of doubles, go to one body after the other, and what they have hit is written
+ * in lanes again. Where a body stands is a matrix, which changes neither the order of the places along a ray nor how
+ * far each is, in units of its direction: so all ways are in these, and whatever body they end at they compare.
+ *
+ * In a tree each ray goes by itself. The lanes are then the eight children of a node, or the eight triangles of a
+ * block. They are floats, with a margin for what floats are off by: what they rule out is out. A triangle that is left
+ * is tested in doubles, and what it says counts, so that neither the instruction set nor the way through the tree makes
+ * a difference.
  *
  * Triangles as in Woop, Benthin, Wald, "Watertight Ray/Triangle Intersection" (2013): seen along the ray, from its
  * origin, the corners are points in a plane, and the ray hits if the origin of that plane is on the same side of all
  * three edges. Two triangles with a common edge compute the same number for it, but for the sign, and rounding is
  * monotonic, so that a difference of two products never has the wrong sign: no ray gets between. */
 
-enum { RAYS = 3 }; /* that are on their way at a time */
+enum {
+    RAY_BLOCK = 64, /* rays that are made ready together: whole vectors, and all of it stays in the first cache */
+    RAYS = 3,       /* of them that are on their way at a time */
+};
+
+typedef number ray_row[RAY_BLOCK];
+
+/* Some rays of a job and what they have hit so far, by coordinate so that a vector takes as many as it has lanes. */
+typedef struct {
+    int count, chosen;
+    ptrdiff_t first, listed[RAY_BLOCK]; /* those from the first on; or, if chosen, those that are listed */
+    ray_row origin[3], direction[3];    /* in the world; the largest coordinate of a direction is 1 */
+    ray_row unit;                       /* the length of a direction, in which the ways are */
+    integer status[RAY_BLOCK];
+    ray_row way, side, triangle, body, normal[3]; /* way: to the hit or, side 0, to the end */
+} ray_block;
+
+/* The same rays in the space of a body or, as soon as they have come near it, of its tree. */
+typedef struct {
+    const ik_ray_tree *tree;
+    int front, next; /* next: the first that has not set out */
+    ray_row origin[3], direction[3], inverse[3];
+    ray_row stretch;         /* as long as one way in the world */
+    ray_row skipped, length; /* the way to where a ray is near, and from there to its end; that is negative: nowhere */
+} ray_local;
 
 /* A node or block that a ray goes into, and where it does. */
 typedef struct {
@@ -20,22 +49,19 @@ typedef struct {
 /* What of a ray the boxes and the triangles need, in the tree's space. The largest coordinate of its direction is 1. It
  * starts where it comes near the tree, so that its numbers are about 1, however far away the origin was. */
 typedef struct {
-    number origin[3], direction[3];
-    number skipped; /* the way to its start, and as all ways below in units of the direction */
-    number unit;    /* the length of one unit */
-    int front;
-    /* boxes, in floats: it goes in through rows near and out through rows far of a node */
-    int near[3], far[3];
-    float near_origin[3], far_origin[3], inverse[3], end;
-    /* triangles: the axes to the right, up and along the ray, and how far the first two lean with it */
-    int axes[3];
-    number shear[2], sign;
-    /* the nearest hit so far */
+    int item; /* of its block */
+    /* boxes, in floats: it goes in through bounds near and out through bounds far of a node */
+    ptrdiff_t near[3], far[3];
+    float at[3], inverse[3], end;
+    /* triangles: the axes to the right, up and along the ray; how far the first two lean with it */
+    int front, axes[3];
+    number origin[3], shear[2], sign;
+    /* the nearest hit so far: which of a block */
     number nearest;
     int32_t triangle, side;
-    number normal[3];
+    const tree_block *block;
+    int place;
     /* where it is in the tree, and what waits */
-    ptrdiff_t item;
     int32_t child;
     int top;
     ray_visit stack[TREE_STACK];
@@ -44,15 +70,12 @@ typedef struct {
 /* The coordinates of a tree are less than this. */
 static const number RAY_SPACE = 4;
 
-/* How much earlier a ray goes into a box and later out of it: more than floats of up to 4 * RAY_SPACE are off. */
-static const number RAY_SLACK = 0x1p-17;
+/* How far from a tree a ray may come, in its space. */
+static const number RAY_FARTHEST = 1e100;
 
 /* The smallest coordinate of a direction, so that its inverse is a number; and the largest inverse in floats, which
  * over the few units within the tree makes no difference. */
 static const number RAY_FLATTEST = 0x1p-600, RAY_STEEPEST = 0x1p40;
-
-ik_inline number number_abs(number x) { return x < 0 ? -x : x; }
-ik_inline int number_is_finite(number x) { return x - x == 0; }
 
 /* --- boxes ---------------------------------------------------------------------------------------------------------
  */
@@ -150,33 +173,7 @@ ik_inline unsigned floats_bits(floats_mask found) {
 }
 
 /* Where a ray ends for boxes. */
-ik_inline float ray_end(number nearest) { return (float)(nearest + nearest * RAY_SLACK + RAY_SLACK); }
-
-/* Starts the ray where it comes near the tree. 0: nowhere. */
-ik_inline int ray_approach(ray *ray) {
-    const number space = RAY_SPACE + RAY_SLACK;
-    number in = 0, out = (number)INFINITY;
-    for (int axis = 0; axis < 3; axis++) {
-        int back = ray->direction[axis] < 0;
-        number sign = (number)(1 - 2 * back), along = number_abs(ray->direction[axis]);
-        number inverse = sign / (along < RAY_FLATTEST ? RAY_FLATTEST : along);
-        number near = (-space * sign - ray->origin[axis]) * inverse;
-        number far = (space * sign - ray->origin[axis]) * inverse;
-        in = near > in ? near : in;
-        out = far < out ? far : out;
-        ray->near[axis] = back;
-        ray->far[axis] = !back;
-        ray->inverse[axis] = (float)(number_abs(inverse) > RAY_STEEPEST ? RAY_STEEPEST * sign : inverse);
-    }
-    ray->skipped = in;
-    for (int axis = 0; axis < 3; axis++) {
-        number slack = RAY_SLACK * (number)(1 - 2 * ray->near[axis]);
-        ray->origin[axis] += in * ray->direction[axis];
-        ray->near_origin[axis] = (float)(ray->origin[axis] + slack);
-        ray->far_origin[axis] = (float)(ray->origin[axis] - slack);
-    }
-    return in <= out;
-}
+ik_inline float ray_end(number nearest) { return (float)(nearest + nearest * TREE_SLACK + TREE_SLACK); }
 
 /* The children of a node that the ray goes into before its end, as bits, and where it does. */
 ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, float enter[TREE_WIDTH]) {
@@ -184,16 +181,16 @@ ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, float enter[
     for (int k = 0; k < TREE_WIDTH; k += FLOATS) {
         floats in = floats_splat(0), out = floats_splat(ray->end);
         for (int axis = 0; axis < 3; axis++) {
-            floats inverse = floats_splat(ray->inverse[axis]);
-            floats near = floats_load(&node->bounds[ray->near[axis]][axis][k]) - floats_splat(ray->near_origin[axis]);
-            floats far = floats_load(&node->bounds[ray->far[axis]][axis][k]) - floats_splat(ray->far_origin[axis]);
+            floats at = floats_splat(ray->at[axis]), inverse = floats_splat(ray->inverse[axis]);
+            floats near = floats_load(node->bounds[ray->near[axis]] + k) - at;
+            floats far = floats_load(node->bounds[ray->far[axis]] + k) - at;
             in = floats_max(near * inverse, in);
             out = floats_min(far * inverse, out);
         }
         memcpy(enter + k, &in, sizeof in);
         found |= floats_bits(floats_not_more(in, out)) << k;
     }
-    return found & ((1u << node->count) - 1);
+    return found;
 }
 
 /* --- triangles -----------------------------------------------------------------------------------------------------
@@ -202,26 +199,12 @@ ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, float enter[
 /* How far off a corner is that is seen along the ray in floats. */
 static const float RAY_BLUR = 0x1p-17f;
 
-ik_inline void ray_meet_triangles(ray *ray) {
-    const number *direction = ray->direction;
-    int along = 0;
-    for (int axis = 1; axis < 3; axis++)
-        if (number_abs(direction[axis]) > number_abs(direction[along])) along = axis;
-    int back = direction[along] < 0; /* seen from the other side right is left */
-    ray->axes[0] = (along + 1 + back) % 3;
-    ray->axes[1] = (along + 2 - back) % 3;
-    ray->axes[2] = along;
-    ray->sign = back ? -1 : 1;
-    ray->shear[0] = direction[ray->axes[0]] * ray->sign;
-    ray->shear[1] = direction[ray->axes[1]] * ray->sign;
-}
-
 /* The triangles of a block that the ray may hit, as bits. */
 ik_inline unsigned ray_may_hit(const ray *ray, const tree_block *block) {
     unsigned found = 0;
     floats at[3], lean[2] = {floats_splat((float)ray->shear[0]), floats_splat((float)ray->shear[1])};
     for (int axis = 0; axis < 3; axis++)
-        at[axis] = floats_splat((float)ray->origin[ray->axes[axis]]);
+        at[axis] = floats_splat((float)ray->origin[axis]);
     for (int k = 0; k < TREE_WIDTH; k += FLOATS) {
         floats x[3], y[3], size = floats_splat(RAY_BLUR);
         for (int i = 0; i < 3; i++) {
@@ -236,34 +219,34 @@ ik_inline unsigned ray_may_hit(const ray *ray, const tree_block *block) {
         floats_mask back = floats_not_more(-u, blur) & floats_not_more(-v, blur) & floats_not_more(-w, blur);
         found |= floats_bits(front | back) << k;
     }
-    return found & ((1u << block->count) - 1);
+    return found;
 }
 
-/* Tests one triangle; a hit that is nearer than all before becomes the nearest. */
+/* Tests one triangle; a hit that is nearer than all before becomes the nearest. Which sides an edge is of, nobody can
+ * foretell, so all is computed and then decided once. */
 ik_inline void ray_test(ray *ray, const tree_block *block, int k) {
-    number corner[3][3], x[3], y[3], z[3];
+    number at[3][3], x[3], y[3], *z = at[2];
+    for (int axis = 0; axis < 3; axis++) {
+        const float *high = &block->high[0][ray->axes[axis]][k], *low = block->low[k][ray->axes[axis]];
+        for (int i = 0; i < 3; i++)
+            at[axis][i] = (number)high[i * 3 * TREE_WIDTH] + (number)low[i] - ray->origin[axis];
+    }
     for (int i = 0; i < 3; i++) {
-        for (int axis = 0; axis < 3; axis++)
-            corner[i][axis] = (number)block->high[i][axis][k] + (number)block->low[k][i][axis];
-        z[i] = corner[i][ray->axes[2]] - ray->origin[ray->axes[2]];
-        x[i] = corner[i][ray->axes[0]] - ray->origin[ray->axes[0]] - ray->shear[0] * z[i];
-        y[i] = corner[i][ray->axes[1]] - ray->origin[ray->axes[1]] - ray->shear[1] * z[i];
+        x[i] = at[0][i] - ray->shear[0] * z[i];
+        y[i] = at[1][i] - ray->shear[1] * z[i];
     }
     number u = x[2] * y[1] - y[2] * x[1], v = x[0] * y[2] - y[0] * x[2], w = x[1] * y[0] - y[1] * x[0];
     number sum = u + v + w;
-    int front = u >= 0 && v >= 0 && w >= 0, back = u <= 0 && v <= 0 && w <= 0;
-    if (sum == 0 || !(front || (back && !ray->front))) return;
-    number at = (u * z[0] + v * z[1] + w * z[2]) * ray->sign / sum;
-    if (at < 0 || at > ray->nearest || (at == ray->nearest && block->triangle[k] > ray->triangle)) return;
-    ray->nearest = at;
-    ray->end = ray_end(at);
+    int front = (u >= 0) & (v >= 0) & (w >= 0), back = (u <= 0) & (v <= 0) & (w <= 0) & !ray->front;
+    number way = (u * z[0] + v * z[1] + w * z[2]) * ray->sign / sum;
+    int first = (way < ray->nearest) | ((way == ray->nearest) & (block->triangle[k] < ray->triangle));
+    if (!((front | back) & (sum != 0) & (way >= 0) & first)) return;
+    ray->nearest = way;
+    ray->end = ray_end(way);
     ray->triangle = block->triangle[k];
     ray->side = front ? 1 : -1;
-    for (int axis = 0; axis < 3; axis++) {
-        int next = (axis + 1) % 3, last = (axis + 2) % 3;
-        ray->normal[axis] = (corner[1][next] - corner[0][next]) * (corner[2][last] - corner[0][last]) -
-                            (corner[1][last] - corner[0][last]) * (corner[2][next] - corner[0][next]);
-    }
+    ray->block = block;
+    ray->place = k;
 }
 
 /* --- the way through the tree --------------------------------------------------------------------------------------
@@ -289,6 +272,16 @@ ik_inline int ray_pop(ray *ray) {
     return 0;
 }
 
+/* Goes on with the nearest of one child or two, without a branch on which. */
+ik_inline void ray_descend(ray *ray, const tree_node *node, unsigned found, const float *enter) {
+    unsigned rest = found & (found - 1);
+    int one = lowest_bit(found), other = rest ? lowest_bit(rest) : one, turned = enter[other] < enter[one];
+    int near = turned ? other : one, far = turned ? one : other;
+    ray->child = node->child[near];
+    ray->stack[ray->top] = (ray_visit){enter[far], node->child[far]};
+    ray->top += rest != 0;
+}
+
 /* One node or block further. 0: that was the last. */
 ik_inline int ray_step(ray *ray, const ik_ray_tree *tree) {
     const tree_node *nodes = tree->memory;
@@ -300,119 +293,287 @@ ik_inline int ray_step(ray *ray, const ik_ray_tree *tree) {
     }
     const tree_node *node = &nodes[ray->child];
     float enter[TREE_WIDTH];
-    unsigned found = ray_enter(ray, node, enter);
-    if (found && !(found & (found - 1))) { /* as a rule */
-        ray->child = node->child[lowest_bit(found)];
+    unsigned found = ray_enter(ray, node, enter), rest = found & (found - 1);
+    if (found && !(rest & (rest - 1))) { /* as a rule */
+        ray_descend(ray, node, found, enter);
         return 1;
     }
     ray_push(ray, node, found, enter);
     return ray_pop(ray);
 }
 
-/* --- rows ----------------------------------------------------------------------------------------------------------
+/* --- blocks of rays ------------------------------------------------------------------------------------------------
  */
 
-ik_inline number ray_number(const ik_rows *rows, ptrdiff_t item, int column) {
-    return *(const number *)((const char *)rows->data + item * rows->stride + column * rows->step);
+#define EACH_LANES(at, block) for (int at = 0; at < (block)->count; at += LANES)
+
+ik_inline vec3 rays_vec3(const ray_row rows[3], int at) {
+    return (vec3){real_load(rows[0] + at), real_load(rows[1] + at), real_load(rows[2] + at)};
 }
 
-ik_inline void ray_write(const ik_rows *rows, ptrdiff_t item, int column, number x) {
-    if (rows->data) *(number *)((char *)rows->data + item * rows->stride + column * rows->step) = x;
+ik_inline void rays_set_vec3(ray_row rows[3], int at, vec3 a) {
+    real_store(rows[0] + at, a.x);
+    real_store(rows[1] + at, a.y);
+    real_store(rows[2] + at, a.z);
 }
 
-ik_inline void ray_write_whole(const ik_rows *rows, ptrdiff_t item, int32_t x) {
-    if (rows->data) *(int32_t *)((char *)rows->data + item * rows->stride) = x;
+ik_inline mask rays_status(const ray_block *block, int at) {
+    mask status;
+    memcpy(&status, block->status + at, sizeof status);
+    return status;
 }
 
-/* Takes a ray to the tree's space; its status. */
-ik_inline int32_t ray_load(ray *ray, const ik_cast_job *job, ptrdiff_t item) {
-    const ik_ray_tree *tree = job->tree;
-    const number farthest = 1e100;
-    number most = 0, squares = 0;
-    int usable = 1;
-    ray->front = job->front;
-    ray->triangle = INT32_MAX;
-    for (int axis = 0; axis < 3; axis++) {
-        ray->origin[axis] = (ray_number(&job->origin, item, axis) - tree->centre[axis]) * tree->scale;
-        ray->direction[axis] = ray_number(&job->direction, item, axis);
-        usable &= number_abs(ray->origin[axis]) <= farthest && number_is_finite(ray->direction[axis]);
-        most = number_abs(ray->direction[axis]) > most ? number_abs(ray->direction[axis]) : most;
+ik_inline void rays_set_status(ray_block *block, int at, mask status) {
+    memcpy(block->status + at, &status, sizeof status);
+}
+
+ik_inline vec3 vec3_over(vec3 a, real b) { return (vec3){a.x / b, a.y / b, a.z / b}; }
+
+/* Which of the job the rays of some lanes are. */
+ik_inline group rays_group(const ray_block *block, int at) {
+    int left = block->count - at;
+    return (group){block->first + at, left < LANES ? left : LANES, block->chosen ? block->listed + at : NULL};
+}
+
+/* Takes the next rays; the first that is left. */
+ik_inline ptrdiff_t rays_take(ray_block *block, const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
+    block->first = first;
+    block->chosen = job->chosen.data != NULL;
+    block->count = last - first < RAY_BLOCK ? (int)(last - first) : RAY_BLOCK;
+    if (!block->chosen) return first + block->count;
+    for (block->count = 0; first < last && block->count < RAY_BLOCK; first++) {
+        block->listed[block->count] = first;
+        block->count += *((const char *)job->chosen.data + first * job->chosen.stride) != 0;
     }
-    if (!usable) return IK_NOT_FINITE;
-    if (most == 0) return IK_NO_LENGTH;
-    for (int axis = 0; axis < 3; axis++) {
-        ray->direction[axis] /= most;
-        squares += ray->direction[axis] * ray->direction[axis];
-    }
-    ray->unit = ik_tree_root(squares);
-    return 0;
+    return first;
 }
 
-/* Sets out for the triangles within the length. 0: there are none. */
-ik_inline int ray_start(ray *ray, const ik_ray_tree *tree, number length) {
-    if (!tree->blocks || !ray_approach(ray)) return 0;
-    ray->nearest = length * tree->scale / ray->unit - ray->skipped;
-    if (!(ray->nearest >= 0)) return 0;
+ik_inline void rays_load(ray_block *block, const ik_cast_job *job) {
+    EACH_LANES(at, block) {
+        group items = rays_group(block, at);
+        vec3 origin = lanes_load_vec3(&job->origin, items), direction = lanes_load_vec3(&job->direction, items);
+        mask finite = vec3_is_finite(origin) & vec3_is_finite(direction);
+        real largest = vec3_largest(direction);
+        mask flat = mask_equal(largest, real_splat(0));
+        direction = vec3_over(direction, real_select(flat, real_splat(1), largest));
+        real unit = vec3_length(direction), length = lanes_load_option(&job->length, items, (number)INFINITY);
+        rays_set_status(block, at, mask_select(finite, flat & mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE)));
+        rays_set_vec3(block->origin, at, origin);
+        rays_set_vec3(block->direction, at, direction);
+        real_store(block->unit + at, unit);
+        real_store(block->way + at, length / unit);
+        real_store(block->side + at, real_splat(0));
+        real_store(block->triangle + at, real_splat(-1));
+        real_store(block->body + at, real_splat(-1));
+        rays_set_vec3(block->normal, at, vec3_splat(0, 0, 0));
+    }
+}
+
+ik_inline void rays_store(const ray_block *block, const ik_cast_job *job) {
+    EACH_LANES(at, block) {
+        group items = rays_group(block, at);
+        real way = real_load(block->way + at), side = real_load(block->side + at), minus = real_splat(-1);
+        mask status = rays_status(block, at), none = mask_equal(side, real_splat(0)) | ~mask_zero(status);
+        vec3 nowhere = {real_nan(), real_nan(), real_nan()}, normal = rays_vec3(block->normal, at);
+        vec3 point = vec3_add(rays_vec3(block->origin, at), vec3_scale(way, rays_vec3(block->direction, at)));
+        real distance = real_select(none, real_splat((number)INFINITY), way * real_load(block->unit + at));
+        normal = vec3_over(normal, vec3_length(normal) * side);
+        lanes_store_real(&job->distance, items, distance);
+        lanes_store_vec3(&job->point, items, vec3_select(none, nowhere, point));
+        lanes_store_vec3(&job->normal, items, vec3_select(none, nowhere, normal));
+        lanes_store_count(&job->triangle, items, real_select(none, minus, real_load(block->triangle + at)));
+        lanes_store_count(&job->side, items, real_select(none, real_splat(0), side));
+        lanes_store_count(&job->body, items, real_select(none, minus, real_load(block->body + at)));
+        lanes_store_status(&job->status, items, status);
+    }
+}
+
+/* --- bodies --------------------------------------------------------------------------------------------------------
+ */
+
+/* Which row of where a body stands a ray has. */
+ik_inline ptrdiff_t ray_frame(const ray_block *block, const ik_cast_job *job, int at) {
+    return (block->chosen ? block->listed[at] : block->first + at) / job->each;
+}
+
+ik_inline vec3 local_turned(const ik_rows *matrix, group frames, vec3 a) {
+    ik_rows rows[3] = {*matrix, lanes_column(matrix, 3), lanes_column(matrix, 6)};
+    mat3 m = lanes_load_mat3(rows, frames);
+    return (vec3){vec3_dot(m.x, a), vec3_dot(m.y, a), vec3_dot(m.z, a)};
+}
+
+/* Takes rays to the space of a body. */
+ik_inline void local_load(ray_local *local, const ray_block *block, const ik_cast_job *job, const ik_ray_body *body) {
+    int placed = body->translation.data || body->to_local.data;
+    EACH_LANES(at, block) {
+        vec3 origin = rays_vec3(block->origin, at), direction = rays_vec3(block->direction, at);
+        real stretch = real_splat(1);
+        ptrdiff_t rows[LANES];
+        group frames = {0, LANES, rows};
+        for (int k = 0; placed && k < LANES; k++)
+            rows[k] = ray_frame(block, job, at + k < block->count ? at + k : block->count - 1);
+        if (body->translation.data) origin = vec3_sub(origin, lanes_load_vec3(&body->translation, frames));
+        if (body->to_local.data) {
+            origin = local_turned(&body->to_local, frames, origin);
+            direction = local_turned(&body->to_local, frames, direction);
+            stretch = vec3_largest(direction);
+            direction = vec3_over(direction, stretch);
+        }
+        rays_set_vec3(local->origin, at, origin);
+        rays_set_vec3(local->direction, at, direction);
+        real_store(local->stretch + at, stretch);
+    }
+}
+
+/* A hit of a body, which counts if it is nearer than those of the bodies before. */
+ik_inline void ray_hit(ray_block *block, const ik_cast_job *job, int body, int item, number way, int side,
+                       int32_t triangle, const number normal[3]) {
+    if (block->side[item] != 0 && way >= block->way[item]) return;
+    const ik_rows *matrix = &job->bodies[body].to_local;
+    for (int axis = 0; axis < 3; axis++) {
+        number turned = 0; /* what the matrix does to points, its transpose does to normals, the other way */
+        for (int k = 0; matrix->data && k < 3; k++) {
+            const char *row = (const char *)matrix->data + ray_frame(block, job, item) * matrix->stride;
+            turned += *(const number *)(row + (3 * k + axis) * matrix->step) * normal[k];
+        }
+        block->normal[axis][item] = matrix->data ? turned : normal[axis];
+    }
+    block->way[item] = way;
+    block->side[item] = side;
+    block->triangle[item] = triangle;
+    block->body[item] = body;
+}
+
+ik_inline void cast_at_plane(ray_block *block, const ray_local *local, const ik_cast_job *job, int body) {
+    const ik_ray_body *plane = &job->bodies[body];
+    vec3 normal = vec3_splat(plane->normal[0], plane->normal[1], plane->normal[2]);
+    ray_row ways, slopes;
+    EACH_LANES(at, block) {
+        real slope = vec3_dot(rays_vec3(local->direction, at), normal);
+        real height = real_splat(plane->height) - vec3_dot(rays_vec3(local->origin, at), normal);
+        real_store(slopes + at, slope);
+        real_store(ways + at, height / slope / real_load(local->stretch + at));
+    }
+    for (int i = 0; i < block->count; i++) {
+        int front = slopes[i] < 0, reached = (ways[i] >= 0) & (ways[i] <= block->way[i]) & (ways[i] < (number)INFINITY);
+        if (reached & (front | !job->front)) ray_hit(block, job, body, i, ways[i], front ? 1 : -1, -1, plane->normal);
+    }
+}
+
+/* 1 / direction along an axis; where the ray comes near the tree and where it leaves, by that axis too. */
+ik_inline real approach_axis(real origin, real direction, real *in, real *out) {
+    mask back = mask_less(direction, real_splat(0));
+    real space = real_negate_if(back, real_splat(RAY_SPACE + TREE_SLACK));
+    real inverse = real_negate_if(back, real_splat(1)) / real_max(real_abs(direction), real_splat(RAY_FLATTEST));
+    *in = real_max((-space - origin) * inverse, *in);
+    *out = real_min((space - origin) * inverse, *out);
+    return real_max(real_min(inverse, real_splat(RAY_STEEPEST)), real_splat(-RAY_STEEPEST));
+}
+
+/* Takes rays to the space of the tree, and there to where they come near it. */
+ik_inline void approach(ray_local *local, ray_block *block) {
+    const number *centre = local->tree->centre;
+    real scale = real_splat(local->tree->scale);
+    EACH_LANES(at, block) {
+        vec3 origin = vec3_sub(rays_vec3(local->origin, at), vec3_splat(centre[0], centre[1], centre[2]));
+        vec3 direction = rays_vec3(local->direction, at), inverse;
+        real in = real_splat(0), out = real_splat((number)INFINITY), stretch = real_load(local->stretch + at);
+        origin = vec3_scale(scale, origin);
+        inverse.x = approach_axis(origin.x, direction.x, &in, &out);
+        inverse.y = approach_axis(origin.y, direction.y, &in, &out);
+        inverse.z = approach_axis(origin.z, direction.z, &in, &out);
+        real length = real_load(block->way + at) * (scale * stretch) - in;
+        mask status = rays_status(block, at), far = ~mask_less(vec3_largest(origin), real_splat(RAY_FARTHEST));
+        status |= mask_zero(status) & far & mask_splat(IK_NOT_FINITE);
+        mask near =
+            mask_zero(status) & ~mask_less(out, in) & mask_less(real_splat(0), stretch) & mask_is_number(length);
+        rays_set_status(block, at, status);
+        rays_set_vec3(local->origin, at, vec3_add(origin, vec3_scale(in, direction)));
+        rays_set_vec3(local->inverse, at, inverse);
+        real_store(local->skipped + at, in);
+        real_store(local->length + at, real_select(near, length, real_splat(-1)));
+    }
+}
+
+/* Sets out with the next ray that has a way to go. 0: there is none. */
+ik_inline int ray_begin(ray *ray, ray_local *local, int count) {
+    static const int axes[3][2][3] = {{{1, 2, 0}, {2, 1, 0}}, {{2, 0, 1}, {0, 2, 1}}, {{0, 1, 2}, {1, 0, 2}}};
+    while (local->next < count && !(local->length[local->next] >= 0))
+        local->next++;
+    if (local->next == count) return 0;
+    int i = local->next++, along = 2, back[3];
+    for (int axis = 2; axis >= 0; axis--) {
+        number direction = local->direction[axis][i];
+        along = direction == 1 || direction == -1 ? axis : along;
+        back[axis] = direction < 0;
+        ray->near[axis] = axis + 3 * back[axis];
+        ray->far[axis] = axis + 3 * !back[axis];
+        ray->at[axis] = (float)local->origin[axis][i];
+        ray->inverse[axis] = (float)local->inverse[axis][i];
+    }
+    memcpy(ray->axes, axes[along][back[along]], sizeof ray->axes); /* seen from the other side right is left */
+    ray->sign = back[along] ? -1 : 1;
+    for (int k = 0; k < 3; k++)
+        ray->origin[k] = local->origin[ray->axes[k]][i];
+    for (int k = 0; k < 2; k++)
+        ray->shear[k] = local->direction[ray->axes[k]][i] * ray->sign;
+    ray->nearest = local->length[i];
     ray->end = ray_end(ray->nearest);
-    ray->child = tree->nodes ? 0 : ~0;
+    ray->triangle = INT32_MAX;
+    ray->front = local->front;
+    ray->child = local->tree->nodes ? 0 : ~0;
+    ray->item = i;
     ray->top = 0;
-    ray_meet_triangles(ray);
     return 1;
 }
 
-ik_inline void ray_store(const ray *ray, const ik_cast_job *job, ptrdiff_t item) {
-    number squares = 0;
+ik_inline void ray_end_at(const ray *ray, const ray_local *local, ray_block *block, const ik_cast_job *job, int body) {
+    if (ray->triangle == INT32_MAX) return;
+    const tree_block *from = ray->block;
+    int k = ray->place;
+    number edge[2][3], normal[3];
     for (int axis = 0; axis < 3; axis++)
-        squares += ray->normal[axis] * ray->normal[axis];
-    number length = ik_tree_root(squares) * ray->side, way = (ray->skipped + ray->nearest) / job->tree->scale;
-    ray_write(&job->distance, item, 0, way * ray->unit);
+        for (int i = 0; i < 2; i++)
+            edge[i][axis] = ((number)from->high[i + 1][axis][k] + (number)from->low[k][axis][i + 1]) -
+                            ((number)from->high[0][axis][k] + (number)from->low[k][axis][0]);
     for (int axis = 0; axis < 3; axis++) {
-        number origin = ray_number(&job->origin, item, axis);
-        ray_write(&job->point, item, axis, origin + way * ray->direction[axis]);
-        ray_write(&job->normal, item, axis, ray->normal[axis] / length);
+        int next = (axis + 1) % 3, last = (axis + 2) % 3;
+        normal[axis] = edge[0][next] * edge[1][last] - edge[0][last] * edge[1][next];
     }
-    ray_write_whole(&job->triangle, item, ray->triangle);
-    ray_write_whole(&job->side, item, ray->side);
-}
-
-ik_inline void ray_store_none(const ik_cast_job *job, ptrdiff_t item) {
-    ray_write(&job->distance, item, 0, (number)INFINITY);
-    for (int axis = 0; axis < 3; axis++) {
-        ray_write(&job->point, item, axis, (number)NAN);
-        ray_write(&job->normal, item, axis, (number)NAN);
-    }
-    ray_write_whole(&job->triangle, item, -1);
-    ray_write_whole(&job->side, item, 0);
-}
-
-/* Begins with the next ray that has any way to go; those before it hit nothing. 0: there is none. */
-ik_inline int ray_begin(ray *ray, const ik_cast_job *job, ptrdiff_t *next, ptrdiff_t last) {
-    for (; *next < last; ++*next) {
-        number length = job->length.data ? ray_number(&job->length, *next, 0) : (number)INFINITY;
-        int32_t status = ray_load(ray, job, *next);
-        ray_write_whole(&job->status, *next, status);
-        if (!status && ray_start(ray, job->tree, length)) {
-            ray->item = (*next)++;
-            return 1;
-        }
-        ray_store_none(job, *next);
-    }
-    return 0;
+    number way = (local->skipped[ray->item] + ray->nearest) / local->tree->scale / local->stretch[ray->item];
+    ray_hit(block, job, body, ray->item, way, ray->side, ray->triangle, normal);
 }
 
 /* Several rays go by turns, as each waits for memory and for its own last result most of the time. */
-static void cast_rows(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
+ik_inline void cast_at_tree(ray_block *block, ray_local *local, const ik_cast_job *job, int body) {
     ray rays[RAYS];
     int count = 0;
-    while (count < RAYS && ray_begin(&rays[count], job, &first, last))
+    approach(local, block);
+    while (count < RAYS && ray_begin(&rays[count], local, block->count))
         count++;
     while (count)
         for (int i = 0; i < count; i++) {
-            if (ray_step(&rays[i], job->tree)) continue;
-            if (rays[i].triangle != INT32_MAX)
-                ray_store(&rays[i], job, rays[i].item);
-            else
-                ray_store_none(job, rays[i].item);
-            if (!ray_begin(&rays[i], job, &first, last)) rays[i] = rays[--count];
+            if (ray_step(&rays[i], local->tree)) continue;
+            ray_end_at(&rays[i], local, block, job, body);
+            if (!ray_begin(&rays[i], local, block->count)) rays[i] = rays[--count];
         }
+}
+
+static void cast_rows(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
+    ray_block block;
+    ray_local local;
+    while (first < last) {
+        first = rays_take(&block, job, first, last);
+        rays_load(&block, job);
+        for (int body = 0; body < job->count; body++) {
+            const ik_ray_tree *tree = job->bodies[body].tree;
+            local.tree = tree, local.front = job->front, local.next = 0;
+            local_load(&local, &block, job, &job->bodies[body]);
+            if (!tree)
+                cast_at_plane(&block, &local, job, body);
+            else if (tree->blocks)
+                cast_at_tree(&block, &local, job, body);
+        }
+        rays_store(&block, job);
+    }
 }

@@ -45,8 +45,6 @@ typedef struct {
     int32_t *order; /* the triangles, those of a range together */
 } plan;
 
-double ik_tree_root(double x) { return sqrt(x); }
-
 /* --- boxes ---------------------------------------------------------------------------------------------------------
  */
 
@@ -62,8 +60,8 @@ static inline void grow(box *all, const box *one) {
     }
 }
 
-/* A float that is no more than x: rounding adds half a unit of the last place at most. */
-static float below(double x) { return (float)(x - (x < 0 ? -x : x) * FLT_EPSILON - FLT_MIN); }
+/* The float that bounds x from below: rounding adds much less. */
+static float below(double x) { return (float)(x - TREE_SLACK); }
 
 /* Half the surface. */
 static double surface(const box *bounds) {
@@ -208,12 +206,15 @@ static void make_node(const plan *plan, ik_ray_tree *tree, int at) {
     int count = 1, next;
     while (count < TREE_WIDTH && (next = worst(parts, count)) >= 0)
         parts[count++] = cut(plan, &parts[next]);
-    *node = (tree_node){.count = count};
-    for (int i = 0; i < count; i++) {
+    *node = (tree_node){0};
+    for (int i = 0; i < TREE_WIDTH; i++) {
+        const box *bounds = i < count ? &parts[i].bounds : &nothing;
         for (int axis = 0; axis < 3; axis++) {
-            node->bounds[0][axis][i] = below(parts[i].bounds.low[axis]);
-            node->bounds[1][axis][i] = -below(-parts[i].bounds.high[axis]);
+            node->bounds[axis][i] = below(bounds->low[axis]);
+            node->bounds[3 + axis][i] = -below(-bounds->high[axis]);
         }
+    }
+    for (int i = 0; i < count; i++) {
         parts[i].depth++;
         if (parts[i].count > TREE_WIDTH) {
             node->child[i] = tree->nodes;
@@ -338,16 +339,17 @@ void ik_ray_tree_fill(ik_ray_tree *tree, const double *vertices, const int32_t *
     if (tree->nodes) memcpy(memory, plan.nodes, (size_t)tree->nodes * sizeof(tree_node));
     tree_block *blocks = (tree_block *)((tree_node *)memory + tree->nodes);
     for (int at = 0; at < tree->blocks; at++) {
-        blocks[at] = (tree_block){.count = plan.leaves[at].count};
-        for (int i = 0; i < plan.leaves[at].count; i++) {
-            int triangle = plan.order[plan.leaves[at].first + i];
+        blocks[at] = (tree_block){0};
+        for (int i = 0; i < TREE_WIDTH; i++) {
+            int there = i < plan.leaves[at].count;
+            int triangle = there ? plan.order[plan.leaves[at].first + i] : -1;
             blocks[at].triangle[i] = triangle;
             for (int vertex = 0; vertex < 3; vertex++) {
-                coordinate point[3];
-                corner(&plan, tree, triangle, vertex, point);
+                coordinate point[3] = {{NAN, 0}, {NAN, 0}, {NAN, 0}};
+                if (there) corner(&plan, tree, triangle, vertex, point);
                 for (int axis = 0; axis < 3; axis++) {
                     blocks[at].high[vertex][axis][i] = point[axis].high;
-                    blocks[at].low[i][vertex][axis] = point[axis].low;
+                    blocks[at].low[i][axis][vertex] = point[axis].low;
                 }
             }
         }

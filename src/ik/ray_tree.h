@@ -17,23 +17,22 @@ enum {
     TREE_STACK = (TREE_DEPTH + 28) * (TREE_WIDTH - 1) + 1,
 };
 
+/* How much farther out than its triangles a child's bounds are: more than floats of up to 16 are off, so that a ray can
+ * be compared with them in floats. */
+#define TREE_SLACK 0x1p-17
+
 typedef struct {
-    float bounds[2][3][TREE_WIDTH]; /* lowest and highest, by axis, of every child, rounded outwards */
-    int32_t child[TREE_WIDTH];      /* a node; or ~ of a block */
-    int32_t count;                  /* of children, the first of them */
-    int32_t unused[7];
+    float bounds[6][TREE_WIDTH]; /* lowest and highest, by axis, of every child: see TREE_SLACK; none: inside out */
+    int32_t child[TREE_WIDTH];   /* a node; or ~ of a block */
+    int32_t unused[8];
 } tree_node;
 
 /* The triangles of a leaf. Each coordinate is the sum of two floats. */
 typedef struct {
-    float high[3][3][TREE_WIDTH]; /* vertex, axis, triangle */
+    float high[3][3][TREE_WIDTH]; /* vertex, axis, triangle; NaN: none */
     int32_t triangle[TREE_WIDTH];
-    float low[TREE_WIDTH][3][3]; /* triangle, vertex, axis */
-    int32_t count;               /* of triangles, the first of them */
-    int32_t unused[7];
+    float low[TREE_WIDTH][3][3]; /* triangle, axis, vertex */
+    int32_t unused[8];
 } tree_block;
-
-/* A square root where one number has to do: a vector of them takes longer, and kernels have no others. */
-double ik_tree_root(double x);
 
 #endif

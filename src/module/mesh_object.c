@@ -165,54 +165,113 @@ static PyType_Spec spec = {
 /* --- rays to one ---------------------------------------------------------------------------------------------------
  */
 
-/* An argument of cast: an array (items, 3) or (items). */
+/* An argument of cast: an array (items, columns) or (items); None where it may be left out. */
 typedef struct {
     const char *name;
-    int type, columns, written;
+    int type, columns, optional, written;
 } array_role;
 
-static int take_rows(ik_rows *rows, PyObject *object, const array_role *op, npy_intp items) {
+static int take_rows(ik_rows *rows, PyObject *object, const array_role *role, npy_intp items) {
     PyArrayObject *array = (PyArrayObject *)object;
-    if (!PyArray_Check(object) || PyArray_NDIM(array) != (op->columns > 1 ? 2 : 1) || PyArray_DIM(array, 0) != items ||
-        (op->columns > 1 && PyArray_DIM(array, 1) != op->columns) || PyArray_TYPE(array) != op->type ||
-        !(op->written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array))) {
-        PyErr_Format(PyExc_TypeError, "cast: %s does not fit the job", op->name);
+    if (role->optional && object == Py_None) return 0;
+    if (!PyArray_Check(object) || PyArray_NDIM(array) != (role->columns > 1 ? 2 : 1) ||
+        PyArray_DIM(array, 0) != items || (role->columns > 1 && PyArray_DIM(array, 1) != role->columns) ||
+        PyArray_TYPE(array) != role->type ||
+        !(role->written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array))) {
+        PyErr_Format(PyExc_TypeError, "cast: %s does not fit the job", role->name);
         return -1;
     }
-    *rows = (ik_rows){PyArray_DATA(array), PyArray_STRIDE(array, 0), op->columns > 1 ? PyArray_STRIDE(array, 1) : 0};
+    *rows = (ik_rows){PyArray_DATA(array), PyArray_STRIDE(array, 0), role->columns > 1 ? PyArray_STRIDE(array, 1) : 0};
+    return 0;
+}
+
+/* One row for all items, or one for `each` of them. */
+static int take_placement(ik_rows *rows, PyObject *object, const array_role *role, npy_intp each, npy_intp items) {
+    int one = PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) == 2 &&
+              PyArray_DIM((PyArrayObject *)object, 0) == 1;
+    if (take_rows(rows, object, role, one ? 1 : items / each) < 0) return -1;
+    if (one) rows->stride = 0;
+    return 0;
+}
+
+/* A body is (mesh, translation, to_local) or (plane, ...), a plane (x, y, z, height). */
+static int take_body(ik_ray_body *body, PyObject *given, PyTypeObject *mesh_type, npy_intp each, npy_intp items) {
+    static const array_role translation_role = {"translation", NPY_DOUBLE, 3, 1, 0};
+    static const array_role to_local_role = {"to_local", NPY_DOUBLE, 9, 1, 0};
+    PyObject *what, *translation, *to_local;
+    *body = (ik_ray_body){0};
+    if (!PyTuple_Check(given)) {
+        PyErr_SetString(PyExc_TypeError, "cast: a body does not fit the job");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(given, "OOO", &what, &translation, &to_local)) return -1;
+    if (PyObject_TypeCheck(what, mesh_type)) {
+        body->tree = &((mesh_object *)what)->tree;
+    } else if (!PyTuple_Check(what)) {
+        PyErr_SetString(PyExc_TypeError, "cast: a body is neither a mesh nor a plane");
+        return -1;
+    } else if (!PyArg_ParseTuple(what, "dddd", &body->normal[0], &body->normal[1], &body->normal[2], &body->height)) {
+        return -1;
+    }
+    if (take_placement(&body->translation, translation, &translation_role, each, items) < 0) return -1;
+    return take_placement(&body->to_local, to_local, &to_local_role, each, items);
+}
+
+static int take_bodies(ik_ray_body *bodies, PyObject *given, PyTypeObject *mesh_type, npy_intp each, npy_intp items) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(given); i++)
+        if (take_body(&bodies[i], PyTuple_GetItem(given, i), mesh_type, each, items) < 0) return -1;
+    return 0;
+}
+
+static int take_arrays(ik_cast_job *job, PyObject *const *args, npy_intp items) {
+    static const array_role roles[] = {
+        {"origins", NPY_DOUBLE, 3, 0, 0}, {"directions", NPY_DOUBLE, 3, 0, 0}, {"lengths", NPY_DOUBLE, 1, 0, 0},
+        {"chosen", NPY_BOOL, 1, 1, 0},    {"distances", NPY_DOUBLE, 1, 1, 1},  {"points", NPY_DOUBLE, 3, 1, 1},
+        {"normals", NPY_DOUBLE, 3, 1, 1}, {"triangles", NPY_INT32, 1, 1, 1},   {"sides", NPY_INT32, 1, 1, 1},
+        {"parts", NPY_INT32, 1, 1, 1},    {"status", NPY_INT32, 1, 1, 1}};
+    ik_rows *rows[] = {&job->origin, &job->direction, &job->length, &job->chosen, &job->distance, &job->point,
+                       &job->normal, &job->triangle,  &job->side,   &job->body,   &job->status};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (take_rows(rows[i], args[i], &roles[i], items) < 0) return -1;
     return 0;
 }
 
 static PyObject *cast(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    static const array_role operands[] = {
-        {"origins", NPY_DOUBLE, 3, 0},   {"directions", NPY_DOUBLE, 3, 0}, {"lengths", NPY_DOUBLE, 1, 0},
-        {"distances", NPY_DOUBLE, 1, 1}, {"points", NPY_DOUBLE, 3, 1},     {"normals", NPY_DOUBLE, 3, 1},
-        {"triangles", NPY_INT32, 1, 1},  {"sides", NPY_INT32, 1, 1},       {"status", NPY_INT32, 1, 1}};
-    enum { OPERANDS = sizeof operands / sizeof *operands };
-    ik_cast_job job = {0};
-    ik_rows *rows[] = {&job.origin, &job.direction, &job.length, &job.distance, &job.point,
-                       &job.normal, &job.triangle,  &job.side,   &job.status};
-    if (given != OPERANDS + 2 || !PyObject_TypeCheck(args[0], ((core_state *)PyModule_GetState(module))->mesh_type) ||
-        !PyArray_Check(args[2]) || PyArray_NDIM((PyArrayObject *)args[2]) != 2) {
-        PyErr_SetString(PyExc_TypeError, "cast: expected a Mesh, front, and 9 arrays");
+    enum { BODIES, EACH, FRONT, FIRST, LAST, ARRAYS, ARGUMENTS = ARRAYS + 11 };
+    if (given != ARGUMENTS || !PyTuple_Check(args[BODIES]) || !PyArray_Check(args[ARRAYS]) ||
+        PyArray_NDIM((PyArrayObject *)args[ARRAYS]) != 2) {
+        PyErr_SetString(PyExc_TypeError, "cast: expected bodies, each, front, first, last and 11 arrays");
         return NULL;
     }
-    npy_intp items = PyArray_DIM((PyArrayObject *)args[2], 0);
-    job.tree = &((mesh_object *)args[0])->tree;
-    job.front = PyObject_IsTrue(args[1]);
-    if (job.front < 0) return NULL;
-    for (int i = 0; i < OPERANDS; i++)
-        if (take_rows(rows[i], args[i + 2], &operands[i], items) < 0) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    ik_cast(&job, items);
-    Py_END_ALLOW_THREADS;
+    npy_intp items = PyArray_DIM((PyArrayObject *)args[ARRAYS], 0);
+    ik_cast_job job = {.count = (int)PyTuple_Size(args[BODIES]), .front = PyObject_IsTrue(args[FRONT])};
+    Py_ssize_t first = PyLong_AsSsize_t(args[FIRST]), last = PyLong_AsSsize_t(args[LAST]);
+    job.each = PyLong_AsSsize_t(args[EACH]);
+    if (PyErr_Occurred()) return NULL;
+    if (job.each < 1 || items % job.each || first < 0 || last < first || items < last) {
+        PyErr_SetString(PyExc_TypeError, "cast: each, first or last do not fit the job");
+        return NULL;
+    }
+    ik_ray_body *bodies = PyMem_Calloc((size_t)job.count + 1, sizeof *bodies);
+    if (!bodies) return PyErr_NoMemory();
+    job.bodies = bodies;
+    PyTypeObject *mesh_type = ((core_state *)PyModule_GetState(module))->mesh_type;
+    int failed = take_arrays(&job, args + ARRAYS, items) < 0 ||
+                 take_bodies(bodies, args[BODIES], mesh_type, job.each, items) < 0;
+    if (!failed) {
+        Py_BEGIN_ALLOW_THREADS;
+        ik_cast(&job, first, last);
+        Py_END_ALLOW_THREADS;
+    }
+    PyMem_Free(bodies);
+    if (failed) return NULL;
     Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
     {"cast", (PyCFunction)(void (*)(void))cast, METH_FASTCALL,
-     PyDoc_STR("cast(mesh, front, origins, directions, lengths, distances, points, normals, triangles, sides, "
-               "status, /)\n--\n\nWrites the last six.")},
+     PyDoc_STR("cast(bodies, each, front, first, last, origins, directions, lengths, chosen, distances, points, "
+               "normals, triangles, sides, parts, status, /)\n--\n\nWrites the last seven.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,6 +1,7 @@
 /* same_bits.c for rays: prints, for every instruction set of this processor, a hash of all bytes that they find in
  * trees of a few triangles and of many, ordinary, without area, in one place, tiny and huge; rays of every direction,
- * along edges and within faces, from far away, and such that are not finite. */
+ * along edges and within faces, from far away, and such that are not finite; and, chosen ones, at such a tree and a
+ * plane that are placed by rows of any matrix, and another tree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,9 @@ static int make_mesh(int kind) {
 static uint64_t hash_rays(const ik_ray_tree *tree, uint64_t hash) {
     static double origins[RAYS_EACH][3], directions[RAYS_EACH][3], lengths[RAYS_EACH], distances[RAYS_EACH];
     static double points[RAYS_EACH][3], normals[RAYS_EACH][3];
-    static int32_t triangles[RAYS_EACH], sides[RAYS_EACH], status[RAYS_EACH];
+    static double shifts[RAYS_EACH][3], matrices[RAYS_EACH][9];
+    static int32_t triangles[RAYS_EACH], sides[RAYS_EACH], status[RAYS_EACH], hit[RAYS_EACH];
+    static char chosen[RAYS_EACH];
     for (int i = 0; i < RAYS_EACH; i++) {
         for (int axis = 0; axis < 3; axis++) {
             origins[i][axis] = i % 4 ? coordinate(i, 64, 6, 1e150) : (double)(int)(random_number() * 16) / 16;
@@ -43,25 +46,44 @@ static uint64_t hash_rays(const ik_ray_tree *tree, uint64_t hash) {
         }
         lengths[i] = i % 7 ? INFINITY : 1 + random_number();
     }
-    for (ptrdiff_t first = 0, count = 1; first < RAYS_EACH; first += count, count = count % 41 + 1) {
-        if (count > RAYS_EACH - first) count = RAYS_EACH - first;
-        ik_cast_job job = {.tree = tree, .front = first % 2 == 0};
-        job.origin = (ik_rows){origins[first], sizeof origins[0], sizeof(double)};
-        job.direction = (ik_rows){directions[first], sizeof directions[0], sizeof(double)};
-        if (first % 3) job.length = (ik_rows){lengths + first, sizeof(double), 0};
-        job.distance = (ik_rows){distances + first, sizeof(double), 0};
-        job.point = (ik_rows){points[first], sizeof points[0], sizeof(double)};
-        job.normal = (ik_rows){normals[first], sizeof normals[0], sizeof(double)};
-        job.triangle = (ik_rows){triangles + first, sizeof(int32_t), 0};
-        job.side = (ik_rows){sides + first, sizeof(int32_t), 0};
-        job.status = (ik_rows){status + first, sizeof(int32_t), 0};
-        ik_cast(&job, count);
+    for (int i = 0; i < RAYS_EACH; i++) {
+        for (int k = 0; k < 9; k++)
+            matrices[i][k] = coordinate(i, 50, 6, 1e150);
+        for (int axis = 0; axis < 3; axis++)
+            shifts[i][axis] = coordinate(i, 30, 6, 1e150);
+        chosen[i] = i % 11 != 0;
     }
+    for (int placed = 0; placed < 2; placed++)
+        for (ptrdiff_t first = 0, count = 1; first < RAYS_EACH; first += count, count = count % 41 + 1) {
+            if (count > RAYS_EACH - first) count = RAYS_EACH - first;
+            ik_rows shift = {shifts[first], sizeof shifts[0], sizeof(double)};
+            ik_rows matrix = {matrices[first], first % 5 ? (ptrdiff_t)sizeof matrices[0] : 0, sizeof(double)};
+            ik_ray_body alone = {.tree = tree};
+            ik_ray_body several[] = {{.tree = tree, .translation = shift, .to_local = matrix},
+                                     {.normal = {0.6, 0, 0.8}, .height = 0.25, .to_local = matrix},
+                                     {.tree = tree, .translation = shift},
+                                     {.normal = {0, 1, 0}}};
+            ik_cast_job job = {.bodies = placed ? several : &alone, .count = placed ? 4 : 1, .front = first % 2 == 0};
+            job.each = 1 + first % 3;
+            if (placed) job.chosen = (ik_rows){chosen + first, 1, 0};
+            job.origin = (ik_rows){origins[first], sizeof origins[0], sizeof(double)};
+            job.direction = (ik_rows){directions[first], sizeof directions[0], sizeof(double)};
+            if (first % 3) job.length = (ik_rows){lengths + first, sizeof(double), 0};
+            job.distance = (ik_rows){distances + first, sizeof(double), 0};
+            job.point = (ik_rows){points[first], sizeof points[0], sizeof(double)};
+            job.normal = (ik_rows){normals[first], sizeof normals[0], sizeof(double)};
+            job.triangle = (ik_rows){triangles + first, sizeof(int32_t), 0};
+            job.side = (ik_rows){sides + first, sizeof(int32_t), 0};
+            job.body = (ik_rows){hit + first, sizeof(int32_t), 0};
+            job.status = (ik_rows){status + first, sizeof(int32_t), 0};
+            ik_cast(&job, 0, count);
+        }
     hash = hash_bytes(hash, distances, sizeof distances);
     hash = hash_bytes(hash, points, sizeof points);
     hash = hash_bytes(hash, normals, sizeof normals);
     hash = hash_bytes(hash, triangles, sizeof triangles);
     hash = hash_bytes(hash, sides, sizeof sides);
+    hash = hash_bytes(hash, hit, sizeof hit);
     return hash_bytes(hash, status, sizeof status);
 }
 

@@ -1,0 +1,90 @@
+"""How well the feet of clips stand on their own ground: `python benchmarks/clips.py [FOLDER]`, or IKCORE_MOCAP.
+
+All clips of a folder, on a level floor found under their feet. `clips.json` in it, if there is one, says which axis of
+a file is up, how long its unit is, and how many frames at its start are a T-pose. A clip that ends as it begins is a
+loop. Prints Markdown, for docs/metrics.md: of every measure the worst leg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from run import table
+
+import ikcore as ik
+from ikcore import many, measuring
+from ikcore.feet import metrics
+
+COLUMNS = (
+    ("drift", "drift"),
+    ("drift_most", "most"),
+    ("skating", "skating"),
+    ("penetration", "penetration"),
+    ("penetration_swing", "in swing"),
+    ("floating", "floating"),
+    ("sole_angle", "sole angle"),
+    ("extension", "extension"),
+    ("knee_flips", "flips"),
+    ("knee_pops", "pops"),
+)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", default=os.environ.get("IKCORE_MOCAP"))
+    folder = parser.parse_args().folder
+    if not folder:
+        parser.error("say which folder, or set IKCORE_MOCAP")
+    header = ["clip", "legs", "seconds", "stands", "sure", *(head for _, head in COLUMNS)]
+    print("\n".join(table(header, [row(name, clip) for name, clip in clips(Path(folder))])))
+
+
+def clips(folder: Path) -> Iterator[tuple[str, ik.Clip]]:
+    """Every animation of every file, in metres, and what it is called."""
+    told = folder / "clips.json"
+    entries = json.loads(told.read_text(encoding="utf-8"))["clips"] if told.exists() else []
+    known = {entry["file"]: entry for entry in entries}
+    for path in many.files([str(folder)], measuring.ENDINGS):
+        entry = known.get(Path(path).name, {})
+        names = (None,) if path.endswith(".bvh") else ik.gltf.animations(path)
+        for name in names:
+            yield Path(path).name + (f", {name}" if name else ""), read(path, name, entry)
+
+
+def read(path: str, animation: str | None, entry: dict[str, Any]) -> ik.Clip:
+    """One clip, with Y up and in metres."""
+    clip = ik.Clip.read(path, animation, up=entry.get("up", "Y"), unit=entry.get("metres_per_unit", 1.0))
+    clip = clip[entry.get("skip_first_frames", 0) :]
+    turned = metrics.turn(clip.pose.rotations[-1], clip.pose.rotations[0]).max()
+    loop = len(clip) > 2 and bool(turned < math.radians(1))
+    return dataclasses.replace(clip, loop=loop).convert(up="Y", unit=1)
+
+
+def row(name: str, clip: ik.Clip) -> list[str]:
+    """What is said of a clip."""
+    measured = ik.feet.measure(clip)
+    stands = np.mean([held.any(axis=1).mean() for held in measured.held.values()])
+    sure = np.mean(list(measured.contacts.confidence.values()))
+    worst = {column: worst_of(measured, column) for column, _ in COLUMNS}
+    first = [name, str(len(measured.feet)), f"{clip.duration:.1f}", f"{stands:.0%}", f"{sure:.0%}"]
+    return [*first, *worst.values()]
+
+
+def worst_of(measured: ik.feet.Measured, column: str) -> str:
+    """Of all legs, as text."""
+    values = {leg: getattr(record, column) for leg, record in measured.measures.items()}
+    leg = max(values, key=lambda leg: -1.0 if math.isnan(values[leg]) else values[leg])
+    return measured.measures[leg].texts()[column].replace(" degrees", "°")
+
+
+if __name__ == "__main__":
+    main()

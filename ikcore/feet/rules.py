@@ -1,0 +1,93 @@
+"""Whether a point is in contact, from how high and how fast it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.clip import Clip
+from ikcore.feet.metrics import runs
+from ikcore.feet.paths import percentile
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# For a leg of 0.87 m, as in `paths`.
+LOW, _HIGH = 0.05, 0.08  # a contact has a frame below the first height, and none above the second
+STILL = 0.15  # metres a second, for what is clearly still; what is twice as fast has left
+_STILLEST, _DIRTIEST = 0.065, 0.45  # between these that adapts to the clip
+_SWING, _DIRTY = 0.04, 0.12  # or between these shares of how fast the point swings
+
+# Seconds.
+SHORTEST, _GAP, _RAMP = 0.1, 0.067, 0.1
+
+
+def contact(height: Array, speed: Array, clip: Clip) -> Mask:
+    """When a point is in contact."""
+    enters, stays = stillness(speed)
+    return cleaned(stays & (height <= _HIGH), enters & (height < LOW), clip)
+
+
+def clear(held: Mask, height: Array, speed: Array) -> Mask:
+    """In which frames that is beyond doubt by the measures of a clean clip."""
+    return np.where(held, (height < LOW) & (speed < STILL), ~((height <= _HIGH) & (speed <= 2 * STILL)))
+
+
+def stillness(speed: Array) -> tuple[Mask, Mask]:
+    """Where a point is still, and where it is so nearly.
+
+    By how fast it swings, and by how fast it is in the slowest tenth of all frames, where it slides or shakes.
+    """
+    swing, slide = percentile(speed, 98), percentile(speed, 10)
+    least, most = max(_STILLEST, _SWING * swing), max(_DIRTIEST, _DIRTY * swing)
+    still = min(max(least, 2 * slide), most) if slide > 0 else least
+    return speed < still, speed <= 2 * still
+
+
+def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
+    """From the first to the last frame of the second in each run of the first; no short gaps, then no short runs."""
+    if clip.loop and len(stays) > 1:
+        once = len(stays) - 1
+        before_and_after = _cleaned_once(np.tile(stays[:-1], 3), np.tile(enters[:-1], 3), clip.fps)
+        return before_and_after[once : 2 * once + 1]
+    return _cleaned_once(stays, enters, clip.fps)
+
+
+def _cleaned_once(stays: Mask, enters: Mask, fps: float) -> Mask:
+    entered = [start + np.flatnonzero(enters[start:stop]) for start, stop in runs(stays)]
+    held = _filled(len(stays), [(still[0], still[-1] + 1) for still in entered if len(still)])
+    held |= _filled(len(stays), brief(~held, _GAP * fps))
+    return held & ~_filled(len(stays), brief(held, SHORTEST * fps))
+
+
+def brief(mask: Mask, frames: float) -> NDArray[np.intp]:
+    """The runs of fewer frames than these, but for those at the ends, which may go on beyond them."""
+    found = runs(mask)
+    start, stop = found.T
+    return np.asarray(found[(start > 0) & (stop < len(mask)) & (stop - start < frames - 1e-6)])  # rounding
+
+
+def _filled(frames: int, intervals: Iterable[Any]) -> Mask:
+    mask = np.zeros(frames, bool)
+    for start, stop in intervals:
+        mask[start:stop] = True
+    return mask
+
+
+def ramped(held: Mask, clip: Clip) -> Array:
+    """From 0 to 1 within a while about the edges, which are between frames; more than 0.5 in contact."""
+    frames = np.arange(len(held)) + 0.5
+    edges = np.flatnonzero(held[1:] != held[:-1]) + 1.0
+    if clip.loop and len(held) > 1:
+        period = len(held) - 1
+        edges = np.concatenate([edges - period, edges, edges + period])
+    if not len(edges):
+        return held.astype(np.float64)
+    after = np.searchsorted(edges, frames)
+    before, after = np.maximum(after - 1, 0), np.minimum(after, len(edges) - 1)
+    away = np.minimum(np.abs(frames - edges[before]), np.abs(frames - edges[after])) / (clip.fps * _RAMP)
+    share = np.clip(np.where(held, 0.5 + away, 0.5 - away), 0, 1)
+    return np.asarray(share * share * (3 - 2 * share))

@@ -1,0 +1,83 @@
+"""The velocity of the ground under a clip that walks on the spot."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.feet.paths import Paths, size, straight
+from ikcore.feet.rules import LOW, STILL
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_WINDOW, _HOP = 2.0, 1.0  # seconds in which the velocity is taken as constant, and from one such window to the next
+_SMOOTH = 0.2  # seconds before and after, over which a velocity that varies is the mean
+_VARIES = 0.1  # share of the velocity within which it is constant
+
+
+def belt(paths: Paths) -> Array:
+    """The velocity (frames, 3); zeros if feet stand as it is, the body travels, or ground is known to move."""
+    frames, still = len(paths.points), np.zeros((len(paths.points), 3))
+    if paths.carried:
+        return still
+    seen, wide = _Seen(paths), round(_WINDOW * paths.clip.fps)
+    whole = seen.constant(slice(0, frames))
+    if frames < 2 * wide:
+        return still + whole
+    starts = range(0, frames - wide + 1, max(1, round(_HOP * paths.clip.fps)))
+    found = np.array([seen.constant(slice(start, start + wide)) for start in starts])
+    if size(found - whole).max() <= _VARIES * size(whole):
+        return still + whole
+    varied = seen.varying(straight(np.arange(frames), np.array(starts) + wide / 2, found))
+    way = np.cumsum(varied, axis=0) / paths.clip.fps
+    return varied if _extent(way) > 2 * _extent(seen.body) else still
+
+
+class _Seen:
+    """Points of the soles along the ground, and when they are low and neither rise nor sink."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.fps, self.fastest = paths.clip.fps, 2 * STILL * paths.sizes.max()
+        self.limits = np.broadcast_to(2 * STILL * paths.sizes, paths.heights.shape)
+        rising = np.abs(paths.velocities[..., paths.axis])
+        self.low = (paths.heights < LOW * paths.sizes) & (rising < STILL * paths.sizes)
+        level = np.ones(3)
+        level[paths.axis] = 0
+        self.velocities, self.body = paths.velocities * level, paths.body * level
+
+    def constant(self, frames: slice) -> Array:
+        """The velocity that points have most when they are low."""
+        none, low, body = np.zeros(3), self.low[frames], self.body[frames]
+        velocities, limits = self.velocities[frames][low], self.limits[frames][low]
+        if not len(velocities):
+            return none
+        most = np.median(velocities, axis=0)
+        for _ in range(8):  # towards where most of them are
+            near = size(velocities - most) < limits
+            if not near.any():
+                return none
+            most, before = np.median(velocities[near], axis=0), most
+            if (most == before).all():
+                break
+        travel = (body[-1] - body[0]) * (self.fps / max(len(body) - 1, 1))
+        speed = size(most)
+        walks = speed > self.fastest and size(travel) < speed / 2
+        return np.asarray(most) if walks else none
+
+    def varying(self, about: Array) -> Array:
+        """The velocities near those, frame by frame and then smoothed; where there are none, straight in between."""
+        near = self.low & (size(self.velocities - about[:, np.newaxis]) < self.limits)
+        frames = np.flatnonzero(near.any(axis=1))
+        if not len(frames):
+            return about
+        means = (self.velocities * near[..., np.newaxis])[frames].sum(axis=1) / near[frames].sum(axis=1)[:, np.newaxis]
+        found = straight(np.arange(len(about)), frames, means)
+        half = round(_SMOOTH * self.fps)
+        wide = np.pad(found, ((half + 1, half), (0, 0)), mode="reflect", reflect_type="odd")
+        sums = np.cumsum(wide, axis=0)
+        return np.asarray((sums[2 * half + 1 :] - sums[: -2 * half - 1]) / (2 * half + 1))
+
+
+def _extent(way: Array) -> float:
+    return float(size(np.ptp(way, axis=0)))

@@ -1,0 +1,245 @@
+"""What measures mean: what is good, and which moments of a clip to look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.feet import metrics
+from ikcore.feet.measured import Measured
+
+Verdict = Literal["good", "fair", "poor"]
+
+_LEG = 0.87  # metres; lengths of other legs are judged in proportion
+
+
+class Bound(NamedTuple):
+    """Up to which values a measure is good, and fair.
+
+    Attributes
+    ----------
+    good, fair : float
+        The largest ones: metres for a leg of 0.87 m, radians, shares, counts.
+    length : bool
+        Whether they are in proportion to the leg.
+    """
+
+    good: float
+    fair: float
+    length: bool = False
+
+
+BOUNDS = {
+    "drift": Bound(0.005, 0.02, True),
+    "drift_most": Bound(0.01, 0.03, True),
+    "skating": Bound(0.01, 0.05),
+    "penetration": Bound(0.005, 0.02, True),
+    "penetration_swing": Bound(0.01, 0.03, True),
+    "floating": Bound(0.01, 0.03, True),
+    "sole_angle": Bound(math.radians(5), math.radians(15)),
+    "knee_flips": Bound(0, 0),
+    "knee_pops": Bound(0, 0),
+    "knee_acceleration": Bound(1.5, 2),
+    "ankle_jerk": Bound(1.15, 1.5),
+    "length_error": Bound(1e-4, 1e-2),
+}
+
+
+class Moment(NamedTuple):
+    """Frames of a clip that are worth a look.
+
+    Attributes
+    ----------
+    leg : str
+        Which one.
+    what : str
+        What it does, such as "slides".
+    amount : float
+        How far, metres; NaN of what has no amount.
+    start, stop : int
+        Its first frame, and the first one after it.
+    weight : float
+        How many times what is good.
+    """
+
+    leg: str
+    what: str
+    amount: float
+    start: int
+    stop: int
+    weight: float
+
+
+def verdict(name: str, value: float, leg: float = _LEG) -> Verdict | None:
+    """What a measure of a leg says.
+
+    Parameters
+    ----------
+    name : str
+        A field of `metrics.Measure`.
+    value : float
+        Its value.
+    leg : float, default: 0.87
+        The length of the leg, metres.
+
+    Returns
+    -------
+    {"good", "fair", "poor"} or None
+        None for what is neither, such as the deviation from the source, and for NaN.
+
+    Examples
+    --------
+    >>> verdict("drift", 0.004), verdict("drift", 0.05), verdict("drift", 0.05, leg=8.7)
+    ('good', 'poor', 'good')
+    """
+    if name not in BOUNDS or math.isnan(value):
+        return None
+    good, fair, length = BOUNDS[name]
+    size = leg / _LEG if length else 1.0
+    if value <= good * size:
+        return "good"
+    return "fair" if value <= fair * size else "poor"
+
+
+def leg_length(measured: Measured, leg: str) -> float:
+    """The median length of a leg, metres.
+
+    Parameters
+    ----------
+    measured : Measured
+        A clip.
+    leg : str
+        Its name.
+
+    Returns
+    -------
+    float
+        NaN if it is never known.
+    """
+    bones = np.diff(measured.tracks[leg].chain, axis=1)
+    length = np.sqrt((bones * bones).sum(axis=-1)).sum(axis=-1)
+    known = length[np.isfinite(length)]
+    return float(np.median(known)) if known.size else math.nan
+
+
+def moments(measured: Measured, source: Measured | None = None) -> list[Moment]:
+    """What to look at: stances that slide, feet that sink and float, knees that pop and flip.
+
+    Parameters
+    ----------
+    measured : Measured
+        A clip.
+    source : Measured, optional
+        What it was made of: only what it does not do itself counts of knees.
+
+    Returns
+    -------
+    list of Moment
+        The worst first.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=3).clip
+    >>> before = ik.feet.measure(walk)
+    >>> moments(before)
+    []
+    >>> moved = walk.pose.translations.copy()
+    >>> moved[90:, 0, 1] -= 0.03
+    >>> sunk = ik.feet.measure(ik.Clip(walk.skeleton, ik.Pose(walk.pose.rotations, moved), walk.fps), source=before)
+    >>> for moment in moments(sunk, before)[:2]:
+    ...     print(moment.leg, moment.what, round(moment.amount, 6), moment.start, moment.stop)
+    left sinks 0.03 90 106
+    right sinks 0.03 97 138
+    """
+    found = [moment for leg in measured.tracks for moment in _of_leg(measured, leg, source)]
+    return sorted(found, key=lambda moment: (-round(moment.weight, 1), moment.start))
+
+
+def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[Moment]:
+    track, held = measured.tracks[leg], measured.held[leg]
+    size = leg_length(measured, leg) / _LEG
+    fps, down = measured.clip.fps, held.any(axis=1)
+    deep, high = metrics.penetration(track.heights), metrics.floating(track.heights)
+    yield from _worst_of_each(_slides(measured, leg, size))
+    yield from _beyond(leg, "sinks", np.where(down, deep, 0), BOUNDS["penetration"].good * size)
+    yield from _beyond(
+        leg, "swings through the ground", np.where(down, 0, deep), BOUNDS["penetration_swing"].good * size
+    )
+    yield from _beyond(leg, "floats", np.where(down & np.isfinite(high), high, 0), BOUNDS["floating"].good * size)
+    for start, stop in metrics.runs(down & np.isinf(high)).tolist():
+        yield Moment(leg, "stands where there is no ground", math.nan, start, stop, math.inf)
+    knees = metrics.bends(track.chain)
+    usual = metrics.bends(source.tracks[leg].chain) if source else knees
+    for start, stop in metrics.runs(_apart(np.asarray(metrics.pops(knees, usual).any(axis=1)), fps)).tolist():
+        yield Moment(leg, "knee pops", math.nan, start, stop, 10.0)
+    flips = metrics.flips(track.chain).any(axis=1)
+    if source:
+        flips &= ~metrics.flips(source.tracks[leg].chain).any(axis=1)
+    for start, stop in metrics.runs(flips).tolist():
+        yield Moment(leg, "knee bends to the other side", math.nan, start, stop, 10.0)
+
+
+def _slides(measured: Measured, leg: str, size: float) -> Iterator[Moment]:
+    """Of every stance of every point."""
+    limit = BOUNDS["drift"].good * size
+    for start, stop, _, slid in stances(measured, leg):
+        if slid > limit:
+            yield Moment(leg, "slides", slid, start, stop, slid / limit)
+
+
+def stances(measured: Measured, leg: str) -> list[tuple[int, int, str, float]]:
+    """Of every stance of every point of a sole its frames, the point, and its drift.
+
+    Parameters
+    ----------
+    measured : Measured
+        A clip.
+    leg : str
+        Its name.
+
+    Returns
+    -------
+    list of (int, int, str, float)
+        The first frame, and the first one after it; metres.
+    """
+    track, held, fps = measured.tracks[leg], measured.held[leg], measured.clip.fps
+    found = []
+    for at, point in enumerate(measured.points[leg]):
+        each = metrics.runs(held[:, at])
+        slid = metrics.drift(track.sole[:, at], each, fps=fps, normals=track.normals)
+        found += [(start, stop, point, way) for (start, stop), way in zip(each.tolist(), slid.tolist(), strict=True)]
+    return found
+
+
+def _worst_of_each(found: Iterator[Moment]) -> Iterator[Moment]:
+    """One of those that overlap: points of a sole slide together."""
+    kept: Moment | None = None
+    for moment in sorted(found, key=lambda moment: moment.start):
+        if kept and moment.start < kept.stop:
+            kept = max(kept, moment, key=lambda moment: moment.weight)
+        else:
+            if kept:
+                yield kept
+            kept = moment
+    if kept:
+        yield kept
+
+
+def _beyond(leg: str, what: str, values: NDArray[np.float64], limit: float) -> Iterator[Moment]:
+    for start, stop in metrics.runs(values > limit).tolist():
+        most = float(values[start:stop].max())
+        yield Moment(leg, what, most, start, stop, most / limit)
+
+
+def _apart(mask: NDArray[np.bool_], fps: float) -> NDArray[np.bool_]:
+    """With gaps of less than 0.1 s closed: one event each."""
+    closed = mask.copy()
+    for start, stop in metrics.runs(~mask).tolist():
+        if start > 0 and stop < len(mask) and stop - start < 0.1 * fps:
+            closed[start:stop] = True
+    return closed

@@ -1,0 +1,81 @@
+"""The same work for many files: in several processes if wanted, with a bar that tells how far it has got."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
+
+
+def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1) -> Iterator[_Result]:
+    """Do all jobs and give their results in order.
+
+    Parameters
+    ----------
+    work : function
+        Of a module, so that other processes find it.
+    jobs : sequence
+        What it is called with, one after the other.
+    workers : int, default: 1
+        How many processes.
+
+    Yields
+    ------
+    What `work` returned.
+    """
+    if workers == 1 or len(jobs) < 2:
+        yield from _counted(map(work, jobs), len(jobs))
+        return
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_end_when_interrupted)
+    try:
+        futures: list[Future[_Result]] = [pool.submit(work, job) for job in jobs]
+        yield from _counted((future.result() for future in futures), len(jobs))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_when_interrupted() -> None:
+    """At once and without a word: the process that waits for this one says what there is to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _counted(results: Iterable[_Result], count: int) -> Iterator[_Result]:
+    """The same, with a bar where somebody may be looking and there is something to wait for."""
+    shown = sys.stderr.isatty() and count > 1
+    try:
+        for done, result in enumerate(results, 1):
+            if shown:
+                filled = 30 * done // count
+                print(f"\r[{'#' * filled}{' ' * (30 - filled)}] {done} of {count}", end="", file=sys.stderr, flush=True)
+            yield result
+    finally:
+        if shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def files(paths: Iterable[str], endings: Iterable[str]) -> list[str]:
+    """Files as they are given, and of folders those below them with such endings, by name.
+
+    Parameters
+    ----------
+    paths : iterable of str
+        Files and folders.
+    endings : iterable of str
+        In small letters, with their dots.
+
+    Returns
+    -------
+    list of str
+        A folder without such files stands for itself, so that somebody notices.
+    """
+    known, found = set(endings), []
+    for path in paths:
+        below = sorted(str(file) for file in Path(path).rglob("*") if file.suffix.lower() in known and file.is_file())
+        found += below if Path(path).is_dir() and below else [path]
+    return found
