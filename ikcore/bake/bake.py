@@ -2,44 +2,108 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ikcore import rotations
-from ikcore._arrays import dot
-from ikcore.bake import body, floors
+from ikcore import report, rotations
+from ikcore.bake import floors as floor
+from ikcore.bake import loops
+from ikcore.bake.body import Body, body_of, reach_of
+from ikcore.bake.floors import Floor
+from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, bend, hinges_of
-from ikcore.bake.motion import Array, LegMotion, blocks, legs_of, level, size
+from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased, size
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Footing, Stance, stances_of
-from ikcore.bake.toes import bent
+from ikcore.bake.stances import Stance, stances_of
+from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Way, way_of
+from ikcore.bake.write import pelvis_of, turns_of, written
 from ikcore.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
-from ikcore.feet.leg import ancestors
-from ikcore.feet.soles import _space as space
+from ikcore.feet.measured import Measured, measure
 from ikcore.ground import Ground
-from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton
+
+Progress = Callable[[float], object]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Baked:
-    """What `bake_feet` makes."""
+    """What `bake_feet` makes.
+
+    Attributes
+    ----------
+    clip : Clip
+        The motion on the ground.
+    source : Clip
+        What it was made of: the clip that came in, on its way if it walked on the spot.
+    ground : Ground
+        What it stands on.
+    feet : Feet
+        Its legs.
+    contacts : Contacts
+        When they stand.
+    rise : (frames,) array
+        How far up the pelvis was moved.
+    short : dict of str to (frames,) array
+        By how much each leg is too short to reach where its foot should be; zeros but where limits of the pelvis leave
+        no other way.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=4).clip
+    >>> ik.bake_feet(walk, ik.Ground.plane([0, 1, -0.1]))
+    Baked(241 frames, 9 stances, pelvis moved -0.07 to 0.47, all feet in reach)
+    """
 
     clip: Clip
     source: Clip
+    ground: Ground
     feet: Feet
     contacts: Contacts
-    stances: tuple[Stance, ...]
     rise: Array
-    unreached: dict[str, Array]
+    short: dict[str, Array]
+    stances: int
+
+    def measured(self) -> tuple[Measured, Measured]:
+        """How the source does on the ground, and how the result does, by the contacts of the source."""
+        before = measure(self.source, self.feet, self.ground, contacts=self.contacts)
+        return before, measure(self.clip, self.feet, self.ground, contacts=self.contacts, source=before)
+
+    def report(self, path: str | os.PathLike[str], title: str = "Bake") -> None:
+        """Write a page of pictures: the feet before and after, contacts, knees and measures.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file.
+        title : str, optional
+            Its heading.
+        """
+        before, after = self.measured()
+        report.write(path, title, after, before)
+
+    def __repr__(self) -> str:
+        frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
+        moved = f"pelvis moved {self.rise.min():.2g} to {self.rise.max():.2g}"
+        out = {leg: int((short > 1e-3 * size).sum()) for leg, (short, size) in self._shares().items()}
+        reach = ", ".join(f"{leg} out of reach in {count} frames" for leg, count in out.items() if count)
+        return f"Baked({frames}, {self.stances} stances, {moved}, {reach or 'all feet in reach'})"
+
+    def _shares(self) -> dict[str, tuple[Array, float]]:
+        chains = {leg.name: (leg.hip, *leg.knees, *([leg.ankle] if leg.ankle else [])) for leg in self.feet}
+        at = self.clip.skeleton.forward(self.clip.pose[0]).positions
+        joints = {name: [self.clip.skeleton.index(joint) for joint in chain] for name, chain in chains.items()}
+        return {
+            name: (self.short[name], float(size(np.diff(at[index], axis=0)).sum()))
+            for name, index in joints.items()
+            if name in self.short
+        }
 
 
 def bake_feet(
@@ -49,126 +113,193 @@ def bake_feet(
     feet: Feet | None = None,
     contacts: Contacts | None = None,
     settings: BakeSettings | None = None,
+    legs: Collection[str] | None = None,
+    frames: tuple[int, int] | None = None,
+    pelvis: str | None = None,
+    progress: Progress | None = None,
     workers: int = 1,
 ) -> Baked:
-    """Put the feet of a clip on the ground."""
+    """Put the feet of a clip on the ground: planted feet stand still on it, those that swing clear it.
+
+    A clip that walks on level ground follows the ground with its feet and its body, stairs and slopes alike. One that
+    was made on this ground is mended where its feet slide, sink and float. Feet that stand as they should are left as
+    they are, to the bit; so baking twice changes nothing.
+
+    Parameters
+    ----------
+    clip : Clip
+        The motion. If it walks on the spot, it is sent on its way first.
+    ground : Ground
+        What to stand on, with the axis and the unit of the clip. If it moves, over as many frames as the clip.
+    feet : Feet, optional
+        The legs (default: `Feet.detect` of this clip).
+    contacts : Contacts, optional
+        When they stand (default: `Contacts.detect` of this clip, on this ground if it was made on it).
+    settings : BakeSettings, optional
+        What can be chosen.
+    legs : collection of str, optional
+        The legs that change, by name (default: all). If only some do, the pelvis stays where it is.
+    frames : (int, int), optional
+        The first frame that changes, and the first one after; at both ends what is changed fades in and out.
+    pelvis : str, optional
+        The joint that is moved with the body (default: the one that carries all legs, as far up as joints are about
+        where the hips are).
+    progress : callable, optional
+        Called with the share that is done, 0 to 1. What it raises ends the bake; nothing is changed then.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+
+    Returns
+    -------
+    Baked
+
+    Raises
+    ------
+    ValueError
+        If there are no legs, if ground and clip do not fit each other, or a pose is not finite.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=4).clip
+    >>> stairs = ik.Ground.plane() + ik.terrain.stairs(8, rise=0.15, run=0.35).moved(translations=[0, 0, 1.2])
+    >>> baked = ik.bake_feet(walk, stairs)
+    >>> left = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)["left", "ball"]
+    >>> left[[20, 85, 150]].round(3) + 0  # it stands on the floor, then on the first step and on the sixth
+    """
+    say = progress or (lambda share: None)
     settings = settings or BakeSettings()
-    axis = "XYZ".index(clip.up)
+    _check(clip, ground, frames)
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
-    contacts = Contacts.detect(clip, feet) if contacts is None else contacts
-    if contacts.treadmill.any():
-        clip = _travelling(clip, contacts.treadmill)
-    legs = legs_of(clip, feet, workers)
-    there = floors.stands_on(legs, ground, clip.fps, axis)
-    if there:
+    given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
+    clip = contacts.travelling(clip)
+    say(0.1)
+    whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop else (clip, None)
+    motions = legs_of(whole, feet, workers)
+    axis = "XYZ".index(clip.up)
+    say(0.3)
+    made = floor.made_on(motions, ground, clip.fps, axis)
+    if made and given is None:
         contacts = Contacts.detect(clip, feet, ground)
-    under = floors.floors_of(legs, contacts, ground if there else None, axis, floors.flat_height(ground))
-    stances = stances_of(legs, under, contacts, clip.fps, axis, settings)
-    footing = Footing(ground, axis, settings, workers)
-    for stance in stances:
-        footing.place(legs[stance.leg], stance, under[stance.leg], there)
-    otherwise = footing.lift
-    ways = [
-        way_of(motion, [s for s in stances if s.leg == at], under[at], ground, clip.fps, axis, settings, otherwise, workers)
-        for at, motion in enumerate(legs)
-    ]
-    ankles = [_ankle(motion, way) for motion, way in zip(legs, ways, strict=True)]
-    rise = body.rise_of(legs, ways, ankles, clip.fps, axis, clip.loop, settings)
-    toes = [
-        bent(motion, way, floor, ground, clip.fps, axis, clip.loop, settings, workers)
-        for motion, way, floor in zip(legs, ways, under, strict=True)
-    ]
-    baked, unreached = _written(clip, legs, ways, ankles, toes, rise, axis, settings)
-    return Baked(baked, clip, feet, contacts, tuple(stances), rise, unreached)
+    scene = Scene(ground, clip.fps, axis, settings, workers, made)
+    stances, ways, under = _ways(motions, contacts, scene, way)
+    say(0.6)
+    joint = pelvis_of(clip, feet, motions[0].size) if pelvis is None else clip.skeleton.index(pelvis)
+    chosen = _chosen(feet, legs)
+    body = body_of(place_of(whole, joint), ways, scene)
+    if way is not None:
+        motions, ways, under, body = _middle_round(motions, ways, under, body)
+    _weigh(ways, body, _shares(len(clip), frames, scene), still=legs is not None)
+    say(0.7)
+    turns, short = [], {}
+    for motion, foot, floors in zip(motions, ways, under, strict=True):
+        if motion.leg.name in chosen:
+            leg, short[motion.leg.name] = _bent(motion, foot, body, scene)
+            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene)))
+    say(0.9)
+    baked = written(clip, joint, body, turns, _within(len(clip), frames))
+    say(1.0)
+    rise = body.shift[:, axis].copy()
+    return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
 
 
-def _travelling(clip: Clip, velocity: Array) -> Clip:
-    root = int(np.flatnonzero(clip.skeleton.parents < 0)[0])
-    moved = clip.pose.translations
-    moved = np.broadcast_to(clip.skeleton.offsets, (len(clip), len(clip.skeleton), 3)) if moved is None else moved
-    moved = moved.copy()
-    moved[:, root] += np.arange(len(clip))[:, np.newaxis] / clip.fps * velocity
-    return dataclasses.replace(clip, pose=Pose(clip.pose.rotations, moved, clip.pose.scales))
+def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None) -> None:
+    if not isinstance(clip, Clip):
+        raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}; ik.Clip.read reads one")
+    if not isinstance(ground, Ground):
+        raise TypeError(f"ground: expected a Ground, got {type(ground).__name__}; ik.Ground.read reads one")
+    if ground.up != clip.up.lower():
+        raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up.upper()}; see Clip.convert")
+    if not ground.parts:
+        raise ValueError("ground: expected something to stand on, got nothing")
+    if clip.loop and ground.moves:
+        raise ValueError("ground: a loop cannot be baked on ground that moves: unset its loop flag")
+    for name in ("rotations", "translations", "scales"):
+        values = getattr(clip.pose, name)
+        if values is not None and not np.isfinite(values).all():
+            frame = int(np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))[0])
+            raise ValueError(f"clip: expected finite numbers, got others in its {name}, first in frame {frame}")
+    if frames is not None and not 0 <= frames[0] < frames[1] <= len(clip):
+        raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
 
 
-def _ankle(motion: LegMotion, way: Way) -> Array:
-    """Where the end of the leg goes."""
-    arm = motion.ankle - motion.reference
-    if motion.leg.ankle is not None:
-        arm = rotations.rotate(way.turn, arm)
-    return np.asarray(motion.reference + way.shift + arm)
+def _chosen(feet: Feet, legs: Collection[str] | None) -> set[str]:
+    known = {leg.name for leg in feet}
+    chosen = known if legs is None else {legs} if isinstance(legs, str) else set(legs)
+    if strange := chosen - known:
+        raise ValueError(f"legs: no leg is called {min(strange)!r}; there are {', '.join(leg.name for leg in feet)}")
+    return chosen
 
 
-def pelvis_of(skeleton: Skeleton, feet: Feet, size: float) -> int:
-    """The joint that carries all legs: as far up as joints are still about where the hips are."""
-    above = [[skeleton.index(leg.hip), *ancestors(skeleton, skeleton.index(leg.hip))] for leg in feet]
-    shared = [joint for joint in above[0][1:] if all(joint in other for other in above[1:])]
-    if not shared:
-        raise ValueError("the legs have no joint in common that could be moved as the pelvis")
-    at = skeleton.forward(skeleton.rest).positions
-    hips = sum(at[skeleton.index(leg.hip)] for leg in feet) / len(feet)
-    found = shared[0]
-    for joint in shared[1:]:
-        if np.sqrt(((at[joint] - hips) ** 2).sum()) > 0.35 * size:
-            break
-        found = joint
-    return found
-
-
-def _written(clip, legs, ways, ankles, toes, rise, axis, settings):  # noqa
-    skeleton, pose = clip.skeleton, clip.pose
-    feet = [motion.leg for motion in legs]
-    pelvis = pelvis_of(skeleton, feet, legs[0].size)
-    up = np.zeros(3)
-    up[axis] = 1.0
-    shift = rise[:, np.newaxis] * up
-    turned = pose.rotations.copy()
-    unreached = {}
-    for motion, way, ankle, toe in zip(legs, ways, ankles, toes, strict=True):
-        hip = motion.chain[:, 0] + shift
-        reach = body.reach_of(motion, settings)
-        line = ankle - hip
-        far = size(line)
-        over = far > reach
-        target = np.where(over[:, np.newaxis], hip + line * (reach / np.maximum(far, 1e-12))[:, np.newaxis], ankle)
-        unreached[motion.leg.name] = np.maximum(far - reach, 0)
-        leg = bend(motion.chain, motion.turns, hip, target, hinges_of(motion))
-        _turn_leg(skeleton, motion, way, leg, toe, turned)
-    moved = pose.translations
-    moved = np.broadcast_to(skeleton.offsets, (len(clip), len(skeleton), 3)) if moved is None else moved
-    moved = moved.copy()
-    parent = int(skeleton.parents[pelvis])
-    if parent < 0:
-        moved[:, pelvis] += shift
+def _ways(
+    motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None
+) -> tuple[list[Stance], list[Way], list[Floor]]:
+    """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
+    contacts = contacts if way is None else loops.unrolled_contacts(contacts)
+    under = floor.floors_of(motions, contacts, scene)
+    stances = stances_of(motions, under, contacts, scene)
+    footing = Footing(scene)
+    if way is None:
+        for stance in stances:
+            footing.place(motions[stance.leg], stance, under[stance.leg])
     else:
-        for block in blocks(len(clip)):
-            moved[block, pelvis] += _within(space(skeleton, pose[block], parent)[1], shift[block])
-    return dataclasses.replace(clip, pose=Pose(turned, moved, pose.scales)), unreached
+        loops.place_rounds(footing, motions, stances, under, way)
+    ways = [
+        way_of(motion, [s for s in stances if s.leg == at], floors, scene, footing.lift, way is not None)
+        for at, (motion, floors) in enumerate(zip(motions, under, strict=True))
+    ]
+    return stances, ways, under
 
 
-def _within(axes: Array, way: Array) -> Array:
-    """A way in the world in a space of which these (..., 3, 3) are the axes, as columns."""
-    x, y, z = (axes[..., at] for at in range(3))
-    across = [np.cross(y, z), np.cross(z, x), np.cross(x, y)]
-    size_ = dot(x, across[0])
-    return np.stack([dot(way, side) / size_ for side in across], axis=-1)
+def _middle_round(
+    motions: list[LegMotion], ways: list[Way], under: list[Floor], body: Body
+) -> tuple[list[LegMotion], list[Way], list[Floor], Body]:
+    """The second one of three."""
+    last = (len(body.pivot) - 1) // 3
+    own = slice(last, 2 * last + 1)
+    motions = [motion.part(own) for motion in motions]
+    ways = [way.part(motion, own) for motion, way in zip(motions, ways, strict=True)]
+    return motions, ways, [floors.part(own) for floors in under], body.part(own)
 
 
-def _turn_leg(skeleton: Skeleton, motion: LegMotion, way: Way, bent: Bent, toe: Array | None, turned: Array) -> None:
-    """The local rotations of a leg, from how its joints turn in the world."""
-    deltas = {joint: bent.deltas[:, at] for at, joint in enumerate(motion.joints) if at < bent.deltas.shape[1]}
-    worlds = {joint: motion.turns[:, at] for at, joint in enumerate(motion.joints)}
-    if motion.leg.ankle is not None:
-        deltas[motion.joints[-1]] = way.turn
-        if motion.toe is not None:
-            deltas[motion.toe], worlds[motion.toe] = (way.turn if toe is None else toe), motion.toe_turn
-    for joint, delta in deltas.items():
-        above = next((deltas[other] for other in ancestors(skeleton, joint) if other in deltas), None)
-        relative = delta if above is None else rotations.multiply(rotations.conjugate(above), delta)
-        # W_p^-1 relative W_p local, with W_p local = W
-        world = worlds[joint]
-        local = turned[:, joint]
-        parent = rotations.multiply(world, rotations.conjugate(rotations.normalize(local)))
-        now = rotations.multiply(rotations.conjugate(parent), rotations.multiply(relative, world))
-        same = (np.abs(relative[:, 1:]).max(axis=1) < 1e-12)[:, np.newaxis]
-        turned[:, joint] = np.where(same, local, now)
+def _shares(count: int, frames: tuple[int, int] | None, scene: Scene) -> Array:
+    """How much of the bake is done in every frame."""
+    share = np.full(count, scene.settings.weight)
+    if frames is not None:
+        at, window = np.arange(count), max(scene.settings.blend * scene.fps, 1.0)
+        first, stop = frames
+        since = at - first + 1 if first > 0 else np.full(count, window)
+        until = stop - at if stop < count else np.full(count, window)
+        share = share * eased(np.clip(np.minimum(since, until) / window, 0, 1))
+    return share
+
+
+def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
+    """Take some of what is done, frame by frame; none of what is done to the body if that is to stay."""
+    for way in ways:
+        way.shift *= share[:, np.newaxis]
+        way.turn = rotations.slerp(UNTURNED, way.turn, share)
+    body.shift *= 0.0 if still else share[:, np.newaxis]
+    body.tilt = rotations.slerp(UNTURNED, body.tilt, np.zeros_like(share) if still else share)
+
+
+def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
+    """The leg between its hip and where its foot should be, and by how much it is too short."""
+    hip, reach = body.carried(motion.chain[:, 0]), reach_of(motion, scene)
+    line = way.ankle - hip
+    far = size(line)
+    target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
+    tilted = body.pivot[:, np.newaxis] + rotations.rotate(
+        body.tilt[:, np.newaxis], motion.chain - body.pivot[:, np.newaxis]
+    )
+    turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
+    leg = bend(tilted, turned, hip, target, hinges_of(motion))
+    leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])
+    return leg, np.maximum(far - reach, 0)
+
+
+def _within(count: int, frames: tuple[int, int] | None) -> Mask:
+    where = np.ones(count, bool)
+    if frames is not None:
+        where[: frames[0]] = where[frames[1] :] = False
+    return where

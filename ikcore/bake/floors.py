@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import Array, Mask, median, size
+from ikcore.bake.scene import Array, Mask, Scene, median, size
 from ikcore.feet.contacts import Contacts
 from ikcore.ground import Ground, Plane
 
@@ -32,8 +32,10 @@ def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> boo
 
 
 def _off(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int) -> tuple[Array, Array, Array]:
-    """How far a point is from where it usually is above the ground, and from its usual height, in frames in which it is
-    still, in lengths of a human; and whether there is no ground near."""
+    """How far a point that is still is from where it usually is above the ground, and from its usual height.
+
+    In lengths of a human, frame by frame; and whether there is no ground near.
+    """
     at = motion.soles.get(point, np.zeros((0, 3)))
     if len(at) < 2:
         return np.zeros(0), np.zeros(0), np.zeros(0)
@@ -62,15 +64,19 @@ class Floor:
     stood: dict[str, Array]
     thick: dict[str, float]
 
+    def part(self, frames: slice) -> Floor:
+        """Some of the frames."""
+        return Floor({point: stood[frames] for point, stood in self.stood.items()}, self.thick)
 
-def floors_of(
-    legs: list[LegMotion], contacts: Contacts, ground: Ground | None, axis: int, near: float | None
-) -> list[Floor]:
-    """Of every leg; on a ground, or on a level floor.
 
-    That is where the lowest leg usually stands; or, if that is hardly higher or lower, at height 0 or at `near`.
-    What else is between the floor and where a point stands is taken for the thickness of its sole.
+def floors_of(legs: list[LegMotion], contacts: Contacts, scene: Scene) -> list[Floor]:
+    """Of every leg: the ground, if the clip was made on it, or the floor of its own.
+
+    That is where the lowest leg usually stands; or, if that is hardly higher or lower, where the ground is if it is one
+    level, or at height 0. What else is between the floor and where a point stands is taken for the thickness of its
+    sole.
     """
+    ground, axis = scene.ground if scene.made else None, scene.axis
     found, bare = [Floor({}, {}) for _ in legs], []
     for motion, floor in zip(legs, found, strict=True):
         for point, at in motion.soles.items():
@@ -83,7 +89,7 @@ def floors_of(
             floor.stood[point] = below + floor.thick[point]
         bare.append(below)
     if ground is None:
-        _share_level(legs, found, bare, near)
+        _share_level(legs, found, bare, _height(scene.ground))
     return found
 
 
@@ -105,17 +111,14 @@ def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], 
         floor.thick = {point: thick + height - level for point, thick in floor.thick.items()}
 
 
-def flat_height(ground: Ground) -> float | None:
+def _height(ground: Ground) -> float | None:
     """How high a ground is that is one level plane."""
-    if len(ground.parts) != 1 or not isinstance(ground.parts[0].body, Plane):
+    part, axis = ground.parts[0], "xyz".index(ground.up)
+    level = isinstance(part.body, Plane) and part.body.normal[axis] == 1
+    if not level or len(ground.parts) > 1 or part.moves or part.rotations is not None or part.scales is not None:
         return None
-    part = ground.parts[0]
-    if part.rotations is not None or (part.translations is not None and part.translations.ndim > 1):
-        return None
-    axis = "xyz".index(ground.up)
-    if part.body.normal[axis] != 1:
-        return None
-    return part.body.height + (0.0 if part.translations is None else float(part.translations[axis]))
+    shift = 0.0 if part.translations is None else float(part.translations[axis])
+    return part.body.height + shift if isinstance(part.body, Plane) else None
 
 
 def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: str) -> tuple[Array, Mask]:

@@ -15,7 +15,7 @@ from ikcore.ground import Ground, Surface
 _UP, _DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
 _STRIDE = 0.1  # how far apart the ground is looked at on the way there
 _EDGE = 0.02  # ground under heel and ball that is farther than this from what its slopes say is on two sides of an edge
-_GAP, _ASIDE = 0.01, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
+_GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
 TOES = 0.03  # what the ground under toes may be higher than under the foot: they bend
 _FAR = 1e3  # how high above the first foothold ground is looked for where there is none below
 
@@ -132,11 +132,11 @@ class Footing:
 
     def _limited(self, slope: Array, motion: LegMotion, stance: Stance) -> Array:
         """As far as feet pitch and roll."""
-        ahead = headings(motion, self.scene)
+        ahead = headings(motion, stance.flat, self.scene)
         slope = slope * self.scene.settings.align
         if ahead is None:
             return slope
-        way = unit(mean(ahead[stance.flat]))
+        way = unit(mean(ahead))
         side = np.cross(self.scene.up, way)
         along = min(max(float(slope @ way), -self.pitch), self.pitch)
         across = min(max(float(slope @ side), -self.roll), self.roll)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import rotations
-from ikcore.bake.motion import Array, LegMotion, level, size
 from ikcore._arrays import dot
-from ikcore.solvers import two_bone
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import UNTURNED, Array, size, unit
 
 _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
 _WRONG = 0.02  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
-_UNTURNED = np.array([1.0, 0, 0, 0])
+_TINY = 1e-12
 
 
 @dataclass(slots=True, eq=False)
@@ -38,9 +38,7 @@ def hinges_of(motion: LegMotion) -> list[Array]:
     for knee in range(1, motion.chain.shape[1] - 1):
         above, below = (motion.chain[:, knee + side] - motion.chain[:, knee + side - 1] for side in (0, 1))
         normal = rotations.rotate(rotations.conjugate(motion.turns[:, knee - 1]), np.cross(above, below))
-        finite = np.isfinite(normal).all(axis=1)
-        total = np.add.accumulate(normal[finite], axis=0)[-1] if finite.any() else np.zeros(3)
-        found.append(total / max(float(size(total)), 1e-300))
+        found.append(unit(np.add.accumulate(normal, axis=0)[-1]))
     return found
 
 
@@ -56,70 +54,70 @@ def bend(chain: Array, turns: Array, hip: Array, target: Array, hinges: list[Arr
         Where its joints are in the clip.
     turns : (frames, bones, 4) array
         Their world rotations.
-    hip, target : (frames, 3) array
+    hip, target : (frames, 3) arrays
         Where it should begin and end. No farther apart than it is long.
     hinges : list of (3,) array
         `hinges_of`.
     """
-    points = chain.shape[1]
-    if points < 3:
+    if chain.shape[1] == 2:
         arc = rotations.shortest_arc(chain[:, 1] - chain[:, 0], target - hip)
         return Bent(np.stack([hip, target], axis=1), arc[:, np.newaxis])
-    end = chain[:, -1]
-    length = size(end - chain[:, 1])
-    if points > 3:
-        before, after = size(end - chain[:, 0]), size(target - hip)
-        length = length * after / np.maximum(before, 1e-12)
-        bones = size(np.diff(chain[:, 1:], axis=1))
-        first = size(chain[:, 1] - chain[:, 0])
-        total = np.add.accumulate(bones, axis=1)[:, -1]
-        least = np.maximum(2 * bones.max(axis=1) - total, 0)
-        length = np.clip(length, np.maximum(least, np.abs(after - first)), np.minimum(total, after + first))
-        mid = chain[:, 1] + (end - chain[:, 1]) * (length / np.maximum(size(end - chain[:, 1]), 1e-12))[:, np.newaxis]
-        # the same triangle with its lower side as long as it will be
+    knee = _knee(chain, hip, target, rotations.rotate(turns[:, 0], hinges[0]))
+    upper = _turned(chain, hip, knee, target)
+    if chain.shape[1] > 3:
+        below = bend(chain[:, 1:], turns[:, 1:], knee, target, hinges[1:])
     else:
-        mid = end
-    knee = _knee(chain[:, 0], chain[:, 1], mid, end, hip, target, rotations.rotate(turns[:, 0], hinges[0]), length)
-    upper = _carried(chain[:, 0], chain[:, 1], end, hip, knee, target)
-    below = bend(chain[:, 1:], turns[:, 1:], knee, target, hinges[1:]) if points > 3 else None
-    if below is None:
-        moved = rotations.rotate(upper, end - chain[:, 1])
-        lower = rotations.multiply(rotations.shortest_arc(moved, target - knee), upper)
-        return Bent(np.stack([hip, knee, target], axis=1), np.stack([upper, lower], axis=1))
+        carried = rotations.rotate(upper, chain[:, 2] - chain[:, 1])
+        lower = rotations.multiply(rotations.shortest_arc(carried, target - knee), upper)
+        below = Bent(np.stack([knee, target], axis=1), lower[:, np.newaxis])
     return Bent(
-        np.concatenate([hip[:, np.newaxis], below.chain], axis=1), np.concatenate([upper[:, np.newaxis], below.deltas], axis=1)
+        np.concatenate([hip[:, np.newaxis], below.chain], axis=1),
+        np.concatenate([upper[:, np.newaxis], below.deltas], axis=1),
     )
 
 
-def _knee(root, mid, low, end, hip, target, hinge, length):  # noqa
-    """Where the knee goes: as far off the line as the sides say, to the side where it was; what it is bent more than it
-    was it bends about its hinge, so that a straight leg, or one that is bent a trace to the wrong side, bends right."""
-    line, way = end - root, target - hip
-    arc = rotations.shortest_arc(line, way)
-    unit = way / np.maximum(size(way), 1e-12)[:, np.newaxis]
-    before = rotations.rotate(arc, mid - root)
-    off = before - dot(before, unit)[:, np.newaxis] * unit
-    forward = np.cross(rotations.rotate(arc, hinge), unit)
-    forward = -forward
-    forward = forward / np.maximum(size(forward), 1e-12)[:, np.newaxis]
-    far, first = size(way), size(mid - root)
-    along = (far + (first - length) * (first + length) / np.maximum(far, 1e-12)) / 2
-    height = np.sqrt(np.maximum(first * first - along * along, 0))
-    was = size(off)
-    wrong = np.where(dot(off, forward) < 0, np.clip(was / np.maximum(_WRONG * first, 1e-300), 0, 1), 0)
-    side = off + (np.maximum(height - was, 0) * (1 - 2 * wrong * wrong * (3 - 2 * wrong)))[:, np.newaxis] * forward
-    return hip + along[:, np.newaxis] * unit + side * (height / np.maximum(size(side), 1e-12))[:, np.newaxis]
+def _knee(chain: Array, hip: Array, target: Array, hinge: Array) -> Array:
+    """Where the knee goes: as far off the line as the sides say, to the side where it was.
+
+    What it is bent more than it was it bends about its hinge. So a straight leg, or one that is bent a trace to the
+    wrong side, bends the right way, and one that is not moved stays as it is.
+    """
+    root, mid, end = chain[:, 0], chain[:, 1], chain[:, -1]
+    arc = rotations.shortest_arc(end - root, target - hip)
+    line, before = unit(target - hip), rotations.rotate(arc, mid - root)
+    off = before - dot(before, line)[:, np.newaxis] * line
+    forward = unit(np.cross(line, rotations.rotate(arc, hinge)))
+    far, first, second = size(target - hip), size(mid - root), _below(chain, size(target - hip))
+    along = (far + (first - second) * (first + second) / np.maximum(far, _TINY)) / 2
+    height, was = np.sqrt(np.maximum(first * first - along * along, 0)), size(off)
+    wrong = np.where(dot(off, forward) < 0, np.clip(was / np.maximum(_WRONG * first, _TINY), 0, 1), 0)
+    more = np.maximum(height - was, 0) * (1 - 2 * wrong * wrong * (3 - 2 * wrong))
+    side = unit(off + more[:, np.newaxis] * forward)
+    return np.asarray(hip + along[:, np.newaxis] * line + height[:, np.newaxis] * side)
 
 
-def _carried(root, mid, end, hip, knee, target):  # noqa
-    """How the upper bone turns: by the shortest way, then about itself with the plane of the leg, if that is bent."""
-    bone, bone_now = mid - root, knee - hip
-    arc = rotations.shortest_arc(bone, bone_now)
-    was, now = np.cross(bone, end - mid), np.cross(bone_now, target - knee)
-    sine = size(was) / np.maximum(size(bone) * size(end - mid), 1e-300)
+def _below(chain: Array, far: Array) -> Array:
+    """How far from the knee the end should be: of two bones the length of the second, of more in proportion."""
+    bones = size(np.diff(chain, axis=1))
+    if chain.shape[1] == 3:
+        return np.asarray(bones[:, 1])
+    first, lower = bones[:, 0], bones[:, 1:]
+    total = np.add.accumulate(lower, axis=1)[:, -1]
+    least = np.maximum(2 * lower.max(axis=1) - total, 0)
+    share = far / np.maximum(size(chain[:, -1] - chain[:, 0]), _TINY)
+    wanted = size(chain[:, -1] - chain[:, 1]) * share
+    return np.asarray(np.clip(wanted, np.maximum(least, np.abs(far - first)), np.minimum(total, far + first)))
+
+
+def _turned(chain: Array, hip: Array, knee: Array, target: Array) -> Array:
+    """How the upper bone turns: by the shortest way, then about itself with the plane of the leg, if that is bent.
+
+    So the knee stays a hinge: it does not twist against the thigh.
+    """
+    bone, low = chain[:, 1] - chain[:, 0], chain[:, -1] - chain[:, 1]
+    arc = rotations.shortest_arc(bone, knee - hip)
+    was, now = rotations.rotate(arc, np.cross(bone, low)), np.cross(knee - hip, target - knee)
+    sine = size(was) / np.maximum(size(bone) * size(low), _TINY)
     share = np.clip(sine / _BENT, 0, 1)
-    share = share * share * (3 - 2 * share)
-    twist = rotations.shortest_arc(rotations.rotate(arc, was), now)
-    fine = (dot(rotations.rotate(arc, was), now) > 0) & (size(now) > 0)
-    twist = rotations.slerp(_UNTURNED, twist, np.where(fine, share, 0))
-    return rotations.multiply(twist, arc)
+    share = np.where(dot(was, now) > 0, share * share * (3 - 2 * share), 0)
+    return rotations.multiply(rotations.slerp(UNTURNED, rotations.shortest_arc(was, now), share), arc)

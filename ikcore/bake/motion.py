@@ -76,6 +76,14 @@ class LegMotion:
         """The point that stands for the ball."""
         return "joint" if "joint" in self.soles else "ball"
 
+    def part(self, frames: slice) -> LegMotion:
+        """Some of the frames."""
+        toes = None if self.toe_turn is None else self.toe_turn[frames]
+        soles = {point: places[frames] for point, places in self.soles.items()}
+        return LegMotion(
+            self.leg, self.joints, self.toe, self.chain[frames], self.turns[frames], toes, soles, self.size
+        )
+
 
 def blocks(frames: int) -> Iterator[slice]:
     """Frames, some at a time."""
@@ -138,3 +146,11 @@ def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
         None if toe is None else np.empty((frames, 4)),
         {point: np.empty((frames, 3)) for point in (*leg.soles, *(["joint"] if toe is not None else []))},
     )
+
+
+def place_of(clip: Clip, joint: int) -> Array:
+    """Where a joint is over the whole clip."""
+    found = np.empty((len(clip), 3))
+    for block in blocks(len(clip)):
+        found[block] = clip.skeleton.forward(clip.pose[block]).positions[:, joint]
+    return found

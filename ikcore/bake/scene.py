@@ -50,7 +50,8 @@ class Scene:
     @property
     def up(self) -> Array:
         """The unit vector."""
-        return np.eye(3)[self.axis]
+        found: Array = np.eye(3)[self.axis]
+        return found
 
     def level(self, vectors: Array) -> Array:
         """Vectors without their height."""

@@ -103,11 +103,20 @@ def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, s
             if (motion.leg.name, point) in contacts.weights
         }
         for start, stop in runs(np.any(list(held.values()), axis=0)).tolist():
+            start, stop = _settled(start, stop, len(motion.chain), scene)
             for first, last in _pieces(motion, start, stop, scene):
                 stance = _stance(number, motion, held, first, last, scene)
                 _still(motion, stance, floors[number], scene)
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
+
+
+def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int]:
+    """A contact without the time in which a foot arrives, or leaves, where the clip has it so."""
+    inner = core(start, stop, scene.fps)
+    first = start if start == 0 else start + (inner.start - start) // 4
+    last = stop if stop == frames else stop - (stop - inner.stop) // 4
+    return first, last
 
 
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[tuple[int, int]]:
@@ -160,7 +169,7 @@ def _leaves(motion: LegMotion, phase: Phase, scene: Scene) -> int:
 def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
     stance.slips = np.zeros((stance.stop - stance.start, 3))
-    inner, slid, off = core(stance.start, stance.stop, scene.fps), 0.0, 0.0
+    inner, slid = core(stance.start, stance.stop, scene.fps), 0.0
     for number, phase in enumerate(stance.phases):
         at = scene.level(motion.soles[phase.point][phase.frames])
         if scene.settings.lock:
@@ -169,8 +178,9 @@ def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> Non
         if seen.stop > seen.start:
             slips = stance.slips[seen.start - stance.start : seen.stop - stance.start]
             slid += float(size(np.ptp(slips, axis=0)))
-            above = motion.soles[phase.point][seen, scene.axis] - floor.stood[phase.point][seen]
-            off = max(off, float(np.abs(above).max()))
+    points = {phase.point for phase in stance.phases}
+    above = [motion.soles[point][inner, scene.axis] - floor.stood[point][inner] for point in points]
+    off = float(np.abs(above).min(axis=0).max())
     stance.clean = max(slid, off) <= scene.settings.tolerance * motion.scale
     if stance.clean:
         stance.slips[:] = 0
@@ -183,11 +193,11 @@ def _kept(at: Array, side: int, fps: float) -> Array:
     return np.asarray(at[-1 if side < 0 else 0])
 
 
-def headings(motion: LegMotion, scene: Scene) -> Array | None:
-    """Where a foot points, horizontally; None if it is a point."""
+def headings(motion: LegMotion, frames: slice | NDArray[np.intp], scene: Scene) -> Array | None:
+    """Where a foot points in some frames, horizontally; None if it is a point."""
     soles = motion.soles
     ahead = next((soles[name] for name in ("toe", "ball") if name in soles), None)
     back = soles.get("heel", motion.ankle if motion.leg.ankle else None)
     if ahead is None or back is None or ahead is back:
         return None
-    return scene.level(ahead - back)
+    return scene.level(ahead[frames] - back[frames])

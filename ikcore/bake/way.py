@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import dot
@@ -13,7 +14,7 @@ from ikcore.bake import beam
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, core, eased, size, unit
+from ikcore.bake.scene import UNTURNED, Array, Scene, core, eased, size, unit
 from ikcore.bake.stances import Phase, Stance, headings
 
 # Seconds.
@@ -21,7 +22,7 @@ _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that
 _BEFORE = 0.25  # before the first frame, and after the last, in which a foot may have begun to rise
 
 # Metres for a leg of 0.87 m.
-_HARDEST = 100.0  # a second^2: what a foot is accelerated by at most to get over something
+_HARDEST = 60.0  # a second^2: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
@@ -66,9 +67,16 @@ class Way:
         """Where the leg should end."""
         return self.carried(self.motion.ankle)
 
+    def part(self, motion: LegMotion, frames: slice) -> Way:
+        """Some of the frames."""
+        return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames])
 
-def way_of(motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene, otherwise: float) -> Way:
-    """The way of one foot through all its stances; so much up if it has none."""
+
+def way_of(motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene, otherwise: float, rounds: bool) -> Way:
+    """The way of one foot through all its stances; so much up if it has none.
+
+    Of three rounds of a loop, obstacles are those of the second.
+    """
     frames = len(motion.chain)
     way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), np.zeros(frames))
     way.shift[:, scene.axis] = otherwise
@@ -78,7 +86,7 @@ def way_of(motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene,
     for swing in swings:
         _swing(way, swing, scene)
     way.plain = way.shift[:, scene.axis].copy()
-    _clear(way, [_span(swing, frames) for swing in swings], floor, scene)
+    _clear(way, [_span(swing, frames) for swing in swings], floor, scene, rounds)
     return way
 
 
@@ -109,11 +117,11 @@ def _stand(way: Way, stance: Stance, floor: Floor, scene: Scene) -> None:
 def _turned(motion: LegMotion, stance: Stance, scene: Scene) -> Array:
     """To the slope, and back about the vertical as far as the foot turns on the spot without meaning to."""
     tilt = rotations.shortest_arc(stance.floor, stance.normal)
-    count, ahead = stance.stop - stance.start, headings(motion, scene)
+    count, ahead = stance.stop - stance.start, headings(motion, slice(stance.start, stance.stop), scene)
     turn = np.broadcast_to(tilt, (count, 4))
     if ahead is None or not scene.settings.lock or count < 3:
         return turn
-    way = unit(scene.level(rotations.rotate(tilt, ahead[stance.start : stance.stop])))
+    way = unit(scene.level(rotations.rotate(tilt, ahead)))
     middle = way[stance.middle - stance.start]
     side = np.cross(scene.up, middle)
     angle = dot(way, side) / np.maximum(dot(way, middle), 1e-3)  # its tangent
@@ -126,30 +134,34 @@ def _turned(motion: LegMotion, stance: Stance, scene: Scene) -> Array:
 
 
 def _heights(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> Array:
-    """How high the point that a foot turns about is above its place: not at all, but where the foot arrives and leaves,
-    as high there as it is in the clip, and as high as it is left by the point before."""
+    """How high the point that a foot turns about is above its place.
+
+    Not at all, but where the foot arrives and leaves: as high there as it is in the clip, and as high as the point
+    before has left it.
+    """
     found = np.zeros(stance.stop - stance.start)
     ramp = min(scene.fps * _ARRIVES, len(found) / 3)
     before: Phase | None = None
     for phase in stance.phases:
         own, frames = stance.own(phase), np.arange(phase.start, phase.stop)
-        above = _above(motion, phase.point, floor, scene)[phase.frames]
+        above = _above(motion, phase.point, phase.frames, floor, scene)
         if stance.clean:
             found[own] = above
             continue
         found[own] = np.maximum(above, 0) * _free(stance, frames, ramp, len(motion.chain))
         if before is not None:
-            left = found[own.start - 1] + above[0] - _above(motion, before.point, floor, scene)[phase.start]
+            first = slice(phase.start, phase.start + 1)
+            left = found[own.start - 1] + above[0] - _above(motion, before.point, first, floor, scene)[0]
             found[own] += (left - found[own.start]) * (1 - eased(np.clip((frames - phase.start) / ramp, 0, 1)))
         before = phase
     return found
 
 
-def _above(motion: LegMotion, point: str, floor: Floor, scene: Scene) -> Array:
-    return np.asarray(motion.soles[point][:, scene.axis] - floor.stood[point])
+def _above(motion: LegMotion, point: str, frames: slice, floor: Floor, scene: Scene) -> Array:
+    return np.asarray(motion.soles[point][frames, scene.axis] - floor.stood[point][frames])
 
 
-def _free(stance: Stance, frames: Array, ramp: float, count: int) -> Array:
+def _free(stance: Stance, frames: NDArray[np.intp], ramp: float, count: int) -> Array:
     """How much of its own height a foot has: all of it where it arrives and leaves, none in between."""
     free = np.zeros(len(frames))
     if stance.start > 0:
@@ -204,7 +216,7 @@ def _swing(way: Way, swing: Swing, scene: Scene) -> None:
     before, after = swing
     start, stop = _span(swing, len(way.shift))
     time, whole = np.arange(1, stop - start + 1) / scene.fps, (stop - start + 1) / scene.fps
-    window = min(max(scene.settings.blend, 1 / scene.fps), whole)
+    window = whole if whole < 2 * scene.settings.blend else max(scene.settings.blend, 1 / scene.fps)
     moved = np.zeros((stop - start, 3))
     for stance, edge, step, since in ((before, start - 1, -1, time), (after, stop, 1, whole - time)):
         if stance is not None:
@@ -230,8 +242,10 @@ def _followed(stance: Stance, source: Array, moved: Array, scene: Scene) -> Arra
 
 
 def _left_by(way: Way, stance: Stance, edge: int, step: int, scene: Scene) -> tuple[Array, Array]:
-    """What a stance has moved the foot by at its edge beside what the ground does, and how fast that changes a second,
-    away from the stance."""
+    """What a stance has moved the foot by at its edge beside what the ground does, and how fast that changes.
+
+    That is a second, away from the stance.
+    """
     far = min(max(edge + step * max(1, round(scene.fps / 30)), stance.start), stance.stop - 1)
     both = np.array([edge, far])
     shift = way.shift[both]
@@ -256,7 +270,7 @@ def _progress(way: Array, timed: Array, scale: float) -> Array:
 # --- over obstacles --------------------------------------------------------------------------------------------------
 
 
-def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene) -> None:
+def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, rounds: bool) -> None:
     """Lift a foot in swing so that no point of its sole comes into the ground, nor nearer than it should."""
     if not spans:
         return
@@ -266,12 +280,16 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene) -
         there = way.carried(places)
         if point in ("toe", "heel"):
             there = _farther(there, motion.reference + way.shift, _MARGIN * scale, scene)
-        least = np.clip(_above(motion, point, floor, scene), -_DIPS * scale, settings.clearance * scale)
+        least = np.clip(_above(motion, point, slice(None), floor, scene), -_DIPS * scale, settings.clearance * scale)
         height = _swept(scene.under(there, _ABOVE * scale, _BELOW * scale), _RISER * scale)
         lack = height + floor.thick[point] + least - there[:, scene.axis]
         if point == "toe" and motion.toe is not None:
             lack -= TOES * scale  # they bend
         needed = np.fmax(needed, lack)
+    if rounds:
+        once = (len(needed) - 1) // 3
+        own = needed[once : 2 * once]
+        needed = np.concatenate([own, own, own, own[:1]])
     frames = np.concatenate([np.arange(*span) for span in spans])
     swing = np.repeat(np.arange(len(spans)), [stop - start for start, stop in spans])
     share, near = _shares(spans, len(needed), scene.fps)
