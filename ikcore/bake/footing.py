@@ -83,18 +83,17 @@ class Footing:
         scene, scale = self.scene, motion.scale
         if not scene.settings.lock or not {"heel", "ball"} <= set(names) or not found.hit.all():
             return np.zeros(3)
-        ball = names.index("ball")
-        rise = found.height - points[:, scene.axis]
+        ball, gap = names.index("ball"), _GAP * scale
+        start = points[ball].copy()
+        start[scene.axis] = found.height[ball] + 0.75 * _EDGE * scale
         for name in ("toe", "heel"):
-            if name not in names or not rise[names.index(name)] - rise[ball] > _EDGE * scale:
-                continue
-            way = scene.level(points[names.index(name)] - points[ball])
-            start, far = points[ball].copy(), float(size(way))
-            start[scene.axis] = found.height[ball] + 0.75 * _EDGE * scale
-            wall = ground.cast(start, way, length=far)
-            over = far - float(wall.distance) + _GAP * scale
-            if wall.hit and abs(float(wall.normals[scene.axis])) < _WALL and over < _ASIDE * scale:
-                return np.asarray(-way * (over / far))
+            if name in names:
+                way = scene.level(points[names.index(name)] - points[ball])
+                far = float(size(way))
+                wall = ground.cast(start, way, length=far + gap)
+                over = far + gap - float(wall.distance)
+                if wall.hit and abs(float(wall.normals[scene.axis])) < _WALL and over < _ASIDE * scale:
+                    return np.asarray(-way * (over / far))
         return np.zeros(3)
 
     def _fit(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
