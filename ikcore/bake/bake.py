@@ -30,6 +30,8 @@ from ikcore.ground import Ground
 
 Progress = Callable[[float], object]
 
+_STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Baked:
@@ -285,7 +287,8 @@ def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
 
 def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg between its hip and where its foot should be, and by how much it is too short."""
-    hip, reach = body.carried(motion.chain[:, 0]), reach_of(motion, scene)
+    hip = body.carried(motion.chain[:, 0])
+    reach = np.maximum(reach_of(motion, scene), _STRAIGHTEST * motion.size)
     line = way.ankle - hip
     far = size(line)
     target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]

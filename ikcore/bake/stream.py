@@ -19,8 +19,8 @@ class FootLock:
     It sees one frame after another and nothing of the next. When a point is planted it stays where it has got to; when
     it is let go, or has been left behind too far, it returns to its own way as a critically damped spring does that
     starts with the speed it has: its place and its speed never jump. A point that was let go is planted again only
-    after a while, so that a contact that flickers does not rattle. For clips that are all there `bake_feet` is the better
-    choice: it sees what comes.
+    after a while, so that a contact that flickers does not rattle. For clips that are all there `bake_feet` is better:
+    it sees what comes.
 
     The idea of fading out a difference is that of D. Bollo, "Inertialization", 2018; on feet, D. Holden's.
 
