@@ -24,6 +24,7 @@ _BEFORE = 0.25  # before the first frame, and after the last, in which a foot ma
 # Metres for a leg of 0.87 m.
 _HARDEST = 60.0  # a second^2: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
+_SWINGS, _ROOM = 2.0, 0.01  # what a stance was moving a foot by when it ended goes on by at most so many times that
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
 _MARGIN = 0.02  # how far toes and heels keep from steps
@@ -221,8 +222,12 @@ def _swing(way: Way, swing: Swing, scene: Scene) -> None:
     for stance, edge, step, since in ((before, start - 1, -1, time), (after, stop, 1, whole - time)):
         if stance is not None:
             value, slope = _left_by(way, stance, edge, step, scene)
-            share = np.clip(since / window, 0, 1)[:, np.newaxis]
-            moved += (1 - eased(share)) * value + _leaving(share) * window * slope
+            share, most = (
+                np.clip(since / window, 0, 1)[:, np.newaxis],
+                _SWINGS * (size(value) + _ROOM * way.motion.scale),
+            )
+            carry = window * slope * min(1.0, float(most / max(size(window * slope), 1e-12)))
+            moved += (1 - eased(share)) * value + _leaving(share) * carry
     source = way.motion.reference[start:stop]
     planes = [_followed(stance, source, scene.level(moved), scene) for stance in swing if stance is not None]
     if before is None or after is None:
