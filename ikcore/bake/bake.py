@@ -249,8 +249,9 @@ def _ways(
             footing.place(motions[stance.leg], stance, under[stance.leg])
     else:
         loops.place_rounds(footing, motions, stances, under, way)
+    ends = (stances[0], stances[-1]) if stances else (footing.nowhere(), footing.nowhere())
     ways = [
-        way_of(motion, [s for s in stances if s.leg == at], floors, scene, footing.lift, way is not None)
+        way_of(motion, [s for s in stances if s.leg == at], floors, scene, ends, way is not None)
         for at, (motion, floors) in enumerate(zip(motions, under, strict=True))
     ]
     return stances, ways, under
