@@ -139,8 +139,8 @@ def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
     up = np.stack([way.plain for way in ways])
     x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
     xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
-    spread_out = (_FEW * max(way.motion.size for way in ways)) ** 2  # keeps feet in one line from tilting it aside
-    xx, yy = xx + spread_out, yy + spread_out
+    few = _FEW * max(way.motion.size for way in ways)  # keeps feet in one line from tilting it aside
+    xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
     slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, _SMOOTH, scene.fps) * share

@@ -15,11 +15,13 @@ def smoothed(values: Array, reach: float, fps: float) -> Array:
     Where values are equal they stay so, to the bit.
     """
     most = max(math.ceil(reach * fps) - 1, 0)
-    kernel = [(1 - (tap / (reach * fps)) ** 2) ** 2 for tap in range(-most, most + 1)]
-    wide, total = _prolonged(values, most), sum(kernel)
+    taps = np.arange(-most, most + 1) / (reach * fps)
+    bell = 1 - taps * taps
+    kernel = bell * bell
+    wide, total = _prolonged(values, most), np.add.accumulate(kernel)[-1]  # Pythons differ in how they add
     found = np.zeros_like(values)
-    for tap, factor in enumerate(kernel):
-        found += (wide[tap : tap + len(values)] - values) * (factor / total)
+    for tap, factor in enumerate((kernel / total).tolist()):
+        found += (wide[tap : tap + len(values)] - values) * factor
     return np.asarray(values + found)
 
 

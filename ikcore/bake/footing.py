@@ -125,9 +125,9 @@ class Footing:
         way = self.scene.level(points[1] - points[0])
         far = max(float(size(way)), 1e-12)
         rises = float(rise[1] - rise[0])
-        along = [float(self.scene.slope(normal) @ way) for normal in normals]
+        along = [float(dot(self.scene.slope(normal), way)) for normal in normals]
         edge = not min(along) - _EDGE * scale < rises < max(along) + _EDGE * scale
-        return slope + way * ((rises - float(slope @ way)) / (far * far)), edge
+        return slope + way * ((rises - float(dot(slope, way))) / (far * far)), edge
 
     def _limited(self, slope: Array, motion: LegMotion, stance: Stance) -> Array:
         """As far as feet pitch and roll."""
@@ -137,8 +137,8 @@ class Footing:
             return slope
         way = unit(mean(ahead))
         side = np.cross(self.scene.up, way)
-        along = min(max(float(slope @ way), -self.pitch), self.pitch)
-        across = min(max(float(slope @ side), -self.roll), self.roll)
+        along = min(max(float(dot(slope, way)), -self.pitch), self.pitch)
+        across = min(max(float(dot(slope, side)), -self.roll), self.roll)
         return np.asarray(along * way + across * side)
 
 
