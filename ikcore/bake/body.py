@@ -14,6 +14,7 @@ from ikcore.bake.way import Way
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
 _USUAL = 95  # the percentile of how straight a leg is in the clip
+_ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _TILTS = 30.0  # degrees, the most
 
 
@@ -50,6 +51,8 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
     hips = [body.carried(way.motion.chain[:, 0]) for way in ways]
     body.shift = _rise(hips, ways, scene)[:, np.newaxis] * scene.up
     body.shift += _aside([hip + body.shift for hip in hips], ways, scene)
+    rounding = _ROUNDING * max(way.motion.scale for way in ways)
+    body.shift[(np.abs(body.shift) <= rounding).all(axis=1)] = 0.0
     return body
 
 

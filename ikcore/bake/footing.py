@@ -100,7 +100,7 @@ class Footing:
         """The plane a foot stands on: what its slopes say, unless there is an edge under it, then the higher side."""
         scene, scale = self.scene, motion.scale
         bends = np.where([name == "toe" for name in names], TOES * scale, 0.0)
-        rise = np.where(found.hit, found.height - points[:, scene.axis], -np.inf)
+        rise = np.where(found.hit, found.height - stance.place[scene.axis], -np.inf)
         support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
         support = support or [int(np.argmax(rise))]
         slope, edge = self._under(points[support], rise[support], found.normals[support], scale)

@@ -14,8 +14,8 @@ _STEP = 0.1  # metres for a leg of 0.87 m: what is higher above the toes is no g
 _SMOOTH = 0.06  # seconds, half the width of the filter
 
 
-def toes_of(way: Way, floor: Floor, scene: Scene) -> Array:
-    """World rotations of the toes from what they were."""
+def toes_of(way: Way, floor: Floor, scene: Scene, share: Array, *, loop: bool) -> Array:
+    """World rotations of the toes from what they were; a share of the bend, frame by frame."""
     motion = way.motion
     if motion.toe is None or "toe" not in motion.soles or motion.leg.soles["toe"].joint != motion.leg.ball:
         return way.turn
@@ -25,7 +25,7 @@ def toes_of(way: Way, floor: Floor, scene: Scene) -> Array:
     lack = np.fmax(height + floor.thick["toe"] + own - tip[:, scene.axis], 0)
     if not lack.any():
         return way.turn
-    lack = smoothed(spread(lack, _SMOOTH, scene.fps), _SMOOTH, scene.fps)
+    lack = smoothed(spread(lack, _SMOOTH, scene.fps, loop=loop), _SMOOTH, scene.fps, loop=loop) * share
     arm = tip - ball
     raised, most = arm.copy(), size(scene.level(arm)) * tangent(scene.settings.toe)
     raised[:, scene.axis] += np.clip(most - arm[:, scene.axis], 0, lack)
