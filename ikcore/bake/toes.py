@@ -27,6 +27,14 @@ def toes_of(way: Way, floor: Floor, scene: Scene, share: Array, *, loop: bool) -
         return way.turn
     lack = smoothed(spread(lack, _SMOOTH, scene.fps, loop=loop), _SMOOTH, scene.fps, loop=loop) * share
     arm = tip - ball
-    raised, most = arm.copy(), size(scene.level(arm)) * tangent(scene.settings.toe)
-    raised[:, scene.axis] += np.clip(most - arm[:, scene.axis], 0, lack)
+    raised = arm.copy()
+    raised[:, scene.axis] += np.minimum(lack, _bent(arm, scene))
     return rotations.multiply(rotations.shortest_arc(arm, raised), way.turn)
+
+
+def _bent(arm: Array, scene: Scene) -> Array:
+    """How far up the tips of toes come that bend as far as they may; to the vertical at most."""
+    far, most = size(scene.level(arm)), tangent(scene.settings.toe)
+    left = far - arm[:, scene.axis] * most  # in proportion to the cosine of where they come to
+    most_up = (arm[:, scene.axis] * arm[:, scene.axis] + far * far) * most
+    return np.asarray(np.where(left > 0, most_up / np.where(left > 0, left, 1), np.inf))
