@@ -194,15 +194,18 @@ def bake_feet(
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
         motions, ways, under, body = _middle_round(motions, ways, under, body)
-    _weigh(ways, body, _shares(len(clip), frames, scene), still=legs is not None)
+    share = _shares(clip, frames, scene)
+    _weigh(ways, body, share, still=legs is not None)
     say(0.7)
     turns, short = [], {}
     for motion, foot, floors in zip(motions, ways, under, strict=True):
         if motion.leg.name in chosen:
             leg, short[motion.leg.name] = _bent(motion, foot, body, scene)
-            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene)))
+            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene, share, loop=clip.loop)))
     say(0.9)
     baked = written(clip, joint, body, turns, _within(len(clip), frames))
+    if clip.loop and frames in (None, (0, len(clip))):
+        baked = loops.closed(baked, clip)
     say(1.0)
     rise = body.shift[:, axis].copy()
     return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
@@ -268,14 +271,17 @@ def _middle_round(
     return motions, ways, [floors.part(own) for floors in under], body.part(own)
 
 
-def _shares(count: int, frames: tuple[int, int] | None, scene: Scene) -> Array:
-    """How much of the bake is done in every frame."""
+def _shares(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
+    """How much of the bake is done in every frame. Some frames of a loop fade in and out even at its ends."""
+    count = len(clip)
     share = np.full(count, scene.settings.weight)
-    if frames is not None:
+    if frames is not None and frames != (0, count):
         at, window = np.arange(count), max(scene.settings.blend * scene.fps, 1.0)
         first, stop = frames
-        since = at - first + 1 if first > 0 else np.full(count, window)
-        until = stop - at if stop < count else np.full(count, window)
+        since, until = at - first + (first > 0), stop - at - (stop == count)
+        if not clip.loop:
+            since = since if first > 0 else np.full(count, window)
+            until = until if stop < count else np.full(count, window)
         share = share * eased(np.clip(np.minimum(since, until) / window, 0, 1))
     return share
 

@@ -108,7 +108,7 @@ class Footing:
         """The plane a foot stands on: what its slopes say, unless there is an edge under it, then the higher side."""
         scene, scale = self.scene, motion.scale
         bends = np.where([name == "toe" for name in names], TOES * scale, 0.0)
-        rise = np.where(found.hit, found.height - points[:, scene.axis], -np.inf)
+        rise = np.where(found.hit, found.height - stance.place[scene.axis], -np.inf)
         support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
         support = support or [int(np.argmax(rise))]
         slope, edge = self._under(points[support], rise[support], found.normals[support], scale)
@@ -151,9 +151,9 @@ class Footing:
         way = self.scene.level(points[1] - points[0])
         far = max(float(size(way)), 1e-12)
         rises = float(rise[1] - rise[0])
-        along = [float(self.scene.slope(normal) @ way) for normal in normals]
+        along = [float(dot(self.scene.slope(normal), way)) for normal in normals]
         edge = not min(along) - _EDGE * scale < rises < max(along) + _EDGE * scale
-        return slope + way * ((rises - float(slope @ way)) / (far * far)), edge
+        return slope + way * ((rises - float(dot(slope, way))) / (far * far)), edge
 
     def _limited(self, slope: Array, motion: LegMotion, stance: Stance) -> Array:
         """As far as feet pitch and roll."""
@@ -163,8 +163,8 @@ class Footing:
             return slope
         way = unit(mean(ahead))
         side = np.cross(self.scene.up, way)
-        along = min(max(float(slope @ way), -self.pitch), self.pitch)
-        across = min(max(float(slope @ side), -self.roll), self.roll)
+        along = min(max(float(dot(slope, way)), -self.pitch), self.pitch)
+        across = min(max(float(dot(slope, side)), -self.roll), self.roll)
         return np.asarray(along * way + across * side)
 
 
