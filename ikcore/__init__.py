@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
 from ikcore import bvh, feet, gltf, limits, report, rotations, samples, terrain
+from ikcore.bake import Baked, BakeSettings, FootLock, bake_feet
 from ikcore.clip import Clip, FormatError
 from ikcore.feet import Contacts, Feet, Leg
 from ikcore.goals import Goal, Reach
@@ -28,9 +29,12 @@ from ikcore.status import Status, UnusableError, UnusableWarning
 
 __all__ = [
     "Aim",
+    "BakeSettings",
+    "Baked",
     "Clip",
     "Contacts",
     "Feet",
+    "FootLock",
     "FormatError",
     "Goal",
     "Ground",
@@ -55,6 +59,7 @@ __all__ = [
     "World",
     "__version__",
     "aim",
+    "bake_feet",
     "bvh",
     "dls",
     "fabrik",

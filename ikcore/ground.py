@@ -124,10 +124,45 @@ class Part:
             at = at / self._frames(self.scales, at.shape[:-1])
         return at.astype(dtype, copy=False)
 
+    def world(self, points: ArrayLike) -> NDArray[Any]:
+        """Points of the part in the world: what `local` undoes.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            In the space of the part. Where it moves their first axis is its frames.
+
+        Returns
+        -------
+        (..., 3) array
+            Float32 if the points were, else float64.
+        """
+        dtype = number_type(points)
+        at = rows("points", points, _DOUBLE, 3)
+        if self.scales is not None:
+            at = at * self._frames(self.scales, at.shape[:-1])
+        if self.rotations is not None:
+            at = rotations.rotate(self._frames(self.rotations, at.shape[:-1]), at)
+        if self.translations is not None:
+            at = at + self._frames(self.translations, at.shape[:-1])
+        return at.astype(dtype, copy=False)
+
     @property
     def moves(self) -> bool:
         """Whether it is placed frame by frame."""
-        return any(array is not None and array.ndim > 1 for array in (self.rotations, self.translations, self.scales))
+        return any(array is not None and array.ndim > 1 for array in self._placing)
+
+    def still(self, frames: int | slice) -> Part:
+        """The part as it is in one frame, or in some of them."""
+        if not self.moves:
+            return self
+        return Part(
+            self.body, *(array if array is None or array.ndim < 2 else array[frames] for array in self._placing)
+        )
+
+    @property
+    def _placing(self) -> tuple[NDArray[Any] | None, ...]:
+        return self.rotations, self.translations, self.scales
 
     def _placed(self, shape: tuple[int, ...]) -> _Placed:
         """The body and how the core places it, for rays with these leading axes."""
@@ -383,6 +418,32 @@ class Ground:
         s = None if scales is None else _scales_of(scales)
         return Ground(tuple(_moved(part, q, t, s) for part in self.parts), self.up)
 
+    @property
+    def moves(self) -> bool:
+        """Whether any part is placed frame by frame."""
+        return any(part.moves for part in self.parts)
+
+    def still(self, frames: int | slice) -> Ground:
+        """The ground as it is in one frame, or in some of them.
+
+        Parameters
+        ----------
+        frames : int or slice
+            Which.
+
+        Returns
+        -------
+        Ground
+            The same one if it does not move.
+
+        Examples
+        --------
+        >>> lift = Ground.plane().moved(translations=[[0, 0, 0], [0, 0.1, 0], [0, 0.2, 0]])
+        >>> lift.still(2).at([0, 0, 0], above=1, below=1).height
+        array(0.2)
+        """
+        return Ground(tuple(part.still(frames) for part in self.parts), self.up) if self.moves else self
+
     def cast(
         self,
         origins: ArrayLike,
@@ -486,11 +547,6 @@ class Ground:
         points = _narrow(made.points, dtype).reshape(*shape, 3)
         normals = _narrow(made.normals, dtype).reshape(*shape, 3)
         return Surface((made.side != 0).reshape(shape), points[..., axis], points, normals, made.part.reshape(shape))
-
-    @property
-    def moves(self) -> bool:
-        """Whether any part is placed frame by frame."""
-        return any(part.moves for part in self.parts)
 
     @property
     def _up(self) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ def points(skeleton: Skeleton, pose: Pose, soles: Iterable[Sole]) -> Array:
 
 def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
     """The point of a joint that is at a place in the world in one pose."""
-    origin, axes = _space(skeleton, pose, skeleton.index(joint))
+    origin, axes = space(skeleton, pose, skeleton.index(joint))
     if not _solid(axes):
         raise ValueError(_flattened(joint))
     x, y, z = np.linalg.solve(axes, place - origin).tolist()
@@ -121,7 +121,7 @@ def _with_soles(
     skeleton: Skeleton, seen: Stance, leg: Leg, poses: Pose, depth: float, vertices: Mapping[str, Array] | None
 ) -> Leg:
     """The points in every one of these poses, seen from the joints that carry them; of each the median."""
-    spaces = {joint: _space(skeleton, poses, skeleton.index(joint)) for joint in (leg.foot, leg.ball or leg.foot)}
+    spaces = {joint: space(skeleton, poses, skeleton.index(joint)) for joint in (leg.foot, leg.ball or leg.foot)}
     solid = [_solid(axes) for _, axes in spaces.values()]
     for joint, sizes in zip(spaces, solid, strict=True):
         if not sizes.any():
@@ -236,7 +236,7 @@ def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Arra
     return _carried(skeleton, poses, joints, np.concatenate([rows for _, rows in parts]))
 
 
-def _space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
+def space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
     """Origin (..., 3) and axes as columns (..., 3, 3) of a joint in the world, scales and shear included."""
     found = _carried(skeleton, pose, [joint] * 4, np.eye(4, 3, k=-1))
     origin = found[..., 0, :]

@@ -1,0 +1,310 @@
+"""Feet on the ground: a clip and a ground in, a grounded clip out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcore import report, rotations
+from ikcore.bake import floors as floor
+from ikcore.bake import loops
+from ikcore.bake.body import Body, body_of, reach_of
+from ikcore.bake.floors import Floor
+from ikcore.bake.footing import Footing
+from ikcore.bake.legs import Bent, bend, hinges_of
+from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased, size
+from ikcore.bake.settings import BakeSettings
+from ikcore.bake.stances import Stance, stances_of
+from ikcore.bake.toes import toes_of
+from ikcore.bake.way import Way, way_of
+from ikcore.bake.write import pelvis_of, turns_of, written
+from ikcore.clip import Clip
+from ikcore.feet.contacts import Contacts
+from ikcore.feet.detect import Feet
+from ikcore.feet.measured import Measured, measure
+from ikcore.ground import Ground
+
+Progress = Callable[[float], object]
+
+_ROUNDING = 1e-9  # of the length of a leg
+_STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Baked:
+    """What `bake_feet` makes.
+
+    Attributes
+    ----------
+    clip : Clip
+        The motion on the ground.
+    source : Clip
+        What it was made of: the clip that came in, on its way if it walked on the spot.
+    ground : Ground
+        What it stands on.
+    feet : Feet
+        Its legs.
+    contacts : Contacts
+        When they stand.
+    rise : (frames,) array
+        How far up the pelvis was moved.
+    short : dict of str to (frames,) array
+        By how much each leg is too short to reach where its foot should be; zeros but where limits of the pelvis leave
+        no other way.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=4).clip
+    >>> ik.bake_feet(walk, ik.Ground.plane([0, 1, -0.1]))
+    Baked(241 frames, 9 stances, pelvis moved -0.053 to 0.45, all feet in reach)
+    """
+
+    clip: Clip
+    source: Clip
+    ground: Ground
+    feet: Feet
+    contacts: Contacts
+    rise: Array
+    short: dict[str, Array]
+    stances: int
+
+    def measured(self) -> tuple[Measured, Measured]:
+        """How the source does on the ground, and how the result does, by the contacts of the source."""
+        before = measure(self.source, self.feet, self.ground, contacts=self.contacts)
+        return before, measure(self.clip, self.feet, self.ground, contacts=self.contacts, source=before)
+
+    def report(self, path: str | os.PathLike[str], title: str = "Bake") -> None:
+        """Write a page of pictures: the feet before and after, contacts, knees and measures.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file.
+        title : str, optional
+            Its heading.
+        """
+        before, after = self.measured()
+        report.write(path, title, after, before)
+
+    def __repr__(self) -> str:
+        frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
+        moved = f"pelvis moved {self.rise.min():.2g} to {self.rise.max():.2g}"
+        out = {leg: int(np.count_nonzero(short)) for leg, short in self.short.items()}
+        reach = ", ".join(f"{leg} out of reach in {count} frames" for leg, count in out.items() if count)
+        return f"Baked({frames}, {self.stances} stances, {moved}, {reach or 'all feet in reach'})"
+
+
+def bake_feet(
+    clip: Clip,
+    ground: Ground,
+    *,
+    feet: Feet | None = None,
+    contacts: Contacts | None = None,
+    settings: BakeSettings | None = None,
+    legs: Collection[str] | None = None,
+    frames: tuple[int, int] | None = None,
+    pelvis: str | None = None,
+    progress: Progress | None = None,
+    workers: int = 1,
+) -> Baked:
+    """Put the feet of a clip on the ground: planted feet stand still on it, those that swing clear it.
+
+    A clip that walks on level ground follows the ground with its feet and its body, stairs and slopes alike. One that
+    was made on this ground is mended where its feet slide, sink and float. Feet that stand as they should are left as
+    they are, to the bit; so baking twice changes nothing.
+
+    Parameters
+    ----------
+    clip : Clip
+        The motion. If it walks on the spot, it is sent on its way first.
+    ground : Ground
+        What to stand on, with the axis and the unit of the clip. If it moves, over as many frames as the clip.
+    feet : Feet, optional
+        The legs (default: `Feet.detect` of this clip).
+    contacts : Contacts, optional
+        When they stand (default: `Contacts.detect` of this clip, on this ground if it was made on it).
+    settings : BakeSettings, optional
+        What can be chosen.
+    legs : collection of str, optional
+        The legs that change, by name (default: all). If only some do, the pelvis stays where it is.
+    frames : (int, int), optional
+        The first frame that changes, and the first one after; at both ends what is changed fades in and out.
+    pelvis : str, optional
+        The joint that is moved with the body (default: the one that carries all legs, as far up as joints are about
+        where the hips are).
+    progress : callable, optional
+        Called with the share that is done, 0 to 1. What it raises ends the bake; nothing is changed then.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+
+    Returns
+    -------
+    Baked
+
+    Raises
+    ------
+    ValueError
+        If there are no legs, if ground and clip do not fit each other, or a pose is not finite.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=4).clip
+    >>> stairs = ik.Ground.plane() + ik.terrain.stairs(8, rise=0.15, run=0.35).moved(translations=[0, 0, 1.2])
+    >>> baked = ik.bake_feet(walk, stairs)
+    >>> left = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)["left", "ball"]
+    >>> left[[20, 85, 150]].round(3) + 0  # it stands on the floor, then on the second step and on the sixth
+    array([[0.06, 0.  , 0.18],
+           [0.06, 0.3 , 1.58],
+           [0.06, 0.9 , 2.98]])
+    """
+    say = progress or (lambda share: None)
+    settings = settings or BakeSettings()
+    _check(clip, ground, frames)
+    feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
+    given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
+    clip = contacts.travelling(clip)
+    say(0.1)
+    whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop else (clip, None)
+    motions = legs_of(whole, feet, workers)
+    axis = "XYZ".index(clip.up)
+    say(0.3)
+    made = floor.made_on(motions, ground, clip.fps, axis)
+    if made and given is None:
+        contacts = Contacts.detect(clip, feet, ground)
+    scene = Scene(ground, clip.fps, axis, settings, workers, made)
+    stances, ways, under = _ways(motions, contacts, scene, way)
+    say(0.6)
+    joint = pelvis_of(clip, feet, motions[0].size) if pelvis is None else clip.skeleton.index(pelvis)
+    chosen = _chosen(feet, legs)
+    body = body_of(place_of(whole, joint), ways, scene)
+    if way is not None:
+        motions, ways, under, body = _middle_round(motions, ways, under, body)
+    share = _shares(clip, frames, scene)
+    _weigh(ways, body, share, still=legs is not None)
+    say(0.7)
+    turns, short = [], {}
+    for motion, foot, floors in zip(motions, ways, under, strict=True):
+        if motion.leg.name in chosen:
+            leg, short[motion.leg.name] = _bent(motion, foot, body, scene)
+            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene, share, loop=clip.loop)))
+    say(0.9)
+    baked = written(clip, joint, body, turns, _within(len(clip), frames))
+    if clip.loop and frames in (None, (0, len(clip))):
+        baked = loops.closed(baked, clip)
+    say(1.0)
+    rise = body.shift[:, axis].copy()
+    return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
+
+
+def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None) -> None:
+    if not isinstance(clip, Clip):
+        raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}; ik.Clip.read reads one")
+    if not isinstance(ground, Ground):
+        raise TypeError(f"ground: expected a Ground, got {type(ground).__name__}; ik.Ground.read reads one")
+    if ground.up != clip.up.lower():
+        raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up.upper()}; see Clip.convert")
+    if not ground.parts:
+        raise ValueError("ground: expected something to stand on, got nothing")
+    if clip.loop and ground.moves:
+        raise ValueError("ground: a loop cannot be baked on ground that moves: unset its loop flag")
+    for name in ("rotations", "translations", "scales"):
+        values = getattr(clip.pose, name)
+        if values is not None and not np.isfinite(values).all():
+            frame = int(np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))[0])
+            raise ValueError(f"clip: expected finite numbers, got others in its {name}, first in frame {frame}")
+    if frames is not None and not 0 <= frames[0] < frames[1] <= len(clip):
+        raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
+
+
+def _chosen(feet: Feet, legs: Collection[str] | None) -> set[str]:
+    known = {leg.name for leg in feet}
+    chosen = known if legs is None else {legs} if isinstance(legs, str) else set(legs)
+    if strange := chosen - known:
+        raise ValueError(f"legs: no leg is called {min(strange)!r}; there are {', '.join(leg.name for leg in feet)}")
+    return chosen
+
+
+def _ways(
+    motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None
+) -> tuple[list[Stance], list[Way], list[Floor]]:
+    """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
+    contacts = contacts if way is None else loops.unrolled_contacts(contacts)
+    under = floor.floors_of(motions, contacts, scene)
+    stances = stances_of(motions, under, contacts, scene)
+    footing = Footing(scene)
+    if way is None:
+        for stance in stances:
+            footing.place(motions[stance.leg], stance, under[stance.leg])
+    else:
+        loops.place_rounds(footing, motions, stances, under, way)
+    ends = (stances[0], stances[-1]) if stances else (footing.nowhere(), footing.nowhere())
+    ways = [
+        way_of(motion, [s for s in stances if s.leg == at], floors, scene, ends, way is not None)
+        for at, (motion, floors) in enumerate(zip(motions, under, strict=True))
+    ]
+    return stances, ways, under
+
+
+def _middle_round(
+    motions: list[LegMotion], ways: list[Way], under: list[Floor], body: Body
+) -> tuple[list[LegMotion], list[Way], list[Floor], Body]:
+    """The second one of three."""
+    last = (len(body.pivot) - 1) // 3
+    own = slice(last, 2 * last + 1)
+    motions = [motion.part(own) for motion in motions]
+    ways = [way.part(motion, own) for motion, way in zip(motions, ways, strict=True)]
+    return motions, ways, [floors.part(own) for floors in under], body.part(own)
+
+
+def _shares(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
+    """How much of the bake is done in every frame. Some frames of a loop fade in and out even at its ends."""
+    count = len(clip)
+    share = np.full(count, scene.settings.weight)
+    if frames is not None and frames != (0, count):
+        at, window = np.arange(count), max(scene.settings.blend * scene.fps, 1.0)
+        first, stop = frames
+        since, until = at - first + (first > 0), stop - at - (stop == count)
+        if not clip.loop:
+            since = since if first > 0 else np.full(count, window)
+            until = until if stop < count else np.full(count, window)
+        share = share * eased(np.clip(np.minimum(since, until) / window, 0, 1))
+    return share
+
+
+def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
+    """Take some of what is done, frame by frame; none of what is done to the body if that is to stay."""
+    for way in ways:
+        way.shift *= share[:, np.newaxis]
+        way.turn = rotations.slerp(UNTURNED, way.turn, share)
+    body.shift *= 0.0 if still else share[:, np.newaxis]
+    body.tilt = rotations.slerp(UNTURNED, body.tilt, np.zeros_like(share) if still else share)
+
+
+def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
+    """The leg between its hip and where its foot should be, and by how much it is too short."""
+    hip = body.carried(motion.chain[:, 0])
+    reach = np.maximum(reach_of(motion, scene), _STRAIGHTEST * motion.size)
+    line = way.ankle - hip
+    far = size(line)
+    target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
+    tilted = body.pivot[:, np.newaxis] + rotations.rotate(
+        body.tilt[:, np.newaxis], motion.chain - body.pivot[:, np.newaxis]
+    )
+    turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
+    leg = bend(tilted, turned, hip, target, hinges_of(motion))
+    leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])
+    short = far - reach
+    return leg, np.where(short > _ROUNDING * motion.size, short, 0.0)
+
+
+def _within(count: int, frames: tuple[int, int] | None) -> Mask:
+    where = np.ones(count, bool)
+    if frames is not None:
+        where[: frames[0]] = where[frames[1] :] = False
+    return where

@@ -1,0 +1,165 @@
+"""The body: how the pelvis moves so that legs reach the ground and keep their bend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcore import rotations
+from ikcore.bake.filters import smoothed, spread
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import UNTURNED, Array, Scene, size, tangent
+from ikcore.bake.way import Way
+
+_SMOOTH = 0.25  # seconds, half the width of the filter
+_USUAL = 95  # the percentile of how straight a leg is in the clip
+_ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
+_TILTS = 30.0  # degrees, the most
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """How the body departs from the clip, over all frames.
+
+    Attributes
+    ----------
+    pivot : (frames, 3) array
+        Where the pelvis is in the clip.
+    tilt : (frames, 4) array
+        A world rotation, about that point.
+    shift : (frames, 3) array
+        Of the pelvis.
+    """
+
+    pivot: Array
+    tilt: Array
+    shift: Array
+
+    def part(self, frames: slice) -> Body:
+        """Some of the frames."""
+        return Body(self.pivot[frames], self.tilt[frames], self.shift[frames])
+
+    def carried(self, points: Array) -> Array:
+        """Where points of the body (frames, 3) go."""
+        return np.asarray(self.pivot + self.shift + rotations.rotate(self.tilt, points - self.pivot))
+
+
+def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
+    """The body above its feet."""
+    body = Body(pivot, _tilt(pivot, ways, scene), np.zeros_like(pivot))
+    hips = [body.carried(way.motion.chain[:, 0]) for way in ways]
+    body.shift = _rise(hips, ways, scene)[:, np.newaxis] * scene.up
+    body.shift += _aside([hip + body.shift for hip in hips], ways, scene)
+    rounding = _ROUNDING * max(way.motion.scale for way in ways)
+    body.shift[(np.abs(body.shift) <= rounding).all(axis=1)] = 0.0
+    return body
+
+
+def reach_of(motion: LegMotion, scene: Scene) -> Array:
+    """How far from the hip a foot may be in every frame: never straighter than in the clip."""
+    length = size(motion.ankle - motion.chain[:, 0])
+    usual = np.sort(length)[len(length) * _USUAL // 100]
+    return np.asarray(np.maximum(length, np.minimum(usual, scene.settings.straight * motion.size)))
+
+
+# --- up and down -----------------------------------------------------------------------------------------------------
+
+
+def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
+    """How far up the pelvis goes, frame by frame."""
+    wanted, most, plain = [], [], np.stack([way.plain for way in ways])
+    for hip, way in zip(hips, ways, strict=True):
+        motion, ankle = way.motion, way.ankle
+        most.append(_until(hip, ankle, reach_of(motion, scene), scene))
+        ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
+        wanted.append(_until(hip, ankle, size(motion.ankle - motion.chain[:, 0]), scene))
+    highest = np.minimum.reduce(most)
+    rise = plain.min(axis=0) if scene.settings.pelvis == "lowest" else _balanced(wanted, highest)
+    rise = smoothed(rise, _SMOOTH, scene.fps)
+    over = np.maximum(rise - highest, 0)
+    if over.any():
+        rise = rise - smoothed(spread(over, _SMOOTH, scene.fps), _SMOOTH, scene.fps)
+    scale = max(way.motion.scale for way in ways)
+    low, high = scene.settings.drop * scale, scene.settings.lift * scale
+    return np.clip(rise, plain.min(axis=0) - low, plain.max(axis=0) + high)
+
+
+def _until(hip: Array, ankle: Array, length: Array, scene: Scene) -> Array:
+    """How far up a hip is moved until it is as far from the ankle as this; where it is too far aside, level with it."""
+    aside = size(scene.level(ankle - hip))
+    up = np.sqrt(np.maximum(length * length - aside * aside, 0))
+    return np.asarray(ankle[:, scene.axis] - hip[:, scene.axis] + up)
+
+
+def _balanced(wanted: list[Array], highest: Array) -> Array:
+    """Between the lowest of what legs want and their mean, the nearer to the mean the more room there is above.
+
+    The rule of R. S. Johansen, "Automated semi-procedural animation for character locomotion", 2009.
+    """
+    least = np.minimum(np.minimum.reduce(wanted), highest)
+    total = wanted[0].copy()
+    for other in wanted[1:]:
+        total += other
+    above, room = np.maximum(total / len(wanted) - least, 0), highest - least
+    both = above + room
+    return np.asarray(least + np.where(both > 0, above * room / np.where(both > 0, both, 1), 0))
+
+
+# --- aside -----------------------------------------------------------------------------------------------------------
+
+
+def _aside(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
+    """How far the pelvis goes sideways: towards feet that are out of reach even so."""
+    most = scene.settings.shift * max(way.motion.scale for way in ways)
+    total = np.zeros_like(hips[0])
+    for hip, way in zip(hips, ways, strict=True):
+        to = way.ankle - hip
+        flat, reach = scene.level(to), reach_of(way.motion, scene)
+        far = size(flat)
+        may = np.sqrt(np.maximum(reach * reach - to[:, scene.axis] * to[:, scene.axis], 0))
+        total += flat * np.clip(1 - may / np.maximum(far, 1e-12), 0, 1)[:, np.newaxis]
+    if not total.any():
+        return total
+    for axis in range(3):
+        ahead, back = (spread(np.maximum(sign * total[:, axis], 0), _SMOOTH, scene.fps) for sign in (1, -1))
+        total[:, axis] = smoothed(ahead - back, _SMOOTH, scene.fps)
+    far = size(total)
+    return np.asarray(total * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])
+
+
+# --- tilt ------------------------------------------------------------------------------------------------------------
+
+
+def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
+    """The rotation from level to the slope of the ground under all feet, the plane nearest to where they are on it."""
+    chosen = scene.settings.tilt
+    share = chosen if chosen is not None else float(len(ways) > 2)
+    if share == 0 or len(ways) < 2:
+        return np.broadcast_to(UNTURNED, (len(pivot), 4))
+    first, second = ((scene.axis + more) % 3 for more in (1, 2))
+    at = np.stack([way.ankle - pivot for way in ways])
+    up = np.stack([way.plain for way in ways])
+    x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
+    xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
+    few = _FEW * max(way.motion.size for way in ways)  # keeps feet in one line from tilting it aside
+    xx, yy = xx + few * few, yy + few * few
+    determinant = xx * yy - xy * xy
+    slope = np.zeros_like(pivot)
+    slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, _SMOOTH, scene.fps) * share
+    slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, _SMOOTH, scene.fps) * share
+    steep = size(slope)
+    slope *= (np.minimum(steep, tangent(_TILTS)) / np.maximum(steep, 1e-12))[:, np.newaxis]
+    return rotations.shortest_arc(scene.up, scene.up - slope)
+
+
+_FEW = 0.2  # of the leg
+
+
+def _centred(values: Array) -> Array:
+    return np.asarray(values - _summed(values) / len(values))
+
+
+def _summed(values: Array) -> Array:
+    """Over legs, one after the other."""
+    return np.asarray(np.add.accumulate(values, axis=0)[-1])

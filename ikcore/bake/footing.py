@@ -1,0 +1,173 @@
+"""Footing: where on the ground a foot stands, and how it is turned to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ikcore._arrays import dot
+from ikcore.bake.floors import Floor
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import Array, Scene, mean, size, tangent, unit
+from ikcore.bake.stances import Stance, headings
+from ikcore.ground import Ground, Surface
+
+# Metres for a leg of 0.87 m.
+_UP, _DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
+_STRIDE = 0.1  # how far apart the ground is looked at on the way there
+_EDGE = 0.02  # ground under heel and ball that is farther than this from what its slopes say is on two sides of an edge
+_GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
+TOES = 0.03  # what the ground under toes may be higher than under the foot: they bend
+_KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
+_FAR = 1e3  # how high above the first foothold ground is looked for where there is none below
+
+_WALL = 0.5  # the upward part of a normal below which it is a wall
+
+
+class Footing:
+    """Finds the ground under one stance after another, each as one walks there from the one before."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.pitch, self.roll = tangent(scene.settings.pitch), tangent(scene.settings.roll)
+        self.last: Array | None = None
+        self.lift = 0.0
+
+    def place(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
+        """Find place, lift, normals and part of a stance, and how far aside it is moved."""
+        scene, ground = self.scene, self.scene.ground.still(stance.middle)
+        names = list(motion.soles)
+        points = np.stack([mean(motion.soles[name][stance.flat]) for name in names])
+        points += stance.slips[stance.middle - stance.start]
+        points[:, scene.axis] = [_middle(floor.stood[name][stance.flat]) - floor.thick[name] for name in names]
+        found = self._at(ground, points, motion.scale)
+        stance.aside = self._off_edge(ground, motion, names, points, found)
+        if stance.aside.any():
+            points += stance.aside
+            found = self._at(ground, points, motion.scale)
+        stance.place = points[names.index(stance.phases[stance.main].point)].copy()
+        stance.normal = stance.floor = scene.up
+        stance.lift = self.lift
+        if found.hit.any():
+            self._fit(stance, motion, names, points, found)
+            if scene.made:
+                self._keep(stance, motion, floor)
+            self.lift = stance.lift
+            self.last = points[0].copy()
+            self.last[scene.axis] = found.height[found.hit].max()
+
+    def nowhere(self) -> Stance:
+        """A stance for a clip that has none: its floor is the ground."""
+        stance = Stance(0, 0, 0, [], 0, np.zeros(0, np.intp))
+        stance.normal = stance.floor = self.scene.up
+        return stance
+
+    def _at(self, ground: Ground, points: Array, scale: float) -> Surface:
+        """The ground where one walks to; under the first foothold however far away."""
+        near, windows = points.copy(), [(_UP * scale, _DOWN * scale)]
+        if self.last is None:
+            windows += [(_UP * scale, np.inf), (_FAR * scale, 0.0)]
+        else:
+            near[:, self.scene.axis] = self._walked(ground, mean(points), scale)
+        for above, below in windows:
+            found = ground.at(near, above=above, below=below)
+            if found.hit.any():
+                break
+        return found
+
+    def _walked(self, ground: Ground, to: Array, scale: float) -> float:
+        """How high the ground is at a place if one walks there from the last foothold."""
+        assert self.last is not None
+        way, height = to - self.last, float(self.last[self.scene.axis])
+        count = 1 + int(float(size(self.scene.level(way))) / (_STRIDE * scale))
+        for step in range(1, count + 1):
+            at = self.last + way * (step / count)
+            at[self.scene.axis] = height
+            found = ground.at(at, above=_UP * scale, below=_DOWN * scale)
+            height = float(found.height) if found.hit else height
+        return height
+
+    def _off_edge(self, ground: Ground, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
+        """How far a foot is moved back from a step that its toes would be in, or ahead from one above its heel."""
+        scene, scale = self.scene, motion.scale
+        if not scene.settings.lock or not {"heel", "ball"} <= set(names) or not found.hit.all():
+            return np.zeros(3)
+        ball, gap = names.index("ball"), _GAP * scale
+        start = points[ball].copy()
+        start[scene.axis] = found.height[ball] + 0.75 * _EDGE * scale
+        for name in ("toe", "heel"):
+            if name in names:
+                way = scene.level(points[names.index(name)] - points[ball])
+                far = float(size(way))
+                wall = ground.cast(start, way, length=far + gap)
+                over = far + gap - float(wall.distance)
+                if wall.hit and abs(float(wall.normals[scene.axis])) < _WALL and over < _ASIDE * scale:
+                    return np.asarray(-way * (over / far))
+        return np.zeros(3)
+
+    def _fit(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
+        """The plane a foot stands on: what its slopes say, unless there is an edge under it, then the higher side."""
+        scene, scale = self.scene, motion.scale
+        bends = np.where([name == "toe" for name in names], TOES * scale, 0.0)
+        rise = np.where(found.hit, found.height - stance.place[scene.axis], -np.inf)
+        support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
+        support = support or [int(np.argmax(rise))]
+        slope, edge = self._under(points[support], rise[support], found.normals[support], scale)
+        above = rise - dot(points, slope)
+        top = int(np.argmax(above))
+        if edge or above[top] - above[support].max() > TOES * scale:
+            slope, bends = scene.slope(found.normals[top]), np.zeros(len(names))
+        slope = self._limited(slope, motion, stance)
+        above = rise - dot(points - stance.place, slope) - bends
+        stance.lift = float(above.max())
+        stance.normal = scene.normal(slope)
+        stance.part = int(found.part[int(np.argmax(above))])
+
+    def _keep(self, stance: Stance, motion: LegMotion, floor: Floor) -> None:
+        """Leave a foot that was made to stand here as it stands, but for what it is too high or too deep."""
+        axis, frames = self.scene.axis, slice(stance.start, stance.stop)
+        main = stance.phases[stance.main].point
+        stance.floor = stance.normal
+        stance.place[axis] = mean(motion.soles[main][stance.flat])[axis] - floor.thick[main]
+        above = [
+            mean((motion.soles[name][:, axis] - floor.stood[name])[stance.flat, np.newaxis])[0]
+            for name in motion.soles
+            if name != "toe"
+        ]
+        known = [height for height in above if np.isfinite(height)]
+        stance.lift = -min(known) if known and abs(min(known)) > _KEPT * motion.scale else 0.0
+        slope = self.scene.slope(stance.normal)
+        for name, places in motion.soles.items():
+            plane = stance.place[axis] + dot(places[frames] - stance.place, slope)
+            floor.stood[name][frames] = plane + floor.thick[name]
+
+    def _under(self, points: Array, rise: Array, normals: Array, scale: float) -> tuple[Array, bool]:
+        """The slope of the ground from heel to ball, and whether there is an edge between them.
+
+        On ground that goes on, even over a ridge, it is between what it is at both.
+        """
+        slope = self.scene.slope(mean(normals))
+        if len(points) < 2:
+            return slope, False
+        way = self.scene.level(points[1] - points[0])
+        far = max(float(size(way)), 1e-12)
+        rises = float(rise[1] - rise[0])
+        along = [float(dot(self.scene.slope(normal), way)) for normal in normals]
+        edge = not min(along) - _EDGE * scale < rises < max(along) + _EDGE * scale
+        return slope + way * ((rises - float(dot(slope, way))) / (far * far)), edge
+
+    def _limited(self, slope: Array, motion: LegMotion, stance: Stance) -> Array:
+        """As far as feet pitch and roll."""
+        ahead = headings(motion, stance.flat, self.scene)
+        slope = slope * self.scene.settings.align
+        if ahead is None:
+            return slope
+        way = unit(mean(ahead))
+        side = np.cross(self.scene.up, way)
+        along = min(max(float(dot(slope, way)), -self.pitch), self.pitch)
+        across = min(max(float(dot(slope, side)), -self.roll), self.roll)
+        return np.asarray(along * way + across * side)
+
+
+def _middle(values: Array) -> float:
+    """Of a floor that may rise within a stance: its middle."""
+    return float(values[len(values) // 2])

@@ -1,0 +1,123 @@
+"""Legs in closed form: any number of bones, bent as they are in the clip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcore import rotations
+from ikcore._arrays import dot
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import UNTURNED, Array, size, unit
+
+_BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
+_WRONG = 0.02  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
+_TINY = 1e-12
+
+
+@dataclass(slots=True, eq=False)
+class Bent:
+    """A leg that is solved.
+
+    Attributes
+    ----------
+    chain : (frames, points, 3) array
+        Where its joints are.
+    deltas : (frames, points - 1, 4) array
+        The world rotation of each bone from what it was.
+    """
+
+    chain: Array
+    deltas: Array
+
+
+def hinges_of(motion: LegMotion) -> list[Array]:
+    """The axis about which each knee bends, in the space of the bone above it: the mean over the clip."""
+    found = []
+    for knee in range(1, motion.chain.shape[1] - 1):
+        above, below = (motion.chain[:, knee + side] - motion.chain[:, knee + side - 1] for side in (0, 1))
+        normal = rotations.rotate(rotations.conjugate(motion.turns[:, knee - 1]), np.cross(above, below))
+        found.append(unit(np.add.accumulate(normal, axis=0)[-1]))
+    return found
+
+
+def bend(chain: Array, turns: Array, hip: Array, target: Array, hinges: list[Array]) -> Bent:
+    """Bend a leg so that it begins at the hip and ends at the target.
+
+    All but the first bone count as one, as long as it has to be in proportion; then the same again below. So every
+    joint takes its share, and what is not moved stays as it is.
+
+    Parameters
+    ----------
+    chain : (frames, points, 3) array
+        Where its joints are in the clip.
+    turns : (frames, bones, 4) array
+        Their world rotations.
+    hip, target : (frames, 3) arrays
+        Where it should begin and end. No farther apart than it is long.
+    hinges : list of (3,) array
+        `hinges_of`.
+    """
+    if chain.shape[1] == 2:
+        arc = rotations.shortest_arc(chain[:, 1] - chain[:, 0], target - hip)
+        return Bent(np.stack([hip, target], axis=1), arc[:, np.newaxis])
+    knee = _knee(chain, hip, target, rotations.rotate(turns[:, 0], hinges[0]))
+    upper = _turned(chain, hip, knee, target)
+    if chain.shape[1] > 3:
+        below = bend(chain[:, 1:], turns[:, 1:], knee, target, hinges[1:])
+    else:
+        carried = rotations.rotate(upper, chain[:, 2] - chain[:, 1])
+        lower = rotations.multiply(rotations.shortest_arc(carried, target - knee), upper)
+        below = Bent(np.stack([knee, target], axis=1), lower[:, np.newaxis])
+    return Bent(
+        np.concatenate([hip[:, np.newaxis], below.chain], axis=1),
+        np.concatenate([upper[:, np.newaxis], below.deltas], axis=1),
+    )
+
+
+def _knee(chain: Array, hip: Array, target: Array, hinge: Array) -> Array:
+    """Where the knee goes: as far off the line as the sides say, to the side where it was.
+
+    What it is bent more than it was it bends about its hinge. So a straight leg, or one that is bent a trace to the
+    wrong side, bends the right way, and one that is not moved stays as it is.
+    """
+    root, mid, end = chain[:, 0], chain[:, 1], chain[:, -1]
+    arc = rotations.shortest_arc(end - root, target - hip)
+    line, before = unit(target - hip), rotations.rotate(arc, mid - root)
+    off = before - dot(before, line)[:, np.newaxis] * line
+    forward = unit(np.cross(line, rotations.rotate(arc, hinge)))
+    far, first, second = size(target - hip), size(mid - root), _below(chain, size(target - hip))
+    along = (far + (first - second) * (first + second) / np.maximum(far, _TINY)) / 2
+    height, was = np.sqrt(np.maximum(first * first - along * along, 0)), size(off)
+    wrong = np.where(dot(off, forward) < 0, np.clip(was / np.maximum(_WRONG * first, _TINY), 0, 1), 0)
+    more = np.maximum(height - was, 0) * (1 - 2 * wrong * wrong * (3 - 2 * wrong))
+    side = unit(off + more[:, np.newaxis] * forward)
+    return np.asarray(hip + along[:, np.newaxis] * line + height[:, np.newaxis] * side)
+
+
+def _below(chain: Array, far: Array) -> Array:
+    """How far from the knee the end should be: of two bones the length of the second, of more in proportion."""
+    bones = size(np.diff(chain, axis=1))
+    if chain.shape[1] == 3:
+        return np.asarray(bones[:, 1])
+    first, lower = bones[:, 0], bones[:, 1:]
+    total = np.add.accumulate(lower, axis=1)[:, -1]
+    least = np.maximum(2 * lower.max(axis=1) - total, 0)
+    share = far / np.maximum(size(chain[:, -1] - chain[:, 0]), _TINY)
+    wanted = size(chain[:, -1] - chain[:, 1]) * share
+    return np.asarray(np.clip(wanted, np.maximum(least, np.abs(far - first)), np.minimum(total, far + first)))
+
+
+def _turned(chain: Array, hip: Array, knee: Array, target: Array) -> Array:
+    """How the upper bone turns: by the shortest way, then about itself with the plane of the leg, if that is bent.
+
+    So the knee stays a hinge: it does not twist against the thigh.
+    """
+    bone, low = chain[:, 1] - chain[:, 0], chain[:, -1] - chain[:, 1]
+    arc = rotations.shortest_arc(bone, knee - hip)
+    was, now = rotations.rotate(arc, np.cross(bone, low)), np.cross(knee - hip, target - knee)
+    sine = size(was) / np.maximum(size(bone) * size(low), _TINY)
+    share = np.clip(sine / _BENT, 0, 1)
+    share = np.where(dot(was, now) > 0, share * share * (3 - 2 * share), 0)
+    return rotations.multiply(rotations.slerp(UNTURNED, rotations.shortest_arc(was, now), share), arc)

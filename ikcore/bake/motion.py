@@ -1,0 +1,156 @@
+"""The legs of a clip over time: where their joints and soles are in the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcore.bake.scene import Array, median, size
+from ikcore.clip import Clip
+from ikcore.feet.detect import Feet
+from ikcore.feet.leg import Leg
+from ikcore.feet.soles import points
+
+HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
+_BLOCK = 4096  # frames at once, so that the whole skeleton is never in memory over the whole clip
+
+
+@dataclass(slots=True, eq=False)
+class LegMotion:
+    """A leg over time.
+
+    Attributes
+    ----------
+    leg : Leg
+        Its names.
+    joints : list of int
+        From hip to ankle; without an ankle to the last knee.
+    toe : int or None
+        The joint where toes bend.
+    chain : (frames, bones + 1, 3) array
+        Where those joints are; without an ankle the tip of the leg is the last.
+    turns : (frames, joints, 4) array
+        Their world rotations.
+    toe_turn : (frames, 4) array or None
+        That of the toes.
+    soles : dict of str to (frames, 3) array
+        The points of the sole; and "joint", where toes bend, if they do. Foot and toes both turn about that, so it
+        stands for the ball, and its height counts as thickness of the sole.
+    size : float
+        The length of the leg, the median over time.
+    """
+
+    leg: Leg
+    joints: list[int]
+    toe: int | None
+    chain: Array
+    turns: Array
+    toe_turn: Array | None
+    soles: dict[str, Array]
+    size: float = 0.0
+
+    @property
+    def scale(self) -> float:
+        """How long the leg is beside that of a human."""
+        return self.size / HUMAN
+
+    @property
+    def ankle(self) -> Array:
+        """Where the leg ends."""
+        return self.chain[:, -1]
+
+    @property
+    def foot_turn(self) -> Array:
+        """The world rotation of what carries the sole."""
+        return self.turns[:, -1]
+
+    @property
+    def reference(self) -> Array:
+        """The point of the foot whose way is followed: its ball."""
+        return self.soles[self.ball] if self.ball in self.soles else self.soles.get("heel", self.ankle)
+
+    @property
+    def ball(self) -> str:
+        """The point that stands for the ball."""
+        return "joint" if "joint" in self.soles else "ball"
+
+    def part(self, frames: slice) -> LegMotion:
+        """Some of the frames."""
+        toes = None if self.toe_turn is None else self.toe_turn[frames]
+        soles = {point: places[frames] for point, places in self.soles.items()}
+        return LegMotion(
+            self.leg, self.joints, self.toe, self.chain[frames], self.turns[frames], toes, soles, self.size
+        )
+
+
+def blocks(frames: int) -> Iterator[slice]:
+    """Frames, some at a time."""
+    for start in range(0, frames, _BLOCK):
+        yield slice(start, min(start + _BLOCK, frames))
+
+
+def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
+    """All legs over the whole clip."""
+    frames, skeleton = len(clip), clip.skeleton
+    legs = [_empty(clip, leg, frames) for leg in feet]
+    soles = [sole for leg in feet for sole in leg.soles.values()]
+    for block in blocks(frames):
+        pose = clip.pose[block]
+        world = skeleton.forward(pose, workers=workers)
+        places = np.moveaxis(points(skeleton, pose, soles), -2, 0) if soles else np.empty((0, 0, 3))
+        at = 0
+        for motion in legs:
+            bones = len(motion.joints)
+            motion.chain[block, :bones] = world.positions[:, motion.joints]
+            motion.turns[block] = world.rotations[:, motion.joints]
+            if motion.toe_turn is not None:
+                motion.toe_turn[block] = world.rotations[:, motion.toe]
+            for point in motion.soles:
+                if point != "joint":
+                    motion.soles[point][block] = places[at]
+                    at += 1
+            if "joint" in motion.soles:
+                motion.soles["joint"][block] = world.positions[:, motion.toe]
+            if motion.leg.ankle is None:
+                motion.chain[block, bones] = motion.soles["ball"][block]
+    for motion in legs:
+        motion.size = _length(motion)
+    return legs
+
+
+def _length(motion: LegMotion) -> float:
+    """The median over time, as some bones of some files change."""
+    total = np.zeros(len(motion.chain))
+    for bone in range(motion.chain.shape[1] - 1):
+        total += size(motion.chain[:, bone + 1] - motion.chain[:, bone])
+    length = median(total)
+    if not length > 0:
+        raise ValueError(f"the leg {motion.leg.name!r} has no length")
+    return length
+
+
+def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
+    skeleton = clip.skeleton
+    names = [leg.hip, *leg.knees, *([leg.ankle] if leg.ankle else [])]
+    joints = [skeleton.index(name) for name in names]
+    toe = skeleton.index(leg.ball) if leg.ball and leg.ankle and leg.ball != leg.ankle else None
+    tip = leg.ankle is None
+    return LegMotion(
+        leg,
+        joints,
+        toe,
+        np.empty((frames, len(joints) + tip, 3)),
+        np.empty((frames, len(joints), 4)),
+        None if toe is None else np.empty((frames, 4)),
+        {point: np.empty((frames, 3)) for point in (*leg.soles, *(["joint"] if toe is not None else []))},
+    )
+
+
+def place_of(clip: Clip, joint: int) -> Array:
+    """Where a joint is over the whole clip."""
+    found = np.empty((len(clip), 3))
+    for block in blocks(len(clip)):
+        found[block] = clip.skeleton.forward(clip.pose[block]).positions[:, joint]
+    return found

@@ -1,0 +1,114 @@
+"""What all legs of a bake share: the ground, which way is up, the rate, the settings; and how vectors relate to up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import rotations
+from ikcore._arrays import dot
+from ikcore.bake.settings import BakeSettings
+from ikcore.ground import Ground
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+UNTURNED = np.array([1.0, 0, 0, 0])
+_STEEPEST = 0.2  # the upward part of a normal, at least as far as slopes are reckoned with
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """The ground that feet are put on, and how.
+
+    Attributes
+    ----------
+    ground : Ground
+        Over as many frames as the clip if it moves.
+    fps : float
+        Frames a second.
+    axis : int
+        The number of the coordinate that is height.
+    settings : BakeSettings
+        What was chosen.
+    workers : int
+        How many threads.
+    made : bool
+        Whether the clip was made on this ground, rather than on a level floor.
+    """
+
+    ground: Ground
+    fps: float
+    axis: int
+    settings: BakeSettings
+    workers: int
+    made: bool
+
+    @property
+    def up(self) -> Array:
+        """The unit vector."""
+        found: Array = np.eye(3)[self.axis]
+        return found
+
+    def level(self, vectors: Array) -> Array:
+        """Vectors without their height."""
+        flat = vectors.copy()
+        flat[..., self.axis] = 0
+        return flat
+
+    def slope(self, normal: Array) -> Array:
+        """How much the height of a plane changes along each axis."""
+        found = -normal / max(float(normal[self.axis]), _STEEPEST)
+        found[self.axis] = 0.0
+        return np.asarray(found)
+
+    def normal(self, slope: Array) -> Array:
+        """The unit normal of a plane with this slope."""
+        upward = self.up - slope
+        return np.asarray(upward / size(upward))
+
+    def under(self, points: Array, above: float, below: float) -> Array:
+        """How high the ground is under points (frames, 3), within a window about them; NaN where there is none."""
+        return np.asarray(self.ground.at(points, above=above, below=below, workers=self.workers).height)
+
+
+def size(vectors: Array) -> Any:
+    """The lengths of vectors."""
+    return np.sqrt(dot(vectors, vectors))
+
+
+def unit(vectors: Array) -> Array:
+    """Their directions; zero has none and stays."""
+    length = size(vectors)
+    return np.asarray(vectors / np.where(length > 0, length, 1)[..., np.newaxis])
+
+
+def mean(values: Array) -> Array:
+    """Added one after the other, so that the bits are the same everywhere."""
+    return np.asarray(np.add.accumulate(values, axis=0)[-1] / len(values))
+
+
+def median(values: Array) -> float:
+    """One of the values; 0 of none."""
+    ordered = np.sort(values[np.isfinite(values)])
+    return float(ordered[len(ordered) // 2]) if len(ordered) else 0.0
+
+
+def core(start: int, stop: int, fps: float) -> slice:
+    """A stance less 10 % of it and 1/30 s at each end: there feet still arrive, or leave. Never empty."""
+    cut = min(round(0.1 * (stop - start) + fps / 30), (stop - start - 1) // 2)
+    return slice(start + cut, stop - cut)
+
+
+def eased(share: Array) -> Array:
+    """From 0 to 1 with no speed and no acceleration at either end: the way of the least jerk."""
+    return np.asarray(share * share * share * (10 + share * (6 * share - 15)))
+
+
+def tangent(degrees: float) -> float:
+    """From the core, whose bits are the same on every machine."""
+    w, x, _, _ = rotations.from_axis_angle([1.0, 0, 0], 2 * degrees * (3.141592653589793 / 180))
+    return float(x / w)

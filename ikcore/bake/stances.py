@@ -1,0 +1,203 @@
+"""Stances: when a foot stands, what it turns about, and how it has to be moved to stand still."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore.bake.floors import Floor
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, core, mean, size
+from ikcore.feet.contacts import Contacts
+from ikcore.feet.metrics import runs
+
+_ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
+_STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
+_STEP = 0.08  # seconds from one plant to the next in a stance in which the foot slides far
+
+
+@dataclass(slots=True, eq=False)
+class Phase:
+    """A part of a stance in which a foot turns about one point of its sole."""
+
+    point: str
+    start: int
+    stop: int
+
+    @property
+    def frames(self) -> slice:
+        """Of the clip."""
+        return slice(self.start, self.stop)
+
+
+@dataclass(slots=True, eq=False)
+class Stance:
+    """One stay of a foot on the ground.
+
+    Attributes
+    ----------
+    leg : int
+        Which one.
+    start, stop : int
+        Its first frame and the one after its last.
+    phases : list of Phase
+        What the foot turns about, one after the other: heel, ball, toe.
+    main : int
+        The number of the phase whose place on the ground counts.
+    flat : (n,) array of int
+        Frames in which the foot stands flat, or those of the main phase.
+    clean : bool
+        Whether the foot stands still as it is.
+    slips : (frames, 3) array
+        Horizontally, how far the point it turns about is moved so that it stands still: in the main phase from where it
+        is, in phases before from where it is at their end, in those after from where it is at their start.
+    aside : (3,) array
+        Horizontally, how far all of the foot is moved, off an edge.
+    place : (3,) array
+        Where the point of the main phase is, on the floor of the clip.
+    lift : float
+        How much higher the ground is there.
+    normal, floor : (3,) arrays
+        Of the ground, as far as the sole follows it, and of what it stands on in the clip.
+    part : int
+        Which part of the ground it stands on; -1 if there is none.
+    """
+
+    leg: int
+    start: int
+    stop: int
+    phases: list[Phase]
+    main: int
+    flat: NDArray[np.intp]
+    clean: bool = False
+    slips: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    aside: Array = field(default_factory=lambda: np.zeros(3))
+    place: Array = field(default_factory=lambda: np.zeros(3))
+    lift: float = 0.0
+    normal: Array = field(default_factory=lambda: UNTURNED[:3])
+    floor: Array = field(default_factory=lambda: UNTURNED[:3])
+    part: int = -1
+
+    @property
+    def middle(self) -> int:
+        """The frame in which it is at its place."""
+        return int(self.flat[len(self.flat) // 2])
+
+    def own(self, phase: Phase) -> slice:
+        """The frames of a phase, counted from the start of the stance."""
+        return slice(phase.start - self.start, phase.stop - self.start)
+
+
+def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, scene: Scene) -> list[Stance]:
+    """All stances of all legs, by their middle."""
+    found = []
+    for number, motion in enumerate(legs):
+        names = {"heel": "heel", "ball": motion.ball}
+        held = {
+            names[point]: contacts.planted(motion.leg.name, point)
+            for point in ("heel", "ball")
+            if (motion.leg.name, point) in contacts.weights
+        }
+        for start, stop in runs(np.any(list(held.values()), axis=0)).tolist():
+            start, stop = _settled(start, stop, len(motion.chain), scene)
+            for first, last in _pieces(motion, start, stop, scene):
+                stance = _stance(number, motion, held, first, last, scene)
+                _still(motion, stance, floors[number], scene)
+                found.append(stance)
+    return sorted(found, key=lambda stance: (stance.middle, stance.leg))
+
+
+def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int]:
+    """A contact without the time in which a foot arrives, or leaves, where the clip has it so."""
+    inner = core(start, stop, scene.fps)
+    first = start if start == 0 else start + (inner.start - start) // 4
+    last = stop if stop == frames else stop - (stop - inner.stop) // 4
+    return first, last
+
+
+def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[tuple[int, int]]:
+    """A stance in which the foot slides too far is several, with time between them to step."""
+    at, far = scene.level(motion.reference[start:stop]), scene.settings.unlock * motion.scale
+    if not scene.settings.lock or size(np.ptp(at, axis=0)) <= far:
+        return [(start, stop)]
+    step, found, first = max(1, round(scene.fps * _STEP)), [], 0
+    while first < len(at):
+        beyond = np.flatnonzero(size(at[first:] - at[first]) > far)
+        last = first + int(beyond[0]) if len(beyond) else len(at)
+        found.append((start + first, start + max(last - (step if len(beyond) else 0), first + 1)))
+        first = last + step
+    return found
+
+
+def _stance(leg: int, motion: LegMotion, held: Mapping[str, Mask], start: int, stop: int, scene: Scene) -> Stance:
+    phases = _phases(motion, held, start, stop, scene)
+    main = max(range(len(phases)), key=lambda at: (phases[at].point == motion.ball, phases[at].stop - phases[at].start))
+    flat = start + np.flatnonzero(np.all([mask[start:stop] for mask in held.values()], axis=0))
+    if len(held) < 2 or not len(flat):
+        flat = np.arange(phases[main].start, phases[main].stop)
+    return Stance(leg, start, stop, phases, main, flat)
+
+
+def _phases(motion: LegMotion, held: Mapping[str, Mask], start: int, stop: int, scene: Scene) -> list[Phase]:
+    """The heel while the ball is in the air, else the ball, and at the end the toes if they stay where it leaves."""
+    down = held[motion.ball][start:stop] if motion.ball in held else np.zeros(stop - start, bool)
+    edges = [0, *(np.flatnonzero(down[1:] != down[:-1]) + 1).tolist(), stop - start]
+    found = [Phase(motion.ball if down[a] else "heel", start + a, start + b) for a, b in pairwise(edges)]
+    last = found[-1]
+    if last.point == motion.ball and "toe" in motion.soles:
+        leaves = _leaves(motion, last, scene)
+        if leaves < last.stop:
+            found[-1:] = [Phase(last.point, last.start, leaves), Phase("toe", leaves, last.stop)]
+    return found
+
+
+def _leaves(motion: LegMotion, phase: Phase, scene: Scene) -> int:
+    """The frame from which the ball moves away until the end of its contact while the toes stay; else the end."""
+    ball, toe = (scene.level(motion.soles[point][phase.frames]) for point in (phase.point, "toe"))
+    middle = len(ball) // 2
+    there = size(ball - ball[middle])[middle:] <= _ROLLS * motion.scale
+    leaves = int(np.flatnonzero(there)[-1]) + middle + 1
+    if leaves < len(ball) and size(toe[-1] - toe[leaves - 1]) < _STAYS * size(ball[-1] - ball[leaves - 1]):
+        return phase.start + leaves
+    return phase.stop
+
+
+def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> None:
+    """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
+    stance.slips = np.zeros((stance.stop - stance.start, 3))
+    inner, slid = core(stance.start, stance.stop, scene.fps), 0.0
+    for number, phase in enumerate(stance.phases):
+        at = scene.level(motion.soles[phase.point][phase.frames])
+        if scene.settings.lock:
+            stance.slips[stance.own(phase)] = _kept(at, number - stance.main, scene.fps) - at
+        seen = slice(max(inner.start, phase.start), max(min(inner.stop, phase.stop), phase.start))
+        if seen.stop > seen.start:
+            slips = stance.slips[seen.start - stance.start : seen.stop - stance.start]
+            slid += float(size(np.ptp(slips, axis=0)))
+    points = {phase.point for phase in stance.phases}
+    above = [motion.soles[point][inner, scene.axis] - floor.stood[point][inner] for point in points]
+    off = float(np.abs(above).min(axis=0).max())
+    stance.clean = max(slid, off) <= scene.settings.tolerance * motion.scale
+    if stance.clean:
+        stance.slips[:] = 0
+
+
+def _kept(at: Array, side: int, fps: float) -> Array:
+    """The place of a point that is kept: its mean in the main phase, before that the last one, after it the first."""
+    if side == 0:
+        return mean(at[core(0, len(at), fps)])
+    return np.asarray(at[-1 if side < 0 else 0])
+
+
+def headings(motion: LegMotion, frames: slice | NDArray[np.intp], scene: Scene) -> Array | None:
+    """Where a foot points in some frames, horizontally; None if it is a point."""
+    soles = motion.soles
+    ahead = next((soles[name] for name in ("toe", "ball") if name in soles), None)
+    back = soles.get("heel", motion.ankle if motion.leg.ankle else None)
+    if ahead is None or back is None or ahead is back:
+        return None
+    return scene.level(ahead[frames] - back[frames])

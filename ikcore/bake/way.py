@@ -1,0 +1,337 @@
+"""The way of a foot: where it should be in every frame, and how it is turned to the ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import rotations
+from ikcore._arrays import dot
+from ikcore.bake import beam
+from ikcore.bake.floors import Floor
+from ikcore.bake.footing import TOES
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import UNTURNED, Array, Scene, core, eased, size, unit
+from ikcore.bake.stances import Phase, Stance, headings
+
+# Seconds.
+_ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that leaves from it
+_BEFORE = 0.25  # before the first frame, and after the last, in which a foot may have begun to rise
+
+# Metres for a leg of 0.87 m.
+_HARDEST = 60.0  # a second^2: what a foot is accelerated by at most to get over something
+_ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
+_SWINGS, _ROOM = 2.0, 0.01  # what a stance was moving a foot by when it ended goes on by at most so many times that
+_TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
+_RISER = 0.04  # what is higher than this between two frames is a step
+_MARGIN = 0.02  # how far toes and heels keep from steps
+_DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
+
+_FREE, _LEFT = 0.012, 0.018  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
+_MEANT = 0.94  # the cosine beyond which it is meant to
+
+
+@dataclass(slots=True, eq=False)
+class Way:
+    """How a foot departs from the clip, over all frames.
+
+    Attributes
+    ----------
+    motion : LegMotion
+        The leg in the clip.
+    shift : (frames, 3) array
+        Of its reference point.
+    turn : (frames, 4) array
+        A world rotation, about that point.
+    plain : (frames,) array
+        How much of the shift upwards is not for obstacles: what the body follows.
+    """
+
+    motion: LegMotion
+    shift: Array
+    turn: Array
+    plain: Array
+
+    def carried(self, points: Array, frames: slice = slice(None)) -> Array:
+        """Where points of the foot (frames, 3) go."""
+        origin = self.motion.reference[frames]
+        arm = points - origin
+        if self.motion.leg.ankle is not None:
+            arm = rotations.rotate(self.turn[frames], arm)
+        return np.asarray(origin + self.shift[frames] + arm)
+
+    @property
+    def ankle(self) -> Array:
+        """Where the leg should end."""
+        return self.carried(self.motion.ankle)
+
+    def part(self, motion: LegMotion, frames: slice) -> Way:
+        """Some of the frames."""
+        return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames])
+
+
+def way_of(
+    motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene, ends: tuple[Stance, Stance], rounds: bool
+) -> Way:
+    """The way of one foot through all its stances; the first and the last of any leg lead it where it has none.
+
+    Of three rounds of a loop, obstacles are those of the second.
+    """
+    frames = len(motion.chain)
+    way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), np.zeros(frames))
+    for stance in stances:
+        _stand(way, stance, floor, scene)
+    swings = _swings(stances, frames)
+    for swing in swings:
+        _swing(way, swing, ends, scene)
+    way.plain = way.shift[:, scene.axis].copy()
+    _clear(way, [_span(swing, frames) for swing in swings], floor, scene, rounds)
+    return way
+
+
+# --- on the ground ---------------------------------------------------------------------------------------------------
+
+
+def _stand(way: Way, stance: Stance, floor: Floor, scene: Scene) -> None:
+    """What a foot turns about is on the ground, and the next such point where that puts it."""
+    here = slice(stance.start, stance.stop)
+    if way.motion.leg.ankle is not None:
+        way.turn[here] = _turned(way.motion, stance, scene)
+    heights = _heights(way.motion, stance, floor, scene)
+    slope = scene.slope(stance.normal)
+    for number in (*range(stance.main, len(stance.phases)), *range(stance.main - 1, -1, -1)):
+        phase = stance.phases[number]
+        at = way.motion.soles[phase.point][phase.frames]
+        there = scene.level(at) + stance.slips[stance.own(phase)] + stance.aside
+        if number != stance.main:
+            there += _joined(way, stance, number, scene)
+        ground = stance.place[scene.axis] + stance.lift + dot(there - stance.place, slope)
+        there[:, scene.axis] = ground + floor.thick[phase.point] + heights[stance.own(phase)]
+        way.shift[phase.frames] = 0.0
+        way.shift[phase.frames] = there - way.carried(at, phase.frames)
+    if stance.part >= 0 and scene.ground.parts[stance.part].moves:
+        _ride(way, stance, scene)
+
+
+def _turned(motion: LegMotion, stance: Stance, scene: Scene) -> Array:
+    """To the slope, and back about the vertical as far as the foot turns on the spot without meaning to."""
+    tilt = rotations.shortest_arc(stance.floor, stance.normal)
+    count, ahead = stance.stop - stance.start, headings(motion, slice(stance.start, stance.stop), scene)
+    turn = np.broadcast_to(tilt, (count, 4))
+    if ahead is None or not scene.settings.lock or count < 3:
+        return turn
+    way = unit(scene.level(rotations.rotate(tilt, ahead)))
+    middle = way[stance.middle - stance.start]
+    side = np.cross(scene.up, middle)
+    angle = dot(way, side) / np.maximum(dot(way, middle), 1e-3)  # its tangent
+    inner = core(0, count, scene.fps)
+    if (dot(way, middle)[inner] < _MEANT).any() or np.ptp(angle[inner]) < 2 * _FREE:
+        return turn
+    over = np.maximum(np.abs(angle) - _FREE, 0) / (_LEFT - _FREE)
+    left = np.where(over > 0, np.copysign(_FREE + (_LEFT - _FREE) * over / (1 + over), angle), angle)
+    return rotations.multiply(rotations.shortest_arc(way, middle + left[:, np.newaxis] * side), turn)
+
+
+def _heights(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> Array:
+    """How high the point that a foot turns about is above its place.
+
+    Not at all, but where the foot arrives and leaves: as high there as it is in the clip, and as high as the point
+    before has left it.
+    """
+    found = np.zeros(stance.stop - stance.start)
+    ramp = min(scene.fps * _ARRIVES, len(found) / 3)
+    before: Phase | None = None
+    for phase in stance.phases:
+        own, frames = stance.own(phase), np.arange(phase.start, phase.stop)
+        above = _above(motion, phase.point, phase.frames, floor, scene)
+        if stance.clean:
+            found[own] = above
+            continue
+        found[own] = np.maximum(above, 0) * _free(stance, frames, ramp, len(motion.chain))
+        if before is not None:
+            first = slice(phase.start, phase.start + 1)
+            left = found[own.start - 1] + above[0] - _above(motion, before.point, first, floor, scene)[0]
+            found[own] += (left - found[own.start]) * (1 - eased(np.clip((frames - phase.start) / ramp, 0, 1)))
+        before = phase
+    return found
+
+
+def _above(motion: LegMotion, point: str, frames: slice, floor: Floor, scene: Scene) -> Array:
+    return np.asarray(motion.soles[point][frames, scene.axis] - floor.stood[point][frames])
+
+
+def _free(stance: Stance, frames: NDArray[np.intp], ramp: float, count: int) -> Array:
+    """How much of its own height a foot has: all of it where it arrives and leaves, none in between."""
+    free = np.zeros(len(frames))
+    if stance.start > 0:
+        free = np.maximum(free, 1 - eased(np.clip((frames - stance.start + 1) / ramp, 0, 1)))
+    if stance.stop < count:
+        free = np.maximum(free, 1 - eased(np.clip((stance.stop - frames) / ramp, 0, 1)))
+    return free
+
+
+def _joined(way: Way, stance: Stance, number: int, scene: Scene) -> Array:
+    """What brings the point of a phase to where the phase next to it, nearer to the main one, has put it."""
+    phase = stance.phases[number]
+    frame, mine = (phase.start - 1, phase.start) if number > stance.main else (phase.stop, phase.stop - 1)
+    at = way.motion.soles[phase.point][frame : frame + 1]
+    moved = way.carried(at, slice(frame, frame + 1)) - at - stance.slips[mine - stance.start] - stance.aside
+    return scene.level(moved[0])
+
+
+def _ride(way: Way, stance: Stance, scene: Scene) -> None:
+    """Move a foot with the part of the ground that it stands on, from where that is in the middle of the stance."""
+    frames = slice(stance.start, stance.stop)
+    part, then = scene.ground.parts[stance.part].still(frames), scene.ground.parts[stance.part].still(stance.middle)
+    there = way.motion.reference[frames] + way.shift[frames]
+    way.shift[frames] = part.world(then.local(there)) - way.motion.reference[frames]
+    if part.rotations is not None and then.rotations is not None:
+        turned = rotations.multiply(part.rotations, rotations.conjugate(then.rotations))
+        way.turn[frames] = rotations.multiply(turned, way.turn[frames])
+
+
+# --- in swing --------------------------------------------------------------------------------------------------------
+
+Swing = tuple[Stance | None, Stance | None]
+
+
+def _swings(stances: list[Stance], frames: int) -> list[Swing]:
+    """The stances before and after every swing of a leg."""
+    pairs = pairwise([None, *stances, None])
+    return [swing for swing in pairs if _span(swing, frames)[1] > _span(swing, frames)[0]]
+
+
+def _span(swing: Swing, frames: int) -> tuple[int, int]:
+    before, after = swing
+    return before.stop if before else 0, after.start if after else frames
+
+
+def _swing(way: Way, swing: Swing, ends: tuple[Stance, Stance], scene: Scene) -> None:
+    """From one stance to the next, or to the end of the clip.
+
+    Of what the ground does, a foot follows the plane it leaves less and less, and more and more the one it comes to.
+    Before its first stance it comes from where the ground is at the first stance of any leg; and likewise at the end.
+    """
+    before, after = swing
+    start, stop = _span(swing, len(way.shift))
+    moved = _fading(way, swing, start, stop, scene)
+    source, flat = way.motion.reference[start:stop], scene.level(moved)
+    leaves, comes = (_followed(stance or end, source, flat, scene) for stance, end in zip(swing, ends, strict=True))
+    timed = eased(_shares([(start, stop)], len(way.shift), scene.fps)[0])
+    share = _progress(source + flat, timed, way.motion.scale, scene) if before and after else timed
+    moved[:, scene.axis] += leaves + share * (comes - leaves)
+    way.shift[start:stop] = moved
+    if before or after:
+        first, last = start - 1 if before else stop, stop if after else start - 1
+        way.turn[start:stop] = rotations.slerp(way.turn[first], way.turn[last], timed)
+
+
+def _fading(way: Way, swing: Swing, start: int, stop: int, scene: Scene) -> Array:
+    """What stances have moved a foot by, beside what the ground does, which dies away."""
+    time, whole = np.arange(1, stop - start + 1) / scene.fps, (stop - start + 1) / scene.fps
+    window = whole if whole < 2 * scene.settings.blend else max(scene.settings.blend, 1 / scene.fps)
+    moved = np.zeros((stop - start, 3))
+    for stance, edge, step, since in ((swing[0], start - 1, -1, time), (swing[1], stop, 1, whole - time)):
+        if stance is not None:
+            value, slope = _left_by(way, stance, edge, step, scene)
+            most = _SWINGS * (size(value) + _ROOM * way.motion.scale)
+            carry = window * slope * min(1.0, float(most / max(size(window * slope), 1e-12)))
+            share = np.clip(since / window, 0, 1)[:, np.newaxis]
+            moved += (1 - eased(share)) * value + _leaving(share) * carry
+    return moved
+
+
+def _followed(stance: Stance, source: Array, moved: Array, scene: Scene) -> Array:
+    """How far up a foot goes that follows the plane of a stance."""
+    ground, floor = scene.slope(stance.normal), scene.slope(stance.floor)
+    return np.asarray(stance.lift + dot(source + moved - stance.place, ground) - dot(source - stance.place, floor))
+
+
+def _left_by(way: Way, stance: Stance, edge: int, step: int, scene: Scene) -> tuple[Array, Array]:
+    """What a stance has moved the foot by at its edge beside what the ground does, and how fast that changes.
+
+    That is a second, away from the stance.
+    """
+    far = min(max(edge + step * max(1, round(scene.fps / 30)), stance.start), stance.stop - 1)
+    both = np.array([edge, far])
+    shift = way.shift[both]
+    shift[:, scene.axis] -= _followed(stance, way.motion.reference[both], scene.level(shift), scene)
+    return shift[0], (shift[0] - shift[1]) * (scene.fps / abs(far - edge) if far != edge else 0.0)
+
+
+def _leaving(share: Array) -> Array:
+    """Zero at both ends, with a slope of 1 at 0 and none at 1, and no acceleration at either."""
+    return np.asarray(share * (1 + share * share * (share * (8 - 3 * share) - 6)))
+
+
+def _progress(places: Array, timed: Array, scale: float, scene: Scene) -> Array:
+    """How far on its way a foot is, from 0 to 1; where it hardly travels, by time."""
+    way = scene.level(places)
+    chord = way[-1] - way[0]
+    far = float(size(chord))
+    travels = float(eased(np.clip(np.array(far / (_TRAVELS * scale)), 0, 1)))
+    done = np.clip(dot(way - way[0], chord) / max(far * far, 1e-300), 0, 1)
+    return np.asarray(timed + travels * (done - timed))
+
+
+# --- over obstacles --------------------------------------------------------------------------------------------------
+
+
+def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, rounds: bool) -> None:
+    """Lift a foot in swing so that no point of its sole comes into the ground, nor nearer than it should."""
+    if not spans:
+        return
+    motion, settings = way.motion, scene.settings
+    scale, needed = motion.scale, np.full(len(way.shift), -np.inf)
+    for point, places in motion.soles.items():
+        there = way.carried(places)
+        if point in ("toe", "heel") and not scene.made:
+            there = _farther(there, motion.reference + way.shift, _MARGIN * scale, scene)
+        least = np.clip(_above(motion, point, slice(None), floor, scene), -_DIPS * scale, settings.clearance * scale)
+        height = scene.under(there, _ABOVE * scale, _BELOW * scale)
+        if not scene.made:  # there the clip has found its own way
+            height = _swept(height, _RISER * scale)
+        lack = height + floor.thick[point] + least - there[:, scene.axis]
+        if point == "toe" and motion.toe is not None:
+            lack -= TOES * scale  # they bend
+        needed = np.fmax(needed, lack)
+    if rounds:
+        once = (len(needed) - 1) // 3
+        own = needed[once : 2 * once]
+        needed = np.concatenate([own, own, own, own[:1]])
+    frames = np.concatenate([np.arange(*span) for span in spans])
+    swing = np.repeat(np.arange(len(spans)), [stop - start for start, stop in spans])
+    share, near = _shares(spans, len(needed), scene.fps)
+    possible = 0.5 * _HARDEST * scale * near * near
+    needed = np.minimum(np.where(np.isfinite(needed), needed, 0)[frames], possible)
+    way.shift[frames, scene.axis] += beam.lifts(swing, share, needed, len(spans))
+
+
+def _farther(points: Array, origins: Array, by: float, scene: Scene) -> Array:
+    """Points moved away from others, horizontally."""
+    arm = scene.level(points - origins)
+    return np.asarray(points + arm * (by / np.maximum(size(arm), by))[:, np.newaxis])
+
+
+def _swept(height: Array, riser: float) -> Array:
+    """The ground under a point on its way from one frame to the next: at a step, its upper side is there before."""
+    known = np.where(np.isfinite(height), height, -np.inf)
+    most = known.copy()
+    most[1:] = np.maximum(most[1:], known[:-1])
+    most[:-1] = np.maximum(most[:-1], known[1:])
+    return np.where(most > known + riser, most, height)
+
+
+def _shares(spans: list[tuple[int, int]], frames: int, fps: float) -> tuple[Array, Array]:
+    """Where in its swing every frame is, and how many seconds from its nearer end."""
+    shares, nears = [], []
+    for start, stop in spans:
+        first = start - 1 if start > 0 else start - _BEFORE * fps
+        last = stop if stop < frames else stop - 1 + _BEFORE * fps
+        at = np.arange(start, stop)
+        shares.append((at - first) / (last - first))
+        nears.append(np.minimum(at - first, last - at) / fps)
+    return np.concatenate(shares), np.concatenate(nears)
