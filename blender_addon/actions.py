@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Slotted actions: which curves an object plays, and a copy of its action to write new keys into.
+"""Slotted actions: which curves an object plays, what they say, and a copy of its action to write new keys into.
 
 Blender 4.5 and 5.x differ in helpers but share layers, strips, slots and channel bags, so only these are used.
 """
+
+import contextlib
 
 import bpy
 import numpy as np
@@ -73,8 +75,68 @@ def muted_groups(animation):
     return {group.name for group in bag.groups if group.mute and len(group.channels)} if bag else set()
 
 
-def copy_for(armature, copies):
-    """A copy of the armature's action, and the slot in it, without touching the armature.
+def reshaped(curve):
+    """Whether a modifier changes what a curve does between its keys: Cycles only repeats it outside."""
+    return any(not modifier.mute and modifier.type != "CYCLES" for modifier in curve.modifiers)
+
+
+def numbers(curves, owner, path, name, frames):
+    """What a property of an object or a bone is on these frames: (frames, width); where nothing is keyed, as it is."""
+    result = np.tile(np.array(getattr(owner, name), float), (len(frames), 1))
+    for curve in curves.get(path, ()):
+        if not curve.mute and not (curve.group and curve.group.mute):
+            result[:, curve.array_index] = _evaluated(curve, frames)
+    return result
+
+
+def _evaluated(curve, frames):
+    """The values of a curve on these frames: those of its keys if it has one on each, else as Blender blends them."""
+    if len(curve.modifiers) == 0 and len(curve.keyframe_points):
+        keys = _read(curve.keyframe_points, "co")
+        at = np.minimum(np.searchsorted(keys[:, 0], frames), len(keys) - 1)
+        if np.array_equal(keys[at, 0], frames):
+            return keys[at, 1]
+    return np.fromiter(map(curve.evaluate, frames.tolist()), float, len(frames))
+
+
+def assigned(armature):
+    """Whether there is animation data, the action and the slot in it."""
+    animation = armature.animation_data
+    return (True, animation.action, animation.action_slot) if animation else (False, None, None)
+
+
+def assign(armature, action, slot):
+    """Let an armature play an action, or none."""
+    animation = armature.animation_data or armature.animation_data_create()
+    animation.action = action
+    if action is not None:
+        animation.action_slot = slot
+
+
+@contextlib.contextmanager
+def swapped(plans):
+    """Let armatures play new actions, as (armature, action, slot): if what follows fails, the old ones again."""
+    before = [assigned(armature) for armature, _, _ in plans]
+    try:
+        for armature, action, slot in plans:
+            assign(armature, action, slot)
+        yield
+    except BaseException:
+        for (armature, _, _), (had_data, old, old_slot) in zip(plans, before, strict=True):
+            if had_data:
+                assign(armature, old, old_slot)
+            else:
+                armature.animation_data_clear()
+        for action in {action for _, action, _ in plans}:
+            bpy.data.actions.remove(action)
+        raise
+    for _, old, _ in before:
+        if old is not None and old.users == 0:
+            old.use_fake_user = True  # or the file would be saved without it
+
+
+def copy_for(armature, copies, title):
+    """A copy of the armature's action with `title` in its name, and the slot in it, without touching the armature.
 
     `copies` maps an action to (copy, identifiers of slots already written): armatures that share an action through
     slots go on sharing the copy, armatures that share a slot cannot.
@@ -83,12 +145,12 @@ def copy_for(armature, copies):
     action = animation.action if animation else None
     slot = animation.action_slot if animation else None
     if action is None or slot is None:
-        copy = bpy.data.actions.new(f"{armature.name} Limb IK")
+        copy = bpy.data.actions.new(f"{armature.name} {title}")
         return copy, copy.slots.new(id_type="OBJECT", name=armature.name)
     copy, written = copies.get(action, (None, set()))
     if copy is None or slot.identifier in written:
         copy, written = action.copy(), set()
-        copy.name = action.name.partition(" Limb IK")[0] + " Limb IK"
+        copy.name = f"{action.name.partition(f' {title}')[0]} {title}"
         copies[action] = (copy, written)
     written.add(slot.identifier)
     return copy, copy.slots[slot.identifier]

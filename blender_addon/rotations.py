@@ -22,6 +22,25 @@ def across(vectors, axes):
     return vectors - np.sum(vectors * axes, axis=-1, keepdims=True) * axes
 
 
+def numbers(mode, q, start):
+    """Rotations as the numbers of a rotation mode, without jumps; `start` is what stood on the first frame."""
+    if mode == "QUATERNION":
+        return continuous_quaternions(q, start)
+    if mode == "AXIS_ANGLE":
+        return continuous_axis_angles(q, start)
+    return continuous_eulers(q, mode, start)
+
+
+def quaternions(mode, values):
+    """What the numbers of a rotation mode mean."""
+    if mode == "QUATERNION":
+        return bridge.rotations.normalize(values)
+    if mode == "AXIS_ANGLE":
+        return bridge.rotations.from_axis_angle(unit(values[..., 1:])[0], values[..., 0])
+    axes = ["XYZ".index(letter) for letter in mode]
+    return bridge.rotations.from_euler(values[..., axes], mode.lower())
+
+
 def continuous_quaternions(q, start):
     """The same rotations, each with the sign nearer to the one before; the first nearer to `start`."""
     return bridge.rotations.continuous(np.concatenate([np.asarray(start, dtype=float)[None], q]))[1:]

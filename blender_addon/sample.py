@@ -9,9 +9,9 @@ of both. This takes one evaluation of the scene a frame for all limbs together.
 from dataclasses import dataclass
 
 import numpy as np
-from mathutils import Matrix
 
-from . import bridge
+from . import bridge, hang
+from .armatures import CannotBakeError
 from .solve import Limbs
 
 # Columns of a matrix that differ in length, or are not perpendicular, by more than this share cannot be told apart
@@ -43,8 +43,8 @@ def sample(context, limbs, frames, progress):
             start = [[_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs]
         progress(f + 1)
     for n, limb in enumerate(limbs):
-        raw["pose"][:, n, 0] = _unconstrained(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
-        raw["pose"][:, n, 1] = _unconstrained(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
+        raw["pose"][:, n, 0] = hang.posed(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
+        raw["pose"][:, n, 1] = hang.posed(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
     return _arrays(limbs, raw, start)
 
 
@@ -101,23 +101,6 @@ class _Group:
     def _matrices(self, bones, name):
         bones.foreach_get(name, self.flat)
         return self.flat.reshape(-1, 4, 4).transpose(0, 2, 1)  # Blender hands out columns
-
-
-def _unconstrained(bone, parents, bases):
-    """The armature-space matrices, (frames, 4, 4), that a bone's channels give under these matrices of its parent."""
-    rest = np.array(bone.matrix_local)
-    if bone.use_local_location and bone.parent is None:
-        return rest @ bases
-    if bone.use_local_location and bone.use_inherit_rotation and bone.inherit_scale == "FULL":
-        return parents @ np.linalg.inv(np.array(bone.parent.matrix_local)) @ rest @ bases
-    # the other ways to inherit are Blender's own business: one call a frame
-    hang = {} if bone.parent is None else {"parent_matrix_local": bone.parent.matrix_local}
-    result = np.empty_like(bases)
-    for f, (parent, basis) in enumerate(zip(parents, bases, strict=True)):
-        if bone.parent is not None:
-            hang["parent_matrix"] = Matrix(parent.tolist())
-        result[f] = bone.convert_local_to_pose(Matrix(basis.tolist()), bone.matrix_local, **hang)
-    return result
 
 
 def _point(target, bone, depsgraph):
@@ -181,10 +164,6 @@ def _rest_bend(limb):
         return np.zeros(3)
     off = bend - bend.project(line)
     return np.array(root.matrix_local.to_3x3().inverted() @ off) / line.length
-
-
-class CannotBakeError(Exception):
-    """A reason, as a sentence, that only shows while sampling."""
 
 
 def _check_sizes(limbs, raw):

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a bone hangs on its parent: between the matrix of its channels and that in the space of the armature."""
+
+import numpy as np
+from mathutils import Matrix
+
+
+def posed(bone, parents, bases):
+    """The armature-space matrices, (frames, 4, 4), that a bone's channels give under these matrices of its parent."""
+    if is_plain(bone):
+        rest = np.array(bone.matrix_local)
+        return rest @ bases if bone.parent is None else parents @ to_parent(bone) @ bases
+    return _converted(bone, parents, bases)
+
+
+def based(bone, parents, poses):
+    """The matrices of its channels that put a bone there; what `posed` does, backwards."""
+    return _converted(bone, parents, poses, invert=True)
+
+
+def is_plain(bone):
+    """Whether a bone's matrix is that of its parent, times that at rest, times that of its channels."""
+    full = bone.parent is None or (bone.use_inherit_rotation and bone.inherit_scale == "FULL")
+    return bone.use_local_location and full
+
+
+def to_parent(bone):
+    """A bone at rest in the space of its parent; a root in that of the armature."""
+    rest = np.array(bone.matrix_local)
+    return rest if bone.parent is None else np.linalg.inv(np.array(bone.parent.matrix_local)) @ rest
+
+
+def _converted(bone, parents, matrices, **options):
+    """Blender's own way, for all kinds of inheritance: one call a frame."""
+    if bone.parent is not None:
+        options["parent_matrix_local"] = bone.parent.matrix_local
+    result = np.empty_like(matrices)
+    for f, (parent, matrix) in enumerate(zip(parents, matrices, strict=True)):
+        if bone.parent is not None:
+            options["parent_matrix"] = Matrix(parent.tolist())
+        result[f] = bone.convert_local_to_pose(Matrix(matrix.tolist()), bone.matrix_local, **options)
+    return result
