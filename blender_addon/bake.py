@@ -6,7 +6,6 @@ Nothing in the file changes before everything that can fail is done; what sampli
 
 from dataclasses import dataclass
 
-import bpy
 import numpy as np
 
 from . import actions, bridge
@@ -59,7 +58,7 @@ def bake(context, limbs, frames, progress=lambda done: None):
         samples = sample(context, limbs, frames, progress)
         solved = solve(samples.limbs)
         channels = _channels(limbs, samples, solved)
-        plans = _written_copies(armatures, limbs, samples, channels, frames)
+        plans = actions.copied(_work(armatures, limbs, samples, channels), frames, "Limb IK")
         _commit(plans, limbs)
     acting = samples.limbs.influence > 0.0
     found = (bridge.unreached(solved.status) & acting, bridge.unusable(solved.status), solved.undefined & acting)
@@ -81,31 +80,14 @@ def _channels(limbs, samples, solved):
     return quat.normalize(quat.multiply(local, samples.channels))
 
 
-def _written_copies(armatures, limbs, samples, channels, frames):
-    """(armature, action, slot) for each armature, the keys written, none of it assigned yet."""
-    plans, copies, made = [], {}, []
-    try:
-        for armature in armatures:
-            action, slot = actions.copy_for(armature, copies, "Limb IK")
-            made.append(action)
-            bag = actions.ensure_bag(action, slot)
-            for n, limb in enumerate(limbs):
-                if limb.object == armature:
-                    for b, bone in enumerate((limb.root, limb.mid)):
-                        numbers = rot.numbers(bone.rotation_mode, channels[:, n, b], samples.start[n][b])
-                        _write_bone(bag, bone, frames, numbers)
-            plans.append((armature, action, slot))
-    except BaseException:
-        for action in set(made):
-            bpy.data.actions.remove(action)
-        raise
-    return plans
-
-
-def _write_bone(bag, bone, frames, numbers):
-    path = actions.rotation_path(bone)
-    for index in range(numbers.shape[1]):
-        actions.write_keys(bag, path, index, bone.name, frames, numbers[:, index])
+def _work(armatures, limbs, samples, channels):
+    """What to write, as (armature, channels)."""
+    work = {armature.name: (armature, []) for armature in armatures}
+    for n, limb in enumerate(limbs):
+        for b, bone in enumerate((limb.root, limb.mid)):
+            numbers = rot.numbers(bone.rotation_mode, channels[:, n, b], samples.start[n][b])
+            work[limb.object.name][1].extend(actions.channels(bone, "rotation", numbers))
+    return list(work.values())
 
 
 def _commit(plans, limbs):

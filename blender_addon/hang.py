@@ -30,13 +30,25 @@ def to_parent(bone):
     return rest if bone.parent is None else np.linalg.inv(np.array(bone.parent.matrix_local)) @ rest
 
 
-def _converted(bone, parents, matrices, **options):
-    """Blender's own way, for all kinds of inheritance: one call a frame."""
-    if bone.parent is not None:
-        options["parent_matrix_local"] = bone.parent.matrix_local
-    result = np.empty_like(matrices)
-    for f, (parent, matrix) in enumerate(zip(parents, matrices, strict=True)):
-        if bone.parent is not None:
-            options["parent_matrix"] = Matrix(parent.tolist())
-        result[f] = bone.convert_local_to_pose(Matrix(matrix.tolist()), bone.matrix_local, **options)
-    return result
+def _converted(bone, parents, matrices, *, invert=False):
+    """Blender's own way, for all kinds of inheritance: one call a frame, with the parent at the origin.
+
+    Blender calculates in single precision, which far from the origin says little about where a bone is.
+    """
+    hung = bone.parent is not None
+    options = {"parent_matrix_local": bone.parent.matrix_local} if hung else {}
+    given, result = _shifted(matrices, -parents) if invert and hung else matrices, np.empty_like(matrices)
+    for f, matrix in enumerate(given):
+        if hung:
+            above = Matrix(parents[f].tolist())
+            above.translation = 0, 0, 0
+            options["parent_matrix"] = above
+        result[f] = bone.convert_local_to_pose(Matrix(matrix.tolist()), bone.matrix_local, invert=invert, **options)
+    return _shifted(result, parents) if hung and not invert else result
+
+
+def _shifted(matrices, by):
+    """Matrices with the places of others added."""
+    moved = matrices.copy()
+    moved[:, :3, 3] += by[:, :3, 3]
+    return moved

@@ -41,6 +41,12 @@ def quaternions(mode, values):
     return bridge.rotations.from_euler(values[..., axes], mode.lower())
 
 
+def axes(matrices):
+    """The rotations in matrices that have no shear, as matrices."""
+    columns = matrices[..., :3, :3]
+    return columns / np.linalg.norm(columns, axis=-2, keepdims=True)
+
+
 def continuous_quaternions(q, start):
     """The same rotations, each with the sign nearer to the one before; the first nearer to `start`."""
     return bridge.rotations.continuous(np.concatenate([np.asarray(start, dtype=float)[None], q]))[1:]

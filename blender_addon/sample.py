@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import bridge, hang
+from . import rotations as rot
 from .armatures import CannotBakeError
 from .solve import Limbs
 
@@ -128,7 +129,7 @@ def _arrays(limbs, raw, start):
     _check_parents(limbs, parents, basis)
     to_armature = np.linalg.inv(raw["world"])
     lengths = np.array([limb.mid.bone.length for limb in limbs])[:, None]
-    axes = _rotation(pose[..., 0, :, :])
+    axes = rot.axes(pose[..., 0, :, :])
     read = Limbs(
         root=pose[..., 0, :3, 3],
         mid=pose[..., 1, :3, 3],
@@ -141,14 +142,8 @@ def _arrays(limbs, raw, start):
         has_pole=np.array([limb.ik.pole_target is not None for limb in limbs]),
         rest_bend=np.array([_rest_bend(limb) for limb in limbs]),
     )
-    hung, channels = (bridge.rotations.from_matrix(_rotation(matrices)) for matrices in (parents, basis))
+    hung, channels = (bridge.rotations.from_matrix(rot.axes(matrices)) for matrices in (parents, basis))
     return Samples(read, hung, channels, start)
-
-
-def _rotation(matrices):
-    """The rotation in matrices that have no shear."""
-    columns = matrices[..., :3, :3]
-    return columns / np.linalg.norm(columns, axis=-2, keepdims=True)
 
 
 def _moved(matrices, points):

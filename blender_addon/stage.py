@@ -40,9 +40,7 @@ def finished(steps, progress=lambda done: None):
 
 @contextlib.contextmanager
 def restored(context, armatures, *, poses=False):
-    """Put the frame back; after a failure, or where asked for, also what was posed but not keyed: a change of frame
-    drops it.
-    """
+    """Put the frame back; after a failure, or where asked for, also poses: a change of frame drops what has no key."""
     scene = context.scene
     frame, subframe = scene.frame_current, scene.frame_subframe
     before = [_read_pose(armature) for armature in armatures]

@@ -347,7 +347,7 @@ def test_undo_restores_everything_in_one_step():
     assert not bpy.ops.ed.redo.poll(), "there is a second step"
 
 
-@pytest.mark.parametrize("where", ["bake.solve", "bake.sample", "bake._write_bone", "actions.assign"])
+@pytest.mark.parametrize("where", ["bake.solve", "bake.sample", "actions.write_keys", "actions.assign"])
 def test_failure_half_way_leaves_everything(addon, monkeypatch, where):
     leg = animated_leg()
     leg.pose.bones["tip"].rotation_quaternion = (0.6, 0.8, 0, 0)  # posed by hand, not keyed
