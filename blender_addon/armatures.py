@@ -3,6 +3,8 @@
 
 from functools import cached_property
 
+import bpy
+
 from . import actions
 
 
@@ -57,6 +59,21 @@ def chain_of(bone, constraint):
     if constraint.chain_count:
         bones = bones[: constraint.chain_count]
     return tuple(reversed([b.name for b in bones]))
+
+
+def own(armature):
+    """The objects that are the character: its children, and all that it deforms with theirs."""
+    roots = [armature, *skins(armature)]
+    return {*roots, *(child for item in roots for child in item.children_recursive)}
+
+
+def skins(armature):
+    """The objects that the armature deforms."""
+    return [
+        item
+        for item in bpy.data.objects
+        if any(modifier.type == "ARMATURE" and modifier.object == armature for modifier in item.modifiers)
+    ]
 
 
 def not_editable(armature):

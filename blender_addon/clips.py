@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An armature and its action as a clip in world space, and back to channels.
+"""An armature and its action as a clip in world space.
 
-Joints are bones, with the names and axes of the bones, and the tails of those without children, as "toe_end". There is
-none for the object: what it does is in the roots, and its scale in the offsets, so that lengths are those of the world.
-
-Everything is an array over (frames, bones, 4, 4) here: `local` is a bone in the space of its parent, a root in that of
-the armature; `basis` is what its channels say.
+Joints are bones, with their names and axes. Where no skin tells where a body ends, the tails of bones without children
+are joints too, as "toe_end": files of motion mean them, while importers of characters make them up. The object is none:
+what it does is in the roots, and its scale in the offsets, so that lengths are those of the world.
 """
 
 from dataclasses import dataclass
@@ -15,75 +13,13 @@ import numpy as np
 
 from . import actions, bridge, hang, stage
 from . import rotations as rot
-from .armatures import CannotBakeError, Rig, constrained, not_editable, not_played, not_writable
+from .armatures import CannotBakeError, Rig, constrained, not_played
+from .joints import Bones
 
-# Columns of a matrix that differ in length, or are not perpendicular, by more than this share cannot be told apart
-# from single precision rounding through a few parents.
-UNEVEN = 1e-4
 UNSCALED = 1e-5  # a scale nearer to 1 than this is rounding too
 AGREES = 1e-4  # how far curves and scene may be apart, in heights of the skeleton and in quaternions
-SAME = 1e-6  # what is no change of a rotation, in quaternions, or of a place, in lengths of the bone
 PLACE = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 SETTINGS = ("rotation_mode", "delta_", "parent", "constraints")  # of an object, that its curves may change
-
-
-class Bones:
-    """Some bones of an armature and all above them, parents first. To be dropped before anything changes."""
-
-    def __init__(self, armature, names=None):
-        pose = armature.pose.bones
-        chosen = set(pose.keys() if names is None else names)
-        if missing := chosen - set(pose.keys()):
-            raise CannotBakeError(f"{armature.name} has no bone {sorted(missing)[0]}: detect the feet again")
-        chosen |= {parent.name for name in chosen for parent in pose[name].parent_recursive}
-        self.pose = sorted((bone for bone in pose if bone.name in chosen), key=lambda bone: len(bone.parent_recursive))
-        self.rest = [bone.bone for bone in self.pose]
-        self.names = [bone.name for bone in self.pose]
-        self.rows = [pose.find(name) for name in self.names]
-        place = {name: number for number, name in enumerate(self.names)}
-        self.parents = np.array([place[bone.parent.name] if bone.parent else -1 for bone in self.pose], int)
-        self.tips = [number for number, bone in enumerate(self.rest) if not bone.children]
-
-    def __len__(self):
-        return len(self.names)
-
-    def poses(self, local):
-        """The bones in armature space."""
-        poses = local.copy()
-        for number, parent in enumerate(self.parents):
-            if parent >= 0:
-                poses[:, number] = poses[:, parent] @ local[:, number]
-        return poses
-
-    def locals(self, poses):
-        """The bones in the space of their parents."""
-        local, below = poses.copy(), np.flatnonzero(self.parents >= 0)
-        local[:, below] = np.linalg.inv(poses[:, self.parents[below]]) @ poses[:, below]
-        return local
-
-    def based(self, local, numbers):
-        """What the channels of some of the bones say."""
-        rest = self.rest
-        poses = self.poses(local) if any(not hang.is_plain(rest[n]) for n in numbers) else local
-        result = np.empty((len(local), len(numbers), 4, 4))
-        for row, n in enumerate(numbers):
-            if hang.is_plain(rest[n]):
-                result[:, row] = np.linalg.inv(hang.to_parent(rest[n])) @ local[:, n]
-            else:
-                result[:, row] = hang.based(rest[n], poses[:, self.parents[n]], poses[:, n])
-        return result
-
-    def hung(self, basis):
-        """The bones in the space of their parents, from what their channels say."""
-        local = np.empty_like(basis)
-        poses = None if all(map(hang.is_plain, self.rest)) else np.empty_like(basis)
-        for n, (bone, parent) in enumerate(zip(self.rest, self.parents, strict=True)):
-            above = np.broadcast_to(np.eye(4), basis[:, n].shape) if parent < 0 or poses is None else poses[:, parent]
-            posed = hang.posed(bone, above, basis[:, n]) if poses is not None else hang.to_parent(bone) @ basis[:, n]
-            local[:, n] = np.linalg.inv(above) @ posed
-            if poses is not None:
-                poses[:, n] = posed
-        return local
 
 
 @dataclass
@@ -301,7 +237,7 @@ def _parts(names, matrices):
     scales = np.linalg.norm(axes, axis=-2)
     axes = axes / scales[..., np.newaxis, :]
     shear = np.abs(np.swapaxes(axes, -1, -2) @ axes - np.eye(3)).max(axis=(0, -2, -1))
-    if (shear > UNEVEN).any():
+    if (shear > rot.UNEVEN).any():
         raise CannotBakeError(
             f"{names[int(np.argmax(shear))]} is sheared by a scale above it that is not the same in all directions: "
             "even that scale out, or set Inherit Scale of the bone to Full"
@@ -321,97 +257,10 @@ def _scale(armature, world):
     """Of the object on the first frame, if it has one that turning does not change."""
     lengths = np.linalg.norm(world[:, :3, :3], axis=-2)
     axes = world[:, :3, :3] / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis, :]
-    uneven = np.ptp(lengths, axis=-1) > UNEVEN * lengths.mean(axis=-1)
-    sheared = np.abs(np.swapaxes(axes, -1, -2) @ axes - np.eye(3)).max(axis=(-2, -1)) > UNEVEN
+    uneven = np.ptp(lengths, axis=-1) > rot.UNEVEN * lengths.mean(axis=-1)
+    sheared = np.abs(np.swapaxes(axes, -1, -2) @ axes - np.eye(3)).max(axis=(-2, -1)) > rot.UNEVEN
     if (uneven | sheared | ~(np.linalg.det(axes) > 0)).any():
         raise CannotBakeError(
             f"{armature.name} has a scale that is uneven, negative or zero: apply it (Object > Apply > Scale)"
         )
     return float(lengths[0, 0])
-
-
-# --- and back --------------------------------------------------------------------------------------------------------
-
-
-def channels(armature, reading, clip, bones=None):
-    """What to write so that these bones (default: all) do what a clip has them do, where it differs from the reading.
-
-    Returns Channels, and sentences that say what locks and connections keep from being done.
-    """
-    if reason := not_editable(armature):
-        raise CannotBakeError(reason)
-    rig, chosen = Rig(armature), Bones(armature, reading.bones)
-    if chosen.names != reading.bones or clip.skeleton != reading.clip.skeleton or len(clip) != len(reading.frames):
-        raise CannotBakeError(f"{armature.name} was changed since it was read: read it again")
-    numbers = [n for n, name in enumerate(chosen.names) if bones is None or name in bones]
-    before, after = (chosen.based(reading.locals(each), numbers) for each in (reading.clip, clip))
-    made, kept = [], []
-    for row, n in enumerate(numbers):
-        for turn in (_turned, _moved):
-            parts, sentences = turn(chosen.pose[n], rig, reading.frames, before[:, row], after[:, row])
-            made += parts
-            kept += sentences
-    return made, kept
-
-
-def _turned(bone, rig, frames, before, after):
-    """The rotation channels of a bone that takes another way."""
-    was, now = (bridge.rotations.from_matrix(rot.axes(matrices)) for matrices in (before, after))
-    if np.minimum(np.abs(was - now).max(axis=-1), np.abs(was + now).max(axis=-1)).max() <= SAME:
-        return [], []
-    name, path = actions.rotation_of(bone), actions.rotation_path(bone)
-    _check(bone, rig, "rotation", path, frames)
-    mode, locked = bone.rotation_mode, np.array(bone.lock_rotation)
-    start = actions.numbers(rig.curves, bone, path, name, frames[:1])[0]
-    if mode not in actions.CHANNELS:
-        values = _with_angles(mode, now, was, start, locked)
-        return _unlocked(bone, "rotation", values, locked)
-    if bone.lock_rotations_4d:
-        locked = np.append(bone.lock_rotation_w, locked)
-        return _unlocked(bone, "rotation", rot.numbers(mode, now, start), locked)
-    now = rot.quaternions("XYZ", _with_angles("XYZ", now, was, np.zeros(3), locked))
-    made, _ = _unlocked(bone, "rotation", rot.numbers(mode, now, start), np.zeros(4, bool))
-    return made, _kept(bone, "rotation", locked)
-
-
-def _with_angles(order, now, was, start, locked):
-    """Euler angles of new rotations, those about locked axes being the ones of the old."""
-    new, old = (rot.continuous_eulers(q, order, start) for q in (now, was))
-    new[:, locked] = old[:, locked]
-    return new
-
-
-def _moved(bone, rig, frames, before, after):
-    """The location channels of a bone that goes another way."""
-    if np.abs(after[:, :3, 3] - before[:, :3, 3]).max() <= SAME * bone.bone.length:
-        return [], []
-    if bone.parent and bone.bone.use_connect:
-        return [], [f"{bone.name} keeps its place: it is connected to {bone.parent.name}"]
-    _check(bone, rig, "location", actions.path_of(bone, "location"), frames)
-    return _unlocked(bone, "location", after[:, :3, 3], np.array(bone.lock_location))
-
-
-def _unlocked(bone, name, values, locked):
-    """The channels that are not locked, and a sentence if some are."""
-    return actions.channels(bone, name, values, ~locked), _kept(bone, name, locked)
-
-
-def _kept(bone, name, locked):
-    letters = [letter for letter, lock in zip("WXYZ"[-len(locked) :], locked, strict=True) if lock]
-    return [f"{bone.name} keeps {' and '.join(letters)} of its {name}, which is locked"] if letters else []
-
-
-def _check(bone, rig, channel, path, frames):
-    reason = constrained(bone, rig) or not_writable(bone, rig, channel)
-    if reason is None and any(_acts_outside(curve, frames) for curve in rig.curves.get(path, ())):
-        reason = (
-            f"{bone.name} has a modifier on its {channel} curve that also acts on keys outside these frames: "
-            "take them in, or apply the modifier"
-        )
-    if reason:
-        raise CannotBakeError(reason)
-
-
-def _acts_outside(curve, frames):
-    first, last = curve.range()
-    return actions.reshaped(curve) and len(curve.keyframe_points) > 0 and (first < frames[0] or last > frames[-1])

@@ -3,12 +3,11 @@
 
 from dataclasses import dataclass, field
 
-import bpy
 import numpy as np
 
 from . import bridge, stage
 from . import rotations as rot
-from .armatures import CannotBakeError
+from .armatures import CannotBakeError, own
 
 SOLID = {"MESH", "CURVE", "SURFACE", "FONT", "META"}
 STILL = 1e-6  # what is no motion, in units of the world and of scale
@@ -48,17 +47,6 @@ def read(context, objects, armature, frames=None):
         if len(body.matrices) != len(frames):
             raise CannotBakeError(f"{body.name} is not there on all frames: show it throughout, or leave it out")
     return _ground(bodies, armature)
-
-
-def own(armature):
-    """The objects that are the character: its children, and all that it deforms with theirs."""
-    skins = [item for item in bpy.data.objects if skinned_by(item, armature)]
-    return {armature, *skins, *(child for item in (armature, *skins) for child in item.children_recursive)}
-
-
-def skinned_by(item, armature):
-    """Whether an armature deforms an object."""
-    return any(modifier.type == "ARMATURE" and modifier.object == armature for modifier in item.modifiers)
 
 
 def _bodies(depsgraph, chosen, mine, shapes=True):

@@ -15,10 +15,6 @@ from . import rotations as rot
 from .armatures import CannotBakeError
 from .solve import Limbs
 
-# Columns of a matrix that differ in length, or are not perpendicular, by more than this share cannot be told apart
-# from single precision rounding through a few parents.
-UNEVEN = 1e-4
-
 
 @dataclass
 class Samples:
@@ -176,9 +172,9 @@ def _check_parents(limbs, parents, basis):
     lengths = np.linalg.norm(parents, axis=-2)
     mean = lengths.mean(axis=-1, keepdims=True)
     dots = np.einsum("...ij,...ik->...jk", parents, parents) - np.eye(3) * lengths[..., None, :] ** 2
-    uneven = (np.abs(lengths - mean) > UNEVEN * mean).any(-1) | (np.abs(dots) > UNEVEN * mean[..., None] ** 2).any(
-        (-2, -1)
-    )
+    uneven = (np.abs(lengths - mean) > rot.UNEVEN * mean).any(-1) | (
+        np.abs(dots) > rot.UNEVEN * mean[..., None] ** 2
+    ).any((-2, -1))
     moved = np.abs(basis[:, :, 1, :3, 3]).max(axis=(0, 2)) > 0.0
     for n, limb in enumerate(limbs):
         for b, bone in enumerate(limb.chain):

@@ -3,10 +3,9 @@
 
 import contextlib
 
-import bpy
 import numpy as np
 
-from .ground import skinned_by
+from .armatures import skins
 
 
 def read(context, armature, reading):
@@ -14,9 +13,8 @@ def read(context, armature, reading):
     joint_of, found = _joints(armature, reading), {}
     with _at_rest(context, armature):
         depsgraph = context.evaluated_depsgraph_get()
-        for item in bpy.data.objects:
-            followed = _followed(item, armature, joint_of)
-            if followed is not None:
+        for item in {*skins(armature), *armature.children}:
+            if followed := _followed(item, armature, joint_of):
                 _collect(item.evaluated_get(depsgraph), armature, followed, found)
     return {
         name: reading.scale * _into(np.array(armature.data.bones[name].matrix_local), np.concatenate(parts))
@@ -34,11 +32,9 @@ def _joints(armature, reading):
 def _followed(item, armature, joint_of):
     """What vertices of an object follow: for each of its vertex groups a joint or None, or one joint for all."""
     if item.type != "MESH":
-        return None
+        return {}
     if item.parent == armature and item.parent_type == "BONE":
         return joint_of.get(item.parent_bone)
-    if not skinned_by(item, armature):
-        return None
     bones = armature.data.bones
     deforms = {name: joint for name, joint in joint_of.items() if bones[name].use_deform}
     return {group.index: deforms[group.name] for group in item.vertex_groups if group.name in deforms}
