@@ -589,9 +589,9 @@ def test_overwriting_keeps_the_action_and_a_failure_its_keys(monkeypatch):
     armature = rigs.rigify_like()
     rigs.move(armature, (-3, 1, 10, 27))
     action = armature.animation_data.action
-    _rotation_curve(armature, "DEF-shin.L").modifiers.new("CYCLES")
+    modifier = _rotation_curve(armature, "DEF-shin.L").modifiers.new("NOISE")
     action.layers[0].strips[0].channelbags[0].fcurves.remove(_rotation_curve(armature, "DEF-shin.R"))
-    reading = read(armature)
+    reading = read(armature, np.arange(-3, 28))
     wanted = changed(reading.clip)
     made, _ = channels.of_clip(armature, reading, wanted)
     before, real = rigs.state(), actions.write_keys
@@ -605,11 +605,13 @@ def test_overwriting_keeps_the_action_and_a_failure_its_keys(monkeypatch):
     with pytest.raises(MemoryError, match="made by the test"):
         actions.overwrite([(armature, made)], reading.frames)
     assert rigs.state() == before
+    assert not modifier.mute
     monkeypatch.setattr(actions, "write_keys", real)
     actions.overwrite([(armature, made)], reading.frames)
     assert armature.animation_data.action == action
     assert len(bpy.data.actions) == 1
-    assert_shown(wanted, armature)
+    assert modifier.mute
+    assert_shown(wanted, armature, reading.frames)
 
 
 def test_an_armature_without_an_action_gets_one():

@@ -156,6 +156,11 @@ def test_the_character_is_no_ground():
     group.objects.link(body)
     copy = rigs.add_object("Copy")
     copy.instance_type, copy.instance_collection = "COLLECTION", group
+    stock = bpy.data.collections.new("Stock")
+    stock.objects.link(slab("Gem", 1, 5))
+    bpy.context.collection.objects.unlink(bpy.data.objects["Gem"])
+    crown = rigs.add_object("Crown")
+    crown.parent, crown.instance_type, crown.instance_collection = hat, "COLLECTION", stock
     bpy.context.view_layer.update()
     everything = list(bpy.context.scene.objects)
     assert heights(read(everything, armature), [(0, 0, 0)]).tolist() == [0]
