@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import drawing, many, measuring, report
+from ikcore import commands, drawing, many, report
 from ikcore.feet import Measured, measure, metrics, verdicts
 
 FPS = 60
@@ -344,7 +344,7 @@ def test_the_index_links_to_pages(tmp_path: Path) -> None:
 MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
 CLIPS = [
     (path, name)
-    for path in many.files([str(MOCAP)] if MOCAP.is_dir() else [], measuring.ENDINGS)
+    for path in many.files([str(MOCAP)] if MOCAP.is_dir() else [], commands.ENDINGS)
     for name in ([None] if path.endswith(".bvh") else ik.gltf.animations(path))
 ]
 
