@@ -77,8 +77,8 @@ def run(
         ]
         outcomes = commands.outcomes(work, jobs, workers)
     done = measuring.done_of(outcomes)
-    text = measuring.as_text("ikcore-bake/1", outcomes) if as_json else "\n".join(_table(done))
-    return measuring.finish(outcomes, text, folder, guessed=not (how.up and how.unit))
+    lines = [measuring.as_text("ikcore-bake/1", outcomes)] if as_json else _table(done)
+    return measuring.finish(outcomes, lines, folder, guessed=not (how.up and how.unit))
 
 
 def work(job: Job) -> Outcome:
@@ -127,7 +127,7 @@ def _looped(clip: Clip) -> Clip:
 def _moved(baked: Baked, after: Measured) -> dict[str, Any]:
     """What JSON says of the body: how far the pelvis was moved, metres, and in how many frames legs were too short."""
     unit = baked.clip.unit
-    far = {leg: _SHORT * verdicts.leg_length(after, leg) for leg in baked.short}
+    far = {leg: _SHORT * after.lengths[leg] for leg in baked.short}
     return {
         "pelvis": [float(baked.rise.min()) * unit, float(baked.rise.max()) * unit],
         "short": {leg: int((short * unit > far[leg]).sum()) for leg, short in baked.short.items()},
@@ -221,9 +221,9 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
     """One line a clip: before and after, each of the leg that did worst."""
     lines = [["clip", *_HEADS.values(), "pelvis", "out of reach"]]
     for each in outcomes:
-        cells = [" -> ".join(_worst(name, each, when) for when in (0, 1)) for name in _HEADS]
         low, high = each.more["pelvis"]
         short = sum(each.more["short"].values())
+        cells = [" -> ".join(_worst(name, each, when) for when in (0, 1)) for name in _HEADS]
         lines.append([each.name, *cells, f"{low:+.2f} to {high:+.2f} m", f"{short} frames" if short else "-"])
     return measuring.columns(lines)
 
@@ -231,5 +231,6 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
 def _worst(name: str, outcome: Outcome, when: int) -> str:
     """Of all legs for which it is known, before or after."""
     records = {leg: both[when] for leg, both in outcome.measures.items()}
-    leg = max(records, key=lambda leg: np.nan_to_num(getattr(records[leg], name), nan=-1.0))
-    return measuring.cell(name, records[leg], outcome.legs[leg]["length"] or math.nan)
+    leg = verdicts.worst(records, name)
+    ((said, verdict),) = verdicts.said(name, [records[leg]], outcome.legs[leg]["length"] or math.nan)
+    return measuring.short(said, verdict)

@@ -59,12 +59,12 @@ def _add_metrics(subcommands: Any) -> None:
     _add_clips(command)
     command.add_argument("--source", metavar="CLIP", help="what they were made of: contacts are its, both are listed")
     for option, what in (("ground", "what clips walk on"), ("source-ground", "what the source was made for")):
-        help = f"{what}, a file (default: a level floor); several are one ground"
+        help = f"{what}, a file (default: a floor found under the feet); several are one ground"
         command.add_argument(f"--{option}", metavar="FILE", action="append", default=[], help=help)
     _add_axes(command)
     command.add_argument("-o", "--report", metavar="DIR", help="write a page of pictures about each clip into a folder")
     _add_work(command)
-    command.set_defaults(run=_metrics)
+    command.set_defaults(run=_metrics, wrong=command.error)
 
 
 def _add_bake(subcommands: Any) -> None:
@@ -131,6 +131,8 @@ def _add_work(command: argparse.ArgumentParser) -> None:
 
 
 def _metrics(options: argparse.Namespace) -> int:
+    if options.source_ground and not options.source:
+        options.wrong("argument --source-ground: is the ground of --source, which is not given")
     return measuring.run(
         options.clips,
         up=options.up,
@@ -181,14 +183,16 @@ def _frames(text: str) -> tuple[int | None, int | None]:
 
 
 def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
-    return number
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)
 
 
 def _positive(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a positive number, got {text}")
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
     return number

@@ -20,19 +20,20 @@ from numpy.typing import NDArray
 from ikcore import gltf, many
 from ikcore.clip import Clip
 from ikcore.feet import Feet
+from ikcore.feet.metrics import leg_length
+from ikcore.feet.paths import LEG, percentile
 from ikcore.ground import Ground
 
 Up = Literal["Y", "Z"]
 
 ENDINGS = (".bvh", ".gltf", ".glb")
 _UNITS = (1.0, 0.01, 0.0254, 0.001)  # metres, centimetres, inches, millimetres
-_LEG = 0.87  # metres, of a human
 _HALF = math.sqrt(0.5)
 
 
 @dataclass(frozen=True)
 class Grounds:
-    """Files of what clips walk on; none are a level floor."""
+    """Files of what clips walk on; none are a floor found under the feet."""
 
     paths: tuple[str, ...] = ()
     up: Up = "Y"
@@ -89,8 +90,12 @@ def outcomes(work: Callable[[_Job], _Outcome], jobs: Sequence[_Job], workers: in
 def failure(job: Job, error: OSError | ValueError | MemoryError) -> str:
     """The sentence about a job that has failed, which names its file."""
     said = "not enough memory" if isinstance(error, MemoryError) else sentence(error)
-    name = job.file + (f": {job.animation}" if job.animation else "")
-    return said if job.file in said else f"{name}: {said}"
+    return named(job.file + (f": {job.animation}" if job.animation else ""), said)
+
+
+def named(file: str, said: str) -> str:
+    """With the name of the file, if it is not there yet."""
+    return said if file in said else f"{file}: {said}"
 
 
 def sentence(error: OSError | ValueError) -> str:
@@ -116,6 +121,8 @@ def animations(file: str) -> tuple[str | None, ...]:
 
 def read(file: str, animation: str | None, up: Up | None, unit: float | None) -> Clip:
     """A clip; what is not said of it is what its legs make likely."""
+    if Path(file).is_dir():
+        raise ValueError(f"{file}: expected {' or '.join(ENDINGS)} files in this folder, got none")
     clip = Clip.read(file, animation, up=up or "Y", unit=unit or 1.0)
     if up and unit:
         return clip
@@ -123,20 +130,17 @@ def read(file: str, animation: str | None, up: Up | None, unit: float | None) ->
     bvh = file.lower().endswith(".bvh")  # other files have Y up, and metres, if not centimetres by mistake
     lying = bvh and down[2] < -abs(down[1])
     units = _UNITS if bvh else _UNITS[:2]
-    likely = min(units, key=lambda unit: abs(math.log(length * unit / _LEG))) if length > 0 else 1.0
+    likely = min(units, key=lambda unit: abs(math.log(length * unit / LEG))) if length > 0 else 1.0
     return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
 
 
 def _legs(clip: Clip, up: Up | None) -> tuple[NDArray[np.float64], float]:
     """Where legs hang, and how long they are, in units of the clip."""
     places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
-    down, lengths = np.zeros(3), []
-    for leg in Feet.detect(clip.skeleton, up=up):
-        joints = [clip.skeleton.index(joint) for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
-        bones = np.nan_to_num(np.diff(places[:, joints], axis=1))
-        down += bones.sum(axis=(0, 1))
-        lengths.append(np.linalg.norm(bones, axis=-1).sum(axis=1))
-    return down, float(np.median(lengths))
+    legs = Feet.detect(clip.skeleton, up=up)
+    chains = [places[:, [clip.skeleton.index(joint) for joint in leg.bones]] for leg in legs]
+    down = np.sum([np.nan_to_num(chain[:, -1] - chain[:, 0]).sum(axis=0) for chain in chains], axis=0)
+    return down, percentile(np.array([leg_length(chain) for chain in chains]), 50)
 
 
 @functools.lru_cache(maxsize=4)
@@ -144,6 +148,8 @@ def ground(grounds: Grounds, up: str = "Y", unit: float = 1.0) -> Ground | None:
     """All files together, with the axis and the unit of a clip; read once in a process."""
     whole = None
     for path in grounds.paths:
+        if Path(path).suffix.lower() in ENDINGS[1:] and gltf.moves(path):
+            raise ValueError(f"{path}: expected ground at rest, and its animations move it: save it without them")
         part = Ground.read(path, up="y" if grounds.up == "Y" else "z", scale=grounds.unit / unit)
         if grounds.up != up:
             turned = part.moved(rotations=[_HALF, _HALF if up == "Z" else -_HALF, 0, 0])
@@ -154,6 +160,7 @@ def ground(grounds: Grounds, up: str = "Y", unit: float = 1.0) -> Ground | None:
 
 def check(*grounds: Grounds) -> None:
     """Read them before any clip, so that what is wrong with them is said once."""
+    ground.cache_clear()  # since another run files may have changed
     try:
         for each in grounds:
             ground(each)

@@ -15,7 +15,7 @@ from typing import Any
 from ikcore import commands, many, report
 from ikcore.clip import Clip
 from ikcore.commands import Grounds, Up
-from ikcore.feet import Contacts, Feet, Measured, measure, verdicts
+from ikcore.feet import Measured, measure, verdicts
 from ikcore.feet.metrics import Measure
 
 
@@ -68,6 +68,7 @@ def run(
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
     ground, source_ground = ground or Grounds(), source_ground or Grounds()
+    _source_of.cache_clear()  # since another run files may have changed
     commands.check(ground, source_ground)
     named = [(file, name) for file in many.files(clips, commands.ENDINGS) for name in commands.animations(file)]
     jobs = [
@@ -84,14 +85,15 @@ def run(
         for (file, animation), page in zip(named, commands.pages(named, folder), strict=True)
     ]
     outcomes = commands.outcomes(work, jobs, workers)
-    text = as_text("ikcore-metrics/1", outcomes) if as_json else "\n".join(_table(done_of(outcomes)))
-    return finish(outcomes, text, folder, guessed=not (up and unit))
+    lines = [as_text("ikcore-metrics/1", outcomes)] if as_json else _table(done_of(outcomes))
+    return finish(outcomes, lines, folder, guessed=not (up and unit))
 
 
-def finish(outcomes: Sequence[Outcome], text: str, folder: str | None, *, guessed: bool) -> int:
+def finish(outcomes: Sequence[Outcome], lines: Sequence[str], folder: str | None, *, guessed: bool) -> int:
     """Print what is said of all clips, list their pages, and return the exit status."""
     done = done_of(outcomes)
-    print(text)
+    if lines:
+        print("\n".join(lines))
     if folder and len(done) > 1:
         report.write_index(Path(folder) / "index.html", [_listed(each) for each in done])
     for line in _remarks(done, guessed=guessed, folder=folder):
@@ -122,22 +124,21 @@ def _measured(job: Job) -> Outcome:
 
 
 def _source(job: Job) -> Measured | None:
-    """What the clip was made of, on the ground of the clip, standing when it does on its own."""
+    """What the clip was made of, on its own ground."""
     if job.source is None:
         return None
     names = commands.animations(job.source)
     animation = job.animation if job.animation in names else names[0]
-    return _source_of(job.source, animation, job.up, job.unit, job.ground, job.source_ground)
+    return _source_of(job.source, animation, job.up, job.unit, job.source_ground)
 
 
 @functools.lru_cache(maxsize=4)
-def _source_of(
-    file: str, animation: str | None, up: Up | None, unit: float | None, ground: Grounds, own: Grounds
-) -> Measured:
-    clip = commands.read(file, animation, up, unit).convert(up="Y", unit=1)
-    feet = Feet.detect(clip.skeleton, clip=clip)
-    contacts = Contacts.detect(clip, feet, commands.ground(own))
-    return measure(clip, feet, commands.ground(ground), contacts=contacts)
+def _source_of(file: str, animation: str | None, up: Up | None, unit: float | None, ground: Grounds) -> Measured:
+    try:
+        clip = commands.read(file, animation, up, unit).convert(up="Y", unit=1)
+        return measure(clip, ground=commands.ground(ground))
+    except ValueError as error:
+        raise ValueError(f"source: {commands.named(file, commands.sentence(error))}") from error
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def _facts(measured: Measured, source: Measured | None, leg: str) -> dict[str, A
     contacts = measured.contacts
     points = [point for name, point in contacts.weights if name == leg]
     found: dict[str, Any] = {
-        "length": _number(verdicts.leg_length(measured, leg)),
+        "length": _number(measured.lengths[leg]),
         "measure": _numbers(measured.measures[leg]),
         "contacts": {point: contacts.intervals(leg, point).tolist() for point in points},
         "confidence": {point: _number(contacts.confidence[leg, point]) for point in points},
@@ -200,43 +201,49 @@ def as_text(format: str, outcomes: Iterable[Outcome]) -> str:
 _HEADS = {
     "drift": "drift",
     "drift_most": "most",
+    "heading_drift": "turn",
     "skating": "skating",
+    "skating_by_height": "by height",
     "penetration": "penetration",
     "penetration_swing": "in swing",
     "floating": "floating",
     "sole_angle": "sole angle",
+    "lift_lost": "lift lost",
     "extension": "extension",
+    "reach_violations": "out of reach",
     "knee_flips": "flips",
     "knee_pops": "pops",
     "knee_acceleration": "acceleration",
     "ankle_jerk": "jerk",
+    "pelvis_jerk": "of pelvis",
+    "pelvis_path": "off its path",
     "length_error": "length error",
     "deviation": "deviation",
 }
-_MARKS = {"fair": "!", "poor": "!!"}
+_MARKS: dict[verdicts.Verdict | None, str] = {"fair": " !", "poor": " !!"}
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
     """One line a leg, with a source two; what to look at is marked."""
     beside = any(each.more["source"] for each in outcomes)
-    names = [name for name in _HEADS if beside or name not in report.BESIDE]
+    names = report.shown(_HEADS, beside=beside)
     lines = [["clip", "leg", *(_HEADS[name] for name in names)]]
     for each in outcomes:
-        for leg, measures in each.measures.items():
-            length = each.legs[leg]["length"] or math.nan
-            for when, record in zip(("before", "after") if beside else ("",), measures, strict=True):
-                cells = [cell(name, record, length) for name in names]
-                lines.append([each.name, f"{leg} {when}".strip(), *cells])
-    return columns(lines)
+        for leg, records in each.measures.items():
+            said = [verdicts.said(name, records, each.legs[leg]["length"] or math.nan) for name in names]
+            for when, cells in zip(("before", "after") if beside else ("",), zip(*said, strict=True), strict=True):
+                lines.append([each.name, f"{leg} {when}".strip(), *(short(*cell) for cell in cells)])
+    return columns(lines, *["+ is what is beyond the source"] * beside)
 
 
-def columns(lines: Sequence[Sequence[str]]) -> list[str]:
-    """A table of cells below its head, with a word on its marks; nothing if there is only the head."""
+def columns(lines: Sequence[Sequence[str]], *notes: str) -> list[str]:
+    """A table of cells below its head, with words on its marks; nothing if there is only the head."""
     if len(lines) == 1:
         return []
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ["  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)).rstrip() for line in lines]
-    return [*text, "", "! is worth a look, !! more so"] if any("!" in line for line in text) else text
+    notes = ("! is worth a look, !! more so",) * any("!" in line for line in text) + notes
+    return [*text, "", *notes] if notes else text
 
 
 def _listed(outcome: Outcome) -> report.Listed:
@@ -245,15 +252,16 @@ def _listed(outcome: Outcome) -> report.Listed:
     return report.Listed(outcome.name, outcome.job.page, legs)
 
 
-def cell(name: str, record: Measure, length: float) -> str:
-    """A measure of a leg of some length, marked if there is something to look at."""
-    said = record.texts()[name].replace(" degrees", "°").replace(" %", "%")
-    mark = _MARKS.get(verdicts.verdict(name, getattr(record, name), length) or "")
-    return f"{said} {mark}" if mark else said
+def short(said: str, verdict: verdicts.Verdict | None) -> str:
+    """A cell of a table: what a measure says, with its mark."""
+    return f"{said.replace(' degrees', '°').replace(' %', '%')}{_MARKS.get(verdict, '')}"
 
 
 def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> Iterable[str]:
     """What else the reader should know."""
+    for each in done:
+        if not any(found for leg in each.legs.values() for found in leg["contacts"].values()):
+            yield f"ikcore: {each.name}: no foot is ever on the ground"
     likely = Counter((each.up, each.unit) for each in done) if guessed else Counter()
     for (up, unit), many_of in likely.items():
         if (up, unit) != ("Y", 1):
