@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
 from ikcore import bvh, feet, gltf, limits, report, rotations, samples, terrain
-from ikcore.bake import Baked, BakeSettings, bake_feet
+from ikcore.bake import Baked, BakeSettings, FootLock, bake_feet
 from ikcore.clip import Clip, FormatError
 from ikcore.feet import Contacts, Feet, Leg
 from ikcore.goals import Goal, Reach
@@ -34,6 +34,7 @@ __all__ = [
     "Clip",
     "Contacts",
     "Feet",
+    "FootLock",
     "FormatError",
     "Goal",
     "Ground",

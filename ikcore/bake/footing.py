@@ -53,6 +53,12 @@ class Footing:
             self.last = points[0].copy()
             self.last[scene.axis] = found.height[found.hit].max()
 
+    def nowhere(self) -> Stance:
+        """A stance for a clip that has none: its floor is the ground."""
+        stance = Stance(0, 0, 0, [], 0, np.zeros(0, np.intp))
+        stance.normal = stance.floor = self.scene.up
+        return stance
+
     def _at(self, ground: Ground, points: Array, scale: float) -> Surface:
         """The ground where one walks to; under the first foothold however far away."""
         near, windows = points.copy(), [(_UP * scale, _DOWN * scale)]

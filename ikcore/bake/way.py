@@ -24,6 +24,7 @@ _BEFORE = 0.25  # before the first frame, and after the last, in which a foot ma
 # Metres for a leg of 0.87 m.
 _HARDEST = 60.0  # a second^2: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
+_SWINGS, _ROOM = 2.0, 0.01  # what a stance was moving a foot by when it ended goes on by at most so many times that
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
 _MARGIN = 0.02  # how far toes and heels keep from steps
@@ -72,19 +73,20 @@ class Way:
         return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames])
 
 
-def way_of(motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene, otherwise: float, rounds: bool) -> Way:
-    """The way of one foot through all its stances; so much up if it has none.
+def way_of(
+    motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene, ends: tuple[Stance, Stance], rounds: bool
+) -> Way:
+    """The way of one foot through all its stances; the first and the last of any leg lead it where it has none.
 
     Of three rounds of a loop, obstacles are those of the second.
     """
     frames = len(motion.chain)
     way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), np.zeros(frames))
-    way.shift[:, scene.axis] = otherwise
     for stance in stances:
         _stand(way, stance, floor, scene)
     swings = _swings(stances, frames)
     for swing in swings:
-        _swing(way, swing, scene)
+        _swing(way, swing, ends, scene)
     way.plain = way.shift[:, scene.axis].copy()
     _clear(way, [_span(swing, frames) for swing in swings], floor, scene, rounds)
     return way
@@ -197,8 +199,8 @@ Swing = tuple[Stance | None, Stance | None]
 
 
 def _swings(stances: list[Stance], frames: int) -> list[Swing]:
-    """The stances before and after every swing of a leg that has any."""
-    pairs = pairwise([None, *stances, None]) if stances else []
+    """The stances before and after every swing of a leg."""
+    pairs = pairwise([None, *stances, None])
     return [swing for swing in pairs if _span(swing, frames)[1] > _span(swing, frames)[0]]
 
 
@@ -207,32 +209,39 @@ def _span(swing: Swing, frames: int) -> tuple[int, int]:
     return before.stop if before else 0, after.start if after else frames
 
 
-def _swing(way: Way, swing: Swing, scene: Scene) -> None:
+def _swing(way: Way, swing: Swing, ends: tuple[Stance, Stance], scene: Scene) -> None:
     """From one stance to the next, or to the end of the clip.
 
-    Sideways what a stance has moved the foot by dies away, as does what it has moved it up or down by beside what the
-    ground does. Of that the foot follows the plane it leaves less and less, and more and more the one it comes to.
+    Of what the ground does, a foot follows the plane it leaves less and less, and more and more the one it comes to.
+    Before its first stance it comes from where the ground is at the first stance of any leg; and likewise at the end.
     """
     before, after = swing
     start, stop = _span(swing, len(way.shift))
+    moved = _fading(way, swing, start, stop, scene)
+    source, flat = way.motion.reference[start:stop], scene.level(moved)
+    leaves, comes = (_followed(stance or end, source, flat, scene) for stance, end in zip(swing, ends, strict=True))
+    timed = eased(_shares([(start, stop)], len(way.shift), scene.fps)[0])
+    share = _progress(source + flat, timed, way.motion.scale, scene) if before and after else timed
+    moved[:, scene.axis] += leaves + share * (comes - leaves)
+    way.shift[start:stop] = moved
+    if before or after:
+        first, last = start - 1 if before else stop, stop if after else start - 1
+        way.turn[start:stop] = rotations.slerp(way.turn[first], way.turn[last], timed)
+
+
+def _fading(way: Way, swing: Swing, start: int, stop: int, scene: Scene) -> Array:
+    """What stances have moved a foot by, beside what the ground does, which dies away."""
     time, whole = np.arange(1, stop - start + 1) / scene.fps, (stop - start + 1) / scene.fps
     window = whole if whole < 2 * scene.settings.blend else max(scene.settings.blend, 1 / scene.fps)
     moved = np.zeros((stop - start, 3))
-    for stance, edge, step, since in ((before, start - 1, -1, time), (after, stop, 1, whole - time)):
+    for stance, edge, step, since in ((swing[0], start - 1, -1, time), (swing[1], stop, 1, whole - time)):
         if stance is not None:
             value, slope = _left_by(way, stance, edge, step, scene)
+            most = _SWINGS * (size(value) + _ROOM * way.motion.scale)
+            carry = window * slope * min(1.0, float(most / max(size(window * slope), 1e-12)))
             share = np.clip(since / window, 0, 1)[:, np.newaxis]
-            moved += (1 - eased(share)) * value + _leaving(share) * window * slope
-    source = way.motion.reference[start:stop]
-    planes = [_followed(stance, source, scene.level(moved), scene) for stance in swing if stance is not None]
-    if before is None or after is None:
-        moved[:, scene.axis] += planes[0]
-        way.turn[start:stop] = way.turn[stop if before is None else start - 1]
-    else:
-        share = _progress(scene.level(source + moved), eased(time / whole), way.motion.scale)
-        moved[:, scene.axis] += planes[0] + share * (planes[1] - planes[0])
-        way.turn[start:stop] = rotations.slerp(way.turn[start - 1], way.turn[stop], eased(time / whole))
-    way.shift[start:stop] = moved
+            moved += (1 - eased(share)) * value + _leaving(share) * carry
+    return moved
 
 
 def _followed(stance: Stance, source: Array, moved: Array, scene: Scene) -> Array:
@@ -258,8 +267,9 @@ def _leaving(share: Array) -> Array:
     return np.asarray(share * (1 + share * share * (share * (8 - 3 * share) - 6)))
 
 
-def _progress(way: Array, timed: Array, scale: float) -> Array:
+def _progress(places: Array, timed: Array, scale: float, scene: Scene) -> Array:
     """How far on its way a foot is, from 0 to 1; where it hardly travels, by time."""
+    way = scene.level(places)
     chord = way[-1] - way[0]
     far = float(size(chord))
     travels = float(eased(np.clip(np.array(far / (_TRAVELS * scale)), 0, 1)))
