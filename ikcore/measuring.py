@@ -43,6 +43,7 @@ class Outcome:
     legs: dict[str, dict[str, Any]] = field(default_factory=dict)
     measures: dict[str, list[Measure]] = field(default_factory=dict)  # by leg, of the source and of the clip
     moments: tuple[verdicts.Moment, ...] = ()
+    beyond: bool = True  # whether measures of the clip are what is beyond the source
     more: dict[str, Any] = field(default_factory=dict)  # that JSON has, by key
 
     @property
@@ -155,6 +156,7 @@ def outcome(job: commands.Job, clip: Clip, measured: Measured, before: Measured 
         legs={leg: _facts(measured, before, leg) for leg in measured.measures},
         measures={leg: [each.measures[leg] for each in (before, measured) if each] for leg in measured.measures},
         moments=tuple(verdicts.moments(measured, before)),
+        beyond=measured.beyond,
         more=more,
     )
 
@@ -249,7 +251,7 @@ def columns(lines: Sequence[Sequence[str]], *notes: str) -> list[str]:
 def _listed(outcome: Outcome) -> report.Listed:
     lengths = {leg: facts["length"] or math.nan for leg, facts in outcome.legs.items()}
     legs = {leg: (lengths[leg], records) for leg, records in outcome.measures.items()}
-    return report.Listed(outcome.name, outcome.job.page, legs)
+    return report.Listed(outcome.name, outcome.job.page, legs, outcome.beyond)
 
 
 def short(said: str, verdict: verdicts.Verdict | None) -> str:

@@ -91,11 +91,14 @@ class Listed(NamedTuple):
         Its page, beside the list.
     legs : dict of str to (float, list of Measure)
         By leg its length, metres, and its measures: of the clip alone, or of its source and then of the clip.
+    beyond : bool, default: True
+        Whether those of the clip are what is beyond its source, as `Measured.beyond` says.
     """
 
     name: str
     page: Path | None
     legs: dict[str, tuple[float, list[Measure]]]
+    beyond: bool = True
 
 
 def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
@@ -114,7 +117,8 @@ def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
     for clip in clips:
         link = f'<a href="{text(quote(clip.page.name))}">{text(clip.name)}</a>' if clip.page else text(clip.name)
         for leg, (length, records) in clip.legs.items():
-            cells = "".join(f'<td class="number">{" → ".join(_values(name, records, length))}</td>' for name in names)
+            values = [" → ".join(_values(name, records, length, clip.beyond)) for name in names]
+            cells = "".join(f'<td class="number">{value}</td>' for value in values)
             lines.append(f"<tr><th>{link}</th><td>{text(leg)}</td>{cells}</tr>")
     table = _scrolled(f"<table><tbody>{''.join(lines)}</tbody></table>")
     Path(path).write_text(_whole("Feet of clips", [table]), encoding="utf-8", newline="\n")
@@ -181,13 +185,24 @@ def _about(measured: Measured, source: Measured | None) -> str:
     return f"{frames}, {ground}{beside}{belt}."
 
 
+_SHORT = {
+    "drift_most": "slides",
+    "penetration": "sinks",
+    "penetration_swing": "sinks in swing",
+    "floating": "floats",
+    "knee_pops": "knee pops",
+    "knee_flips": "knee flips",
+}
+
+
 def _in_short(measured: Measured, source: Measured | None) -> str:
     """The measures that animators ask for, of the leg that does worst."""
     parts = []
-    for name in ("drift_most", "penetration", "penetration_swing", "floating", "knee_pops", "knee_flips"):
+    for name, words in _SHORT.items():
         leg = verdicts.worst(measured.measures, name)
         records = [each.measures[verdicts.worst(each.measures, name)] for each in (source, measured) if each]
-        parts.append(f"<span>{_label(name)} {' → '.join(_values(name, records, measured.lengths[leg]))}</span>")
+        values = _values(name, records, measured.lengths[leg], measured.beyond)
+        parts.append(f"<span>{words} {' → '.join(values)}</span>")
     return f'<p class="short">{" ".join(parts)}</p>'
 
 
@@ -249,7 +264,7 @@ def _table(measured: Measured, source: Measured | None) -> str:
         values = [
             value
             for leg, length in measured.lengths.items()
-            for value in _values(name, [each.measures[leg] for each in both], length)
+            for value in _values(name, [each.measures[leg] for each in both], length, measured.beyond)
         ]
         cells = "".join(f'<td class="number">{value}</td>' for value in values)
         lines.append(f"<tr><th>{_label(name)}</th>{cells}<td>{MEANINGS[name]}</td></tr>")
@@ -265,9 +280,9 @@ def shown(names: Iterable[str], *, beside: bool) -> list[str]:
     return [name for name in names if beside or name not in metrics.BESIDE]
 
 
-def _values(name: str, records: Sequence[Measure], length: float) -> list[str]:
+def _values(name: str, records: Sequence[Measure], length: float, beyond: bool) -> list[str]:
     """A measure of a leg of some length, before and after, with what it says."""
-    both = verdicts.said(name, records, length)
+    both = verdicts.said(name, records, length, beyond=beyond)
     return [f'<b class="{says}">{value} {_WORDS[says]}</b>' if says else value for value, says in both]
 
 
