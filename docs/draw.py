@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 import ikcore as ik
-from ikcore import demo
 
 BLUE, ORANGE, GREEN, RED, GREY = "#3a80c4", "#c8781e", "#2a9d5c", "#d0463b", "#7c7c7c"
 STYLE: dict[Any, Any] = {
@@ -43,14 +42,27 @@ def write(folder: Path) -> None:
     """Draw all, one SVG each, named as its function."""
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
-        limb = (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
+        limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
         for picture in (*limb, aim, look, limits, fabrik, walk, ground, drift):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
-    (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
     (folder / "report.svg").write_text(report(), encoding="utf-8")
 
 
 # The pictures
+
+
+def follow() -> Figure:
+    """A leg and a target that passes below, ahead of it and out of its reach; the first frames are pale."""
+    t = np.linspace(0, 1, 25)
+    targets = np.stack([-0.45 + 1.35 * t, 0.12 + 0.1 * t + 0.75 * t**3, 0 * t], axis=-1)
+    limb = ik.two_bone([0, 0.9, 0], [0.03, 0.48, 0], [0, 0.06, 0], targets, bend=[1, 0.2, 0])
+    figure, (panel,) = scenes("", x=(-0.65, 1.05), y=(-0.02, 1.08))
+    line(panel, targets, GREY, width=1, style=":")
+    for share, joints, target, status in zip(t, limb.positions, targets, limb.status, strict=True):
+        reached = status == 0
+        line(panel, joints, BLUE if reached else RED, width=2, shade=0.15 + 0.85 * share)
+        dot(panel, target, GREEN if reached else RED)
+    return figure
 
 
 def pole() -> Figure:

@@ -469,7 +469,7 @@ def _pelvis(panel: Panel, measured: Measured, source: Measured | None) -> Iterat
     """How high it is, before and after."""
     times = np.arange(len(measured.clip)) / measured.clip.fps
     yield panel.y_axis(" mm", 3, 1e3)
-    for each, style in ((source, "before"), (measured, "knee")):
+    for each, style in ((source, "before"), (measured, "pelvis")):
         yield from (_drawn(panel, times, height, style) for height in (_pelvises(each) if each else []))
 
 
