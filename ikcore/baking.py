@@ -157,12 +157,13 @@ def _sources(clips: Iterable[str], out: Path) -> Iterator[Source]:
 
 def _outputs(sources: Sequence[Source], out: Path) -> list[Path]:
     """The file to write for each: OUT itself if there is one clip, else files in it, in the same folders."""
-    if out.suffix and not out.is_dir():
-        if out.suffix.lower() != ".bvh":
-            raise CommandError(f"{out}: expected a file that ends in .bvh, or a folder", 2)
-        if len(sources) != 1:
-            raise CommandError(f"{out}: expected a folder for {len(sources)} clips, got the name of one file", 2)
-        return [out]
+    one = len(sources) == 1
+    if out.suffix.lower() == ".bvh" and not out.is_dir():
+        if one:
+            return [out]
+        raise CommandError(f"{out}: expected a folder for {len(sources)} clips, got the name of one file", 2)
+    if one and out.suffix and not out.is_dir():
+        raise CommandError(f"{out}: expected a file that ends in .bvh, or a folder that exists", 2)
     names = commands.unique(str(each.below / commands.stem(each.file, _plain(each.animation))) for each in sources)
     return [out / f"{name}.bvh" for name in names]
 
