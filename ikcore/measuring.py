@@ -216,9 +216,9 @@ _HEADS = {
     "knee_flips": "flips",
     "knee_pops": "pops",
     "knee_acceleration": "acceleration",
-    "ankle_jerk": "jerk",
-    "pelvis_jerk": "of pelvis",
-    "pelvis_path": "off its path",
+    "ankle_jerk": "ankle jerk",
+    "pelvis_jerk": "pelvis jerk",
+    "pelvis_path": "pelvis path",
     "length_error": "length error",
     "deviation": "deviation",
 }
@@ -256,7 +256,7 @@ def _listed(outcome: Outcome) -> report.Listed:
 
 def short(said: str, verdict: verdicts.Verdict | None) -> str:
     """A cell of a table: what a measure says, with its mark."""
-    return f"{said.replace(' degrees', '°').replace(' %', '%')}{_MARKS.get(verdict, '')}"
+    return f"{said}{_MARKS.get(verdict, '')}"
 
 
 def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> Iterable[str]:

@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -236,7 +237,8 @@ def test_frames_outside_a_range_are_left(folder: Path, capsys: pytest.CaptureFix
     source = ik.Clip.read(folder / "clips/walk.bvh")
     for said, first, stop in (("100:140", 100, 140), ("100:", 100, 181), (":140", 0, 140)):
         clip, _ = baked(capsys, folder, "--frames", said)
-        changed = np.flatnonzero((clip.pose.rotations != source.pose.rotations).any(axis=(1, 2)))
+        apart = np.abs(clip.pose.rotations - source.pose.rotations).max(axis=(1, 2))
+        changed = np.flatnonzero(apart > 1e-12)  # a file may have an angle and a turn more
         assert first <= changed[0] < changed[-1] < stop
 
 
@@ -282,7 +284,7 @@ def test_presets_and_settings(
 ) -> None:
     """They reach the function as they are said, whichever it has."""
     seen: list[ik.BakeSettings] = []
-    whole = baking.bake_feet
+    whole = ik.bake_feet
 
     def noted(*arguments: Any, settings: ik.BakeSettings, **others: Any) -> Any:
         seen.append(settings)
@@ -309,8 +311,8 @@ def test_help_has_words_on_every_setting(capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr().out
     settings = " ".join(said.partition("settings:")[2].split())
     for field in dataclasses.fields(ik.BakeSettings):
-        _, _, words = settings.partition(f"--{field.name} ")
-        assert len(words.partition(" --")[0]) > 30, field.name
+        (words,) = re.findall(rf" --(?:no-)?{field.name} (.*?\(default: .*?\))", settings)
+        assert len(words) > 35, field.name
     assert settings.count("default: ") == len(dataclasses.fields(ik.BakeSettings)) + 1
 
 
@@ -321,7 +323,6 @@ def test_pages(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(contents(pages)) == {"walk.html", "walk-2.html", "ходьба_步行.html", "index.html"}
     for page in pages.iterdir():
         ET.parse(page)
-    assert "+" not in "".join(ET.parse(pages / "index.html").getroot().itertext())
     status, _, err = run(
         capsys, folder, folder / "clips/walk.bvh", "-o", folder / "out.bvh", "--report", folder / "one"
     )
@@ -465,7 +466,6 @@ def test_what_a_clip_has_not_is_refused(
         (["-o", "out.bvh", "--blend", "nan"], "argument --blend: expected 0 to 10, got nan"),
         (["-o", "out.bvh", "--preset", "best"], "--preset"),
         (["-o", "out.bvh", "--pelvis", "highest"], "--pelvis"),
-        (["-o", "out.bvh", "--lock", "no"], "no: No such file"),
         (["-o", "out.bvh", "--workers", "0"], "expected a whole number of at least 1, got '0'"),
     ],
 )
@@ -474,12 +474,9 @@ def test_a_wrong_call_is_explained(
 ) -> None:
     monkeypatch.chdir(folder)
     before = contents(folder)
-    try:
-        status = cli.main(["bake", "clips/walk.bvh", "--ground", "stairs.obj", *options])
-    except SystemExit as error:
-        assert error.code == 2
-    else:
-        assert status in (1, 2)
+    with pytest.raises(SystemExit) as stopped:
+        sys.exit(cli.main(["bake", "clips/walk.bvh", "--ground", "stairs.obj", *options]))
+    assert stopped.value.code == 2
     assert said in capsys.readouterr().err
     assert {name: data for name, data in contents(folder).items() if name in before} == before
 
@@ -512,7 +509,7 @@ def test_workers_write_and_say_the_same(start: str, folder: Path) -> None:
     bad(folder)
     found = []
     for workers in ("1", "2"):
-        options = ["-o", folder / "out", "--report", folder / "pages", "--workers", workers]
+        options: list[str | Path] = ["-o", folder / "out", "--report", folder / "pages", "--workers", workers]
         done = subprocess.run(
             command(folder, folder / "clips", *options, start=start), capture_output=True, text=True, check=False
         )

@@ -129,6 +129,15 @@ def test_a_path_too_short_drifts_by_what_is_lost_in_the_core(fps: float) -> None
     assert_allclose(found, 0.01 * SPEED * core, atol=0.01 * SPEED * 3 / fps)  # of three frames it is not known
 
 
+def test_drift_is_between_the_two_frames_that_are_farthest_apart() -> None:
+    """On a circle all points are as far out, so all pairs are candidates."""
+    angle = np.random.default_rng(4).uniform(0, 2 * np.pi, 2000)
+    points = np.stack([np.sin(angle), 0 * angle, np.cos(angle)], axis=-1)
+    core = points[201:1799]  # less 10 % and 1/30 s
+    most = max(float(np.linalg.norm(core - point, axis=1).max()) for point in core)
+    assert metrics.drift(points, [(0, 2000)], fps=30)[0] == pytest.approx(most, abs=1e-12)
+
+
 def test_what_happens_as_a_foot_arrives_and_leaves_is_no_drift() -> None:
     points = np.zeros((40, 3))
     points[:5] = points[-5:] = [1, 0, 0]  # 10 % of 40 frames, and one for 1/30 s

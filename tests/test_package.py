@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,12 @@ def test_one_version_everywhere() -> None:
     version = ik.__version__.partition("+")[0]
     assert f'version = "{version}"' in (ROOT / "blender_addon/blender_manifest.toml").read_text()
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_folder_of_the_package_is_shipped() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    there = [path.parent.relative_to(ROOT) for path in (ROOT / "ikcore").rglob("__init__.py")]
+    assert sorted(told) == sorted(".".join(path.parts) for path in there)
 
 
 def test_the_stub_names_what_the_module_has() -> None:

@@ -30,6 +30,7 @@ from ikcore.ground import Ground
 
 Progress = Callable[[float], object]
 
+_ROUNDING = 1e-9  # of the length of a leg
 _STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 
 
@@ -92,19 +93,9 @@ class Baked:
     def __repr__(self) -> str:
         frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
         moved = f"pelvis moved {self.rise.min():.2g} to {self.rise.max():.2g}"
-        out = {leg: int((short > 1e-3 * size).sum()) for leg, (short, size) in self._shares().items()}
+        out = {leg: int(np.count_nonzero(short)) for leg, short in self.short.items()}
         reach = ", ".join(f"{leg} out of reach in {count} frames" for leg, count in out.items() if count)
         return f"Baked({frames}, {self.stances} stances, {moved}, {reach or 'all feet in reach'})"
-
-    def _shares(self) -> dict[str, tuple[Array, float]]:
-        chains = {leg.name: (leg.hip, *leg.knees, *([leg.ankle] if leg.ankle else [])) for leg in self.feet}
-        at = self.clip.skeleton.forward(self.clip.pose[0]).positions
-        joints = {name: [self.clip.skeleton.index(joint) for joint in chain] for name, chain in chains.items()}
-        return {
-            name: (self.short[name], float(size(np.diff(at[index], axis=0)).sum()))
-            for name, index in joints.items()
-            if name in self.short
-        }
 
 
 def bake_feet(
@@ -193,15 +184,18 @@ def bake_feet(
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
         motions, ways, under, body = _middle_round(motions, ways, under, body)
-    _weigh(ways, body, _shares(len(clip), frames, scene), still=legs is not None)
+    share = _shares(clip, frames, scene)
+    _weigh(ways, body, share, still=legs is not None)
     say(0.7)
     turns, short = [], {}
     for motion, foot, floors in zip(motions, ways, under, strict=True):
         if motion.leg.name in chosen:
             leg, short[motion.leg.name] = _bent(motion, foot, body, scene)
-            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene)))
+            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene, share, loop=clip.loop)))
     say(0.9)
     baked = written(clip, joint, body, turns, _within(len(clip), frames))
+    if clip.loop and frames in (None, (0, len(clip))):
+        baked = loops.closed(baked, clip)
     say(1.0)
     rise = body.shift[:, axis].copy()
     return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
@@ -267,14 +261,17 @@ def _middle_round(
     return motions, ways, [floors.part(own) for floors in under], body.part(own)
 
 
-def _shares(count: int, frames: tuple[int, int] | None, scene: Scene) -> Array:
-    """How much of the bake is done in every frame."""
+def _shares(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
+    """How much of the bake is done in every frame. Some frames of a loop fade in and out even at its ends."""
+    count = len(clip)
     share = np.full(count, scene.settings.weight)
-    if frames is not None:
+    if frames is not None and frames != (0, count):
         at, window = np.arange(count), max(scene.settings.blend * scene.fps, 1.0)
         first, stop = frames
-        since = at - first + 1 if first > 0 else np.full(count, window)
-        until = stop - at if stop < count else np.full(count, window)
+        since, until = at - first + (first > 0), stop - at - (stop == count)
+        if not clip.loop:
+            since = since if first > 0 else np.full(count, window)
+            until = until if stop < count else np.full(count, window)
         share = share * eased(np.clip(np.minimum(since, until) / window, 0, 1))
     return share
 
@@ -301,7 +298,8 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
     leg = bend(tilted, turned, hip, target, hinges_of(motion))
     leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])
-    return leg, np.maximum(far - reach, 0)
+    short = far - reach
+    return leg, np.where(short > _ROUNDING * motion.size, short, 0.0)
 
 
 def _within(count: int, frames: tuple[int, int] | None) -> Mask:

@@ -14,6 +14,7 @@ from ikcore.bake.way import Way
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
 _USUAL = 95  # the percentile of how straight a leg is in the clip
+_ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _TILTS = 30.0  # degrees, the most
 
 
@@ -50,6 +51,8 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
     hips = [body.carried(way.motion.chain[:, 0]) for way in ways]
     body.shift = _rise(hips, ways, scene)[:, np.newaxis] * scene.up
     body.shift += _aside([hip + body.shift for hip in hips], ways, scene)
+    rounding = _ROUNDING * max(way.motion.scale for way in ways)
+    body.shift[(np.abs(body.shift) <= rounding).all(axis=1)] = 0.0
     return body
 
 
@@ -139,8 +142,8 @@ def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
     up = np.stack([way.plain for way in ways])
     x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
     xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
-    spread_out = (_FEW * max(way.motion.size for way in ways)) ** 2  # keeps feet in one line from tilting it aside
-    xx, yy = xx + spread_out, yy + spread_out
+    few = _FEW * max(way.motion.size for way in ways)  # keeps feet in one line from tilting it aside
+    xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
     slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, _SMOOTH, scene.fps) * share

@@ -17,6 +17,7 @@ _STRIDE = 0.1  # how far apart the ground is looked at on the way there
 _EDGE = 0.02  # ground under heel and ball that is farther than this from what its slopes say is on two sides of an edge
 _GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
 TOES = 0.03  # what the ground under toes may be higher than under the foot: they bend
+_KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
 _FAR = 1e3  # how high above the first foothold ground is looked for where there is none below
 
 _WALL = 0.5  # the upward part of a normal below which it is a wall
@@ -48,7 +49,8 @@ class Footing:
         stance.lift = self.lift
         if found.hit.any():
             self._fit(stance, motion, names, points, found)
-            stance.floor = stance.normal if scene.made else scene.up
+            if scene.made:
+                self._keep(stance, motion, floor)
             self.lift = stance.lift
             self.last = points[0].copy()
             self.last[scene.axis] = found.height[found.hit].max()
@@ -106,7 +108,7 @@ class Footing:
         """The plane a foot stands on: what its slopes say, unless there is an edge under it, then the higher side."""
         scene, scale = self.scene, motion.scale
         bends = np.where([name == "toe" for name in names], TOES * scale, 0.0)
-        rise = np.where(found.hit, found.height - points[:, scene.axis], -np.inf)
+        rise = np.where(found.hit, found.height - stance.place[scene.axis], -np.inf)
         support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
         support = support or [int(np.argmax(rise))]
         slope, edge = self._under(points[support], rise[support], found.normals[support], scale)
@@ -120,6 +122,24 @@ class Footing:
         stance.normal = scene.normal(slope)
         stance.part = int(found.part[int(np.argmax(above))])
 
+    def _keep(self, stance: Stance, motion: LegMotion, floor: Floor) -> None:
+        """Leave a foot that was made to stand here as it stands, but for what it is too high or too deep."""
+        axis, frames = self.scene.axis, slice(stance.start, stance.stop)
+        main = stance.phases[stance.main].point
+        stance.floor = stance.normal
+        stance.place[axis] = mean(motion.soles[main][stance.flat])[axis] - floor.thick[main]
+        above = [
+            mean((motion.soles[name][:, axis] - floor.stood[name])[stance.flat, np.newaxis])[0]
+            for name in motion.soles
+            if name != "toe"
+        ]
+        known = [height for height in above if np.isfinite(height)]
+        stance.lift = -min(known) if known and abs(min(known)) > _KEPT * motion.scale else 0.0
+        slope = self.scene.slope(stance.normal)
+        for name, places in motion.soles.items():
+            plane = stance.place[axis] + dot(places[frames] - stance.place, slope)
+            floor.stood[name][frames] = plane + floor.thick[name]
+
     def _under(self, points: Array, rise: Array, normals: Array, scale: float) -> tuple[Array, bool]:
         """The slope of the ground from heel to ball, and whether there is an edge between them.
 
@@ -131,9 +151,9 @@ class Footing:
         way = self.scene.level(points[1] - points[0])
         far = max(float(size(way)), 1e-12)
         rises = float(rise[1] - rise[0])
-        along = [float(self.scene.slope(normal) @ way) for normal in normals]
+        along = [float(dot(self.scene.slope(normal), way)) for normal in normals]
         edge = not min(along) - _EDGE * scale < rises < max(along) + _EDGE * scale
-        return slope + way * ((rises - float(slope @ way)) / (far * far)), edge
+        return slope + way * ((rises - float(dot(slope, way))) / (far * far)), edge
 
     def _limited(self, slope: Array, motion: LegMotion, stance: Stance) -> Array:
         """As far as feet pitch and roll."""
@@ -143,8 +163,8 @@ class Footing:
             return slope
         way = unit(mean(ahead))
         side = np.cross(self.scene.up, way)
-        along = min(max(float(slope @ way), -self.pitch), self.pitch)
-        across = min(max(float(slope @ side), -self.roll), self.roll)
+        along = min(max(float(dot(slope, way)), -self.pitch), self.pitch)
+        across = min(max(float(dot(slope, side)), -self.roll), self.roll)
         return np.asarray(along * way + across * side)
 
 

@@ -14,8 +14,8 @@ _STEP = 0.1  # metres for a leg of 0.87 m: what is higher above the toes is no g
 _SMOOTH = 0.06  # seconds, half the width of the filter
 
 
-def toes_of(way: Way, floor: Floor, scene: Scene) -> Array:
-    """World rotations of the toes from what they were."""
+def toes_of(way: Way, floor: Floor, scene: Scene, share: Array, *, loop: bool) -> Array:
+    """World rotations of the toes from what they were; a share of the bend, frame by frame."""
     motion = way.motion
     if motion.toe is None or "toe" not in motion.soles or motion.leg.soles["toe"].joint != motion.leg.ball:
         return way.turn
@@ -25,8 +25,16 @@ def toes_of(way: Way, floor: Floor, scene: Scene) -> Array:
     lack = np.fmax(height + floor.thick["toe"] + own - tip[:, scene.axis], 0)
     if not lack.any():
         return way.turn
-    lack = smoothed(spread(lack, _SMOOTH, scene.fps), _SMOOTH, scene.fps)
+    lack = smoothed(spread(lack, _SMOOTH, scene.fps, loop=loop), _SMOOTH, scene.fps, loop=loop) * share
     arm = tip - ball
-    raised, most = arm.copy(), size(scene.level(arm)) * tangent(scene.settings.toe)
-    raised[:, scene.axis] += np.clip(most - arm[:, scene.axis], 0, lack)
+    raised = arm.copy()
+    raised[:, scene.axis] += np.minimum(lack, _bent(arm, scene))
     return rotations.multiply(rotations.shortest_arc(arm, raised), way.turn)
+
+
+def _bent(arm: Array, scene: Scene) -> Array:
+    """How far up the tips of toes come that bend as far as they may; to the vertical at most."""
+    far, most = size(scene.level(arm)), tangent(scene.settings.toe)
+    left = far - arm[:, scene.axis] * most  # in proportion to the cosine of where they come to
+    most_up = (arm[:, scene.axis] * arm[:, scene.axis] + far * far) * most
+    return np.asarray(np.where(left > 0, most_up / np.where(left > 0, left, 1), np.inf))

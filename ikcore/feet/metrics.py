@@ -118,7 +118,9 @@ def _widest(points: Array) -> float:
     radii = _length(points - points.mean(axis=0))
     least = _length(points - points[np.argmax(radii)]).max()
     outer = points[radii >= least - radii.max()]  # of no other one is a pair further apart than `least`
-    return float(max([least, *(_length(outer - point).max() for point in outer)]))
+    block = max(1, 50_000 // max(len(outer), 1))  # at a time, to save memory where there are many
+    starts = range(0, len(outer), block)
+    return float(max([least, *(_length(outer - outer[start : start + block, np.newaxis]).max() for start in starts)]))
 
 
 def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
@@ -902,7 +904,7 @@ class Measure:
         return "\n".join(["Measure:", *(f"  {name:18}{text}" for name, text in self.texts().items())])
 
 
-_MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, " degrees")
+_MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, "°")
 _COUNT, _TIMES = (1.0, ""), (1.0, "x")
 _UNITS: dict[str, tuple[float, str]] = {
     **dict.fromkeys(["drift", "drift_most"], _MM),
@@ -955,7 +957,7 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     Measure:
       drift             5.4 mm
       drift_most        5.4 mm
-      heading_drift     0.0 degrees
+      heading_drift     0.0°
       skating           0.0 %
       skating_by_height -
       penetration       5.0 mm
