@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 import ikcore as ik
+from ikcore import demo
 
 BLUE, ORANGE, GREEN, RED, GREY = "#3a80c4", "#c8781e", "#2a9d5c", "#d0463b", "#7c7c7c"
 STYLE: dict[Any, Any] = {
@@ -43,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits, fabrik, walk, ground, drift):
+        for picture in (*limb, aim, look, limits, fabrik, walk, ground, drift, bake, bake_over_time, clearance):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "report.svg").write_text(report(), encoding="utf-8")
 
@@ -357,6 +358,70 @@ def drift() -> Figure:
     axes.legend(frameon=False, loc="lower center")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def bake() -> Figure:
+    """The right leg of a walk that knows nothing of stairs, and what becomes of it on them."""
+    source, baked = demo.walk(), on_stairs()
+    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+    for panel, title, clip in zip(figure.subplots(2, 1), ("before", "after"), (source, baked.clip), strict=True):
+        joints = [clip.skeleton.index(f"Right{joint}") for joint in ("UpLeg", "Leg", "Foot", "ToeBase", "ToeBase_end")]
+        legs = clip.skeleton.forward(clip.pose).positions[:, joints]
+        stands = baked.contacts.planted("right")
+        step_profile(panel)
+        for frame in range(90, 400, 8):
+            line(panel, legs[frame], BLUE if stands[frame] else GREY, width=1.2, view=PROFILE)
+        panel.set(title=title, xlim=(0.6, 5.2), ylim=(-0.1, 2.4), aspect="equal")
+        panel.axis("off")
+    return figure
+
+
+def bake_over_time() -> Figure:
+    """Of the same walk the pelvis and the balls, and when these stand."""
+    source, baked = demo.walk(), on_stairs()
+    figure = Figure(figsize=(WIDTH, 3.8), layout="constrained")
+    heights, bars = figure.subplots(2, 1, height_ratios=(5, 1), sharex=True)
+    seconds = np.arange(len(source)) / source.fps
+    for clip, style in ((source, ":"), (baked.clip, "-")):
+        hips = clip.skeleton.forward(clip.pose).positions[:, 0, 1]
+        heights.plot(seconds, hips, style, color=GREY, linewidth=1.5)
+    heights.annotate("pelvis", (1.2, 1.02), color=GREY)
+    feet = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)
+    for row, (leg, color) in enumerate((("left", BLUE), ("right", ORANGE))):
+        heights.plot(seconds, feet[leg, "ball"][:, 1], color=color, linewidth=1.5)
+        for start, stop in baked.contacts.intervals(leg, "ball") / source.fps:
+            bars.barh(row, stop - start, left=start, height=0.6, color=color)
+    heights.set(ylabel="metres")
+    bars.set(yticks=(0, 1), yticklabels=("left ball", "right ball"), xlabel="seconds")
+    for panel in (heights, bars):
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def clearance() -> Figure:
+    """The way of a ball over steps, for two clearances."""
+    figure, (panel,) = scenes("", x=(1.5, 3.1), y=(0, 0.95))
+    step_profile(panel)
+    for settings, color in ((ik.BakeSettings(), BLUE), (ik.BakeSettings(clearance=0.1), ORANGE)):
+        baked = ik.bake_feet(demo.walk(), demo.stairs(), settings=settings)
+        ball = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)["left", "ball"]
+        line(panel, ball, color, width=1.5, view=PROFILE)
+        label(panel, (0, 0.8, 1.55), f"clearance {settings.clearance:g}", (0, -14 * (color == ORANGE)), color, PROFILE)
+    return figure
+
+
+@functools.cache
+def on_stairs() -> ik.Baked:
+    """The walk of ``ikcore demo``."""
+    return ik.bake_feet(demo.walk(), demo.stairs())
+
+
+def step_profile(panel: Axes) -> None:
+    """The stairs that it walks on, from their side."""
+    along = np.linspace(-1, 6, 1401)
+    points = np.stack([0 * along, 0 * along, along], axis=-1)
+    heights = demo.stairs().at(points, above=3, below=1).height
+    panel.fill_between(along, heights, -1, color=GREY, alpha=0.25, linewidth=0)
 
 
 def limits() -> Figure:
