@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ikcore import commands, many, measuring
+from ikcore import commands, many, measuring, report
 from ikcore.bake import Baked, BakeSettings, bake_feet
 from ikcore.clip import Clip
 from ikcore.commands import CommandError, Grounds, Up
@@ -106,7 +106,7 @@ def _baked(job: Job) -> Outcome:
     before, after = baked.measured()
     _put(job.output, job.beside, baked.clip.write)
     if job.page and job.beside_page:
-        _put(job.page, job.beside_page, lambda path: baked.report(path, job.title))
+        _put(job.page, job.beside_page, lambda path: report.write(path, job.title, after, before))
     return measuring.outcome(job, clip, after, before, output=str(job.output), **_moved(baked, after))
 
 

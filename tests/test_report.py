@@ -494,3 +494,12 @@ def test_before_is_drawn_with_the_pelvis_of_after(stairs_page: tuple[Measured, M
     svg = ET.fromstring(report.side(after, before))
     highest = {style: min(float(y) for line in lines(svg, style) for y in ys(line)) for style in ("heel", "before")}
     assert highest["before"] < highest["heel"] + 60  # pixels: up the stairs, not 1.4 m below
+
+
+def test_what_was_sent_on_its_way_is_not_sent_again() -> None:
+    back = np.arange(241)[:, np.newaxis] / FPS * [0, 0, -1.3]
+    baked = ik.bake_feet(shifted(WALK.clip, back), ik.Ground.plane(height=0.05))
+    assert baked.contacts.treadmill.any()
+    for measured in baked.measured():
+        assert not measured.on_the_spot
+        assert all(record.drift_most < 5e-3 for record in measured.measures.values())

@@ -147,6 +147,8 @@ def before_and_after(
 ) -> tuple[Measured, Measured]:
     """Measure what a clip was made of and the clip, both on the ground of the clip, so that they compare.
 
+    Both go where they go: what walks on the spot is not sent on a way that it lacks.
+
     Parameters
     ----------
     source : Clip
@@ -176,14 +178,14 @@ def before_and_after(
     >>> [round(each.measures["left"].penetration, 3) for each in (before, after)]
     [0.1, 0.0]
     """
+    contacts = dataclasses.replace(contacts, treadmill=np.zeros_like(contacts.treadmill))
     before, own = (measure(source, feet, floor, contacts=contacts) for floor in (ground, None))
     after = measure(clip, feet, ground, contacts=contacts, source=own)
-    alone = measure(clip, feet, ground, contacts=contacts)
     names = [name for name in metrics.BEYOND if name not in metrics.BESIDE]
-    measures = {
-        leg: dataclasses.replace(record, **{name: getattr(alone.measures[leg], name) for name in names})
-        for leg, record in after.measures.items()
-    }
+    measures = {}
+    for leg, record in after.measures.items():
+        alone = metrics.measure(after.tracks[leg], after.held[leg], fps=clip.fps)
+        measures[leg] = dataclasses.replace(record, **{name: getattr(alone, name) for name in names})
     return before, dataclasses.replace(after, measures=measures, beyond=False)
 
 
