@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from ikcore import drawing
 from ikcore.drawing import Panel, text
 from ikcore.feet import metrics, verdicts
-from ikcore.feet.measured import Measured
+from ikcore.feet.measured import Measured, ground_under
 from ikcore.feet.metrics import Measure, Track
+from ikcore.feet.paths import straight
 from ikcore.feet.verdicts import Moment
 
 Array = NDArray[Any]
@@ -325,7 +326,7 @@ def side(measured: Measured, source: Measured | None = None) -> str:
     for leg, way in ways.items():
         places = measured.tracks[leg].sole[..., 1]
         panel = Panel(along, _between(measured.tracks[leg], measured.lengths[leg]), _LEFT, top, wide, 170)
-        parts += [panel.title(leg), panel.area(*_profile(way, measured.tracks[leg]), "earth")]
+        parts += [panel.title(leg), panel.area(*_profile(*_passed(measured, leg, way)), "earth")]
         parts += [panel.x_axis(" m"), panel.y_axis(" mm", 4, 1e3)]
         if source:
             there = _lifted(source.tracks[leg], measured.tracks[leg]) if carried else source.tracks[leg].sole[..., 1]
@@ -384,9 +385,17 @@ def _last_known(ahead: Array, least: float) -> Array:
     return np.asarray(ahead[last] / length[last, np.newaxis])
 
 
-def _profile(way: Array, track: Track, bins: int = 600) -> tuple[Array, Array]:
+def _passed(measured: Measured, leg: str, way: Array, least: int = 2000) -> tuple[Array, Array]:
+    """Places of the way and the ground there, in clips of few frames also between these."""
+    sole, frames = measured.tracks[leg].sole, np.arange(len(way))
+    if measured.ground is None or not 1 < len(way) < least:
+        return way, sole[..., 1] - measured.tracks[leg].heights
+    times = np.linspace(0, frames[-1], least)
+    return straight(times, frames, way), ground_under(measured, leg, straight(times, frames, sole))
+
+
+def _profile(way: Array, ground: Array, bins: int = 600) -> tuple[Array, Array]:
     """The highest ground that a foot passes over, by places of the way."""
-    ground = track.sole[..., 1] - track.heights
     known = np.isfinite(way) & np.isfinite(ground)
     if not known.any():
         return np.empty(0), np.empty(0)
@@ -421,21 +430,22 @@ def over_time(measured: Measured, source: Measured | None = None) -> str:
     times = (-0.5 / clip.fps, seconds + 0.5 / clip.fps)
     wide = _clamped(90 * seconds, _NARROW, _WIDE)
     rows = [(leg, point) for leg, points in measured.points.items() for point in points if point != "toe"]
-    contacts = Panel(times, (0, 1), _LEFT, 24, wide, 18.0 * len(rows))
+    left = max(_LEFT, 7.0 * max(len(leg) + len(point) for leg, point in rows))
+    contacts = Panel(times, (0, 1), left, 24, wide, 18.0 * len(rows))
     parts, top = [contacts.title("contacts"), contacts.x_axis(" s")], contacts.top
-    panels = {row: Panel(times, (0, 1), _LEFT, top + 18 * number + 3, wide, 12) for number, row in enumerate(rows)}
+    panels = {row: Panel(times, (0, 1), left, top + 18 * number + 3, wide, 12) for number, row in enumerate(rows)}
     for leg in measured.tracks:
         parts += _bars(panels, measured, leg)
     top += contacts.height
-    panel = Panel(times, _heights_of_pelvis(measured, source), _LEFT, top + 50, wide, 70)
+    panel = Panel(times, _heights_of_pelvis(measured, source), left, top + 50, wide, 70)
     parts += [panel.title("pelvis, height"), panel.x_axis(" s"), *_pelvis(panel, measured, source)]
     top += 120
     for leg in measured.tracks:
         for name, draw, low, high in _graphs(measured, leg):
-            panel = Panel(times, (low, high), _LEFT, top + 50, wide, 100)
+            panel = Panel(times, (low, high), left, top + 50, wide, 100)
             parts += [panel.title(f"{leg}, {name}"), panel.x_axis(" s"), *draw(panel, measured, source, leg)]
             top += 150
-    return drawing.svg(wide + _LEFT + _RIGHT, top + 24, parts, "contacts, heights and knees over time")
+    return drawing.svg(wide + left + _RIGHT, top + 24, parts, "contacts, heights and knees over time")
 
 
 def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) -> Iterator[str]:
@@ -443,7 +453,7 @@ def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) ->
     fps, size = measured.clip.fps, measured.lengths[leg]
     for (of, point), panel in panels.items():
         if of == leg:
-            yield f'<text class="end" x="{_LEFT - 6}" y="{panel.top + 10:.1f}">{text(f"{leg} {point}")}</text>'
+            yield f'<text class="end" x="{panel.left - 6:.1f}" y="{panel.top + 10:.1f}">{text(f"{leg} {point}")}</text>'
     for start, stop, point, slid in verdicts.stances(measured, leg):
         if (leg, point) in panels:
             style = verdicts.verdict("drift", slid, size) or "none"

@@ -503,3 +503,21 @@ def test_what_was_sent_on_its_way_is_not_sent_again() -> None:
     for measured in baked.measured():
         assert not measured.on_the_spot
         assert all(record.drift_most < 5e-3 for record in measured.measures.values())
+
+
+def test_ground_is_drawn_between_frames_too() -> None:
+    """In ten frames a second feet pass over most steps unseen; steps are drawn as they are, level and all as high."""
+    stairs = ik.terrain.stairs(9, rise=0.16, run=0.35, landing=20).moved(translations=[0, 0, 1.4])
+    for up, ground in (("Y", stairs), ("Z", ik.terrain.stairs(9, rise=16, run=35, landing=2000, width=900, up="z"))):
+        clip = WALK.clip.resample(10).convert(up=up, unit=1 if up == "Y" else 0.01)
+        if up == "Z":
+            clip = shifted(clip, [0, -100, 0])
+            ground = ground.moved(rotations=[np.sqrt(0.5), 0, 0, -np.sqrt(0.5)])  # these go along x, the walk along -y
+        before, after = ik.bake_feet(clip, ground).measured()
+        for earth in lines(ET.fromstring(report.side(after, before)), "earth"):
+            heights = np.array([float(y) for y in ys(earth)])[1:-1]  # the ends are the bottom
+            found, counts = np.unique(heights, return_counts=True)
+            steps = np.diff(found[counts > 20])
+            assert len(steps) >= 5
+            assert steps == pytest.approx(np.full(len(steps), steps.mean()), abs=0.2)
+            assert counts[counts > 20].sum() > 0.97 * len(heights)

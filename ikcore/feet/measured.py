@@ -189,6 +189,30 @@ def before_and_after(
     return before, dataclasses.replace(after, measures=measures, beyond=False)
 
 
+def ground_under(measured: Measured, leg: str, points: Array) -> Array:
+    """How high the ground is under points of a leg, anywhere on its way: Y up, metres, as tracks have it.
+
+    Parameters
+    ----------
+    measured : Measured
+        A clip on a ground.
+    leg : str
+        The name of a leg, whose length says how far from the points the ground may be.
+    points : (..., 3) array
+        The points.
+
+    Returns
+    -------
+    (...) array
+        NaN where there is none.
+    """
+    assert measured.ground is not None
+    x, y, z = np.moveaxis(points, -1, 0)
+    there, unit = points if measured.clip.up == "Y" else np.stack([x, -z, y], axis=-1), measured.clip.unit
+    surface = surface_under(measured.ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG)
+    return np.asarray(surface.height * unit)
+
+
 def _check(clip: Clip, source: Measured) -> None:
     """That frame by frame the source is what the clip was made of."""
     if len(clip) != len(source.clip):
