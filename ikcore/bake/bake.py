@@ -11,7 +11,7 @@ import numpy as np
 from ikcore import report, rotations
 from ikcore.bake import floors as floor
 from ikcore.bake import loops
-from ikcore.bake.body import Body, body_of, reach_of
+from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, bend, hinges_of
@@ -288,7 +288,7 @@ def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
 def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg between its hip and where its foot should be, and by how much it is too short."""
     hip = body.carried(motion.chain[:, 0])
-    reach = np.maximum(reach_of(motion, scene), _STRAIGHTEST * motion.size)
+    reach = np.maximum(way.reach, _STRAIGHTEST * motion.size)
     line = way.ankle - hip
     far = size(line)
     target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
