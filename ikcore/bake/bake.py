@@ -25,7 +25,7 @@ from ikcore.bake.write import pelvis_of, turns_of, written
 from ikcore.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
-from ikcore.feet.measured import Measured, measure
+from ikcore.feet.measured import Measured, before_and_after
 from ikcore.ground import Ground
 
 Progress = Callable[[float], object]
@@ -75,8 +75,7 @@ class Baked:
 
     def measured(self) -> tuple[Measured, Measured]:
         """How the source does on the ground, and how the result does, by the contacts of the source."""
-        before = measure(self.source, self.feet, self.ground, contacts=self.contacts)
-        return before, measure(self.clip, self.feet, self.ground, contacts=self.contacts, source=before)
+        return before_and_after(self.source, self.clip, self.feet, self.ground, self.contacts)
 
     def report(self, path: str | os.PathLike[str], title: str = "Bake") -> None:
         """Write a page of pictures: the feet before and after, contacts, knees and measures.
