@@ -30,6 +30,7 @@ class Footing:
         self.scene = scene
         self.pitch, self.roll = tangent(scene.settings.pitch), tangent(scene.settings.roll)
         self.last: Array | None = None
+        self.until = 0
         self.lift = 0.0
 
     def place(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
@@ -39,11 +40,12 @@ class Footing:
         points = np.stack([mean(motion.soles[name][stance.flat]) for name in names])
         points += stance.slips[stance.middle - stance.start]
         points[:, scene.axis] = [_middle(floor.stood[name][stance.flat]) - floor.thick[name] for name in names]
-        found = self._at(ground, points, motion.scale)
+        flown, self.until = stance.start > self.until, max(self.until, stance.stop)
+        found = self._at(ground, points, motion.scale, flown)
         stance.aside = self._off_edge(ground, motion, names, points, found)
         if stance.aside.any():
             points += stance.aside
-            found = self._at(ground, points, motion.scale)
+            found = self._at(ground, points, motion.scale, flown)
         stance.place = points[names.index(stance.phases[stance.main].point)].copy()
         stance.normal = stance.floor = scene.up
         stance.lift = self.lift
@@ -61,13 +63,15 @@ class Footing:
         stance.normal = stance.floor = self.scene.up
         return stance
 
-    def _at(self, ground: Ground, points: Array, scale: float) -> Surface:
-        """The ground where one walks to; under the first foothold however far away."""
+    def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
+        """The ground where one walks to, or jumps to; under the first foothold however far away."""
         near, windows = points.copy(), [(_UP * scale, _DOWN * scale)]
         if self.last is None:
             windows += [(_UP * scale, np.inf), (_FAR * scale, 0.0)]
         else:
-            near[:, self.scene.axis] = self._walked(ground, mean(points), scale)
+            near[:, self.scene.axis] = self.last[self.scene.axis]
+            if not flown or not ground.at(near, above=_UP * scale, below=_DOWN * scale).hit.any():
+                near[:, self.scene.axis] = self._walked(ground, mean(points), scale)
         for above, below in windows:
             found = ground.at(near, above=above, below=below)
             if found.hit.any():
