@@ -289,11 +289,12 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
     scale, needed = motion.scale, np.full(len(way.shift), -np.inf)
     for point, places in motion.soles.items():
         there = way.carried(places)
-        if point in ("toe", "heel"):
+        if point in ("toe", "heel") and not scene.made:
             there = _farther(there, motion.reference + way.shift, _MARGIN * scale, scene)
         least = np.clip(_above(motion, point, slice(None), floor, scene), -_DIPS * scale, settings.clearance * scale)
-        height = _swept(scene.under(there, _ABOVE * scale, _BELOW * scale), _RISER * scale)
-        height = _passed(height, there, scene, scale)
+        height = scene.under(there, _ABOVE * scale, _BELOW * scale)
+        if not scene.made:  # there the clip has found its own way
+            height = _passed(_swept(height, _RISER * scale), there, scene, scale)
         lack = height + floor.thick[point] + least - there[:, scene.axis]
         if point == "toe" and motion.toe is not None:
             lack -= TOES * scale  # they bend
