@@ -20,7 +20,9 @@ import ikcore as ik
 from ikcore import _core, rotations, samples, terrain
 from ikcore.bake import beam
 from ikcore.bake.filters import smoothed, spread
+from ikcore.bake.footing import Footing
 from ikcore.bake.legs import bend
+from ikcore.bake.scene import Scene
 
 Array = NDArray[Any]
 
@@ -199,6 +201,29 @@ def test_a_beam_over_one_post_is_that_of_statics() -> None:
     least = np.where(np.abs(share - 0.5) < 1e-9, 0.1, -1.0)
     found = beam.lifts(np.zeros(len(share), int), share, least, 1)
     assert np.abs(found - 0.1 * shape).max() < 0.006
+
+
+# --- footing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["bumps", "stairs", "tilted", "gallery"])
+def test_one_walks_from_foothold_to_foothold(name: str) -> None:
+    """Step by step the highest ground within reach of where one is; where there is none one stays as high."""
+    gallery = ik.Ground.plane() + terrain.ramp(4, 1.6).moved(translations=[0, 0, 1]) + grounds()["bumps"]
+    ground = {**grounds(), "gallery": gallery}[name]
+    footing = Footing(Scene(ground, 60, 1, ik.BakeSettings(), 1, False))
+    random = np.random.default_rng(4)
+    for far in random.uniform(0.05, 6, 40):
+        start, to = np.array([random.uniform(-1, 1), 0, -0.5]), np.array([random.uniform(-1, 1), 0, far])
+        height, way = 0.0, to - start
+        count = 1 + int(np.hypot(way[0], way[2]) / 0.1)
+        for step in range(1, count + 1):
+            at = start + way * step / count
+            at[1] = height
+            found = ground.at(at, above=0.45, below=0.6)
+            height = float(found.height) if found.hit else height
+        footing.last = start
+        assert footing._walked(ground, to, 1.0) == pytest.approx(height, abs=1e-8)
 
 
 # --- the same bits ---------------------------------------------------------------------------------------------------
