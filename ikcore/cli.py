@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("clips", nargs="+", metavar="CLIP", help="a .bvh, .gltf or .glb file, or a folder of them")
     command.add_argument("--source", metavar="CLIP", help="what they were made of: contacts are its, both are listed")
     for option, what in (("ground", "what clips walk on"), ("source-ground", "what the source was made for")):
-        help = f"{what}, a file (default: a level floor); several are one ground"
+        help = f"{what}, a file (default: a floor found under the feet); several are one ground"
         command.add_argument(f"--{option}", metavar="FILE", action="append", default=[], help=help)
     command.add_argument("--up", choices=("Y", "Z"), help="the axis that points up in clips (default: as legs stand)")
     likely = "of metres, centimetres, inches and millimetres what suits the legs"
@@ -52,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("-o", "--report", metavar="DIR", help="write a page of pictures about each clip into a folder")
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
     command.add_argument("--workers", type=_at_least_one, default=1, metavar="N", help="processes (default: 1)")
-    command.set_defaults(run=_metrics)
+    command.set_defaults(run=functools.partial(_metrics, command))
 
     command = commands.add_parser("demo", help="solve many limbs, show the rate, draw a leg that follows a target")
     command.add_argument("--items", type=_at_least_one, default=1_000_000, help="how many limbs (default: 1000000)")
@@ -61,7 +62,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _metrics(options: argparse.Namespace) -> int:
+def _metrics(command: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if options.source_ground and not options.source:
+        command.error("argument --source-ground: is the ground of --source, which is not given")
+
     def grounds(paths: list[str]) -> measuring.Grounds:
         return measuring.Grounds(tuple(paths), options.ground_up, options.ground_unit)
 
@@ -79,14 +83,16 @@ def _metrics(options: argparse.Namespace) -> int:
 
 
 def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
-    return number
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)
 
 
 def _positive(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a positive number, got {text}")
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
     return number

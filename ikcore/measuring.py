@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 
 from ikcore import gltf, many, report
 from ikcore.clip import Clip
-from ikcore.feet import Contacts, Feet, Measured, measure, verdicts
-from ikcore.feet.metrics import Measure
+from ikcore.feet import Feet, Measured, measure, verdicts
+from ikcore.feet.metrics import Measure, leg_length
+from ikcore.feet.paths import LEG, percentile
 from ikcore.ground import Ground
 
 Up = Literal["Y", "Z"]
 
 ENDINGS = (".bvh", ".gltf", ".glb")
 _UNITS = (1.0, 0.01, 0.0254, 0.001)  # metres, centimetres, inches, millimetres
-_LEG = 0.87  # metres, of a human
 _HALF = math.sqrt(0.5)
 
 
 @dataclass(frozen=True)
 class Grounds:
-    """Files of what clips walk on; none are a level floor."""
+    """Files of what clips walk on; none are a floor found under the feet."""
 
     paths: tuple[str, ...] = ()
     up: Up = "Y"
@@ -92,6 +92,8 @@ def run(
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
     ground, source_ground = ground or Grounds(), source_ground or Grounds()
+    for cached in (_ground, _source_of):
+        cached.cache_clear()  # since another run files may have changed
     try:
         _ground(ground), _ground(source_ground)
     except (OSError, ValueError) as error:
@@ -113,7 +115,9 @@ def run(
         print("ikcore: a worker process has ended: ask for fewer --workers, they may lack memory", file=sys.stderr)
         return 1
     done = [outcome for outcome in outcomes if not outcome.error]
-    print(as_text(outcomes) if as_json else "\n".join(_table(done)))
+    lines = [as_text(outcomes)] if as_json else _table(done)
+    if lines:
+        print("\n".join(lines))
     if folder and len(done) > 1:
         report.write_index(Path(folder) / "index.html", [_listed(each) for each in done])
     for line in _remarks(done, guessed=not (up and unit), folder=folder):
@@ -126,10 +130,14 @@ def work(job: Job) -> Outcome:
     try:
         return _measured(job)
     except (OSError, ValueError) as error:
-        said = _sentence(error)
-        return Outcome(job, said if job.file in said else f"{job.file}: {said}")
+        return Outcome(job, _named(job.file, _sentence(error)))
     except MemoryError:
         return Outcome(job, f"{job.file}: not enough memory")
+
+
+def _named(file: str, said: str) -> str:
+    """With the name of the file, if it is not there yet."""
+    return said if file in said else f"{file}: {said}"
 
 
 def _sentence(error: OSError | ValueError) -> str:
@@ -166,6 +174,8 @@ def _animations(file: str) -> tuple[str | None, ...]:
 
 def _read(file: str, animation: str | None, up: Up | None, unit: float | None) -> Clip:
     """A clip; what is not said of it is what its legs make likely."""
+    if Path(file).is_dir():
+        raise ValueError(f"{file}: expected {' or '.join(ENDINGS)} files in this folder, got none")
     clip = Clip.read(file, animation, up=up or "Y", unit=unit or 1.0)
     if up and unit:
         return clip
@@ -173,20 +183,17 @@ def _read(file: str, animation: str | None, up: Up | None, unit: float | None) -
     bvh = file.lower().endswith(".bvh")  # other files have Y up, and metres, if not centimetres by mistake
     lying = bvh and down[2] < -abs(down[1])
     units = _UNITS if bvh else _UNITS[:2]
-    likely = min(units, key=lambda unit: abs(math.log(length * unit / _LEG))) if length > 0 else 1.0
+    likely = min(units, key=lambda unit: abs(math.log(length * unit / LEG))) if length > 0 else 1.0
     return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
 
 
 def _legs(clip: Clip, up: Up | None) -> tuple[NDArray[np.float64], float]:
     """Where legs hang, and how long they are, in units of the clip."""
     places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
-    down, lengths = np.zeros(3), []
-    for leg in Feet.detect(clip.skeleton, up=up):
-        joints = [clip.skeleton.index(joint) for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
-        bones = np.nan_to_num(np.diff(places[:, joints], axis=1))
-        down += bones.sum(axis=(0, 1))
-        lengths.append(np.linalg.norm(bones, axis=-1).sum(axis=1))
-    return down, float(np.median(lengths))
+    legs = Feet.detect(clip.skeleton, up=up)
+    chains = [places[:, [clip.skeleton.index(joint) for joint in leg.bones]] for leg in legs]
+    down = np.sum([np.nan_to_num(chain[:, -1] - chain[:, 0]).sum(axis=0) for chain in chains], axis=0)
+    return down, percentile(np.array([leg_length(chain) for chain in chains]), 50)
 
 
 @functools.lru_cache(maxsize=4)
@@ -194,6 +201,8 @@ def _ground(grounds: Grounds) -> Ground | None:
     """All files together, with Y up, in metres; read once in a process."""
     whole = None
     for path in grounds.paths:
+        if Path(path).suffix.lower() in ENDINGS[1:] and gltf.moves(path):
+            raise ValueError(f"{path}: expected ground at rest, and its animations move it: save it without them")
         part = Ground.read(path, up="y" if grounds.up == "Y" else "z", scale=grounds.unit)
         if grounds.up == "Z":
             part = Ground(part.moved(rotations=[_HALF, -_HALF, 0, 0]).parts, "y")
@@ -202,19 +211,20 @@ def _ground(grounds: Grounds) -> Ground | None:
 
 
 def _source(job: Job) -> Measured | None:
-    """What the clip was made of, on the ground of the clip, standing when it does on its own."""
+    """What the clip was made of, on its own ground."""
     if job.source is None:
         return None
     names = _animations(job.source)
     animation = job.animation if job.animation in names else names[0]
-    return _source_of(job.source, animation, job.up, job.unit, job.ground, job.source_ground)
+    return _source_of(job.source, animation, job.up, job.unit, job.source_ground)
 
 
 @functools.lru_cache(maxsize=4)
-def _source_of(file: str, animation: str | None, up: Up, unit: float | None, ground: Grounds, own: Grounds) -> Measured:
-    clip = _read(file, animation, up, unit).convert(up="Y", unit=1)
-    feet = Feet.detect(clip.skeleton, clip=clip)
-    return measure(clip, feet, _ground(ground), contacts=Contacts.detect(clip, feet, _ground(own)))
+def _source_of(file: str, animation: str | None, up: Up | None, unit: float | None, ground: Grounds) -> Measured:
+    try:
+        return measure(_read(file, animation, up, unit).convert(up="Y", unit=1), ground=_ground(ground))
+    except ValueError as error:
+        raise ValueError(f"source: {_named(file, _sentence(error))}") from error
 
 
 def _pages(named: Iterable[tuple[str, str | None]], folder: str | None) -> list[Path | None]:
@@ -237,7 +247,7 @@ def _facts(measured: Measured, source: Measured | None, leg: str) -> dict[str, A
     contacts = measured.contacts
     points = [point for name, point in contacts.weights if name == leg]
     found: dict[str, Any] = {
-        "length": _number(verdicts.leg_length(measured, leg)),
+        "length": _number(measured.lengths[leg]),
         "measure": _numbers(measured.measures[leg]),
         "contacts": {point: contacts.intervals(leg, point).tolist() for point in points},
         "confidence": {point: _number(contacts.confidence[leg, point]) for point in points},
@@ -280,38 +290,46 @@ def as_text(outcomes: Iterable[Outcome]) -> str:
 _HEADS = {
     "drift": "drift",
     "drift_most": "most",
+    "heading_drift": "turn",
     "skating": "skating",
+    "skating_by_height": "by height",
     "penetration": "penetration",
     "penetration_swing": "in swing",
     "floating": "floating",
     "sole_angle": "sole angle",
+    "lift_lost": "lift lost",
     "extension": "extension",
+    "reach_violations": "out of reach",
     "knee_flips": "flips",
     "knee_pops": "pops",
     "knee_acceleration": "acceleration",
-    "ankle_jerk": "jerk",
+    "ankle_jerk": "ankle jerk",
+    "pelvis_jerk": "pelvis jerk",
+    "pelvis_path": "pelvis path",
     "length_error": "length error",
     "deviation": "deviation",
 }
-_MARKS = {"fair": "!", "poor": "!!"}
+_MARKS: dict[verdicts.Verdict | None, str] = {"fair": " !", "poor": " !!"}
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
     """One line a leg, with a source two; what to look at is marked."""
     beside = any(each.job.source for each in outcomes)
-    names = [name for name in _HEADS if beside or name not in report.BESIDE]
+    names = report.shown(_HEADS, beside=beside)
     lines = [["clip", "leg", *(_HEADS[name] for name in names)]]
     for each in outcomes:
-        for leg, measures in each.measures.items():
-            length = each.legs[leg]["length"] or math.nan
-            for when, record in zip(("before", "after") if beside else ("",), measures, strict=True):
-                cells = [f"{said}{_mark(name, record, length)}" for name, said in _short(record, names)]
-                lines.append([each.name, f"{leg} {when}".strip(), *cells])
+        for leg, records in each.measures.items():
+            said = [verdicts.said(name, records, each.legs[leg]["length"] or math.nan) for name in names]
+            for when, cells in zip(("before", "after") if beside else ("",), zip(*said, strict=True), strict=True):
+                marked = [f"{text}{_MARKS.get(says, '')}" for text, says in cells]
+                lines.append([each.name, f"{leg} {when}".strip(), *marked])
     if len(lines) == 1:
         return []
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ["  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)).rstrip() for line in lines]
-    return [*text, "", "! is worth a look, !! more so"] if any("!" in line for line in text) else text
+    notes = ["! is worth a look, !! more so"] * any("!" in line for line in text)
+    notes += ["+ is what is beyond the source"] * beside
+    return [*text, "", *notes] if notes else text
 
 
 def _listed(outcome: Outcome) -> report.Listed:
@@ -320,18 +338,11 @@ def _listed(outcome: Outcome) -> report.Listed:
     return report.Listed(outcome.name, outcome.job.page, legs)
 
 
-def _short(record: Measure, names: Iterable[str]) -> list[tuple[str, str]]:
-    said = record.texts()
-    return [(name, said[name].replace(" degrees", "°").replace(" %", "%")) for name in names]
-
-
-def _mark(name: str, record: Measure, leg: float) -> str:
-    mark = _MARKS.get(verdicts.verdict(name, getattr(record, name), leg) or "")
-    return f" {mark}" if mark else ""
-
-
 def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> Iterable[str]:
     """What else the reader should know."""
+    for each in done:
+        if not any(found for leg in each.legs.values() for found in leg["contacts"].values()):
+            yield f"ikcore: {each.name}: no foot is ever on the ground"
     likely = Counter((each.up, each.unit) for each in done) if guessed else Counter()
     for (up, unit), many_of in likely.items():
         if (up, unit) != ("Y", 1):

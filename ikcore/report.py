@@ -6,7 +6,7 @@ One HTML file with drawings in it, which needs nothing else: no network, no scri
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,20 +27,25 @@ Array = NDArray[Any]
 MEANINGS = {
     "drift": "how far a foot slides along the ground while it stands, all but the worst of twenty stances",
     "drift_most": "in the worst stance",
+    "heading_drift": "how far a foot turns while all of it stands, all but the worst of twenty stances",
     "skating": "steps in which a planted point is faster than 0.5 m/s",
+    "skating_by_height": "the same of points less than 50 mm above the ground, whether planted or not",
     "penetration": "how deep the lowest point of a foot that stands sinks, all but the worst of twenty frames",
     "penetration_swing": "the deepest while a foot is in the air",
     "floating": "how high the lowest point of a foot that stands floats, all but the worst of twenty frames",
     "sole_angle": "between sole and ground while all of a foot stands, all but the worst of twenty frames",
+    "lift_lost": "how much lower a foot is lifted in its swing than in the source",
     "extension": "how far a leg is stretched out at most: straight knees are at 100 %",
+    "reach_violations": "frames in which an ankle is farther from the hip than the leg of the source is long",
     "knee_flips": "times that a knee bends to the other side",
     "knee_pops": "frames in which the angle of a knee jumps",
     "knee_acceleration": "of the angle of a knee, beside that of the source",
     "ankle_jerk": "how jerkily an ankle moves, beside that of the source",
+    "pelvis_jerk": "how jerkily the pelvis moves, beside that of the source",
+    "pelvis_path": "how far the pelvis is off its way in the source, in shares of a leg, but one frame of twenty",
     "length_error": "the largest change of a bone's length",
     "deviation": "mean distance of hip, knee and ankle from where they were in the source",
 }
-BESIDE = ("knee_acceleration", "ankle_jerk", "length_error", "deviation")  # which say nothing without a source
 
 _WORDS = {"good": "✓", "fair": "!", "poor": "✗"}
 _LEFT, _RIGHT, _NARROW, _WIDE = 64, 24, 860, 6000  # pixels
@@ -61,7 +66,7 @@ def write(path: str | os.PathLike[str], title: str, measured: Measured, source: 
     measured : Measured
         The clip, see `ikcore.feet.measure`.
     source : Measured, optional
-        What it was made of, on the same ground: drawn and listed beside it.
+        What it was made of, on its own ground: drawn and listed beside it.
 
     Examples
     --------
@@ -104,15 +109,12 @@ def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
         The clips.
     """
     beside = any(len(records) > 1 for clip in clips for _, records in clip.legs.values())
-    names = [name for name in MEANINGS if beside or name not in BESIDE]
+    names = shown(MEANINGS, beside=beside)
     lines = [f"<tr><th>clip</th><th>leg</th>{''.join(f'<th>{_label(name)}</th>' for name in names)}</tr>"]
     for clip in clips:
         link = f'<a href="{text(quote(clip.page.name))}">{text(clip.name)}</a>' if clip.page else text(clip.name)
         for leg, (length, records) in clip.legs.items():
-            cells = "".join(
-                f'<td class="number">{" → ".join(_value(name, record, length) for record in records)}</td>'
-                for name in names
-            )
+            cells = "".join(f'<td class="number">{" → ".join(_values(name, records, length))}</td>' for name in names)
             lines.append(f"<tr><th>{link}</th><td>{text(leg)}</td>{cells}</tr>")
     table = _scrolled(f"<table><tbody>{''.join(lines)}</tbody></table>")
     Path(path).write_text(_whole("Feet of clips", [table]), encoding="utf-8", newline="\n")
@@ -172,10 +174,10 @@ _ABOUT_TIME = (
 def _about(measured: Measured, source: Measured | None) -> str:
     clip = measured.clip
     frames = f"{len(clip)} frame{'s' * (len(clip) != 1)} at {clip.fps:g} fps, {clip.duration:.3g} s"
-    ground = "on the ground that is drawn" if measured.ground else "on a level floor, found under the feet"
+    ground = "on the ground that is drawn" if measured.ground else "on a floor found under the feet"
     beside = "; beside its source, whose contacts count" if source else ""
     speed = float(np.linalg.norm(measured.contacts.treadmill, axis=-1).mean()) * clip.unit
-    belt = f"; on the spot, measured as if it went {speed:.2f} m/s" if speed else ""
+    belt = f"; on the spot, measured as if it went {speed:.2f} m/s" if measured.on_the_spot else ""
     return f"{frames}, {ground}{beside}{belt}."
 
 
@@ -183,16 +185,10 @@ def _in_short(measured: Measured, source: Measured | None) -> str:
     """The measures that animators ask for, of the leg that does worst."""
     parts = []
     for name in ("drift_most", "penetration", "penetration_swing", "floating", "knee_pops", "knee_flips"):
-        worst = " → ".join(_worst(name, each) for each in (source, measured) if each)
-        parts.append(f"<span>{_label(name)} {worst}</span>")
+        leg = verdicts.worst(measured, name)
+        records = [each.measures[verdicts.worst(each, name)] for each in (source, measured) if each]
+        parts.append(f"<span>{_label(name)} {' → '.join(_values(name, records, measured.lengths[leg]))}</span>")
     return f'<p class="short">{" ".join(parts)}</p>'
-
-
-def _worst(name: str, measured: Measured) -> str:
-    """Of all legs for which it is known."""
-    values = {leg: getattr(record, name) for leg, record in measured.measures.items()}
-    leg = max(values, key=lambda leg: -1.0 if np.isnan(values[leg]) else values[leg])
-    return _value(name, measured.measures[leg], verdicts.leg_length(measured, leg))
 
 
 def _to_look_at(measured: Measured, source: Measured | None) -> Iterator[str]:
@@ -247,15 +243,16 @@ def _table(measured: Measured, source: Measured | None) -> str:
     head = "".join(f'<th colspan="{len(both)}">{text(leg)}</th>' for leg in measured.tracks)
     lines = [f"<tr><th>measure</th>{head}<th>what it is</th></tr>"]
     if source:
-        lines.append(f"<tr><td></td>{'<td>before</td><td>after</td>' * len(measured.tracks)}<td></td></tr>")
-    for name, meaning in MEANINGS.items():
-        if source or name not in BESIDE:
-            cells = "".join(
-                f'<td class="number">{_value(name, each.measures[leg], verdicts.leg_length(each, leg))}</td>'
-                for leg in measured.tracks
-                for each in both
-            )
-            lines.append(f"<tr><th>{_label(name)}</th>{cells}<td>{meaning}</td></tr>")
+        plus = "+ is what is beyond before"
+        lines.append(f"<tr><td></td>{'<td>before</td><td>after</td>' * len(measured.tracks)}<td>{plus}</td></tr>")
+    for name in shown(MEANINGS, beside=bool(source)):
+        values = [
+            value
+            for leg, length in measured.lengths.items()
+            for value in _values(name, [each.measures[leg] for each in both], length)
+        ]
+        cells = "".join(f'<td class="number">{value}</td>' for value in values)
+        lines.append(f"<tr><th>{_label(name)}</th>{cells}<td>{MEANINGS[name]}</td></tr>")
     return f"<table><tbody>{''.join(lines)}</tbody></table>"
 
 
@@ -263,10 +260,15 @@ def _label(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _value(name: str, record: Measure, length: float) -> str:
-    """A measure of a leg of some length, with what it says."""
-    said, found = record.texts()[name], verdicts.verdict(name, getattr(record, name), length)
-    return f'<b class="{found}">{said} {_WORDS[found]}</b>' if found else said
+def shown(names: Iterable[str], *, beside: bool) -> list[str]:
+    """Measures to show; without a source those that say something without one."""
+    return [name for name in names if beside or name not in metrics.BESIDE]
+
+
+def _values(name: str, records: Sequence[Measure], length: float) -> list[str]:
+    """A measure of a leg of some length, before and after, with what it says."""
+    both = verdicts.said(name, records, length)
+    return [f'<b class="{says}">{value} {_WORDS[says]}</b>' if says else value for value, says in both]
 
 
 def _scrolled(drawn: str) -> str:
@@ -295,7 +297,7 @@ def side(measured: Measured, source: Measured | None = None) -> str:
     wide = _clamped(110 * (along[1] - along[0]), _NARROW, _WIDE)
     parts, top = [], 24.0
     for leg, way in ways.items():
-        panel = Panel(along, _between(measured.tracks[leg], verdicts.leg_length(measured, leg)), _LEFT, top, wide, 170)
+        panel = Panel(along, _between(measured.tracks[leg], measured.lengths[leg]), _LEFT, top, wide, 170)
         parts += [panel.title(leg), panel.area(*_profile(way, measured.tracks[leg]), "earth")]
         parts += [panel.x_axis(" m"), panel.y_axis(" mm", 4, 1e3)]
         if source:
@@ -327,7 +329,7 @@ def _ways(measured: Measured) -> dict[str, Array]:
     feet, half = np.mean(list(centres.values()), axis=0), max(1, round(measured.clip.fps / 2))
     frames = np.arange(len(feet))
     ahead = feet[np.minimum(frames + half, len(feet) - 1)] - feet[np.maximum(frames - half, 0)]
-    least = 0.1 * float(np.mean([verdicts.leg_length(measured, leg) for leg in centres]))
+    least = 0.1 * float(np.nan_to_num([*measured.lengths.values()]).mean())
     heading = _last_known(ahead, least)
     found = {}
     for leg, centre in centres.items():
@@ -402,7 +404,7 @@ def over_time(measured: Measured, source: Measured | None = None) -> str:
 
 def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) -> Iterator[str]:
     """The contacts of a leg, each point in its own row, in colours that tell how far they slide."""
-    fps, size = measured.clip.fps, verdicts.leg_length(measured, leg)
+    fps, size = measured.clip.fps, measured.lengths[leg]
     for (of, point), panel in panels.items():
         if of == leg:
             yield f'<text class="end" x="{_LEFT - 6}" y="{panel.top + 10:.1f}">{text(f"{leg} {point}")}</text>'
@@ -417,7 +419,7 @@ def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) ->
 
 def _graphs(measured: Measured, leg: str) -> Iterator[tuple[str, Any, float, float]]:
     """What is drawn of a leg over time: its name, how, and from which value to which."""
-    size = verdicts.leg_length(measured, leg)
+    size = measured.lengths[leg]
     size = size if size > 0 else 1.0
     lowest = _finite(metrics.penetration(measured.tracks[leg].heights)).max(initial=0)
     yield "height above the ground", _heights, -_clamped(1.2 * lowest, 0.02 * size, 0.2 * size), 0.1 * size

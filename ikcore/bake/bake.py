@@ -30,6 +30,7 @@ from ikcore.ground import Ground
 
 Progress = Callable[[float], object]
 
+_ROUNDING = 1e-9  # of the length of a leg
 _STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 
 
@@ -93,19 +94,9 @@ class Baked:
     def __repr__(self) -> str:
         frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
         moved = f"pelvis moved {self.rise.min():.2g} to {self.rise.max():.2g}"
-        out = {leg: int((short > 1e-3 * size).sum()) for leg, (short, size) in self._shares().items()}
+        out = {leg: int(np.count_nonzero(short)) for leg, short in self.short.items()}
         reach = ", ".join(f"{leg} out of reach in {count} frames" for leg, count in out.items() if count)
         return f"Baked({frames}, {self.stances} stances, {moved}, {reach or 'all feet in reach'})"
-
-    def _shares(self) -> dict[str, tuple[Array, float]]:
-        chains = {leg.name: (leg.hip, *leg.knees, *([leg.ankle] if leg.ankle else [])) for leg in self.feet}
-        at = self.clip.skeleton.forward(self.clip.pose[0]).positions
-        joints = {name: [self.clip.skeleton.index(joint) for joint in chain] for name, chain in chains.items()}
-        return {
-            name: (self.short[name], float(size(np.diff(at[index], axis=0)).sum()))
-            for name, index in joints.items()
-            if name in self.short
-        }
 
 
 def bake_feet(
@@ -310,7 +301,8 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
     leg = bend(tilted, turned, hip, target, hinges_of(motion))
     leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])
-    return leg, np.maximum(far - reach, 0)
+    short = far - reach
+    return leg, np.where(short > _ROUNDING * motion.size, short, 0.0)
 
 
 def _within(count: int, frames: tuple[int, int] | None) -> Mask:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The skin of a character: which vertices follow which bone, for finding soles."""
+
+import contextlib
+
+import numpy as np
+
+from .armatures import skins
+from .clips import scale_of
+
+
+def read(context, armature):
+    """The vertices that follow each bone most, by its name, in the space of its joint: what Feet.detect takes."""
+    found, bones = {}, armature.data.bones
+    with _at_rest(context, armature):
+        depsgraph = context.evaluated_depsgraph_get()
+        for item in {*skins(armature), *armature.children}:
+            if followed := _followed(item, armature):
+                _collect(item.evaluated_get(depsgraph), armature, followed, found)
+    scale = scale_of(armature, np.array(armature.matrix_world)[np.newaxis])
+    return {
+        name: scale * _into(np.array(bones[name].matrix_local), np.concatenate(parts)) for name, parts in found.items()
+    }
+
+
+def _followed(item, armature):
+    """What vertices of an object follow: the bone of each of its vertex groups, or one bone for all."""
+    if item.type != "MESH":
+        return {}
+    if item.parent == armature and item.parent_type == "BONE":
+        return item.parent_bone
+    deforming = {bone.name for bone in armature.data.bones if bone.use_deform}
+    return {group.index: group.name for group in item.vertex_groups if group.name in deforming}
+
+
+def _collect(item, armature, followed, found):
+    """Add the vertices of an evaluated mesh to those of their bones, in the space of the armature."""
+    vertices = item.data.vertices
+    points = np.empty((len(vertices), 3), np.float32)
+    vertices.foreach_get("co", points.ravel())
+    points = _into(np.array(armature.matrix_world), _outof(np.array(item.matrix_world), points))
+    if isinstance(followed, str):
+        found.setdefault(followed, []).append(points)
+        return
+    most = np.array([_most(vertex, followed) for vertex in vertices])
+    for index, name in followed.items():
+        if (most == index).any():
+            found.setdefault(name, []).append(points[most == index])
+
+
+def _most(vertex, followed):
+    """The vertex group of a bone that a vertex follows most, -1 for none."""
+    groups = [group for group in vertex.groups if group.group in followed and group.weight > 0.0]
+    return max(groups, key=lambda group: group.weight).group if groups else -1
+
+
+def _into(matrix, points):
+    return _outof(np.linalg.inv(matrix), points)
+
+
+def _outof(matrix, points):
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+@contextlib.contextmanager
+def _at_rest(context, armature):
+    """The armature and what it deforms as they were bound."""
+    before = armature.data.pose_position
+    armature.data.pose_position = "REST"
+    try:
+        context.view_layer.update()
+        yield
+    finally:
+        armature.data.pose_position = before
+        context.view_layer.update()
