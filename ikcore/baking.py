@@ -178,7 +178,7 @@ def _check(outputs: Iterable[Path], sources: Iterable[str], out: str) -> None:
     read = {_identity(Path(source)): source for source in sources}
     for path in outputs:
         if path.exists() and (source := read.get(_identity(path))):
-            raise CommandError(f"{path} is {source}, which is read: give another -o than {out}", 2)
+            raise CommandError(f"-o {out} would write over {source}, which is read: give another name", 2)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
