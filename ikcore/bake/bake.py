@@ -184,14 +184,16 @@ def bake_feet(
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
         motions, ways, under, body = _middle_round(motions, ways, under, body)
+    bends = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
     share = _shares(clip, frames, scene)
     _weigh(ways, body, share, still=legs is not None)
     say(0.7)
     turns, short = [], {}
-    for motion, foot, floors in zip(motions, ways, under, strict=True):
+    for motion, foot, toes in zip(motions, ways, bends, strict=True):
         if motion.leg.name in chosen:
             leg, short[motion.leg.name] = _bent(motion, foot, body, scene)
-            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene, share, loop=clip.loop)))
+            toes = rotations.multiply(rotations.slerp(UNTURNED, toes, share), foot.turn)
+            turns.append(turns_of(motion, leg.deltas, foot.turn, toes))
     say(0.9)
     baked = written(clip, joint, body, turns, _within(len(clip), frames))
     if clip.loop and frames in (None, (0, len(clip))):

@@ -31,6 +31,7 @@ _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
 _MOVED = 0.04  # a foot that is moved so far is moved
 _MARGIN = 0.02  # how far toes and heels keep from steps
+_WITHIN = 0.001  # how far behind the side of something its upper side is looked for
 _DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
 
 _USUAL = 95  # the percentile of how straight a leg is in the clip
@@ -314,7 +315,7 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
         least = np.clip(_above(motion, point, slice(None), floor, scene), -_DIPS * scale, settings.clearance * scale)
         height = scene.under(there, _ABOVE * scale, _BELOW * scale)
         if not scene.made:  # there the clip has found its own way
-            height = _swept(height, _RISER * scale)
+            height = _passed(_swept(height, _RISER * scale), there, scene, scale)
         lack = height + floor.thick[point] + least - there[:, scene.axis]
         if point == "toe" and motion.toe is not None:
             lack -= TOES * scale  # they bend
@@ -344,6 +345,22 @@ def _swept(height: Array, riser: float) -> Array:
     most[1:] = np.maximum(most[1:], known[:-1])
     most[:-1] = np.maximum(most[:-1], known[1:])
     return np.where(most > known + riser, most, height)
+
+
+def _passed(height: Array, points: Array, scene: Scene, scale: float) -> Array:
+    """With what points would go through between two frames, in both of them: it may be thinner than they go in one."""
+    if len(points) < 2:
+        return height
+    way, ground = np.diff(points, axis=0), scene.ground.still(slice(0, len(points) - 1))
+    far = size(way)
+    met = ground.cast(points[:-1], way, length=far, workers=scene.workers)
+    frames = np.flatnonzero(met.hit)
+    within = met.points[frames] + way[frames] * (_WITHIN * scale / np.maximum(far[frames], 1e-12))[:, np.newaxis]
+    top = ground.still(frames).at(within, above=_ABOVE * scale, below=_WITHIN * scale, workers=scene.workers).height
+    found = height.copy()
+    for side in (frames, frames + 1):
+        found[side] = np.fmax(found[side], top)
+    return found
 
 
 def _shares(spans: list[tuple[int, int]], frames: int, fps: float) -> tuple[Array, Array]:
