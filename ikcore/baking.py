@@ -112,6 +112,8 @@ def _baked(job: Job) -> Outcome:
 
 def _looped(clip: Clip) -> Clip:
     """As a loop, if it is one."""
+    if len(clip) < 3:
+        raise ValueError(f"a loop has three frames or more, got {len(clip)}: bake without --loop")
     first, last = clip.pose.rotations[0].astype(np.float64), clip.pose.rotations[-1].astype(np.float64)
     apart = 2 * np.arccos(np.clip(np.abs((first * last).sum(axis=-1)), 0, 1))
     joint = int(np.argmax(apart))
