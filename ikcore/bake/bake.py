@@ -11,7 +11,7 @@ import numpy as np
 from ikcore import report, rotations
 from ikcore.bake import floors as floor
 from ikcore.bake import loops
-from ikcore.bake.body import Body, body_of, reach_of
+from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, bend, hinges_of
@@ -25,7 +25,7 @@ from ikcore.bake.write import pelvis_of, turns_of, written
 from ikcore.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
-from ikcore.feet.measured import Measured, measure
+from ikcore.feet.measured import Measured, before_and_after
 from ikcore.ground import Ground
 
 Progress = Callable[[float], object]
@@ -75,8 +75,7 @@ class Baked:
 
     def measured(self) -> tuple[Measured, Measured]:
         """How the source does on the ground, and how the result does, by the contacts of the source."""
-        before = measure(self.source, self.feet, self.ground, contacts=self.contacts)
-        return before, measure(self.clip, self.feet, self.ground, contacts=self.contacts, source=before)
+        return before_and_after(self.source, self.clip, self.feet, self.ground, self.contacts)
 
     def report(self, path: str | os.PathLike[str], title: str = "Bake") -> None:
         """Write a page of pictures: the feet before and after, contacts, knees and measures.
@@ -291,7 +290,7 @@ def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
 def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg between its hip and where its foot should be, and by how much it is too short."""
     hip = body.carried(motion.chain[:, 0])
-    reach = np.maximum(reach_of(motion, scene), _STRAIGHTEST * motion.size)
+    reach = np.maximum(way.reach, _STRAIGHTEST * motion.size)
     line = way.ankle - hip
     far = size(line)
     target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]

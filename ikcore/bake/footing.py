@@ -16,7 +16,7 @@ _UP, _DOWN = 0.45, 0.6  # how far above and below where one has walked to ground
 _STRIDE = 0.1  # how far apart the ground is looked at on the way there
 _EDGE = 0.02  # ground under heel and ball that is farther than this from what its slopes say is on two sides of an edge
 _GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
-TOES = 0.03  # what the ground under toes may be higher than under the foot: they bend
+TOES = 0.02  # what the ground under toes may be higher than under the foot: they bend
 _KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
 _FAR = 1e3  # how high above the first foothold ground is looked for where there is none below
 
