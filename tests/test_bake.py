@@ -138,6 +138,18 @@ def test_a_climb_on_its_own_stairs_is_left_where_it_stands() -> None:
         np.testing.assert_allclose(ankle[0][held], ankle[1][held], atol=1e-9)
 
 
+def test_a_climb_over_a_step_that_is_missing_is_made_up() -> None:
+    """One foot has no ground to stand on: it stands where it was."""
+    clip = gaits.climbing(run=0.32).clip
+    steps = [box(0.18 * k, (0.32 * k - 0.08, 0.32 * k + 0.24)) for k in range(1, 8) if k != 4]
+    ground = functools.reduce(ik.Ground.__add__, [box(0.0, (-5, 0.24)), *steps, box(0.18 * 8, (2.48, 9))])
+    contacts = ik.Contacts.detect(clip, feet())
+    baked = ik.bake_feet(clip, ground, feet=feet(), contacts=contacts)
+    assert np.isfinite(positions(baked.clip)).all()
+    held = np.abs(baked.rise).max()
+    assert held < 1e-6
+
+
 @pytest.mark.parametrize("name", ["uphill", "ramp", "stairs"])
 def test_baking_twice_changes_nothing(name: str) -> None:
     once = ik.bake_feet(walk(), GROUNDS[name], feet=feet()).clip
