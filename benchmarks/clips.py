@@ -20,7 +20,7 @@ import numpy as np
 from run import table
 
 import ikcore as ik
-from ikcore import many, measuring
+from ikcore import commands, many
 from ikcore.feet import metrics, verdicts
 
 COLUMNS = (
@@ -54,7 +54,7 @@ def clips(folder: Path) -> Iterator[tuple[str, ik.Clip]]:
     told = folder / "clips.json"
     entries = json.loads(told.read_text(encoding="utf-8"))["clips"] if told.exists() else []
     known = {entry["file"]: entry for entry in entries}
-    for path in many.files([str(folder)], measuring.ENDINGS):
+    for path in many.files([str(folder)], commands.ENDINGS):
         entry = known.get(Path(path).name, {})
         names = (None,) if path.endswith(".bvh") else ik.gltf.animations(path)
         for name in names:
@@ -76,7 +76,9 @@ def row(name: str, clip: ik.Clip) -> list[str]:
     stands = np.mean([held.any(axis=1).mean() for held in measured.held.values()])
     sure = np.mean(list(measured.contacts.confidence.values()))
     first = [name, str(len(measured.feet)), f"{clip.duration:.1f}", f"{stands:.0%}", f"{sure:.0%}"]
-    return first + [measured.measures[verdicts.worst(measured, column)].texts()[column] for column, _ in COLUMNS]
+    return first + [
+        measured.measures[verdicts.worst(measured.measures, column)].texts()[column] for column, _ in COLUMNS
+    ]
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ class Part:
         """Whether it is placed frame by frame."""
         return any(array is not None and array.ndim > 1 for array in self._placing)
 
-    def still(self, frames: int | slice) -> Part:
+    def still(self, frames: int | slice | NDArray[np.intp]) -> Part:
         """The part as it is in one frame, or in some of them."""
         if not self.moves:
             return self
@@ -423,12 +423,12 @@ class Ground:
         """Whether any part is placed frame by frame."""
         return any(part.moves for part in self.parts)
 
-    def still(self, frames: int | slice) -> Ground:
+    def still(self, frames: int | slice | NDArray[np.intp]) -> Ground:
         """The ground as it is in one frame, or in some of them.
 
         Parameters
         ----------
-        frames : int or slice
+        frames : int, slice or array of int
             Which.
 
         Returns

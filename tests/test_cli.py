@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import cli, many, measuring
+from ikcore import cli, commands, many
 
 WALK = ik.samples.walk(seconds=4).clip
 FLOOR = "v -9 {0} -9\nv -9 {0} 9\nv 9 {0} 9\nv 9 {0} -9\nf 1 2 3 4\n"  # an .obj file
@@ -447,5 +447,5 @@ def test_names_of_files_may_be_any_bytes(folder: Path, capsys: pytest.CaptureFix
 
 def test_files_are_as_given_and_folders_by_name(folder: Path) -> None:
     given = [str(folder / "walk.bvh"), str(folder), str(folder / "gone")]
-    found = [Path(path).name for path in many.files(given, measuring.ENDINGS)]
+    found = [Path(path).name for path in many.files(given, commands.ENDINGS)]
     assert found == ["walk.bvh", "bad.bvh", "broken.bvh", "walk.bvh", "gone"]

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import drawing, many, measuring, report
-from ikcore.feet import Measured, measure, metrics, verdicts
+from ikcore import commands, drawing, many, report
+from ikcore.feet import Measured, before_and_after, measure, metrics, verdicts
 
 FPS = 60
 WALK = ik.samples.walk(seconds=4, fps=FPS)
@@ -190,8 +190,8 @@ def test_what_measures_say_alone_and_beside_a_source() -> None:
     assert verdicts.said("drift", [here, there])[1] == ("0.0 mm", "good")
     assert verdicts.said("deviation", [here, there]) == [("-", None), ("30.0 mm", None)]
     only = measure(WALK.clip, contacts=ik.Contacts.detect(WALK.clip, modes={"left": "never"}))
-    assert verdicts.worst(only, "drift") == "right"
-    assert verdicts.worst(only, "deviation") == "left"
+    assert verdicts.worst(only.measures, "drift") == "right"
+    assert verdicts.worst(only.measures, "deviation") == "left"
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
@@ -402,7 +402,7 @@ def test_the_index_links_to_pages(tmp_path: Path) -> None:
 MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
 CLIPS = [
     (path, name)
-    for path in many.files([str(MOCAP)] if MOCAP.is_dir() else [], measuring.ENDINGS)
+    for path in many.files([str(MOCAP)] if MOCAP.is_dir() else [], commands.ENDINGS)
     for name in ([None] if path.endswith(".bvh") else ik.gltf.animations(path))
 ]
 
@@ -443,3 +443,81 @@ def test_a_line_breaks_where_there_is_nothing() -> None:
     panel = drawing.Panel((0, 4), (0, 1), 0, 0, 40, 10)
     line = ET.fromstring(panel.line(np.arange(5.0), np.array([0, 1, np.nan, 0.5, np.inf]), "x"))
     assert line.get("d") == "M0.0 10.0h0L10.0 0.0M30.0 5.0h0"
+
+
+# --- a bake -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stairs_page() -> tuple[Measured, Measured, ET.Element]:
+    """The walk on stairs that begin under its feet: before it goes through them."""
+    stairs = ik.terrain.stairs(9, rise=0.16, run=0.35, landing=20).moved(translations=[0, 0, 1.4])
+    before, after = ik.bake_feet(WALK.clip, stairs).measured()
+    return before, after, page(after, before)
+
+
+def test_after_a_bake_all_is_said_as_it_is(stairs_page: tuple[Measured, Measured, ET.Element]) -> None:
+    """Before a foot sinks deep into steps, or has none within reach: what is left after is not taken from that."""
+    before, after, tree = stairs_page
+    assert (before.beyond, after.beyond) == (False, False)
+    alone = measure(after.clip, after.feet, after.ground, contacts=after.contacts)
+    own = measure(before.clip, after.feet, contacts=after.contacts)  # on the floor that it was made for
+    beside = measure(after.clip, after.feet, after.ground, source=own)
+    for leg, record in after.measures.items():
+        assert record.penetration == alone.measures[leg].penetration
+        assert record.floating == alone.measures[leg].floating
+        assert before.measures[leg].penetration > 0.05 or before.measures[leg].floating == np.inf
+        assert record.deviation > 0.1
+        assert record.lift_lost == beside.measures[leg].lift_lost
+    (row,) = [row for row in tree.iter("tr") if "".join(row[0].itertext()) == "penetration"]
+    assert not any("+" in "".join(cell.itertext()) for cell in row)
+    assert "carried up and down with the pelvis" in words(tree)
+
+
+def test_after_a_bake_what_is_left_is_to_be_looked_at() -> None:
+    """A foot that was 50 mm deep before and is 20 mm deep after has sunk."""
+    plane = ik.Ground.plane()
+    feet, contacts = CLEAN.feet, CLEAN.contacts
+    sources = (shifted(WALK.clip, [0, -0.05, 0]), shifted(WALK.clip, [0, -0.02, 0]))
+    before, after = before_and_after(*sources, feet, plane, contacts)
+    assert {moment.what for moment in verdicts.moments(after, before)} == {"sinks", "swings through the ground"}
+    assert after.measures["left"].penetration == pytest.approx(0.02, abs=1e-6)
+    assert before.measures["left"].penetration == pytest.approx(0.05, abs=1e-6)
+
+
+def ys(line: ET.Element) -> list[str]:
+    return re.findall(r"[ML][\d.-]+ ([\d.-]+)", line.get("d") or "")
+
+
+def test_before_is_drawn_with_the_pelvis_of_after(stairs_page: tuple[Measured, Measured, ET.Element]) -> None:
+    before, after, _ = stairs_page
+    svg = ET.fromstring(report.side(after, before))
+    highest = {style: min(float(y) for line in lines(svg, style) for y in ys(line)) for style in ("heel", "before")}
+    assert highest["before"] < highest["heel"] + 60  # pixels: up the stairs, not 1.4 m below
+
+
+def test_what_was_sent_on_its_way_is_not_sent_again() -> None:
+    back = np.arange(241)[:, np.newaxis] / FPS * [0, 0, -1.3]
+    baked = ik.bake_feet(shifted(WALK.clip, back), ik.Ground.plane(height=0.05))
+    assert baked.contacts.treadmill.any()
+    for measured in baked.measured():
+        assert not measured.on_the_spot
+        assert all(record.drift_most < 5e-3 for record in measured.measures.values())
+
+
+def test_ground_is_drawn_between_frames_too() -> None:
+    """In ten frames a second feet pass over most steps unseen; steps are drawn as they are, level and all as high."""
+    stairs = ik.terrain.stairs(9, rise=0.16, run=0.35, landing=20).moved(translations=[0, 0, 1.4])
+    for up, ground in (("Y", stairs), ("Z", ik.terrain.stairs(9, rise=16, run=35, landing=2000, width=900, up="z"))):
+        clip = WALK.clip.resample(10).convert(up=up, unit=1 if up == "Y" else 0.01)
+        if up == "Z":
+            clip = shifted(clip, [0, -100, 0])
+            ground = ground.moved(rotations=[np.sqrt(0.5), 0, 0, -np.sqrt(0.5)])  # these go along x, the walk along -y
+        before, after = ik.bake_feet(clip, ground).measured()
+        for earth in lines(ET.fromstring(report.side(after, before)), "earth"):
+            heights = np.array([float(y) for y in ys(earth)])[1:-1]  # the ends are the bottom
+            found, counts = np.unique(heights, return_counts=True)
+            steps = np.diff(found[counts > 20])
+            assert len(steps) >= 5
+            assert steps == pytest.approx(np.full(len(steps), steps.mean()), abs=0.2)
+            assert counts[counts > 20].sum() > 0.97 * len(heights)

@@ -11,10 +11,10 @@ import numpy as np
 from ikcore import report, rotations
 from ikcore.bake import floors as floor
 from ikcore.bake import loops
-from ikcore.bake.body import Body, body_of, reach_of
+from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
-from ikcore.bake.legs import Bent, bend, hinges_of
+from ikcore.bake.legs import Bent, bend, hinges_of, unfolded
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased, size
 from ikcore.bake.settings import BakeSettings
@@ -25,7 +25,7 @@ from ikcore.bake.write import pelvis_of, turns_of, written
 from ikcore.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
-from ikcore.feet.measured import Measured, measure
+from ikcore.feet.measured import Measured, before_and_after
 from ikcore.ground import Ground
 
 Progress = Callable[[float], object]
@@ -75,8 +75,7 @@ class Baked:
 
     def measured(self) -> tuple[Measured, Measured]:
         """How the source does on the ground, and how the result does, by the contacts of the source."""
-        before = measure(self.source, self.feet, self.ground, contacts=self.contacts)
-        return before, measure(self.clip, self.feet, self.ground, contacts=self.contacts, source=before)
+        return before_and_after(self.source, self.clip, self.feet, self.ground, self.contacts)
 
     def report(self, path: str | os.PathLike[str], title: str = "Bake") -> None:
         """Write a page of pictures: the feet before and after, contacts, knees and measures.
@@ -170,7 +169,7 @@ def bake_feet(
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
     clip = contacts.travelling(clip)
     say(0.1)
-    whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop else (clip, None)
+    whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
     motions = legs_of(whole, feet, workers)
     axis = "XYZ".index(clip.up)
     say(0.3)
@@ -185,14 +184,16 @@ def bake_feet(
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
         motions, ways, under, body = _middle_round(motions, ways, under, body)
+    bends = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
     share = _shares(clip, frames, scene)
     _weigh(ways, body, share, still=legs is not None)
     say(0.7)
     turns, short = [], {}
-    for motion, foot, floors in zip(motions, ways, under, strict=True):
+    for motion, foot, toes in zip(motions, ways, bends, strict=True):
         if motion.leg.name in chosen:
             leg, short[motion.leg.name] = _bent(motion, foot, body, scene)
-            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene, share, loop=clip.loop)))
+            toes = rotations.multiply(rotations.slerp(UNTURNED, toes, share), foot.turn)
+            turns.append(turns_of(motion, leg.deltas, foot.turn, toes))
     say(0.9)
     baked = written(clip, joint, body, turns, _within(len(clip), frames))
     if clip.loop and frames in (None, (0, len(clip))):
@@ -289,13 +290,13 @@ def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
 def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg between its hip and where its foot should be, and by how much it is too short."""
     hip = body.carried(motion.chain[:, 0])
-    reach = np.maximum(reach_of(motion, scene), _STRAIGHTEST * motion.size)
-    line = way.ankle - hip
-    far = size(line)
-    target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
+    reach = np.maximum(way.reach, _STRAIGHTEST * motion.size)
     tilted = body.pivot[:, np.newaxis] + rotations.rotate(
         body.tilt[:, np.newaxis], motion.chain - body.pivot[:, np.newaxis]
     )
+    line = unfolded(way.ankle - hip, tilted[:, -1] - tilted[:, 0], motion.size)
+    far = size(line)
+    target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
     leg = bend(tilted, turned, hip, target, hinges_of(motion))
     leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])

@@ -8,11 +8,12 @@ import numpy as np
 
 from ikcore import rotations
 from ikcore.bake.filters import smoothed, spread
-from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import UNTURNED, Array, Scene, size, tangent
+from ikcore.bake.scene import UNTURNED, Array, Scene, eased, size, tangent
 from ikcore.bake.way import Way
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
+_MOMENT = 0.07  # seconds: what is straight no longer is straight for a moment
+_MOVED = 0.02  # metres for a leg of 0.87 m: a foot that is moved so far is moved
 _USUAL = 95  # the percentile of how straight a leg is in the clip
 _ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _TILTS = 30.0  # degrees, the most
@@ -48,6 +49,7 @@ class Body:
 def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
     """The body above its feet."""
     body = Body(pivot, _tilt(pivot, ways, scene), np.zeros_like(pivot))
+    _limit(ways, scene)
     hips = [body.carried(way.motion.chain[:, 0]) for way in ways]
     body.shift = _rise(hips, ways, scene)[:, np.newaxis] * scene.up
     body.shift += _aside([hip + body.shift for hip in hips], ways, scene)
@@ -56,11 +58,21 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
     return body
 
 
-def reach_of(motion: LegMotion, scene: Scene) -> Array:
-    """How far from the hip a foot may be in every frame: never straighter than in the clip."""
-    length = size(motion.ankle - motion.chain[:, 0])
-    usual = np.sort(length)[len(length) * _USUAL // 100]
-    return np.asarray(np.maximum(length, np.minimum(usual, scene.settings.straight * motion.size)))
+def _limit(ways: list[Way], scene: Scene) -> None:
+    """How far legs may reach: as straight as they are in the clip, or usually are there.
+
+    Where a foot is moved with respect to the others, a leg that is straight for a moment only is not: its knee would
+    snap.
+    """
+    together = np.add.accumulate([way.plain for way in ways], axis=0)[-1] / len(ways)
+    for way in ways:
+        motion, most = way.motion, scene.settings.straight * way.motion.size
+        length = size(motion.ankle - motion.chain[:, 0])
+        usual = min(float(np.sort(length)[len(length) * _USUAL // 100]), most)
+        apart = scene.level(way.shift) + (way.plain - together)[:, np.newaxis] * scene.up
+        moved = eased(np.clip(size(apart) / (_MOVED * motion.scale), 0, 1))
+        held = -spread(-length, _MOMENT, scene.fps)
+        way.reach = np.maximum(length + moved * (held - length), usual)
 
 
 # --- up and down -----------------------------------------------------------------------------------------------------
@@ -71,7 +83,7 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
     wanted, most, plain = [], [], np.stack([way.plain for way in ways])
     for hip, way in zip(hips, ways, strict=True):
         motion, ankle = way.motion, way.ankle
-        most.append(_until(hip, ankle, reach_of(motion, scene), scene))
+        most.append(_until(hip, ankle, way.reach, scene))
         ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
         wanted.append(_until(hip, ankle, size(motion.ankle - motion.chain[:, 0]), scene))
     highest = np.minimum.reduce(most)
@@ -115,7 +127,7 @@ def _aside(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
     total = np.zeros_like(hips[0])
     for hip, way in zip(hips, ways, strict=True):
         to = way.ankle - hip
-        flat, reach = scene.level(to), reach_of(way.motion, scene)
+        flat, reach = scene.level(to), way.reach
         far = size(flat)
         may = np.sqrt(np.maximum(reach * reach - to[:, scene.axis] * to[:, scene.axis], 0))
         total += flat * np.clip(1 - may / np.maximum(far, 1e-12), 0, 1)[:, np.newaxis]

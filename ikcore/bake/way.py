@@ -22,15 +22,16 @@ _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that
 _BEFORE = 0.25  # before the first frame, and after the last, in which a foot may have begun to rise
 
 # Metres for a leg of 0.87 m.
-_HARDEST = 60.0  # a second^2: what a foot is accelerated by at most to get over something
+_HARDEST = 30.0  # a second^2: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
 _SWINGS, _ROOM = 2.0, 0.01  # what a stance was moving a foot by when it ended goes on by at most so many times that
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
 _MARGIN = 0.02  # how far toes and heels keep from steps
+_WITHIN = 0.001  # how far behind the side of something its upper side is looked for
 _DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
 
-_FREE, _LEFT = 0.012, 0.018  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
+_FREE, _LEFT = 0.011, 0.016  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
 _MEANT = 0.94  # the cosine beyond which it is meant to
 
 
@@ -48,12 +49,15 @@ class Way:
         A world rotation, about that point.
     plain : (frames,) array
         How much of the shift upwards is not for obstacles: what the body follows.
+    reach : (frames,) array
+        How far from the hip the leg should end at most; `body_of` finds it, as it takes all legs.
     """
 
     motion: LegMotion
     shift: Array
     turn: Array
     plain: Array
+    reach: Array
 
     def carried(self, points: Array, frames: slice = slice(None)) -> Array:
         """Where points of the foot (frames, 3) go."""
@@ -70,7 +74,7 @@ class Way:
 
     def part(self, motion: LegMotion, frames: slice) -> Way:
         """Some of the frames."""
-        return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames])
+        return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames], self.reach[frames])
 
 
 def way_of(
@@ -81,7 +85,7 @@ def way_of(
     Of three rounds of a loop, obstacles are those of the second.
     """
     frames = len(motion.chain)
-    way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), np.zeros(frames))
+    way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), *np.zeros((2, frames)))
     for stance in stances:
         _stand(way, stance, floor, scene)
     swings = _swings(stances, frames)
@@ -293,7 +297,7 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
         least = np.clip(_above(motion, point, slice(None), floor, scene), -_DIPS * scale, settings.clearance * scale)
         height = scene.under(there, _ABOVE * scale, _BELOW * scale)
         if not scene.made:  # there the clip has found its own way
-            height = _swept(height, _RISER * scale)
+            height = _passed(_swept(height, _RISER * scale), there, scene, scale)
         lack = height + floor.thick[point] + least - there[:, scene.axis]
         if point == "toe" and motion.toe is not None:
             lack -= TOES * scale  # they bend
@@ -323,6 +327,22 @@ def _swept(height: Array, riser: float) -> Array:
     most[1:] = np.maximum(most[1:], known[:-1])
     most[:-1] = np.maximum(most[:-1], known[1:])
     return np.where(most > known + riser, most, height)
+
+
+def _passed(height: Array, points: Array, scene: Scene, scale: float) -> Array:
+    """With what points would go through between two frames, in both of them: it may be thinner than they go in one."""
+    if len(points) < 2:
+        return height
+    way, ground = np.diff(points, axis=0), scene.ground.still(slice(0, len(points) - 1))
+    far = size(way)
+    met = ground.cast(points[:-1], way, length=far, workers=scene.workers)
+    frames = np.flatnonzero(met.hit)
+    within = met.points[frames] + way[frames] * (_WITHIN * scale / np.maximum(far[frames], 1e-12))[:, np.newaxis]
+    top = ground.still(frames).at(within, above=_ABOVE * scale, below=_WITHIN * scale, workers=scene.workers).height
+    found = height.copy()
+    for side in (frames, frames + 1):
+        found[side] = np.fmax(found[side], top)
+    return found
 
 
 def _shares(spans: list[tuple[int, int]], frames: int, fps: float) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -49,6 +50,8 @@ class Measured:
         By leg, when each point is in contact. The toe is when the ball is.
     measures : dict of str to Measure
         By leg.
+    beyond : bool
+        Whether what `metrics.BEYOND` names is what is beyond the source; if not, it is all there is.
     """
 
     clip: Clip
@@ -61,6 +64,7 @@ class Measured:
     lengths: dict[str, float]
     held: dict[str, Mask]
     measures: dict[str, Measure]
+    beyond: bool
 
 
 def measure(
@@ -134,7 +138,79 @@ def measure(
         for name, track in tracks.items()
     }
     lengths = {name: metrics.leg_length(track.chain) for name, track in tracks.items()}
-    return Measured(clip, feet, contacts, ground, there is not clip, points, tracks, lengths, held, measures)
+    spot, beyond = there is not clip, source is not None
+    return Measured(clip, feet, contacts, ground, spot, points, tracks, lengths, held, measures, beyond)
+
+
+def before_and_after(
+    source: Clip, clip: Clip, feet: Feet, ground: Ground, contacts: Contacts
+) -> tuple[Measured, Measured]:
+    """Measure what a clip was made of and the clip, both on the ground of the clip, so that they compare.
+
+    Both go where they go: what walks on the spot is not sent on a way that it lacks.
+
+    Parameters
+    ----------
+    source : Clip
+        What it was made of.
+    clip : Clip
+        The motion.
+    feet : Feet
+        The legs of both, with soles.
+    ground : Ground
+        What the clip walks on.
+    contacts : Contacts
+        When the source stands, and how high that is.
+
+    Returns
+    -------
+    before, after : Measured
+        How both slide, sink and float on this ground; and how the motion of the clip is beside that of its source.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=4).clip
+    >>> feet = ik.Feet.detect(walk.skeleton, clip=walk)
+    >>> raised = ik.Clip(walk.skeleton, ik.Pose(walk.pose.rotations, walk.pose.translations + [0, 0.1, 0]), walk.fps)
+    >>> step, contacts = ik.Ground.plane(height=0.1), ik.Contacts.detect(walk, feet)
+    >>> before, after = before_and_after(walk, raised, feet, step, contacts)
+    >>> [round(each.measures["left"].penetration, 3) for each in (before, after)]
+    [0.1, 0.0]
+    """
+    contacts = dataclasses.replace(contacts, treadmill=np.zeros_like(contacts.treadmill))
+    before, own = (measure(source, feet, floor, contacts=contacts) for floor in (ground, None))
+    after = measure(clip, feet, ground, contacts=contacts, source=own)
+    names = [name for name in metrics.BEYOND if name not in metrics.BESIDE]
+    measures = {}
+    for leg, record in after.measures.items():
+        alone = metrics.measure(after.tracks[leg], after.held[leg], fps=clip.fps)
+        measures[leg] = dataclasses.replace(record, **{name: getattr(alone, name) for name in names})
+    return before, dataclasses.replace(after, measures=measures, beyond=False)
+
+
+def ground_under(measured: Measured, leg: str, points: Array) -> Array:
+    """How high the ground is under points of a leg, anywhere on its way: Y up, metres, as tracks have it.
+
+    Parameters
+    ----------
+    measured : Measured
+        A clip on a ground.
+    leg : str
+        The name of a leg, whose length says how far from the points the ground may be.
+    points : (..., 3) array
+        The points.
+
+    Returns
+    -------
+    (...) array
+        NaN where there is none.
+    """
+    assert measured.ground is not None
+    x, y, z = np.moveaxis(points, -1, 0)
+    there, unit = points if measured.clip.up == "Y" else np.stack([x, -z, y], axis=-1), measured.clip.unit
+    surface = surface_under(measured.ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG)
+    return np.asarray(surface.height * unit)
 
 
 def _check(clip: Clip, source: Measured) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -111,7 +111,9 @@ def verdict(name: str, value: float, leg: float = LEG) -> Verdict | None:
     return "fair" if value <= fair * size else "poor"
 
 
-def said(name: str, records: Sequence[Measure], leg: float = LEG) -> list[tuple[str, Verdict | None]]:
+def said(
+    name: str, records: Sequence[Measure], leg: float = LEG, *, beyond: bool = True
+) -> list[tuple[str, Verdict | None]]:
     """What a measure of a leg is, in words, and what that says; after its source with a + where it is beyond it.
 
     Parameters
@@ -122,6 +124,8 @@ def said(name: str, records: Sequence[Measure], leg: float = LEG) -> list[tuple[
         Of a clip alone; or of its source, and then of the clip.
     leg : float, default: 0.87
         The length of the leg, metres.
+    beyond : bool, default: True
+        Whether the clip is measured by what is beyond its source, as `Measured.beyond` says.
 
     Returns
     -------
@@ -129,19 +133,20 @@ def said(name: str, records: Sequence[Measure], leg: float = LEG) -> list[tuple[
         Of each record.
     """
     found = [(record.texts()[name], verdict(name, getattr(record, name), leg)) for record in records]
-    if len(records) > 1 and name in metrics.BEYOND and math.isfinite(getattr(records[-1], name)):
+    plus = name in metrics.BEYOND and (beyond or name in metrics.BESIDE)
+    if len(records) > 1 and plus and math.isfinite(getattr(records[-1], name)):
         text, says = found[-1]
         found[-1] = f"+{text}", says
     return found
 
 
-def worst(measured: Measured, name: str) -> str:
+def worst(records: Mapping[str, Measure], name: str) -> str:
     """The leg that does worst by a measure, or the first one if it is known of none.
 
     Parameters
     ----------
-    measured : Measured
-        A clip.
+    records : mapping of str to Measure
+        Of the legs of a clip.
     name : str
         A field of `metrics.Measure`.
 
@@ -150,7 +155,7 @@ def worst(measured: Measured, name: str) -> str:
     str
         The name of the leg.
     """
-    values = {leg: getattr(record, name) for leg, record in measured.measures.items()}
+    values = {leg: getattr(record, name) for leg, record in records.items()}
     return max(values, key=lambda leg: -math.inf if math.isnan(values[leg]) else values[leg])
 
 
@@ -193,7 +198,7 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
     size = measured.lengths[leg] / LEG
     fps, down = measured.clip.fps, held.any(axis=1)
     deep, high = metrics.penetration(track.heights), metrics.floating(track.heights)
-    if source:
+    if source and measured.beyond:
         there = source.tracks[leg].heights
         deep = metrics.beyond(deep, metrics.penetration(there))
         high = metrics.beyond(high, metrics.floating(there))
