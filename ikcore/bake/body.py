@@ -69,8 +69,8 @@ def _limit(ways: list[Way], scene: Scene) -> None:
         motion, most = way.motion, scene.settings.straight * way.motion.size
         length = size(motion.ankle - motion.chain[:, 0])
         usual = min(float(np.sort(length)[len(length) * _USUAL // 100]), most)
-        apart = size(way.shift - together[:, np.newaxis] * scene.up)
-        moved = eased(np.clip(apart / (_MOVED * motion.scale), 0, 1))
+        apart = scene.level(way.shift) + (way.plain - together)[:, np.newaxis] * scene.up
+        moved = eased(np.clip(size(apart) / (_MOVED * motion.scale), 0, 1))
         held = -spread(-length, _MOMENT, scene.fps)
         way.reach = np.maximum(length + moved * (held - length), usual)
 
