@@ -13,7 +13,7 @@ from ikcore.bake.scene import UNTURNED, Array, size, unit
 
 _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
 _WRONG = 0.06  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
-_FOLDED = 0.3  # of its length: legs are not folded more, unless they are in the clip
+_FOLDED = 0.25  # of its length: legs are not folded more, unless they are in the clip
 _TINY = 1e-12
 
 
