@@ -111,13 +111,12 @@ def test_legs_are_not_folded_up() -> None:
     lifted = source + np.linspace(0, 1.2, 400)[:, np.newaxis] * [0, 1, 0]
     found = unfolded(lifted, source, 0.85)
     far = np.sqrt((found**2).sum(axis=1))
-    assert far.min() > 0.35 * 0.85 - 1e-9
+    assert far.min() > 0.3 * 0.85 - 1e-9
     np.testing.assert_array_equal(found[:100], lifted[:100])
-    inside = np.sqrt((lifted**2).sum(axis=1)) < 0.35 * 0.85
-    falling = inside & (lifted[:, 1] < 0)
-    assert np.abs(np.diff(found[falling], axis=0)).max() < 0.02
+    assert (found[:, 1] < 0).all()
+    assert np.abs(np.diff(found, axis=0)).max() < 0.02
     near = np.array([[0.02, -0.1, 0.05]])
-    np.testing.assert_array_equal(unfolded(near, near, 0.85), near)
+    np.testing.assert_allclose(unfolded(near, near, 0.85), near, atol=1e-15)
 
 
 def test_one_bone_points_at_its_target() -> None:
