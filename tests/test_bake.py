@@ -699,7 +699,7 @@ def test_ground_elsewhere_is_said() -> None:
 
 def test_a_loop_that_stands_for_longer_than_a_round_stands_on_the_slope() -> None:
     clip = dataclasses.replace(standing(), loop=True)
-    soles_at = soles(ik.bake_feet(clip, ACROSS, feet=feet()))["left", "ball"]
+    soles_at = soles(ik.bake_feet(clip, ACROSS, feet=feet()).clip)["left", "ball"]
     height = ACROSS.at(soles_at, above=1, below=1).height
     np.testing.assert_allclose(soles_at[:, 1], height, atol=2e-3)
 
