@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.bake import loops
+from ikcore.feet.metrics import runs
 
 Array = NDArray[Any]
 
@@ -333,6 +334,21 @@ def test_planted_points_stand_still(name: str) -> None:
             assert np.ptp(at, axis=0).max() < 2e-3
             height = ground.at(at, above=0.3, below=0.3).height
             assert -0.005 < (at[:, 1] - height).min() <= (at[:, 1] - height).max() < 0.01 + 0.02 * (name == "stairs")
+
+
+def test_who_creeps_uphill_stands_still() -> None:
+    """Legs that are folded to a third of their length to stand on a slope fold, rather than push feet into it."""
+    plants = gaits.stepping(3, 1.3, 0.65, lambda side, time: (1.4 * gaits.ASIDE[side], 0, 0.6 * time))
+    gait = gaits.gait(plants, 3, 60, gaits.above(0.55, lambda times: 0.6 * times), 0.15)
+    ground = ik.Ground.plane([0.2, 1, -0.3])
+    baked = ik.bake_feet(gait.clip, ground)
+    for side in SIDES:
+        held = baked.contacts.planted(side, "ball")
+        at = soles(baked.clip)[side, "ball"]
+        for start, stop in runs(held):
+            inner = at[start + 6 : stop - 6]
+            assert len(inner) < 2 or np.ptp(inner, axis=0).max() < 2e-3
+        assert abs(at[held, 1] - ground.at(at[held], above=1, below=1).height).max() < 0.01
 
 
 def test_heel_ball_and_toe_follow_each_other_without_a_jump() -> None:

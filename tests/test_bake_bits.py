@@ -109,7 +109,7 @@ def test_legs_are_not_folded_up() -> None:
     """A foot is lifted past its hip: it stops before, smoothly; one that is as near in the clip is left."""
     source = np.tile([0.1, -0.6, 0.05], (400, 1))
     lifted = source + np.linspace(0, 1.2, 400)[:, np.newaxis] * [0, 1, 0]
-    found = unfolded(lifted, source, 0.85)
+    found = unfolded(lifted, source, source, 0.85)
     far = np.sqrt((found**2).sum(axis=1))
     assert far.min() > 0.35 * 0.85 - 1e-9
     np.testing.assert_array_equal(found[:100], lifted[:100])
@@ -117,7 +117,7 @@ def test_legs_are_not_folded_up() -> None:
     falling = inside & (lifted[:, 1] < 0)
     assert np.abs(np.diff(found[falling], axis=0)).max() < 0.02
     near = np.array([[0.02, -0.1, 0.05]])
-    np.testing.assert_array_equal(unfolded(near, near, 0.85), near)
+    np.testing.assert_array_equal(unfolded(near, near, near, 0.85), near)
 
 
 def test_one_bone_points_at_its_target() -> None:

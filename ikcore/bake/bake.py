@@ -294,7 +294,9 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     tilted = body.pivot[:, np.newaxis] + rotations.rotate(
         body.tilt[:, np.newaxis], motion.chain - body.pivot[:, np.newaxis]
     )
-    line = unfolded(way.ankle - hip, tilted[:, -1] - tilted[:, 0], motion.size)
+    line = way.ankle - hip
+    plain = line - (way.shift[:, scene.axis] - way.plain)[:, np.newaxis] * scene.up
+    line = unfolded(line, plain, tilted[:, -1] - tilted[:, 0], motion.size)
     far = size(line)
     target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
