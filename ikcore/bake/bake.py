@@ -148,7 +148,8 @@ def bake_feet(
     Raises
     ------
     ValueError
-        If there are no legs, if ground and clip do not fit each other, or a pose is not finite.
+        If there are no legs, the pelvis does not carry them, ground and clip do not fit each other, or a pose is not
+        finite.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def bake_feet(
     scene = Scene(ground, clip.fps, axis, settings, workers, made)
     stances, ways, under = _ways(motions, contacts, scene, way)
     say(0.6)
-    joint = pelvis_of(clip, feet, motions[0].size) if pelvis is None else clip.skeleton.index(pelvis)
+    joint = pelvis_of(clip, feet, motions[0].size, pelvis)
     chosen = _chosen(feet, legs)
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
