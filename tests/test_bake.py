@@ -359,6 +359,13 @@ def test_heel_ball_and_toe_follow_each_other_without_a_jump() -> None:
         assert hard[0] < 1.1 * hard[1]
 
 
+def test_who_comes_down_swings_over_the_ground() -> None:
+    """Where the floor of a clip is not known, as under a foot that swings far below its last one, it is no excuse."""
+    gait = gaits.climbing(-0.16, 0.3, 6, 30)
+    baked = ik.bake_feet(gait.clip, FLOOR)
+    assert min(soles(baked.clip)[side, point][:, 1].min() for side in SIDES for point in ("heel", "ball")) > -0.005
+
+
 def test_what_slides_too_far_is_planted_anew() -> None:
     """Never farther from the clip than it may be, with steps between that are as smooth as the rest."""
     plants = {side: [gaits.Plant(-1, 99, (x, 0, 0))] for side, x in gaits.ASIDE.items()}
@@ -476,6 +483,7 @@ def test_a_contact_alone_leaves_the_rest() -> None:
     ("option", "said"),
     [
         ({"legs": ["hind"]}, "legs: no leg is called 'hind'; there are left, right"),
+        ({"pelvis": "LeftLeg"}, "pelvis: 'LeftLeg' does not carry all legs, as 'Hips' does"),
         ({"frames": (5, 5)}, "frames: expected some among 0 to 241, got 5 to 5"),
         ({"frames": (-1, 5)}, "frames: expected some among 0 to 241, got -1 to 5"),
         ({"frames": (0, 242)}, "frames: expected some among 0 to 241, got 0 to 242"),
