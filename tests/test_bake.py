@@ -157,6 +157,15 @@ def test_baking_twice_changes_nothing(name: str) -> None:
     assert same(ik.bake_feet(once, GROUNDS[name], feet=feet()).clip, once)
 
 
+@pytest.mark.parametrize("slope", [0.04, 0.2])
+@pytest.mark.parametrize("gait", [gaits.walking, gaits.turning], ids=["walking", "turning"])
+def test_baking_twice_changes_nothing_where_feet_hardly_rise(gait: Callable[[], gaits.Gait], slope: float) -> None:
+    """Across a slope, or on the spot: feet are on the ground, though not far from level with each other."""
+    ground = ik.Ground.plane([slope, 1, 0])
+    once = ik.bake_feet(gait().clip, ground, feet=feet())
+    assert apart(ik.bake_feet(once.clip, ground, feet=feet()).clip, once.clip) < 1e-6
+
+
 def test_nothing_of_the_input_changes() -> None:
     clip = sliding(walk(), 0.05)
     before = clip.pose.rotations.copy(), translations(clip).copy()
