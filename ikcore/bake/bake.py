@@ -148,8 +148,8 @@ def bake_feet(
     Raises
     ------
     ValueError
-        If there are no legs, if ground and clip do not fit each other or there is no ground under any foot, or a pose
-        is not finite.
+        If there are no legs, the pelvis does not carry them, ground and clip do not fit each other, there is no ground
+        under any foot, or a pose is not finite.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def bake_feet(
     scene = Scene(ground, clip.fps, axis, settings, workers, made)
     stances, ways, under = _ways(motions, contacts, scene, way)
     say(0.6)
-    joint = pelvis_of(clip, feet, motions[0].size) if pelvis is None else clip.skeleton.index(pelvis)
+    joint = pelvis_of(clip, feet, motions[0].size, pelvis)
     chosen = _chosen(feet, legs)
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
@@ -297,7 +297,9 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     tilted = body.pivot[:, np.newaxis] + rotations.rotate(
         body.tilt[:, np.newaxis], motion.chain - body.pivot[:, np.newaxis]
     )
-    line = unfolded(way.ankle - hip, tilted[:, -1] - tilted[:, 0], motion.size)
+    line = way.ankle - hip
+    plain = line - (way.shift[:, scene.axis] - way.plain)[:, np.newaxis] * scene.up
+    line = unfolded(line, plain, tilted[:, -1] - tilted[:, 0], motion.size)
     far = size(line)
     target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
