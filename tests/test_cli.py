@@ -223,6 +223,8 @@ def test_a_source_that_cannot_be_used_is_named(folder: Path, capsys: pytest.Capt
     status, _, err = run(capsys, folder / "walk.bvh", "--source", folder / "chain.bvh")
     assert status == 1
     assert err.startswith(f"ikcore: {folder / 'walk.bvh'}: source: {folder / 'chain.bvh'}: no legs found")
+    status, _, err = run(capsys, folder / "walk.bvh", "--source", folder)
+    assert (status, err) == (1, f"ikcore: {folder / 'walk.bvh'}: source: {folder}: expected a file, got a folder\n")
 
 
 def test_ground_of_a_gltf_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
