@@ -164,8 +164,8 @@ def bake_feet(
            [0.06, 0.9 , 2.98]])
     """
     say = progress or (lambda share: None)
+    _check(clip, ground, frames, settings)
     settings = settings or BakeSettings()
-    _check(clip, ground, frames)
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
     clip = contacts.travelling(clip)
@@ -204,11 +204,13 @@ def bake_feet(
     return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
 
 
-def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None) -> None:
+def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None, settings: BakeSettings | None) -> None:
     if not isinstance(clip, Clip):
         raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}; ik.Clip.read reads one")
     if not isinstance(ground, Ground):
         raise TypeError(f"ground: expected a Ground, got {type(ground).__name__}; ik.Ground.read reads one")
+    if settings is not None and not isinstance(settings, BakeSettings):
+        raise TypeError(f"settings: expected BakeSettings, got {type(settings).__name__}: ik.BakeSettings(lock=False)")
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up.upper()}; see Clip.convert")
     if not ground.parts:
@@ -220,6 +222,8 @@ def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None) -> None:
         if values is not None and not np.isfinite(values).all():
             frame = int(np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))[0])
             raise ValueError(f"clip: expected finite numbers, got others in its {name}, first in frame {frame}")
+    if frames is not None and not all(isinstance(frame, (int, np.integer)) for frame in frames):
+        raise TypeError(f"frames: expected two whole numbers, got {frames!r}")
     if frames is not None and not 0 <= frames[0] < frames[1] <= len(clip):
         raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
 
