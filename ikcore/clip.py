@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -461,16 +462,26 @@ def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np
     above = skeleton.parents
     odd = np.flatnonzero(above[partner] != np.where(above < 0, -1, partner[above]))
     if len(odd):
+        alone = odd[partner[odd] == odd]
+        if len(alone):
+            one, other = skeleton.names[alone[0]], skeleton.names[above[alone[0]]]
+            raise ValueError(f"mirror: {one!r} has no partner, and its parent {other!r} has one: give `pairs`")
         one, other = skeleton.names[odd[0]], skeleton.names[partner[odd[0]]]
         raise ValueError(f"mirror: the parents of {one!r} and {other!r} are not each other's partners: give `pairs`")
     return partner
 
 
 def _pairs_by_name(names: tuple[str, ...]) -> dict[str, str]:
-    """The joints on the left, and those on the right."""
-    known = set(names)
-    found = ((name, next((other for other in _on_the_right(name) if other in known), None)) for name in names)
-    return {name: other for name, other in found if other}
+    """The joints on the left, and those on the right: of the same case if there are, else of any."""
+    exact = {name: name for name in names}
+    known = {name.lower(): name for name in names}
+
+    def partner(name: str) -> str | None:
+        right = list(_on_the_right(name))
+        found = (exact.get(other) for other in right), (known.get(other.lower()) for other in right)
+        return next(filter(None, chain(*found)), None)
+
+    return {name: other for name in names if (other := partner(name))}
 
 
 def _on_the_right(name: str) -> Iterable[str]:

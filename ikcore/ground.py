@@ -332,6 +332,8 @@ class Ground:
         if not np.isfinite(height).all():
             n, m = np.argwhere(~np.isfinite(height))[0].tolist()
             raise ValueError(f"grid: height [{n}, {m}] is not finite")
+        if not 0 < spacing < math.inf:
+            raise ValueError(f"spacing: expected a positive number, got {spacing!r}")
         along = np.arange(max(height.shape)) * float(spacing)
         n, m = height.shape
         points = _point_of(up, height, along[:n, np.newaxis], along[np.newaxis, :m])

@@ -128,6 +128,8 @@ def _source(job: Job) -> Measured | None:
     """What the clip was made of, on its own ground."""
     if job.source is None:
         return None
+    if Path(job.source).is_dir():
+        raise ValueError(f"source: {job.source}: expected a file, got a folder")
     names = commands.animations(job.source)
     animation = job.animation if job.animation in names else names[0]
     return _source_of(job.source, animation, job.up, job.unit, job.source_ground)

@@ -395,15 +395,15 @@ def _passed(measured: Measured, leg: str, way: Array, least: int = 2000) -> tupl
 
 
 def _profile(way: Array, ground: Array, bins: int = 600) -> tuple[Array, Array]:
-    """The highest ground that a foot passes over, by places of the way."""
-    known = np.isfinite(way) & np.isfinite(ground)
+    """The highest ground that a foot passes over, by places of the way; NaN where it passes over none."""
+    known = np.isfinite(way)
     if not known.any():
         return np.empty(0), np.empty(0)
     low, high = way[known].min(), way[known].max()
     place = np.minimum(((way[known] - low) / max(high - low, 1e-9) * bins).astype(np.intp), bins - 1)
-    height = np.full(bins, -np.inf)
-    np.maximum.at(height, place, ground[known])
-    seen = np.flatnonzero(height > -np.inf)
+    height = np.full(bins, np.nan)
+    np.fmax.at(height, place, ground[known])
+    seen = np.unique(place)
     edges = low + np.arange(bins + 1) / bins * (high - low)
     last = seen[np.maximum(np.searchsorted(seen, np.arange(bins), side="right") - 1, 0)]
     return np.repeat(edges, 2)[1:-1], np.repeat(height[last], 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -44,6 +45,9 @@ def stairs(
     >>> up.at([[0, 0, -0.5], [0, 0, 0.25], [0, 0.5, 1.75]], above=0.5, below=0.5).height.round(9)
     array([0. , 0.2, 0.6])
     """
+    if steps < 1:
+        raise ValueError(f"steps: expected at least 1, got {steps!r}")
+    _check_positive(run=run, width=width)
     corners = [(step * run, level * rise) for step in range(steps) for level in (step, step + 1)]
     return _strip([(-landing, 0.0), *corners, (steps * run + landing, steps * rise)], width, up)
 
@@ -79,6 +83,7 @@ def ramp(
     >>> ramp(4, 1).at([0, 0, 2], above=1, below=1).height
     array(0.5)
     """
+    _check_positive(length=length, width=width)
     return _strip([(-landing, 0.0), (0.0, 0.0), (length, height), (length + landing, height)], width, up)
 
 
@@ -116,11 +121,21 @@ def bumps(
     >>> bumps(0.1).at([[0.5, 0, 0.5], [1, 0, 0.5]], above=1, below=1).height
     array([0.1, 0. ])
     """
+    for name, number in (("count", count), ("cells", cells)):
+        if number < 1:
+            raise ValueError(f"{name}: expected at least 1, got {number!r}")
+    _check_positive(spacing=spacing)
     x = np.arange(count * cells + 1) % cells / cells
     bump = x * (1 - x) * (x * (1 - x)) * 16
     half = np.array(-0.5 * count * spacing)
     origin = _point_of(up, np.array(0.0), half, half)
     return Ground.heights(height * bump[:, np.newaxis] * bump, spacing / cells, origin, up=up)
+
+
+def _check_positive(**lengths: float) -> None:
+    for name, length in lengths.items():
+        if not 0 < length < math.inf:
+            raise ValueError(f"{name}: expected a positive number, got {length!r}")
 
 
 def _strip(profile: list[tuple[float, float]], width: float, up: Literal["x", "y", "z"]) -> Ground:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.bake import loops
+from ikcore.feet.metrics import runs
 
 Array = NDArray[Any]
 
@@ -157,6 +158,15 @@ def test_a_climb_over_a_step_that_is_missing_is_made_up() -> None:
 def test_baking_twice_changes_nothing(name: str) -> None:
     once = ik.bake_feet(walk(), GROUNDS[name], feet=feet()).clip
     assert same(ik.bake_feet(once, GROUNDS[name], feet=feet()).clip, once)
+
+
+@pytest.mark.parametrize("slope", [0.04, 0.2])
+@pytest.mark.parametrize("gait", [gaits.walking, gaits.turning], ids=["walking", "turning"])
+def test_baking_twice_changes_nothing_where_feet_hardly_rise(gait: Callable[[], gaits.Gait], slope: float) -> None:
+    """Across a slope, or on the spot: feet are on the ground, though not far from level with each other."""
+    ground = ik.Ground.plane([slope, 1, 0])
+    once = ik.bake_feet(gait().clip, ground, feet=feet())
+    assert apart(ik.bake_feet(once.clip, ground, feet=feet()).clip, once.clip) < 1e-6
 
 
 def test_nothing_of_the_input_changes() -> None:
@@ -338,12 +348,34 @@ def test_planted_points_stand_still(name: str) -> None:
             assert -0.005 < (at[:, 1] - height).min() <= (at[:, 1] - height).max() < 0.01 + 0.02 * (name == "stairs")
 
 
+def test_who_creeps_uphill_stands_still() -> None:
+    """Legs that are folded to a third of their length to stand on a slope fold, rather than push feet into it."""
+    plants = gaits.stepping(3, 1.3, 0.65, lambda side, time: (1.4 * gaits.ASIDE[side], 0, 0.6 * time))
+    gait = gaits.gait(plants, 3, 60, gaits.above(0.55, lambda times: 0.6 * times), 0.15)
+    ground = ik.Ground.plane([0.2, 1, -0.3])
+    baked = ik.bake_feet(gait.clip, ground)
+    for side in SIDES:
+        held = baked.contacts.planted(side, "ball")
+        at = soles(baked.clip)[side, "ball"]
+        for start, stop in runs(held):
+            inner = at[start + 6 : stop - 6]
+            assert len(inner) < 2 or np.ptp(inner, axis=0).max() < 2e-3
+        assert abs(at[held, 1] - ground.at(at[held], above=1, below=1).height).max() < 0.01
+
+
 def test_heel_ball_and_toe_follow_each_other_without_a_jump() -> None:
     """Ankles are accelerated as in the clean clip while the foot rolls, though it slid."""
     baked = ik.bake_feet(sliding(walk(), 0.05), FLOOR, feet=feet(), contacts=ik.Contacts.detect(walk(), feet())).clip
     for side in ("Left", "Right"):
         hard = [np.abs(np.diff(positions(clip, f"{side}Foot"), n=2, axis=0)).max() for clip in (baked, walk())]
         assert hard[0] < 1.1 * hard[1]
+
+
+def test_who_comes_down_swings_over_the_ground() -> None:
+    """Where the floor of a clip is not known, as under a foot that swings far below its last one, it is no excuse."""
+    gait = gaits.climbing(-0.16, 0.3, 6, 30)
+    baked = ik.bake_feet(gait.clip, FLOOR)
+    assert min(soles(baked.clip)[side, point][:, 1].min() for side in SIDES for point in ("heel", "ball")) > -0.005
 
 
 def test_what_slides_too_far_is_planted_anew() -> None:
@@ -463,6 +495,7 @@ def test_a_contact_alone_leaves_the_rest() -> None:
     ("option", "said"),
     [
         ({"legs": ["hind"]}, "legs: no leg is called 'hind'; there are left, right"),
+        ({"pelvis": "LeftLeg"}, "pelvis: 'LeftLeg' does not carry all legs, as 'Hips' does"),
         ({"frames": (5, 5)}, "frames: expected some among 0 to 241, got 5 to 5"),
         ({"frames": (-1, 5)}, "frames: expected some among 0 to 241, got -1 to 5"),
         ({"frames": (0, 242)}, "frames: expected some among 0 to 241, got 0 to 242"),

@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import interrupts
 import numpy as np
 import pytest
 
@@ -541,7 +542,7 @@ def test_ctrl_c_leaves_nothing_half(workers: int, folder: Path) -> None:
     asked = command(folder, endless, folder / "clips", "-o", folder / "out", "--workers", str(workers))
     running = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        with endless.open("wb"):  # waits until somebody reads
+        with interrupts.opened(endless, running):
             time.sleep(0.2)
             os.killpg(running.pid, signal.SIGINT)
             out, err = running.communicate(timeout=60)

@@ -263,3 +263,12 @@ def test_presets() -> None:
     assert ik.BakeSettings.preset("book") == ik.BakeSettings(pelvis="lowest")
     with pytest.raises(ValueError, match="preset: expected one of default, heights, lock, book"):
         ik.BakeSettings.preset("best")
+
+
+def test_what_is_no_settings_is_refused() -> None:
+    wrong: Any = {"lock": False}
+    with pytest.raises(TypeError, match=r"ik\.BakeSettings"):
+        ik.bake_feet(swaying(), FLOOR, feet=feet(), settings=wrong)
+    half: Any = (1.5, 20)
+    with pytest.raises(TypeError, match="whole numbers"):
+        ik.bake_feet(swaying(), FLOOR, feet=feet(), frames=half)

@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import interrupts
 import numpy as np
 import pytest
 
@@ -223,6 +224,8 @@ def test_a_source_that_cannot_be_used_is_named(folder: Path, capsys: pytest.Capt
     status, _, err = run(capsys, folder / "walk.bvh", "--source", folder / "chain.bvh")
     assert status == 1
     assert err.startswith(f"ikcore: {folder / 'walk.bvh'}: source: {folder / 'chain.bvh'}: no legs found")
+    status, _, err = run(capsys, folder / "walk.bvh", "--source", folder)
+    assert (status, err) == (1, f"ikcore: {folder / 'walk.bvh'}: source: {folder}: expected a file, got a folder\n")
 
 
 def test_ground_of_a_gltf_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -399,7 +402,7 @@ def test_an_interrupt_ends_it_with_a_word(workers: int, folder: Path) -> None:
     asked = command(endless, folder / "walk.bvh", "--workers", str(workers))
     running = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        with endless.open("wb"):  # waits until somebody reads
+        with interrupts.opened(endless, running):
             time.sleep(0.2)
             os.killpg(running.pid, signal.SIGINT)
             out, err = running.communicate(timeout=60)

@@ -268,6 +268,8 @@ def test_mirrored_twice_is_the_same() -> None:
         ("CC_Base_L_Foot", "CC_Base_R_Foot"),
         ("J_Bip_L_Foot", "J_Bip_R_Foot"),
         ("LegFL", "LegFR"),
+        ("Lefthand", "RightHand"),
+        ("left_Foot", "Right_foot"),
         ("left_left", "right_right"),
     ],
 )
@@ -276,6 +278,20 @@ def test_partners_are_found_by_name(one: str, other: str) -> None:
     assert ik.Clip(
         skeleton, ik.Pose([skeleton.rest.rotations]), 30, channels=("x", "y", "z", "X")
     ).mirror().channels == (*("x", "X", "z", "y"),)
+
+
+def test_partners_of_the_same_case_come_first() -> None:
+    names = ["hips", "LeftArm", "rightarm", "leftarm", "RightArm"]
+    skeleton = ik.Skeleton([-1, 0, 0, 0, 0], np.eye(5)[:, :3], names=names)
+    clip = ik.Clip(skeleton, ik.Pose([skeleton.rest.rotations]), 30, channels=("", "x", "y", "z", "X"))
+    assert clip.mirror().channels == ("", "X", "z", "y", "x")
+
+
+def test_who_alone_has_no_partner_is_named_with_what_it_hangs_on() -> None:
+    names = ["hips", "LeftHand", "RightHand", "LeftThumb", "Thumb"]
+    skeleton = ik.Skeleton([-1, 0, 0, 1, 2], np.eye(5)[:, :3], names=names)
+    with pytest.raises(ValueError, match="mirror: 'LeftThumb' has no partner, and its parent 'LeftHand' has one"):
+        ik.Clip(skeleton, ik.Pose([skeleton.rest.rotations]), 30).mirror()
 
 
 def test_partners_that_names_do_not_tell_can_be_given() -> None:

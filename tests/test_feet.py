@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import gaits
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -542,15 +543,28 @@ def test_a_rest_pose_that_does_not_stand_has_no_soles_and_a_clip_gives_them() ->
     check_soles_of_walk(clip, ik.Feet.detect(kicking, clip=clip), truth)
 
 
+@pytest.mark.parametrize("height", [-1.0, 0.0, 0.05, 0.7])
+def test_soles_are_as_thick_on_any_floor(height: float) -> None:
+    """A clip on a higher or lower floor says nothing about that, but its rest pose does."""
+    walk = gaits.walking(seconds=2).clip
+    found = ik.Feet.detect(walk.skeleton, clip=gaits.moved(walk, [0, height, 0]))
+    for leg in found:
+        assert leg.soles["ball"].offset[1] == pytest.approx(-0.025)
+        assert leg.soles["heel"].offset[1] == pytest.approx(-gaits.ANKLE)
+
+
 def test_soles_of_a_floor_at_another_height() -> None:
-    """Then nothing says how thick the soles are: the lowest joint is on the ground."""
+    """If the rest pose is at another height, too, nothing says how thick the soles are: the lowest joint is on it."""
     truth = ik.samples.walk(seconds=3)
     assert truth.clip.pose.translations is not None
+    offsets = truth.clip.skeleton.offsets.copy()
+    offsets[0] = 0
+    sunk = ik.Skeleton(truth.clip.skeleton.parents, offsets, names=truth.clip.skeleton.names)
     for shift in (-0.5, 3.0):
         moved = truth.clip.pose.translations.copy()
         moved[:, 0, 1] += shift
-        clip = dataclasses.replace(truth.clip, pose=ik.Pose(truth.clip.pose.rotations, moved))
-        feet = ik.Feet.detect(clip.skeleton, clip=clip)
+        clip = dataclasses.replace(truth.clip, skeleton=sunk, pose=ik.Pose(truth.clip.pose.rotations, moved))
+        feet = ik.Feet.detect(sunk, clip=clip)
         assert_allclose(feet["left"].soles["ball"].offset, [0, 0, 0], atol=1e-6)
         assert_allclose(feet["left"].soles["heel"].offset[1], -0.065, atol=1e-3)
 

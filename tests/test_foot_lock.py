@@ -102,6 +102,8 @@ def test_what_is_not_finite_stays_where_it_was() -> None:
         (lambda: ik.FootLock(0, 60), "count"),
         (lambda: ik.FootLock(1, 0), "fps"),
         (lambda: ik.FootLock(1, 60, half_life=-1), "half_life"),
+        (lambda: ik.FootLock(1, 60, rest=-1), "rest"),
+        (lambda: ik.FootLock(1, 60, rest=float("nan")), "rest"),
         (lambda: ik.FootLock(2, 60).step([[0, 0, 0]], [True, True]), "2 points"),
     ],
 )

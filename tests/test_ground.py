@@ -6,6 +6,7 @@ import gc
 import itertools
 import pickle
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -740,6 +741,28 @@ def test_ramp_and_bumps_are_as_high_as_they_say() -> None:
     bump = 0.2 * 256 * ((x % 1) * (1 - x % 1) * (z % 1) * (1 - z % 1)) ** 2
     found = terrain.bumps(0.2).at(np.stack([x, 0 * x, z], -1), above=1, below=1)
     np.testing.assert_allclose(found.height, bump, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "make"),
+    [
+        ("spacing: expected a positive number, got 0", lambda: Ground.heights(np.zeros((2, 2)), 0)),
+        ("spacing: expected a positive number, got -1", lambda: Ground.heights(np.zeros((2, 2)), -1)),
+        ("spacing: expected a positive number, got nan", lambda: Ground.heights(np.zeros((2, 2)), np.nan)),
+        ("steps: expected at least 1, got -1", lambda: terrain.stairs(-1, rise=0.2, run=0.3)),
+        ("run: expected a positive number, got 0", lambda: terrain.stairs(3, rise=0.2, run=0)),
+        ("width: expected a positive number, got -2", lambda: terrain.stairs(3, rise=0.2, run=0.3, width=-2)),
+        ("length: expected a positive number, got -4", lambda: terrain.ramp(-4, 1)),
+        ("length: expected a positive number, got inf", lambda: terrain.ramp(np.inf, 1)),
+        ("spacing: expected a positive number, got 0", lambda: terrain.bumps(0.1, spacing=0)),
+        ("count: expected at least 1, got 0", lambda: terrain.bumps(0.1, count=0)),
+        ("cells: expected at least 1, got 0", lambda: terrain.bumps(0.1, cells=0)),
+    ],
+)
+def test_sizes_that_make_no_ground_are_refused(sentence: str, make: Callable[[], Ground]) -> None:
+    """A grid with a spacing below 0 had its front below, stairs of -1 steps went down, no cells divided by 0."""
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        make()
 
 
 def test_heights_lie_between_their_corners() -> None:

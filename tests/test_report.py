@@ -505,6 +505,21 @@ def test_what_was_sent_on_its_way_is_not_sent_again() -> None:
         assert all(record.drift_most < 5e-3 for record in measured.measures.values())
 
 
+@pytest.mark.parametrize("seconds", [4, 40])  # seen between the frames, and in enough of them
+def test_where_there_is_no_ground_none_is_drawn(seconds: float) -> None:
+    """Two floors with a gap of 1.5 m between them."""
+    clip = ik.samples.walk(seconds=seconds, speed=5.2 / seconds, fps=60).clip
+    near, far = (ik.Ground.heights(np.zeros((2, 2)), 20, [-10, 0, z]) for z in (-18.5, 3))
+    measured = measure(clip, ground=near + far)
+    for leg, earth in zip(measured.tracks, lines(ET.fromstring(report.side(measured)), "earth"), strict=True):
+        pieces = [
+            [float(x) for x in re.findall(r"[ML]([\d.-]+)", piece)] for piece in earth.get("d", "Z").split("Z")[:-1]
+        ]
+        assert len(pieces) == 2
+        gap, whole = pieces[1][0] - pieces[0][-1], pieces[1][-1] - pieces[0][0]
+        assert gap / whole == pytest.approx(1.5 / np.ptp(measured.tracks[leg].sole[..., 2]), rel=0.03)
+
+
 def test_ground_is_drawn_between_frames_too() -> None:
     """In ten frames a second feet pass over most steps unseen; steps are drawn as they are, level and all as high."""
     stairs = ik.terrain.stairs(9, rise=0.16, run=0.35, landing=20).moved(translations=[0, 0, 1.4])

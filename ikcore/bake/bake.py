@@ -148,8 +148,8 @@ def bake_feet(
     Raises
     ------
     ValueError
-        If there are no legs, if ground and clip do not fit each other or there is no ground under any foot, or a pose
-        is not finite.
+        If there are no legs, the pelvis does not carry them, ground and clip do not fit each other, there is no ground
+        under any foot, or a pose is not finite.
 
     Examples
     --------
@@ -164,8 +164,8 @@ def bake_feet(
            [0.06, 0.9 , 2.98]])
     """
     say = progress or (lambda share: None)
+    _check(clip, ground, frames, settings)
     settings = settings or BakeSettings()
-    _check(clip, ground, frames)
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
     clip = contacts.travelling(clip)
@@ -180,7 +180,7 @@ def bake_feet(
     scene = Scene(ground, clip.fps, axis, settings, workers, made)
     stances, ways, under = _ways(motions, contacts, scene, way)
     say(0.6)
-    joint = pelvis_of(clip, feet, motions[0].size) if pelvis is None else clip.skeleton.index(pelvis)
+    joint = pelvis_of(clip, feet, motions[0].size, pelvis)
     chosen = _chosen(feet, legs)
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
@@ -204,11 +204,13 @@ def bake_feet(
     return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
 
 
-def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None) -> None:
+def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None, settings: BakeSettings | None) -> None:
     if not isinstance(clip, Clip):
         raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}; ik.Clip.read reads one")
     if not isinstance(ground, Ground):
         raise TypeError(f"ground: expected a Ground, got {type(ground).__name__}; ik.Ground.read reads one")
+    if settings is not None and not isinstance(settings, BakeSettings):
+        raise TypeError(f"settings: expected BakeSettings, got {type(settings).__name__}: ik.BakeSettings(lock=False)")
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up.upper()}; see Clip.convert")
     if not ground.parts:
@@ -220,6 +222,8 @@ def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None) -> None:
         if values is not None and not np.isfinite(values).all():
             frame = int(np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))[0])
             raise ValueError(f"clip: expected finite numbers, got others in its {name}, first in frame {frame}")
+    if frames is not None and not all(isinstance(frame, (int, np.integer)) for frame in frames):
+        raise TypeError(f"frames: expected two whole numbers, got {frames!r}")
     if frames is not None and not 0 <= frames[0] < frames[1] <= len(clip):
         raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
 
@@ -297,7 +301,9 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     tilted = body.pivot[:, np.newaxis] + rotations.rotate(
         body.tilt[:, np.newaxis], motion.chain - body.pivot[:, np.newaxis]
     )
-    line = unfolded(way.ankle - hip, tilted[:, -1] - tilted[:, 0], motion.size)
+    line = way.ankle - hip
+    plain = line - (way.shift[:, scene.axis] - way.plain)[:, np.newaxis] * scene.up
+    line = unfolded(line, plain, tilted[:, -1] - tilted[:, 0], motion.size)
     far = size(line)
     target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)

@@ -14,7 +14,8 @@ from ikcore.ground import Ground, Plane
 _LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
 _STILL = 0.2  # metres a second, likewise
 _NEAR, _DEEP = 0.3, 1.0  # metres, likewise: within which ground counts, and under a foot
-_UNEVEN = 0.03  # metres, likewise: what feet stand higher and lower than each other, that are not on one level
+_NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
+_UNEVEN = 0.03  # metres, likewise: what feet stand higher and lower than each other, that have no floor together
 _MOST = 0.8  # the share of frames that counts there
 _SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
 _SAME = 0.02  # metres, likewise: a floor that is so near to level ground is that ground
@@ -33,7 +34,7 @@ def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> boo
         off_level.append(np.abs(height - median(height))[known])
     there, level = (np.sort(np.concatenate(off)) for off in (off_ground, off_level))
     at = int(_MOST * (len(there) - 1))
-    return bool(len(there) and level[at] > _UNEVEN and there[at] < level[at] / 2)
+    return bool(len(there) and level[at] > _NOT_LEVEL and there[at] < level[at] / 2)
 
 
 def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int) -> Array:

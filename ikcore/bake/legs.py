@@ -12,8 +12,9 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, size, unit
 
 _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
-_WRONG = 0.06  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
-_FOLDED = 0.25  # of its length: legs are not folded more, unless they are in the clip
+_WRONG = 0.25  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
+_FOLDED = 0.25  # of its length: legs are not folded more over obstacles, unless they are in the clip
+_TIGHTEST = 0.2  # likewise: nor more than this to stand
 _TINY = 1e-12
 
 
@@ -43,12 +44,14 @@ def hinges_of(motion: LegMotion) -> list[Array]:
     return found
 
 
-def unfolded(line: Array, source: Array, length: float) -> Array:
+def unfolded(line: Array, plain: Array, source: Array, length: float) -> Array:
     """Ways from the hip to the foot that lead at least so far to where it is in the clip.
 
-    A foot that is lifted past the hip would turn the leg over.
+    A foot that is lifted past the hip would turn the leg over. One that stands stays if it can: obstacles are what a
+    leg need not fold up for, and ways without them are `plain`.
     """
-    ahead, least = unit(source), np.minimum(size(source), _FOLDED * length)
+    least = np.minimum(size(source), np.clip(size(plain), _TIGHTEST * length, _FOLDED * length))
+    ahead = unit(source)
     return np.asarray(line + np.maximum(least - dot(line, ahead), 0)[:, np.newaxis] * ahead)
 
 

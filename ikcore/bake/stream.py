@@ -54,6 +54,8 @@ class FootLock:
         for name, value in (("fps", fps), ("half_life", half_life), ("unlock", unlock)):
             if not 0 < value < math.inf:
                 raise ValueError(f"{name}: expected a positive number, got {value!r}")
+        if not 0 <= rest < math.inf:
+            raise ValueError(f"rest: expected 0 or a positive number, got {rest!r}")
         if count < 1:
             raise ValueError(f"count: expected 1 or more, got {count}")
         self._step = 1 / fps

@@ -294,7 +294,7 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
         there = way.carried(places)
         if point in ("toe", "heel") and not scene.made:
             there = _farther(there, motion.reference + way.shift, _MARGIN * scale, scene)
-        least = np.clip(_above(motion, point, slice(None), floor, scene), -_DIPS * scale, settings.clearance * scale)
+        least = np.minimum(_dips(_above(motion, point, slice(None), floor, scene), scale), settings.clearance * scale)
         height = scene.under(there, _ABOVE * scale, _BELOW * scale)
         if not scene.made:  # there the clip has found its own way
             height = _passed(_swept(height, _RISER * scale), there, scene, scale)
@@ -312,6 +312,11 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
     possible = 0.5 * _HARDEST * scale * near * near
     needed = np.minimum(np.where(np.isfinite(needed), needed, 0)[frames], possible)
     way.shift[frames, scene.axis] += beam.lifts(swing, share, needed, len(spans))
+
+
+def _dips(above: Array, scale: float) -> Array:
+    """Heights over the floor; what is much lower is not deep in that floor, but on its way to another."""
+    return np.maximum(above, np.minimum(-2 * _DIPS * scale - above, 0))
 
 
 def _farther(points: Array, origins: Array, by: float, scene: Scene) -> Array:

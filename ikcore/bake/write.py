@@ -25,14 +25,18 @@ _SAME = 1e-12  # a rotation by less is none
 Turn = tuple[int, Array, Array]
 
 
-def pelvis_of(clip: Clip, legs: Iterable[Leg], size: float) -> int:
-    """The joint that carries all legs: as far up as joints are about where the hips are, and can be moved."""
+def pelvis_of(clip: Clip, legs: Iterable[Leg], size: float, chosen: str | None) -> int:
+    """The joint that carries all legs, if none is chosen: as far up as joints are about the hips, and can be moved."""
     skeleton = clip.skeleton
     hips = [skeleton.index(leg.hip) for leg in legs]
     above = [ancestors(skeleton, hip) for hip in hips]
     shared = [joint for joint in above[0] if all(joint in other for other in above[1:])]
     if not shared:
         raise ValueError("the legs have no joint in common, so there is no pelvis to move: parent the hips to one")
+    if chosen is not None:
+        if (joint := skeleton.index(chosen)) not in shared:
+            raise ValueError(f"pelvis: {chosen!r} does not carry all legs, as {skeleton.names[shared[0]]!r} does")
+        return joint
     at = skeleton.forward(skeleton.rest).positions
     middle, found = sum(at[hip] for hip in hips) / len(hips), shared[0]
     for joint in shared[1:]:

@@ -51,9 +51,9 @@ def at_rest(
     """Legs with the soles of the rest pose; without, if the skeleton does not stand there."""
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)  # their tips are known
-    low = [float(_lowest(skeleton, leg, seen.height[np.newaxis])[0]) for leg in legs]
+    low = _low_at_rest(skeleton, seen, legs)
     size = min(length(skeleton, leg, seen.at) for leg in legs)
-    depths = _depths(legs, low, size)
+    depths = _depths(legs, low, size) or [0.0] * len(low)
     hang = [seen.height[skeleton.index(leg.hip)] - seen.height[skeleton.index(leg.foot)] for leg in legs]
     if min(hang) < _HANGS * size:
         return tuple(legs)
@@ -76,11 +76,12 @@ def over_time(
         return tuple(legs)
     height = skeleton.forward(pose).positions @ seen.up
     low = [float(np.percentile(_lowest(skeleton, leg, height), 2)) for leg in legs]
-    size = min(length(skeleton, leg, skeleton.forward(pose[0]).positions) for leg in legs)
-    found = []
-    for leg, resting, depth in zip(
-        legs, at_rest(skeleton, seen, legs, vertices), _depths(legs, low, size), strict=True
-    ):
+    size, found = min(length(skeleton, leg, skeleton.forward(pose[0]).positions) for leg in legs), []
+    at_ease = at_rest(skeleton, seen, legs, vertices)
+    depths = _depths(legs, low, size)
+    if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
+        depths = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
+    for leg, resting, depth in zip(legs, at_ease, depths or [0.0] * len(low), strict=True):
         if resting.soles and leg.ball is None and leg.toe is None:
             found.append(resting)
             continue
@@ -90,10 +91,14 @@ def over_time(
     return tuple(found)
 
 
-def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float]:
+def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[float]:
+    return [float(_lowest(skeleton, leg, seen.height[np.newaxis])[0]) for leg in legs]
+
+
+def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float] | None:
     """How far the ground is below the lowest joint of every foot, where that says so by being at height 0."""
     if not 0 <= min(low) <= _THIN * size:
-        return [0.0] * len(low)
+        return None
     return _lower_of_pairs(legs, low)
 
 
