@@ -2,10 +2,19 @@
 """IK Core for Blender: the extension's front door.
 
 bridge.py      the library ikcore, and a sentence when it cannot be used. Without bpy
+armatures.py   what moves an armature, and why it cannot be baked
+actions.py     slotted actions: what their curves say, copies of them, new keys
+stage.py       goes through the frames of the scene and puts back what that moves
+rotations.py   rotations as channels want them over time. Without bpy
+
+clips.py       an armature and its action as a clip in world space, on joints.py and hang.py (inheritance)
+channels.py    a clip back to channels
+ground.py      objects of the scene as a ground;  skin.py  which vertices follow which joint
+
 limbs.py       finds limbs and says why one cannot be baked
-sample.py      Blender to arrays, over a range of frames
-solve.py       what the IK constraint does, in closed form; rotations.py below it. Both without bpy
-bake.py        from limbs to keys; actions.py writes them into a slotted action
+sample.py      limbs to arrays, over a range of frames
+solve.py       what the IK constraint does, in closed form. Without bpy
+bake.py        from limbs to keys
 operators.py   Bake Limb IK;  panels.py  the sidebar tab
 """
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Slotted actions: which curves an object plays, and a copy of its action to write new keys into.
+"""Slotted actions: which curves an object plays, what they say, and a copy of its action to write new keys into.
 
 Blender 4.5 and 5.x differ in helpers but share layers, strips, slots and channel bags, so only these are used.
 """
+
+import contextlib
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
@@ -30,6 +33,16 @@ KEY_PARTS = {
 NEW_KEY = {"interpolation": "LINEAR", "handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
 
 
+@dataclass
+class Channel:
+    """New keys of one curve, by value."""
+
+    path: str
+    index: int
+    group: str
+    values: np.ndarray  # (frames,)
+
+
 def path_of(bone, name):
     """The data path of a property of a pose bone."""
     return f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].{name}'
@@ -37,7 +50,12 @@ def path_of(bone, name):
 
 def rotation_path(bone):
     """The data path of the rotation that the bone's rotation mode uses."""
-    return path_of(bone, CHANNELS.get(bone.rotation_mode, ("rotation_euler", 3))[0])
+    return path_of(bone, rotation_of(bone))
+
+
+def rotation_of(owner):
+    """The property that the rotation mode of a bone or an object uses."""
+    return CHANNELS.get(owner.rotation_mode, ("rotation_euler", 3))[0]
 
 
 def layers_and_strips(action):
@@ -73,8 +91,68 @@ def muted_groups(animation):
     return {group.name for group in bag.groups if group.mute and len(group.channels)} if bag else set()
 
 
-def copy_for(armature, copies):
-    """A copy of the armature's action, and the slot in it, without touching the armature.
+def reshaped(curve):
+    """Whether a modifier changes what a curve does between its keys: Cycles only repeats it outside."""
+    return any(not modifier.mute and modifier.type != "CYCLES" for modifier in curve.modifiers)
+
+
+def numbers(curves, owner, path, name, frames):
+    """What a property of an object or a bone is on these frames: (frames, width); where nothing is keyed, as it is."""
+    result = np.tile(np.array(getattr(owner, name), float), (len(frames), 1))
+    for curve in curves.get(path, ()):
+        if not curve.mute:  # that its group is muted is no matter, in 4.5 and 5.2
+            result[:, curve.array_index] = _evaluated(curve, frames)
+    return result
+
+
+def _evaluated(curve, frames):
+    """The values of a curve on these frames: those of its keys if it has one on each, else as Blender blends them."""
+    if len(curve.modifiers) == 0 and len(curve.keyframe_points):
+        keys = _read(curve.keyframe_points, "co")
+        at = np.minimum(np.searchsorted(keys[:, 0], frames), len(keys) - 1)
+        if np.array_equal(keys[at, 0], frames):
+            return keys[at, 1]
+    return np.fromiter(map(curve.evaluate, frames.tolist()), float, len(frames))
+
+
+def assigned(armature):
+    """Whether there is animation data, the action and the slot in it."""
+    animation = armature.animation_data
+    return (True, animation.action, animation.action_slot) if animation else (False, None, None)
+
+
+def assign(armature, action, slot):
+    """Let an armature play an action, or none."""
+    animation = armature.animation_data or armature.animation_data_create()
+    animation.action = action
+    if action is not None:
+        animation.action_slot = slot
+
+
+@contextlib.contextmanager
+def swapped(plans):
+    """Let armatures play new actions, as (armature, action, slot): if what follows fails, the old ones again."""
+    before = [assigned(armature) for armature, _, _ in plans]
+    try:
+        for armature, action, slot in plans:
+            assign(armature, action, slot)
+        yield
+    except BaseException:
+        for (armature, _, _), (had_data, old, old_slot) in zip(plans, before, strict=True):
+            if had_data:
+                assign(armature, old, old_slot)
+            else:
+                armature.animation_data_clear()
+        for action in {action for _, action, _ in plans}:
+            bpy.data.actions.remove(action)
+        raise
+    for _, old, _ in before:
+        if old is not None and old.users == 0:
+            old.use_fake_user = True  # or the file would be saved without it
+
+
+def copy_for(armature, copies, title):
+    """A copy of the armature's action with `title` in its name, and the slot in it, without touching the armature.
 
     `copies` maps an action to (copy, identifiers of slots already written): armatures that share an action through
     slots go on sharing the copy, armatures that share a slot cannot.
@@ -83,12 +161,12 @@ def copy_for(armature, copies):
     action = animation.action if animation else None
     slot = animation.action_slot if animation else None
     if action is None or slot is None:
-        copy = bpy.data.actions.new(f"{armature.name} Limb IK")
+        copy = bpy.data.actions.new(f"{armature.name} {title}")
         return copy, copy.slots.new(id_type="OBJECT", name=armature.name)
     copy, written = copies.get(action, (None, set()))
     if copy is None or slot.identifier in written:
         copy, written = action.copy(), set()
-        copy.name = action.name.partition(" Limb IK")[0] + " Limb IK"
+        copy.name = f"{action.name.partition(f' {title}')[0]} {title}"
         copies[action] = (copy, written)
     written.add(slot.identifier)
     return copy, copy.slots[slot.identifier]
@@ -101,30 +179,106 @@ def ensure_bag(action, slot):
     return strip.channelbag(slot, ensure=True)
 
 
-def write_keys(bag, path, index, group, frames, values):
-    """Replace the keys of one curve from the first to the last of `frames`; keys outside stay as they are."""
-    curve = bag.fcurves.find(path, index=index) or bag.fcurves.new(path, index=index)
+def channels(bone, name, values, free=None):
+    """The numbers of a bone's "rotation", as its mode has them, or "location" as Channels: those that are `free`."""
+    path = rotation_path(bone) if name == "rotation" else path_of(bone, name)
+    indices = range(values.shape[1]) if free is None else np.flatnonzero(free).tolist()
+    return [Channel(path, index, bone.name, values[:, index]) for index in indices]
+
+
+def copied(work, frames, title):
+    """(armature, action, slot) for each (armature, channels), the keys written, none of it assigned yet."""
+    plans, copies, made = [], {}, []
+    try:
+        for armature, channels in work:
+            action, slot = copy_for(armature, copies, title)
+            made.append(action)
+            bag = ensure_bag(action, slot)
+            for channel in channels:
+                write_keys(bag, channel, frames)
+            plans.append((armature, action, slot))
+    except BaseException:
+        for action in set(made):
+            bpy.data.actions.remove(action)
+        raise
+    return plans
+
+
+def overwrite(work, frames):
+    """Write the keys of each (armature, channels) into the action that the armature plays: all of it or nothing."""
+    undo = []
+    try:
+        for armature, channels in work:
+            _, action, slot = assigned(armature)
+            bag = ensure_bag(action, slot)
+            for channel in channels:
+                undo.append(_way_back(bag, channel))
+                write_keys(bag, channel, frames)
+    except BaseException:
+        for back in reversed(undo):
+            back()
+        raise
+
+
+def _way_back(bag, channel):
+    """What makes the curve of a channel as it is now."""
+    curve = bag.fcurves.find(channel.path, index=channel.index)
+    if curve is None:
+        return lambda: _remove(bag, channel)
+    keys = {name: _read(curve.keyframe_points, name) for name in KEY_PARTS}
+    mutes = [modifier.mute for modifier in curve.modifiers]
+
+    def back():
+        curve.keyframe_points.clear()
+        curve.keyframe_points.add(len(keys["co"]))
+        _set(curve, keys)
+        for modifier, mute in zip(curve.modifiers, mutes, strict=True):
+            modifier.mute = mute
+
+    return back
+
+
+def _remove(bag, channel):
+    curve = bag.fcurves.find(channel.path, index=channel.index)
+    if curve is not None:
+        bag.fcurves.remove(curve)
+
+
+def write_keys(bag, channel, frames):
+    """Replace the keys of one curve from the first to the last of `frames`; keys outside stay as they are.
+
+    Modifiers that reshape the curve are muted: what they did is in the new keys.
+    """
+    curve = bag.fcurves.find(channel.path, index=channel.index) or bag.fcurves.new(channel.path, index=channel.index)
     if curve.group is None:
-        curve.group = bag.groups.get(group) or bag.groups.new(group)
+        curve.group = bag.groups.get(channel.group) or bag.groups.new(channel.group)
+    for modifier in curve.modifiers:
+        modifier.mute = modifier.mute or modifier.type != "CYCLES"
     points = curve.keyframe_points
     old = {name: _read(points, name) for name in KEY_PARTS}
     keep = (old["co"][:, 0] < frames[0]) | (old["co"][:, 0] > frames[-1])
-    new = np.column_stack([frames, values]).astype(np.float32)
+    new = np.column_stack([frames, channel.values]).astype(np.float32)
 
     # where the kept keys come to lie among the new ones, by frame
     order = np.argsort(np.concatenate([old["co"][keep, 0], new[:, 0]]), kind="stable")
     is_kept = order < np.count_nonzero(keep)
     points.clear()
     points.add(len(order))
-    for name in KEY_PARTS:
-        part = _read(points, name)
+    keys = {name: _read(points, name) for name in KEY_PARTS}
+    for name, part in keys.items():
         if part.ndim == 2:
             part[~is_kept] = new
         elif name in NEW_KEY:
             choices = bpy.types.Keyframe.bl_rna.properties[name].enum_items  # type: ignore[attr-defined]
             part[~is_kept] = choices[NEW_KEY[name]].value
         part[is_kept] = old[name][keep]
-        points.foreach_set(name, part.ravel())
+    _set(curve, keys)
+
+
+def _set(curve, keys):
+    """Set all parts of all keys of a curve."""
+    for name, part in keys.items():
+        curve.keyframe_points.foreach_set(name, part.ravel())
     curve.update()
 
 

@@ -4,18 +4,15 @@
 Nothing in the file changes before everything that can fail is done; what sampling moves is put back by value.
 """
 
-import contextlib
 from dataclasses import dataclass
 
-import bpy
 import numpy as np
 
 from . import actions, bridge
 from . import rotations as rot
 from .sample import sample
 from .solve import solve
-
-POSE_CHANNELS = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, "scale": 3}
+from .stage import restored
 
 
 @dataclass
@@ -57,11 +54,11 @@ def _spans(frames, most=4):
 def bake(context, limbs, frames, progress=lambda done: None):
     """Bake these limbs on these frames (a sorted integer array) into new actions. Returns a Report."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
-    with _restored(context, armatures):
+    with restored(context, armatures):
         samples = sample(context, limbs, frames, progress)
         solved = solve(samples.limbs)
         channels = _channels(limbs, samples, solved)
-        plans = _written_copies(armatures, limbs, samples, channels, frames)
+        plans = actions.copied(_work(armatures, limbs, samples, channels), frames, "Limb IK")
         _commit(plans, limbs)
     acting = samples.limbs.influence > 0.0
     found = (bridge.unreached(solved.status) & acting, bridge.unusable(solved.status), solved.undefined & acting)
@@ -83,105 +80,23 @@ def _channels(limbs, samples, solved):
     return quat.normalize(quat.multiply(local, samples.channels))
 
 
-def _numbers(bone, quaternions, start):
-    """Rotations as the numbers of the bone's rotation mode, without jumps; `start` is what stood on the first frame."""
-    if bone.rotation_mode == "QUATERNION":
-        return rot.continuous_quaternions(quaternions, start)
-    if bone.rotation_mode == "AXIS_ANGLE":
-        return rot.continuous_axis_angles(quaternions, start)
-    return rot.continuous_eulers(quaternions, bone.rotation_mode, start)
-
-
-def _written_copies(armatures, limbs, samples, channels, frames):
-    """(armature, action, slot) for each armature, the keys written, none of it assigned yet."""
-    plans, copies, made = [], {}, []
-    try:
-        for armature in armatures:
-            action, slot = actions.copy_for(armature, copies)
-            made.append(action)
-            bag = actions.ensure_bag(action, slot)
-            for n, limb in enumerate(limbs):
-                if limb.object == armature:
-                    for b, bone in enumerate((limb.root, limb.mid)):
-                        _write_bone(bag, bone, frames, _numbers(bone, channels[:, n, b], samples.start[n][b]))
-            plans.append((armature, action, slot))
-    except BaseException:
-        for action in set(made):
-            bpy.data.actions.remove(action)
-        raise
-    return plans
-
-
-def _write_bone(bag, bone, frames, numbers):
-    path = actions.rotation_path(bone)
-    for index in range(numbers.shape[1]):
-        actions.write_keys(bag, path, index, bone.name, frames, numbers[:, index])
+def _work(armatures, limbs, samples, channels):
+    """What to write, as (armature, channels)."""
+    work = {armature.name: (armature, []) for armature in armatures}
+    for n, limb in enumerate(limbs):
+        for b, bone in enumerate((limb.root, limb.mid)):
+            numbers = rot.numbers(bone.rotation_mode, channels[:, n, b], samples.start[n][b])
+            work[limb.object.name][1].extend(actions.channels(bone, "rotation", numbers))
+    return list(work.values())
 
 
 def _commit(plans, limbs):
     """Give each armature its new action and mute the constraints: all of it or nothing."""
-    before = [_assigned(armature) for armature, _, _ in plans]
     try:
-        for armature, action, slot in plans:
-            _assign(armature, action, slot)
-        for limb in limbs:
-            limb.ik.mute = True
+        with actions.swapped(plans):
+            for limb in limbs:
+                limb.ik.mute = True
     except BaseException:
         for limb in limbs:
             limb.ik.mute = False
-        for (armature, _, _), (had_data, old, old_slot) in zip(plans, before, strict=True):
-            if had_data:
-                _assign(armature, old, old_slot)
-            else:
-                armature.animation_data_clear()
-        for action in {action for _, action, _ in plans}:
-            bpy.data.actions.remove(action)
         raise
-    for _, old, _ in before:
-        if old is not None and old.users == 0:
-            old.use_fake_user = True  # or the file would be saved without it
-
-
-def _assigned(armature):
-    """Whether there is animation data, the action and the slot in it."""
-    animation = armature.animation_data
-    return (True, animation.action, animation.action_slot) if animation else (False, None, None)
-
-
-def _assign(armature, action, slot):
-    animation = armature.animation_data or armature.animation_data_create()
-    animation.action = action
-    if action is not None:
-        animation.action_slot = slot
-
-
-@contextlib.contextmanager
-def _restored(context, armatures):
-    """Put the frame back; after a failure also the poses, as a change of frame drops what was posed but not keyed."""
-    scene = context.scene
-    frame, subframe = scene.frame_current, scene.frame_subframe
-    poses = [_read_pose(armature) for armature in armatures]
-    try:
-        yield
-    except BaseException:
-        scene.frame_set(frame, subframe=subframe)
-        for armature, pose in zip(armatures, poses, strict=True):
-            _write_pose(armature, pose)
-        context.view_layer.update()
-        raise
-    scene.frame_set(frame, subframe=subframe)
-
-
-def _read_pose(armature):
-    """All channels of all pose bones."""
-    bones = armature.pose.bones
-    pose = {name: np.empty(len(bones) * width, np.float32) for name, width in POSE_CHANNELS.items()}
-    for name, values in pose.items():
-        bones.foreach_get(name, values)
-    return pose
-
-
-def _write_pose(armature, pose):
-    for name, values in pose.items():
-        armature.pose.bones.foreach_set(name, values)
-    armature.update_tag(refresh={"DATA"})

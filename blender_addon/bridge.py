@@ -12,8 +12,8 @@ import sys
 import tomllib
 import warnings
 
-rotations = None  # the library's rotation algebra, once loaded
-_library = None
+library = None  # ikcore, once loaded
+rotations = None  # its rotation algebra
 _problem = None
 
 
@@ -22,8 +22,8 @@ def load(extensions):
 
     `extensions` is the folder that Blender keeps extensions, and what comes in their wheels, in.
     """
-    global rotations, _library, _problem
-    rotations = _library = _problem = None
+    global library, rotations, _problem
+    library = rotations = _problem = None
     wheel = bundled_wheel()
     try:
         import ikcore
@@ -36,7 +36,7 @@ def load(extensions):
         stale = folder.startswith(extensions)
         _problem = _version_sentence(version, wheel_version(wheel), folder, stale)
         return
-    _library, rotations = ikcore, ikcore.rotations
+    library, rotations = ikcore, ikcore.rotations
 
 
 def problem():
@@ -47,19 +47,19 @@ def problem():
 def two_bone(*args, **options):
     """The library's closed form. Items that cannot be used are in its status, which the operator reports."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", _library.UnusableWarning)
-        return _library.two_bone(*args, **options)
+        warnings.simplefilter("ignore", library.UnusableWarning)
+        return library.two_bone(*args, **options)
 
 
 def unreached(status):
     """Where a status says that the target was out of reach: too far or too near."""
-    flags = _library.Status.TOO_FAR | _library.Status.TOO_NEAR
+    flags = library.Status.TOO_FAR | library.Status.TOO_NEAR
     return (status & int(flags)) != 0
 
 
 def unusable(status):
     """Where a status says that the pose could not be used: not finite, or bones without length."""
-    return status >= min(int(flag) for flag in _library.Status if not flag.usable)
+    return status >= min(int(flag) for flag in library.Status if not flag.usable)
 
 
 def bundled_wheel():

@@ -5,11 +5,11 @@ A limb knows its bones and constraints by name, not by reference: Blender frees 
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import bpy
 
 from . import actions
+from .armatures import Rig, chain_of, not_editable, not_played, not_writable
 
 CHAIN = 2
 
@@ -52,55 +52,6 @@ class Limb:
     def label(self):
         """The bones of the chain, for the panel."""
         return " - ".join(self.chain)
-
-
-class Rig:
-    """What the limbs of one armature share, read once for all of them. To be dropped before anything changes."""
-
-    def __init__(self, armature):
-        self.bones = armature.pose.bones
-        self.animation = armature.animation_data
-
-    @cached_property
-    def chains(self):
-        """(bone, constraint, chain), all by name, of each IK and Spline IK that is switched on."""
-        return [
-            (bone.name, constraint.name, chain_of(bone, constraint))
-            for bone in self.bones
-            for constraint in bone.constraints
-            if constraint.type in {"IK", "SPLINE_IK"} and not constraint.mute
-        ]
-
-    @cached_property
-    def curves(self):
-        """The curves that play, by data path."""
-        return actions.by_path(actions.curves(self.animation))
-
-    @cached_property
-    def drivers(self):
-        """The drivers, by data path."""
-        return actions.by_path(self.animation.drivers if self.animation else ())
-
-    @cached_property
-    def animated_constraints(self):
-        """The data paths of curves and drivers that lead into a constraint."""
-        return [path for path in (*self.curves, *self.drivers) if ".constraints[" in path]
-
-    @cached_property
-    def muted_groups(self):
-        """The names of the muted channel groups."""
-        return actions.muted_groups(self.animation)
-
-
-def chain_of(bone, constraint):
-    """The names of the bones that an IK or Spline IK constraint on this bone moves, root first."""
-    tip = bone
-    if constraint.type == "IK" and not constraint.use_tail and bone.parent is not None:
-        tip = bone.parent
-    bones = [tip, *tip.parent_recursive]
-    if constraint.chain_count:
-        bones = bones[: constraint.chain_count]
-    return tuple(reversed([b.name for b in bones]))
 
 
 def find_limbs(armature):
@@ -148,39 +99,11 @@ def _refusal(limb, rig):
 
 
 def _check_editable(limb):
-    armature = limb.object
-    animation = armature.animation_data
-    action = animation.action if animation else None
-    if armature.override_library:
-        return f"{armature.name} is a library override: make it local to bake it (Object > Relations > Make Local)"
-    if armature.library:
-        return f"{armature.name} is linked from another file: make it local to bake its limbs"
-    if action and action.override_library:
-        return f"Action {action.name} is a library override: make it local first"
-    if action and action.library:
-        return f"Action {action.name} is linked from another file: make it local first"
-    return None
+    return not_editable(limb.object)
 
 
 def _check_animation_data(limb):
-    armature = limb.object
-    animation = armature.animation_data
-    if armature.data.pose_position == "REST":
-        return f"{armature.name} is in Rest Position: switch it to Pose Position"
-    if animation is None:
-        return None
-    if animation.use_tweak_mode:
-        return f"{armature.name} is in NLA tweak mode: leave it first"
-    if animation.use_nla and any(_plays(track, animation) for track in animation.nla_tracks):
-        return f"{armature.name} has NLA tracks that play below or above its action: mute them or bake the NLA first"
-    if len(actions.layers_and_strips(animation.action)) > 1:
-        return f"Action {animation.action.name} has several layers: this can only write to an action with one"
-    return None
-
-
-def _plays(track, animation):
-    solo = any(other.is_solo for other in animation.nla_tracks)
-    return len(track.strips) > 0 and not track.mute and (track.is_solo or not solo)
+    return not_played(limb.object)
 
 
 def _check_solver(limb):
@@ -266,32 +189,13 @@ def _check_other_ik(limb, rig):
 
 def _check_channels(limb, rig):
     for bone in (limb.root, limb.mid):
-        prefix = actions.path_of(bone, "rotation")
         curves = rig.curves.get(actions.rotation_path(bone), ())
-        if any(path.startswith(prefix) for path in rig.drivers):
-            return f"{bone.name} has a driver on its rotation: remove it first"
-        if actions.path_of(bone, "rotation_mode") in rig.curves:
-            return f"{bone.name} has an animated rotation mode: this can only bake into one mode"
-        # the keys go where the curves are, and new curves into the group of the bone's name
-        if rig.muted_groups & {bone.name, *(curve.group.name for curve in curves if curve.group)}:
-            return f"{bone.name} has a muted channel group: unmute it, or the baked keys would not play"
-        reason = _check_curves(bone, curves)
+        reason = not_writable(bone, rig, "rotation")
+        # the bake would be changed twice, and left out where it ends
+        if reason is None and any(actions.reshaped(curve) for curve in curves):
+            reason = f"{bone.name} has a modifier on its rotation curve: apply or remove it first"
         if reason:
             return reason
-    return None
-
-
-def _check_curves(bone, curves):
-    for curve in curves:
-        if curve.lock or (curve.group and curve.group.lock):
-            return f"{bone.name} has a locked rotation curve: unlock it in the Graph Editor"
-        if curve.mute:
-            return f"{bone.name} has a muted rotation curve: unmute or delete it"
-        if len(curve.sampled_points):
-            return f"{bone.name} has a rotation curve of samples: convert it to keyframes first"
-        # Cycles repeats what is outside the keys, the others change every frame: the bake would be changed twice
-        if any(not modifier.mute and modifier.type != "CYCLES" for modifier in curve.modifiers):
-            return f"{bone.name} has a modifier on its rotation curve: apply or remove it first"
     return None
 
 

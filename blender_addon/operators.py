@@ -10,9 +10,9 @@ import numpy as np
 from bpy.props import EnumProperty, IntProperty
 
 from . import actions, bridge
+from .armatures import CannotBakeError
 from .bake import bake
 from .limbs import CHAIN, find_limbs, refusals, selected_limbs
-from .sample import CannotBakeError
 
 LAST_FRAME = 1048574  # Blender's largest frame number, either way
 

@@ -9,6 +9,10 @@ import numpy as np
 
 from . import bridge
 
+# Columns of a matrix that differ in length, or are not perpendicular, by no more than this share cannot be told apart
+# from single precision rounding through a few parents.
+UNEVEN = 1e-4
+
 
 def unit(vectors):
     """Unit vectors and their former lengths; a vector without length stays zero."""
@@ -20,6 +24,31 @@ def unit(vectors):
 def across(vectors, axes):
     """What is left of `vectors` perpendicular to the unit vectors `axes`."""
     return vectors - np.sum(vectors * axes, axis=-1, keepdims=True) * axes
+
+
+def numbers(mode, q, start):
+    """Rotations as the numbers of a rotation mode, without jumps; `start` is what stood on the first frame."""
+    if mode == "QUATERNION":
+        return continuous_quaternions(q, start)
+    if mode == "AXIS_ANGLE":
+        return continuous_axis_angles(q, start)
+    return continuous_eulers(q, mode, start)
+
+
+def quaternions(mode, values):
+    """What the numbers of a rotation mode mean."""
+    if mode == "QUATERNION":
+        return bridge.rotations.normalize(values)
+    if mode == "AXIS_ANGLE":
+        return bridge.rotations.from_axis_angle(unit(values[..., 1:])[0], values[..., 0])
+    axes = ["XYZ".index(letter) for letter in mode]
+    return bridge.rotations.from_euler(values[..., axes], mode.lower())
+
+
+def axes(matrices):
+    """The rotations in matrices that have no shear, as matrices."""
+    columns = matrices[..., :3, :3]
+    return columns / np.linalg.norm(columns, axis=-2, keepdims=True)
 
 
 def continuous_quaternions(q, start):
@@ -36,9 +65,22 @@ def continuous_eulers(q, order, start):
     # where the middle angle is a right angle the other two turn about one axis and only their combination is known
     locked = np.abs(angles[..., j]) > np.pi / 2 - 1e-6
     before = np.asarray(start, dtype=float)
+    for way in () if locked.any() else (angles, _other_way(angles, (i, j, k))):
+        path = np.unwrap(np.concatenate([before[None], way]), axis=0)
+        other = _unwound(_other_way(path[1:], (i, j, k)), path[:-1])
+        if (np.abs(path[1:] - path[:-1]).sum(axis=-1) <= np.abs(other - path[:-1]).sum(axis=-1)).all():
+            return path[1:]  # the same of the two ways on all frames, as a rule
     for t in range(len(q)):
         before = angles[t] = _nearest_euler(angles[t], before, (i, j, k), sign, locked[t])
     return angles
+
+
+def _other_way(angles, axes):
+    """The other three angles that make the same rotation."""
+    other = np.empty_like(angles)
+    i, j, k = axes
+    other[..., i], other[..., j], other[..., k] = angles[..., i] + np.pi, np.pi - angles[..., j], angles[..., k] + np.pi
+    return other
 
 
 def _nearest_euler(triple, before, axes, sign, locked):
@@ -49,11 +91,8 @@ def _nearest_euler(triple, before, axes, sign, locked):
     triple = triple.copy()
     triple[..., k] += held
     triple[..., i] += held * sign * np.sign(triple[..., j])
-    other = triple.copy()
-    other[..., i] += np.pi
-    other[..., j] = np.pi - other[..., j]
-    other[..., k] += np.pi
-    triple, other = _unwound(triple, before), _unwound(other, before)
+    other = _unwound(_other_way(triple, axes), before)
+    triple = _unwound(triple, before)
     nearer = np.sum(np.abs(other - before), axis=-1) < np.sum(np.abs(triple - before), axis=-1)
     return np.where((nearer & ~locked)[..., None], other, triple)
 
@@ -66,15 +105,14 @@ def _unwound(angles, before):
 def continuous_axis_angles(q, start):
     """Angle and axis (w, x, y, z as Blender stores them), each the one nearest to the one before."""
     axes, turns = bridge.rotations.to_axis_angle(q)
-    result = np.empty_like(q)
-    before = np.array(start, dtype=float)
-    axis, length = unit(before[..., 1:])
-    before[..., 1:] = np.where(length[..., None] > 0.0, axis, [0.0, 1.0, 0.0])  # Y is Blender's default axis
-    for t in range(len(q)):
-        # no rotation, no axis: keep the one before
-        axis = np.where(turns[t][..., None] > 2e-7, axes[t], before[..., 1:])
-        flip = np.where(np.sum(axis * before[..., 1:], axis=-1) < 0.0, -1.0, 1.0)
-        result[t, ..., 0] = _unwound(turns[t] * flip, before[..., 0])
-        result[t, ..., 1:] = axis * flip[..., None]
-        before = result[t]
-    return result
+    start = np.array(start, dtype=float)
+    axis, length = unit(start[..., 1:])
+    axis = np.where(length[..., None] > 0.0, axis, [0.0, 1.0, 0.0])  # Y is Blender's default axis
+    axes, turns = np.concatenate([axis[None], axes]), np.concatenate([start[None, ..., 0], turns])
+    # no rotation, no axis: keep the one before
+    frame = np.arange(len(turns)).reshape(-1, *(1,) * (turns.ndim - 1))
+    last = np.maximum.accumulate(np.where(turns > 2e-7, frame, 0), axis=0)
+    axes = np.take_along_axis(axes, last[..., None], axis=0)
+    flips = np.cumprod(np.where(np.sum(axes[1:] * axes[:-1], axis=-1) < 0.0, -1.0, 1.0), axis=0)
+    turns = np.unwrap(np.concatenate([turns[:1], turns[1:] * flips]), axis=0)[1:]
+    return np.concatenate([turns[..., None], axes[1:] * flips[..., None]], axis=-1)

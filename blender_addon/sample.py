@@ -9,14 +9,11 @@ of both. This takes one evaluation of the scene a frame for all limbs together.
 from dataclasses import dataclass
 
 import numpy as np
-from mathutils import Matrix
 
-from . import bridge
+from . import bridge, hang
+from . import rotations as rot
+from .armatures import CannotBakeError
 from .solve import Limbs
-
-# Columns of a matrix that differ in length, or are not perpendicular, by more than this share cannot be told apart
-# from single precision rounding through a few parents.
-UNEVEN = 1e-4
 
 
 @dataclass
@@ -43,8 +40,8 @@ def sample(context, limbs, frames, progress):
             start = [[_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs]
         progress(f + 1)
     for n, limb in enumerate(limbs):
-        raw["pose"][:, n, 0] = _unconstrained(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
-        raw["pose"][:, n, 1] = _unconstrained(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
+        raw["pose"][:, n, 0] = hang.posed(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
+        raw["pose"][:, n, 1] = hang.posed(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
     return _arrays(limbs, raw, start)
 
 
@@ -103,23 +100,6 @@ class _Group:
         return self.flat.reshape(-1, 4, 4).transpose(0, 2, 1)  # Blender hands out columns
 
 
-def _unconstrained(bone, parents, bases):
-    """The armature-space matrices, (frames, 4, 4), that a bone's channels give under these matrices of its parent."""
-    rest = np.array(bone.matrix_local)
-    if bone.use_local_location and bone.parent is None:
-        return rest @ bases
-    if bone.use_local_location and bone.use_inherit_rotation and bone.inherit_scale == "FULL":
-        return parents @ np.linalg.inv(np.array(bone.parent.matrix_local)) @ rest @ bases
-    # the other ways to inherit are Blender's own business: one call a frame
-    hang = {} if bone.parent is None else {"parent_matrix_local": bone.parent.matrix_local}
-    result = np.empty_like(bases)
-    for f, (parent, basis) in enumerate(zip(parents, bases, strict=True)):
-        if bone.parent is not None:
-            hang["parent_matrix"] = Matrix(parent.tolist())
-        result[f] = bone.convert_local_to_pose(Matrix(basis.tolist()), bone.matrix_local, **hang)
-    return result
-
-
 def _point(target, bone, depsgraph):
     """The world position of an object, or of the head of one of its bones."""
     target = target.evaluated_get(depsgraph)
@@ -145,7 +125,7 @@ def _arrays(limbs, raw, start):
     _check_parents(limbs, parents, basis)
     to_armature = np.linalg.inv(raw["world"])
     lengths = np.array([limb.mid.bone.length for limb in limbs])[:, None]
-    axes = _rotation(pose[..., 0, :, :])
+    axes = rot.axes(pose[..., 0, :, :])
     read = Limbs(
         root=pose[..., 0, :3, 3],
         mid=pose[..., 1, :3, 3],
@@ -158,14 +138,8 @@ def _arrays(limbs, raw, start):
         has_pole=np.array([limb.ik.pole_target is not None for limb in limbs]),
         rest_bend=np.array([_rest_bend(limb) for limb in limbs]),
     )
-    hung, channels = (bridge.rotations.from_matrix(_rotation(matrices)) for matrices in (parents, basis))
+    hung, channels = (bridge.rotations.from_matrix(rot.axes(matrices)) for matrices in (parents, basis))
     return Samples(read, hung, channels, start)
-
-
-def _rotation(matrices):
-    """The rotation in matrices that have no shear."""
-    columns = matrices[..., :3, :3]
-    return columns / np.linalg.norm(columns, axis=-2, keepdims=True)
 
 
 def _moved(matrices, points):
@@ -183,10 +157,6 @@ def _rest_bend(limb):
     return np.array(root.matrix_local.to_3x3().inverted() @ off) / line.length
 
 
-class CannotBakeError(Exception):
-    """A reason, as a sentence, that only shows while sampling."""
-
-
 def _check_sizes(limbs, raw):
     """Refuse what has no inverse or mirrors: an armature or a bone with a zero or negative scale."""
     for n, limb in enumerate(limbs):
@@ -202,9 +172,9 @@ def _check_parents(limbs, parents, basis):
     lengths = np.linalg.norm(parents, axis=-2)
     mean = lengths.mean(axis=-1, keepdims=True)
     dots = np.einsum("...ij,...ik->...jk", parents, parents) - np.eye(3) * lengths[..., None, :] ** 2
-    uneven = (np.abs(lengths - mean) > UNEVEN * mean).any(-1) | (np.abs(dots) > UNEVEN * mean[..., None] ** 2).any(
-        (-2, -1)
-    )
+    uneven = (np.abs(lengths - mean) > rot.UNEVEN * mean).any(-1) | (
+        np.abs(dots) > rot.UNEVEN * mean[..., None] ** 2
+    ).any((-2, -1))
     moved = np.abs(basis[:, :, 1, :3, 3]).max(axis=(0, 2)) > 0.0
     for n, limb in enumerate(limbs):
         for b, bone in enumerate(limb.chain):

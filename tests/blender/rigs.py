@@ -6,7 +6,7 @@ target and a pole as empties or as bones of the same armature.
 
 import bpy
 import numpy as np
-from mathutils import Euler, Vector
+from mathutils import Euler, Matrix, Vector
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 MODES = ("QUATERNION", "AXIS_ANGLE", *ORDERS)
@@ -201,3 +201,87 @@ def state():
             values = [tuple(channel) for channel in channels]
             found[item.name, bone.name] = (values, np.array(bone.matrix).tolist(), holder.select, settings)
     return found
+
+
+# A figure that stands: bones as (name, parent, head, tail), in metres with Z up, facing -Y.
+TRUNK = [
+    ("hips", None, (0, 0, 0.95), (0, 0, 1.1)),
+    ("spine", "hips", (0, 0, 1.1), (0, 0, 1.5)),
+    ("head", "spine", (0, 0, 1.5), (0, 0, 1.75)),
+]
+LEG = [
+    ("thigh", "hips", (0.1, 0, 0.9), (0.1, -0.03, 0.5)),
+    ("shin", "thigh", (0.1, -0.03, 0.5), (0.1, 0.02, 0.1)),
+    ("foot", "shin", (0.1, 0.02, 0.1), (0.1, -0.12, 0.03)),
+    ("toe", "foot", (0.1, -0.12, 0.03), (0.1, -0.2, 0.03)),
+]
+MIXAMO = {"hips": "Hips", "spine": "Spine", "head": "Head"}
+MIXAMO |= {"thigh": "{}UpLeg", "shin": "{}Leg", "foot": "{}Foot", "toe": "{}ToeBase"}
+
+
+def figure(bones, *, name="Figure", size=1.0, turn=None):
+    """An armature of bones as above, its axes turned by a matrix, `size` of its units being a metre. In Pose Mode."""
+    armature = add_object(name, bpy.data.armatures.new(name))
+    made = edit_bones(armature)
+    for bone_name, parent, head, tail in bones:
+        bone = made.new(bone_name)
+        bone.head, bone.tail = (size * (turn @ Vector(p) if turn else Vector(p)) for p in (head, tail))
+        bone.parent = made[parent] if parent else None
+        bone.use_connect = parent is not None and (bone.head - bone.parent.tail).length < 1e-6 * size
+    bpy.ops.object.mode_set(mode="POSE")
+    return armature
+
+
+def mixamo_like():
+    """Centimetres with Y up in an object that makes them metres with Z up, as FBX files come."""
+    bones = [(MIXAMO[n], p and MIXAMO[p], h, t) for n, p, h, t in TRUNK]
+    for side, sign in (("Left", 1), ("Right", -1)):
+        names = {**MIXAMO, **{n: MIXAMO[n].format(side) for n, _, _, _ in LEG}}
+        bones += [(names[n], names[p], (sign * h[0], *h[1:]), (sign * t[0], *t[1:])) for n, p, h, t in LEG]
+    bones = [(f"mixamorig:{n}", p and f"mixamorig:{p}", h, t) for n, p, h, t in bones]
+    armature = figure(bones, name="Armature", size=100.0, turn=Matrix.Rotation(-np.pi / 2, 3, "X"))
+    armature.scale, armature.rotation_euler = (0.01,) * 3, (np.pi / 2, 0, 0)
+    bpy.context.view_layer.update()
+    return armature
+
+
+def rigify_like():
+    """A deform chain: limbs in two parts, the second of which takes its scale in another way."""
+    bones = [("DEF-spine", None, *TRUNK[0][2:]), ("DEF-spine.001", "DEF-spine", *TRUNK[1][2:])]
+    for side, sign in ((".L", 1), (".R", -1)):
+        above = "DEF-spine"
+        for part, _, head, tail in LEG:
+            ends = [Vector((sign * p[0], *p[1:])) for p in (head, tail)]
+            middle = [ends[0].lerp(ends[1], 0.5)] if part in ("thigh", "shin") else []
+            points = [ends[0], *middle, ends[1]]
+            for number in range(len(points) - 1):
+                bone = f"DEF-{part}{side}" + (".001" if number else "")
+                bones.append((bone, above, points[number], points[number + 1]))
+                above = bone
+    armature = figure(bones, name="rig")
+    for bone in armature.data.bones:
+        if bone.name.endswith("001"):
+            bone.inherit_scale = "NONE"
+    return armature
+
+
+def move(armature, frames, seed=1, size=0.4):
+    """Key random rotations of all bones, and places of the roots."""
+    rng = np.random.default_rng(seed)
+    key_pose(armature, rng, frames, bones=armature.pose.bones.keys(), size=size)
+    for bone in armature.pose.bones:
+        if bone.parent is None:
+            for frame in frames:
+                bone.location = rng.normal(0, bone.bone.length, 3)
+                bone.keyframe_insert("location", frame=frame)
+
+
+def places(armature, frames):
+    """Where heads and tails of all bones are in the world, by name: {name: (frames, 2, 3)}."""
+    scene, found = bpy.context.scene, {bone.name: [] for bone in armature.pose.bones}
+    for frame in frames:
+        scene.frame_set(int(frame), subframe=float(frame) % 1)
+        shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        for bone in shown.pose.bones:
+            found[bone.name].append([shown.matrix_world @ bone.head, shown.matrix_world @ bone.tail])
+    return {name: np.array(rows) for name, rows in found.items()}

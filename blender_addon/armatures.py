@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What moves an armature, and in a sentence why it, or a bone of it, cannot be baked."""
+
+from functools import cached_property
+
+import bpy
+
+from . import actions
+
+
+class CannotBakeError(Exception):
+    """A reason, as a sentence, that only shows while sampling."""
+
+
+class Rig:
+    """What moves the bones of one armature, read once for all of them. To be dropped before anything changes."""
+
+    def __init__(self, armature):
+        self.bones = armature.pose.bones
+        self.animation = armature.animation_data
+
+    @cached_property
+    def chains(self):
+        """(bone, constraint, chain), all by name, of each IK and Spline IK that is switched on."""
+        return [
+            (bone.name, constraint.name, chain_of(bone, constraint))
+            for bone in self.bones
+            for constraint in bone.constraints
+            if constraint.type in {"IK", "SPLINE_IK"} and not constraint.mute
+        ]
+
+    @cached_property
+    def curves(self):
+        """The curves that play, by data path."""
+        return actions.by_path(actions.curves(self.animation))
+
+    @cached_property
+    def drivers(self):
+        """The drivers, by data path."""
+        return actions.by_path(self.animation.drivers if self.animation else ())
+
+    @cached_property
+    def animated_constraints(self):
+        """The data paths of curves and drivers that lead into a constraint."""
+        return [path for path in (*self.curves, *self.drivers) if ".constraints[" in path]
+
+    @cached_property
+    def muted_groups(self):
+        """The names of the muted channel groups."""
+        return actions.muted_groups(self.animation)
+
+
+def chain_of(bone, constraint):
+    """The names of the bones that an IK or Spline IK constraint on this bone moves, root first."""
+    tip = bone
+    if constraint.type == "IK" and not constraint.use_tail and bone.parent is not None:
+        tip = bone.parent
+    bones = [tip, *tip.parent_recursive]
+    if constraint.chain_count:
+        bones = bones[: constraint.chain_count]
+    return tuple(reversed([b.name for b in bones]))
+
+
+def own(armature):
+    """The objects that are the character: its children, and all that it deforms with theirs."""
+    roots = [armature, *skins(armature)]
+    return {*roots, *(child for item in roots for child in item.children_recursive)}
+
+
+def skins(armature):
+    """The objects that the armature deforms."""
+    return [
+        item
+        for item in bpy.data.objects
+        if any(modifier.type == "ARMATURE" and modifier.object == armature for modifier in item.modifiers)
+    ]
+
+
+def not_editable(armature):
+    """Why the armature or its action cannot be changed, or None."""
+    animation = armature.animation_data
+    action = animation.action if animation else None
+    if armature.override_library:
+        return f"{armature.name} is a library override: make it local to bake it (Object > Relations > Make Local)"
+    if armature.library:
+        return f"{armature.name} is linked from another file: make it local to bake its limbs"
+    if action and action.override_library:
+        return f"Action {action.name} is a library override: make it local first"
+    if action and action.library:
+        return f"Action {action.name} is linked from another file: make it local first"
+    return None
+
+
+def not_played(armature):
+    """Why the armature does not simply play its action, or None."""
+    animation = armature.animation_data
+    if armature.data.pose_position == "REST":
+        return f"{armature.name} is in Rest Position: switch it to Pose Position"
+    if animation is None:
+        return None
+    if animation.use_tweak_mode:
+        return f"{armature.name} is in NLA tweak mode: leave it first"
+    if animation.use_nla and any(_plays(track, animation) for track in animation.nla_tracks):
+        return f"{armature.name} has NLA tracks that play below or above its action: mute them or bake the NLA first"
+    if len(actions.layers_and_strips(animation.action)) > 1:
+        return f"Action {animation.action.name} has several layers: this can only write to an action with one"
+    return None
+
+
+def _plays(track, animation):
+    solo = any(other.is_solo for other in animation.nla_tracks)
+    return len(track.strips) > 0 and not track.mute and (track.is_solo or not solo)
+
+
+def constrained(bone, rig):
+    """What else than its channels moves a pose bone, as a sentence, or None."""
+    for constraint in bone.constraints:
+        if not constraint.mute:
+            return f"{bone.name} has constraint {constraint.name}: mute or apply it first"
+    for owner, constraint, chain in rig.chains:
+        if bone.name in chain:
+            return f"{bone.name} is moved by {constraint} of {owner}: mute or bake it first"
+    return None
+
+
+def not_writable(bone, rig, channel):
+    """Why keys on a channel of a pose bone, "rotation" or "location", would not play as written, or None."""
+    path = actions.rotation_path(bone) if channel == "rotation" else actions.path_of(bone, channel)
+    curves = rig.curves.get(path, ())
+    prefix = actions.path_of(bone, channel)
+    if any(path.startswith(prefix) for path in rig.drivers):
+        return f"{bone.name} has a driver on its {channel}: remove it first"
+    if channel == "rotation" and actions.path_of(bone, "rotation_mode") in rig.curves:
+        return f"{bone.name} has an animated rotation mode: this can only bake into one mode"
+    # the keys go where the curves are, and new curves into the group of the bone's name
+    if rig.muted_groups & {bone.name, *(curve.group.name for curve in curves if curve.group)}:
+        return f"{bone.name} has a muted channel group: unmute it, or the baked keys would not play"
+    for curve in curves:
+        if curve.lock or (curve.group and curve.group.lock):
+            return f"{bone.name} has a locked {channel} curve: unlock it in the Graph Editor"
+        if curve.mute:
+            return f"{bone.name} has a muted {channel} curve: unmute or delete it"
+        if len(curve.sampled_points):
+            return f"{bone.name} has a {channel} curve of samples: convert it to keyframes first"
+    return None

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a clip back to the channels of an armature: rotations in each bone's own mode, and locations, without locks."""
+
+import numpy as np
+
+from . import actions, bridge
+from . import rotations as rot
+from .armatures import CannotBakeError, Rig, constrained, not_editable, not_writable
+from .joints import Bones
+
+SAME = 1e-6  # what is no change of a rotation, in quaternions, or of a place, in lengths of the bone
+
+
+def of_clip(armature, reading, clip, bones=None):
+    """What to write so that these bones (default: all) do what a clip has them do, where it differs from the reading.
+
+    Returns Channels, and sentences that say what locks and connections keep from being done.
+    """
+    if reason := not_editable(armature):
+        raise CannotBakeError(reason)
+    rig, chosen = Rig(armature), Bones(armature, reading.bones)
+    if chosen.names != reading.bones or clip.skeleton != reading.clip.skeleton or len(clip) != len(reading.frames):
+        raise CannotBakeError(f"{armature.name} was changed since it was read: read it again")
+    numbers = [n for n, name in enumerate(chosen.names) if bones is None or name in bones]
+    before, after = (chosen.based(reading.locals(each), numbers) for each in (reading.clip, clip))
+    made, kept = [], []
+    for row, n in enumerate(numbers):
+        for turn in (_turned, _moved):
+            parts, sentences = turn(chosen.pose[n], rig, reading.frames, before[:, row], after[:, row])
+            made += parts
+            kept += sentences
+    return made, kept
+
+
+def _turned(bone, rig, frames, before, after):
+    """The rotation channels of a bone that takes another way."""
+    was, now = (bridge.rotations.from_matrix(rot.axes(matrices)) for matrices in (before, after))
+    if np.minimum(np.abs(was - now).max(axis=-1), np.abs(was + now).max(axis=-1)).max() <= SAME:
+        return [], []
+    name, path = actions.rotation_of(bone), actions.rotation_path(bone)
+    _check(bone, rig, "rotation", path, frames)
+    mode, locked = bone.rotation_mode, np.array(bone.lock_rotation)
+    start = actions.numbers(rig.curves, bone, path, name, frames[:1])[0]
+    if mode not in actions.CHANNELS:
+        values = _with_angles(mode, now, was, start, locked)
+        return _unlocked(bone, "rotation", values, locked)
+    if bone.lock_rotations_4d:
+        locked = np.append(bone.lock_rotation_w, locked)
+        return _unlocked(bone, "rotation", rot.numbers(mode, now, start), locked)
+    now = rot.quaternions("XYZ", _with_angles("XYZ", now, was, np.zeros(3), locked))
+    made, _ = _unlocked(bone, "rotation", rot.numbers(mode, now, start), np.zeros(4, bool))
+    return made, _kept(bone, "rotation", locked)
+
+
+def _with_angles(order, now, was, start, locked):
+    """Euler angles of new rotations, those about locked axes being the ones of the old."""
+    new, old = (rot.continuous_eulers(q, order, start) for q in (now, was))
+    new[:, locked] = old[:, locked]
+    return new
+
+
+def _moved(bone, rig, frames, before, after):
+    """The location channels of a bone that goes another way."""
+    if np.abs(after[:, :3, 3] - before[:, :3, 3]).max() <= SAME * bone.bone.length:
+        return [], []
+    if bone.parent and bone.bone.use_connect:
+        return [], [f"{bone.name} keeps its place: it is connected to {bone.parent.name}"]
+    _check(bone, rig, "location", actions.path_of(bone, "location"), frames)
+    return _unlocked(bone, "location", after[:, :3, 3], np.array(bone.lock_location))
+
+
+def _unlocked(bone, name, values, locked):
+    """The channels that are not locked, and a sentence if some are."""
+    return actions.channels(bone, name, values, ~locked), _kept(bone, name, locked)
+
+
+def _kept(bone, name, locked):
+    letters = [letter for letter, lock in zip("WXYZ"[-len(locked) :], locked, strict=True) if lock]
+    return [f"{bone.name} keeps {' and '.join(letters)} of its {name}, which is locked"] if letters else []
+
+
+def _check(bone, rig, channel, path, frames):
+    reason = constrained(bone, rig) or not_writable(bone, rig, channel)
+    if reason is None and any(_acts_outside(curve, frames) for curve in rig.curves.get(path, ())):
+        reason = (
+            f"{bone.name} has a modifier on its {channel} curve that also acts on keys outside these frames: "
+            "take them in, or apply the modifier"
+        )
+    if reason:
+        raise CannotBakeError(reason)
+
+
+def _acts_outside(curve, frames):
+    first, last = curve.range()
+    return actions.reshaped(curve) and len(curve.keyframe_points) > 0 and (first < frames[0] or last > frames[-1])

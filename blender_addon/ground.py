@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a character stands on: objects of the scene with their modifiers and instances, as a ground in world space."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import bridge, stage
+from . import rotations as rot
+from .armatures import CannotBakeError, own
+
+SOLID = {"MESH", "CURVE", "SURFACE", "FONT", "META"}
+STILL = 1e-6  # what is no motion, in units of the world and of scale
+
+
+@dataclass
+class _Body:
+    """The triangles of an object or an instance in its own space, and where it is on every frame."""
+
+    name: str
+    vertices: np.ndarray
+    faces: np.ndarray
+    matrices: list = field(default_factory=list)
+
+    def moves(self):
+        return np.ptp(self.matrices, axis=0).max() > STILL
+
+
+def read(context, objects, armature, frames=None):
+    """The ground that these objects make, but for the armature's own: a generator that yields how many frames are done.
+
+    With `frames` it moves as the objects do on them, in the shape of the first; without it is as they are now.
+    Returns an ikcore.Ground.
+    """
+    mine, bodies = own(armature), {}
+    chosen = set(objects) - mine
+    if frames is None:
+        return _ground(_bodies(context.evaluated_depsgraph_get(), chosen, mine), armature)
+
+    def look(depsgraph, f):
+        for key, body in _bodies(depsgraph, chosen, mine, shapes=f == 0).items():
+            bodies.setdefault(key, body).matrices += body.matrices if f else []
+
+    with stage.restored(context, [armature], poses=True):
+        yield from stage.visit(context, frames, look)
+    for body in bodies.values():
+        if len(body.matrices) != len(frames):
+            raise CannotBakeError(f"{body.name} is not there on all frames: show it throughout, or leave it out")
+    return _ground(bodies, armature)
+
+
+def _bodies(depsgraph, chosen, mine, shapes=True):
+    """All that is seen of these objects, instances included, by what tells them apart on all frames."""
+    found = {}
+    for instance in depsgraph.object_instances:
+        item = instance.object
+        source = instance.parent if instance.is_instance else item
+        if source.original not in chosen or item.original in mine or item.type not in SOLID:
+            continue
+        body = _Body(item.name, *(_triangles(item) if shapes else (None, None)))
+        body.matrices.append(np.array(instance.matrix_world))
+        found[source.name_full, item.name_full, tuple(instance.persistent_id)] = body
+    return found
+
+
+def _triangles(item):
+    """Vertices and triangles of an evaluated object, in its own space."""
+    mesh = item.data if item.type == "MESH" else item.to_mesh()
+    mesh.calc_loop_triangles()
+    vertices, faces = np.empty((len(mesh.vertices), 3), np.float32), np.empty((len(mesh.loop_triangles), 3), np.int32)
+    mesh.vertices.foreach_get("co", vertices.ravel())
+    mesh.loop_triangles.foreach_get("vertices", faces.ravel())
+    if item.type != "MESH":
+        item.to_mesh_clear()
+    return vertices.astype(float), faces
+
+
+def _ground(bodies, armature):
+    bodies = [body for body in bodies.values() if len(body.faces)]
+    if not bodies:
+        raise CannotBakeError(
+            f"There is nothing to stand on: pick objects with faces, shown, that are no part of {armature.name}"
+        )
+    moving = [body for body in bodies if body.moves()]
+    parts = [_moving(body) for body in moving]
+    if len(moving) < len(bodies):
+        parts.append(_still([body for body in bodies if body not in moving]))
+    ground = parts[0]
+    for part in parts[1:]:
+        ground += part
+    return ground
+
+
+def _still(bodies):
+    """One mesh of all that does not move."""
+    starts = np.cumsum([0, *(len(body.vertices) for body in bodies)])
+    vertices = [_placed(body.matrices[0], body.vertices) for body in bodies]
+    faces = [body.faces + start for body, start in zip(bodies, starts, strict=False)]
+    return bridge.library.Ground.mesh(np.concatenate(vertices), np.concatenate(faces), up="z")
+
+
+def _placed(matrix, points):
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def _moving(body):
+    """A mesh that goes where its object goes."""
+    matrices = np.array(body.matrices)
+    scales = np.linalg.norm(matrices[:, :3, :3], axis=-2)
+    turned = bridge.rotations.from_matrix(rot.axes(matrices))
+    rebuilt = bridge.rotations.to_matrix(turned) * scales[:, np.newaxis, :]
+    if not np.abs(rebuilt - matrices[:, :3, :3]).max() <= 1e-4 * scales.max():
+        raise CannotBakeError(f"{body.name} moves with a scale that mirrors or shears it: apply its scale")
+    return bridge.library.Ground.mesh(body.vertices, body.faces, up="z").moved(turned, matrices[:, :3, 3], scales)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a bone hangs on its parent: between the matrix of its channels and that in the space of the armature."""
+
+import numpy as np
+from mathutils import Matrix
+
+
+def posed(bone, parents, bases):
+    """The armature-space matrices, (frames, 4, 4), that a bone's channels give under these matrices of its parent."""
+    if is_plain(bone):
+        rest = np.array(bone.matrix_local)
+        return rest @ bases if bone.parent is None else parents @ to_parent(bone) @ bases
+    return _converted(bone, parents, bases)
+
+
+def based(bone, parents, poses):
+    """The matrices of its channels that put a bone there; what `posed` does, backwards."""
+    return _converted(bone, parents, poses, invert=True)
+
+
+def is_plain(bone):
+    """Whether a bone's matrix is that of its parent, times that at rest, times that of its channels."""
+    full = bone.parent is None or (bone.use_inherit_rotation and bone.inherit_scale == "FULL")
+    return bone.use_local_location and full
+
+
+def to_parent(bone):
+    """A bone at rest in the space of its parent; a root in that of the armature."""
+    rest = np.array(bone.matrix_local)
+    return rest if bone.parent is None else np.linalg.inv(np.array(bone.parent.matrix_local)) @ rest
+
+
+def _converted(bone, parents, matrices, *, invert=False):
+    """Blender's own way, for all kinds of inheritance: one call a frame, with the parent at the origin.
+
+    Blender calculates in single precision, which far from the origin says little about where a bone is.
+    """
+    hung = bone.parent is not None
+    options = {"parent_matrix_local": bone.parent.matrix_local} if hung else {}
+    given, result = _shifted(matrices, -parents) if invert and hung else matrices, np.empty_like(matrices)
+    for f, matrix in enumerate(given):
+        if hung:
+            above = Matrix(parents[f].tolist())
+            above.translation = 0, 0, 0
+            options["parent_matrix"] = above
+        result[f] = bone.convert_local_to_pose(Matrix(matrix.tolist()), bone.matrix_local, invert=invert, **options)
+    return _shifted(result, parents) if hung and not invert else result
+
+
+def _shifted(matrices, by):
+    """Matrices with the places of others added."""
+    moved = matrices.copy()
+    moved[:, :3, 3] += by[:, :3, 3]
+    return moved

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scene as a stage: goes through frames, and leaves frame and poses as they were."""
+
+import contextlib
+import math
+
+import numpy as np
+
+POSE_CHANNELS = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, "scale": 3}
+
+
+def rate(scene):
+    """Frames of actions a second, time remapping included."""
+    return scene.render.fps / scene.render.fps_base / _stretch(scene)
+
+
+def go(scene, frame):
+    """Evaluate the scene where a frame of actions is played: time remapping puts it on another of the scene."""
+    whole = math.floor(time := float(frame) * _stretch(scene))
+    scene.frame_set(whole, subframe=time - whole)
+
+
+def visit(context, frames, *readers):
+    """Call every reader with the evaluated scene and the number of the frame; yields how many are done."""
+    for number, frame in enumerate(frames):
+        go(context.scene, frame)
+        for read in readers:
+            read(context.evaluated_depsgraph_get(), number)
+        yield number + 1
+
+
+def finished(steps, progress=lambda done: None):
+    """What a generator returns, with its steps told to `progress`."""
+    while True:
+        try:
+            progress(next(steps))
+        except StopIteration as end:
+            return end.value
+
+
+@contextlib.contextmanager
+def restored(context, armatures, *, poses=False):
+    """Put the frame back; after a failure, or where asked for, also poses: a change of frame drops what has no key."""
+    scene = context.scene
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    before = [_read_pose(armature) for armature in armatures]
+    try:
+        yield
+    except BaseException:
+        poses = True
+        raise
+    finally:
+        scene.frame_set(frame, subframe=subframe)
+        if poses:
+            for armature, pose in zip(armatures, before, strict=True):
+                _write_pose(armature, pose)
+            context.view_layer.update()
+
+
+def _stretch(scene):
+    """Frames of the scene in one of actions."""
+    return scene.render.frame_map_new / scene.render.frame_map_old
+
+
+def _read_pose(armature):
+    """All channels of all pose bones."""
+    bones = armature.pose.bones
+    pose = {name: np.empty(len(bones) * width, np.float32) for name, width in POSE_CHANNELS.items()}
+    for name, values in pose.items():
+        bones.foreach_get(name, values)
+    return pose
+
+
+def _write_pose(armature, pose):
+    for name, values in pose.items():
+        armature.pose.bones.foreach_set(name, values)
+    armature.update_tag(refresh={"DATA"})
