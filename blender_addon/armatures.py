@@ -69,11 +69,11 @@ def own(armature):
 
 def skins(armature):
     """The objects that the armature deforms."""
-    return [
-        item
-        for item in bpy.data.objects
-        if any(modifier.type == "ARMATURE" and modifier.object == armature for modifier in item.modifiers)
-    ]
+    return [item for item in bpy.data.objects if any(_deforms(modifier, armature) for modifier in item.modifiers)]
+
+
+def _deforms(modifier, armature):
+    return modifier.type == "ARMATURE" and modifier.object == armature
 
 
 def not_editable(armature):
@@ -116,10 +116,10 @@ def constrained(bone, rig):
     """What else than its channels moves a pose bone, as a sentence, or None."""
     for constraint in bone.constraints:
         if not constraint.mute:
-            return f"{bone.name} has constraint {constraint.name}: mute or apply it first"
+            return f"{bone.name} has constraint {constraint.name}"
     for owner, constraint, chain in rig.chains:
         if bone.name in chain:
-            return f"{bone.name} is moved by {constraint} of {owner}: mute or bake it first"
+            return f"{bone.name} is moved by {constraint} of {owner}"
     return None
 
 

@@ -80,7 +80,9 @@ def _kept(bone, name, locked):
 
 
 def _check(bone, rig, channel, path, frames):
-    reason = constrained(bone, rig) or not_writable(bone, rig, channel)
+    if reason := constrained(bone, rig):
+        raise CannotBakeError(f"{reason}: mute it or apply it first")
+    reason = not_writable(bone, rig, channel)
     if reason is None and any(_acts_outside(curve, frames) for curve in rig.curves.get(path, ())):
         reason = (
             f"{bone.name} has a modifier on its {channel} curve that also acts on keys outside these frames: "

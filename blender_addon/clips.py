@@ -53,6 +53,17 @@ class Reading:
         return local
 
 
+def skeleton(armature):
+    """All bones at rest where the object is now: to find feet in before their bones are read."""
+    world = np.array(armature.matrix_world)[np.newaxis]
+    return _skeleton(Bones(armature), world, scale_of(armature, world))
+
+
+def bones_of(armature, feet):
+    """The names of the bones that legs consist of."""
+    return {joint for leg in feet for joint in leg.chain if joint in armature.pose.bones}
+
+
 def read(context, armature, frames, bones=None):
     """Read an armature on evenly spaced frames of its action: a generator that yields how many frames are done.
 
@@ -65,19 +76,15 @@ def read(context, armature, frames, bones=None):
     with stage.restored(context, [armature], poses=True):
         reason = not_from_curves(armature, chosen, rig)
         if reason is None:
-            found = _reading(context, armature, chosen, frames, *_from_curves(armature, chosen, rig, frames))
+            local, world = _from_curves(armature, chosen, rig, frames)
+            clip = _clip(context, armature, chosen, frames, local, world)
             few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
             truth = yield from _from_scene(context, armature, chosen, frames[few])
-            if _agree(found.clip, few, _clip(context, armature, chosen, frames[few], *truth)):
-                return found
+            if _agree(clip, few, _clip(context, armature, chosen, frames[few], *truth)):
+                return Reading(clip, frames, world, chosen.names, None)
             reason = f"something else than its curves moves {armature.name}"
-        truth = yield from _from_scene(context, armature, chosen, frames)
-        return _reading(context, armature, chosen, frames, *truth, reason)
-
-
-def _reading(context, armature, bones, frames, local, world, reason=None):
-    clip = _clip(context, armature, bones, frames, local, world)
-    return Reading(clip, np.array(frames), world, bones.names, reason)
+        local, world = yield from _from_scene(context, armature, chosen, frames)
+        return Reading(_clip(context, armature, chosen, frames, local, world), frames, world, chosen.names, reason)
 
 
 def _agree(clip, few, truth):
@@ -179,18 +186,21 @@ def _object(armature, rig, frames):
 
 def _clip(context, armature, bones, frames, local, world):
     """The clip of bones in the space of their parents."""
-    ik, scale = bridge.library, _scale(armature, world)
-    roots = bones.parents < 0
-    local, rest = local.copy(), np.stack([hang.to_parent(bone) for bone in bones.rest])[np.newaxis]
-    for matrices, above in ((local, world), (rest, world[:1])):
-        matrices[:, roots] = above[:, np.newaxis] @ matrices[:, roots]
-        matrices[:, roots, :3, :3] /= scale
-        matrices[:, ~roots, :3, 3] *= scale
-    skeleton = _skeleton(bones, rest[0], scale)
-    pose = _with_tips(bones, skeleton, *_parts(bones.names, local))
+    scale = scale_of(armature, world)
+    skeleton = _skeleton(bones, world, scale)
+    pose = _with_tips(bones, skeleton, *_parts(bones.names, _in_world(bones, local, world, scale)))
     step = float(frames[1] - frames[0]) if len(frames) > 1 else 1.0
-    loop = is_cycle(armature, frames)
-    return ik.Clip(skeleton, pose, stage.rate(context.scene) / step, loop, up="Z")
+    rate = stage.rate(context.scene) / step
+    return bridge.library.Clip(skeleton, pose, rate, is_cycle(armature, frames), up="Z")
+
+
+def _in_world(bones, local, world, scale):
+    """Bones as joints of the world: roots with what the object does, all in lengths of the world."""
+    roots, joints = bones.parents < 0, local.copy()
+    joints[:, roots] = world[:, np.newaxis] @ joints[:, roots]
+    joints[:, roots, :3, :3] /= scale
+    joints[:, ~roots, :3, 3] *= scale
+    return joints
 
 
 def is_cycle(armature, frames):
@@ -201,9 +211,10 @@ def is_cycle(armature, frames):
     return [frames[0], frames[-1]] == [action.frame_start, action.frame_end]
 
 
-def _skeleton(bones, rest, scale):
-    """Bones at rest, and the tails of those without children."""
-    turned, offsets, _ = _parts(bones.names, rest[np.newaxis])
+def _skeleton(bones, world, scale):
+    """Bones at rest where the object is on the first frame, and the tails of those without children."""
+    rest = np.stack([hang.to_parent(bone) for bone in bones.rest])[np.newaxis]
+    turned, offsets, _ = _parts(bones.names, _in_world(bones, rest, world[:1], scale))
     names = list(bones.names)
     for tip in bones.tips:
         names.append(_unused(f"{bones.names[tip]}_end", names))
@@ -253,7 +264,7 @@ def _check_size(names, matrices):
         raise CannotBakeError(f"{names[int(np.argmax(flat.any(axis=0)))]} has a zero or negative scale on some frame")
 
 
-def _scale(armature, world):
+def scale_of(armature, world):
     """Of the object on the first frame, if it has one that turning does not change."""
     lengths = np.linalg.norm(world[:, :3, :3], axis=-2)
     axes = world[:, :3, :3] / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis, :]

@@ -59,12 +59,9 @@ class Bones:
 
     def hung(self, basis):
         """The bones in the space of their parents, from what their channels say."""
-        local = np.empty_like(basis)
-        poses = None if all(map(hang.is_plain, self.rest)) else np.empty_like(basis)
+        if all(map(hang.is_plain, self.rest)):
+            return np.stack([hang.to_parent(bone) for bone in self.rest]) @ basis
+        poses = np.empty_like(basis)
         for n, (bone, parent) in enumerate(zip(self.rest, self.parents, strict=True)):
-            above = np.broadcast_to(np.eye(4), basis[:, n].shape) if parent < 0 or poses is None else poses[:, parent]
-            posed = hang.posed(bone, above, basis[:, n]) if poses is not None else hang.to_parent(bone) @ basis[:, n]
-            local[:, n] = np.linalg.inv(above) @ posed
-            if poses is not None:
-                poses[:, n] = posed
-        return local
+            poses[:, n] = hang.posed(bone, poses[:, parent], basis[:, n])  # a root looks at no parent
+        return self.locals(poses)

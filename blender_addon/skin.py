@@ -1,47 +1,40 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The skin of a character: which vertices follow which joint, for finding soles."""
+"""The skin of a character: which vertices follow which bone, for finding soles."""
 
 import contextlib
 
 import numpy as np
 
 from .armatures import skins
+from .clips import scale_of
 
 
-def read(context, armature, reading):
-    """The vertices that follow each joint most, by its name, in the space of the joint: what Feet.detect takes."""
-    joint_of, found = _joints(armature, reading), {}
+def read(context, armature):
+    """The vertices that follow each bone most, by its name, in the space of its joint: what Feet.detect takes."""
+    found, bones = {}, armature.data.bones
     with _at_rest(context, armature):
         depsgraph = context.evaluated_depsgraph_get()
         for item in {*skins(armature), *armature.children}:
-            if followed := _followed(item, armature, joint_of):
+            if followed := _followed(item, armature):
                 _collect(item.evaluated_get(depsgraph), armature, followed, found)
+    scale = scale_of(armature, np.array(armature.matrix_world)[np.newaxis])
     return {
-        name: reading.scale * _into(np.array(armature.data.bones[name].matrix_local), np.concatenate(parts))
-        for name, parts in found.items()
+        name: scale * _into(np.array(bones[name].matrix_local), np.concatenate(parts)) for name, parts in found.items()
     }
 
 
-def _joints(armature, reading):
-    """For every bone the joint that carries it: itself, or the nearest above it that was read."""
-    known = set(reading.bones)
-    chains = {bone.name: [bone, *bone.parent_recursive] for bone in armature.data.bones}
-    return {name: next((bone.name for bone in chain if bone.name in known), None) for name, chain in chains.items()}
-
-
-def _followed(item, armature, joint_of):
-    """What vertices of an object follow: for each of its vertex groups a joint or None, or one joint for all."""
+def _followed(item, armature):
+    """What vertices of an object follow: the bone of each of its vertex groups, or one bone for all."""
     if item.type != "MESH":
         return {}
     if item.parent == armature and item.parent_type == "BONE":
-        return joint_of.get(item.parent_bone)
-    bones = armature.data.bones
-    deforms = {name: joint for name, joint in joint_of.items() if bones[name].use_deform}
-    return {group.index: deforms[group.name] for group in item.vertex_groups if group.name in deforms}
+        return item.parent_bone
+    deforming = {bone.name for bone in armature.data.bones if bone.use_deform}
+    return {group.index: group.name for group in item.vertex_groups if group.name in deforming}
 
 
 def _collect(item, armature, followed, found):
-    """Add the vertices of an evaluated mesh to those of their joints, in the space of the armature."""
+    """Add the vertices of an evaluated mesh to those of their bones, in the space of the armature."""
     vertices = item.data.vertices
     points = np.empty((len(vertices), 3), np.float32)
     vertices.foreach_get("co", points.ravel())
@@ -49,20 +42,16 @@ def _collect(item, armature, followed, found):
     if isinstance(followed, str):
         found.setdefault(followed, []).append(points)
         return
-    most = np.array([_most(vertex, followed) for vertex in vertices], object)
-    for joint in set(followed.values()) - {None}:
-        if (most == joint).any():
-            found.setdefault(joint, []).append(points[most == joint])
+    most = np.array([_most(vertex, followed) for vertex in vertices])
+    for index, name in followed.items():
+        if (most == index).any():
+            found.setdefault(name, []).append(points[most == index])
 
 
 def _most(vertex, followed):
-    """The joint that a vertex follows most."""
-    weights = {}
-    for group in vertex.groups:
-        if group.group in followed:
-            joint = followed[group.group]
-            weights[joint] = weights.get(joint, 0.0) + group.weight
-    return max(weights, key=weights.get) if weights else None
+    """The vertex group of a bone that a vertex follows most, -1 for none."""
+    groups = [group for group in vertex.groups if group.group in followed and group.weight > 0.0]
+    return max(groups, key=lambda group: group.weight).group if groups else -1
 
 
 def _into(matrix, points):

@@ -196,8 +196,8 @@ def skinned(armature, groups):
     return item
 
 
-def reading_of(armature, bones=None):
-    return stage.finished(clips.read(bpy.context, armature, np.arange(1, 2), bones))
+def reading_of(armature):
+    return stage.finished(clips.read(bpy.context, armature, np.arange(1, 2)))
 
 
 def in_world(reading, vertices):
@@ -218,7 +218,7 @@ def test_vertices_go_to_the_bone_that_they_follow_most():
     rigs.move(armature, (1, 10))
     bpy.context.scene.frame_set(5)
     before = rigs.state()
-    found = skin.read(bpy.context, armature, reading_of(armature))
+    found = skin.read(bpy.context, armature)
     assert rigs.state() == before
     assert armature.data.pose_position == "POSE"
     corners = [np.array(item.matrix_world @ vertex.co) for vertex in item.data.vertices]
@@ -228,15 +228,16 @@ def test_vertices_go_to_the_bone_that_they_follow_most():
     assert np.allclose(places[toe], corners[2:3], atol=1e-5)
 
 
-def test_small_bones_count_for_the_one_above_that_was_read():
+def test_bones_that_do_not_deform_and_groups_of_nothing_do_not_count():
     armature = rigs.mixamo_like()
     foot, toe = "mixamorig:LeftFoot", "mixamorig:LeftToeBase"
-    item = skinned(armature, {foot: {0: 1.0, 1: 0.4, 2: 0.5}, toe: {1: 0.6}, "mixamorig:Head": {2: 0.6}})
+    item = skinned(armature, {foot: {0: 1.0, 1: 0.4, 2: 0.5, 3: 0.0}, toe: {1: 0.6}, "mixamorig:Head": {2: 0.6}})
     armature.data.bones["mixamorig:Head"].use_deform = False
-    found = skin.read(bpy.context, armature, reading_of(armature, {foot}))
+    found = in_world(reading_of(armature), skin.read(bpy.context, armature))
     corners = [np.array(item.matrix_world @ vertex.co) for vertex in item.data.vertices]
-    assert set(found) == {foot}
-    assert np.allclose(in_world(reading_of(armature), found)[foot], corners[:3], atol=1e-5)
+    assert set(found) == {foot, toe}
+    assert np.allclose(found[foot], [corners[0], corners[2]], atol=1e-5)
+    assert np.allclose(found[toe], corners[1:2], atol=1e-5)
 
 
 def test_meshes_that_hang_on_a_bone_follow_it_whole():
@@ -246,7 +247,7 @@ def test_meshes_that_hang_on_a_bone_follow_it_whole():
     bpy.context.view_layer.update()
     corners = [np.array(shoe.matrix_world @ vertex.co) for vertex in shoe.data.vertices]
     reading = reading_of(armature)
-    found = in_world(reading, skin.read(bpy.context, armature, reading))
+    found = in_world(reading, skin.read(bpy.context, armature))
     assert set(found) == {"DEF-foot.L"}
     assert np.allclose(found["DEF-foot.L"], corners, atol=1e-5)
 
@@ -261,7 +262,7 @@ def test_soles_are_those_that_the_library_finds_in_the_file(file, animation):
     armature.animation_data.action_slot = armature.animation_data.action.slots[0]
     first, last = map(round, bpy.data.actions[animation].curve_frame_range)
     reading = stage.finished(clips.read(bpy.context, armature, np.arange(first, last + 1)))
-    here = ik.Feet.detect(reading.clip.skeleton, vertices=skin.read(bpy.context, armature, reading), clip=reading.clip)
+    here = ik.Feet.detect(reading.clip.skeleton, vertices=skin.read(bpy.context, armature), clip=reading.clip)
     clip = ik.Clip.read(MOCAP / file, animation).convert(up="Z")
     there = ik.Feet.detect(clip.skeleton, vertices=ik.gltf.skin(MOCAP / file), clip=clip)
     assert [leg.name for leg in here] == [leg.name for leg in there]
