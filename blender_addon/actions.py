@@ -30,7 +30,7 @@ KEY_PARTS = {
 }
 # The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
 # frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
-NEW_KEY = {"interpolation": "LINEAR", "handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
+NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
 
 
 @dataclass
@@ -244,7 +244,7 @@ def _remove(bag, channel):
         bag.fcurves.remove(curve)
 
 
-def write_keys(bag, channel, frames):
+def write_keys(bag, channel, frames, interpolation="LINEAR"):
     """Replace the keys of one curve from the first to the last of `frames`; keys outside stay as they are.
 
     Modifiers that reshape the curve are muted: what they did is in the new keys.
@@ -264,13 +264,13 @@ def write_keys(bag, channel, frames):
     is_kept = order < np.count_nonzero(keep)
     points.clear()
     points.add(len(order))
-    keys = {name: _read(points, name) for name in KEY_PARTS}
+    keys, made = {name: _read(points, name) for name in KEY_PARTS}, {"interpolation": interpolation, **NEW_KEY}
     for name, part in keys.items():
         if part.ndim == 2:
             part[~is_kept] = new
-        elif name in NEW_KEY:
+        elif name in made:
             choices = bpy.types.Keyframe.bl_rna.properties[name].enum_items  # type: ignore[attr-defined]
-            part[~is_kept] = choices[NEW_KEY[name]].value
+            part[~is_kept] = choices[made[name]].value
         part[is_kept] = old[name][keep]
     _set(curve, keys)
 

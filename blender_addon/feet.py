@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bake of feet: look at the scene, put the feet on the ground, write the keys.
+
+Nothing in the file changes before everything that can fail is done; what looking moves is put back by value.
+"""
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from . import actions, bridge, channels, clips, contacts, ground, legs, options, report, skin, stage
+from .armatures import CannotBakeError, not_editable, not_played
+from .background import in_thread
+from .ranges import animated_range, chosen_range
+
+LOOKING = 0.5  # the share of the work that is done when the scene has been looked at
+
+_last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
+
+
+@dataclass
+class Wanted:
+    """What is asked for, by value."""
+
+    armature: bpy.types.Object
+    frames: np.ndarray  # of the action: all that is looked at
+    part: tuple[int, int]  # the first that is to change, and the one after the last, by number among them
+    legs: list  # ikcore.Leg, in the order of the list
+    modes: dict[str, str]
+    chosen: list[str] | None  # names of the legs to change; None for all
+    ground: str
+    objects: list
+    moves: bool
+    plane: tuple
+    keyed: bool
+    pelvis: str | None
+    settings: object  # ikcore.BakeSettings
+
+    @property
+    def key(self):
+        """What decides what there is to see, by value."""
+        names = [item.name_full for item in self.objects]
+        action = self.armature.animation_data.action
+        place = (self.armature.session_uid, action.session_uid, tuple(self.frames), self.keyed)
+        return (*place, self.legs, self.ground, names, self.moves)
+
+
+@dataclass
+class Seen:
+    """What the scene says. Holds no reference into the file."""
+
+    reading: clips.Reading
+    feet: object  # ikcore.Feet, with soles
+    ground: object  # ikcore.Ground, or None for the floor that the clip stands on or a plane
+    curves: dict  # contacts that are keyed
+
+
+def refusal(armature):
+    """Why the feet of an armature cannot be baked, as far as can be told before looking, or None."""
+    animation = armature.animation_data
+    if reason := not_editable(armature) or not_played(armature):
+        return reason
+    if animation is None or animation.action is None:
+        return f"{armature.name} has no action: give it an animation first"
+    if animation.action_slot is None or not actions.curves(animation):
+        return f"Action {animation.action.name} has no keys for {armature.name}: pick another action or slot"
+    return None
+
+
+def wanted(context, armature, request):
+    """What an operator with FootRequest asks for."""
+    if reason := refusal(armature):
+        raise CannotBakeError(reason)
+    ends, reason = chosen_range(request, context.scene, [armature])
+    if reason:
+        raise CannotBakeError(reason)
+    whole = animated_range([armature]) or ends
+    frames = np.arange(min(ends[0], whole[0]), max(ends[1], whole[1]) + 1)
+    items = armature.ikcore_feet.legs
+    known = legs.listed(armature) if items else legs.found(context, armature)
+    return Wanted(
+        armature,
+        frames,
+        (int(ends[0] - frames[0]), int(ends[1] - frames[0]) + 1),
+        known,
+        {item.name: item.mode for item in items},
+        _chosen(request, known, [item.name for item in items if not item.use]),
+        request.ground,
+        _objects(request),
+        request.ground_moves,
+        (tuple(request.plane_normal), request.plane_height),
+        request.keyed_contacts,
+        _pelvis(armature, request),
+        options.settings(request),
+    )
+
+
+def _chosen(request, known, left_out):
+    names = [leg.name for leg in known]
+    chosen = [item.name for item in request.legs] or [name for name in names if name not in left_out]
+    if strange := [name for name in chosen if name not in names]:
+        raise CannotBakeError(f"No leg is called {strange[0]}: there are {', '.join(names)}")
+    if not chosen:
+        raise CannotBakeError("No leg to bake: tick some in the list of feet")
+    return None if set(chosen) == set(names) else chosen
+
+
+def _objects(request):
+    if request.ground == "OBJECTS":
+        named = [item.name for item in request.ground_objects]
+        if missing := [name for name in named if name not in bpy.data.objects]:
+            raise CannotBakeError(f"There is no object {missing[0]} to stand on")
+        if not named:
+            raise CannotBakeError("There is no ground: pick objects to stand on")
+        return [bpy.data.objects[name] for name in named]
+    if request.ground == "COLLECTION":
+        collection = bpy.data.collections.get(request.ground_collection)
+        if collection is None:
+            raise CannotBakeError("There is no ground: pick a collection of objects to stand on")
+        return list(collection.all_objects)
+    return []
+
+
+def _pelvis(armature, request):
+    if request.pelvis_bone and request.pelvis_bone not in armature.pose.bones:
+        raise CannotBakeError(f"{armature.name} has no bone {request.pelvis_bone} to move the body with")
+    return request.pelvis_bone or None
+
+
+def work(context, job, *, again=False):
+    """Look and bake: a generator that yields the share that is done, and returns (Seen, ikcore.Baked).
+
+    `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
+    """
+    global _last
+    if again and _last is not None and _last[0] == job.key:
+        seen = _last[1]
+    else:
+        seen = yield from _look(context, job)
+    _last = (job.key, seen)
+    try:
+        baked = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+    except ValueError as error:
+        raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
+    return seen, baked
+
+
+def _look(context, job):
+    count, parts = len(job.frames), 1 + job.moves
+    bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
+    steps = clips.read(context, job.armature, job.frames, bones)
+    reading = yield from _shares(steps, 0.0, LOOKING / parts / count)
+    feet = _with_soles(context, job, reading.clip)
+    floor = None
+    if job.objects:
+        steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
+        floor = yield from _shares(steps, LOOKING / parts, LOOKING / parts / count)
+    elif job.ground == "COLLECTION":
+        raise CannotBakeError("The collection to stand on is empty: move objects into it")
+    keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
+    return Seen(reading, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+
+
+def _shares(steps, start, each):
+    """What a generator returns, its steps being yielded as shares of the work."""
+    try:
+        while True:
+            yield start + each * next(steps)
+    except StopIteration as end:
+        return end.value
+    finally:
+        steps.close()
+
+
+def _with_soles(context, job, clip):
+    joints = {joint for leg in job.legs for joint in leg.chain}
+    vertices = {name: points for name, points in skin.read(context, job.armature).items() if name in joints}
+    known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
+    try:
+        return bridge.library.Feet(known).with_soles(clip, vertices=vertices)
+    except ValueError as error:
+        raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
+
+
+# --- without bpy, in a thread ----------------------------------------------------------------------------------------
+
+
+def _bake(job, seen, progress):
+    ik, clip, floor = bridge.library, seen.reading.clip, _floor(job, seen)
+    whole = job.part == (0, len(clip))
+    bake = functools.partial(
+        ik.bake_feet,
+        clip,
+        floor,
+        feet=seen.feet,
+        settings=job.settings,
+        legs=job.chosen,
+        frames=None if whole else job.part,
+        pelvis=job.pelvis,
+    )
+    return bake(contacts=_contacts(job, seen, floor), progress=progress)
+
+
+def _floor(job, seen):
+    ik, clip = bridge.library, seen.reading.clip
+    if job.ground == "FLOOR":
+        under = ik.Contacts.detect(clip, seen.feet).ground
+        return ik.Ground.plane(height=min(float(np.nanmedian(height)) for height in under.values()), up="z")
+    if job.ground == "PLANE":
+        return ik.Ground.plane(*job.plane, up="z")
+    return seen.ground
+
+
+def _contacts(job, seen, floor):
+    """As the user has said, and where nothing is said as a bake finds them; None if nothing is said at all."""
+    ik, clip = bridge.library, seen.reading.clip
+    modes = {name: mode for name, mode in job.modes.items() if mode != "auto"}
+    curves = {key: curve for key, curve in seen.curves.items() if key[0] not in modes}
+    if not modes and not curves:
+        return None
+    said = ik.Contacts.detect(clip, seen.feet, modes=modes, curves=curves)
+    open_keys = [key for key in said.weights if key[0] not in modes and key not in curves]
+    if not open_keys:
+        return said
+    found = ik.bake_feet(clip, floor, feet=seen.feet).contacts
+    return dataclasses.replace(
+        found, weights={key: (found if key in open_keys else said).weights[key] for key in said.weights}
+    )
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write(context, job, seen, baked, request):
+    """Write what was baked into a new action or the armature's own, all of it or nothing. Returns a report."""
+    told = report.of(job, seen, baked)
+    with stage.restored(context, [job.armature]):
+        made, kept = channels.of_clip(job.armature, seen.reading, baked.clip)
+        keyed = _keyed(len(job.frames), job.part, request.key_step)
+        for channel in made:
+            channel.values = channel.values[keyed]
+        plan, frames = [(job.armature, made)], job.frames[keyed]
+        if request.output == "OVERWRITE":
+            actions.overwrite(plan, frames)
+            _mark(context, told, request)
+        else:
+            with actions.swapped(actions.copied(plan, frames, "Foot IK")):
+                _mark(context, told, request)
+    told.kept = kept
+    report.keep(job.armature, told)
+    return told
+
+
+def _keyed(count, part, step):
+    """The numbers of the frames that get keys."""
+    inside = np.arange(count)[slice(*part)]
+    return np.unique(np.r_[inside[::step], inside[-1]])
+
+
+def _mark(context, told, request):
+    if request.mark:
+        for frame, text in told.problems:
+            context.scene.timeline_markers.new(text, frame=frame)
