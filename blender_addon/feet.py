@@ -180,7 +180,7 @@ def _with_soles(context, job, clip):
     vertices = {name: points for name, points in skin.read(context, job.armature).items() if name in joints}
     known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
     try:
-        return bridge.library.Feet(known).with_soles(clip, vertices=vertices)
+        return bridge.library.Feet(known).with_soles(clip, vertices=vertices or None)
     except ValueError as error:
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
 

@@ -83,9 +83,11 @@ def fill(armature, legs):
 def found(context, armature):
     """The legs that are there, by name or by structure, at rest or else as the armature moves."""
     try:
-        return bridge.library.Feet.detect(clips.skeleton(armature)).legs
+        feet = bridge.library.Feet.detect(clips.skeleton(armature), up="Z")
     except ValueError:
-        return _found_moving(context, armature)
+        feet = _found_moving(context, armature)
+    # what a sole is like at rest may lie: only where a leg without a foot ends is kept
+    return [dataclasses.replace(leg, soles={}) if leg.ankle else leg for leg in feet]
 
 
 def _found_moving(context, armature):
@@ -93,7 +95,7 @@ def _found_moving(context, armature):
     frames = np.arange(first, last + 1, max(1, (last - first) // ENOUGH))
     clip = stage.finished(clips.read(context, armature, frames)).clip
     try:
-        return bridge.library.Feet.detect(clip.skeleton, clip=clip).legs
+        return bridge.library.Feet.detect(clip.skeleton, clip=clip)
     except ValueError as error:
         raise CannotBakeError(
             f"No legs found in {armature.name}, by names or by how bones hang: add them to its list of feet"

@@ -120,7 +120,7 @@ def test_clips_on_terrain(file, options, turn):
     """On what Blender imports of the clip and of the terrain: feet as ikcore bakes them on the terrain's file."""
     if turn and file not in ("cmu_12_01_walk.bvh", "pab_walk.bvh"):
         pytest.skip("two of them are enough")
-    armature, vertices = imported(file, options)
+    armature = imported(file, options)
     clip = walks.read(armature)
     size = 1.0 if file not in ("Woman.gltf", "Fox.glb") else {"Woman.gltf": 3.0, "Fox.glb": 100.0}[file]
     bpy.ops.wm.obj_import(filepath=str(TERRAIN / "ozz_foot_ik_floor.obj"))
@@ -132,7 +132,7 @@ def test_clips_on_terrain(file, options, turn):
     turned = ik.rotations.from_axis_angle([0.0, 0, 1], math.radians(turn))
     upright = size * points[:, [0, 2, 1]] * [1, -1, 1]
     ground = ik.Ground.mesh(ik.rotations.rotate(turned, upright), faces, up="z")
-    feet = ik.Feet.detect(clip.skeleton, vertices=vertices, clip=clip)
+    feet = ik.Feet.detect(clip.skeleton, vertices=walks.skin.read(bpy.context, armature) or None, clip=clip)
     wanted = ik.bake_feet(clip, ground, feet=feet)
     assert on([floor.name]) == {"FINISHED"}
     scene = bpy.context.scene
@@ -141,20 +141,19 @@ def test_clips_on_terrain(file, options, turn):
 
 
 def imported(file, options):
-    """The armature, the scene's range being that of its action; and its skin for ikcore."""
+    """The armature, the scene's range being that of its action."""
     if file.endswith(".bvh"):
-        armature, vertices = walks.imported(MOCAP / file, **options), None
+        armature = walks.imported(MOCAP / file, **options)
     elif file.endswith(".fbx"):
         bpy.ops.import_scene.fbx(filepath=str(MOCAP / file), use_custom_props=False)
-        armature, vertices = next(item for item in bpy.data.objects if item.type == "ARMATURE"), None
+        armature = next(item for item in bpy.data.objects if item.type == "ARMATURE")
     else:
         bpy.ops.import_scene.gltf(filepath=str(MOCAP / file))
         armature = next(item for item in bpy.data.objects if item.type == "ARMATURE")
         action = next(a for a in bpy.data.actions if a.name.startswith("Walk"))
         armature.animation_data.action = action
         armature.animation_data.action_slot = action.slots[0]
-        vertices = ik.gltf.skin(MOCAP / file)
     bpy.context.view_layer.objects.active = armature
     first, last = armature.animation_data.action.curve_frame_range
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = math.floor(first), math.ceil(last)
-    return armature, vertices
+    return armature

@@ -10,7 +10,7 @@ from conftest import EXTENSION
 
 import ikcore as ik
 
-clips, stage = (importlib.import_module(f"{EXTENSION}.{name}") for name in ("clips", "stage"))
+clips, skin, stage = (importlib.import_module(f"{EXTENSION}.{name}") for name in ("clips", "skin", "stage"))
 LEGS = ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase", "RightUpLeg", "RightLeg", "RightFoot", "RightToeBase")
 
 
@@ -62,11 +62,10 @@ def ground_of(names):
     return ground
 
 
-def read(armature, first=None, last=None):
-    """What an armature does, as the bridge reads it: its own tests say that this is what Blender shows."""
-    scene = bpy.context.scene
-    first, last = first or scene.frame_start, last or scene.frame_end
-    return stage.finished(clips.read(bpy.context, armature, np.arange(first, last + 1))).clip
+def read(armature):
+    """What an armature does in its action, as the bridge reads it: its own tests say that this is what Blender shows."""
+    first, last = armature.animation_data.action.curve_frame_range
+    return stage.finished(clips.read(bpy.context, armature, np.arange(round(first), round(last) + 1))).clip
 
 
 def positions(armature, feet, frames):
@@ -95,4 +94,5 @@ def assert_feet(armature, baked, frames, tolerance=1e-4):
     """Blender shows the feet where a bake has them."""
     wanted = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)
     for key, places in positions(armature, baked.feet, frames).items():
-        assert np.abs(places - wanted[key]).max() < tolerance, key
+        away = np.abs(places - wanted[key]).max()
+        assert away < tolerance, (key, away)
