@@ -231,7 +231,7 @@ def _way_back(bag, channel):
     def back():
         curve.keyframe_points.clear()
         curve.keyframe_points.add(len(keys["co"]))
-        _set(curve, keys)
+        _set(curve, keys)  # as it was to the digit: an update might move handles
         for modifier, mute in zip(curve.modifiers, mutes, strict=True):
             modifier.mute = mute
 
@@ -273,13 +273,13 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
             part[~is_kept] = choices[made[name]].value
         part[is_kept] = old[name][keep]
     _set(curve, keys)
+    curve.update()
 
 
 def _set(curve, keys):
     """Set all parts of all keys of a curve."""
     for name, part in keys.items():
         curve.keyframe_points.foreach_set(name, part.ravel())
-    curve.update()
 
 
 def _read(points, name):

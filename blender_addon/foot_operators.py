@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
-# ruff: noqa: N801, D102, D400, D415, RUF012
+# ruff: noqa: N801, D102, D400, RUF012
 """The operators about feet: bake them, find them, find when they are planted, edit their list."""
 
+import dataclasses
 import time
 
 import bpy
@@ -52,9 +53,12 @@ class _Baking(_Refusing, FootRequest):
 
     reason = staticmethod(not_ready)
 
+    def wanted(self, context):
+        return feet.wanted(context, context.object, self)
+
     def execute(self, context):
         try:
-            job = feet.wanted(context, context.object, self)
+            job = self.wanted(context)
             seen, baked = stage.finished(feet.work(context, job, again=self.options.is_repeat))
             return self.done(context, job, seen, baked)
         except CannotBakeError as error:
@@ -64,7 +68,7 @@ class _Baking(_Refusing, FootRequest):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         try:
-            self._job = feet.wanted(context, context.object, self)
+            self._job = self.wanted(context)
         except CannotBakeError as error:
             return self.refuse(error)
         self._work = feet.work(context, self._job)
@@ -113,8 +117,7 @@ class _Baking(_Refusing, FootRequest):
 
 
 class IKCORE_OT_bake_feet(_Baking, bpy.types.Operator):
-    """Put the feet on the ground: planted feet stand still, the others clear it, the pelvis goes along. \
-Writes keys of the legs and the pelvis into a copy of the action"""
+    """Put feet on the ground: planted ones stand still, the pelvis goes along. Keys go into a copy of the action"""
 
     bl_idname = "ikcore.bake_feet"
     bl_label = "Bake Foot IK"
@@ -127,8 +130,7 @@ Writes keys of the legs and the pelvis into a copy of the action"""
 
 
 class IKCORE_OT_detect_contacts(_Baking, bpy.types.Operator):
-    """Find when feet are planted, as the bake does, and key it: curves of the armature object in the Graph Editor, \
-1 is planted. The next bake goes by them"""
+    """Find when feet are planted and key it, for the Graph Editor: 1 is planted. The next bake goes by these curves"""
 
     bl_idname = "ikcore.detect_contacts"
     bl_label = "Detect Contacts"
@@ -137,6 +139,9 @@ class IKCORE_OT_detect_contacts(_Baking, bpy.types.Operator):
     replace: BoolProperty(
         name="Replace Curves", description="Make curves anew that are there, edited or not. Without, they stay"
     )
+
+    def wanted(self, context):
+        return dataclasses.replace(super().wanted(context), keyed=not self.replace)
 
     def done(self, context, job, seen, baked):
         found = baked.contacts.weights

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes and calls methods in its own way:
-# ruff: noqa: N801, D101, D102
+# ruff: noqa: N801, D101, D102, RUF012
 """Feet in the sidebar tab "IK Core": the list of legs, the ground, the options, the buttons, how the last bake went."""
 
 import bpy

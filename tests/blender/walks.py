@@ -45,9 +45,9 @@ def slab(name, low, high):
 
 
 def steps():
-    """A floor, and steps of 0.1 m from one metre ahead on. Returns their names."""
+    """A floor, and steps of 0.15 m from one metre ahead on. Returns their names."""
     made = [slab("Floor", (-2, -6, -1), (2, 2, 0))]
-    made += [slab(f"Step {n}", (-2, -6, -1), (2, -1 - 0.4 * n, 0.1 * (n + 1))) for n in range(4)]
+    made += [slab(f"Step {n}", (-2, -6, -1), (2, -1 - 0.35 * n, 0.15 * (n + 1))) for n in range(6)]
     return [item.name for item in made]
 
 
@@ -57,7 +57,9 @@ def ground_of(names):
     for name in names:
         item = bpy.data.objects[name]
         vertices = [item.matrix_world @ vertex.co for vertex in item.data.vertices]
-        faces = [[f.vertices[0], *f.vertices[n : n + 2]] for f in item.data.polygons for n in range(1, len(f.vertices) - 1)]
+        faces = [
+            [f.vertices[0], *f.vertices[n : n + 2]] for f in item.data.polygons for n in range(1, len(f.vertices) - 1)
+        ]
         ground += ik.Ground.mesh(np.array(vertices), np.array(faces), up="z")
     return ground
 
@@ -91,8 +93,15 @@ def _place(shown, sole):
 
 
 def assert_feet(armature, baked, frames, tolerance=1e-4):
-    """Blender shows the feet where a bake has them."""
+    """Blender shows the feet where a bake of these frames has them."""
     wanted = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)
     for key, places in positions(armature, baked.feet, frames).items():
         away = np.abs(places - wanted[key]).max()
         assert away < tolerance, (key, away)
+
+
+def assert_feet_at(armature, baked, frame):
+    """The same in one frame of a clip that starts with frame 1."""
+    wanted = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)
+    for key, places in positions(armature, baked.feet, [frame]).items():
+        assert np.abs(places[0] - wanted[key][frame - 1]).max() < 1e-4, key
