@@ -62,7 +62,7 @@ class IKCORE_PG_leg(bpy.types.PropertyGroup):
 
 
 def listed(armature):
-    """The legs of an armature's list, as ikcore has them: by the bones alone, without soles but for legs without feet."""
+    """The legs of an armature's list, as ikcore has them: without soles, but for legs without feet."""
     return [_leg(armature, item) for item in armature.ikcore_feet.legs]
 
 

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty
 
-from . import actions, bridge
+from . import bridge
 from .armatures import CannotBakeError
 from .bake import bake
 from .limbs import CHAIN, find_limbs, refusals, selected_limbs

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes in its own way:
-# ruff: noqa: N801, RUF012
+# ruff: noqa: N801
 """What can be chosen about Bake Foot IK: the same options for the operator and for the panel."""
 
 import math
@@ -23,7 +23,7 @@ from .ranges import FrameRange
 
 
 class FootOptions(FrameRange):
-    """The options of a bake, by value. Lengths that say "leg" are metres for a leg of 0.87 m, in proportion for others."""
+    """The options of a bake, by value."""
 
     ground: EnumProperty(
         name="Ground",
@@ -67,7 +67,7 @@ class FootOptions(FrameRange):
     )
     unlock: FloatProperty(
         name="Unlock Beyond",
-        description="A foot that slides farther than this from where it is planted is planted anew, for a leg of 0.87 m",
+        description="A foot that slides farther from where it is planted is planted anew, for a leg of 0.87 m",
         default=0.2,
         min=0.01,
         soft_max=1,
@@ -75,8 +75,8 @@ class FootOptions(FrameRange):
     )
     blend: FloatProperty(
         name="Blend",
-        description="Seconds in which a foot comes from where it was planted back to its own way, and to the next place; "
-        "also in which the bake fades in and out at the ends of a part of the animation",
+        description="Seconds in which a foot comes from where it was planted to its own way, and to the next place. "
+        "Also those in which the bake of a part of the animation fades in and out",
         default=0.3,
         min=0,
         max=10,
@@ -208,9 +208,9 @@ class IKCORE_PG_object(bpy.types.PropertyGroup):
 class IKCORE_PG_feet(FootOptions, bpy.types.PropertyGroup):
     """What the panel keeps with an armature object: its legs, what they stand on, and the options of the next bake."""
 
-    legs: CollectionProperty(name="Feet", type=IKCORE_PG_leg)
+    legs: CollectionProperty(name="Feet", description="The legs of the armature", type=IKCORE_PG_leg)
     active_leg: IntProperty(name="Leg", description="The leg whose bones are shown")
-    objects: CollectionProperty(name="Ground Objects", type=IKCORE_PG_object)
+    objects: CollectionProperty(name="Ground Objects", description="What to stand on", type=IKCORE_PG_object)
     collection: PointerProperty(
         name="Collection", description="All objects with faces in it are the ground", type=bpy.types.Collection
     )

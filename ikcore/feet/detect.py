@@ -148,7 +148,8 @@ class Feet:
         seen = stance(clip.skeleton, clip.up, clip)
         skin = None if vertices is None else _checked_skin(clip.skeleton, vertices)
         bare = [leg for leg in self.legs if not leg.soles]
-        measured = {leg.name: leg for leg in soles.over_time(clip.skeleton, seen, bare, clip.pose, skin)} if bare else {}
+        found = soles.over_time(clip.skeleton, seen, bare, clip.pose, skin) if bare else ()
+        measured = {leg.name: leg for leg in found}
         return Feet(tuple(measured.get(leg.name, leg) for leg in self.legs))
 
     def replace(self, leg: str, /, **changes: Any) -> Feet:

@@ -160,7 +160,7 @@ def test_no_legs():
     armature = rigs.figure([("body", None, (0, 0, 1), (0, 0, 2)), ("head", "body", (0, 0, 2), (0, 0, 2.3))])
     rigs.key_pose(armature, np.random.default_rng(1), (1, 10), bones=("body",))
     for call in (bpy.ops.ikcore.bake_feet, bpy.ops.ikcore.detect_feet):
-        with pytest.raises(RuntimeError, match="No legs found in Figure, .*: add them to its list of feet"):
+        with pytest.raises(RuntimeError, match=r"No legs found in Figure, .*: add them to its list of feet"):
             call()
 
 

@@ -65,7 +65,7 @@ def ground_of(names):
 
 
 def read(armature):
-    """What an armature does in its action, as the bridge reads it: its own tests say that this is what Blender shows."""
+    """What an armature does in its action, as the bridge reads it: that this is what Blender shows is tested there."""
     first, last = armature.animation_data.action.curve_frame_range
     return stage.finished(clips.read(bpy.context, armature, np.arange(round(first), round(last) + 1))).clip
 
