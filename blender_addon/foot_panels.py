@@ -35,17 +35,12 @@ class IKCORE_PT_feet(_Sidebar, bpy.types.Panel):
             sentence(layout.box(), reason, "INFO", width)
         column = layout.column()
         column.enabled = reason is None
-        column.operator("ikcore.detect_contacts", icon="IPO_CONSTANT")
-        column.separator()
+        hand_over(armature.ikcore_feet, column.operator("ikcore.detect_contacts", icon="IPO_CONSTANT"))
         row = column.row()
         row.scale_y = 1.6
-        _hand_over(row.operator("ikcore.bake_feet", icon="CON_FLOOR"), armature)
+        hand_over(armature.ikcore_feet, row.operator("ikcore.bake_feet", icon="CON_FLOOR"))
         if told := report.latest(armature):
             _draw_report(layout.box(), told, width)
-
-
-def _hand_over(request, armature):
-    hand_over(armature.ikcore_feet, request)
 
 
 def no_ground(kept):
