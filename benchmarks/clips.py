@@ -1,6 +1,6 @@
 """How well the feet of clips stand on their own ground: `python benchmarks/clips.py [FOLDER]`, or IKCORE_MOCAP.
 
-All clips of a folder, on a level floor found under their feet. `clips.json` in it, if there is one, says which axis of
+All clips of a folder, on a floor found under their feet. `clips.json` in it, if there is one, says which axis of
 a file is up, how long its unit is, and how many frames at its start are a T-pose. A clip that ends as it begins is a
 loop. Prints Markdown, for docs/metrics.md: of every measure the worst leg.
 """
@@ -20,12 +20,13 @@ import numpy as np
 from run import table
 
 import ikcore as ik
-from ikcore import many, measuring
-from ikcore.feet import metrics
+from ikcore import commands, many
+from ikcore.feet import metrics, verdicts
 
 COLUMNS = (
     ("drift", "drift"),
     ("drift_most", "most"),
+    ("heading_drift", "turn"),
     ("skating", "skating"),
     ("penetration", "penetration"),
     ("penetration_swing", "in swing"),
@@ -53,7 +54,7 @@ def clips(folder: Path) -> Iterator[tuple[str, ik.Clip]]:
     told = folder / "clips.json"
     entries = json.loads(told.read_text(encoding="utf-8"))["clips"] if told.exists() else []
     known = {entry["file"]: entry for entry in entries}
-    for path in many.files([str(folder)], measuring.ENDINGS):
+    for path in many.files([str(folder)], commands.ENDINGS):
         entry = known.get(Path(path).name, {})
         names = (None,) if path.endswith(".bvh") else ik.gltf.animations(path)
         for name in names:
@@ -74,16 +75,10 @@ def row(name: str, clip: ik.Clip) -> list[str]:
     measured = ik.feet.measure(clip)
     stands = np.mean([held.any(axis=1).mean() for held in measured.held.values()])
     sure = np.mean(list(measured.contacts.confidence.values()))
-    worst = {column: worst_of(measured, column) for column, _ in COLUMNS}
     first = [name, str(len(measured.feet)), f"{clip.duration:.1f}", f"{stands:.0%}", f"{sure:.0%}"]
-    return [*first, *worst.values()]
-
-
-def worst_of(measured: ik.feet.Measured, column: str) -> str:
-    """Of all legs, as text."""
-    values = {leg: getattr(record, column) for leg, record in measured.measures.items()}
-    leg = max(values, key=lambda leg: -1.0 if math.isnan(values[leg]) else values[leg])
-    return measured.measures[leg].texts()[column].replace(" degrees", "°")
+    return first + [
+        measured.measures[verdicts.worst(measured.measures, column)].texts()[column] for column, _ in COLUMNS
+    ]
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ def copied(work, frames, title):
 
 
 def overwrite(work, frames):
-    """Write the keys of each (armature, channels) into the action that it plays, as it must: all of it or nothing."""
+    """Write the keys of each (armature, channels) into the action it plays, which it must: all of it or nothing."""
     undo = []
     try:
         for armature, channels in work:

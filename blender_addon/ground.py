@@ -38,14 +38,17 @@ def read(context, objects, armature, frames=None):
         return _ground(_bodies(context.evaluated_depsgraph_get(), chosen, mine), armature)
 
     def look(depsgraph, f):
-        for key, body in _bodies(depsgraph, chosen, mine, shapes=f == 0).items():
-            bodies.setdefault(key, body).matrices += body.matrices if f else []
+        found = _bodies(depsgraph, chosen, mine, shapes=f == 0)
+        if f == 0:
+            bodies.update(found)
+        for key in bodies.keys() ^ found.keys():
+            name = (bodies.get(key) or found[key]).name
+            raise CannotBakeError(f"{name} is not there on all frames: show it throughout, or leave it out")
+        for key, body in found.items() if f else ():
+            bodies[key].matrices += body.matrices
 
     with stage.restored(context, [armature], poses=True):
         yield from stage.visit(context, frames, look)
-    for body in bodies.values():
-        if len(body.matrices) != len(frames):
-            raise CannotBakeError(f"{body.name} is not there on all frames: show it throughout, or leave it out")
     return _ground(bodies, armature)
 
 

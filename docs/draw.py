@@ -43,14 +43,27 @@ def write(folder: Path) -> None:
     """Draw all, one SVG each, named as its function."""
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
-        limb = (pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits, fabrik, walk, ground, drift):
+        limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
+        for picture in (*limb, aim, look, limits, fabrik, walk, ground, drift, bake, bake_over_time, clearance):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
-    (folder / "leg.svg").write_text(demo.picture(), encoding="utf-8")
     (folder / "report.svg").write_text(report(), encoding="utf-8")
 
 
 # The pictures
+
+
+def follow() -> Figure:
+    """A leg and a target that passes below, ahead of it and out of its reach; the first frames are pale."""
+    t = np.linspace(0, 1, 25)
+    targets = np.stack([-0.45 + 1.35 * t, 0.12 + 0.1 * t + 0.75 * t**3, 0 * t], axis=-1)
+    limb = ik.two_bone([0, 0.9, 0], [0.03, 0.48, 0], [0, 0.06, 0], targets, bend=[1, 0.2, 0])
+    figure, (panel,) = scenes("", x=(-0.65, 1.05), y=(-0.02, 1.08))
+    line(panel, targets, GREY, width=1, style=":")
+    for share, joints, target, status in zip(t, limb.positions, targets, limb.status, strict=True):
+        reached = status == 0
+        line(panel, joints, BLUE if reached else RED, width=2, shade=0.15 + 0.85 * share)
+        dot(panel, target, GREEN if reached else RED)
+    return figure
 
 
 def pole() -> Figure:
@@ -345,6 +358,70 @@ def drift() -> Figure:
     axes.legend(frameon=False, loc="lower center")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def bake() -> Figure:
+    """The right leg of a walk that knows nothing of stairs, and what becomes of it on them."""
+    source, baked = demo.walk(), on_stairs()
+    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+    for panel, title, clip in zip(figure.subplots(2, 1), ("before", "after"), (source, baked.clip), strict=True):
+        joints = [clip.skeleton.index(f"Right{joint}") for joint in ("UpLeg", "Leg", "Foot", "ToeBase", "ToeBase_end")]
+        legs = clip.skeleton.forward(clip.pose).positions[:, joints]
+        stands = baked.contacts.planted("right")
+        step_profile(panel)
+        for frame in range(90, 400, 8):
+            line(panel, legs[frame], BLUE if stands[frame] else GREY, width=1.2, view=PROFILE)
+        panel.set(title=title, xlim=(0.6, 5.2), ylim=(-0.1, 2.4), aspect="equal")
+        panel.axis("off")
+    return figure
+
+
+def bake_over_time() -> Figure:
+    """Of the same walk the pelvis and the balls, and when these stand."""
+    source, baked = demo.walk(), on_stairs()
+    figure = Figure(figsize=(WIDTH, 3.8), layout="constrained")
+    heights, bars = figure.subplots(2, 1, height_ratios=(5, 1), sharex=True)
+    seconds = np.arange(len(source)) / source.fps
+    for clip, style in ((source, ":"), (baked.clip, "-")):
+        hips = clip.skeleton.forward(clip.pose).positions[:, 0, 1]
+        heights.plot(seconds, hips, style, color=GREY, linewidth=1.5)
+    heights.annotate("pelvis", (1.2, 1.02), color=GREY)
+    feet = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)
+    for row, (leg, color) in enumerate((("left", BLUE), ("right", ORANGE))):
+        heights.plot(seconds, feet[leg, "ball"][:, 1], color=color, linewidth=1.5)
+        for start, stop in baked.contacts.intervals(leg, "ball") / source.fps:
+            bars.barh(row, stop - start, left=start, height=0.6, color=color)
+    heights.set(ylabel="metres")
+    bars.set(yticks=(0, 1), yticklabels=("left ball", "right ball"), xlabel="seconds")
+    for panel in (heights, bars):
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def clearance() -> Figure:
+    """The way of a ball over steps, for two clearances."""
+    figure, (panel,) = scenes("", x=(1.5, 3.1), y=(0, 0.95))
+    step_profile(panel)
+    for settings, color in ((ik.BakeSettings(), BLUE), (ik.BakeSettings(clearance=0.1), ORANGE)):
+        baked = ik.bake_feet(demo.walk(), demo.stairs(), settings=settings)
+        ball = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)["left", "ball"]
+        line(panel, ball, color, width=1.5, view=PROFILE)
+        label(panel, (0, 0.8, 1.55), f"clearance {settings.clearance:g}", (0, -14 * (color == ORANGE)), color, PROFILE)
+    return figure
+
+
+@functools.cache
+def on_stairs() -> ik.Baked:
+    """The walk of ``ikcore demo``."""
+    return ik.bake_feet(demo.walk(), demo.stairs())
+
+
+def step_profile(panel: Axes) -> None:
+    """The stairs that it walks on, from their side."""
+    along = np.linspace(-1, 6, 1401)
+    points = np.stack([0 * along, 0 * along, along], axis=-1)
+    heights = demo.stairs().at(points, above=3, below=1).height
+    panel.fill_between(along, heights, -1, color=GREY, alpha=0.25, linewidth=0)
 
 
 def limits() -> Figure:

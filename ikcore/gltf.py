@@ -94,6 +94,26 @@ def mesh(path: str | os.PathLike[str]) -> tuple[Array, NDArray[np.int32]]:
     return _refusing(path, _triangles)
 
 
+def moves(path: str | os.PathLike[str]) -> bool:
+    """Whether an animation of a file moves what `mesh` reads, which is then where it is without that.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged or something else.
+    """
+    return _refusing(path, _moves)
+
+
 def skin(path: str | os.PathLike[str]) -> dict[str, Array]:
     """The vertices of skinned meshes by the joints they follow most, in the space of these: what `Feet.detect` takes.
 
@@ -294,6 +314,26 @@ def _triangles(file: _File) -> tuple[Array, NDArray[np.int32]]:
     if not sum(map(len, faces)):
         raise FormatError("expected triangles in the scene, got none")
     return np.concatenate(vertices), np.concatenate(faces).astype(np.int32)
+
+
+def _moves(file: _File) -> bool:
+    nodes = file.json.get("nodes", [])
+    animated = {
+        channel["target"].get("node")
+        for animation in file.json.get("animations", [])
+        for channel in animation["channels"]
+        if channel["target"]["path"] != "weights"
+    }
+    waiting = [node for node in animated if node is not None]
+    seen = set(waiting)
+    while waiting:
+        node = nodes[waiting.pop()]
+        if _primitives(file.json, node, skinned=False):
+            return True
+        below = set(node.get("children", [])) - seen
+        seen |= below
+        waiting += below
+    return False
 
 
 @np.errstate(all="ignore")

@@ -150,16 +150,18 @@ class Part:
     @property
     def moves(self) -> bool:
         """Whether it is placed frame by frame."""
-        return any(array is not None and array.ndim > 1 for array in (self.rotations, self.translations, self.scales))
+        return any(array is not None and array.ndim > 1 for array in self._placing)
 
-    def still(self, frames: int | slice) -> Part:
+    def still(self, frames: int | slice | NDArray[np.intp]) -> Part:
         """The part as it is in one frame, or in some of them."""
         if not self.moves:
             return self
-        return Part(self.body, *(array if array is None or array.ndim < 2 else array[frames] for array in self._moving))
+        return Part(
+            self.body, *(array if array is None or array.ndim < 2 else array[frames] for array in self._placing)
+        )
 
     @property
-    def _moving(self) -> tuple[NDArray[Any] | None, ...]:
+    def _placing(self) -> tuple[NDArray[Any] | None, ...]:
         return self.rotations, self.translations, self.scales
 
     def _placed(self, shape: tuple[int, ...]) -> _Placed:
@@ -421,12 +423,12 @@ class Ground:
         """Whether any part is placed frame by frame."""
         return any(part.moves for part in self.parts)
 
-    def still(self, frames: int | slice) -> Ground:
+    def still(self, frames: int | slice | NDArray[np.intp]) -> Ground:
         """The ground as it is in one frame, or in some of them.
 
         Parameters
         ----------
-        frames : int or slice
+        frames : int, slice or array of int
             Which.
 
         Returns

@@ -2,64 +2,39 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import math
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from concurrent.futures import BrokenExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ikcore import gltf, many, report
+from ikcore import commands, many, report
 from ikcore.clip import Clip
-from ikcore.feet import Contacts, Feet, Measured, measure, verdicts
+from ikcore.commands import Grounds, Up
+from ikcore.feet import Measured, measure, verdicts
 from ikcore.feet.metrics import Measure
-from ikcore.ground import Ground
-
-Up = Literal["Y", "Z"]
-
-ENDINGS = (".bvh", ".gltf", ".glb")
-_UNITS = (1.0, 0.01, 0.0254, 0.001)  # metres, centimetres, inches, millimetres
-_LEG = 0.87  # metres, of a human
-_HALF = math.sqrt(0.5)
 
 
-@dataclass(frozen=True)
-class Grounds:
-    """Files of what clips walk on; none are a level floor."""
+@dataclass(frozen=True, kw_only=True)
+class Job(commands.Job):
+    """One clip to measure, and how."""
 
-    paths: tuple[str, ...] = ()
-    up: Up = "Y"
-    unit: float = 1.0
-
-
-@dataclass(frozen=True)
-class Job:
-    """One clip to measure, and how; it goes to other processes."""
-
-    file: str
-    animation: str | None
     up: Up | None
     unit: float | None
     ground: Grounds
     source: str | None
     source_ground: Grounds
-    page: Path | None
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What is said of a clip, or why nothing is."""
 
-    job: Job
+    job: commands.Job
     error: str | None = None
     up: str = ""
     unit: float = math.nan
@@ -68,6 +43,8 @@ class Outcome:
     legs: dict[str, dict[str, Any]] = field(default_factory=dict)
     measures: dict[str, list[Measure]] = field(default_factory=dict)  # by leg, of the source and of the clip
     moments: tuple[verdicts.Moment, ...] = ()
+    beyond: bool = True  # whether measures of the clip are what is beyond the source
+    more: dict[str, Any] = field(default_factory=dict)  # that JSON has, by key
 
     @property
     def name(self) -> str:
@@ -92,144 +69,96 @@ def run(
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
     ground, source_ground = ground or Grounds(), source_ground or Grounds()
-    try:
-        _ground(ground), _ground(source_ground)
-    except (OSError, ValueError) as error:
-        print(f"ikcore: {_sentence(error)}", file=sys.stderr)
-        return 1
-    named = [(file, name) for file in many.files(clips, ENDINGS) for name in _animations(file)]
-    pages = _pages(named, folder)
+    _source_of.cache_clear()  # since another run files may have changed
+    commands.check(ground, source_ground)
+    named = [(file, name) for file in many.files(clips, commands.ENDINGS) for name in commands.animations(file)]
     jobs = [
-        Job(file, name, up, unit, ground, source, source_ground, page)
-        for (file, name), page in zip(named, pages, strict=True)
+        Job(
+            file=file,
+            animation=animation,
+            up=up,
+            unit=unit,
+            ground=ground,
+            page=page,
+            source=source,
+            source_ground=source_ground,
+        )
+        for (file, animation), page in zip(named, commands.pages(named, folder), strict=True)
     ]
-    outcomes = []
-    try:
-        for outcome in many.each(work, jobs, workers):
-            outcomes.append(outcome)
-            if outcome.error:
-                print(f"ikcore: {outcome.error}", file=sys.stderr)
-    except BrokenExecutor:
-        print("ikcore: a worker process has ended: ask for fewer --workers, they may lack memory", file=sys.stderr)
-        return 1
-    done = [outcome for outcome in outcomes if not outcome.error]
-    print(as_text(outcomes) if as_json else "\n".join(_table(done)))
+    outcomes = commands.outcomes(work, jobs, workers)
+    lines = [as_text("ikcore-metrics/1", outcomes)] if as_json else _table(done_of(outcomes))
+    return finish(outcomes, lines, folder, guessed=not (up and unit))
+
+
+def finish(outcomes: Sequence[Outcome], lines: Sequence[str], folder: str | None, *, guessed: bool) -> int:
+    """Print what is said of all clips, list their pages, and return the exit status."""
+    done = done_of(outcomes)
+    if lines:
+        print("\n".join(lines))
     if folder and len(done) > 1:
         report.write_index(Path(folder) / "index.html", [_listed(each) for each in done])
-    for line in _remarks(done, guessed=not (up and unit), folder=folder):
+    for line in _remarks(done, guessed=guessed, folder=folder):
         print(line, file=sys.stderr)
     return 1 if len(done) < len(outcomes) else 0
+
+
+def done_of(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Those that did not fail."""
+    return [outcome for outcome in outcomes if not outcome.error]
 
 
 def work(job: Job) -> Outcome:
     """Measure one clip."""
     try:
         return _measured(job)
-    except (OSError, ValueError) as error:
-        said = _sentence(error)
-        return Outcome(job, said if job.file in said else f"{job.file}: {said}")
-    except MemoryError:
-        return Outcome(job, f"{job.file}: not enough memory")
-
-
-def _sentence(error: OSError | ValueError) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+    except (OSError, ValueError, MemoryError) as error:
+        return Outcome(job, commands.failure(job, error))
 
 
 def _measured(job: Job) -> Outcome:
-    clip = _read(job.file, job.animation, job.up, job.unit)
+    clip = commands.read(job.file, job.animation, job.up, job.unit)
     source = _source(job)
-    measured = measure(clip.convert(up="Y", unit=1), ground=_ground(job.ground), source=source)
+    measured = measure(clip.convert(up="Y", unit=1), ground=commands.ground(job.ground), source=source)
     if job.page:
-        report.write(job.page, Path(job.file).name + (f": {job.animation}" if job.animation else ""), measured, source)
-    measures = {leg: [each.measures[leg] for each in (source, measured) if each] for leg in measured.measures}
-    found = tuple(verdicts.moments(measured, source))
-    legs = {leg: _facts(measured, source, leg) for leg in measured.measures}
-    return Outcome(job, None, clip.up, clip.unit, len(clip), clip.fps, legs, measures, found)
-
-
-# --- what is read ----------------------------------------------------------------------------------------------------
-
-
-def _animations(file: str) -> tuple[str | None, ...]:
-    """All in a file; None for its only one, also of a file about which `work` will have something to say."""
-    if Path(file).suffix.lower() == ".bvh":
-        return (None,)
-    try:
-        names = gltf.animations(file)
-    except (OSError, ValueError):
-        return (None,)
-    return names if len(names) > 1 else (None,)
-
-
-def _read(file: str, animation: str | None, up: Up | None, unit: float | None) -> Clip:
-    """A clip; what is not said of it is what its legs make likely."""
-    clip = Clip.read(file, animation, up=up or "Y", unit=unit or 1.0)
-    if up and unit:
-        return clip
-    down, length = _legs(clip, up)
-    bvh = file.lower().endswith(".bvh")  # other files have Y up, and metres, if not centimetres by mistake
-    lying = bvh and down[2] < -abs(down[1])
-    units = _UNITS if bvh else _UNITS[:2]
-    likely = min(units, key=lambda unit: abs(math.log(length * unit / _LEG))) if length > 0 else 1.0
-    return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
-
-
-def _legs(clip: Clip, up: Up | None) -> tuple[NDArray[np.float64], float]:
-    """Where legs hang, and how long they are, in units of the clip."""
-    places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
-    down, lengths = np.zeros(3), []
-    for leg in Feet.detect(clip.skeleton, up=up):
-        joints = [clip.skeleton.index(joint) for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
-        bones = np.nan_to_num(np.diff(places[:, joints], axis=1))
-        down += bones.sum(axis=(0, 1))
-        lengths.append(np.linalg.norm(bones, axis=-1).sum(axis=1))
-    return down, float(np.median(lengths))
-
-
-@functools.lru_cache(maxsize=4)
-def _ground(grounds: Grounds) -> Ground | None:
-    """All files together, with Y up, in metres; read once in a process."""
-    whole = None
-    for path in grounds.paths:
-        part = Ground.read(path, up="y" if grounds.up == "Y" else "z", scale=grounds.unit)
-        if grounds.up == "Z":
-            part = Ground(part.moved(rotations=[_HALF, -_HALF, 0, 0]).parts, "y")
-        whole = part if whole is None else whole + part
-    return whole
+        report.write(job.page, job.title, measured, source)
+    return outcome(job, clip, measured, source, source=job.source)
 
 
 def _source(job: Job) -> Measured | None:
-    """What the clip was made of, on the ground of the clip, standing when it does on its own."""
+    """What the clip was made of, on its own ground."""
     if job.source is None:
         return None
-    names = _animations(job.source)
+    names = commands.animations(job.source)
     animation = job.animation if job.animation in names else names[0]
-    return _source_of(job.source, animation, job.up, job.unit, job.ground, job.source_ground)
+    return _source_of(job.source, animation, job.up, job.unit, job.source_ground)
 
 
 @functools.lru_cache(maxsize=4)
-def _source_of(file: str, animation: str | None, up: Up, unit: float | None, ground: Grounds, own: Grounds) -> Measured:
-    clip = _read(file, animation, up, unit).convert(up="Y", unit=1)
-    feet = Feet.detect(clip.skeleton, clip=clip)
-    return measure(clip, feet, _ground(ground), contacts=Contacts.detect(clip, feet, _ground(own)))
-
-
-def _pages(named: Iterable[tuple[str, str | None]], folder: str | None) -> list[Path | None]:
-    """Where the page of each clip goes, all with different names, whatever the case."""
-    seen: Counter[str] = Counter({"index": 1})
-    pages: list[Path | None] = []
-    for file, animation in named:
-        name = re.sub(r"[^\w.-]+", "_", Path(file).stem + (f"_{animation}" if animation else ""))
-        seen[name.lower()] += 1
-        number = seen[name.lower()]
-        pages.append(Path(folder) / (f"{name}-{number}.html" if number > 1 else f"{name}.html") if folder else None)
-    return pages
+def _source_of(file: str, animation: str | None, up: Up | None, unit: float | None, ground: Grounds) -> Measured:
+    try:
+        clip = commands.read(file, animation, up, unit).convert(up="Y", unit=1)
+        return measure(clip, ground=commands.ground(ground))
+    except ValueError as error:
+        raise ValueError(f"source: {commands.named(file, commands.sentence(error))}") from error
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
+
+
+def outcome(job: commands.Job, clip: Clip, measured: Measured, before: Measured | None, **more: Any) -> Outcome:
+    """What there is to say of a clip that is measured, beside what it was made of if it has one."""
+    return Outcome(
+        job,
+        up=clip.up,
+        unit=clip.unit,
+        frames=len(clip),
+        fps=clip.fps,
+        legs={leg: _facts(measured, before, leg) for leg in measured.measures},
+        measures={leg: [each.measures[leg] for each in (before, measured) if each] for leg in measured.measures},
+        moments=tuple(verdicts.moments(measured, before)),
+        beyond=measured.beyond,
+        more=more,
+    )
 
 
 def _facts(measured: Measured, source: Measured | None, leg: str) -> dict[str, Any]:
@@ -237,7 +166,7 @@ def _facts(measured: Measured, source: Measured | None, leg: str) -> dict[str, A
     contacts = measured.contacts
     points = [point for name, point in contacts.weights if name == leg]
     found: dict[str, Any] = {
-        "length": _number(verdicts.leg_length(measured, leg)),
+        "length": _number(measured.lengths[leg]),
         "measure": _numbers(measured.measures[leg]),
         "contacts": {point: contacts.intervals(leg, point).tolist() for point in points},
         "confidence": {point: _number(contacts.confidence[leg, point]) for point in points},
@@ -254,8 +183,8 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def as_text(outcomes: Iterable[Outcome]) -> str:
-    """The JSON of ``ikcore metrics --json``, which docs/report.md describes."""
+def as_text(format: str, outcomes: Iterable[Outcome]) -> str:
+    """The JSON of ``--json``, which docs/report.md describes."""
     clips, failed = [], []
     for each in outcomes:
         names = {"file": each.job.file, "animation": each.job.animation}
@@ -265,73 +194,76 @@ def as_text(outcomes: Iterable[Outcome]) -> str:
         moments = [{**moment._asdict(), "amount": _number(moment.amount)} for moment in each.moments]
         for moment in moments:
             del moment["weight"]
-        clip = {
-            **names,
-            "source": each.job.source,
-            "frames": each.frames,
-            "fps": each.fps,
-            "up": each.up,
-            "unit": each.unit,
-        }
-        clips.append({**clip, "page": each.job.page and str(each.job.page), "legs": each.legs, "moments": moments})
-    return json.dumps({"format": "ikcore-metrics/1", "clips": clips, "failed": failed}, indent=1, allow_nan=False)
+        page = each.job.page and str(each.job.page)
+        rates = {"frames": each.frames, "fps": each.fps, "up": each.up, "unit": each.unit}
+        clips.append({**names, **each.more, "page": page, **rates, "legs": each.legs, "moments": moments})
+    return json.dumps({"format": format, "clips": clips, "failed": failed}, indent=1, allow_nan=False)
 
 
 _HEADS = {
     "drift": "drift",
     "drift_most": "most",
+    "heading_drift": "turn",
     "skating": "skating",
+    "skating_by_height": "by height",
     "penetration": "penetration",
     "penetration_swing": "in swing",
     "floating": "floating",
     "sole_angle": "sole angle",
+    "lift_lost": "lift lost",
     "extension": "extension",
+    "reach_violations": "out of reach",
     "knee_flips": "flips",
     "knee_pops": "pops",
     "knee_acceleration": "acceleration",
-    "ankle_jerk": "jerk",
+    "ankle_jerk": "ankle jerk",
+    "pelvis_jerk": "pelvis jerk",
+    "pelvis_path": "pelvis path",
     "length_error": "length error",
     "deviation": "deviation",
 }
-_MARKS = {"fair": "!", "poor": "!!"}
+_MARKS: dict[verdicts.Verdict | None, str] = {"fair": " !", "poor": " !!"}
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
     """One line a leg, with a source two; what to look at is marked."""
-    beside = any(each.job.source for each in outcomes)
-    names = [name for name in _HEADS if beside or name not in report.BESIDE]
+    beside = any(each.more["source"] for each in outcomes)
+    names = report.shown(_HEADS, beside=beside)
     lines = [["clip", "leg", *(_HEADS[name] for name in names)]]
     for each in outcomes:
-        for leg, measures in each.measures.items():
-            length = each.legs[leg]["length"] or math.nan
-            for when, record in zip(("before", "after") if beside else ("",), measures, strict=True):
-                cells = [f"{said}{_mark(name, record, length)}" for name, said in _short(record, names)]
-                lines.append([each.name, f"{leg} {when}".strip(), *cells])
+        for leg, records in each.measures.items():
+            said = [verdicts.said(name, records, each.legs[leg]["length"] or math.nan) for name in names]
+            for when, cells in zip(("before", "after") if beside else ("",), zip(*said, strict=True), strict=True):
+                lines.append([each.name, f"{leg} {when}".strip(), *(short(*cell) for cell in cells)])
+    return columns(lines, *["+ is what is beyond the source"] * beside)
+
+
+def columns(lines: Sequence[Sequence[str]], *notes: str) -> list[str]:
+    """A table of cells below its head, with words on its marks; nothing if there is only the head."""
     if len(lines) == 1:
         return []
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ["  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)).rstrip() for line in lines]
-    return [*text, "", "! is worth a look, !! more so"] if any("!" in line for line in text) else text
+    notes = ("! is worth a look, !! more so",) * any("!" in line for line in text) + notes
+    return [*text, "", *notes] if notes else text
 
 
 def _listed(outcome: Outcome) -> report.Listed:
     lengths = {leg: facts["length"] or math.nan for leg, facts in outcome.legs.items()}
     legs = {leg: (lengths[leg], records) for leg, records in outcome.measures.items()}
-    return report.Listed(outcome.name, outcome.job.page, legs)
+    return report.Listed(outcome.name, outcome.job.page, legs, outcome.beyond)
 
 
-def _short(record: Measure, names: Iterable[str]) -> list[tuple[str, str]]:
-    said = record.texts()
-    return [(name, said[name].replace(" degrees", "°").replace(" %", "%")) for name in names]
-
-
-def _mark(name: str, record: Measure, leg: float) -> str:
-    mark = _MARKS.get(verdicts.verdict(name, getattr(record, name), leg) or "")
-    return f" {mark}" if mark else ""
+def short(said: str, verdict: verdicts.Verdict | None) -> str:
+    """A cell of a table: what a measure says, with its mark."""
+    return f"{said}{_MARKS.get(verdict, '')}"
 
 
 def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> Iterable[str]:
     """What else the reader should know."""
+    for each in done:
+        if not any(found for leg in each.legs.values() for found in leg["contacts"].values()):
+            yield f"ikcore: {each.name}: no foot is ever on the ground"
     likely = Counter((each.up, each.unit) for each in done) if guessed else Counter()
     for (up, unit), many_of in likely.items():
         if (up, unit) != ("Y", 1):

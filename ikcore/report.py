@@ -6,7 +6,7 @@ One HTML file with drawings in it, which needs nothing else: no network, no scri
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from ikcore import drawing
 from ikcore.drawing import Panel, text
 from ikcore.feet import metrics, verdicts
-from ikcore.feet.measured import Measured
+from ikcore.feet.measured import Measured, ground_under
 from ikcore.feet.metrics import Measure, Track
+from ikcore.feet.paths import straight
 from ikcore.feet.verdicts import Moment
 
 Array = NDArray[Any]
@@ -27,20 +28,25 @@ Array = NDArray[Any]
 MEANINGS = {
     "drift": "how far a foot slides along the ground while it stands, all but the worst of twenty stances",
     "drift_most": "in the worst stance",
+    "heading_drift": "how far a foot turns while all of it stands, all but the worst of twenty stances",
     "skating": "steps in which a planted point is faster than 0.5 m/s",
+    "skating_by_height": "the same of points less than 50 mm above the ground, whether planted or not",
     "penetration": "how deep the lowest point of a foot that stands sinks, all but the worst of twenty frames",
     "penetration_swing": "the deepest while a foot is in the air",
     "floating": "how high the lowest point of a foot that stands floats, all but the worst of twenty frames",
     "sole_angle": "between sole and ground while all of a foot stands, all but the worst of twenty frames",
+    "lift_lost": "how much lower a foot is lifted in its swing than in the source",
     "extension": "how far a leg is stretched out at most: straight knees are at 100 %",
+    "reach_violations": "frames in which an ankle is farther from the hip than the leg of the source is long",
     "knee_flips": "times that a knee bends to the other side",
     "knee_pops": "frames in which the angle of a knee jumps",
     "knee_acceleration": "of the angle of a knee, beside that of the source",
     "ankle_jerk": "how jerkily an ankle moves, beside that of the source",
+    "pelvis_jerk": "how jerkily the pelvis moves, beside that of the source",
+    "pelvis_path": "how far the pelvis is off its way in the source, in shares of a leg, but one frame of twenty",
     "length_error": "the largest change of a bone's length",
     "deviation": "mean distance of hip, knee and ankle from where they were in the source",
 }
-BESIDE = ("knee_acceleration", "ankle_jerk", "length_error", "deviation")  # which say nothing without a source
 
 _WORDS = {"good": "✓", "fair": "!", "poor": "✗"}
 _LEFT, _RIGHT, _NARROW, _WIDE = 64, 24, 860, 6000  # pixels
@@ -61,7 +67,7 @@ def write(path: str | os.PathLike[str], title: str, measured: Measured, source: 
     measured : Measured
         The clip, see `ikcore.feet.measure`.
     source : Measured, optional
-        What it was made of, on the same ground: drawn and listed beside it.
+        What it was made of, on its own ground: drawn and listed beside it.
 
     Examples
     --------
@@ -86,11 +92,14 @@ class Listed(NamedTuple):
         Its page, beside the list.
     legs : dict of str to (float, list of Measure)
         By leg its length, metres, and its measures: of the clip alone, or of its source and then of the clip.
+    beyond : bool, default: True
+        Whether those of the clip are what is beyond its source, as `Measured.beyond` says.
     """
 
     name: str
     page: Path | None
     legs: dict[str, tuple[float, list[Measure]]]
+    beyond: bool = True
 
 
 def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
@@ -104,15 +113,13 @@ def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
         The clips.
     """
     beside = any(len(records) > 1 for clip in clips for _, records in clip.legs.values())
-    names = [name for name in MEANINGS if beside or name not in BESIDE]
+    names = shown(MEANINGS, beside=beside)
     lines = [f"<tr><th>clip</th><th>leg</th>{''.join(f'<th>{_label(name)}</th>' for name in names)}</tr>"]
     for clip in clips:
         link = f'<a href="{text(quote(clip.page.name))}">{text(clip.name)}</a>' if clip.page else text(clip.name)
         for leg, (length, records) in clip.legs.items():
-            cells = "".join(
-                f'<td class="number">{" → ".join(_value(name, record, length) for record in records)}</td>'
-                for name in names
-            )
+            values = [" → ".join(_values(name, records, length, clip.beyond)) for name in names]
+            cells = "".join(f'<td class="number">{value}</td>' for value in values)
             lines.append(f"<tr><th>{link}</th><td>{text(leg)}</td>{cells}</tr>")
     table = _scrolled(f"<table><tbody>{''.join(lines)}</tbody></table>")
     Path(path).write_text(_whole("Feet of clips", [table]), encoding="utf-8", newline="\n")
@@ -136,7 +143,7 @@ def page(title: str, measured: Measured, source: Measured | None = None) -> str:
         _in_short(measured, source),
         *_to_look_at(measured, source),
         "<h2>Where the feet go</h2>",
-        "<p>From the side, along the way they travel. Where a point of the sole is in the ground its path is red.</p>",
+        f"<p>{_about_paths(measured, source)}</p>",
         _key(measured, source),
         _scrolled(side(measured, source)),
         "<h2>When they stand, how high they are, what the knees do</h2>",
@@ -165,34 +172,50 @@ def _whole(title: str, parts: Sequence[str]) -> str:
 
 _ABOUT_TIME = (
     "Bars are contacts with the ground; red ones slide more than 20 mm, yellow ones more than 5, for a leg of 0.87 m. "
-    "Under them the soles close to the ground, and the angles of the knees: 180° is straight, circles are pops, flips."
+    "Under them the pelvis, the soles close to the ground, and the angles of the knees: 180° is straight, circles are "
+    "pops, flips."
 )
+
+
+def _about_paths(measured: Measured, source: Measured | None) -> str:
+    words = "From the side, along the way they travel. Where a point of the sole is in the ground its path is red."
+    return words + " Before is dashed, and carried up and down with the pelvis." * _carried(measured, source)
+
+
+def _carried(measured: Measured, source: Measured | None) -> bool:
+    """Whether a source that was made for other ground is drawn beside a clip on this ground."""
+    return source is not None and not measured.beyond
 
 
 def _about(measured: Measured, source: Measured | None) -> str:
     clip = measured.clip
     frames = f"{len(clip)} frame{'s' * (len(clip) != 1)} at {clip.fps:g} fps, {clip.duration:.3g} s"
-    ground = "on the ground that is drawn" if measured.ground else "on a level floor, found under the feet"
-    beside = "; beside its source, whose contacts count" if source else ""
+    ground = "on the ground that is drawn" if measured.ground else "on a floor found under the feet"
+    beside = "; before and after, both by the contacts of before" if source else ""
     speed = float(np.linalg.norm(measured.contacts.treadmill, axis=-1).mean()) * clip.unit
-    belt = f"; on the spot, measured as if it went {speed:.2f} m/s" if speed else ""
+    belt = f"; on the spot, measured as if it went {speed:.2f} m/s" if measured.on_the_spot else ""
     return f"{frames}, {ground}{beside}{belt}."
+
+
+_SHORT = {
+    "drift_most": "slides",
+    "penetration": "sinks",
+    "penetration_swing": "sinks in swing",
+    "floating": "floats",
+    "knee_pops": "knee pops",
+    "knee_flips": "knee flips",
+}
 
 
 def _in_short(measured: Measured, source: Measured | None) -> str:
     """The measures that animators ask for, of the leg that does worst."""
     parts = []
-    for name in ("drift_most", "penetration", "penetration_swing", "floating", "knee_pops", "knee_flips"):
-        worst = " → ".join(_worst(name, each) for each in (source, measured) if each)
-        parts.append(f"<span>{_label(name)} {worst}</span>")
+    for name, words in _SHORT.items():
+        leg = verdicts.worst(measured.measures, name)
+        records = [each.measures[verdicts.worst(each.measures, name)] for each in (source, measured) if each]
+        values = _values(name, records, measured.lengths[leg], measured.beyond)
+        parts.append(f"<span>{words} {' → '.join(values)}</span>")
     return f'<p class="short">{" ".join(parts)}</p>'
-
-
-def _worst(name: str, measured: Measured) -> str:
-    """Of all legs for which it is known."""
-    values = {leg: getattr(record, name) for leg, record in measured.measures.items()}
-    leg = max(values, key=lambda leg: -1.0 if np.isnan(values[leg]) else values[leg])
-    return _value(name, measured.measures[leg], verdicts.leg_length(measured, leg))
 
 
 def _to_look_at(measured: Measured, source: Measured | None) -> Iterator[str]:
@@ -247,15 +270,16 @@ def _table(measured: Measured, source: Measured | None) -> str:
     head = "".join(f'<th colspan="{len(both)}">{text(leg)}</th>' for leg in measured.tracks)
     lines = [f"<tr><th>measure</th>{head}<th>what it is</th></tr>"]
     if source:
-        lines.append(f"<tr><td></td>{'<td>before</td><td>after</td>' * len(measured.tracks)}<td></td></tr>")
-    for name, meaning in MEANINGS.items():
-        if source or name not in BESIDE:
-            cells = "".join(
-                f'<td class="number">{_value(name, each.measures[leg], verdicts.leg_length(each, leg))}</td>'
-                for leg in measured.tracks
-                for each in both
-            )
-            lines.append(f"<tr><th>{_label(name)}</th>{cells}<td>{meaning}</td></tr>")
+        plus = "+ is what is beyond before"
+        lines.append(f"<tr><td></td>{'<td>before</td><td>after</td>' * len(measured.tracks)}<td>{plus}</td></tr>")
+    for name in shown(MEANINGS, beside=bool(source)):
+        values = [
+            value
+            for leg, length in measured.lengths.items()
+            for value in _values(name, [each.measures[leg] for each in both], length, measured.beyond)
+        ]
+        cells = "".join(f'<td class="number">{value}</td>' for value in values)
+        lines.append(f"<tr><th>{_label(name)}</th>{cells}<td>{MEANINGS[name]}</td></tr>")
     return f"<table><tbody>{''.join(lines)}</tbody></table>"
 
 
@@ -263,10 +287,15 @@ def _label(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _value(name: str, record: Measure, length: float) -> str:
-    """A measure of a leg of some length, with what it says."""
-    said, found = record.texts()[name], verdicts.verdict(name, getattr(record, name), length)
-    return f'<b class="{found}">{said} {_WORDS[found]}</b>' if found else said
+def shown(names: Iterable[str], *, beside: bool) -> list[str]:
+    """Measures to show; without a source those that say something without one."""
+    return [name for name in names if beside or name not in metrics.BESIDE]
+
+
+def _values(name: str, records: Sequence[Measure], length: float, beyond: bool) -> list[str]:
+    """A measure of a leg of some length, before and after, with what it says."""
+    both = verdicts.said(name, records, length, beyond=beyond)
+    return [f'<b class="{says}">{value} {_WORDS[says]}</b>' if says else value for value, says in both]
 
 
 def _scrolled(drawn: str) -> str:
@@ -292,17 +321,19 @@ def side(measured: Measured, source: Measured | None = None) -> str:
     ways = _ways(measured)
     before = _ways(source) if source else {}
     along = _range(np.concatenate([_finite(way) for way in [*ways.values(), *before.values()]]), 0.05)
-    wide = _clamped(110 * (along[1] - along[0]), _NARROW, _WIDE)
-    parts, top = [], 24.0
+    wide = _clamped(80 * (along[1] - along[0]), _NARROW, _WIDE)
+    parts, top, carried = [], 24.0, _carried(measured, source)
     for leg, way in ways.items():
-        panel = Panel(along, _between(measured.tracks[leg], verdicts.leg_length(measured, leg)), _LEFT, top, wide, 170)
-        parts += [panel.title(leg), panel.area(*_profile(way, measured.tracks[leg]), "earth")]
+        places = measured.tracks[leg].sole[..., 1]
+        panel = Panel(along, _between(measured.tracks[leg], measured.lengths[leg]), _LEFT, top, wide, 170)
+        parts += [panel.title(leg), panel.area(*_profile(*_passed(measured, leg, way)), "earth")]
         parts += [panel.x_axis(" m"), panel.y_axis(" mm", 4, 1e3)]
         if source:
-            parts.append(panel.within(_paths(panel, before[leg], source.tracks[leg], ["before"] * way.shape[1])))
-        parts += _paths(panel, way, measured.tracks[leg], measured.points[leg])
+            there = _lifted(source.tracks[leg], measured.tracks[leg]) if carried else source.tracks[leg].sole[..., 1]
+            parts.append(panel.within(_paths(panel, before[leg], there, ["before"] * way.shape[1])))
+        parts += _paths(panel, way, places, measured.points[leg])
         sunk = np.where(measured.tracks[leg].heights < -_SUNK, way, np.nan)
-        parts += _paths(panel, sunk, measured.tracks[leg], ["sunk"] * way.shape[1])
+        parts += _paths(panel, sunk, places, ["sunk"] * way.shape[1])
         top += 222
     return drawing.svg(wide + _LEFT + _RIGHT, top - 24, parts, "paths of the feet from the side")
 
@@ -313,8 +344,13 @@ def _between(track: Track, leg: float) -> tuple[float, float]:
     return _range(shown, 0.1 * leg if leg > 0 else 0.1)
 
 
-def _paths(panel: Panel, way: Array, track: Track, styles: Sequence[str]) -> list[str]:
-    return [_drawn(panel, way[:, number], track.sole[:, number, 1], style) for number, style in enumerate(styles)]
+def _paths(panel: Panel, way: Array, places: Array, styles: Sequence[str]) -> list[str]:
+    return [_drawn(panel, way[:, number], places[:, number], style) for number, style in enumerate(styles)]
+
+
+def _lifted(before: Track, after: Track) -> Array:
+    """How high the points of a sole were, if they are carried with the pelvis."""
+    return np.asarray(before.sole[..., 1] + (after.pelvis - before.pelvis)[:, 1:2])
 
 
 def _ways(measured: Measured) -> dict[str, Array]:
@@ -327,7 +363,7 @@ def _ways(measured: Measured) -> dict[str, Array]:
     feet, half = np.mean(list(centres.values()), axis=0), max(1, round(measured.clip.fps / 2))
     frames = np.arange(len(feet))
     ahead = feet[np.minimum(frames + half, len(feet) - 1)] - feet[np.maximum(frames - half, 0)]
-    least = 0.1 * float(np.mean([verdicts.leg_length(measured, leg) for leg in centres]))
+    least = 0.1 * float(np.nan_to_num([*measured.lengths.values()]).mean())
     heading = _last_known(ahead, least)
     found = {}
     for leg, centre in centres.items():
@@ -349,9 +385,17 @@ def _last_known(ahead: Array, least: float) -> Array:
     return np.asarray(ahead[last] / length[last, np.newaxis])
 
 
-def _profile(way: Array, track: Track, bins: int = 600) -> tuple[Array, Array]:
+def _passed(measured: Measured, leg: str, way: Array, least: int = 2000) -> tuple[Array, Array]:
+    """Places of the way and the ground there, in clips of few frames also between these."""
+    sole, frames = measured.tracks[leg].sole, np.arange(len(way))
+    if measured.ground is None or not 1 < len(way) < least:
+        return way, sole[..., 1] - measured.tracks[leg].heights
+    times = np.linspace(0, frames[-1], least)
+    return straight(times, frames, way), ground_under(measured, leg, straight(times, frames, sole))
+
+
+def _profile(way: Array, ground: Array, bins: int = 600) -> tuple[Array, Array]:
     """The highest ground that a foot passes over, by places of the way."""
-    ground = track.sole[..., 1] - track.heights
     known = np.isfinite(way) & np.isfinite(ground)
     if not known.any():
         return np.empty(0), np.empty(0)
@@ -384,28 +428,32 @@ def over_time(measured: Measured, source: Measured | None = None) -> str:
     clip = measured.clip
     seconds = max(clip.duration, 1 / clip.fps)
     times = (-0.5 / clip.fps, seconds + 0.5 / clip.fps)
-    wide = _clamped(120 * seconds, _NARROW, _WIDE)
+    wide = _clamped(90 * seconds, _NARROW, _WIDE)
     rows = [(leg, point) for leg, points in measured.points.items() for point in points if point != "toe"]
-    contacts = Panel(times, (0, 1), _LEFT, 24, wide, 18.0 * len(rows))
+    left = max(_LEFT, 7.0 * max(len(leg) + len(point) for leg, point in rows))
+    contacts = Panel(times, (0, 1), left, 24, wide, 18.0 * len(rows))
     parts, top = [contacts.title("contacts"), contacts.x_axis(" s")], contacts.top
-    panels = {row: Panel(times, (0, 1), _LEFT, top + 18 * number + 3, wide, 12) for number, row in enumerate(rows)}
+    panels = {row: Panel(times, (0, 1), left, top + 18 * number + 3, wide, 12) for number, row in enumerate(rows)}
     for leg in measured.tracks:
         parts += _bars(panels, measured, leg)
     top += contacts.height
+    panel = Panel(times, _heights_of_pelvis(measured, source), left, top + 50, wide, 70)
+    parts += [panel.title("pelvis, height"), panel.x_axis(" s"), *_pelvis(panel, measured, source)]
+    top += 120
     for leg in measured.tracks:
         for name, draw, low, high in _graphs(measured, leg):
-            panel = Panel(times, (low, high), _LEFT, top + 50, wide, 100)
+            panel = Panel(times, (low, high), left, top + 50, wide, 100)
             parts += [panel.title(f"{leg}, {name}"), panel.x_axis(" s"), *draw(panel, measured, source, leg)]
             top += 150
-    return drawing.svg(wide + _LEFT + _RIGHT, top + 24, parts, "contacts, heights and knees over time")
+    return drawing.svg(wide + left + _RIGHT, top + 24, parts, "contacts, heights and knees over time")
 
 
 def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) -> Iterator[str]:
     """The contacts of a leg, each point in its own row, in colours that tell how far they slide."""
-    fps, size = measured.clip.fps, verdicts.leg_length(measured, leg)
+    fps, size = measured.clip.fps, measured.lengths[leg]
     for (of, point), panel in panels.items():
         if of == leg:
-            yield f'<text class="end" x="{_LEFT - 6}" y="{panel.top + 10:.1f}">{text(f"{leg} {point}")}</text>'
+            yield f'<text class="end" x="{panel.left - 6:.1f}" y="{panel.top + 10:.1f}">{text(f"{leg} {point}")}</text>'
     for start, stop, point, slid in verdicts.stances(measured, leg):
         if (leg, point) in panels:
             style = verdicts.verdict("drift", slid, size) or "none"
@@ -415,9 +463,29 @@ def _bars(panels: dict[tuple[str, str], Panel], measured: Measured, leg: str) ->
             )
 
 
+def _pelvises(measured: Measured) -> list[Array]:
+    """How high what legs hang on is, once each."""
+    heights = [track.pelvis[:, 1] for track in measured.tracks.values()]
+    return list({height.tobytes(): height for height in heights}.values())
+
+
+def _heights_of_pelvis(measured: Measured, source: Measured | None) -> tuple[float, float]:
+    """The lowest and the highest that is drawn."""
+    heights = np.concatenate([height for each in (measured, source) if each for height in _pelvises(each)])
+    return _range(_finite(heights), 0.1 * float(np.nan_to_num([*measured.lengths.values()]).max()))
+
+
+def _pelvis(panel: Panel, measured: Measured, source: Measured | None) -> Iterator[str]:
+    """How high it is, before and after."""
+    times = np.arange(len(measured.clip)) / measured.clip.fps
+    yield panel.y_axis(" mm", 3, 1e3)
+    for each, style in ((source, "before"), (measured, "pelvis")):
+        yield from (_drawn(panel, times, height, style) for height in (_pelvises(each) if each else []))
+
+
 def _graphs(measured: Measured, leg: str) -> Iterator[tuple[str, Any, float, float]]:
     """What is drawn of a leg over time: its name, how, and from which value to which."""
-    size = verdicts.leg_length(measured, leg)
+    size = measured.lengths[leg]
     size = size if size > 0 else 1.0
     lowest = _finite(metrics.penetration(measured.tracks[leg].heights)).max(initial=0)
     yield "height above the ground", _heights, -_clamped(1.2 * lowest, 0.02 * size, 0.2 * size), 0.1 * size
@@ -434,12 +502,20 @@ def _heights(panel: Panel, measured: Measured, source: Measured | None, leg: str
         lines.append(panel.bar((start - 0.5) / fps, (stop - 0.5) / fps, "stance"))
     lines.append(panel.area(np.array(panel.x), np.zeros(2), "earth"))
     if source:
-        lines.append(_drawn(panel, times, source.tracks[leg].heights.min(axis=1), "before"))
+        there = _own_heights(source, leg) if _carried(measured, source) else source.tracks[leg].heights
+        lines.append(_drawn(panel, times, there.min(axis=1), "before"))
     sunk = np.where(track.heights < -_SUNK, track.heights, np.nan)
     for number, point in enumerate(measured.points[leg]):
         lines += [_drawn(panel, times, track.heights[:, number], point), _drawn(panel, times, sunk[:, number], "sunk")]
     yield panel.y_axis(" mm", 4, 1e3)
     yield panel.within(lines)
+
+
+def _own_heights(source: Measured, leg: str) -> Array:
+    """How high the points of a sole were above the floor that they stood on."""
+    ground, last = source.contacts.ground, "ball" if (leg, "ball") in source.contacts.ground else "heel"
+    floors = [ground.get((leg, point), ground[leg, last]) for point in source.points[leg]]
+    return np.asarray(source.tracks[leg].sole[..., 1] - source.clip.unit * np.stack(floors, axis=1))
 
 
 def _knees(panel: Panel, measured: Measured, source: Measured | None, leg: str) -> Iterator[str]:

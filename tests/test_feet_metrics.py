@@ -129,6 +129,15 @@ def test_a_path_too_short_drifts_by_what_is_lost_in_the_core(fps: float) -> None
     assert_allclose(found, 0.01 * SPEED * core, atol=0.01 * SPEED * 3 / fps)  # of three frames it is not known
 
 
+def test_drift_is_between_the_two_frames_that_are_farthest_apart() -> None:
+    """On a circle all points are as far out, so all pairs are candidates."""
+    angle = np.random.default_rng(4).uniform(0, 2 * np.pi, 2000)
+    points = np.stack([np.sin(angle), 0 * angle, np.cos(angle)], axis=-1)
+    core = points[201:1799]  # less 10 % and 1/30 s
+    most = max(float(np.linalg.norm(core - point, axis=1).max()) for point in core)
+    assert metrics.drift(points, [(0, 2000)], fps=30)[0] == pytest.approx(most, abs=1e-12)
+
+
 def test_what_happens_as_a_foot_arrives_and_leaves_is_no_drift() -> None:
     points = np.zeros((40, 3))
     points[:5] = points[-5:] = [1, 0, 0]  # 10 % of 40 frames, and one for 1/30 s
@@ -456,10 +465,17 @@ def test_the_record_says_all_it_has() -> None:
 def test_the_clean_walk_has_no_fault(fps: float) -> None:
     found = known(measure(leg(fps), planted(fps), fps=fps))
     assert 0.9 < found.pop("extension") < 0.992
+    assert all(math.isnan(found.pop(name)) for name in metrics.BESIDE)
+    assert_allclose(list(found.values()), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("fps", RATES)
+def test_what_is_its_own_source_is_not_beside_it(fps: float) -> None:
+    found = known(measure(leg(fps), planted(fps), fps=fps, source=leg(fps)))
     assert 0.1 < found.pop("knee_acceleration") <= 1
     assert found.pop("ankle_jerk") == found.pop("pelvis_jerk") == 1
-    assert 0.2 < found.pop("skating_by_height") < 0.3  # toes that swing are low
-    assert_allclose(list(found.values()), 0, atol=1e-9)
+    assert_allclose([found[name] for name in metrics.BESIDE if name in found], 0, atol=1e-9)
+    assert [found[name] for name in metrics.BEYOND] == [0] * len(metrics.BEYOND)
 
 
 @pytest.mark.parametrize("fps", RATES)
@@ -561,10 +577,10 @@ def test_fast_low_feet_skate_by_height() -> None:
     slide = np.outer(seconds(60), [3.0, 0, 0])
     found = measure(leg(moved=slide), planted() & False, fps=60, source=leg())
     assert found.skating == 0
-    clean = measure(leg(), planted(), fps=60).skating_by_height
-    assert found.skating_by_height == pytest.approx(
-        measure(leg(moved=slide), planted(), fps=60).skating_by_height - clean
-    )
+    low = leg().heights < 0.05
+    clean, fast = (metrics.skating_ratio(each.sole, low, fps=60) for each in (leg(), leg(moved=slide)))
+    assert found.skating_by_height == pytest.approx(fast - clean)
+    assert 0.2 < clean < 0.3  # toes that swing are low
     assert found.skating_by_height > 0.4
     high = leg(moved=np.array([0.0, 1, 0]))
     assert measure(leg(), planted(), fps=60, source=high).skating_by_height == clean
@@ -658,7 +674,7 @@ def test_where_there_is_nothing_to_judge_nothing_is_said() -> None:
     assert all(map(math.isnan, [found.drift, found.drift_most, found.penetration, found.floating, found.sole_angle]))
     assert "drift             -\n" in repr(found)
     single = Track.on(chain()[:1], sole()[:1])
-    assert math.isnan(measure(single, planted()[:1], fps=60).ankle_jerk)
+    assert math.isnan(measure(single, planted()[:1], fps=60, source=single).ankle_jerk)
 
 
 @pytest.mark.parametrize("angle", [0.7, 2.5])
@@ -673,7 +689,9 @@ def test_measures_do_not_depend_on_where_the_character_goes(angle: float) -> Non
     noisy = leg(moved=noise)
     up = ik.rotations.rotate(turn, soles_up())
     other = Track.on(turned(noisy.chain), turned(noisy.sole), soles=up, pelvis=turned(noisy.pelvis))
-    here, there = (known(measure(each, planted(), fps=60)) for each in (noisy, other))
+    source = Track.on(turned(leg().chain), turned(leg().sole), soles=up, pelvis=turned(leg().pelvis))
+    here = known(measure(noisy, planted(), fps=60, source=leg()))
+    there = known(measure(other, planted(), fps=60, source=source))
     assert there == pytest.approx(here, rel=1e-6, abs=1e-9)
     assert here["drift"] > 0.003
 

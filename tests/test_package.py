@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import _core, cli
+from ikcore import _core, cli, demo
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,6 +29,12 @@ def test_one_version_everywhere() -> None:
     version = ik.__version__.partition("+")[0]
     assert f'version = "{version}"' in (ROOT / "blender_addon/blender_manifest.toml").read_text()
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_folder_of_the_package_is_shipped() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    there = [path.parent.relative_to(ROOT) for path in (ROOT / "ikcore").rglob("__init__.py")]
+    assert sorted(told) == sorted(".".join(path.parts) for path in there)
 
 
 def test_the_stub_names_what_the_module_has() -> None:
@@ -63,27 +69,25 @@ def test_an_unknown_instruction_set_is_refused(name: object) -> None:
     assert ik.isa() == before
 
 
-def test_the_demo_solves_counts_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["demo", "--items", "1000", "-o", str(tmp_path / "leg.svg")]) == 0
+def test_the_demo_puts_the_walk_on_the_stairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it writes is where it says, and stands on the stairs where the walk did on the floor."""
+    assert cli.main(["demo", "-o", str(tmp_path / "new")]) == 0
     said = capsys.readouterr().out
-    assert "1000 limbs in" in said
-    assert re.search(r"\d+ TOO_FAR, largest error ", said)
-    picture = ET.parse(tmp_path / "leg.svg").getroot()
-    legs = [line for line in picture.iter("{http://www.w3.org/2000/svg}polyline") if line.get("stroke-width")]
-    assert len(legs) == 25
-    assert {line.get("stroke") for line in legs} == {"#2a6fb0", "#c0392b"}
+    assert re.search(r"a walk of 481 frames put on stairs in \d+ ms, \d+ frames a second\n", said)
+    written, page = (Path(path) for path in re.findall(r": (.*/walk_on_stairs\.\w+)", said))
+    assert "A walk on stairs" in page.read_text(encoding="utf-8")
+    clip, contacts = ik.Clip.read(written), ik.Contacts.detect(demo.walk())
+    measured = ik.feet.measure(clip, ground=demo.stairs(), contacts=contacts)
+    for record in measured.measures.values():
+        assert record.drift < 2e-3
+        assert record.penetration < 2e-3
+    hips = clip.skeleton.forward(clip.pose).positions[:, 0, 1]
+    assert hips[-1] - hips[0] == pytest.approx(9 * 0.16, abs=0.05)
 
 
 def test_a_path_that_cannot_be_written_ends_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["demo", "--items", "1", "-o", "/no/such/folder/leg.svg"]) == 1
-    assert capsys.readouterr().err == "ikcore: cannot write /no/such/folder/leg.svg: No such file or directory\n"
-
-
-@pytest.mark.parametrize("items", ["0", "many"])
-def test_a_wrong_option_is_explained(items: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["demo", "--items", items])
-    assert "--items" in capsys.readouterr().err
+    assert cli.main(["demo", "-o", "/dev/null/folder"]) == 1
+    assert re.match("ikcore: cannot write /dev/null/folder: Not a directory", capsys.readouterr().err)
 
 
 def python_blocks(page: Path) -> list[str]:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import drawing, many, measuring, report
-from ikcore.feet import Measured, measure, metrics, verdicts
+from ikcore import commands, drawing, many, report
+from ikcore.feet import Measured, before_and_after, measure, metrics, verdicts
 
 FPS = 60
 WALK = ik.samples.walk(seconds=4, fps=FPS)
@@ -67,6 +67,7 @@ def test_sinking_and_drifting_read_what_they_are() -> None:
         assert record.penetration == pytest.approx(0.03, abs=1e-6)
         assert record.floating == 0
         assert record.deviation == pytest.approx(np.sqrt(along[:, 2] ** 2 + 0.03**2).mean(), abs=1e-6)
+        assert record.pelvis_path == pytest.approx(np.percentile(along[:, 2], 95) / bad.lengths[leg], abs=1e-3)
     assert bad.contacts is CLEAN.contacts
     assert bad.feet is CLEAN.feet
 
@@ -140,7 +141,57 @@ def test_what_slides_does_not_pass_for_walking_on_the_spot() -> None:
 
 def test_a_result_that_travels_may_have_a_source_on_the_spot() -> None:
     back = np.arange(241)[:, np.newaxis] / FPS * [0, 0, -1.3]
-    assert measure(WALK.clip, source=measure(shifted(WALK.clip, back))).measures["left"].drift_most < 2e-3
+    before = measure(shifted(WALK.clip, back))
+    after = measure(WALK.clip, source=before)
+    for record in after.measures.values():
+        assert record.drift_most < 2e-3
+        assert record.pelvis_path < 0.01
+    assert (before.on_the_spot, after.on_the_spot) == (True, False)
+    assert "on the spot" not in report.page("walk", after, before)
+
+
+def test_a_result_on_the_spot_of_a_source_on_the_spot_goes_as_far() -> None:
+    back = np.arange(241)[:, np.newaxis] / FPS * [0, 0, -1.3]
+    before = measure(shifted(WALK.clip, back))
+    after = measure(shifted(WALK.clip, back + np.array([0.02, -0.03, 0])), source=before)
+    for record in after.measures.values():
+        assert record.drift_most < 2e-3
+        assert record.penetration == pytest.approx(0.03, abs=1e-6)
+        assert record.deviation == pytest.approx(np.hypot(0.02, 0.03), abs=1e-6)
+    assert after.on_the_spot
+
+
+def test_a_source_stands_on_its_own_ground() -> None:
+    """Half a metre lower, a result stands on its ground as its source does on another one."""
+    low = ik.Ground.plane(height=-0.5)
+    after = measure(shifted(WALK.clip, [0, -0.5, 0]), ground=low, source=CLEAN)
+    for record in after.measures.values():
+        assert record.penetration == pytest.approx(0, abs=1e-6)
+        assert record.floating == pytest.approx(0, abs=1e-6)
+        assert record.lift_lost == pytest.approx(0, abs=1e-6)
+    sunk = measure(shifted(WALK.clip, [0, -0.53, 0]), ground=low, source=CLEAN)
+    assert sunk.measures["left"].penetration == pytest.approx(0.03, abs=1e-6)
+    assert verdicts.moments(after, CLEAN) == []
+
+
+def test_what_the_source_does_itself_is_not_to_be_looked_at() -> None:
+    down = np.where(np.arange(241) < 120, 0, -0.04)[:, np.newaxis] * [0, 1, 0]
+    sunk = shifted(WALK.clip, down)
+    before = measure(sunk, contacts=true_contacts(), ground=ik.Ground.plane())
+    assert "sinks" in {moment.what for moment in verdicts.moments(before)}
+    assert "sinks" not in {moment.what for moment in verdicts.moments(measure(sunk, source=before), before)}
+
+
+def test_what_measures_say_alone_and_beside_a_source() -> None:
+    bad = measure(shifted(WALK.clip, [0, -0.03, 0]), source=CLEAN)
+    here, there = CLEAN.measures["left"], bad.measures["left"]
+    assert verdicts.said("penetration", [there]) == [("30.0 mm", "poor")]
+    assert verdicts.said("penetration", [here, there]) == [("0.0 mm", "good"), ("+30.0 mm", "poor")]
+    assert verdicts.said("drift", [here, there])[1] == ("0.0 mm", "good")
+    assert verdicts.said("deviation", [here, there]) == [("-", None), ("30.0 mm", None)]
+    only = measure(WALK.clip, contacts=ik.Contacts.detect(WALK.clip, modes={"left": "never"}))
+    assert verdicts.worst(only.measures, "drift") == "right"
+    assert verdicts.worst(only.measures, "deviation") == "left"
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
@@ -149,8 +200,14 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(ValueError, match=r"source: expected unit 0\.01 as the clip has, got 1\.0; see Clip\.convert"):
         measure(WALK.clip.convert(unit=0.01), source=CLEAN)
     lift = ik.Ground.plane().moved(translations=np.zeros((241, 3)))
-    with pytest.raises(ValueError, match="ground: expected one at rest"):
-        measure(WALK.clip, ground=lift)
+    for moves in (lift, ik.Ground.plane().moved(scales=np.ones((241, 1)))):
+        with pytest.raises(ValueError, match="ground: expected one at rest"):
+            measure(WALK.clip, ground=moves)
+    with pytest.raises(ValueError, match="ground: expected Y up as in the clip, got 'z'"):
+        measure(WALK.clip, ground=ik.Ground.plane(up="z"), contacts=CLEAN.contacts)
+    right = ik.Contacts.detect(WALK.clip, ik.Feet((CLEAN.feet["right"],)))
+    with pytest.raises(KeyError, match="no such point, 'left', 'heel'; there are"):
+        measure(WALK.clip, contacts=right)
 
 
 def test_three_boned_legs_and_legs_without_ankles_are_measured() -> None:
@@ -221,7 +278,8 @@ def test_the_page_on_reports_has_the_bounds() -> None:
         r"^\| (`\w+`.*?) \| ([\d.]+)(?: mm| %|°|) \| ([\d.]*).*\|$", text, re.MULTILINE
     ):
         said.update(dict.fromkeys(re.findall(r"`(\w+)`", names), (float(good), float(fair or good))))
-    shown = {"skating": 100, "sole_angle": 180 / np.pi, "length_error": 100}
+    percent = ("skating", "skating_by_height", "length_error", "lift_lost", "pelvis_path")
+    shown = dict.fromkeys(percent, 100) | dict.fromkeys(("sole_angle", "heading_drift"), 180 / np.pi)
     for name, (good, fair, length) in verdicts.BOUNDS.items():
         factor = 1000 if length else shown.get(name, 1)
         assert said[name] == pytest.approx((good * factor, fair * factor)), name
@@ -267,7 +325,7 @@ def test_the_page_shows_the_amount_before_and_after() -> None:
     bad = measure(shifted(WALK.clip, [0, -0.03, 0]), source=CLEAN)
     tree = page(bad, CLEAN)
     (row,) = [row for row in tree.iter("tr") if "".join(row[0].itertext()) == "penetration"]
-    assert ["".join(cell.itertext()) for cell in row[1:5]] == ["0.0 mm ✓", "30.0 mm ✗"] * 2
+    assert ["".join(cell.itertext()) for cell in row[1:5]] == ["0.0 mm ✓", "+30.0 mm ✗"] * 2
     assert "left sinks up to 30 mm" in words(tree)
     assert len(lines(tree, "sunk")) == 12  # heel, ball and toe of two legs, from the side and over time
     assert lines(tree, "before")
@@ -344,7 +402,7 @@ def test_the_index_links_to_pages(tmp_path: Path) -> None:
 MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
 CLIPS = [
     (path, name)
-    for path in many.files([str(MOCAP)] if MOCAP.is_dir() else [], measuring.ENDINGS)
+    for path in many.files([str(MOCAP)] if MOCAP.is_dir() else [], commands.ENDINGS)
     for name in ([None] if path.endswith(".bvh") else ik.gltf.animations(path))
 ]
 
@@ -385,3 +443,81 @@ def test_a_line_breaks_where_there_is_nothing() -> None:
     panel = drawing.Panel((0, 4), (0, 1), 0, 0, 40, 10)
     line = ET.fromstring(panel.line(np.arange(5.0), np.array([0, 1, np.nan, 0.5, np.inf]), "x"))
     assert line.get("d") == "M0.0 10.0h0L10.0 0.0M30.0 5.0h0"
+
+
+# --- a bake -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stairs_page() -> tuple[Measured, Measured, ET.Element]:
+    """The walk on stairs that begin under its feet: before it goes through them."""
+    stairs = ik.terrain.stairs(9, rise=0.16, run=0.35, landing=20).moved(translations=[0, 0, 1.4])
+    before, after = ik.bake_feet(WALK.clip, stairs).measured()
+    return before, after, page(after, before)
+
+
+def test_after_a_bake_all_is_said_as_it_is(stairs_page: tuple[Measured, Measured, ET.Element]) -> None:
+    """Before a foot sinks deep into steps, or has none within reach: what is left after is not taken from that."""
+    before, after, tree = stairs_page
+    assert (before.beyond, after.beyond) == (False, False)
+    alone = measure(after.clip, after.feet, after.ground, contacts=after.contacts)
+    own = measure(before.clip, after.feet, contacts=after.contacts)  # on the floor that it was made for
+    beside = measure(after.clip, after.feet, after.ground, source=own)
+    for leg, record in after.measures.items():
+        assert record.penetration == alone.measures[leg].penetration
+        assert record.floating == alone.measures[leg].floating
+        assert before.measures[leg].penetration > 0.05 or before.measures[leg].floating == np.inf
+        assert record.deviation > 0.1
+        assert record.lift_lost == beside.measures[leg].lift_lost
+    (row,) = [row for row in tree.iter("tr") if "".join(row[0].itertext()) == "penetration"]
+    assert not any("+" in "".join(cell.itertext()) for cell in row)
+    assert "carried up and down with the pelvis" in words(tree)
+
+
+def test_after_a_bake_what_is_left_is_to_be_looked_at() -> None:
+    """A foot that was 50 mm deep before and is 20 mm deep after has sunk."""
+    plane = ik.Ground.plane()
+    feet, contacts = CLEAN.feet, CLEAN.contacts
+    sources = (shifted(WALK.clip, [0, -0.05, 0]), shifted(WALK.clip, [0, -0.02, 0]))
+    before, after = before_and_after(*sources, feet, plane, contacts)
+    assert {moment.what for moment in verdicts.moments(after, before)} == {"sinks", "swings through the ground"}
+    assert after.measures["left"].penetration == pytest.approx(0.02, abs=1e-6)
+    assert before.measures["left"].penetration == pytest.approx(0.05, abs=1e-6)
+
+
+def ys(line: ET.Element) -> list[str]:
+    return re.findall(r"[ML][\d.-]+ ([\d.-]+)", line.get("d") or "")
+
+
+def test_before_is_drawn_with_the_pelvis_of_after(stairs_page: tuple[Measured, Measured, ET.Element]) -> None:
+    before, after, _ = stairs_page
+    svg = ET.fromstring(report.side(after, before))
+    highest = {style: min(float(y) for line in lines(svg, style) for y in ys(line)) for style in ("heel", "before")}
+    assert highest["before"] < highest["heel"] + 60  # pixels: up the stairs, not 1.4 m below
+
+
+def test_what_was_sent_on_its_way_is_not_sent_again() -> None:
+    back = np.arange(241)[:, np.newaxis] / FPS * [0, 0, -1.3]
+    baked = ik.bake_feet(shifted(WALK.clip, back), ik.Ground.plane(height=0.05))
+    assert baked.contacts.treadmill.any()
+    for measured in baked.measured():
+        assert not measured.on_the_spot
+        assert all(record.drift_most < 5e-3 for record in measured.measures.values())
+
+
+def test_ground_is_drawn_between_frames_too() -> None:
+    """In ten frames a second feet pass over most steps unseen; steps are drawn as they are, level and all as high."""
+    stairs = ik.terrain.stairs(9, rise=0.16, run=0.35, landing=20).moved(translations=[0, 0, 1.4])
+    for up, ground in (("Y", stairs), ("Z", ik.terrain.stairs(9, rise=16, run=35, landing=2000, width=900, up="z"))):
+        clip = WALK.clip.resample(10).convert(up=up, unit=1 if up == "Y" else 0.01)
+        if up == "Z":
+            clip = shifted(clip, [0, -100, 0])
+            ground = ground.moved(rotations=[np.sqrt(0.5), 0, 0, -np.sqrt(0.5)])  # these go along x, the walk along -y
+        before, after = ik.bake_feet(clip, ground).measured()
+        for earth in lines(ET.fromstring(report.side(after, before)), "earth"):
+            heights = np.array([float(y) for y in ys(earth)])[1:-1]  # the ends are the bottom
+            found, counts = np.unique(heights, return_counts=True)
+            steps = np.diff(found[counts > 20])
+            assert len(steps) >= 5
+            assert steps == pytest.approx(np.full(len(steps), steps.mean()), abs=0.2)
+            assert counts[counts > 20].sum() > 0.97 * len(heights)

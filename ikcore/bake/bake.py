@@ -11,7 +11,7 @@ import numpy as np
 from ikcore import report, rotations
 from ikcore.bake import floors as floor
 from ikcore.bake import loops
-from ikcore.bake.body import Body, body_of, reach_of
+from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, bend, hinges_of
@@ -25,11 +25,12 @@ from ikcore.bake.write import pelvis_of, turns_of, written
 from ikcore.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
-from ikcore.feet.measured import Measured, measure
+from ikcore.feet.measured import Measured, before_and_after
 from ikcore.ground import Ground
 
 Progress = Callable[[float], object]
 
+_ROUNDING = 1e-9  # of the length of a leg
 _STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 
 
@@ -74,8 +75,7 @@ class Baked:
 
     def measured(self) -> tuple[Measured, Measured]:
         """How the source does on the ground, and how the result does, by the contacts of the source."""
-        before = measure(self.source, self.feet, self.ground, contacts=self.contacts)
-        return before, measure(self.clip, self.feet, self.ground, contacts=self.contacts, source=before)
+        return before_and_after(self.source, self.clip, self.feet, self.ground, self.contacts)
 
     def report(self, path: str | os.PathLike[str], title: str = "Bake") -> None:
         """Write a page of pictures: the feet before and after, contacts, knees and measures.
@@ -93,19 +93,9 @@ class Baked:
     def __repr__(self) -> str:
         frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
         moved = f"pelvis moved {self.rise.min():.2g} to {self.rise.max():.2g}"
-        out = {leg: int((short > 1e-3 * size).sum()) for leg, (short, size) in self._shares().items()}
+        out = {leg: int(np.count_nonzero(short)) for leg, short in self.short.items()}
         reach = ", ".join(f"{leg} out of reach in {count} frames" for leg, count in out.items() if count)
         return f"Baked({frames}, {self.stances} stances, {moved}, {reach or 'all feet in reach'})"
-
-    def _shares(self) -> dict[str, tuple[Array, float]]:
-        chains = {leg.name: (leg.hip, *leg.knees, *([leg.ankle] if leg.ankle else [])) for leg in self.feet}
-        at = self.clip.skeleton.forward(self.clip.pose[0]).positions
-        joints = {name: [self.clip.skeleton.index(joint) for joint in chain] for name, chain in chains.items()}
-        return {
-            name: (self.short[name], float(size(np.diff(at[index], axis=0)).sum()))
-            for name, index in joints.items()
-            if name in self.short
-        }
 
 
 def bake_feet(
@@ -194,15 +184,20 @@ def bake_feet(
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
         motions, ways, under, body = _middle_round(motions, ways, under, body)
-    _weigh(ways, body, _shares(len(clip), frames, scene), still=legs is not None)
+    bends = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
+    share = _shares(clip, frames, scene)
+    _weigh(ways, body, share, still=legs is not None)
     say(0.7)
     turns, short = [], {}
-    for motion, foot, floors in zip(motions, ways, under, strict=True):
+    for motion, foot, toes in zip(motions, ways, bends, strict=True):
         if motion.leg.name in chosen:
             leg, short[motion.leg.name] = _bent(motion, foot, body, scene)
-            turns.append(turns_of(motion, leg.deltas, foot.turn, toes_of(foot, floors, scene)))
+            toes = rotations.multiply(rotations.slerp(UNTURNED, toes, share), foot.turn)
+            turns.append(turns_of(motion, leg.deltas, foot.turn, toes))
     say(0.9)
     baked = written(clip, joint, body, turns, _within(len(clip), frames))
+    if clip.loop and frames in (None, (0, len(clip))):
+        baked = loops.closed(baked, clip)
     say(1.0)
     rise = body.shift[:, axis].copy()
     return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
@@ -249,8 +244,9 @@ def _ways(
             footing.place(motions[stance.leg], stance, under[stance.leg])
     else:
         loops.place_rounds(footing, motions, stances, under, way)
+    ends = (stances[0], stances[-1]) if stances else (footing.nowhere(), footing.nowhere())
     ways = [
-        way_of(motion, [s for s in stances if s.leg == at], floors, scene, footing.lift, way is not None)
+        way_of(motion, [s for s in stances if s.leg == at], floors, scene, ends, way is not None)
         for at, (motion, floors) in enumerate(zip(motions, under, strict=True))
     ]
     return stances, ways, under
@@ -267,14 +263,17 @@ def _middle_round(
     return motions, ways, [floors.part(own) for floors in under], body.part(own)
 
 
-def _shares(count: int, frames: tuple[int, int] | None, scene: Scene) -> Array:
-    """How much of the bake is done in every frame."""
+def _shares(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
+    """How much of the bake is done in every frame. Some frames of a loop fade in and out even at its ends."""
+    count = len(clip)
     share = np.full(count, scene.settings.weight)
-    if frames is not None:
+    if frames is not None and frames != (0, count):
         at, window = np.arange(count), max(scene.settings.blend * scene.fps, 1.0)
         first, stop = frames
-        since = at - first + 1 if first > 0 else np.full(count, window)
-        until = stop - at if stop < count else np.full(count, window)
+        since, until = at - first + (first > 0), stop - at - (stop == count)
+        if not clip.loop:
+            since = since if first > 0 else np.full(count, window)
+            until = until if stop < count else np.full(count, window)
         share = share * eased(np.clip(np.minimum(since, until) / window, 0, 1))
     return share
 
@@ -291,7 +290,7 @@ def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
 def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg between its hip and where its foot should be, and by how much it is too short."""
     hip = body.carried(motion.chain[:, 0])
-    reach = np.maximum(reach_of(motion, scene), _STRAIGHTEST * motion.size)
+    reach = np.maximum(way.reach, _STRAIGHTEST * motion.size)
     line = way.ankle - hip
     far = size(line)
     target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
@@ -301,7 +300,8 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
     leg = bend(tilted, turned, hip, target, hinges_of(motion))
     leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])
-    return leg, np.maximum(far - reach, 0)
+    short = far - reach
+    return leg, np.where(short > _ROUNDING * motion.size, short, 0.0)
 
 
 def _within(count: int, frames: tuple[int, int] | None) -> Mask:

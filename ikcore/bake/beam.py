@@ -82,7 +82,7 @@ def _shapes() -> Array:
         for b in range(size):
             curved = sum(row[a + 1] * row[b + 1] * (0.5 if at in (0, size + 1) else 1) for at, row in enumerate(bent))
             drawn = 2.0 if a == b else -1.0 if abs(a - b) == 1 else 0.0
-            stiff[a][b] = curved / step**3 + _TENSION * drawn / step
+            stiff[a][b] = curved / (step * step * step) + _TENSION * drawn / step
     return np.array(_inverse(stiff))
 
 

@@ -8,12 +8,11 @@ import numpy as np
 
 from ikcore import rotations
 from ikcore.bake.filters import smoothed, spread
-from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, Scene, size, tangent
 from ikcore.bake.way import Way
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
-_USUAL = 95  # the percentile of how straight a leg is in the clip
+_ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _TILTS = 30.0  # degrees, the most
 
 
@@ -50,14 +49,9 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
     hips = [body.carried(way.motion.chain[:, 0]) for way in ways]
     body.shift = _rise(hips, ways, scene)[:, np.newaxis] * scene.up
     body.shift += _aside([hip + body.shift for hip in hips], ways, scene)
+    rounding = _ROUNDING * max(way.motion.scale for way in ways)
+    body.shift[(np.abs(body.shift) <= rounding).all(axis=1)] = 0.0
     return body
-
-
-def reach_of(motion: LegMotion, scene: Scene) -> Array:
-    """How far from the hip a foot may be in every frame: never straighter than in the clip."""
-    length = size(motion.ankle - motion.chain[:, 0])
-    usual = np.sort(length)[len(length) * _USUAL // 100]
-    return np.asarray(np.maximum(length, np.minimum(usual, scene.settings.straight * motion.size)))
 
 
 # --- up and down -----------------------------------------------------------------------------------------------------
@@ -68,7 +62,7 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
     wanted, most, plain = [], [], np.stack([way.plain for way in ways])
     for hip, way in zip(hips, ways, strict=True):
         motion, ankle = way.motion, way.ankle
-        most.append(_until(hip, ankle, reach_of(motion, scene), scene))
+        most.append(_until(hip, ankle, way.reach, scene))
         ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
         wanted.append(_until(hip, ankle, size(motion.ankle - motion.chain[:, 0]), scene))
     highest = np.minimum.reduce(most)
@@ -112,7 +106,7 @@ def _aside(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
     total = np.zeros_like(hips[0])
     for hip, way in zip(hips, ways, strict=True):
         to = way.ankle - hip
-        flat, reach = scene.level(to), reach_of(way.motion, scene)
+        flat, reach = scene.level(to), way.reach
         far = size(flat)
         may = np.sqrt(np.maximum(reach * reach - to[:, scene.axis] * to[:, scene.axis], 0))
         total += flat * np.clip(1 - may / np.maximum(far, 1e-12), 0, 1)[:, np.newaxis]
@@ -139,8 +133,8 @@ def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
     up = np.stack([way.plain for way in ways])
     x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
     xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
-    spread_out = (_FEW * max(way.motion.size for way in ways)) ** 2  # keeps feet in one line from tilting it aside
-    xx, yy = xx + spread_out, yy + spread_out
+    few = _FEW * max(way.motion.size for way in ways)  # keeps feet in one line from tilting it aside
+    xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
     slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, _SMOOTH, scene.fps) * share

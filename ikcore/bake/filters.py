@@ -9,24 +9,28 @@ import numpy as np
 from ikcore.bake.scene import Array
 
 
-def smoothed(values: Array, reach: float, fps: float) -> Array:
-    """Through a kernel (1 - t^2)^2 that reaches so many seconds before and after; at the ends values stay as they are.
+def smoothed(values: Array, reach: float, fps: float, *, loop: bool = False) -> Array:
+    """Through a kernel (1 - t^2)^2 that reaches so many seconds before and after.
+
+    At the ends values stay as they are, or go on if they are those of a loop.
 
     Where values are equal they stay so, to the bit.
     """
     most = max(math.ceil(reach * fps) - 1, 0)
-    kernel = [(1 - (tap / (reach * fps)) ** 2) ** 2 for tap in range(-most, most + 1)]
-    wide, total = _prolonged(values, most), sum(kernel)
+    taps = np.arange(-most, most + 1) / (reach * fps)
+    bell = 1 - taps * taps
+    kernel = bell * bell
+    wide, total = _prolonged(values, most, loop), np.add.accumulate(kernel)[-1]  # Pythons differ in how they add
     found = np.zeros_like(values)
-    for tap, factor in enumerate(kernel):
-        found += (wide[tap : tap + len(values)] - values) * (factor / total)
+    for tap, factor in enumerate((kernel / total).tolist()):
+        found += (wide[tap : tap + len(values)] - values) * factor
     return np.asarray(values + found)
 
 
-def spread(values: Array, reach: float, fps: float) -> Array:
+def spread(values: Array, reach: float, fps: float, *, loop: bool = False) -> Array:
     """The largest within so many seconds of every frame."""
     most = max(math.ceil(reach * fps) - 1, 0)
-    wide, width = _prolonged(values, most), 1
+    wide, width = _prolonged(values, most, loop), 1
     while width < 2 * most + 1:
         step = min(width, 2 * most + 1 - width)
         wide = np.maximum(wide[:-step], wide[step:])
@@ -34,5 +38,6 @@ def spread(values: Array, reach: float, fps: float) -> Array:
     return np.asarray(wide)
 
 
-def _prolonged(values: Array, more: int) -> Array:
-    return np.asarray(values[np.clip(np.arange(-more, len(values) + more), 0, len(values) - 1)])
+def _prolonged(values: Array, more: int, loop: bool) -> Array:
+    at, last = np.arange(-more, len(values) + more), len(values) - 1
+    return np.asarray(values[at % max(last, 1) if loop else np.clip(at, 0, last)])

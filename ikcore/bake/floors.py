@@ -22,31 +22,31 @@ _SAME = 0.02  # metres, likewise: a floor that is so near to level ground is tha
 
 def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
     """Whether a clip was made on this ground: where feet are still, they are nearer to it than to one level."""
-    seen = [_off(motion, point, ground, fps, axis) for motion in legs for point in ("heel", "ball")]
-    off_ground, off_level, lost = (np.concatenate(parts) for parts in zip(*seen, strict=True))
-    if not len(lost) or median(lost) > 0:
-        return False
-    known = np.isfinite(off_ground)
-    there, level = (np.sort(off[known])[int(_MOST * (known.sum() - 1))] for off in (off_ground, off_level))
-    return bool(level > _UNEVEN and there < level / 2)
+    off_ground, off_level = [], []
+    for point in ("heel", "ball"):
+        seen = [_still(motion, point, ground, fps, axis) for motion in legs if point in motion.soles]
+        above, height = np.concatenate([np.zeros((2, 0)), *seen], axis=1)
+        known = np.isfinite(above)
+        if 2 * np.count_nonzero(known) < len(known) or abs(median(above)) > _LOW:
+            return False
+        off_ground.append(np.abs(above - median(above))[known])
+        off_level.append(np.abs(height - median(height))[known])
+    there, level = (np.sort(np.concatenate(off)) for off in (off_ground, off_level))
+    at = int(_MOST * (len(there) - 1))
+    return bool(len(there) and level[at] > _UNEVEN and there[at] < level[at] / 2)
 
 
-def _off(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int) -> tuple[Array, Array, Array]:
-    """How far a point that is still is from where it usually is above the ground, and from its usual height.
+def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int) -> Array:
+    """How high a point is above the ground, NaN where there is none near, and above 0, in frames in which it is still.
 
-    In lengths of a human, frame by frame; and whether there is no ground near.
+    Two rows, in lengths of a human.
     """
-    at = motion.soles.get(point, np.zeros((0, 3)))
-    if len(at) < 2:
-        return np.zeros(0), np.zeros(0), np.zeros(0)
-    scale, speed = motion.scale, np.zeros(len(at))
+    at, scale = motion.soles[point], motion.scale
+    speed = np.full(len(at), np.inf)
     speed[1:] = size(np.diff(at, axis=0)) * fps
     still = speed < _STILL * scale
-    above = (at[:, axis] - ground.at(at, above=_NEAR * scale, below=_NEAR * scale).height)[still] / scale
-    height = at[still, axis] / scale
-    usual = median(above)
-    lost = ~np.isfinite(above) | (abs(usual) > _LOW)
-    return np.abs(above - usual), np.abs(height - median(height)), lost.astype(np.float64)
+    above = at[:, axis] - ground.at(at, above=_NEAR * scale, below=_NEAR * scale).height
+    return np.stack([above, at[:, axis]])[:, still] / scale
 
 
 @dataclass(slots=True, eq=False)

@@ -16,9 +16,11 @@ _UP, _DOWN = 0.45, 0.6  # how far above and below where one has walked to ground
 _STRIDE = 0.1  # how far apart the ground is looked at on the way there
 _EDGE = 0.02  # ground under heel and ball that is farther than this from what its slopes say is on two sides of an edge
 _GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
-TOES = 0.03  # what the ground under toes may be higher than under the foot: they bend
+TOES = 0.02  # what the ground under toes may be higher than under the foot: they bend
+_KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
 _FAR = 1e3  # how high above the first foothold ground is looked for where there is none below
 
+_SAME = 1e-9  # metres, likewise: heights that are so near to each other are the same
 _WALL = 0.5  # the upward part of a normal below which it is a wall
 
 
@@ -29,6 +31,7 @@ class Footing:
         self.scene = scene
         self.pitch, self.roll = tangent(scene.settings.pitch), tangent(scene.settings.roll)
         self.last: Array | None = None
+        self.until = 0
         self.lift = 0.0
 
     def place(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
@@ -38,28 +41,38 @@ class Footing:
         points = np.stack([mean(motion.soles[name][stance.flat]) for name in names])
         points += stance.slips[stance.middle - stance.start]
         points[:, scene.axis] = [_middle(floor.stood[name][stance.flat]) - floor.thick[name] for name in names]
-        found = self._at(ground, points, motion.scale)
+        flown, self.until = stance.start > self.until, max(self.until, stance.stop)
+        found = self._at(ground, points, motion.scale, flown)
         stance.aside = self._off_edge(ground, motion, names, points, found)
         if stance.aside.any():
             points += stance.aside
-            found = self._at(ground, points, motion.scale)
+            found = self._at(ground, points, motion.scale, flown)
         stance.place = points[names.index(stance.phases[stance.main].point)].copy()
         stance.normal = stance.floor = scene.up
         stance.lift = self.lift
         if found.hit.any():
             self._fit(stance, motion, names, points, found)
-            stance.floor = stance.normal if scene.made else scene.up
+            if scene.made:
+                self._keep(stance, motion, floor)
             self.lift = stance.lift
             self.last = points[0].copy()
             self.last[scene.axis] = found.height[found.hit].max()
 
-    def _at(self, ground: Ground, points: Array, scale: float) -> Surface:
-        """The ground where one walks to; under the first foothold however far away."""
+    def nowhere(self) -> Stance:
+        """A stance for a clip that has none: its floor is the ground."""
+        stance = Stance(0, 0, 0, [], 0, np.zeros(0, np.intp))
+        stance.normal = stance.floor = self.scene.up
+        return stance
+
+    def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
+        """The ground where one walks to, or jumps to; under the first foothold however far away."""
         near, windows = points.copy(), [(_UP * scale, _DOWN * scale)]
         if self.last is None:
             windows += [(_UP * scale, np.inf), (_FAR * scale, 0.0)]
         else:
-            near[:, self.scene.axis] = self._walked(ground, mean(points), scale)
+            near[:, self.scene.axis] = self.last[self.scene.axis]
+            if not flown or not ground.at(near, above=_UP * scale, below=_DOWN * scale).hit.any():
+                near[:, self.scene.axis] = self._walked(ground, mean(points), scale)
         for above, below in windows:
             found = ground.at(near, above=above, below=below)
             if found.hit.any():
@@ -69,14 +82,16 @@ class Footing:
     def _walked(self, ground: Ground, to: Array, scale: float) -> float:
         """How high the ground is at a place if one walks there from the last foothold."""
         assert self.last is not None
-        way, height = to - self.last, float(self.last[self.scene.axis])
-        count = 1 + int(float(size(self.scene.level(way))) / (_STRIDE * scale))
-        for step in range(1, count + 1):
-            at = self.last + way * (step / count)
-            at[self.scene.axis] = height
+        axis, first = self.scene.axis, float(self.last[self.scene.axis])
+        count = 1 + int(float(size(self.scene.level(to - self.last))) / (_STRIDE * scale))
+        at = self.last + (to - self.last) * (np.arange(1, count + 1) / count)[:, np.newaxis]
+        at[:, axis] = first
+        while True:  # all at once, from as high as the ground was before each of them the last time, until it was so
             found = ground.at(at, above=_UP * scale, below=_DOWN * scale)
-            height = float(found.height) if found.hit else height
-        return height
+            heights = _carried(np.append(first, np.where(found.hit, found.height, np.nan)))
+            if np.abs(heights[:-1] - at[:, axis]).max() <= _SAME * scale:
+                return float(heights[-1])
+            at[:, axis] = heights[:-1]
 
     def _off_edge(self, ground: Ground, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
         """How far a foot is moved back from a step that its toes would be in, or ahead from one above its heel."""
@@ -100,7 +115,7 @@ class Footing:
         """The plane a foot stands on: what its slopes say, unless there is an edge under it, then the higher side."""
         scene, scale = self.scene, motion.scale
         bends = np.where([name == "toe" for name in names], TOES * scale, 0.0)
-        rise = np.where(found.hit, found.height - points[:, scene.axis], -np.inf)
+        rise = np.where(found.hit, found.height - stance.place[scene.axis], -np.inf)
         support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
         support = support or [int(np.argmax(rise))]
         slope, edge = self._under(points[support], rise[support], found.normals[support], scale)
@@ -114,6 +129,24 @@ class Footing:
         stance.normal = scene.normal(slope)
         stance.part = int(found.part[int(np.argmax(above))])
 
+    def _keep(self, stance: Stance, motion: LegMotion, floor: Floor) -> None:
+        """Leave a foot that was made to stand here as it stands, but for what it is too high or too deep."""
+        axis, frames = self.scene.axis, slice(stance.start, stance.stop)
+        main = stance.phases[stance.main].point
+        stance.floor = stance.normal
+        stance.place[axis] = mean(motion.soles[main][stance.flat])[axis] - floor.thick[main]
+        above = [
+            mean((motion.soles[name][:, axis] - floor.stood[name])[stance.flat, np.newaxis])[0]
+            for name in motion.soles
+            if name != "toe"
+        ]
+        known = [height for height in above if np.isfinite(height)]
+        stance.lift = -min(known) if known and abs(min(known)) > _KEPT * motion.scale else 0.0
+        slope = self.scene.slope(stance.normal)
+        for name, places in motion.soles.items():
+            plane = stance.place[axis] + dot(places[frames] - stance.place, slope)
+            floor.stood[name][frames] = plane + floor.thick[name]
+
     def _under(self, points: Array, rise: Array, normals: Array, scale: float) -> tuple[Array, bool]:
         """The slope of the ground from heel to ball, and whether there is an edge between them.
 
@@ -125,9 +158,9 @@ class Footing:
         way = self.scene.level(points[1] - points[0])
         far = max(float(size(way)), 1e-12)
         rises = float(rise[1] - rise[0])
-        along = [float(self.scene.slope(normal) @ way) for normal in normals]
+        along = [float(dot(self.scene.slope(normal), way)) for normal in normals]
         edge = not min(along) - _EDGE * scale < rises < max(along) + _EDGE * scale
-        return slope + way * ((rises - float(slope @ way)) / (far * far)), edge
+        return slope + way * ((rises - float(dot(slope, way))) / (far * far)), edge
 
     def _limited(self, slope: Array, motion: LegMotion, stance: Stance) -> Array:
         """As far as feet pitch and roll."""
@@ -137,9 +170,15 @@ class Footing:
             return slope
         way = unit(mean(ahead))
         side = np.cross(self.scene.up, way)
-        along = min(max(float(slope @ way), -self.pitch), self.pitch)
-        across = min(max(float(slope @ side), -self.roll), self.roll)
+        along = min(max(float(dot(slope, way)), -self.pitch), self.pitch)
+        across = min(max(float(dot(slope, side)), -self.roll), self.roll)
         return np.asarray(along * way + across * side)
+
+
+def _carried(heights: Array) -> Array:
+    """Where there is no number the one before; the first is one."""
+    known = np.where(np.isnan(heights), 0, np.arange(len(heights)))
+    return np.asarray(heights[np.maximum.accumulate(known)])
 
 
 def _middle(values: Array) -> float:

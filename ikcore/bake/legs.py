@@ -12,7 +12,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, size, unit
 
 _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
-_WRONG = 0.02  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
+_WRONG = 0.06  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
 _TINY = 1e-12
 
 

@@ -40,6 +40,25 @@ def unrolled(clip: Clip) -> Clip:
     return dataclasses.replace(clip, pose=pose, loop=False)
 
 
+def climb(clip: Clip, shift: Array) -> Array:
+    """How far the root of a loop goes with its pelvis, frame by frame: all of what is left of that at its end."""
+    share = np.arange(len(clip)) / max(len(clip) - 1, 1) * clip.loop
+    return np.asarray((shift[-1] - shift[0]) * share[:, np.newaxis])
+
+
+def closed(baked: Clip, clip: Clip) -> Clip:
+    """With what was baked the same in the last frame as in the first, to the bit, but for where roots are."""
+    turned, moved, was = baked.pose.rotations.copy(), baked.pose.translations, clip.pose.translations
+    changed = (turned != clip.pose.rotations).any(axis=(0, 2))
+    turned[-1, changed] = turned[0, changed]
+    if moved is not None and moved is not was:
+        changed = (moved != (clip.skeleton.offsets if was is None else was)).any(axis=(0, 2))
+        changed &= clip.skeleton.parents >= 0
+        moved = moved.copy()
+        moved[-1, changed] = moved[0, changed]
+    return dataclasses.replace(baked, pose=Pose(turned, moved, baked.pose.scales))
+
+
 def unrolled_contacts(contacts: Contacts) -> Contacts:
     """Those of three rounds."""
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import dot
 from ikcore.bake import beam
+from ikcore.bake.filters import spread
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion
@@ -19,18 +20,22 @@ from ikcore.bake.stances import Phase, Stance, headings
 
 # Seconds.
 _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that leaves from it
+_MOMENT = 0.07  # what is straight no longer is straight for a moment
 _BEFORE = 0.25  # before the first frame, and after the last, in which a foot may have begun to rise
 
 # Metres for a leg of 0.87 m.
-_HARDEST = 60.0  # a second^2: what a foot is accelerated by at most to get over something
+_HARDEST = 30.0  # a second^2: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
 _SWINGS, _ROOM = 2.0, 0.01  # what a stance was moving a foot by when it ended goes on by at most so many times that
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
+_MOVED = 0.04  # a foot that is moved so far is moved
 _MARGIN = 0.02  # how far toes and heels keep from steps
+_WITHIN = 0.001  # how far behind the side of something its upper side is looked for
 _DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
 
-_FREE, _LEFT = 0.012, 0.018  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
+_USUAL = 95  # the percentile of how straight a leg is in the clip
+_FREE, _LEFT = 0.011, 0.016  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
 _MEANT = 0.94  # the cosine beyond which it is meant to
 
 
@@ -48,12 +53,15 @@ class Way:
         A world rotation, about that point.
     plain : (frames,) array
         How much of the shift upwards is not for obstacles: what the body follows.
+    reach : (frames,) array
+        How far from the hip the leg should end at most.
     """
 
     motion: LegMotion
     shift: Array
     turn: Array
     plain: Array
+    reach: Array
 
     def carried(self, points: Array, frames: slice = slice(None)) -> Array:
         """Where points of the foot (frames, 3) go."""
@@ -70,25 +78,40 @@ class Way:
 
     def part(self, motion: LegMotion, frames: slice) -> Way:
         """Some of the frames."""
-        return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames])
+        return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames], self.reach[frames])
 
 
-def way_of(motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene, otherwise: float, rounds: bool) -> Way:
-    """The way of one foot through all its stances; so much up if it has none.
+def way_of(
+    motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene, ends: tuple[Stance, Stance], rounds: bool
+) -> Way:
+    """The way of one foot through all its stances; the first and the last of any leg lead it where it has none.
 
     Of three rounds of a loop, obstacles are those of the second.
     """
     frames = len(motion.chain)
-    way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), np.zeros(frames))
-    way.shift[:, scene.axis] = otherwise
+    way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), *np.zeros((2, frames)))
     for stance in stances:
         _stand(way, stance, floor, scene)
     swings = _swings(stances, frames)
     for swing in swings:
-        _swing(way, swing, scene)
+        _swing(way, swing, ends, scene)
     way.plain = way.shift[:, scene.axis].copy()
     _clear(way, [_span(swing, frames) for swing in swings], floor, scene, rounds)
+    way.reach = _reach(way, scene)
     return way
+
+
+def _reach(way: Way, scene: Scene) -> Array:
+    """As straight as the leg is in the clip, or usually is there.
+
+    Where a foot is moved, a leg that is straight for a moment only is not: its knee would snap.
+    """
+    motion = way.motion
+    length = size(motion.ankle - motion.chain[:, 0])
+    usual = min(float(np.sort(length)[len(length) * _USUAL // 100]), scene.settings.straight * motion.size)
+    held = -spread(-length, _MOMENT, scene.fps)
+    moved = eased(np.clip(size(way.shift) / (_MOVED * motion.scale), 0, 1))
+    return np.asarray(np.maximum(length + moved * (held - length), usual))
 
 
 # --- on the ground ---------------------------------------------------------------------------------------------------
@@ -198,8 +221,8 @@ Swing = tuple[Stance | None, Stance | None]
 
 
 def _swings(stances: list[Stance], frames: int) -> list[Swing]:
-    """The stances before and after every swing of a leg that has any."""
-    pairs = pairwise([None, *stances, None]) if stances else []
+    """The stances before and after every swing of a leg."""
+    pairs = pairwise([None, *stances, None])
     return [swing for swing in pairs if _span(swing, frames)[1] > _span(swing, frames)[0]]
 
 
@@ -208,36 +231,39 @@ def _span(swing: Swing, frames: int) -> tuple[int, int]:
     return before.stop if before else 0, after.start if after else frames
 
 
-def _swing(way: Way, swing: Swing, scene: Scene) -> None:
+def _swing(way: Way, swing: Swing, ends: tuple[Stance, Stance], scene: Scene) -> None:
     """From one stance to the next, or to the end of the clip.
 
-    Sideways what a stance has moved the foot by dies away, as does what it has moved it up or down by beside what the
-    ground does. Of that the foot follows the plane it leaves less and less, and more and more the one it comes to.
+    Of what the ground does, a foot follows the plane it leaves less and less, and more and more the one it comes to.
+    Before its first stance it comes from where the ground is at the first stance of any leg; and likewise at the end.
     """
     before, after = swing
     start, stop = _span(swing, len(way.shift))
+    moved = _fading(way, swing, start, stop, scene)
+    source, flat = way.motion.reference[start:stop], scene.level(moved)
+    leaves, comes = (_followed(stance or end, source, flat, scene) for stance, end in zip(swing, ends, strict=True))
+    timed = eased(_shares([(start, stop)], len(way.shift), scene.fps)[0])
+    share = _progress(source + flat, timed, way.motion.scale, scene) if before and after else timed
+    moved[:, scene.axis] += leaves + share * (comes - leaves)
+    way.shift[start:stop] = moved
+    if before or after:
+        first, last = start - 1 if before else stop, stop if after else start - 1
+        way.turn[start:stop] = rotations.slerp(way.turn[first], way.turn[last], timed)
+
+
+def _fading(way: Way, swing: Swing, start: int, stop: int, scene: Scene) -> Array:
+    """What stances have moved a foot by, beside what the ground does, which dies away."""
     time, whole = np.arange(1, stop - start + 1) / scene.fps, (stop - start + 1) / scene.fps
     window = whole if whole < 2 * scene.settings.blend else max(scene.settings.blend, 1 / scene.fps)
     moved = np.zeros((stop - start, 3))
-    for stance, edge, step, since in ((before, start - 1, -1, time), (after, stop, 1, whole - time)):
+    for stance, edge, step, since in ((swing[0], start - 1, -1, time), (swing[1], stop, 1, whole - time)):
         if stance is not None:
             value, slope = _left_by(way, stance, edge, step, scene)
-            share, most = (
-                np.clip(since / window, 0, 1)[:, np.newaxis],
-                _SWINGS * (size(value) + _ROOM * way.motion.scale),
-            )
+            most = _SWINGS * (size(value) + _ROOM * way.motion.scale)
             carry = window * slope * min(1.0, float(most / max(size(window * slope), 1e-12)))
+            share = np.clip(since / window, 0, 1)[:, np.newaxis]
             moved += (1 - eased(share)) * value + _leaving(share) * carry
-    source = way.motion.reference[start:stop]
-    planes = [_followed(stance, source, scene.level(moved), scene) for stance in swing if stance is not None]
-    if before is None or after is None:
-        moved[:, scene.axis] += planes[0]
-        way.turn[start:stop] = way.turn[stop if before is None else start - 1]
-    else:
-        share = _progress(scene.level(source + moved), eased(time / whole), way.motion.scale)
-        moved[:, scene.axis] += planes[0] + share * (planes[1] - planes[0])
-        way.turn[start:stop] = rotations.slerp(way.turn[start - 1], way.turn[stop], eased(time / whole))
-    way.shift[start:stop] = moved
+    return moved
 
 
 def _followed(stance: Stance, source: Array, moved: Array, scene: Scene) -> Array:
@@ -263,8 +289,9 @@ def _leaving(share: Array) -> Array:
     return np.asarray(share * (1 + share * share * (share * (8 - 3 * share) - 6)))
 
 
-def _progress(way: Array, timed: Array, scale: float) -> Array:
+def _progress(places: Array, timed: Array, scale: float, scene: Scene) -> Array:
     """How far on its way a foot is, from 0 to 1; where it hardly travels, by time."""
+    way = scene.level(places)
     chord = way[-1] - way[0]
     far = float(size(chord))
     travels = float(eased(np.clip(np.array(far / (_TRAVELS * scale)), 0, 1)))
@@ -283,10 +310,12 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
     scale, needed = motion.scale, np.full(len(way.shift), -np.inf)
     for point, places in motion.soles.items():
         there = way.carried(places)
-        if point in ("toe", "heel"):
+        if point in ("toe", "heel") and not scene.made:
             there = _farther(there, motion.reference + way.shift, _MARGIN * scale, scene)
         least = np.clip(_above(motion, point, slice(None), floor, scene), -_DIPS * scale, settings.clearance * scale)
-        height = _swept(scene.under(there, _ABOVE * scale, _BELOW * scale), _RISER * scale)
+        height = scene.under(there, _ABOVE * scale, _BELOW * scale)
+        if not scene.made:  # there the clip has found its own way
+            height = _passed(_swept(height, _RISER * scale), there, scene, scale)
         lack = height + floor.thick[point] + least - there[:, scene.axis]
         if point == "toe" and motion.toe is not None:
             lack -= TOES * scale  # they bend
@@ -316,6 +345,22 @@ def _swept(height: Array, riser: float) -> Array:
     most[1:] = np.maximum(most[1:], known[:-1])
     most[:-1] = np.maximum(most[:-1], known[1:])
     return np.where(most > known + riser, most, height)
+
+
+def _passed(height: Array, points: Array, scene: Scene, scale: float) -> Array:
+    """With what points would go through between two frames, in both of them: it may be thinner than they go in one."""
+    if len(points) < 2:
+        return height
+    way, ground = np.diff(points, axis=0), scene.ground.still(slice(0, len(points) - 1))
+    far = size(way)
+    met = ground.cast(points[:-1], way, length=far, workers=scene.workers)
+    frames = np.flatnonzero(met.hit)
+    within = met.points[frames] + way[frames] * (_WITHIN * scale / np.maximum(far[frames], 1e-12))[:, np.newaxis]
+    top = ground.still(frames).at(within, above=_ABOVE * scale, below=_WITHIN * scale, workers=scene.workers).height
+    found = height.copy()
+    for side in (frames, frames + 1):
+        found[side] = np.fmax(found[side], top)
+    return found
 
 
 def _shares(spans: list[tuple[int, int]], frames: int, fps: float) -> tuple[Array, Array]:

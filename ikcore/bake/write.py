@@ -8,6 +8,7 @@ import numpy as np
 
 from ikcore import rotations
 from ikcore._arrays import dot
+from ikcore.bake import loops
 from ikcore.bake.body import Body
 from ikcore.bake.motion import LegMotion, blocks
 from ikcore.bake.scene import Array, Mask
@@ -73,7 +74,9 @@ def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]], where:
     if (body.shift[where] != 0).any():
         shape = (len(clip), len(skeleton), 3)
         moved = np.array(np.broadcast_to(skeleton.offsets if moved is None else moved, shape), turned.dtype)
-        moved[where, pelvis] += _within_parent(clip, pelvis, body.shift)[where]
+        climb, root = loops.climb(clip, body.shift), [pelvis, *ancestors(skeleton, pelvis)][-1]
+        moved[where, root] += climb[where]
+        moved[where, pelvis] += _within_parent(clip, pelvis, body.shift - climb)[where]
     return _replaced(clip, Pose(turned, moved, pose.scales))
 
 

@@ -4,6 +4,6 @@ from ikcore.feet import metrics, verdicts
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.measured import Measured, measure
+from ikcore.feet.measured import Measured, before_and_after, measure
 
-__all__ = ["Contacts", "Feet", "Leg", "Measured", "Sole", "measure", "metrics", "verdicts"]
+__all__ = ["Contacts", "Feet", "Leg", "Measured", "Sole", "before_and_after", "measure", "metrics", "verdicts"]

@@ -116,7 +116,7 @@ class Contacts:
         """
         if not isinstance(clip, Clip):
             raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}")
-        feet = _with_soles(clip, feet)
+        feet = with_soles(clip, feet)
         chosen, given = _modes(feet, modes), _curves(feet, curves or {}, len(clip))
         paths = Paths(clip, feet, ground)
         belt = treadmill.belt(paths)
@@ -223,7 +223,8 @@ class Contacts:
 # --- what is given ---------------------------------------------------------------------------------------------------
 
 
-def _with_soles(clip: Clip, feet: Feet | None) -> Feet:
+def with_soles(clip: Clip, feet: Feet | None) -> Feet:
+    """Those of the clip if none are given; refused if they do not fit it, or have no soles."""
     if feet is None:
         feet = Feet.detect(clip.skeleton, clip=clip)
     feet.check(clip.skeleton)

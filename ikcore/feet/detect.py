@@ -17,7 +17,7 @@ from ikcore.clip import Clip, FormatError
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, under
 from ikcore.feet.names import Named, by_name, side_of
-from ikcore.feet.structure import Chain, Stance, chains, farthest, stance, standing
+from ikcore.feet.structure import Chain, Stance, chains, farthest, length, stance, standing
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -339,8 +339,7 @@ def _lowest(skeleton: Skeleton, seen: Stance, joint: int) -> int:
 
 
 def _size(seen: Stance, leg: Named) -> float:
-    bones = np.diff(seen.at[[leg.hip, leg.knee, leg.ankle]], axis=0)
-    return float(np.linalg.norm(bones, axis=1).sum())
+    return length(seen.at, [leg.hip, leg.knee, leg.ankle])
 
 
 def _broken(skeleton: Skeleton, leg: Named) -> str | None:

@@ -79,9 +79,14 @@ class Leg:
         return self.ankle or self.knees[-1]
 
     @property
+    def bones(self) -> tuple[str, ...]:
+        """The joints from the hip to the foot, between which are the bones that make the length of the leg."""
+        return tuple(joint for joint in (self.hip, *self.knees, self.ankle) if joint)
+
+    @property
     def chain(self) -> tuple[str, ...]:
         """All joints, each above the next one."""
-        return tuple(joint for joint in (self.hip, *self.knees, self.ankle, self.ball, self.toe) if joint)
+        return (*self.bones, *(joint for joint in (self.ball, self.toe) if joint))
 
     def check(self, skeleton: Skeleton) -> None:
         """Raise a ValueError with a sentence if this skeleton has no such leg."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,17 +11,17 @@ from numpy.typing import NDArray
 
 from ikcore.clip import Clip
 from ikcore.feet import metrics
-from ikcore.feet.contacts import Contacts
+from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
 from ikcore.feet.metrics import Measure, Track
+from ikcore.feet.paths import LEG, surface_under
 from ikcore.ground import Ground
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _CONTACT = {"heel": ("heel", "ball"), "ball": ("ball", "heel"), "toe": ("ball", "heel")}  # whose contact each point has
-_ABOVE, _BELOW = 0.35, 1.15  # lengths of the leg within which it stands on ground, as `Contacts.detect` looks for it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,25 +37,34 @@ class Measured:
     contacts : Contacts
         Of its source, where it has one.
     ground : Ground or None
-        What it walks on; None for a level floor.
+        What it walks on; None for a floor found under the feet.
+    on_the_spot : bool
+        Whether the clip is measured on the way that it lacks, see `Contacts.travelling`.
     points : dict of str to tuple of str
         By leg, the points of the sole that are measured: those of heel, ball and toe that are known.
     tracks : dict of str to Track
-        By leg, where all is. Y is up, lengths are metres, whatever the clip has.
+        By leg, where all is. Y is up, lengths are metres, whatever the clip has. What the leg hangs on is its pelvis.
+    lengths : dict of str to float
+        By leg, from hip to ankle, metres; NaN if it is never known.
     held : dict of str to (frames, points) array of bool
         By leg, when each point is in contact. The toe is when the ball is.
     measures : dict of str to Measure
         By leg.
+    beyond : bool
+        Whether what `metrics.BEYOND` names is what is beyond the source; if not, it is all there is.
     """
 
     clip: Clip
     feet: Feet
     contacts: Contacts
     ground: Ground | None
+    on_the_spot: bool
     points: dict[str, tuple[str, ...]]
     tracks: dict[str, Track]
+    lengths: dict[str, float]
     held: dict[str, Mask]
     measures: dict[str, Measure]
+    beyond: bool
 
 
 def measure(
@@ -66,7 +77,8 @@ def measure(
 ) -> Measured:
     """Measure all legs of a clip.
 
-    A clip that walks on the spot is measured on the way that it lacks, see `Contacts.travelling`.
+    A clip that walks on the spot is measured on the way that it lacks, see `Contacts.travelling`; so is one made of it,
+    unless it goes that way itself.
 
     Parameters
     ----------
@@ -75,12 +87,12 @@ def measure(
     feet : Feet, optional
         Its legs, with soles (default: those of the source, else `Feet.detect` of this clip).
     ground : Ground, optional
-        What it walks on, at rest, with the axis and the unit of the clip (default: that of the source, else a level
-        floor as `Contacts.detect` finds it).
+        What it walks on, at rest, with the axis and the unit of the clip (default: that of the source, else a floor
+        as `Contacts.detect` finds it).
     contacts : Contacts, optional
         When it stands (default: those of the source, else `Contacts.detect` of this clip).
     source : Measured, optional
-        What the clip was made of, on the same ground. Without, a clip is compared with itself.
+        What the clip was made of, on its own ground. Without, nothing is said of how the clip is beside it.
 
     Returns
     -------
@@ -112,20 +124,93 @@ def measure(
         _check(clip, source)
         feet, contacts = feet or source.feet, contacts or source.contacts
         ground = source.ground if ground is None else ground
-    feet = feet or Feet.detect(clip.skeleton, clip=clip)
+    if ground is not None and ground.moves:
+        raise ValueError("ground: expected one at rest; of one that moves, measure each leg by `metrics.Track`")
+    feet = with_soles(clip, feet)
     contacts = contacts or Contacts.detect(clip, feet, ground)
-    stays = source is None or (contacts.treadmill.any() and Contacts.detect(clip, feet, ground).treadmill.any())
-    places = _Places(contacts.travelling(clip) if stays else clip, feet, ground, contacts)
-    points = {leg.name: _points(leg) for leg in feet}
+    points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
+    held = {name: np.stack([contacts.planted(*_key(contacts, name, at)) for at in points[name]], 1) for name in points}
+    there = _on_its_way(clip, feet, contacts, source)
+    places = _Places(there, feet, ground, contacts)
     tracks = {leg.name: places.track(leg, points[leg.name]) for leg in feet}
-    held = {
-        name: np.stack([contacts.weights[_key(contacts, name, at)] > 0.5 for at in points[name]], 1) for name in points
-    }
     measures = {
         name: metrics.measure(track, held[name], fps=clip.fps, source=source.tracks[name] if source else None)
         for name, track in tracks.items()
     }
-    return Measured(clip, feet, contacts, ground, points, tracks, held, measures)
+    lengths = {name: metrics.leg_length(track.chain) for name, track in tracks.items()}
+    spot, beyond = there is not clip, source is not None
+    return Measured(clip, feet, contacts, ground, spot, points, tracks, lengths, held, measures, beyond)
+
+
+def before_and_after(
+    source: Clip, clip: Clip, feet: Feet, ground: Ground, contacts: Contacts
+) -> tuple[Measured, Measured]:
+    """Measure what a clip was made of and the clip, both on the ground of the clip, so that they compare.
+
+    Both go where they go: what walks on the spot is not sent on a way that it lacks.
+
+    Parameters
+    ----------
+    source : Clip
+        What it was made of.
+    clip : Clip
+        The motion.
+    feet : Feet
+        The legs of both, with soles.
+    ground : Ground
+        What the clip walks on.
+    contacts : Contacts
+        When the source stands, and how high that is.
+
+    Returns
+    -------
+    before, after : Measured
+        How both slide, sink and float on this ground; and how the motion of the clip is beside that of its source.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> walk = ik.samples.walk(seconds=4).clip
+    >>> feet = ik.Feet.detect(walk.skeleton, clip=walk)
+    >>> raised = ik.Clip(walk.skeleton, ik.Pose(walk.pose.rotations, walk.pose.translations + [0, 0.1, 0]), walk.fps)
+    >>> step, contacts = ik.Ground.plane(height=0.1), ik.Contacts.detect(walk, feet)
+    >>> before, after = before_and_after(walk, raised, feet, step, contacts)
+    >>> [round(each.measures["left"].penetration, 3) for each in (before, after)]
+    [0.1, 0.0]
+    """
+    contacts = dataclasses.replace(contacts, treadmill=np.zeros_like(contacts.treadmill))
+    before, own = (measure(source, feet, floor, contacts=contacts) for floor in (ground, None))
+    after = measure(clip, feet, ground, contacts=contacts, source=own)
+    names = [name for name in metrics.BEYOND if name not in metrics.BESIDE]
+    measures = {}
+    for leg, record in after.measures.items():
+        alone = metrics.measure(after.tracks[leg], after.held[leg], fps=clip.fps)
+        measures[leg] = dataclasses.replace(record, **{name: getattr(alone, name) for name in names})
+    return before, dataclasses.replace(after, measures=measures, beyond=False)
+
+
+def ground_under(measured: Measured, leg: str, points: Array) -> Array:
+    """How high the ground is under points of a leg, anywhere on its way: Y up, metres, as tracks have it.
+
+    Parameters
+    ----------
+    measured : Measured
+        A clip on a ground.
+    leg : str
+        The name of a leg, whose length says how far from the points the ground may be.
+    points : (..., 3) array
+        The points.
+
+    Returns
+    -------
+    (...) array
+        NaN where there is none.
+    """
+    assert measured.ground is not None
+    x, y, z = np.moveaxis(points, -1, 0)
+    there, unit = points if measured.clip.up == "Y" else np.stack([x, -z, y], axis=-1), measured.clip.unit
+    surface = surface_under(measured.ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG)
+    return np.asarray(surface.height * unit)
 
 
 def _check(clip: Clip, source: Measured) -> None:
@@ -138,25 +223,31 @@ def _check(clip: Clip, source: Measured) -> None:
             raise ValueError(f"source: expected {name} {here!r} as the clip has, got {there!r}; see Clip.convert")
 
 
-def _points(leg: Leg) -> tuple[str, ...]:
-    return tuple(point for point in _CONTACT if point in leg.soles)
+def _on_its_way(clip: Clip, feet: Feet, contacts: Contacts, source: Measured | None) -> Clip:
+    """What it lacks on the spot is added; not to a result that has been given it, which is nearer its source then."""
+    moved = contacts.travelling(clip)
+    if source is None or moved is clip:
+        return moved
+    hips = [leg.hip for leg in feet]
+    way = _joints(source.contacts.travelling(source.clip) if source.on_the_spot else source.clip, hips)
+    return min(moved, clip, key=lambda each: float(np.nan_to_num(np.abs(_joints(each, hips) - way)).sum()))
+
+
+def _joints(clip: Clip, names: Iterable[str]) -> Array:
+    """Where joints are (frames, joints, 3)."""
+    at = [clip.skeleton.index(name) for name in names]
+    return np.asarray(clip.skeleton.forward(clip.pose).positions[:, at], np.float64)
 
 
 def _key(contacts: Contacts, leg: str, point: str) -> tuple[str, str]:
     """Of whose contact and floor a point has."""
-    return next((leg, other) for other in _CONTACT[point] if (leg, other) in contacts.weights)
+    return next(((leg, other) for other in _CONTACT[point] if (leg, other) in contacts.weights), (leg, point))
 
 
 class _Places:
     """Where joints, points of soles and ground are: found in the space of the clip, given as metrics have it."""
 
     def __init__(self, clip: Clip, feet: Feet, ground: Ground | None, contacts: Contacts) -> None:
-        if ground is not None and any(
-            moved is not None and moved.ndim > 1
-            for part in ground.parts
-            for moved in (part.rotations, part.translations)
-        ):
-            raise ValueError("ground: expected one at rest; of one that moves, measure each leg by `metrics.Track`")
         self.clip, self.ground, self.contacts = clip, ground, contacts
         self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
         self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
@@ -164,26 +255,27 @@ class _Places:
     def track(self, leg: Leg, points: tuple[str, ...]) -> Track:
         """What is measured of a leg."""
         skeleton = self.clip.skeleton
-        chain = self.joints[:, [skeleton.index(joint) for joint in (leg.hip, *leg.knees, leg.ankle) if joint]]
+        chain = self.joints[:, [skeleton.index(joint) for joint in leg.bones]]
+        pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
         sole = np.stack([self.soles[leg.name, point] for point in points], axis=1)
         if leg.ankle is None:
             chain = np.concatenate([chain, sole[:, -1:]], axis=1)
-        below, normals = self._ground(leg.name, points, chain, sole)
+        below, normals = self._ground(leg.name, points, metrics.leg_length(chain), sole)
         return Track.on(
             self._upright(chain) * self.clip.unit,
             self._upright(sole) * self.clip.unit,
             below * self.clip.unit,
             normals,
             soles=self._normals(leg.name),
+            pelvis=self._upright(pelvis) * self.clip.unit,
         )
 
-    def _ground(self, leg: str, points: tuple[str, ...], chain: Array, sole: Array) -> tuple[Array, Array]:
+    def _ground(self, leg: str, points: tuple[str, ...], length: float, sole: Array) -> tuple[Array, Array]:
         """How high it is under the points, in units of the clip, and its normal."""
         if self.ground is None:
             below = [self.contacts.ground[_key(self.contacts, leg, point)] for point in points]
             return np.stack(below, axis=1), np.array(metrics.UP)
-        size = float(np.median(np.sqrt((np.diff(chain, axis=1) ** 2).sum(axis=-1)).sum(axis=1)))
-        surface = self.ground.at(sole, above=_ABOVE * size, below=_BELOW * size)
+        surface = surface_under(self.ground, self.clip, sole, length / LEG)
         return surface.height, self._upright(surface.normals[:, points.index("ball") if "ball" in points else 0])
 
     def _normals(self, leg: str) -> Array | None:

@@ -27,6 +27,13 @@ UP = (0.0, 1.0, 0.0)
 _NEAR = 0.05  # metres, what is in contact by height alone
 _ROUNDING = 1e-4  # a share of a leg, what no reach is over
 
+# Measures that with a source are what is beyond it, and those that say nothing without one.
+BEYOND = ("skating", "skating_by_height", "penetration", "penetration_swing", "floating", "sole_angle", "knee_flips")
+BESIDE = (
+    *("skating_by_height", "lift_lost", "reach_violations", "knee_acceleration", "ankle_jerk"),
+    *("pelvis_jerk", "pelvis_path", "length_error", "deviation"),
+)
+
 
 # --- intervals -------------------------------------------------------------------------------------------------------
 
@@ -111,7 +118,9 @@ def _widest(points: Array) -> float:
     radii = _length(points - points.mean(axis=0))
     least = _length(points - points[np.argmax(radii)]).max()
     outer = points[radii >= least - radii.max()]  # of no other one is a pair further apart than `least`
-    return float(max([least, *(_length(outer - point).max() for point in outer)]))
+    block = max(1, 50_000 // max(len(outer), 1))  # at a time, to save memory where there are many
+    starts = range(0, len(outer), block)
+    return float(max([least, *(_length(outer - outer[start : start + block, np.newaxis]).max() for start in starts)]))
 
 
 def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
@@ -359,6 +368,27 @@ def lift_lost(heights: ArrayLike, source: ArrayLike, contact: ArrayLike) -> Arra
 
 
 # --- knees -----------------------------------------------------------------------------------------------------------
+
+
+def leg_length(chain: ArrayLike) -> float:
+    """How long a leg is: its bones together, the median over all frames, as those of some files stretch.
+
+    Parameters
+    ----------
+    chain : (frames, joints, 3) array_like
+        Its joints from hip to ankle.
+
+    Returns
+    -------
+    float
+        NaN if it is never known.
+
+    Examples
+    --------
+    >>> leg_length([[[0, 0.9, 0], [0, 0.5, 0], [0, 0, 0]]])
+    0.9
+    """
+    return _highest(_lengths(_vectors("chain", chain, "frames", "joints")), 50)
 
 
 def bends(chain: ArrayLike) -> Array:
@@ -798,8 +828,9 @@ class Track:
 class Measure:
     """How well a leg does. Lengths are metres, angles radians; NaN is what there was nothing to judge by.
 
-    With a source, skating, penetration, floating, the angle of the sole and flips are what is `beyond` it. A percentile
-    is one of the values, the next one above. So of few stances the 95th is the most.
+    With a source, skating, penetration, floating, the angle of the sole and flips are what is `beyond` it: `BEYOND`
+    has their names. Without one, what only says how a result is beside it is NaN: `BESIDE`. A percentile is one of the
+    values, the next one above. So of few stances the 95th is the most.
 
     Attributes
     ----------
@@ -819,14 +850,14 @@ class Measure:
         The median.
     extension : float
         The largest.
-    reach_violations : int
+    reach_violations : float
         In how many frames the ankle is farther from the hip than the bones of the source are long.
     knee_flips : int
         `flips`, how many.
     knee_pops : int
         `pops` beside the source, in how many frames.
     knee_acceleration : float
-        The 99th percentile over that of the source; or over 7000 degrees/s^2 where that is more.
+        The 99th percentile over that of the source, or over 7000 degrees/s^2 where that is more.
     ankle_jerk, pelvis_jerk : float
         `jerk_ratio`.
     pelvis_path : float
@@ -848,7 +879,7 @@ class Measure:
     sole_angle: float
     lift_lost: float
     extension: float
-    reach_violations: int
+    reach_violations: float
     knee_flips: int
     knee_pops: int
     knee_acceleration: float
@@ -873,7 +904,7 @@ class Measure:
         return "\n".join(["Measure:", *(f"  {name:18}{text}" for name, text in self.texts().items())])
 
 
-_MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, " degrees")
+_MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, "°")
 _COUNT, _TIMES = (1.0, ""), (1.0, "x")
 _UNITS: dict[str, tuple[float, str]] = {
     **dict.fromkeys(["drift", "drift_most"], _MM),
@@ -894,7 +925,7 @@ def _said(value: float, factor: float, unit: str) -> str:
         return f"{value}{unit}"
     if math.isinf(value):
         return "no ground"
-    return "-" if math.isnan(value) else f"{abs(factor * value):.1f}{unit}"
+    return "-" if math.isnan(value) else f"{round(factor * value, 1) + 0:.1f}{unit}"
 
 
 def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None) -> Measure:
@@ -909,8 +940,8 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     fps : float
         Frames a second.
     source : Track, optional
-        What it was made of, on its own ground. Without, what is `beyond` a source is all there is, and the rest is
-        compared with itself.
+        What it was made of, on its own ground. Without, what is `beyond` a source is all there is, knees pop beside
+        the rest of the clip, and the rest is NaN.
 
     Returns
     -------
@@ -926,61 +957,52 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     Measure:
       drift             5.4 mm
       drift_most        5.4 mm
-      heading_drift     0.0 degrees
+      heading_drift     0.0°
       skating           0.0 %
-      skating_by_height 0.0 %
+      skating_by_height -
       penetration       5.0 mm
       penetration_swing -
       floating          0.0 mm
       sole_angle        -
       lift_lost         -
       extension         97.0 %
-      reach_violations  0
+      reach_violations  -
       knee_flips        0
       knee_pops         0
-      knee_acceleration 0.0x
+      knee_acceleration -
       ankle_jerk        -
       pelvis_jerk       -
       pelvis_path       -
-      length_error      0.0 %
-      deviation         0.0 mm
+      length_error      -
+      deviation         -
     """
     held = _spread("contact", _mask("contact", contact), leg.heights.shape)
-    was = leg if source is None else source
-    for name in ("chain", "sole"):
-        _same("source", getattr(was, name).shape, getattr(leg, name).shape)
+    if source is not None:
+        for name in ("chain", "sole"):
+            _same("source", getattr(source, name).shape, getattr(leg, name).shape)
     return Measure(
         **_slides(leg, held, fps, source),
         **_stands(leg, held, source),
-        **_bends(leg, was, fps),
-        ankle_jerk=jerk_ratio(leg.chain[:, -1], was.chain[:, -1], fps=fps),
-        pelvis_jerk=jerk_ratio(leg.pelvis, was.pelvis, fps=fps),
-        pelvis_path=_highest(deviation(leg.pelvis, was.pelvis, level=True) / _size(was), 95),
-        length_error=_highest(length_error(leg.chain, was.chain)),
-        deviation=_mean(deviation(leg.chain, was.chain)),
+        **_bends(leg, source),
+        **(dict.fromkeys(BESIDE, math.nan) if source is None else _beside(leg, held, fps, source)),
     )
 
 
 def _slides(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[str, Any]:
     slid, flat = _drifts(leg, held, fps), runs(held.all(axis=1))
     headings = leg.sole[:, -1] - leg.sole[:, 0]
-    found = [skating_ratio(leg.sole, mask, fps=fps) for mask in (held, leg.heights < _NEAR)]
-    if source is not None:
-        there = [skating_ratio(source.sole, mask, fps=fps) for mask in (held, source.heights < _NEAR)]
-        found = [max(now - was, 0.0) for now, was in zip(found, there, strict=True)]
+    there = 0.0 if source is None else skating_ratio(source.sole, held, fps=fps)
     return {
         "drift": _highest(slid, 95),
         "drift_most": _highest(slid),
         "heading_drift": _highest(heading_drift(headings, flat, fps=fps), 95) if held.shape[1] > 1 else math.nan,
-        "skating": found[0],
-        "skating_by_height": found[1],
+        "skating": max(skating_ratio(leg.sole, held, fps=fps) - there, 0.0),
     }
 
 
 def _stands(leg: Track, held: Mask, source: Track | None) -> dict[str, Any]:
     down, flat = held.any(axis=1), held.all(axis=1)
     deep, high, tilt = penetration(leg.heights), floating(leg.heights), leg.tilt
-    was = leg if source is None else source
     if source is not None:
         deep, high = beyond(deep, penetration(source.heights)), beyond(high, floating(source.heights))
         tilt = beyond(tilt, source.tilt)
@@ -989,30 +1011,40 @@ def _stands(leg: Track, held: Mask, source: Track | None) -> dict[str, Any]:
         "penetration_swing": _highest(deep[~down]),
         "floating": _highest(high[down], 95),
         "sole_angle": _highest(tilt[flat], 95),
-        "lift_lost": _highest(lift_lost(_lowest(leg.heights), _lowest(was.heights), down), 50),
     }
 
 
-def _bends(leg: Track, was: Track, fps: float) -> dict[str, Any]:
-    knees, knees_were = bends(leg.chain), bends(was.chain)
-    hip, ankle = leg.chain[:, 0], leg.chain[:, -1]
-    there = 0 if was is leg else int(flips(was.chain).sum())
+def _bends(leg: Track, source: Track | None) -> dict[str, Any]:
+    knees = bends(leg.chain)
+    usual, there = (knees, 0) if source is None else (bends(source.chain), int(flips(source.chain).sum()))
     return {
-        "extension": _highest(extension(hip, ankle, _lengths(leg))),
-        "reach_violations": int((extension(hip, ankle, _lengths(was)) > 1 + _ROUNDING).sum()),
+        "extension": _highest(extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(leg.chain))),
         "knee_flips": max(int(flips(leg.chain).sum()) - there, 0),
-        "knee_pops": int(pops(knees, knees_were).any(axis=1).sum()),
-        "knee_acceleration": _accelerated(knees, fps) / max(_accelerated(knees_were, fps), math.radians(7000)),
+        "knee_pops": int(pops(knees, usual).any(axis=1).sum()),
     }
 
 
-def _lengths(leg: Track) -> Array:
-    """Of its bones together, in every frame."""
-    return np.asarray(_length(_bones(leg.chain)).sum(axis=-1))
+def _beside(leg: Track, held: Mask, fps: float, source: Track) -> dict[str, Any]:
+    low, was_low = (skating_ratio(each.sole, each.heights < _NEAR, fps=fps) for each in (leg, source))
+    reach = extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(source.chain))
+    fast, was_fast = (_highest(np.abs(derivative(bends(each.chain), 2, fps=fps)), 99) for each in (leg, source))
+    apart = deviation(leg.pelvis, source.pelvis, level=True)
+    return {
+        "skating_by_height": max(low - was_low, 0.0),
+        "lift_lost": _highest(lift_lost(_lowest(leg.heights), _lowest(source.heights), held.any(axis=1)), 50),
+        "reach_violations": int((reach > 1 + _ROUNDING).sum()),
+        "knee_acceleration": fast / max(was_fast, math.radians(7000)),
+        "ankle_jerk": jerk_ratio(leg.chain[:, -1], source.chain[:, -1], fps=fps),
+        "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
+        "pelvis_path": _highest(apart / (leg_length(source.chain) or math.nan), 95),
+        "length_error": _highest(length_error(leg.chain, source.chain)),
+        "deviation": _mean(deviation(leg.chain, source.chain)),
+    }
 
 
-def _size(leg: Track) -> float:
-    return _highest(_lengths(leg), 50) or math.nan
+def _lengths(chain: Array) -> Array:
+    """Of the bones together, in every frame."""
+    return np.asarray(_length(_bones(chain)).sum(axis=-1))
 
 
 def _drifts(leg: Track, held: Mask, fps: float) -> Array:
@@ -1021,10 +1053,6 @@ def _drifts(leg: Track, held: Mask, fps: float) -> Array:
     return np.concatenate(
         [drift(leg.sole[:, at], runs(held[:, at]), fps=fps, normals=leg.normals) for at in points] or [np.empty(0)]
     )
-
-
-def _accelerated(angles: Array, fps: float) -> float:
-    return _highest(np.abs(derivative(angles, 2, fps=fps)), 99)
 
 
 def _highest(values: Array, percent: float = 100) -> float:

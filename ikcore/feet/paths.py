@@ -15,7 +15,7 @@ from ikcore.clip import Clip
 from ikcore.feet import soles
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
-from ikcore.ground import Ground
+from ikcore.ground import Ground, Surface
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -78,15 +78,22 @@ class Paths:
         return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * np.median(self.sizes))
 
     def _stand_on(self, ground: Ground, raw: Array) -> None:
-        if ground.up != self.clip.up.lower():
-            raise ValueError(f"ground: expected {self.clip.up} up as in the clip, got {ground.up!r}")
-        surface = ground.at(self.points, above=_STEP * self.sizes, below=_DEEP * self.sizes)
+        surface = surface_under(ground, self.clip, self.points, self.sizes)
         self.ground = surface.height
         for number, part in enumerate(ground.parts):
-            if any(moved is not None and moved.ndim > 1 for moved in (part.rotations, part.translations)):
+            if part.moves:
                 self.carried = True
                 there = _velocities(_smoothed(part.local(raw), self.clip), self.clip)
+                if part.scales is not None:
+                    there *= part.scales[..., np.newaxis, :]
                 self.velocities = np.where((surface.part == number)[..., np.newaxis], there, self.velocities)
+
+
+def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Any) -> Surface:
+    """The ground under points in a clip, of legs that are so many times 0.87 m long."""
+    if ground.up != clip.up.lower():
+        raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up!r}")
+    return ground.at(points, above=_STEP * sizes, below=_DEEP * sizes)
 
 
 def size(vectors: Array) -> Any:
@@ -112,7 +119,7 @@ def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
 
 def _length(leg: Leg, places: Mapping[str, Array], tip: Array) -> float:
     """Of a leg from hip to ankle, or to its tip; the median, as some bones of some files change."""
-    chain = [places[joint] for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
+    chain = [places[joint] for joint in leg.bones]
     if leg.ankle is None:
         chain.append(tip)
     total = np.zeros(len(tip))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore.feet import structure
 from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.pose import Pose
@@ -29,6 +30,8 @@ _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looke
 def points(skeleton: Skeleton, pose: Pose, soles: Iterable[Sole]) -> Array:
     """Where points are in the world (..., points, 3): joints that are added to the skeleton, so scales count."""
     soles = list(soles)
+    if not soles:
+        return np.empty((*pose.rotations.shape[:-2], 0, 3), pose.rotations.dtype)
     joints = [skeleton.index(sole.joint) for sole in soles]
     return _carried(skeleton, pose, joints, np.array([sole.offset for sole in soles]).reshape(-1, 3))
 
@@ -102,8 +105,7 @@ def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
 
 def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
     """Of a leg from hip to foot."""
-    joints = [skeleton.index(joint) for joint in (leg.hip, *leg.knees, leg.ankle) if joint]
-    return float(np.linalg.norm(np.diff(at[joints], axis=0), axis=1).sum())
+    return structure.length(at, [skeleton.index(joint) for joint in leg.bones])
 
 
 def _foot(skeleton: Skeleton, leg: Leg) -> list[int]:

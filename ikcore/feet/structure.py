@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,13 +194,14 @@ def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]
     found: dict[int, list[int]] = {}
     for end in ends:
         limb = [joint for joint in (end, *ancestors(skeleton, end)) if len(sides[joint]) == 1][::-1]
-        if _length(seen.at, limb) > _length(seen.at, found.get(limb[0], [])):
+        if length(seen.at, limb) > length(seen.at, found.get(limb[0], [])):
             found[limb[0]] = limb
         found.setdefault(limb[0], limb)
     return list(found.values())
 
 
-def _length(at: Array, joints: list[int]) -> float:
+def length(at: Array, joints: Sequence[int]) -> float:
+    """Of the bones between joints."""
     return float(np.linalg.norm(np.diff(at[joints], axis=0), axis=1).sum())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ikcore.feet import metrics
 from ikcore.feet.measured import Measured
+from ikcore.feet.metrics import Measure
+from ikcore.feet.paths import LEG
 
 Verdict = Literal["good", "fair", "poor"]
-
-_LEG = 0.87  # metres; lengths of other legs are judged in proportion
 
 
 class Bound(NamedTuple):
@@ -36,15 +36,21 @@ class Bound(NamedTuple):
 BOUNDS = {
     "drift": Bound(0.005, 0.02, True),
     "drift_most": Bound(0.01, 0.03, True),
+    "heading_drift": Bound(math.radians(3), math.radians(10)),
     "skating": Bound(0.01, 0.05),
+    "skating_by_height": Bound(0.02, 0.1),
     "penetration": Bound(0.005, 0.02, True),
     "penetration_swing": Bound(0.01, 0.03, True),
     "floating": Bound(0.01, 0.03, True),
     "sole_angle": Bound(math.radians(5), math.radians(15)),
+    "lift_lost": Bound(0.3, 0.6),
+    "reach_violations": Bound(0, 0),
     "knee_flips": Bound(0, 0),
     "knee_pops": Bound(0, 0),
     "knee_acceleration": Bound(1.5, 2),
     "ankle_jerk": Bound(1.15, 1.5),
+    "pelvis_jerk": Bound(1.15, 1.5),
+    "pelvis_path": Bound(0.1, 0.2),
     "length_error": Bound(1e-4, 1e-2),
 }
 
@@ -74,7 +80,7 @@ class Moment(NamedTuple):
     weight: float
 
 
-def verdict(name: str, value: float, leg: float = _LEG) -> Verdict | None:
+def verdict(name: str, value: float, leg: float = LEG) -> Verdict | None:
     """What a measure of a leg says.
 
     Parameters
@@ -99,31 +105,58 @@ def verdict(name: str, value: float, leg: float = _LEG) -> Verdict | None:
     if name not in BOUNDS or math.isnan(value):
         return None
     good, fair, length = BOUNDS[name]
-    size = leg / _LEG if length else 1.0
+    size = leg / LEG if length else 1.0
     if value <= good * size:
         return "good"
     return "fair" if value <= fair * size else "poor"
 
 
-def leg_length(measured: Measured, leg: str) -> float:
-    """The median length of a leg, metres.
+def said(
+    name: str, records: Sequence[Measure], leg: float = LEG, *, beyond: bool = True
+) -> list[tuple[str, Verdict | None]]:
+    """What a measure of a leg is, in words, and what that says; after its source with a + where it is beyond it.
 
     Parameters
     ----------
-    measured : Measured
-        A clip.
-    leg : str
-        Its name.
+    name : str
+        A field of `metrics.Measure`.
+    records : sequence of Measure
+        Of a clip alone; or of its source, and then of the clip.
+    leg : float, default: 0.87
+        The length of the leg, metres.
+    beyond : bool, default: True
+        Whether the clip is measured by what is beyond its source, as `Measured.beyond` says.
 
     Returns
     -------
-    float
-        NaN if it is never known.
+    list of (str, {"good", "fair", "poor"} or None)
+        Of each record.
     """
-    bones = np.diff(measured.tracks[leg].chain, axis=1)
-    length = np.sqrt((bones * bones).sum(axis=-1)).sum(axis=-1)
-    known = length[np.isfinite(length)]
-    return float(np.median(known)) if known.size else math.nan
+    found = [(record.texts()[name], verdict(name, getattr(record, name), leg)) for record in records]
+    plus = name in metrics.BEYOND and (beyond or name in metrics.BESIDE)
+    if len(records) > 1 and plus and math.isfinite(getattr(records[-1], name)):
+        text, says = found[-1]
+        found[-1] = f"+{text}", says
+    return found
+
+
+def worst(records: Mapping[str, Measure], name: str) -> str:
+    """The leg that does worst by a measure, or the first one if it is known of none.
+
+    Parameters
+    ----------
+    records : mapping of str to Measure
+        Of the legs of a clip.
+    name : str
+        A field of `metrics.Measure`.
+
+    Returns
+    -------
+    str
+        The name of the leg.
+    """
+    values = {leg: getattr(record, name) for leg, record in records.items()}
+    return max(values, key=lambda leg: -math.inf if math.isnan(values[leg]) else values[leg])
 
 
 def moments(measured: Measured, source: Measured | None = None) -> list[Moment]:
@@ -134,7 +167,7 @@ def moments(measured: Measured, source: Measured | None = None) -> list[Moment]:
     measured : Measured
         A clip.
     source : Measured, optional
-        What it was made of: only what it does not do itself counts of knees.
+        What it was made of: of sinking, floating and knees only what is beyond it counts.
 
     Returns
     -------
@@ -162,9 +195,13 @@ def moments(measured: Measured, source: Measured | None = None) -> list[Moment]:
 
 def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[Moment]:
     track, held = measured.tracks[leg], measured.held[leg]
-    size = leg_length(measured, leg) / _LEG
+    size = measured.lengths[leg] / LEG
     fps, down = measured.clip.fps, held.any(axis=1)
     deep, high = metrics.penetration(track.heights), metrics.floating(track.heights)
+    if source and measured.beyond:
+        there = source.tracks[leg].heights
+        deep = metrics.beyond(deep, metrics.penetration(there))
+        high = metrics.beyond(high, metrics.floating(there))
     yield from _worst_of_each(_slides(measured, leg, size))
     yield from _beyond(leg, "sinks", np.where(down, deep, 0), BOUNDS["penetration"].good * size)
     yield from _beyond(

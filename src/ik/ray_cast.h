@@ -472,11 +472,12 @@ ik_inline real approach_axis(real origin, real direction, real *in, real *out) {
 
 /* Takes rays to the space of the tree, and there to where they come near it. */
 ik_inline void approach(ray_local *local, ray_block *block) {
+    const ray_local *from = local; /* ISO C lets no pointer to an array become one to a constant array */
     const number *centre = local->tree->centre;
     real scale = real_splat(local->tree->scale);
     EACH_LANES(at, block) {
-        vec3 origin = vec3_sub(rays_vec3(local->origin, at), vec3_splat(centre[0], centre[1], centre[2]));
-        vec3 direction = rays_vec3(local->direction, at), inverse;
+        vec3 origin = vec3_sub(rays_vec3(from->origin, at), vec3_splat(centre[0], centre[1], centre[2]));
+        vec3 direction = rays_vec3(from->direction, at), inverse;
         real in = real_splat(0), out = real_splat((number)INFINITY), stretch = real_load(local->stretch + at);
         origin = vec3_scale(scale, origin);
         inverse.x = approach_axis(origin.x, direction.x, &in, &out);

@@ -156,6 +156,11 @@ def test_the_character_is_no_ground():
     group.objects.link(body)
     copy = rigs.add_object("Copy")
     copy.instance_type, copy.instance_collection = "COLLECTION", group
+    stock = bpy.data.collections.new("Stock")
+    stock.objects.link(slab("Gem", 1, 5))
+    bpy.context.collection.objects.unlink(bpy.data.objects["Gem"])
+    crown = rigs.add_object("Crown")
+    crown.parent, crown.instance_type, crown.instance_collection = hat, "COLLECTION", stock
     bpy.context.view_layer.update()
     everything = list(bpy.context.scene.objects)
     assert heights(read(everything, armature), [(0, 0, 0)]).tolist() == [0]
@@ -166,13 +171,18 @@ def test_the_character_is_no_ground():
         read([floor], armature)
 
 
-def test_what_comes_and_goes_or_is_sheared_is_refused():
+@pytest.mark.parametrize("hidden", [1, 2, 10])
+def test_what_comes_and_goes_is_refused(hidden):
     armature, floor = rigs.figure(rigs.TRUNK), slab("Floor")
-    for frame in (1, 5):
-        floor.hide_viewport = frame == 5
+    for frame in FRAMES.tolist():
+        floor.hide_viewport = frame == hidden
         floor.keyframe_insert("hide_viewport", frame=frame)
     with pytest.raises(armatures.CannotBakeError, match="Floor is not there on all frames: show it throughout"):
         read([floor], armature, FRAMES)
+
+
+def test_what_moves_sheared_is_refused():
+    armature = rigs.figure(rigs.TRUNK)
     tilted, holder = slab("Tilted"), rigs.add_object("Holder")
     tilted.parent, holder.scale, tilted.rotation_euler = holder, (1, 1, 3), (0.5, 0, 0)
     for frame in (1, 5):

@@ -1,0 +1,632 @@
+"""The foot bake as its docstrings promise it, on clips and grounds of which the truth is known."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import gaits
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ikcore as ik
+from ikcore import samples, terrain
+from ikcore.bake import loops
+
+Array = NDArray[Any]
+
+FLOOR = ik.Ground.plane()
+ACROSS = ik.Ground.plane([0.2, 1, 0])  # falls to the left: its height is -0.2 x
+UPHILL = ik.Ground.plane([0, 1, -0.2])
+SIDES = ("left", "right")
+
+
+@functools.cache
+def walk() -> ik.Clip:
+    return samples.walk(seconds=4).clip
+
+
+@functools.cache
+def feet() -> ik.Feet:
+    return ik.Feet.detect(walk().skeleton, clip=walk())
+
+
+@functools.cache
+def bumps() -> ik.Ground:
+    return terrain.bumps(0.04, spacing=1.5, count=8)
+
+
+@functools.cache
+def stairs() -> ik.Ground:
+    return terrain.stairs(12, rise=0.15, run=0.35, width=4, landing=6).moved(translations=[0, 0, 2])
+
+
+def ramp(rise: float = 0.2) -> ik.Ground:
+    """Its height is this for every metre from z = 2 on."""
+    return terrain.ramp(8, 8 * rise, width=4, landing=6).moved(translations=[0, 0, 2])
+
+
+GROUNDS = {"across": ACROSS, "uphill": UPHILL, "ramp": ramp(), "stairs": stairs(), "bumps": bumps()}
+
+
+def translations(clip: ik.Clip) -> Array:
+    given = clip.skeleton.offsets if clip.pose.translations is None else clip.pose.translations
+    return np.broadcast_to(given, (len(clip), len(clip.skeleton), 3))
+
+
+def same(a: ik.Clip, b: ik.Clip) -> bool:
+    """To the bit."""
+    return np.array_equal(a.pose.rotations, b.pose.rotations) and np.array_equal(translations(a), translations(b))
+
+
+def positions(clip: ik.Clip, joint: str | None = None) -> Array:
+    found = clip.skeleton.forward(clip.pose).positions
+    return np.asarray(found if joint is None else found[:, clip.skeleton.index(joint)])
+
+
+def apart(a: ik.Clip, b: ik.Clip) -> float:
+    """The most that any joint is."""
+    return float(np.abs(positions(a) - positions(b)).max())
+
+
+def soles(clip: ik.Clip) -> dict[tuple[str, str], Array]:
+    return feet().positions(clip.skeleton, clip.pose)
+
+
+def sliding(clip: ik.Clip, speed: float) -> ik.Clip:
+    """Feet slide ahead with this speed while they stand."""
+    return gaits.moved(clip, np.arange(len(clip))[:, np.newaxis] / clip.fps * [0, 0, speed])
+
+
+def stances(clip: ik.Clip, side: str, point: str = "ball") -> list[slice]:
+    """Whole ones, without the tenth of a second in which feet arrive and leave."""
+    inner = round(0.1 * clip.fps)
+    found = ik.Contacts.detect(clip, feet()).intervals(side, point).tolist()
+    return [slice(a + inner, b - inner) for a, b in found if a > 0 and b < len(clip) and b - a > 3 * inner]
+
+
+def box(height: float, z: tuple[float, float], x: tuple[float, float] = (-5.0, 5.0), bottom: float = -1.0) -> ik.Ground:
+    """An upright block, closed on all sides."""
+    corners = np.array([[x[i], (bottom, height)[j], z[k]] for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    faces = [[q[0], q[a], q[a + 1]] for q in quads for a in (1, 2)]
+    return ik.Ground.mesh(corners, faces)
+
+
+# --- what stands is left ---------------------------------------------------------------------------------------------
+
+CLEAN: dict[str, Callable[[], Any]] = {
+    **{f"walk at {fps:g}": functools.partial(samples.walk, 3, fps=fps) for fps in (24, 30, 59.94, 120)},
+    "slow walk": functools.partial(samples.walk, 3, speed=0.5, step=0.4),
+    "walk": gaits.walking,
+    "run": gaits.running,
+    "strafe": gaits.strafing,
+    "turn": gaits.turning,
+    "jump": gaits.jumping,
+}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_clean_clip_on_its_floor_is_left_to_the_bit(name: str) -> None:
+    clip = CLEAN[name]().clip
+    baked = ik.bake_feet(clip, FLOOR)
+    assert same(baked.clip, clip)
+    assert not baked.rise.any()
+
+
+def test_a_clean_clip_of_floats_is_left_to_the_bit() -> None:
+    pose = ik.Pose(walk().pose.rotations.astype(np.float32), translations(walk()).astype(np.float32))
+    clip = dataclasses.replace(walk(), pose=pose)
+    baked = ik.bake_feet(clip, FLOOR).clip
+    assert same(baked, clip)
+    assert baked.pose.rotations.dtype == translations(baked).dtype == np.float32
+
+
+def test_a_climb_on_its_own_stairs_is_left_where_it_stands() -> None:
+    """Edges are ahead of toes and behind heels, and the floor of the clip is the ground. Swings may meet them."""
+    climb = gaits.climbing(run=0.32)
+    ground = terrain.stairs(8, rise=0.18, run=0.32, width=4, landing=6).moved(translations=[0, 0, 0.24])
+    baked = ik.bake_feet(climb.clip, ground, feet=feet()).clip
+    for side in SIDES:
+        ankle = [positions(clip, f"{side.title()}Foot") for clip in (baked, climb.clip)]
+        held = climb.planted(side)
+        held[1:-1] &= held[:-2] & held[2:]
+        assert held.sum() > 100
+        np.testing.assert_allclose(ankle[0][held], ankle[1][held], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["uphill", "ramp", "stairs"])
+def test_baking_twice_changes_nothing(name: str) -> None:
+    once = ik.bake_feet(walk(), GROUNDS[name], feet=feet()).clip
+    assert same(ik.bake_feet(once, GROUNDS[name], feet=feet()).clip, once)
+
+
+def test_nothing_of_the_input_changes() -> None:
+    clip = sliding(walk(), 0.05)
+    before = clip.pose.rotations.copy(), translations(clip).copy()
+    baked = ik.bake_feet(clip, bumps()).clip
+    assert np.array_equal(clip.pose.rotations, before[0])
+    assert np.array_equal(translations(clip), before[1])
+    assert not np.shares_memory(clip.pose.rotations, baked.pose.rotations)
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def looped(rounds: int = 1, fps: int = 60, *, on_the_spot: bool = False, root: bool = False) -> ik.Clip:
+    """Strides of one second; the last frame is the first one but for where the root is."""
+    clip = samples.walk(rounds + 1e-9, speed=1.4, step=0.7, fps=fps).clip
+    turned, moved, last = np.array(clip.pose.rotations), np.array(clip.pose.translations), rounds * fps
+    turned[-1], moved[-1] = turned[0], moved[0]
+    moved[:, 0, 2] = np.where(np.arange(last + 1) < last, moved[:, 0, 2], moved[0, 0, 2] + 1.4 * rounds)
+    moved[:, 0, 2] -= 1.4 * np.arange(last + 1) / fps * on_the_spot
+    if on_the_spot:
+        moved[-1] = moved[0]
+    found = dataclasses.replace(clip, pose=ik.Pose(turned, moved), loop=True)
+    return with_root(found) if root else found
+
+
+def with_root(clip: ik.Clip) -> ik.Clip:
+    """A root on the floor that goes ahead below the hips, which sway and bob."""
+    skeleton, way = clip.skeleton, translations(clip)[:, :1] * [0, 0, 1]
+    above = ik.Skeleton(
+        [-1, *(skeleton.parents + 1).tolist()],
+        np.concatenate([np.zeros((1, 3)), skeleton.offsets]),
+        names=["Root", *skeleton.names],
+    )
+    turned = np.concatenate([np.tile([1.0, 0, 0, 0], (len(clip), 1, 1)), clip.pose.rotations], axis=1)
+    moved = np.concatenate([way, translations(clip)], axis=1)
+    moved[:, 1] -= way[:, 0]
+    return dataclasses.replace(clip, skeleton=above, pose=ik.Pose(turned, moved))
+
+
+@pytest.mark.parametrize("name", ["floor", *GROUNDS])
+@pytest.mark.parametrize(("rounds", "fps"), [(1, 60), (2, 30), (3, 24)])
+@pytest.mark.parametrize("root", [False, True], ids=["hips", "root"])
+def test_loops_stay_loops(name: str, rounds: int, fps: int, root: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First and last frame are the same to the bit but for where the root is: not by force, and nothing jumps there."""
+    clip, forced = looped(rounds, fps, root=root), []
+    close = loops.closed
+
+    def spy(baked: ik.Clip, clip: ik.Clip) -> ik.Clip:
+        forced.append(apart(baked, close(baked, clip)))
+        return close(baked, clip)
+
+    monkeypatch.setattr(loops, "closed", spy)
+    baked = ik.bake_feet(clip, FLOOR if name == "floor" else GROUNDS[name]).clip
+    assert baked.loop
+    assert forced[0] < 1e-5
+    assert np.array_equal(baked.pose.rotations[0], baked.pose.rotations[-1])
+    assert np.array_equal(translations(baked)[0, 1:], translations(baked)[-1, 1:])
+    at = positions(baked)
+    seam = (at[1] - at[0]) - (at[-1] - at[-2])
+    assert np.abs(seam).max() < np.abs(np.diff(at, n=2, axis=0)).max()
+
+
+def test_a_loop_uphill_climbs_with_its_root() -> None:
+    baked = ik.bake_feet(looped(root=True), UPHILL).clip
+    np.testing.assert_allclose(np.diff(translations(baked)[:, 0], axis=0)[:, 1], 0.2 * 1.4 / 60, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["floor", *GROUNDS])
+def test_a_loop_on_the_spot_walks(name: str) -> None:
+    """As the one that travels does: it is sent on its way first."""
+    ground = FLOOR if name == "floor" else GROUNDS[name]
+    there, here = (ik.bake_feet(looped(2, 30, on_the_spot=spot), ground, feet=feet()).clip for spot in (True, False))
+    assert apart(there, here) < 2e-3
+
+
+def test_a_loop_on_ground_that_moves_is_refused() -> None:
+    with pytest.raises(ValueError, match="loop"):
+        ik.bake_feet(looped(), FLOOR.moved(translations=np.zeros((61, 3))))
+
+
+@pytest.mark.parametrize("frames", [(0, 30), (20, 45), (40, 61)])
+def test_some_frames_of_a_loop_leave_a_loop(frames: tuple[int, int]) -> None:
+    baked = ik.bake_feet(looped(), bumps(), frames=frames).clip
+    assert np.array_equal(baked.pose.rotations[0], baked.pose.rotations[-1])
+    assert np.array_equal(translations(baked)[0, 1:], translations(baked)[-1, 1:])
+    assert not same(baked, looped())
+
+
+# --- where feet go ---------------------------------------------------------------------------------------------------
+
+
+def gaps(clip: ik.Clip, ground: ik.Ground, frames_between: int = 8) -> Array:
+    """How far above the ground the points of the soles are, between frames too, as joints turn and move evenly."""
+    fine = clip.resample(clip.fps * frames_between)
+    return np.stack([at[:, 1] - ground.at(at, above=0.4, below=3).height for at in soles(fine).values()])
+
+
+@pytest.mark.parametrize("fps", [10, 30, 60])
+@pytest.mark.parametrize("ahead", [0.0, 0.07, 0.14, 0.21])
+def test_swings_clear_a_box_between_frames(fps: float, ahead: float) -> None:
+    """A board on edge, as thin as 20 mm, across the middle of a swing: feet are through in less than a frame."""
+    clip = samples.walk(4, fps=fps).clip
+    ground = FLOOR + box(0.12, (0.62 + ahead, 0.64 + ahead), (0, 1))
+    source, baked = gaps(clip, ground), gaps(ik.bake_feet(clip, ground, feet=feet()).clip, ground)
+    assert source.min() < -0.05
+    assert baked.min() > gaps(clip, FLOOR).min() - 0.008  # feet of a clip of few frames dip between them
+
+
+def test_a_sole_is_turned_only_where_it_stands() -> None:
+    """A wedge under one stance: the foot has the angle of the clip again half a swing later, on the level."""
+    wedge = ik.Ground.mesh([[-1, 0, 1.3], [1, 0, 1.3], [1, 0.2, 1.8], [-1, 0.2, 1.8]], [[0, 2, 1], [0, 3, 2]])
+    ground = FLOOR + wedge
+    baked = ik.bake_feet(walk(), ground, feet=feet())
+    foot = walk().skeleton.index("LeftFoot")
+    turned = [clip.skeleton.forward(clip.pose).rotations[:, foot] for clip in (baked.clip, walk())]
+    angle = 2 * np.arccos(np.clip(np.abs((turned[0] * turned[1]).sum(axis=1)), 0, 1))
+    before, on, *after = (np.degrees(angle[stance]) for stance in stances(walk(), "left"))
+    assert on.min() > 10
+    assert max(before.max(), *(part.max() for part in after)) < 1e-3
+
+
+def test_floors_above_and_below_are_none() -> None:
+    """An overhang above a knee, and a cellar: nothing changes."""
+    floors = FLOOR + ik.Ground.plane(height=-2) + box(1.5, (-9, 9), bottom=0.7)
+    assert same(ik.bake_feet(walk(), floors).clip, walk())
+
+
+def test_of_floors_on_stairs_the_one_is_taken_that_is_walked_up() -> None:
+    """A ramp up to a gallery over the floor: feet go up, though the floor goes on below."""
+    ground = ik.Ground.mesh(
+        [[-2, 0, 1.5], [2, 0, 1.5], [2, 1.2, 4.5], [-2, 1.2, 4.5], [-2, 1.2, 9], [2, 1.2, 9]],
+        [[0, 2, 1], [0, 3, 2], [3, 5, 2], [3, 4, 5]],
+    )
+    baked = ik.bake_feet(walk(), FLOOR + ground, feet=feet()).clip
+    at = soles(baked)["right", "ball"]
+    for stance in stances(walk(), "right"):
+        height = 0.4 * np.clip(at[stance, 2] - 1.5, 0, 3)
+        np.testing.assert_allclose(at[stance, 1], height, atol=0.003)
+
+
+@pytest.mark.parametrize("deep", [0.8, 3.0, np.inf])
+def test_a_hole_does_not_drag_the_foot_down(deep: float) -> None:
+    """From z = 1.5 to 1.9 there is none, or one far below: the foot stands there as if there were."""
+    parts = box(0.0, (-3, 1.5)) + box(0.0, (1.9, 9))
+    ground = parts if np.isinf(deep) else parts + ik.Ground.plane(height=-deep)
+    baked = ik.bake_feet(walk(), ground, feet=feet())
+    assert np.abs(baked.rise).max() < 1e-3
+    for side in SIDES:
+        np.testing.assert_allclose(soles(baked.clip)[side, "ball"], soles(walk())[side, "ball"], atol=2e-3)
+
+
+def test_an_abyss_does_not_drag_the_foot_down() -> None:
+    """The ground ends; the clip goes on as it was there."""
+    baked = ik.bake_feet(walk(), box(0.0, (-3, 2)), feet=feet())
+    assert apart(baked.clip, walk()) < 2e-3
+
+
+def test_walls_are_no_footholds() -> None:
+    """A wall that leans by 80 degrees and begins beside the feet: no sole turns to it, and no foot is on it."""
+    steep = ik.Ground.mesh([[-0.2, 0, -9], [-0.2, 0, 9], [-0.4, 1.2, 9], [-0.4, 1.2, -9]], [[0, 1, 2], [0, 2, 3]])
+    assert apart(ik.bake_feet(walk(), FLOOR + steep, feet=feet()).clip, walk()) < 1e-9
+
+
+# --- lock ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["floor", *GROUNDS])
+def test_planted_points_stand_still(name: str) -> None:
+    """What slides by 30 mm in a stance stands still to less than 2 mm, and on the ground."""
+    ground = FLOOR if name == "floor" else GROUNDS[name]
+    baked = ik.bake_feet(sliding(walk(), 0.05), ground, feet=feet(), contacts=ik.Contacts.detect(walk(), feet())).clip
+    for side in SIDES:
+        for stance in stances(walk(), side):
+            at = soles(baked)[side, "ball"][stance]
+            assert np.ptp(at, axis=0).max() < 2e-3
+            height = ground.at(at, above=0.3, below=0.3).height
+            assert -0.005 < (at[:, 1] - height).min() <= (at[:, 1] - height).max() < 0.01 + 0.02 * (name == "stairs")
+
+
+def test_heel_ball_and_toe_follow_each_other_without_a_jump() -> None:
+    """Ankles are accelerated as in the clean clip while the foot rolls, though it slid."""
+    baked = ik.bake_feet(sliding(walk(), 0.05), FLOOR, feet=feet(), contacts=ik.Contacts.detect(walk(), feet())).clip
+    for side in ("Left", "Right"):
+        hard = [np.abs(np.diff(positions(clip, f"{side}Foot"), n=2, axis=0)).max() for clip in (baked, walk())]
+        assert hard[0] < 1.1 * hard[1]
+
+
+def test_what_slides_too_far_is_planted_anew() -> None:
+    """Never farther from the clip than it may be, with steps between that are as smooth as the rest."""
+    plants = {side: [gaits.Plant(-1, 99, (x, 0, 0))] for side, x in gaits.ASIDE.items()}
+    clip = gaits.moved(
+        gaits.gait(plants, 3, 60, gaits.above(0.82)).clip, np.arange(181)[:, np.newaxis] / 60 * [0, 0, 0.4]
+    )
+    contacts = ik.Contacts.detect(clip, feet(), modes="always")
+    baked = ik.bake_feet(clip, FLOOR, feet=feet(), contacts=contacts)
+    away = np.abs(soles(baked.clip)["left", "ball"] - soles(clip)["left", "ball"]).max()
+    assert away < 0.2
+    moves = np.abs(np.diff(soles(baked.clip)["left", "ball"][:, 2]))
+    assert (moves < 1e-6).mean() > 0.5
+    assert baked.stances >= 2 * 5
+
+
+# --- pelvis ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GROUNDS)
+@pytest.mark.parametrize("slides", [0.0, 0.3])
+def test_no_leg_overreaches(name: str, slides: float) -> None:
+    baked = ik.bake_feet(sliding(walk(), slides), GROUNDS[name])
+    for side in ("Left", "Right"):
+        hip, knee, ankle = (positions(baked.clip, side + joint) for joint in ("UpLeg", "Leg", "Foot"))
+        reach = np.sqrt(((ankle - hip) ** 2).sum(axis=1))
+        bones = np.sqrt(((knee - hip) ** 2).sum(axis=1)) + np.sqrt(((ankle - knee) ** 2).sum(axis=1))
+        np.testing.assert_allclose(bones, 0.85, atol=1e-9)
+        assert (reach <= 0.9901 * 0.85).all()
+    if slides == 0:
+        assert max(short.max() for short in baked.short.values()) < 1e-9
+
+
+def test_the_body_is_not_pulled_down_in_the_air() -> None:
+    """A jump over a pit, which the feet never come near."""
+    jump = gaits.jumping(ahead=1.2, flight=0.55).clip
+    pit = box(0.0, (-3, 0.4)) + box(0.0, (0.9, 9)) + ik.Ground.plane(height=-0.5)
+    baked = ik.bake_feet(jump, pit, feet=feet())
+    assert np.abs(baked.rise).max() < 1e-6
+
+
+def test_a_jump_onto_a_box_lands_on_it() -> None:
+    """Made on the floor; before it rises the body gives the legs a little room."""
+    jump = gaits.jumping(ahead=1.2, flight=0.55).clip
+    baked = ik.bake_feet(jump, FLOOR + box(0.3, (0.9, 3)), feet=feet())
+    assert baked.rise[0] == pytest.approx(0, abs=1e-9)
+    assert baked.rise[-1] == pytest.approx(0.3, abs=1e-6)
+    assert -0.03 < baked.rise.min() <= baked.rise.max() < 0.301
+    assert max(short.max() for short in baked.short.values()) < 1e-9
+    np.testing.assert_allclose(soles(baked.clip)["left", "heel"][-1, 1], 0.3, atol=1e-6)
+
+
+def test_a_deep_hole_shortens_one_leg_and_says_so() -> None:
+    """A foot is 0.55 m lower than the other, and the body may not follow: by how much the leg is too short is known."""
+    plants = {side: [gaits.Plant(-1, 99, (x, 0, 0))] for side, x in gaits.ASIDE.items()}
+    clip = gaits.gait(plants, 1, 60, gaits.above(0.82)).clip
+    ground = box(0.0, (-3, 3), (0, 5)) + ik.Ground.plane(height=-0.55)
+    baked = ik.bake_feet(clip, ground, feet=feet(), settings=ik.BakeSettings(drop=0, lift=0))
+    assert baked.rise[30] == pytest.approx(-0.55, abs=0.05)
+    held = ik.bake_feet(clip, ground, feet=feet())
+    knee = positions(held.clip, "RightFoot")[30, 1]
+    hip = positions(held.clip, "RightUpLeg")[30, 1]
+    assert hip - knee <= 0.85
+    assert held.short["left"].max() == 0
+    lower = -0.55 + gaits.ANKLE
+    assert knee - held.short["right"][30] == pytest.approx(lower, abs=2e-3)
+
+
+# --- parts of a clip -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frames", [(60, 180), (0, 100), (150, 241), (100, 101)])
+def test_only_some_frames_change(frames: tuple[int, int]) -> None:
+    """The others are the same to the bit; at both ends nothing jumps, and in the middle it is as without."""
+    first, stop = frames
+    whole, baked = (ik.bake_feet(walk(), UPHILL, feet=feet(), frames=some).clip for some in (None, frames))
+    for outside in (slice(0, first), slice(stop, None)):
+        assert np.array_equal(baked.pose.rotations[outside], walk().pose.rotations[outside])
+        assert np.array_equal(translations(baked)[outside], translations(walk())[outside])
+    away = positions(baked)[:, :1] - positions(walk())[:, :1]
+    assert np.abs(np.diff(away, axis=0)).max() < 1.9 * np.abs(away).max() / 18 + 0.01
+    if stop - first > 40:
+        middle = slice(first + 19 if first else 0, stop - 19 if stop < 241 else None)
+        np.testing.assert_allclose(positions(baked)[middle], positions(whole)[middle], atol=1e-9)
+
+
+def test_some_frames_fade_in_and_out_smoothly() -> None:
+    """Without a jump in speed: a shift of 0.1 m in 0.3 s takes 6 mm a frame^2 at most, of least jerk."""
+    baked = ik.bake_feet(walk(), FLOOR + box(0.1, (-9, 9)), feet=feet(), frames=(60, 180)).clip
+    for joint in ("Hips", "LeftFoot", "RightFoot"):
+        away = positions(baked, joint)[:, 1] - positions(walk(), joint)[:, 1]
+        assert np.abs(np.diff(away, n=2)).max() < 1.1 * 0.1 * 5.78 / 18**2
+        np.testing.assert_allclose(away[80:160], 0.1, atol=1e-9)
+
+
+def test_only_some_legs_change() -> None:
+    baked = ik.bake_feet(walk(), ACROSS, legs=["left"])
+    for at, name in enumerate(walk().skeleton.names):
+        alike = np.array_equal(baked.clip.pose.rotations[:, at], walk().pose.rotations[:, at])
+        assert alike == (name not in ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase")), name
+    assert np.array_equal(translations(baked.clip), translations(walk()))
+    assert set(baked.short) == {"left"}
+    assert not baked.rise.any()
+
+
+def test_a_contact_alone_leaves_the_rest() -> None:
+    """One leg in some frames."""
+    baked = ik.bake_feet(walk(), ACROSS, legs="right", frames=(90, 150)).clip
+    changed = np.argwhere((baked.pose.rotations != walk().pose.rotations).any(axis=2))
+    assert set(changed[:, 1]) <= {walk().skeleton.index(f"Right{name}") for name in ("UpLeg", "Leg", "Foot", "ToeBase")}
+    assert 90 <= changed[:, 0].min() < 100
+    assert 140 < changed[:, 0].max() < 150
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"legs": ["hind"]}, "legs: no leg is called 'hind'; there are left, right"),
+        ({"frames": (5, 5)}, "frames: expected some among 0 to 241, got 5 to 5"),
+        ({"frames": (-1, 5)}, "frames: expected some among 0 to 241, got -1 to 5"),
+        ({"frames": (0, 242)}, "frames: expected some among 0 to 241, got 0 to 242"),
+    ],
+)
+def test_what_is_not_there_is_refused(option: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        ik.bake_feet(walk(), FLOOR, **option)
+
+
+# --- clips of all kinds ----------------------------------------------------------------------------------------------
+
+
+def standing() -> ik.Clip:
+    plants = {side: [gaits.Plant(-1, 99, (x, 0, 0))] for side, x in gaits.ASIDE.items()}
+    return gaits.gait(plants, 1, 60, gaits.above(0.8)).clip
+
+
+@pytest.mark.parametrize("name", ["across", "uphill", "bumps"])
+def test_one_frame_stands(name: str) -> None:
+    """As a pose: both feet are on the ground, flat on it."""
+    ground = GROUNDS[name]
+    baked = ik.bake_feet(standing()[:1], ground, feet=feet()).clip
+    assert len(baked) == 1
+    for side in SIDES:
+        gap = [
+            at[0, 1] - ground.at(at[0], above=1, below=1).height
+            for at in (soles(baked)[side, p] for p in ("heel", "ball"))
+        ]
+        assert min(np.abs(gap)) < 2e-3
+        assert max(np.abs(gap)) < 5e-3 + 0.02 * (name == "bumps")
+
+
+def test_one_frame_that_stands_is_left() -> None:
+    assert same(ik.bake_feet(standing()[:1], FLOOR, feet=feet()).clip, standing()[:1])
+
+
+@pytest.mark.parametrize("frames", [slice(75, None), slice(0, 88), slice(75, 95)], ids=["begins", "ends", "all"])
+def test_clips_that_begin_or_end_in_the_air(frames: slice) -> None:
+    jump = gaits.jumping(ahead=1.0).clip[frames]
+    assert same(ik.bake_feet(jump, FLOOR, feet=feet()).clip, jump)
+    if not ik.Contacts.detect(jump, feet()).planted("left").any():
+        return
+    higher = ik.bake_feet(jump, FLOOR + box(0.2, (-9, 9)), feet=feet())
+    np.testing.assert_allclose(higher.rise, 0.2, atol=1e-9)
+    assert apart(gaits.moved(jump, [0, 0.2, 0]), higher.clip) < 1e-9
+
+
+def test_no_contact_at_all() -> None:
+    """Nothing says where it should be."""
+    swims = ik.Contacts.detect(walk(), feet(), modes="never")
+    for ground in (FLOOR, ik.Ground.plane(height=-0.3)):
+        assert same(ik.bake_feet(walk(), ground, feet=feet(), contacts=swims).clip, walk())
+
+
+def test_a_treadmill_is_left() -> None:
+    """Feet and body of one that walks on the spot, when it is sent on its way, are those of one that walked."""
+    clip = gaits.moved(walk(), np.arange(241)[:, np.newaxis] / 60 * [0, 0, -1.3])
+    contacts = ik.Contacts.detect(clip, feet())
+    baked = ik.bake_feet(clip, FLOOR, feet=feet(), contacts=contacts)
+    assert apart(baked.clip, walk()) < 0.02
+    np.testing.assert_allclose(translations(baked.clip)[-1, 0, 2] - translations(baked.clip)[0, 0, 2], 5.2, atol=0.05)
+    assert apart(baked.clip, baked.source) < 0.01
+
+
+def movements() -> dict[str, ik.Ground]:
+    times = np.arange(241) / 60
+    about = ik.rotations.from_axis_angle
+    swings = 0.1 * np.sin(2 * times)
+    return {
+        "lift": FLOOR.moved(translations=np.stack([0 * times, 0.2 * np.sin(times), 0 * times], axis=1)),
+        "belt": FLOOR.moved(translations=np.stack([0.1 * times, 0 * times, 0 * times], axis=1)),
+        "turntable": FLOOR.moved(rotations=about([0, 1, 0], 0.3 * times)),
+        "ship": FLOOR.moved(
+            rotations=about([0, 0, 1], swings), translations=np.stack([0 * times, swings, swings], axis=1)
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["lift", "belt", "turntable", "ship"])
+def test_planted_points_ride_with_the_ground(name: str) -> None:
+    ground = movements()[name]
+    contacts = ik.Contacts.detect(walk(), feet())
+    baked = ik.bake_feet(walk(), ground, feet=feet(), contacts=contacts).clip
+    for side in SIDES:
+        here = ground.parts[0].local(soles(baked)[side, "ball"])
+        for stance in stances(walk(), side):
+            assert np.ptp(here[stance], axis=0).max() < 1e-3
+            np.testing.assert_allclose(here[stance, 1], 0, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", GROUNDS)
+def test_the_axis_and_the_unit_make_no_difference(name: str) -> None:
+    turn = ik.rotations.from_axis_angle([1, 0, 0], np.pi / 2)
+    metres = ik.bake_feet(walk(), GROUNDS[name]).clip
+    for up, unit in (("Z", 1.0), ("Y", 0.01), ("Z", 0.0254)):
+        turned = GROUNDS[name].moved(rotations=turn if up == "Z" else None, scales=1 / unit)
+        ground = ik.Ground(turned.parts, "z" if up == "Z" else "y")
+        there = ik.bake_feet(walk().convert(up=up, unit=unit), ground).clip
+        assert apart(there.convert(up="Y", unit=1), metres) < 1e-9
+
+
+def test_floats_come_to_the_same() -> None:
+    pose = ik.Pose(walk().pose.rotations.astype(np.float32), translations(walk()).astype(np.float32))
+    baked = ik.bake_feet(dataclasses.replace(walk(), pose=pose), bumps(), feet=feet()).clip
+    assert baked.pose.rotations.dtype == translations(baked).dtype == np.float32
+    assert apart(baked, ik.bake_feet(walk(), bumps(), feet=feet()).clip) < 1e-5
+
+
+def test_far_from_the_origin_it_comes_to_the_same() -> None:
+    """1000 km away, where a double has 1e-10 m."""
+    away = np.array([1e6, -1e6, 1e6])
+    contacts = ik.Contacts.detect(walk(), feet())
+    there = ik.bake_feet(gaits.moved(walk(), away), bumps().moved(translations=away), feet=feet(), contacts=contacts)
+    here = ik.bake_feet(walk(), bumps(), feet=feet(), contacts=contacts)
+    assert apart(gaits.moved(there.clip, -away), here.clip) < 1e-3
+
+
+def test_scaled_joints() -> None:
+    """Legs of a giant, as long as others are by their bones: scales are the same after, feet stand."""
+    scales = np.ones((241, len(walk().skeleton), 3))
+    scales[:, walk().skeleton.index("Hips")] = [1.2, 1.5, 1.3]
+    clip = dataclasses.replace(walk(), pose=ik.Pose(walk().pose.rotations, walk().pose.translations, scales))
+    found = ik.Feet.detect(clip.skeleton, clip=clip)
+    for ground in (FLOOR, ramp()):
+        baked = ik.bake_feet(clip, ground, feet=found).clip
+        assert baked.pose.scales is not None
+        assert np.array_equal(baked.pose.scales, scales)
+        assert np.isfinite(baked.pose.rotations).all()
+
+
+def test_what_is_not_finite_is_refused() -> None:
+    turned, moved = walk().pose.rotations.copy(), translations(walk()).copy()
+    turned[7, 3, 1] = np.nan
+    moved[9, 0, 1] = np.inf
+    for pose, said in (
+        (ik.Pose(turned, walk().pose.translations), "its rotations, first in frame 7"),
+        (ik.Pose(walk().pose.rotations, moved), "its translations, first in frame 9"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            ik.bake_feet(dataclasses.replace(walk(), pose=pose), FLOOR)
+
+
+def test_ground_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="ground: expected Y up as in the clip, got Z"):
+        ik.bake_feet(walk(), ik.Ground.plane(up="z"))
+    with pytest.raises(ValueError, match="ground: expected something to stand on"):
+        ik.bake_feet(walk(), ik.Ground(()))
+    with pytest.raises(ValueError, match="240 frames"):
+        ik.bake_feet(walk(), FLOOR.moved(translations=np.zeros((240, 3))))
+    wrong: Any = "stairs.obj"
+    with pytest.raises(TypeError, match="ground: expected a Ground, got str"):
+        ik.bake_feet(walk(), wrong)
+
+
+# --- progress --------------------------------------------------------------------------------------------------------
+
+
+def test_progress_ascends_to_one() -> None:
+    seen: list[float] = []
+    ik.bake_feet(walk(), ramp(), progress=seen.append)
+    assert len(seen) > 3
+    assert seen == sorted(set(seen))
+    assert seen[0] >= 0
+    assert seen[-1] == 1
+
+
+@pytest.mark.parametrize("calls", range(1, 7))
+def test_progress_may_stop_it(calls: int) -> None:
+    clip, seen = sliding(walk(), 0.05), 0
+    before = clip.pose.rotations.tobytes(), translations(clip).tobytes()
+
+    def stop(share: float) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == calls:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ik.bake_feet(clip, ramp(), progress=stop)
+    assert seen == calls
+    assert (clip.pose.rotations.tobytes(), translations(clip).tobytes()) == before

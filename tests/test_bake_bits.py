@@ -1,0 +1,288 @@
+"""What a bake is made of: legs in closed form, filters, beams; and that all of it comes to the same bits everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gaits
+import numpy as np
+import pytest
+from conftest import instruction_sets
+from numpy.typing import NDArray
+
+import ikcore as ik
+from ikcore import _core, rotations, samples, terrain
+from ikcore.bake import beam
+from ikcore.bake.filters import smoothed, spread
+from ikcore.bake.footing import Footing
+from ikcore.bake.legs import bend
+from ikcore.bake.scene import Scene
+
+Array = NDArray[Any]
+
+# sha256 of the poses that three bakes come to, see baked(). It changes with what a bake does, never with where.
+RECORDED = "6117cc07c4699a1a7c08054f4d2d73e67852a3bd08ca926e10aa8efd7cce8aeb"
+
+
+NUMPY_1 = "numpy.core._multiarray_umath"
+
+# --- legs ------------------------------------------------------------------------------------------------------------
+
+
+def leg(bends: list[float], bones: list[float]) -> tuple[Array, Array, list[Array]]:
+    """One that hangs down and bends about x by degrees at every joint, knees forward, +z, where they are positive."""
+    turns, points, at, angle = [], [np.zeros(3)], np.zeros(3), 0.0
+    for degrees, bone in zip(bends, bones, strict=True):
+        angle += np.radians(degrees)
+        turns.append(rotations.from_axis_angle([1.0, 0, 0], angle))
+        at = at + rotations.rotate(turns[-1], [0, -bone, 0])
+        points.append(at)
+    return np.array([points]), np.array([turns]), [np.array([1.0, 0, 0])] * (len(bones) - 1)
+
+
+def to(chain: Array, turns: Array, hinges: list[Array], target: Any, hip: Any = (0.0, 0, 0)) -> Any:
+    return bend(chain, turns, np.array([hip], float), np.atleast_2d(np.array(target, float)), hinges)
+
+
+def lengths(chain: Array) -> Array:
+    return np.asarray(np.sqrt((np.diff(chain, axis=1) ** 2).sum(axis=2)))
+
+
+@pytest.mark.parametrize("knee", [0.0, 0.01, 30.0, -0.01, -1.0, -3.0])
+@pytest.mark.parametrize("ahead", [-0.3, 0.0, 0.3])
+def test_knees_bend_forward(knee: float, ahead: float) -> None:
+    """Thigh back and shin forward: the knee is on the side of +z where the leg hangs down, and reaches its target."""
+    chain, turns, hinges = leg([-knee / 2, knee], [0.43, 0.42])
+    found = to(chain, turns, hinges, [0.0, -0.7, ahead])
+    np.testing.assert_allclose(found.chain[0, -1], [0, -0.7, ahead], atol=1e-12)
+    np.testing.assert_allclose(lengths(found.chain), [[0.43, 0.42]], atol=1e-12)
+    line = found.chain[0, -1] / np.sqrt((found.chain[0, -1] ** 2).sum())
+    assert found.chain[0, 1] @ np.cross(line, [1.0, 0, 0]) > 0.1
+
+
+def test_a_leg_bent_backwards_on_purpose_stays_so() -> None:
+    chain, turns, hinges = leg([20.0, -40.0], [0.43, 0.42])
+    found = to(chain, turns, hinges, [0.0, -0.7, 0])
+    assert found.chain[0, 1, 2] < -0.1
+
+
+def test_what_is_not_moved_is_not_turned() -> None:
+    for bends, bones in (([-10.0, 25.0], [0.43, 0.42]), ([-40.0, 70.0, -50.0], [0.2, 0.25, 0.15])):
+        chain, turns, hinges = leg(bends, bones)
+        found = to(chain, turns, hinges, chain[0, -1])
+        np.testing.assert_allclose(np.abs(found.deltas[..., 0]), 1, atol=1e-12)
+        np.testing.assert_allclose(found.chain, chain, atol=1e-12)
+
+
+def test_bones_turn_from_where_they_were_to_where_they_are() -> None:
+    chain, turns, hinges = leg([-40.0, 70.0, -50.0], [0.2, 0.25, 0.15])
+    found = to(chain, turns, hinges, [0.1, -0.35, 0.1], hip=[0.02, 0.01, 0])
+    for bone in range(3):
+        was, now = (points[0, bone + 1] - points[0, bone] for points in (chain, found.chain))
+        np.testing.assert_allclose(rotations.rotate(found.deltas[0, bone], was), now, atol=1e-12)
+
+
+def test_a_hind_leg_keeps_its_shape() -> None:
+    """Of three bones every one takes its share: shortened by a tenth, all joints bend further, none the other way."""
+    bends, bones = [-40.0, 70.0, -50.0], [0.2, 0.25, 0.15]
+    chain, turns, hinges = leg(bends, bones)
+    hinges = [np.array([sign, 0.0, 0]) for sign in (1, -1)]
+    found = to(chain, turns, hinges, 0.9 * chain[0, -1])
+    np.testing.assert_allclose(lengths(found.chain), [bones], atol=1e-12)
+    np.testing.assert_allclose(found.chain[0, -1], 0.9 * chain[0, -1], atol=1e-12)
+    np.testing.assert_allclose(found.chain[0, :, 0], 0, atol=1e-12)
+    for joint in (1, 2):
+        was, now = (
+            np.cross(p[0, joint] - p[0, joint - 1], p[0, joint + 1] - p[0, joint])[0] for p in (chain, found.chain)
+        )
+        assert was * now > 0
+        assert abs(now) > abs(was)
+
+
+def test_one_bone_points_at_its_target() -> None:
+    chain = np.array([[[0.0, 0, 0], [0, -0.5, 0]]])
+    found = to(chain, np.array([[[1.0, 0, 0, 0]]]), [], [0.3, -0.4, 0])
+    np.testing.assert_allclose(rotations.rotate(found.deltas[0, 0], [0, -0.5, 0]), [0.3, -0.4, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("knee", [0.0, -1.0, 0.5, 5.0])
+def test_knees_go_on_through_nearly_straight(knee: float) -> None:
+    """A target comes from near to where the leg is all but straight and back: the knee goes as evenly.
+
+    One that is bent backwards by a trace must cross the line somewhere: where it is hardly off it, as in the clip.
+    """
+    chain, turns, hinges = leg([-knee / 2, knee], [0.43, 0.42])
+    steps = 2000
+    far = 0.85 * (0.9999 - 0.2 * np.sin(np.linspace(0, np.pi, steps) - np.pi / 2) ** 2)
+    target = np.stack([0 * far, -far * np.cos(0.3), far * np.sin(0.3)], axis=1)
+    found = bend(np.repeat(chain, steps, 0), np.repeat(turns, steps, 0), np.zeros((steps, 3)), target, hinges)
+    off = np.sqrt(np.maximum(0.43**2 - ((far + (0.43**2 - 0.42**2) / far) / 2) ** 2, 0))
+    moves = np.abs(np.diff(found.chain[:, 1], axis=0)).max(axis=1)
+    crossing = 5 * 0.43 * np.sin(np.radians(max(-knee, 0) / 2))
+    assert (moves < 2.5 * np.abs(np.diff(off)) + 2e-3 + crossing).all()
+    assert (np.abs(found.chain[:, 1, 0]) < 1e-9).all()
+
+
+def test_knees_follow_a_source_through_straight() -> None:
+    """A source leg that is bent more and more backwards by a trace, while its foot is lifted: no snap."""
+    moves = []
+    for degrees in np.linspace(-3, 3, 601):
+        chain, turns, hinges = leg([-degrees / 2, degrees], [0.43, 0.42])
+        moves.append(to(chain, turns, hinges, [0, -0.8, 0]).chain[0, 1])
+    knees = np.array(moves)
+    assert np.abs(np.diff(knees, axis=0)).max() < 0.02
+
+
+# --- filters and beams -----------------------------------------------------------------------------------------------
+
+
+def test_smoothing_keeps_what_is_even_and_all_there_is() -> None:
+    constant = np.full(50, 0.1)
+    assert np.array_equal(smoothed(constant, 0.25, 60), constant)
+    pulse = np.zeros(101)
+    pulse[50] = 1
+    seen = smoothed(pulse, 0.25, 60)
+    assert seen.sum() == pytest.approx(1)
+    np.testing.assert_allclose(seen, seen[::-1], atol=1e-15)  # no delay
+    assert not seen[:35].any()
+    assert seen[50] == seen.max()
+
+
+def test_loops_are_smoothed_around() -> None:
+    """As three rounds of it are in their middle."""
+    values = np.random.default_rng(1).normal(size=40)
+    once = np.append(values, values[0])
+    rounds = np.concatenate([values, values, values, values[:1]])
+    for made, whole in (
+        (smoothed(once, 0.2, 60, loop=True), smoothed(rounds, 0.2, 60)),
+        (spread(once, 0.2, 60, loop=True), spread(rounds, 0.2, 60)),
+    ):
+        np.testing.assert_array_equal(made, whole[40:81])
+        assert made[0] == made[-1]
+
+
+@pytest.mark.parametrize("reach", [0.01, 0.1, 0.25])
+def test_spread_is_the_largest_about(reach: float) -> None:
+    values = np.random.default_rng(2).normal(size=200)
+    half = max(int(np.ceil(reach * 60)) - 1, 0)
+    brute = [values[max(0, k - half) : k + half + 1].max() for k in range(200)]
+    np.testing.assert_array_equal(spread(values, reach, 60), brute)
+
+
+def test_a_beam_clears_what_is_in_its_way() -> None:
+    """Three swings of different lengths; the second has nothing to clear."""
+    count = [30, 17, 200]
+    swing = np.repeat(np.arange(3), count)
+    share = np.concatenate([np.arange(1, n + 1) / (n + 1) for n in count])
+    random = np.random.default_rng(3)
+    least = np.where((swing != 1) & (np.abs(share - 0.5) < 0.3), random.uniform(-0.05, 0.1, len(swing)), -1)
+    found = beam.lifts(swing, share, least, 3)
+    assert (found - np.maximum(least, 0) > -2e-3)[least > 0].all()
+    assert not found[swing == 1].any()
+    assert found.max() < 0.15
+    for row in (0, 2):
+        ends = found[swing == row]
+        assert max(ends[0], ends[-1]) < 0.02
+
+
+def test_a_beam_over_one_post_is_that_of_statics() -> None:
+    """Clamped at both ends, a load in the middle, under tension: w'''' = T w'' has a closed form."""
+    share = np.linspace(0, 1, 3001)[1:-1]
+    k = np.sqrt(100.0)
+    x = np.minimum(share, 1 - share)
+    shape = k * x - np.sinh(k * x) + np.tanh(k / 4) * (np.cosh(k * x) - 1)
+    shape = shape / (k / 2 - np.sinh(k / 2) + np.tanh(k / 4) * (np.cosh(k / 2) - 1))
+    least = np.where(np.abs(share - 0.5) < 1e-9, 0.1, -1.0)
+    found = beam.lifts(np.zeros(len(share), int), share, least, 1)
+    assert np.abs(found - 0.1 * shape).max() < 0.006
+
+
+# --- footing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["bumps", "stairs", "tilted", "gallery"])
+def test_one_walks_from_foothold_to_foothold(name: str) -> None:
+    """Step by step the highest ground within reach of where one is; where there is none one stays as high."""
+    gallery = ik.Ground.plane() + terrain.ramp(4, 1.6).moved(translations=[0, 0, 1]) + grounds()["bumps"]
+    ground = {**grounds(), "gallery": gallery}[name]
+    footing = Footing(Scene(ground, 60, 1, ik.BakeSettings(), 1, False))
+    random = np.random.default_rng(4)
+    for far in random.uniform(0.05, 6, 40):
+        start, to = np.array([random.uniform(-1, 1), 0, -0.5]), np.array([random.uniform(-1, 1), 0, far])
+        height, way = 0.0, to - start
+        count = 1 + int(np.hypot(way[0], way[2]) / 0.1)
+        for step in range(1, count + 1):
+            at = start + way * step / count
+            at[1] = height
+            found = ground.at(at, above=0.45, below=0.6)
+            height = float(found.height) if found.hit else height
+        footing.last = start
+        assert footing._walked(ground, to, 1.0) == pytest.approx(height, abs=1e-8)
+
+
+# --- the same bits ---------------------------------------------------------------------------------------------------
+
+
+def grounds() -> dict[str, ik.Ground]:
+    return {
+        "bumps": terrain.bumps(0.04, spacing=1.5, count=8),
+        "stairs": terrain.stairs(12, rise=0.15, run=0.35, width=4, landing=6).moved(translations=[0, 0, 1]),
+        "tilted": ik.Ground.plane([0.2, 1, -0.1]),
+    }
+
+
+def baked(workers: int = 1) -> str:
+    """The sha256 of a walk that slides, on three grounds: its rotations and translations."""
+    digest, clip = hashlib.sha256(), samples.walk(3).clip
+    clip = gaits.moved(clip, np.arange(len(clip))[:, np.newaxis] / 1024 * [0, 0, 1])
+    for ground in grounds().values():
+        pose = ik.bake_feet(clip, ground, workers=workers).clip.pose
+        for numbers in (pose.rotations, pose.translations):
+            digest.update(np.asarray(numbers).astype("<f8", copy=False).tobytes())
+    return digest.hexdigest()
+
+
+def elsewhere(**environment: str) -> str:
+    """In another process."""
+    folders = [str(Path(__file__).parent), str(Path(ik.__file__).parent.parent)]
+    code = f"import sys; sys.path[:0] = {folders!r}; import test_bake_bits as t; print(t.baked())"
+    told = {**os.environ, **environment}
+    made = subprocess.run([sys.executable, "-P", "-c", code], env=told, capture_output=True, text=True, check=True)
+    return made.stdout.strip()
+
+
+def test_the_recorded_bits() -> None:
+    assert baked() == RECORDED
+
+
+@pytest.mark.parametrize("workers", [2, 5, -1])
+def test_threads_give_the_same_bits(workers: int) -> None:
+    assert baked(workers) == baked()
+
+
+def test_every_instruction_set_gives_the_same_bits() -> None:
+    before = _core.isa()
+    try:
+        found = {isa: baked() for isa in instruction_sets() if _core.use_isa(isa)}
+    finally:
+        _core.use_isa(before)
+    assert len(set(found.values())) == 1, found
+
+
+@pytest.mark.parametrize("isa", instruction_sets())
+def test_other_processes_give_the_same_bits(isa: str) -> None:
+    assert elsewhere(IKCORE_ISA=isa) == baked()
+
+
+def test_numpy_without_its_instruction_sets_gives_the_same_bits() -> None:
+    """Nor what OpenBLAS takes the processor for."""
+    numbers: Any = importlib.import_module("numpy._core._multiarray_umath" if np.__version__ >= "2" else NUMPY_1)
+    optional = " ".join(name for name in numbers.__cpu_dispatch__ if numbers.__cpu_features__[name])
+    assert optional
+    assert elsewhere(NPY_DISABLE_CPU_FEATURES=optional, OPENBLAS_CORETYPE="PRESCOTT") == baked()
