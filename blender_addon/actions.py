@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 CHANNELS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
+SOURCE = "ikcore source"  # the custom property of an action that says what it was made of
 # What makes up a key and how many numbers each part is: kept keys are put back with all of it.
 KEY_PARTS = {
     "co": (np.float32, 2),
@@ -149,6 +150,23 @@ def swapped(plans):
     for _, old, _ in before:
         if old is not None and old.users == 0:
             old.use_fake_user = True  # or the file would be saved without it
+
+
+@contextlib.contextmanager
+def played(armature, action):
+    """Let an armature play another action with a slot of the same name, for as long as this lasts."""
+    _, before, slot = assigned(armature)
+    assign(armature, action, action.slots[slot.identifier])
+    try:
+        yield
+    finally:
+        assign(armature, before, slot)
+
+
+def source(animation):
+    """The action that the one that plays was made of, if it is there and has its slot."""
+    made_of = animation.action.get(SOURCE)
+    return made_of if made_of and animation.action_slot.identifier in made_of.slots else None
 
 
 def copy_for(armature, copies, title):

@@ -36,6 +36,7 @@ class Wanted:
     moves: bool
     plane: tuple
     keyed: bool
+    source: bpy.types.Action | None  # what plays was made of this, and it is to start from there
     pelvis: str | None
     settings: object  # ikcore.BakeSettings
 
@@ -44,7 +45,8 @@ class Wanted:
         """What decides what there is to see, by value."""
         names = [item.name_full for item in self.objects]
         action = self.armature.animation_data.action
-        place = (self.armature.session_uid, action.session_uid, tuple(self.frames), self.keyed)
+        source = self.source and self.source.session_uid
+        place = (self.armature.session_uid, action.session_uid, source, tuple(self.frames), self.keyed)
         return (*place, self.legs, self.ground, names, self.moves)
 
 
@@ -52,7 +54,8 @@ class Wanted:
 class Seen:
     """What the scene says. Holds no reference into the file."""
 
-    reading: clips.Reading
+    reading: clips.Reading  # of what plays
+    clip: object  # ikcore.Clip, what is to be baked: the same, or what that was made of
     feet: object  # ikcore.Feet, with soles
     ground: object  # ikcore.Ground, or None for the floor that the clip stands on or a plane
     curves: dict  # contacts that are keyed
@@ -93,6 +96,7 @@ def wanted(context, armature, request):
         request.ground_moves,
         (tuple(request.plane_normal), request.plane_height),
         request.keyed_contacts,
+        actions.source(armature.animation_data) if request.restart else None,
         _pelvis(armature, request),
         options.settings(request),
     )
@@ -153,7 +157,12 @@ def _look(context, job):
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     steps = clips.read(context, job.armature, job.frames, bones)
     reading = yield from _shares(steps, 0.0, LOOKING / parts / count)
-    feet = _with_soles(context, job, reading.clip)
+    clip = reading.clip
+    if job.source is not None:
+        with actions.played(job.armature, job.source):
+            steps = clips.read(context, job.armature, job.frames, bones)
+            clip = (yield from _shares(steps, LOOKING / parts, 0.0)).clip
+    feet = _with_soles(context, job, clip)
     floor = None
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
@@ -161,7 +170,7 @@ def _look(context, job):
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
-    return Seen(reading, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+    return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
 
 
 def _shares(steps, start, each):
@@ -189,7 +198,7 @@ def _with_soles(context, job, clip):
 
 
 def _bake(job, seen, progress):
-    ik, clip, floor = bridge.library, seen.reading.clip, _floor(job, seen)
+    ik, clip, floor = bridge.library, seen.clip, _floor(job, seen)
     whole = job.part == (0, len(clip))
     bake = functools.partial(
         ik.bake_feet,
@@ -205,7 +214,7 @@ def _bake(job, seen, progress):
 
 
 def _floor(job, seen):
-    ik, clip = bridge.library, seen.reading.clip
+    ik, clip = bridge.library, seen.clip
     if job.ground == "FLOOR":
         under = ik.Contacts.detect(clip, seen.feet).ground
         return ik.Ground.plane(height=min(float(np.nanmedian(height)) for height in under.values()), up="z")
@@ -216,7 +225,7 @@ def _floor(job, seen):
 
 def _contacts(job, seen, floor):
     """As the user has said, and where nothing is said as a bake finds them; None if nothing is said at all."""
-    ik, clip = bridge.library, seen.reading.clip
+    ik, clip = bridge.library, seen.clip
     modes = {name: mode for name, mode in job.modes.items() if mode != "auto"}
     curves = {key: curve for key, curve in seen.curves.items() if key[0] not in modes}
     if not modes and not curves:
@@ -236,7 +245,7 @@ def _contacts(job, seen, floor):
 
 def write(context, job, seen, baked, request):
     """Write what was baked into a new action or the armature's own, all of it or nothing. Returns a report."""
-    told = report.of(job, seen, baked)
+    told = report.of(job, baked)
     with stage.restored(context, [job.armature]):
         made, kept = channels.of_clip(job.armature, seen.reading, baked.clip)
         keyed = _keyed(len(job.frames), job.part, request.key_step)
@@ -247,8 +256,10 @@ def write(context, job, seen, baked, request):
             actions.overwrite(plan, frames)
             _mark(context, told, request)
         else:
+            source = actions.source(job.armature.animation_data) or job.armature.animation_data.action
             with actions.swapped(actions.copied(plan, frames, "Foot IK")):
                 _mark(context, told, request)
+            job.armature.animation_data.action[actions.SOURCE] = source
     told.kept = kept
     report.keep(job.armature, told)
     return told

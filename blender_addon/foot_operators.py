@@ -83,13 +83,15 @@ class _Baking(_Refusing, FootRequest):
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
+        done = {"CANCELLED"}
         try:
-            return self._tick(context)
-        except BaseException as error:
-            self.cancel(context)
-            if isinstance(error, CannotBakeError):
-                return self.refuse(error)
-            raise
+            done = self._tick(context)
+        except CannotBakeError as error:
+            self.refuse(error)
+        finally:
+            if done != {"RUNNING_MODAL"}:
+                self.cancel(context)
+        return done
 
     def cancel(self, context):
         """End the work and put everything back: also called by Blender when it closes the window."""
@@ -104,7 +106,6 @@ class _Baking(_Refusing, FootRequest):
             while time.monotonic() < until:
                 share = next(self._work)
         except StopIteration as end:
-            self.cancel(context)
             return self.done(context, self._job, *end.value)
         context.workspace.status_text_set(f"{self.bl_label}: {share:.0%}    Esc: Cancel")
         return {"RUNNING_MODAL"}

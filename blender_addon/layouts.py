@@ -48,7 +48,7 @@ def legs(layout, options):
 def output(layout, options):
     """Which frames, how much, and where to."""
     draw_range(layout, options)
-    for name in ("weight", "output", "key_step", "mark"):
+    for name in ("restart", "weight", "output", "key_step", "mark"):
         layout.prop(options, name)
 
 

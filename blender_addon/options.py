@@ -46,6 +46,11 @@ class FootOptions(FrameRange):
         name="Moving Ground",
         description="The ground moves, as objects do, frame by frame: takes a look at the scene on every frame",
     )
+    restart: BoolProperty(
+        name="From the Original",
+        description="What was baked before is baked again from its original. Without, on top of what it is now",
+        default=True,
+    )
     keyed_contacts: BoolProperty(
         name="Use Contact Curves",
         description="Where the armature has contact curves they say when a foot is planted; else this is found afresh",

@@ -8,8 +8,6 @@ import numpy as np
 
 from . import bridge
 
-MISSED = 1e-3  # of the length of a leg: what is out of reach
-
 _kept = {}  # the latest report of each armature, while Blender runs
 
 
@@ -49,49 +47,29 @@ class Report:
         return "; ".join([text, *self.kept])
 
 
-def of(job, seen, baked):
+def of(job, baked):
     """The report of a bake."""
-    chosen = [leg.name for leg in seen.feet if job.chosen is None or leg.name in job.chosen]
-    before, after = _measured(seen, baked)
-    lines = [_line(name, before, after, baked) for name in chosen]
-    found = [
-        (int(job.frames[moment.start]), f"{moment.leg} {moment.what}")
-        for moment in (bridge.library.feet.verdicts.moments(after, before) if after else ())
-        if moment.leg in chosen and job.part[0] <= moment.start < job.part[1]
-    ]
-    found += [
-        (int(job.frames[start]), f"{name} does not reach")
-        for name in chosen
-        for start, _ in bridge.library.feet.metrics.runs(_missed(name, baked)).tolist()
-    ]
-    return Report(job.part[1] - job.part[0], lines, sorted(found))
+    before, after = (None, None) if baked.ground.moves else baked.measured()
+    lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
+    found = [(start, f"{name} does not reach") for name, short in baked.short.items() for start, _ in _runs(short > 0)]
+    if after:
+        moments = bridge.library.feet.verdicts.moments(after, before)
+        found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
+    problems = [(int(job.frames[frame]), text) for frame, text in sorted(found) if job.part[0] <= frame < job.part[1]]
+    return Report(job.part[1] - job.part[0], lines, problems)
 
 
-def _measured(seen, baked):
-    """The legs before and after, on the ground of the bake; nothing where that moves."""
-    if baked.ground.moves:
-        return None, None
-    measure = bridge.library.feet.measure
-    return tuple(
-        measure(clip, baked.feet, baked.ground, contacts=baked.contacts) for clip in (baked.source, baked.clip)
-    )
+def _runs(mask):
+    return bridge.library.feet.metrics.runs(mask).tolist()
 
 
-def _line(name, before, after, baked):
+def _line(name, before, after, missed):
     def both(value):
         return tuple(value(each.measures[name]) if each else np.nan for each in (before, after))
 
     slide = both(lambda measure: measure.drift_most)
     sink = both(lambda measure: np.nanmax([0.0, measure.penetration, measure.penetration_swing]))
-    return Line(name, slide, sink, int(np.count_nonzero(_missed(name, baked))))
-
-
-def _missed(name, baked):
-    """In which frames a leg does not reach where its foot should be."""
-    leg, skeleton = baked.feet[name], baked.clip.skeleton
-    chain = [skeleton.index(joint) for joint in (*leg.knees, leg.ankle) if joint]
-    size = np.linalg.norm(skeleton.offsets[chain], axis=-1).sum()
-    return baked.short[name] > MISSED * size
+    return Line(name, slide, sink, int(np.count_nonzero(missed)))
 
 
 def length(value):

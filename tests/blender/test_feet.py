@@ -377,6 +377,33 @@ def test_some_curves_leave_the_other_leg(walker):
     assert not weights(walker, "left", "ball").any()
 
 
+@pytest.mark.parametrize("output", ["NEW", "OVERWRITE"])
+def test_baking_again_starts_from_the_original(walker, output):
+    """By contacts that were edited in what was baked; what was changed there besides stays."""
+    clip, ground = walks.read(walker), ik.Ground.plane(height=-0.02, up="z")
+    given = {"ground": "PLANE", "plane_height": -0.02}
+    bpy.ops.ikcore.detect_contacts(**given)
+    bake(**given)
+    lift_left(walker)
+    head = curves(walker)['pose.bones["Head"].rotation_euler', 0]
+    for key in head.keyframe_points:
+        key.co.y = 0.5
+    found = ik.bake_feet(clip, ground).contacts
+    curve = {key: weight * (key[0] == "right") for key, weight in found.weights.items()}
+    contacts = ik.Contacts.detect(clip, ik.Feet.detect(clip.skeleton, clip=clip), curves=curve)
+    bake(output=output, **given)
+    walks.assert_feet(walker, ik.bake_feet(clip, ground, contacts=contacts), FRAMES)
+    assert curves(walker)['pose.bones["Head"].rotation_euler', 0].evaluate(30) == 0.5
+    assert len(bpy.data.actions) == (3 if output == "NEW" else 2)
+
+
+def test_baking_on_top(walker):
+    bake(ground="PLANE", plane_height=0.1)
+    clip = walks.read(walker)
+    bake(ground="PLANE", plane_height=0.3, restart=False)
+    walks.assert_feet(walker, ik.bake_feet(clip, ik.Ground.plane(height=0.3, up="z")), FRAMES)
+
+
 @pytest.mark.parametrize("mode", ["always", "never", "ground"])
 def test_modes(walker, mode):
     clip, ground = walks.read(walker), ik.Ground.plane(up="z")
