@@ -4,7 +4,6 @@
 """Feet in the sidebar tab "IK Core": the list of legs, the ground, the options, the buttons, how the last bake went."""
 
 import bpy
-import numpy as np
 
 from . import layouts, report
 from .foot_operators import no_armature, not_ready
@@ -66,7 +65,7 @@ def _draw_legs(layout, armature):
 
 def _draw_ground(layout, kept):
     column = layout.column()
-    column.use_property_split = True
+    column.use_property_split, column.use_property_decorate = True, False
     layouts.ground(column, kept)
     if kept.ground == "COLLECTION":
         column.prop(kept, "collection")
@@ -79,16 +78,12 @@ def _draw_ground(layout, kept):
 
 
 def _draw_report(layout, told, width):
-    row = layout.row()
-    for text in ("Leg", "Slide", "Sink", "Missed"):
-        row.label(text=text)
     for line in told.lines:
-        row = layout.row()
-        row.label(text=line.leg)
-        for before, after in (line.slide, line.sink):
-            known = not np.isnan(after)
-            row.label(text=f"{report.length(before)} > {report.length(after)}" if known else "-")
-        row.label(text=str(line.missed), icon="ERROR" if line.missed else "NONE")
+        column = layout.column(align=True)
+        for text in line.texts():
+            column.label(text=text)
+        if line.missed:
+            column.label(text=f"does not reach in {line.missed} frames", icon="ERROR")
     for text in told.kept:
         sentence(layout, text, "INFO", width)
     for frame, text in told.problems[:5]:
@@ -120,7 +115,7 @@ class IKCORE_PT_leg(_Sidebar, bpy.types.Panel):
         armature = context.object
         item = armature.ikcore_feet.legs[armature.ikcore_feet.active_leg]
         layout = self.layout
-        layout.use_property_split = True
+        layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop(item, "side")
         _bone(layout, item, "hip", armature)
         for knee in item.knees:
@@ -150,7 +145,7 @@ class _Options(_Sidebar):
         return no_armature(context) is None
 
     def draw(self, context):
-        self.layout.use_property_split = True
+        self.layout.use_property_split, self.layout.use_property_decorate = True, False
         layouts.GROUPS[self.bl_label](self.layout, context.object.ikcore_feet)
 
 

@@ -20,6 +20,13 @@ class Line:
     sink: tuple[float, float]  # before and after: the deepest
     missed: int  # frames
 
+    def texts(self):
+        """What the panel says of slide and sink."""
+        if np.isnan(self.slide).any():
+            return [f"{self.leg}: not measured on moving ground"]
+        pairs = (("slide", self.slide), ("sink", self.sink))
+        return [f"{self.leg} {what}: {length(before)} to {length(after)}" for what, (before, after) in pairs]
+
 
 @dataclass
 class Report:
@@ -75,7 +82,8 @@ def _line(name, before, after, missed):
 def length(value):
     """A length as the scene shows it."""
     unit = bpy.context.scene.unit_settings
-    return bpy.utils.units.to_string(unit.system, "LENGTH", value * unit.scale_length, precision=3, split_unit=False)
+    shown = round(value * unit.scale_length, 4)
+    return bpy.utils.units.to_string(unit.system, "LENGTH", shown, precision=2, split_unit=False)
 
 
 def keep(armature, report):

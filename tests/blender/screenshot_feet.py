@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 import bpy
+from mathutils import Euler
 
 SHOT = os.environ.get("IKCORE_SHOT", "before")
 
@@ -29,44 +30,41 @@ def scene():
     for item in list(bpy.data.objects):
         bpy.data.objects.remove(item)
     walker = walks.walk(pathlib.Path(tempfile.mkdtemp()), slide=1.0, seconds=3)
-    names = walks.steps()
-    for name in names:
-        bpy.data.objects[name].color = (0.55, 0.6, 0.66, 1)
+    stairs = bpy.data.collections.new("Stairs")
+    bpy.context.scene.collection.children.link(stairs)
+    made = [walks.slab("Floor", (-1, -4.5, -0.05), (1, 1.5, 0))]
+    made += [walks.slab(f"Step {n}", (-1, -4.5, 0.15 * n), (1, -1 - 0.35 * n, 0.15 * (n + 1))) for n in range(6)]
+    for item in made:
+        stairs.objects.link(item)
+        bpy.context.collection.objects.unlink(item)
+        item.color = (0.55, 0.6, 0.66, 1)
     bpy.context.view_layer.objects.active = walker
     walker.data.pose_position, walker.show_in_front = "POSE", True
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.ikcore.detect_feet()
     kept = walker.ikcore_feet
-    kept.ground = "OBJECTS"
-    for name in names:
-        kept.objects.add().object = bpy.data.objects[name]
-    given = {"ground": "OBJECTS", "ground_objects": [{"name": name} for name in names]}
+    kept.ground, kept.collection = "COLLECTION", stairs
+    given = {"ground": "COLLECTION", "ground_collection": stairs.name}
     if SHOT == "contacts":
         bpy.ops.ikcore.detect_contacts(**given)
     if SHOT == "after":
         bpy.ops.ikcore.bake_feet(**given)
+    bpy.context.scene.frame_end = 91
     bpy.context.scene.frame_set(62)
 
 
 def arrange():
-    """The sidebar open on our tab, the walker on the stairs in view."""
-    for area in bpy.context.window.screen.areas:
-        if area.type == "VIEW_3D":
-            _look(area)
-        elif SHOT == "contacts" and area.type == "DOPESHEET_EDITOR":
-            area.type = "GRAPH_EDITOR"
-
-
-def _look(area):
+    """The sidebar open on our tab, the walker on the stairs in view; or the contacts in its place."""
+    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
     space = area.spaces.active
     space.show_region_ui, space.shading.color_type = True, "OBJECT"
-    region = next(region for region in area.regions if region.type == "WINDOW")
-    with bpy.context.temp_override(area=area, region=region):
-        bpy.ops.view3d.view_axis(type="LEFT")
-        bpy.ops.view3d.view_orbit(angle=0.5, type="ORBITLEFT")
-        bpy.ops.view3d.view_orbit(angle=0.25, type="ORBITUP")
-    view = space.region_3d
-    view.view_location, view.view_distance = (0.4, -2.4, 1.0), 4.6
+    space.region_3d.view_rotation = Euler((1.2, 0, 0.9)).to_quaternion()
+    space.region_3d.view_location, space.region_3d.view_distance = (0.5, -1.9, 0.9), 5.2
+    if SHOT == "contacts":
+        area.type = "GRAPH_EDITOR"
+        with bpy.context.temp_override(area=area, region=area.regions[-1]):
+            bpy.ops.anim.channels_expand(all=True)
+            bpy.ops.graph.view_all()
 
 
 def open_tab():
