@@ -44,11 +44,12 @@ def register():
     bridge.load(bpy.utils.user_resource("EXTENSIONS"))
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    bpy.types.Object.ikcore_feet = bpy.props.PointerProperty(type=options.IKCORE_PG_feet)
+    kept = bpy.props.PointerProperty(type=options.IKCORE_PG_feet)  # type: ignore[func-returns-value]
+    bpy.types.Object.ikcore_feet = kept  # type: ignore[attr-defined]
 
 
 def unregister():
     """Switch the extension off."""
-    del bpy.types.Object.ikcore_feet
+    del bpy.types.Object.ikcore_feet  # type: ignore[attr-defined]
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

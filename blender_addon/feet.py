@@ -17,6 +17,7 @@ from .background import in_thread
 from .ranges import animated_range, chosen_range
 
 LOOKING = 0.5  # the share of the work that is done when the scene has been looked at
+BAKING = 0.7  # of the rest: then it is measured
 
 _last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
 
@@ -135,7 +136,7 @@ def _pelvis(armature, request):
 
 
 def work(context, job, *, again=False):
-    """Look and bake: a generator that yields the share that is done, and returns (Seen, ikcore.Baked).
+    """Look and bake: a generator that yields the share that is done, and returns (Seen, ikcore.Baked, Report).
 
     `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
     """
@@ -146,10 +147,10 @@ def work(context, job, *, again=False):
         seen = yield from _look(context, job)
     _last = (job.key, seen)
     try:
-        baked = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+        made = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
     except ValueError as error:
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
-    return seen, baked
+    return seen, *made
 
 
 def _look(context, job):
@@ -200,17 +201,18 @@ def _with_soles(context, job, clip):
 def _bake(job, seen, progress):
     ik, clip, floor = bridge.library, seen.clip, _floor(job, seen)
     whole = job.part == (0, len(clip))
-    bake = functools.partial(
-        ik.bake_feet,
+    baked = ik.bake_feet(
         clip,
         floor,
         feet=seen.feet,
+        contacts=_contacts(job, seen, floor),
         settings=job.settings,
         legs=job.chosen,
         frames=None if whole else job.part,
         pelvis=job.pelvis,
+        progress=lambda share: progress(BAKING * share),
     )
-    return bake(contacts=_contacts(job, seen, floor), progress=progress)
+    return baked, report.of(job, baked)
 
 
 def _floor(job, seen):
@@ -243,9 +245,8 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, seen, baked, request):
-    """Write what was baked into a new action or the armature's own, all of it or nothing. Returns a report."""
-    told = report.of(job, baked)
+def write(context, job, seen, baked, told, request):
+    """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
     with stage.restored(context, [job.armature]):
         made, kept = channels.of_clip(job.armature, seen.reading, baked.clip)
         keyed = _keyed(len(job.frames), job.part, request.key_step)
@@ -262,7 +263,6 @@ def write(context, job, seen, baked, request):
             job.armature.animation_data.action[actions.SOURCE] = source
     told.kept = kept
     report.keep(job.armature, told)
-    return told
 
 
 def _keyed(count, part, step):

@@ -33,8 +33,12 @@ def not_ready(context):
     return no_armature(context) or feet.refusal(context.object)
 
 
-class _Refusing:
+class _Refusing(bpy.types.Operator):
     """Says why its button is grey, and why it did nothing."""
+
+    @staticmethod
+    def reason(context):
+        return not_ready(context)
 
     @classmethod
     def poll(cls, context):
@@ -48,19 +52,20 @@ class _Refusing:
         return {"CANCELLED"}
 
 
-class _Baking(_Refusing, FootRequest):
+class _Baking(FootRequest, _Refusing):
     """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
-
-    reason = staticmethod(not_ready)
 
     def wanted(self, context):
         return feet.wanted(context, context.object, self)
 
+    def done(self, context, job, seen, baked, told):
+        """Do with what was baked what the operator is for."""
+        raise NotImplementedError
+
     def execute(self, context):
         try:
             job = self.wanted(context)
-            seen, baked = stage.finished(feet.work(context, job, again=self.options.is_repeat))
-            return self.done(context, job, seen, baked)
+            return self.done(context, job, *stage.finished(feet.work(context, job, again=self.options.is_repeat)))
         except CannotBakeError as error:
             return self.refuse(error)
 
@@ -117,20 +122,20 @@ class _Baking(_Refusing, FootRequest):
             group(self.layout.column(), self)
 
 
-class IKCORE_OT_bake_feet(_Baking, bpy.types.Operator):
+class IKCORE_OT_bake_feet(_Baking):
     """Put feet on the ground: planted ones stand still, the pelvis goes along. Keys go into a copy of the action"""
 
     bl_idname = "ikcore.bake_feet"
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
-    def done(self, context, job, seen, baked):
-        told = feet.write(context, job, seen, baked, self)
+    def done(self, context, job, seen, baked, told):
+        feet.write(context, job, seen, baked, told, self)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
         return {"FINISHED"}
 
 
-class IKCORE_OT_detect_contacts(_Baking, bpy.types.Operator):
+class IKCORE_OT_detect_contacts(_Baking):
     """Find when feet are planted and key it, for the Graph Editor: 1 is planted. The next bake goes by these curves"""
 
     bl_idname = "ikcore.detect_contacts"
@@ -144,7 +149,7 @@ class IKCORE_OT_detect_contacts(_Baking, bpy.types.Operator):
     def wanted(self, context):
         return dataclasses.replace(super().wanted(context), keyed=not self.replace)
 
-    def done(self, context, job, seen, baked):
+    def done(self, context, job, seen, baked, told):
         found = baked.contacts.weights
         there = contacts.read(job.armature, found, job.frames)
         wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
@@ -154,7 +159,7 @@ class IKCORE_OT_detect_contacts(_Baking, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class IKCORE_OT_detect_feet(_Refusing, bpy.types.Operator):
+class IKCORE_OT_detect_feet(_Refusing):
     """Find the legs of the armature, by the names of many rigs or by how its bones hang, and list them"""
 
     bl_idname = "ikcore.detect_feet"

@@ -11,13 +11,13 @@ from .options import hand_over
 from .panels import sentence
 
 
-class _Sidebar:
+class _Sidebar(bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "IK Core"
 
 
-class IKCORE_PT_feet(_Sidebar, bpy.types.Panel):
+class IKCORE_PT_feet(_Sidebar):
     bl_idname = "IKCORE_PT_feet"
     bl_label = "Bake Foot IK"
 
@@ -100,7 +100,7 @@ class IKCORE_UL_legs(bpy.types.UIList):
         row.prop(item, "mode", text="")
 
 
-class IKCORE_PT_leg(_Sidebar, bpy.types.Panel):
+class IKCORE_PT_leg(_Sidebar):
     bl_idname = "IKCORE_PT_leg"
     bl_label = "Bones"
     bl_parent_id = "IKCORE_PT_feet"
@@ -149,11 +149,11 @@ class _Options(_Sidebar):
         layouts.GROUPS[self.bl_label](self.layout, context.object.ikcore_feet)
 
 
-class IKCORE_PT_feet_contacts(_Options, bpy.types.Panel):
+class IKCORE_PT_feet_contacts(_Options):
     bl_idname, bl_label = "IKCORE_PT_feet_contacts", "Contacts"
 
 
-class IKCORE_PT_feet_pelvis(_Options, bpy.types.Panel):
+class IKCORE_PT_feet_pelvis(_Options):
     bl_idname, bl_label = "IKCORE_PT_feet_pelvis", "Pelvis"
 
     def draw(self, context):
@@ -161,11 +161,11 @@ class IKCORE_PT_feet_pelvis(_Options, bpy.types.Panel):
         self.layout.prop_search(context.object.ikcore_feet, "pelvis_bone", context.object.data, "bones")
 
 
-class IKCORE_PT_feet_legs(_Options, bpy.types.Panel):
+class IKCORE_PT_feet_legs(_Options):
     bl_idname, bl_label = "IKCORE_PT_feet_legs", "Legs"
 
 
-class IKCORE_PT_feet_output(_Options, bpy.types.Panel):
+class IKCORE_PT_feet_output(_Options):
     bl_idname, bl_label = "IKCORE_PT_feet_output", "Output"
 
 

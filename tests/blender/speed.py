@@ -50,9 +50,9 @@ def bake_feet(bpy, armature):
     armature.animation_data.action = source
     job = feet.wanted(bpy.context, armature, armature.ikcore_feet)
     took["  look"], _ = timed(lambda: stage.finished(feet._look(bpy.context, job)))
-    took["  all again"], (seen, baked) = timed(lambda: stage.finished(feet.work(bpy.context, job)))
+    took["  all again"], made = timed(lambda: stage.finished(feet.work(bpy.context, job)))
     took["  redo"], _ = timed(lambda: stage.finished(feet.work(bpy.context, job, again=True)))
-    took["  write"], _ = timed(lambda: feet.write(bpy.context, job, seen, baked, armature.ikcore_feet))
+    took["  write"], _ = timed(lambda: feet.write(bpy.context, job, *made, armature.ikcore_feet))
     return took
 
 

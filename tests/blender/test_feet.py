@@ -584,10 +584,10 @@ def test_failure_changes_nothing(addon, walker, monkeypatch):
 def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
     """What the redo panel does: the same result as without what was kept."""
     job = addon.feet.wanted(bpy.context, walker, walker.ikcore_feet)
-    seen, baked = addon.stage.finished(addon.feet.work(bpy.context, job))
+    seen, baked, _ = addon.stage.finished(addon.feet.work(bpy.context, job))
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
     walker.ikcore_feet.weight = 0.5
     job = addon.feet.wanted(bpy.context, walker, walker.ikcore_feet)
-    kept, changed = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
+    kept, changed, _ = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
     assert kept is seen
     assert np.abs(changed.clip.pose.rotations - baked.clip.pose.rotations).max() > 1e-3
