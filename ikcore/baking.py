@@ -112,6 +112,8 @@ def _baked(job: Job) -> Outcome:
 
 def _looped(clip: Clip) -> Clip:
     """As a loop, if it is one."""
+    if len(clip) < 3:
+        raise ValueError(f"a loop has three frames or more, got {len(clip)}: bake without --loop")
     first, last = clip.pose.rotations[0].astype(np.float64), clip.pose.rotations[-1].astype(np.float64)
     apart = 2 * np.arccos(np.clip(np.abs((first * last).sum(axis=-1)), 0, 1))
     joint = int(np.argmax(apart))
@@ -178,7 +180,7 @@ def _check(outputs: Iterable[Path], sources: Iterable[str], out: str) -> None:
     read = {_identity(Path(source)): source for source in sources}
     for path in outputs:
         if path.exists() and (source := read.get(_identity(path))):
-            raise CommandError(f"{path} is {source}, which is read: give another -o than {out}", 2)
+            raise CommandError(f"-o {out} would write over {source}, which is read: give another name", 2)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

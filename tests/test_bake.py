@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import clips
 import gaits
 import numpy as np
 import pytest
@@ -136,6 +139,18 @@ def test_a_climb_on_its_own_stairs_is_left_where_it_stands() -> None:
         held[1:-1] &= held[:-2] & held[2:]
         assert held.sum() > 100
         np.testing.assert_allclose(ankle[0][held], ankle[1][held], atol=1e-9)
+
+
+def test_a_climb_over_a_step_that_is_missing_is_made_up() -> None:
+    """One foot has no ground to stand on: it stands where it was."""
+    clip = gaits.climbing(run=0.32).clip
+    steps = [box(0.18 * k, (0.32 * k - 0.08, 0.32 * k + 0.24)) for k in range(1, 8) if k != 4]
+    ground = functools.reduce(ik.Ground.__add__, [box(0.0, (-5, 0.24)), *steps, box(0.18 * 8, (2.48, 9))])
+    contacts = ik.Contacts.detect(clip, feet())
+    baked = ik.bake_feet(clip, ground, feet=feet(), contacts=contacts)
+    assert np.isfinite(positions(baked.clip)).all()
+    held = np.abs(baked.rise).max()
+    assert held < 1e-6
 
 
 @pytest.mark.parametrize("name", ["uphill", "ramp", "stairs"])
@@ -630,3 +645,106 @@ def test_progress_may_stop_it(calls: int) -> None:
         ik.bake_feet(clip, ramp(), progress=stop)
     assert seen == calls
     assert (clip.pose.rotations.tobytes(), translations(clip).tobytes()) == before
+
+
+# --- clips of other makers -------------------------------------------------------------------------------------------
+
+MOCAP = Path(os.environ.get("IKCORE_MOCAP", "none"))
+CLIPS = sorted(MOCAP.glob("*.bvh")) + sorted(MOCAP.glob("*.glb")) + sorted(MOCAP.glob("*.gltf"))
+
+
+def real() -> list[tuple[str, ik.Clip]]:
+    return [(name, clip[:600] if len(clip) > 600 else clip) for name, clip in clips.clips(MOCAP)]
+
+
+@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+@pytest.mark.parametrize("ground", ["floor", "across", "uphill", "bumps"])
+def test_real_clips_change_where_they_may(ground: str) -> None:
+    """Legs turn and one joint is moved; everything is finite, feet and bones keep their lengths, loops are loops."""
+    for name, clip in real():
+        assert clip.up == "Y"
+        chosen = FLOOR if ground == "floor" else GROUNDS[ground]
+        baked = ik.bake_feet(clip, chosen)
+        assert np.isfinite(positions(baked.clip)).all(), name
+        assert np.isfinite(baked.rise).all(), name
+        assert not any(np.isnan(short).any() for short in baked.short.values()), name
+        legs = {joint for leg in baked.feet for joint in (*leg.chain, leg.ball)}
+        turned = (baked.clip.pose.rotations != baked.source.pose.rotations).any(axis=(0, 2))
+        moved = (translations(baked.clip) != translations(baked.source)).any(axis=(0, 2))
+        roots = baked.source.skeleton.parents < 0
+        others = {joint for joint, on in zip(clip.skeleton.names, turned, strict=True) if on} - legs
+        assert len(others) <= (len(baked.feet) > 2), (name, others)
+        assert np.count_nonzero(moved & ~roots) <= 1, name
+        if clip.loop and np.array_equal(clip.pose.rotations[0], clip.pose.rotations[-1]):
+            assert np.array_equal(baked.clip.pose.rotations[0], baked.clip.pose.rotations[-1]), name
+
+
+@pytest.mark.skipif(not CLIPS, reason="IKCORE_MOCAP names no folder of clips")
+def test_real_clips_come_to_the_same_with_threads() -> None:
+    for name, clip in real()[::5]:
+        assert same(ik.bake_feet(clip, bumps()).clip, ik.bake_feet(clip, bumps(), workers=3).clip), name
+
+
+def test_level_ground_elsewhere_moves_all_of_it() -> None:
+    for height in (-0.4, 0.1):
+        baked = ik.bake_feet(walk(), ik.Ground.plane(height=height), feet=feet()).clip
+        assert apart(baked, gaits.moved(walk(), [0, height, 0])) < 1e-9
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_short_loops(count: int) -> None:
+    clip = dataclasses.replace(standing()[:count], loop=True)
+    baked = ik.bake_feet(clip, ACROSS, feet=feet()).clip
+    assert np.array_equal(baked.pose.rotations[0], baked.pose.rotations[-1])
+
+
+# --- anything --------------------------------------------------------------------------------------------------------
+
+
+def rough(random: np.random.Generator) -> ik.Ground:
+    """Planes, stairs, bumps, noise, boxes, ends of the ground and a soup of triangles."""
+    soup = random.normal(size=(60, 3)) * [2, 0.3, 3], random.integers(0, 60, (100, 3))
+    steps = terrain.stairs(8, rise=random.uniform(-0.3, 0.3), run=random.uniform(0.2, 0.5), width=4, landing=3)
+    near, far = np.sort(random.uniform(0, 3, 2))
+    grounds = (
+        ik.Ground.plane([random.normal() * 0.3, 1, random.normal() * 0.3], random.normal() * 0.1),
+        steps.moved(translations=[0, 0, random.uniform(0, 2)]),
+        terrain.bumps(random.uniform(0, 0.3), spacing=random.uniform(0.2, 2), count=6),
+        ik.Ground.heights(random.normal(size=(30, 30)) * 0.1, 0.3, [-4, 0, -3]),
+        FLOOR + box(random.uniform(0.05, 0.6), (near, far)),
+        box(random.uniform(-0.5, 0.5), (-1, near)),
+        ik.Ground.mesh(*soup),
+    )
+    return grounds[random.integers(len(grounds))]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_comes_is_baked(seed: int) -> None:
+    """Poses are finite, bones as long as they were and legs no longer than they are; nothing warns."""
+    random = np.random.default_rng(seed)
+    makers = (samples.walk, gaits.running, gaits.turning, gaits.jumping, gaits.strafing)
+    clip = makers[seed % 5](fps=float(random.choice([5, 12, 30, 60]))).clip
+    if random.random() < 0.5:
+        start = int(random.integers(len(clip)))
+        clip = clip[start : start + int(random.integers(1, 50))]
+    clip = dataclasses.replace(sliding(clip, random.normal() * 0.3), loop=random.random() < 0.2)
+    extremes = ik.BakeSettings(
+        blend=float(random.choice([0, 0.05, 10])),
+        tolerance=float(random.choice([0, 1])),
+        unlock=float(random.choice([0.01, np.inf])),
+        clearance=float(random.choice([0, 1])),
+        straight=float(random.choice([0.5, 1])),
+        toe=float(random.choice([0, 90])),
+        lift=float(random.choice([0, np.inf])),
+        drop=float(random.choice([0, 0.1])),
+        shift=float(random.choice([0, 1])),
+        tilt=float(random.choice([0, 1])),
+    )
+    for settings in (None, extremes):
+        baked = ik.bake_feet(clip, rough(random), feet=feet(), settings=settings)
+        assert np.isfinite(positions(baked.clip)).all()
+        assert np.isfinite(baked.rise).all()
+        for side in ("Left", "Right"):
+            hip, knee, ankle = (positions(baked.clip, side + joint) for joint in ("UpLeg", "Leg", "Foot"))
+            np.testing.assert_allclose(np.sqrt(((knee - hip) ** 2).sum(axis=1)), 0.43, atol=1e-6)
+            np.testing.assert_allclose(np.sqrt(((ankle - knee) ** 2).sum(axis=1)), 0.42, atol=1e-6)

@@ -276,6 +276,10 @@ def test_what_is_no_loop_is_refused(folder: Path, capsys: pytest.CaptureFixture[
         f"ikcore: {folder / 'clips/more/walk.bvh'}: the last frame of a loop is its first one again, but '"
     )
     assert err.endswith(" degrees: add that frame, or bake without --loop\n")
+    WALK[:1].write(folder / "clips/walk.bvh")
+    status, _, err = run(capsys, folder, folder / "clips/walk.bvh", "-o", folder / "out.bvh", "--loop")
+    assert status == 1
+    assert err.endswith(": a loop has three frames or more, got 1: bake without --loop\n")
     assert not (folder / "out.bvh").exists()
 
 
@@ -371,7 +375,8 @@ def test_what_is_read_is_never_written(how: str, folder: Path, capsys: pytest.Ca
     status, said, err = run(capsys, folder, *inputs, "-o", out)
     assert (status, said) == (2, "")
     assert err.count("\n") == 1
-    assert err.endswith(f", which is read: give another -o than {out}\n")
+    assert err.startswith(f"ikcore: -o {out} would write over {clips}")
+    assert err.endswith(", which is read: give another name\n")
     assert contents(folder) == before
 
 

@@ -14,7 +14,7 @@ from ikcore.bake import loops
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
-from ikcore.bake.legs import Bent, bend, hinges_of
+from ikcore.bake.legs import Bent, bend, hinges_of, unfolded
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased, size
 from ikcore.bake.settings import BakeSettings
@@ -169,7 +169,7 @@ def bake_feet(
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
     clip = contacts.travelling(clip)
     say(0.1)
-    whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop else (clip, None)
+    whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
     motions = legs_of(whole, feet, workers)
     axis = "XYZ".index(clip.up)
     say(0.3)
@@ -291,12 +291,12 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     """The leg between its hip and where its foot should be, and by how much it is too short."""
     hip = body.carried(motion.chain[:, 0])
     reach = np.maximum(way.reach, _STRAIGHTEST * motion.size)
-    line = way.ankle - hip
-    far = size(line)
-    target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
     tilted = body.pivot[:, np.newaxis] + rotations.rotate(
         body.tilt[:, np.newaxis], motion.chain - body.pivot[:, np.newaxis]
     )
+    line = unfolded(way.ankle - hip, tilted[:, -1] - tilted[:, 0], motion.size)
+    far = size(line)
+    target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
     leg = bend(tilted, turned, hip, target, hinges_of(motion))
     leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])

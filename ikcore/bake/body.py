@@ -8,10 +8,13 @@ import numpy as np
 
 from ikcore import rotations
 from ikcore.bake.filters import smoothed, spread
-from ikcore.bake.scene import UNTURNED, Array, Scene, size, tangent
+from ikcore.bake.scene import UNTURNED, Array, Scene, eased, size, tangent
 from ikcore.bake.way import Way
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
+_MOMENT = 0.07  # seconds: what is straight no longer is straight for a moment
+_MOVED = 0.02  # metres for a leg of 0.87 m: a foot that is moved so far is moved
+_USUAL = 95  # the percentile of how straight a leg is in the clip
 _ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _TILTS = 30.0  # degrees, the most
 
@@ -46,12 +49,30 @@ class Body:
 def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
     """The body above its feet."""
     body = Body(pivot, _tilt(pivot, ways, scene), np.zeros_like(pivot))
+    _limit(ways, scene)
     hips = [body.carried(way.motion.chain[:, 0]) for way in ways]
     body.shift = _rise(hips, ways, scene)[:, np.newaxis] * scene.up
     body.shift += _aside([hip + body.shift for hip in hips], ways, scene)
     rounding = _ROUNDING * max(way.motion.scale for way in ways)
     body.shift[(np.abs(body.shift) <= rounding).all(axis=1)] = 0.0
     return body
+
+
+def _limit(ways: list[Way], scene: Scene) -> None:
+    """How far legs may reach: as straight as they are in the clip, or usually are there.
+
+    Where a foot is moved with respect to the others, a leg that is straight for a moment only is not: its knee would
+    snap.
+    """
+    together = np.add.accumulate([way.plain for way in ways], axis=0)[-1] / len(ways)
+    for way in ways:
+        motion, most = way.motion, scene.settings.straight * way.motion.size
+        length = size(motion.ankle - motion.chain[:, 0])
+        usual = min(float(np.sort(length)[len(length) * _USUAL // 100]), most)
+        apart = scene.level(way.shift) + (way.plain - together)[:, np.newaxis] * scene.up
+        moved = eased(np.clip(size(apart) / (_MOVED * motion.scale), 0, 1))
+        held = -spread(-length, _MOMENT, scene.fps)
+        way.reach = np.maximum(length + moved * (held - length), usual)
 
 
 # --- up and down -----------------------------------------------------------------------------------------------------

@@ -130,4 +130,14 @@ def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: 
     held = flat if flat.any() else known[nearest]
     if ground is None:
         return contacts.ground[name, nearest], held
-    return ground.at(motion.soles[point], above=_NEAR * motion.scale, below=_DEEP * motion.scale).height, held
+    found = ground.at(motion.soles[point], above=_NEAR * motion.scale, below=_DEEP * motion.scale).height
+    return _filled(np.where(np.isfinite(found), found, contacts.ground[name, nearest])), held
+
+
+def _filled(heights: Array) -> Array:
+    """Where nothing is known they are as they were before, or as they will be."""
+    known = np.flatnonzero(np.isfinite(heights))
+    if not len(known):
+        return np.zeros_like(heights)
+    before = np.searchsorted(known, np.arange(len(heights)), side="right") - 1
+    return np.asarray(heights[known[np.maximum(before, 0)]])

@@ -65,19 +65,18 @@ class Footing:
         return stance
 
     def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
-        """The ground where one walks to, or jumps to; under the first foothold however far away."""
-        near, windows = points.copy(), [(_UP * scale, _DOWN * scale)]
+        """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""
         if self.last is None:
-            windows += [(_UP * scale, np.inf), (_FAR * scale, 0.0)]
-        else:
-            near[:, self.scene.axis] = self.last[self.scene.axis]
-            if not flown or not ground.at(near, above=_UP * scale, below=_DOWN * scale).hit.any():
-                near[:, self.scene.axis] = self._walked(ground, mean(points), scale)
-        for above, below in windows:
-            found = ground.at(near, above=above, below=below)
-            if found.hit.any():
-                break
-        return found
+            windows = [(_UP * scale, _DOWN * scale), (_UP * scale, np.inf), (_FAR * scale, 0.0)]
+            every = (ground.at(points, above=above, below=below) for above, below in windows)
+            return next((found for found in every if found.hit.any()), ground.at(points, above=0.0, below=0.0))
+        starts = [self._walked(ground, mean(points), scale)] + [float(self.last[self.scene.axis])] * flown
+        reached = []
+        for start in starts:
+            near = points.copy()
+            near[:, self.scene.axis] = start
+            reached.append(ground.at(near, above=_UP * scale, below=_DOWN * scale))
+        return max(reached, key=lambda found: found.height[found.hit].max(initial=-np.inf))
 
     def _walked(self, ground: Ground, to: Array, scale: float) -> float:
         """How high the ground is at a place if one walks there from the last foothold."""

@@ -13,6 +13,7 @@ from ikcore.bake.scene import UNTURNED, Array, size, unit
 
 _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
 _WRONG = 0.06  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
+_FOLDED = 0.25  # of its length: legs are not folded more, unless they are in the clip
 _TINY = 1e-12
 
 
@@ -40,6 +41,15 @@ def hinges_of(motion: LegMotion) -> list[Array]:
         normal = rotations.rotate(rotations.conjugate(motion.turns[:, knee - 1]), np.cross(above, below))
         found.append(unit(np.add.accumulate(normal, axis=0)[-1]))
     return found
+
+
+def unfolded(line: Array, source: Array, length: float) -> Array:
+    """Ways from the hip to the foot that lead at least so far to where it is in the clip.
+
+    A foot that is lifted past the hip would turn the leg over.
+    """
+    ahead, least = unit(source), np.minimum(size(source), _FOLDED * length)
+    return np.asarray(line + np.maximum(least - dot(line, ahead), 0)[:, np.newaxis] * ahead)
 
 
 def bend(chain: Array, turns: Array, hip: Array, target: Array, hinges: list[Array]) -> Bent:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import dot
 from ikcore.bake import beam
-from ikcore.bake.filters import spread
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion
@@ -20,7 +19,6 @@ from ikcore.bake.stances import Phase, Stance, headings
 
 # Seconds.
 _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that leaves from it
-_MOMENT = 0.07  # what is straight no longer is straight for a moment
 _BEFORE = 0.25  # before the first frame, and after the last, in which a foot may have begun to rise
 
 # Metres for a leg of 0.87 m.
@@ -29,12 +27,10 @@ _ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
 _SWINGS, _ROOM = 2.0, 0.01  # what a stance was moving a foot by when it ended goes on by at most so many times that
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
-_MOVED = 0.04  # a foot that is moved so far is moved
 _MARGIN = 0.02  # how far toes and heels keep from steps
 _WITHIN = 0.001  # how far behind the side of something its upper side is looked for
 _DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
 
-_USUAL = 95  # the percentile of how straight a leg is in the clip
 _FREE, _LEFT = 0.011, 0.016  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
 _MEANT = 0.94  # the cosine beyond which it is meant to
 
@@ -54,7 +50,7 @@ class Way:
     plain : (frames,) array
         How much of the shift upwards is not for obstacles: what the body follows.
     reach : (frames,) array
-        How far from the hip the leg should end at most.
+        How far from the hip the leg should end at most; `body_of` finds it, as it takes all legs.
     """
 
     motion: LegMotion
@@ -97,21 +93,7 @@ def way_of(
         _swing(way, swing, ends, scene)
     way.plain = way.shift[:, scene.axis].copy()
     _clear(way, [_span(swing, frames) for swing in swings], floor, scene, rounds)
-    way.reach = _reach(way, scene)
     return way
-
-
-def _reach(way: Way, scene: Scene) -> Array:
-    """As straight as the leg is in the clip, or usually is there.
-
-    Where a foot is moved, a leg that is straight for a moment only is not: its knee would snap.
-    """
-    motion = way.motion
-    length = size(motion.ankle - motion.chain[:, 0])
-    usual = min(float(np.sort(length)[len(length) * _USUAL // 100]), scene.settings.straight * motion.size)
-    held = -spread(-length, _MOMENT, scene.fps)
-    moved = eased(np.clip(size(way.shift) / (_MOVED * motion.scale), 0, 1))
-    return np.asarray(np.maximum(length + moved * (held - length), usual))
 
 
 # --- on the ground ---------------------------------------------------------------------------------------------------
