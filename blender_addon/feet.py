@@ -48,7 +48,7 @@ class Wanted:
         action = self.armature.animation_data.action
         source = self.source and self.source.session_uid
         place = (self.armature.session_uid, action.session_uid, source, tuple(self.frames), self.keyed)
-        return (*place, self.legs, self.ground, names, self.moves)
+        return (*place, self.legs, self.pelvis, self.ground, names, self.moves)
 
 
 @dataclass

@@ -591,3 +591,78 @@ def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
     kept, changed, _ = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
     assert kept is seen
     assert np.abs(changed.clip.pose.rotations - baked.clip.pose.rotations).max() > 1e-3
+
+
+# --- armatures -------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_true(walker, addon):
+    """docs/blender.md: its walk slides 48 mm, and 4 mm when it is baked onto its own floor."""
+    bake()
+    before, after = np.max([line.slide for line in addon.report.latest(walker).lines], axis=0)
+    assert (round(1000 * before), round(1000 * after)) == (48, 4)
+
+
+def test_two_armatures_share_an_action(walker):
+    """By slots: the other one plays on as it did, and its keys are in the new action too."""
+    other = rigs.leg("Other", frames=61)
+    rigs.key_pose(other, np.random.default_rng(3), (1, 30, 61))
+    action = walker.animation_data.action
+    slot = action.slots.new(id_type="OBJECT", name="Other")
+    other.animation_data.action, other.animation_data.action_slot = action, slot
+    rigs.key_pose(other, np.random.default_rng(4), (1, 30, 61))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    before = rigs.action_by_value(action)[2]
+    bpy.context.view_layer.objects.active = walker
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    assert bake(ground="PLANE", plane_height=0.1) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    assert other.animation_data.action == action
+    assert rigs.action_by_value(action)[2] == before
+    assert rigs.action_by_value(walker.animation_data.action)[2]["OBOther"] == before["OBOther"]
+
+
+@pytest.mark.parametrize("place", ["scaled", "turned", "animated"])
+def test_placed_armatures(walker, place):
+    """In centimetres, lying in an object that stands up, or carried by it."""
+    if place == "scaled":
+        walker.scale = (0.01,) * 3
+    elif place == "turned":
+        walker.rotation_euler.z, walker.location = 1.0, (3, -2, 0.5)
+    else:
+        for frame, y in ((1, 0.0), (61, -0.3)):
+            walker.location.y = y
+            walker.keyframe_insert("location", index=1, frame=frame)
+    bpy.context.view_layer.update()
+    clip = walks.read(walker)
+    height = float(ik.Contacts.detect(clip).ground["left", "ball"][0]) + 0.1 * walker.scale[0]
+    wanted = ik.bake_feet(clip, ik.Ground.plane(height=height, up="z"))
+    assert bake(ground="PLANE", plane_height=height) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES, 1e-4 * walker.scale[0] if place == "scaled" else 1e-4)
+
+
+@pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like"])
+def test_rigs(rig):
+    """Their names, their chains in parts, their units: what Blender shows is what ikcore makes of it."""
+    armature = getattr(rigs, rig)()
+    rigs.move(armature, (1, 10, 20), size=0.15)
+    clip = walks.read(armature)
+    assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
+    feet = ik.Feet.detect(clip.skeleton, clip=clip)
+    assert [item.hip for item in armature.ikcore_feet.legs] == [leg.hip for leg in feet]
+    wanted = ik.bake_feet(clip, ik.Ground.plane(up="z"), feet=feet)
+    assert bake(ground="PLANE") == {"FINISHED"}
+    walks.assert_feet(armature, wanted, range(1, 21))
+
+
+def test_a_loop_stays_one(walker):
+    """What its author has marked as a cycle ends as it begins."""
+    action = walker.animation_data.action
+    action.use_frame_range, action.use_cyclic, action.frame_start, action.frame_end = True, True, 1, 61
+    clip = walks.read(walker)
+    assert clip.loop
+    wanted = ik.bake_feet(clip, ik.Ground.plane(height=-0.02, up="z"))
+    assert bake(ground="PLANE", plane_height=-0.02) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    made = walker.animation_data.action
+    assert (made.use_frame_range, made.use_cyclic, made.frame_start, made.frame_end) == (True, True, 1, 61)
