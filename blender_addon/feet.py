@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
+from mathutils import Vector
 
 from . import actions, bridge, channels, clips, contacts, ground, legs, options, report, skin, stage
-from .armatures import CannotBakeError, not_editable, not_played
+from .armatures import CannotBakeError, Rig, movable, not_editable, not_played
 from .background import in_thread
 from .ranges import animated_range, chosen_range
 
 LOOKING = 0.5  # the share of the work that is done when the scene has been looked at
+ABOUT = 0.35  # of the length of a leg: bones that are nearer to the hips may be the pelvis
 BAKING = 0.7  # of the rest: then it is measured
 
 _last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
@@ -98,7 +100,7 @@ def wanted(context, armature, request):
         (tuple(request.plane_normal), request.plane_height),
         request.keyed_contacts,
         actions.source(armature.animation_data) if request.restart else None,
-        _pelvis(armature, request),
+        _pelvis(armature, request, known),
         options.settings(request),
     )
 
@@ -129,10 +131,22 @@ def _objects(request):
     return []
 
 
-def _pelvis(armature, request):
-    if request.pelvis_bone and request.pelvis_bone not in armature.pose.bones:
-        raise CannotBakeError(f"{armature.name} has no bone {request.pelvis_bone} to move the body with")
-    return request.pelvis_bone or None
+def _pelvis(armature, request, known):
+    """The bone that moves the body; None for the one that ikcore chooses, where all that it may choose can be moved."""
+    bones = armature.pose.bones
+    if request.pelvis_bone:
+        if request.pelvis_bone not in bones:
+            raise CannotBakeError(f"{armature.name} has no bone {request.pelvis_bone} to move the body with")
+        return request.pelvis_bone
+    hips, rig = [bones[leg.hip] for leg in known], Rig(armature)
+    shared = [bone for bone in hips[0].parent_recursive if all(bone in hip.parent_recursive for hip in hips)]
+    free = [bone for bone in shared if movable(bone, rig)]
+    if len(free) in (0, len(shared)):
+        return None
+    middle = sum((hip.bone.head_local for hip in hips), Vector()) / len(hips)
+    size = (hips[0].bone.head_local - bones[known[0].foot].bone.head_local).length
+    near = [bone for bone in free if (bone.bone.head_local - middle).length <= ABOUT * size]
+    return (near or free[:1])[-1].name
 
 
 def work(context, job, *, again=False):

@@ -1,5 +1,6 @@
 """Bake Foot IK: what Blender shows afterwards is what ikcore makes of the same clip, and nothing else has changed."""
 
+import importlib
 import math
 import os
 import pathlib
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import rigs
 import walks
+from conftest import EXTENSION
 
 import ikcore as ik
 
@@ -666,3 +668,31 @@ def test_a_loop_stays_one(walker):
     walks.assert_feet(walker, wanted, FRAMES)
     made = walker.animation_data.action
     assert (made.use_frame_range, made.use_cyclic, made.frame_start, made.frame_end) == (True, True, 1, 61)
+
+
+def test_generated_rigify():
+    """Its FK legs and its torso get the keys: what lies between is constrained. Other bones stay as they are."""
+    bpy.ops.preferences.addon_enable(module="rigify")
+    try:
+        bpy.ops.object.armature_human_metarig_add()
+        bpy.ops.pose.rigify_generate()
+        rig = bpy.context.object
+        legs = [f"{part}_fk.{side}" for side in "LR" for part in ("thigh", "shin", "foot", "toe")]
+        for side in "LR":
+            rig.pose.bones[f"thigh_parent.{side}"]["IK_FK"] = 1.0
+        rng = np.random.default_rng(1)
+        for frame, y in ((1, 0.0), (10, -0.2), (20, -0.4)):
+            rig.pose.bones["torso"].location.y = y
+            rig.pose.bones["torso"].keyframe_insert("location", frame=frame)
+            rigs.key_pose(rig, rng, [frame], bones=legs, size=0.1)
+        feet, seen = importlib.import_module(f"{EXTENSION}.feet"), {}
+        with pytest.MonkeyPatch.context() as patch:
+            real = feet.write
+            patch.setattr(feet, "write", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
+            assert bake(ground="PLANE", plane_height=-0.05) == {"FINISHED"}
+        assert [leg.chain[:4] for leg in seen["baked"].feet] == [tuple(legs[:4]), tuple(legs[4:])]
+        walks.assert_feet(rig, seen["baked"], range(1, 21))
+        assert seen["told"].kept == []
+        assert {path.split('"')[1] for path, _ in curves(rig)} == {"torso", *legs}
+    finally:
+        bpy.ops.preferences.addon_disable(module="rigify")
