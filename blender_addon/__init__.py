@@ -21,6 +21,7 @@ operators.py   Bake Limb IK;  panels.py  its panel in the sidebar
 
 legs.py        the list of legs of an armature;  contacts.py  when they are planted, as curves
 options.py     what can be chosen about Bake Foot IK;  layouts.py  how that is shown
+foot_job.py    what is asked, by value, or why it cannot be done
 feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went
 foot_operators.py  Bake Foot IK, Detect Feet, Detect Contacts;  foot_panels.py  their panels
 """

@@ -9,7 +9,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from . import bridge, contacts, feet, layouts, legs, stage
+from . import bridge, contacts, feet, foot_job, layouts, legs, stage
 from .armatures import CannotBakeError, not_editable
 from .options import FootRequest
 
@@ -30,7 +30,7 @@ def no_armature(context):
 
 def not_ready(context):
     """Why the feet of the active object cannot be baked, or None."""
-    return no_armature(context) or feet.refusal(context.object)
+    return no_armature(context) or foot_job.refusal(context.object)
 
 
 class _Refusing(bpy.types.Operator):
@@ -55,8 +55,8 @@ class _Refusing(bpy.types.Operator):
 class _Baking(FootRequest, _Refusing):
     """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
 
-    def wanted(self, context):
-        return feet.wanted(context, context.object, self)
+    def asked(self, context):
+        return foot_job.asked(context, context.object, self)
 
     def done(self, context, job, seen, baked, told):
         """Do with what was baked what the operator is for."""
@@ -64,7 +64,7 @@ class _Baking(FootRequest, _Refusing):
 
     def execute(self, context):
         try:
-            job = self.wanted(context)
+            job = self.asked(context)
             return self.done(context, job, *stage.finished(feet.work(context, job, again=self.options.is_repeat)))
         except CannotBakeError as error:
             return self.refuse(error)
@@ -73,7 +73,7 @@ class _Baking(FootRequest, _Refusing):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         try:
-            self._job = self.wanted(context)
+            self._job = self.asked(context)
         except CannotBakeError as error:
             return self.refuse(error)
         self._work = feet.work(context, self._job)
@@ -146,8 +146,8 @@ class IKCORE_OT_detect_contacts(_Baking):
         name="Replace Curves", description="Make curves anew that are there, edited or not. Without, they stay"
     )
 
-    def wanted(self, context):
-        return dataclasses.replace(super().wanted(context), keyed=not self.replace)
+    def asked(self, context):
+        return dataclasses.replace(super().asked(context), keyed=not self.replace)
 
     def done(self, context, job, seen, baked, told):
         found = baked.contacts.weights

@@ -43,12 +43,13 @@ def bake_feet(bpy, armature):
     """The operator as a whole; then its stages, on what that has left."""
     import importlib
 
-    feet, stage = (importlib.import_module(f"bl_ext.user_default.ikcore.{name}") for name in ("feet", "stage"))
+    names = ("feet", "foot_job", "stage")
+    feet, foot_job, stage = (importlib.import_module(f"bl_ext.user_default.ikcore.{name}") for name in names)
     armature.ikcore_feet.ground, options = "PLANE", {"ground": "PLANE"}
     source, took = armature.animation_data.action, {}
     took["bake_feet"] = timed(lambda: bpy.ops.ikcore.bake_feet(**options))[0]
     armature.animation_data.action = source
-    job = feet.wanted(bpy.context, armature, armature.ikcore_feet)
+    job = foot_job.asked(bpy.context, armature, armature.ikcore_feet)
     took["  look"], _ = timed(lambda: stage.finished(feet._look(bpy.context, job)))
     took["  all again"], made = timed(lambda: stage.finished(feet.work(bpy.context, job)))
     took["  redo"], _ = timed(lambda: stage.finished(feet.work(bpy.context, job, again=True)))

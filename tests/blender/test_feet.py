@@ -507,7 +507,7 @@ def test_frame_mode_and_selection_stay(walker, mode):
 def work(addon, armature):
     """What the operator does from the interface, step by step, onto a plane."""
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
-    return addon.feet.work(bpy.context, addon.feet.wanted(bpy.context, armature, armature.ikcore_feet))
+    return addon.feet.work(bpy.context, addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 62])
@@ -585,11 +585,11 @@ def test_failure_changes_nothing(addon, walker, monkeypatch):
 
 def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
     """What the redo panel does: the same result as without what was kept."""
-    job = addon.feet.wanted(bpy.context, walker, walker.ikcore_feet)
+    job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
     seen, baked, _ = addon.stage.finished(addon.feet.work(bpy.context, job))
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
     walker.ikcore_feet.weight = 0.5
-    job = addon.feet.wanted(bpy.context, walker, walker.ikcore_feet)
+    job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
     kept, changed, _ = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
     assert kept is seen
     assert np.abs(changed.clip.pose.rotations - baked.clip.pose.rotations).max() > 1e-3
