@@ -111,7 +111,7 @@ def test_legs_are_not_folded_up() -> None:
     lifted = source + np.linspace(0, 1.2, 400)[:, np.newaxis] * [0, 1, 0]
     found = unfolded(lifted, source, 0.85)
     far = np.sqrt((found**2).sum(axis=1))
-    assert far.min() > 0.3 * 0.85 - 1e-9
+    assert far.min() > 0.25 * 0.85 - 1e-9
     np.testing.assert_array_equal(found[:100], lifted[:100])
     assert (found[:, 1] < 0).all()
     assert np.abs(np.diff(found, axis=0)).max() < 0.02

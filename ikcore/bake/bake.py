@@ -115,7 +115,7 @@ def bake_feet(
 
     A clip that walks on level ground follows the ground with its feet and its body, stairs and slopes alike. One that
     was made on this ground is mended where its feet slide, sink and float. Feet that stand as they should are left as
-    they are, to the bit; so baking twice changes nothing.
+    they are, to the bit.
 
     Parameters
     ----------
@@ -148,7 +148,8 @@ def bake_feet(
     Raises
     ------
     ValueError
-        If there are no legs, if ground and clip do not fit each other, or a pose is not finite.
+        If there are no legs, if ground and clip do not fit each other or there is no ground under any foot, or a pose
+        is not finite.
 
     Examples
     --------
@@ -244,6 +245,8 @@ def _ways(
             footing.place(motions[stance.leg], stance, under[stance.leg])
     else:
         loops.place_rounds(footing, motions, stances, under, way)
+    if stances and all(stance.part < 0 for stance in stances):
+        raise ValueError("ground: there is none under any foot: is it in another place, or in another unit?")
     ends = (stances[0], stances[-1]) if stances else (footing.nowhere(), footing.nowhere())
     ways = [
         way_of(motion, [s for s in stances if s.leg == at], floors, scene, ends, way is not None)

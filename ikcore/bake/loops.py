@@ -82,19 +82,18 @@ def place_rounds(
     own = [stance for stance in stances if last <= stance.middle < 2 * last]
     for stance in own:
         footing.place(legs[stance.leg], stance, floors[stance.leg])
-    if not own:
-        return
     key = {(stance.leg, stance.middle): stance for stance in own}
-    first = own[0]
-    following = next((s for s in stances if (s.leg, s.middle) == (first.leg, first.middle + last)), None)
+    following = next((s for s in stances if own and (s.leg, s.middle) == (own[0].leg, own[0].middle + last)), None)
     rise = 0.0
     if following is not None:
         footing.place(legs[following.leg], following, floors[following.leg])
-        rise = following.lift - first.lift
+        rise = following.lift - own[0].lift
     for stance in stances:
         turn = stance.middle // last - 1
         twin = key.get((stance.leg, stance.middle - turn * last))
-        if turn and twin is not None:
+        if twin is None:  # it stands for longer than a round
+            footing.place(legs[stance.leg], stance, floors[stance.leg])
+        elif turn:
             stance.place, stance.aside = twin.place + turn * way, twin.aside
             stance.lift, stance.normal, stance.floor = twin.lift + turn * rise, twin.normal, twin.floor
             stance.part = twin.part
