@@ -74,7 +74,7 @@ def fill(armature, legs):
         for knee in leg.knees:
             item.knees.add().name = knee
         for part in PARTS:
-            joint = getattr(leg, part)
+            joint = getattr(leg, part) or ""
             setattr(item, part, joint if joint in armature.pose.bones else "")  # what is no bone is a tail
         if leg.ankle is None:
             item.tip = [number / _scale(armature) for number in leg.soles["ball"].offset]

@@ -643,6 +643,25 @@ def test_placed_armatures(walker, place):
     walks.assert_feet(walker, wanted, FRAMES, 1e-4 * walker.scale[0] if place == "scaled" else 1e-4)
 
 
+@needs_files
+@pytest.mark.parametrize(("file", "legs", "knees"), [("Fox.glb", 4, [1, 1, 2, 2]), ("Spider.glb", 8, [1] * 8)])
+def test_many_legs_through_the_list(file, legs, knees):
+    """The list says all that there is to say, also of legs without feet."""
+    armature = imported(file, None)
+    clip = walks.read(armature)
+    size = np.ptp(clip.skeleton.forward(clip.pose[0]).positions[:, 2])
+    feet = ik.Feet.detect(clip.skeleton, vertices=walks.skin.read(bpy.context, armature) or None, clip=clip)
+    assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
+    items = armature.ikcore_feet.legs
+    assert [item.name for item in items] == [leg.name for leg in feet]
+    assert (len(items), [len(item.knees) for item in items]) == (legs, knees)
+    height = -0.02 * size
+    wanted = ik.bake_feet(clip, ik.Ground.plane(height=height, up="z"), feet=feet)
+    assert bake(ground="PLANE", plane_height=height) == {"FINISHED"}
+    scene = bpy.context.scene
+    walks.assert_feet(armature, wanted, range(scene.frame_start, scene.frame_end + 1), 1e-4 * max(size, 1))
+
+
 @pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like"])
 def test_rigs(rig):
     """Their names, their chains in parts, their units: what Blender shows is what ikcore makes of it."""
