@@ -11,18 +11,33 @@ clips.py       an armature and its action as a clip in world space, on joints.py
 channels.py    a clip back to channels
 ground.py      objects of the scene as a ground;  skin.py  which vertices follow which joint
 
+ranges.py      which frames to bake
+
 limbs.py       finds limbs and says why one cannot be baked
 sample.py      limbs to arrays, over a range of frames
 solve.py       what the IK constraint does, in closed form. Without bpy
 bake.py        from limbs to keys
-operators.py   Bake Limb IK;  panels.py  the sidebar tab
+operators.py   Bake Limb IK;  panels.py  its panel in the sidebar
+
+legs.py        the list of legs of an armature;  contacts.py  when they are planted, as curves
+options.py     what can be chosen about Bake Foot IK;  layouts.py  how that is shown
+foot_job.py    what is asked, by value, or why it cannot be done
+feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went
+foot_operators.py  Bake Foot IK, Detect Feet, Detect Contacts;  foot_panels.py  their panels
 """
 
 import bpy
 
-from . import bridge, operators, panels
+from . import bridge, foot_operators, foot_panels, legs, operators, options, panels
 
-CLASSES = (operators.IKCORE_OT_bake_limb, panels.IKCORE_PT_bake_limb)
+CLASSES = (
+    *legs.CLASSES,
+    *options.CLASSES,
+    operators.IKCORE_OT_bake_limb,
+    *foot_operators.CLASSES,
+    *foot_panels.CLASSES,
+    panels.IKCORE_PT_bake_limb,
+)
 
 
 def register():
@@ -30,9 +45,12 @@ def register():
     bridge.load(bpy.utils.user_resource("EXTENSIONS"))
     for cls in CLASSES:
         bpy.utils.register_class(cls)
+    kept = bpy.props.PointerProperty(type=options.IKCORE_PG_feet)  # type: ignore[func-returns-value]
+    bpy.types.Object.ikcore_feet = kept  # type: ignore[attr-defined]
 
 
 def unregister():
     """Switch the extension off."""
+    del bpy.types.Object.ikcore_feet  # type: ignore[attr-defined]
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 CHANNELS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
+SOURCE = "ikcore source"  # the custom property of an action that says what it was made of
 # What makes up a key and how many numbers each part is: kept keys are put back with all of it.
 KEY_PARTS = {
     "co": (np.float32, 2),
@@ -30,7 +31,7 @@ KEY_PARTS = {
 }
 # The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
 # frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
-NEW_KEY = {"interpolation": "LINEAR", "handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
+NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
 
 
 @dataclass
@@ -151,6 +152,23 @@ def swapped(plans):
             old.use_fake_user = True  # or the file would be saved without it
 
 
+@contextlib.contextmanager
+def played(armature, action):
+    """Let an armature play another action with a slot of the same name, for as long as this lasts."""
+    _, before, slot = assigned(armature)
+    assign(armature, action, action.slots[slot.identifier])
+    try:
+        yield
+    finally:
+        assign(armature, before, slot)
+
+
+def source(animation):
+    """The action that the one that plays was made of, if it is there and has its slot."""
+    made_of = animation.action.get(SOURCE)
+    return made_of if made_of and animation.action_slot.identifier in made_of.slots else None
+
+
 def copy_for(armature, copies, title):
     """A copy of the armature's action with `title` in its name, and the slot in it, without touching the armature.
 
@@ -231,7 +249,7 @@ def _way_back(bag, channel):
     def back():
         curve.keyframe_points.clear()
         curve.keyframe_points.add(len(keys["co"]))
-        _set(curve, keys)
+        _set(curve, keys)  # as it was to the digit: an update might move handles
         for modifier, mute in zip(curve.modifiers, mutes, strict=True):
             modifier.mute = mute
 
@@ -244,7 +262,7 @@ def _remove(bag, channel):
         bag.fcurves.remove(curve)
 
 
-def write_keys(bag, channel, frames):
+def write_keys(bag, channel, frames, interpolation="LINEAR"):
     """Replace the keys of one curve from the first to the last of `frames`; keys outside stay as they are.
 
     Modifiers that reshape the curve are muted: what they did is in the new keys.
@@ -264,22 +282,22 @@ def write_keys(bag, channel, frames):
     is_kept = order < np.count_nonzero(keep)
     points.clear()
     points.add(len(order))
-    keys = {name: _read(points, name) for name in KEY_PARTS}
+    keys, made = {name: _read(points, name) for name in KEY_PARTS}, {"interpolation": interpolation, **NEW_KEY}
     for name, part in keys.items():
         if part.ndim == 2:
             part[~is_kept] = new
-        elif name in NEW_KEY:
+        elif name in made:
             choices = bpy.types.Keyframe.bl_rna.properties[name].enum_items  # type: ignore[attr-defined]
-            part[~is_kept] = choices[NEW_KEY[name]].value
+            part[~is_kept] = choices[made[name]].value
         part[is_kept] = old[name][keep]
     _set(curve, keys)
+    curve.update()
 
 
 def _set(curve, keys):
     """Set all parts of all keys of a curve."""
     for name, part in keys.items():
         curve.keyframe_points.foreach_set(name, part.ravel())
-    curve.update()
 
 
 def _read(points, name):

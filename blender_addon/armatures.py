@@ -123,6 +123,12 @@ def constrained(bone, rig):
     return None
 
 
+def movable(bone, rig):
+    """Whether keys on its location move a pose bone."""
+    held = (bone.parent and bone.bone.use_connect) or all(bone.lock_location) or constrained(bone, rig)
+    return not held and not any(path.startswith(actions.path_of(bone, "location")) for path in rig.drivers)
+
+
 def not_writable(bone, rig, channel):
     """Why keys on a channel of a pose bone, "rotation" or "location", would not play as written, or None."""
     path = actions.rotation_path(bone) if channel == "rotation" else actions.path_of(bone, channel)

@@ -8,7 +8,7 @@ from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_editable, not_writable
 from .joints import Bones
 
-SAME = 1e-6  # what is no change of a rotation, in quaternions, or of a place, in lengths of the bone
+SAME = 1e-6  # what is no change: of a rotation, in quaternions; of a place, in lengths of the bone or of its way out
 
 
 def of_clip(armature, reading, clip, bones=None):
@@ -61,7 +61,8 @@ def _with_angles(order, now, was, start, locked):
 
 def _moved(bone, rig, frames, before, after):
     """The location channels of a bone that goes another way."""
-    if np.abs(after[:, :3, 3] - before[:, :3, 3]).max() <= SAME * bone.bone.length:
+    size = max(bone.bone.length, bone.bone.head_local.length)  # Blender rounds places by how far out they are
+    if np.abs(after[:, :3, 3] - before[:, :3, 3]).max() <= SAME * size:
         return [], []
     if bone.parent and bone.bone.use_connect:
         return [], [f"{bone.name} keeps its place: it is connected to {bone.parent.name}"]

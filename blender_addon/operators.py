@@ -3,21 +3,18 @@
 # ruff: noqa: N801, D102, D400, RUF012
 """The operator Bake Limb IK: which limbs, which frames, what to say."""
 
-import math
-
 import bpy
 import numpy as np
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import EnumProperty
 
-from . import actions, bridge
+from . import bridge
 from .armatures import CannotBakeError
 from .bake import bake
 from .limbs import CHAIN, find_limbs, refusals, selected_limbs
+from .ranges import FrameRange, chosen_range, draw_range, scene_range
 
-LAST_FRAME = 1048574  # Blender's largest frame number, either way
 
-
-class IKCORE_OT_bake_limb(bpy.types.Operator):
+class IKCORE_OT_bake_limb(FrameRange, bpy.types.Operator):
     """Turn two-bone IK into rotation keys on the bones, in a copy of the action. The IK constraints are muted"""
 
     bl_idname = "ikcore.bake_limb"
@@ -33,25 +30,6 @@ class IKCORE_OT_bake_limb(bpy.types.Operator):
         ],
         default="SELECTED",
     )
-    frame_range: EnumProperty(
-        name="Frames",
-        description="Which frames to bake. Keys outside stay",
-        items=[
-            (
-                "ACTION",
-                "Animation",
-                "From the first to the last key of the armature, the targets and the poles; "
-                "the scene's range if there are none",
-            ),
-            ("SCENE", "Scene", "The frame range of the scene, or its preview range if that is on"),
-            ("CUSTOM", "Custom", "From Start to End"),
-        ],
-        default="ACTION",
-    )
-    frame_start: IntProperty(
-        name="Start", description="First frame to bake", default=1, min=-LAST_FRAME, max=LAST_FRAME
-    )
-    frame_end: IntProperty(name="End", description="Last frame to bake", default=250, min=-LAST_FRAME, max=LAST_FRAME)
 
     @classmethod
     def poll(cls, context):
@@ -68,7 +46,7 @@ class IKCORE_OT_bake_limb(bpy.types.Operator):
 
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
-            self.frame_start, self.frame_end = _scene_range(context.scene)
+            self.frame_start, self.frame_end = scene_range(context.scene)
         return self.execute(context)
 
     def execute(self, context):
@@ -91,11 +69,7 @@ class IKCORE_OT_bake_limb(bpy.types.Operator):
         layout = self.layout
         layout.use_property_split = True
         layout.prop(self, "limbs")
-        layout.prop(self, "frame_range")
-        if self.frame_range == "CUSTOM":
-            column = layout.column(align=True)
-            column.prop(self, "frame_start")
-            column.prop(self, "frame_end")
+        draw_range(layout, self)
 
     def _refuse(self, sentence):
         self.report({"ERROR"}, sentence)
@@ -117,15 +91,9 @@ class IKCORE_OT_bake_limb(bpy.types.Operator):
 
     def _frames(self, context, limbs):
         """The frames to bake, or a reason why not."""
-        if self.frame_range == "CUSTOM":
-            first, last = self.frame_start, self.frame_end
-        elif self.frame_range == "SCENE":
-            first, last = _scene_range(context.scene)
-        else:
-            first, last = animated_range(limbs) or _scene_range(context.scene)
-        if first > last:
-            return None, f"The range ends before it starts: {first} to {last}"
-        return np.arange(first, last + 1), None
+        objects = [item for limb in limbs for item in (limb.object, limb.ik.target, limb.ik.pole_target)]
+        ends, reason = chosen_range(self, context.scene, objects)
+        return (None, reason) if reason else (np.arange(ends[0], ends[1] + 1), None)
 
 
 def posed_armatures(context):
@@ -134,35 +102,3 @@ def posed_armatures(context):
         return [context.object]
     armatures = [item for item in context.view_layer.objects if item.type == "ARMATURE" and item.mode == "POSE"]
     return sorted(armatures, key=lambda item: item != context.object)
-
-
-def _scene_range(scene):
-    if scene.use_preview_range:
-        return scene.frame_preview_start, scene.frame_preview_end
-    return scene.frame_start, scene.frame_end
-
-
-def animated_range(limbs):
-    """Whole frames around all keys of the armatures, targets and poles of these limbs and of their parents.
-
-    None if there are no keys, or all of them on one frame: then something else moves the limbs, if anything does.
-    """
-    objects = set()
-    for limb in limbs:
-        for item in (limb.object, limb.ik.target, limb.ik.pole_target):
-            while item is not None and item not in objects:
-                objects.add(item)
-                item = item.parent
-    ranges = [ends for item in objects for ends in _key_ranges(item.animation_data)]
-    if not ranges:
-        return None
-    first, last = math.floor(min(ends[0] for ends in ranges)), math.ceil(max(ends[1] for ends in ranges))
-    return (first, last) if first < last else None
-
-
-def _key_ranges(animation):
-    """From where to where each curve has keys; for an action with a range set by hand, that range."""
-    curves = actions.curves(animation)
-    if curves and animation.action.use_frame_range:
-        return [(animation.action.frame_start, animation.action.frame_end)]
-    return [curve.range() for curve in curves if len(curve.keyframe_points)]

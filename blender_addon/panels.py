@@ -23,7 +23,7 @@ class IKCORE_PT_bake_limb(bpy.types.Panel):
         layout = self.layout
         width = context.region.width
         if bridge.problem():
-            _sentence(layout.box(), bridge.problem(), "ERROR", width)
+            sentence(layout.box(), bridge.problem(), "ERROR", width)
         armature = context.object
         if armature is None or armature.type != "ARMATURE":
             layout.label(text="Select an armature", icon="INFO")
@@ -69,14 +69,14 @@ def _draw_limb(layout, limb, chosen, reason, width):
         row.active = chosen
         row.label(text=f"{what}: {_name(target, bone)}", icon=icon)
     if reason:
-        _sentence(box, reason, "ERROR" if chosen else "INFO", width)
+        sentence(box, reason, "ERROR" if chosen else "INFO", width)
 
 
 def _name(target, bone):
     return (bone or target.name) if target else "none"
 
 
-def _sentence(layout, text, icon, width):
+def sentence(layout, text, icon, width):
     """A label that wraps: about 7 pixels a letter at the interface's scale, less the icon."""
     scale = bpy.context.preferences.system.ui_scale or 1.0  # zero without a window
     letters = max(16, int(width / (7 * scale)) - 8)

@@ -621,6 +621,20 @@ def test_a_foot_with_a_ball_but_no_tip_has_toes_of_usual_length() -> None:
     assert right[1][0] < at["right", "ball"][0] < right[0][0]
 
 
+def test_legs_that_are_known_get_the_soles_of_a_detection() -> None:
+    """All of them, or those that have none: the others keep theirs."""
+    clip = ik.samples.walk(seconds=2).clip
+    found = ik.Feet.detect(clip.skeleton, clip=clip)
+    bare = ik.Feet(tuple(dataclasses.replace(leg, soles={}) for leg in found))
+    assert bare.with_soles(clip) == found
+    own = {"ball": Sole("LeftFoot", (1.0, 2.0, 3.0))}
+    edited = bare.replace("left", soles=own).with_soles(clip)
+    assert edited["left"].soles == own
+    assert set(edited["right"].soles) == set(found["right"].soles)
+    with pytest.raises(ValueError, match="'LeftLeg' is not under the hip 'LeftFoot'"):
+        bare.replace("left", hip="LeftFoot", ankle="LeftToeBase", ball=None, toe=None).with_soles(clip)
+
+
 # --- the record ------------------------------------------------------------------------------------------------------
 
 

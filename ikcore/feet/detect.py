@@ -123,6 +123,36 @@ class Feet:
             return cls(soles.at_rest(skeleton, seen, legs, skin))
         return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin))
 
+    def with_soles(self, clip: Clip, *, vertices: Mapping[str, ArrayLike] | None = None) -> Feet:
+        """The same legs with soles, measured as `detect` does it; legs that have some keep them.
+
+        Parameters
+        ----------
+        clip : Clip
+            A motion with both feet on the ground somewhere.
+        vertices : mapping of str to (n, 3) array_like, optional
+            The skin of the feet, as for `detect`.
+
+        Returns
+        -------
+        Feet
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> clip = ik.samples.walk(seconds=2).clip
+        >>> left = ik.Leg("left", "left", "LeftUpLeg", ("LeftLeg",), "LeftFoot", "LeftToeBase", "LeftToeBase_end")
+        >>> sorted(ik.Feet((left,)).with_soles(clip)["left"].soles)
+        ['ball', 'heel', 'inner', 'outer', 'toe']
+        """
+        self.check(clip.skeleton)
+        seen = stance(clip.skeleton, clip.up, clip)
+        skin = None if vertices is None else _checked_skin(clip.skeleton, vertices)
+        bare = [leg for leg in self.legs if not leg.soles]
+        found = soles.over_time(clip.skeleton, seen, bare, clip.pose, skin) if bare else ()
+        measured = {leg.name: leg for leg in found}
+        return Feet(tuple(measured.get(leg.name, leg) for leg in self.legs))
+
     def replace(self, leg: str, /, **changes: Any) -> Feet:
         """The same legs, one of them with other fields.
 

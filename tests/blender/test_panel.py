@@ -66,7 +66,7 @@ def test_the_reason_stands_before_the_button():
 
 def test_a_draw_reads_the_curves_once(addon, monkeypatch):
     """Thousands of curves take milliseconds to read: not once for each limb, and with nothing worked out for each."""
-    actions = addon.operators.actions
+    actions = addon.limbs.actions
     leg = rigs.leg()
     for suffix in (".b", ".c"):
         rigs.add_limb(leg, suffix, at=(0.5, 0, 0))

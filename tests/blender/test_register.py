@@ -25,7 +25,8 @@ def _registered():
 
 def test_three_times_on_and_off_leaves_nothing():
     on = _registered()
-    assert on[2] == ["IKCORE_OT_bake_limb", "IKCORE_PT_bake_limb"]
+    assert {"IKCORE_OT_bake_limb", "IKCORE_PT_bake_limb", "IKCORE_OT_bake_feet", "IKCORE_PT_feet"} <= set(on[2])
+    assert "ikcore_feet" in on[1]["Object"]
     assert "ikcore" in on[3]
     addon_utils.disable(EXTENSION)
     off = _registered()
@@ -39,10 +40,18 @@ def test_three_times_on_and_off_leaves_nothing():
 
 
 def test_every_property_is_described():
-    operator = bpy.ops.ikcore.bake_limb.get_rna_type()
-    assert operator.description
-    for prop in operator.properties:
-        if prop.identifier != "rna_type":
+    for name in ("bake_limb", "bake_feet", "detect_feet", "detect_contacts", "edit_feet"):
+        operator = getattr(bpy.ops.ikcore, name).get_rna_type()
+        assert operator.description
+        _are_tooltips(operator.properties)
+    feet = bpy.context.blend_data.objects.new("Empty", None).ikcore_feet
+    for kept in (feet, feet.legs.add(), feet.legs[0].knees.add(), feet.objects.add()):
+        _are_tooltips(kept.bl_rna.properties)
+
+
+def _are_tooltips(properties):
+    for prop in properties:
+        if prop.identifier not in ("rna_type", "bl_rna"):
             _is_tooltip(prop)
             for item in getattr(prop, "enum_items", ()):
                 _is_tooltip(item)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When feet are planted, as keys that can be edited: a custom property of the armature object for each point of a sole.
+
+A key on every change, 1 where it is planted and 0 where it is not, constant in between. More than 0.5 counts.
+"""
+
+import bpy
+import numpy as np
+
+from . import actions
+
+GROUP = "Foot Contacts"
+
+
+def name_of(leg, point):
+    """What the custom property of a point of a leg is called."""
+    return f"contact {leg} {point}"
+
+
+def path_of(leg, point):
+    """The data path of that property."""
+    return f'["{bpy.utils.escape_identifier(name_of(leg, point))}"]'
+
+
+def read(armature, keys, frames):
+    """The weights on these frames of those points, (leg, point), that have a curve that plays."""
+    curves = actions.by_path(actions.curves(armature.animation_data))
+    found = {}
+    for key in keys:
+        for curve in curves.get(path_of(*key), ()):
+            if len(curve.keyframe_points) and not curve.mute:
+                found[key] = np.clip([curve.evaluate(frame) for frame in frames.tolist()], 0.0, 1.0)
+    return found
+
+
+def write(armature, weights, frames):
+    """Key weights, by (leg, point), into the action that the armature plays."""
+    bag = actions.ensure_bag(armature.animation_data.action, armature.animation_data.action_slot)
+    for key, weight in weights.items():
+        armature[name_of(*key)] = 0.0
+        armature.id_properties_ui(name_of(*key)).update(
+            min=0.0, max=1.0, description=f"How much the {key[1]} of the leg {key[0]} is planted: more than 0.5 counts"
+        )
+        if old := bag.fcurves.find(path_of(*key)):
+            bag.fcurves.remove(old)
+        held = weight > 0.5
+        changes = np.flatnonzero(np.r_[True, held[1:] != held[:-1]])
+        channel = actions.Channel(path_of(*key), 0, GROUP, held[changes].astype(float))
+        actions.write_keys(bag, channel, frames[changes], "CONSTANT")

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bake of feet: look at the scene, put the feet on the ground, write the keys.
+
+Nothing in the file changes before everything that can fail is done; what looking moves is put back by value.
+"""
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import actions, bridge, channels, clips, contacts, ground, report, skin, stage
+from .armatures import CannotBakeError
+from .background import in_thread
+
+LOOKING = 0.5  # the share of the work that is done when the scene has been looked at
+BAKING = 0.7  # of the rest: then it is measured
+
+_last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
+
+
+@dataclass
+class Seen:
+    """What the scene says. Holds no reference into the file."""
+
+    reading: clips.Reading  # of what plays
+    clip: object  # ikcore.Clip, what is to be baked: the same, or what that was made of
+    feet: object  # ikcore.Feet, with soles
+    ground: object  # ikcore.Ground, or None for the floor that the clip stands on or a plane
+    curves: dict  # contacts that are keyed
+
+
+def work(context, job, *, again=False):
+    """Look and bake: a generator that yields the share that is done, and returns (Seen, ikcore.Baked, Report).
+
+    `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
+    """
+    global _last
+    if again and _last is not None and _last[0] == job.key:
+        seen = _last[1]
+    else:
+        seen = yield from _look(context, job)
+    _last = (job.key, seen)
+    try:
+        made = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+    except ValueError as error:
+        raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
+    return seen, *made
+
+
+def _look(context, job):
+    count, parts = len(job.frames), 1 + job.moves
+    bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
+    steps = clips.read(context, job.armature, job.frames, bones)
+    reading = yield from _shares(steps, 0.0, LOOKING / parts / count)
+    clip = reading.clip
+    if job.source is not None:
+        with actions.played(job.armature, job.source):
+            steps = clips.read(context, job.armature, job.frames, bones)
+            clip = (yield from _shares(steps, LOOKING / parts, 0.0)).clip
+    feet = _with_soles(context, job, clip)
+    floor = None
+    if job.objects:
+        steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
+        floor = yield from _shares(steps, LOOKING / parts, LOOKING / parts / count)
+    elif job.ground == "COLLECTION":
+        raise CannotBakeError("The collection to stand on is empty: move objects into it")
+    keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
+    return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+
+
+def _shares(steps, start, each):
+    """What a generator returns, its steps being yielded as shares of the work."""
+    try:
+        while True:
+            yield start + each * next(steps)
+    except StopIteration as end:
+        return end.value
+    finally:
+        steps.close()
+
+
+def _with_soles(context, job, clip):
+    joints = {joint for leg in job.legs for joint in leg.chain}
+    vertices = {name: points for name, points in skin.read(context, job.armature).items() if name in joints}
+    known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
+    try:
+        return bridge.library.Feet(known).with_soles(clip, vertices=vertices or None)
+    except ValueError as error:
+        raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
+
+
+# --- without bpy, in a thread ----------------------------------------------------------------------------------------
+
+
+def _bake(job, seen, progress):
+    ik, clip, floor = bridge.library, seen.clip, _floor(job, seen)
+    whole = job.part == (0, len(clip))
+    baked = ik.bake_feet(
+        clip,
+        floor,
+        feet=seen.feet,
+        contacts=_contacts(job, seen, floor),
+        settings=job.settings,
+        legs=job.chosen,
+        frames=None if whole else job.part,
+        pelvis=job.pelvis,
+        progress=lambda share: progress(BAKING * share),
+    )
+    return baked, report.of(job, baked)
+
+
+def _floor(job, seen):
+    ik, clip = bridge.library, seen.clip
+    if job.ground == "FLOOR":
+        under = ik.Contacts.detect(clip, seen.feet).ground
+        return ik.Ground.plane(height=min(float(np.nanmedian(height)) for height in under.values()), up="z")
+    if job.ground == "PLANE":
+        return ik.Ground.plane(*job.plane, up="z")
+    return seen.ground
+
+
+def _contacts(job, seen, floor):
+    """As the user has said, and where nothing is said as a bake finds them; None if nothing is said at all."""
+    ik, clip = bridge.library, seen.clip
+    modes = {name: mode for name, mode in job.modes.items() if mode != "auto"}
+    curves = {key: curve for key, curve in seen.curves.items() if key[0] not in modes}
+    if not modes and not curves:
+        return None
+    said = ik.Contacts.detect(clip, seen.feet, modes=modes, curves=curves)
+    open_keys = [key for key in said.weights if key[0] not in modes and key not in curves]
+    if not open_keys:
+        return said
+    found = ik.bake_feet(clip, floor, feet=seen.feet).contacts
+    return dataclasses.replace(
+        found, weights={key: (found if key in open_keys else said).weights[key] for key in said.weights}
+    )
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write(context, job, seen, baked, told, request):
+    """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
+    with stage.restored(context, [job.armature]):
+        made, kept = channels.of_clip(job.armature, seen.reading, baked.clip)
+        keyed = _keyed(len(job.frames), job.part, request.key_step)
+        for channel in made:
+            channel.values = channel.values[keyed]
+        plan, frames = [(job.armature, made)], job.frames[keyed]
+        if request.output == "OVERWRITE":
+            actions.overwrite(plan, frames)
+            _mark(context, told, request)
+        else:
+            source = actions.source(job.armature.animation_data) or job.armature.animation_data.action
+            with actions.swapped(actions.copied(plan, frames, "Foot IK")):
+                _mark(context, told, request)
+            job.armature.animation_data.action[actions.SOURCE] = source
+    told.kept = kept
+    report.keep(job.armature, told)
+
+
+def _keyed(count, part, step):
+    """The numbers of the frames that get keys."""
+    inside = np.arange(count)[slice(*part)]
+    return np.unique(np.r_[inside[::step], inside[-1]])
+
+
+def _mark(context, told, request):
+    if request.mark:
+        for frame, text in told.problems:
+            context.scene.timeline_markers.new(text, frame=frame)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is asked of a bake of feet, by value, or a sentence that says why it cannot be done."""
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+from . import actions, legs, options
+from .armatures import CannotBakeError, Rig, movable, not_editable, not_played
+from .ranges import animated_range, chosen_range
+
+ABOUT = 0.35  # of the length of a leg: bones that are nearer to the hips may be the pelvis
+
+
+@dataclass
+class Job:
+    """What is asked for, by value."""
+
+    armature: bpy.types.Object
+    frames: np.ndarray  # of the action: all that is looked at
+    part: tuple[int, int]  # the first that is to change, and the one after the last, by number among them
+    legs: list  # ikcore.Leg, in the order of the list
+    modes: dict[str, str]
+    chosen: list[str] | None  # names of the legs to change; None for all
+    ground: str
+    objects: list
+    moves: bool
+    plane: tuple
+    keyed: bool
+    source: bpy.types.Action | None  # what plays was made of this, and it is to start from there
+    pelvis: str | None
+    settings: object  # ikcore.BakeSettings
+
+    @property
+    def key(self):
+        """What decides what there is to see, by value."""
+        names = [item.name_full for item in self.objects]
+        action = self.armature.animation_data.action
+        source = self.source and self.source.session_uid
+        place = (self.armature.session_uid, action.session_uid, source, tuple(self.frames), self.keyed)
+        return (*place, self.legs, self.pelvis, self.ground, names, self.moves)
+
+
+def refusal(armature):
+    """Why the feet of an armature cannot be baked, as far as can be told before looking, or None."""
+    animation = armature.animation_data
+    if reason := not_editable(armature) or not_played(armature):
+        return reason
+    if animation is None or animation.action is None:
+        return f"{armature.name} has no action: give it an animation first"
+    bag = actions.played_bag(animation)
+    if bag is None or not len(bag.fcurves):
+        return f"Action {animation.action.name} has no keys for {armature.name}: pick another action or slot"
+    return None
+
+
+def asked(context, armature, request):
+    """What an operator with FootRequest asks for."""
+    if reason := refusal(armature):
+        raise CannotBakeError(reason)
+    ends, reason = chosen_range(request, context.scene, [armature])
+    if reason:
+        raise CannotBakeError(reason)
+    whole = animated_range([armature]) or ends
+    frames = np.arange(min(ends[0], whole[0]), max(ends[1], whole[1]) + 1)
+    items = armature.ikcore_feet.legs
+    known = legs.listed(armature) if items else legs.found(context, armature)
+    return Job(
+        armature=armature,
+        frames=frames,
+        part=(int(ends[0] - frames[0]), int(ends[1] - frames[0]) + 1),
+        legs=known,
+        modes={item.name: item.mode for item in items},
+        chosen=_chosen(request, known, [item.name for item in items if not item.use]),
+        ground=request.ground,
+        objects=_objects(request),
+        moves=request.ground_moves,
+        plane=(tuple(request.plane_normal), request.plane_height),
+        keyed=request.keyed_contacts,
+        source=actions.source(armature.animation_data) if request.restart else None,
+        pelvis=_pelvis(armature, request, known),
+        settings=options.settings(request),
+    )
+
+
+def _chosen(request, known, left_out):
+    names = [leg.name for leg in known]
+    chosen = [item.name for item in request.legs] or [name for name in names if name not in left_out]
+    if strange := [name for name in chosen if name not in names]:
+        raise CannotBakeError(f"No leg is called {strange[0]}: there are {', '.join(names)}")
+    if not chosen:
+        raise CannotBakeError("No leg to bake: tick some in the list of feet")
+    return None if set(chosen) == set(names) else chosen
+
+
+def _objects(request):
+    if request.ground == "OBJECTS":
+        named = [item.name for item in request.ground_objects]
+        if missing := [name for name in named if name not in bpy.data.objects]:
+            raise CannotBakeError(f"There is no object {missing[0]} to stand on")
+        if not named:
+            raise CannotBakeError("There is no ground: pick objects to stand on")
+        return [bpy.data.objects[name] for name in named]
+    if request.ground == "COLLECTION":
+        collection = bpy.data.collections.get(request.ground_collection)
+        if collection is None:
+            raise CannotBakeError("There is no ground: pick a collection of objects to stand on")
+        return list(collection.all_objects)
+    return []
+
+
+def _pelvis(armature, request, known):
+    """The bone that moves the body; None for the one that ikcore chooses, where all that it may choose can be moved."""
+    bones = armature.pose.bones
+    if request.pelvis_bone:
+        if request.pelvis_bone not in bones:
+            raise CannotBakeError(f"{armature.name} has no bone {request.pelvis_bone} to move the body with")
+        return request.pelvis_bone
+    hips, rig = [bones[leg.hip] for leg in known], Rig(armature)
+    shared = [bone for bone in hips[0].parent_recursive if all(bone in hip.parent_recursive for hip in hips)]
+    free = [bone for bone in shared if movable(bone, rig)]
+    if len(free) in (0, len(shared)):
+        return None
+    middle = sum((hip.bone.head_local for hip in hips), Vector()) / len(hips)
+    size = (hips[0].bone.head_local - bones[known[0].foot].bone.head_local).length
+    near = [bone for bone in free if (bone.bone.head_local - middle).length <= ABOUT * size]
+    return (near or free[:1])[-1].name

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender names classes, calls methods and shows docstrings as tooltips in its own way:
+# ruff: noqa: N801, D102, D400, RUF012
+"""The operators about feet: bake them, find them, find when they are planted, edit their list."""
+
+import dataclasses
+import time
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty
+
+from . import bridge, contacts, feet, foot_job, layouts, legs, stage
+from .armatures import CannotBakeError, not_editable
+from .options import FootRequest
+
+TICK = 0.05  # seconds of work between two looks at the keyboard
+
+
+def no_armature(context):
+    """Why there is no armature to work on, or None."""
+    armature = context.object
+    if bridge.problem():
+        return bridge.problem()
+    if armature is None or armature.type != "ARMATURE":
+        return "Select an armature"
+    if armature.mode not in {"POSE", "OBJECT"}:
+        return "Switch to Pose Mode or Object Mode"
+    return None
+
+
+def not_ready(context):
+    """Why the feet of the active object cannot be baked, or None."""
+    return no_armature(context) or foot_job.refusal(context.object)
+
+
+class _Refusing(bpy.types.Operator):
+    """Says why its button is grey, and why it did nothing."""
+
+    @staticmethod
+    def reason(context):
+        return not_ready(context)
+
+    @classmethod
+    def poll(cls, context):
+        reason = cls.reason(context)
+        if reason:
+            cls.poll_message_set(reason)
+        return reason is None
+
+    def refuse(self, sentence):
+        self.report({"ERROR"}, str(sentence))
+        return {"CANCELLED"}
+
+
+class _Baking(FootRequest, _Refusing):
+    """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
+
+    def asked(self, context):
+        return foot_job.asked(context, context.object, self)
+
+    def done(self, context, job, seen, baked, told):
+        """Do with what was baked what the operator is for."""
+        raise NotImplementedError
+
+    def execute(self, context):
+        try:
+            job = self.asked(context)
+            return self.done(context, job, *stage.finished(feet.work(context, job, again=self.options.is_repeat)))
+        except CannotBakeError as error:
+            return self.refuse(error)
+
+    def invoke(self, context, event):
+        if bpy.app.background or context.window is None:
+            return self.execute(context)
+        try:
+            self._job = self.asked(context)
+        except CannotBakeError as error:
+            return self.refuse(error)
+        self._work = feet.work(context, self._job)
+        self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context, event):
+        if event.type == "ESC" and event.value == "PRESS":
+            self.cancel(context)
+            self.report({"INFO"}, "Cancelled: nothing has changed")
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        done = {"CANCELLED"}
+        try:
+            done = self._tick(context)
+        except CannotBakeError as error:
+            self.refuse(error)
+        finally:
+            if done != {"RUNNING_MODAL"}:
+                self.cancel(context)
+        return done
+
+    def cancel(self, context):
+        """End the work and put everything back: also called by Blender when it closes the window."""
+        self._work.close()
+        context.window_manager.event_timer_remove(self._timer)
+        context.workspace.status_text_set(None)
+
+    def _tick(self, context):
+        """Some of the work."""
+        until = time.monotonic() + TICK
+        try:
+            while time.monotonic() < until:
+                share = next(self._work)
+        except StopIteration as end:
+            return self.done(context, self._job, *end.value)
+        context.workspace.status_text_set(f"{self.bl_label}: {share:.0%}    Esc: Cancel")
+        return {"RUNNING_MODAL"}
+
+    def draw(self, context):
+        self.layout.use_property_split = True
+        for name, group in layouts.GROUPS.items():
+            self.layout.label(text=name)
+            group(self.layout.column(), self)
+
+
+class IKCORE_OT_bake_feet(_Baking):
+    """Put feet on the ground: planted ones stand still, the pelvis goes along. Keys go into a copy of the action"""
+
+    bl_idname = "ikcore.bake_feet"
+    bl_label = "Bake Foot IK"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def done(self, context, job, seen, baked, told):
+        feet.write(context, job, seen, baked, told, self)
+        self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+        return {"FINISHED"}
+
+
+class IKCORE_OT_detect_contacts(_Baking):
+    """Find when feet are planted and key it, for the Graph Editor: 1 is planted. The next bake goes by these curves"""
+
+    bl_idname = "ikcore.detect_contacts"
+    bl_label = "Detect Contacts"
+    bl_options = {"REGISTER", "UNDO"}
+
+    replace: BoolProperty(
+        name="Replace Curves", description="Make curves anew that are there, edited or not. Without, they stay"
+    )
+
+    def asked(self, context):
+        return dataclasses.replace(super().asked(context), keyed=not self.replace)
+
+    def done(self, context, job, seen, baked, told):
+        found = baked.contacts.weights
+        there = contacts.read(job.armature, found, job.frames)
+        wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
+        contacts.write(job.armature, wanted, job.frames)
+        kept = len(found) - len(wanted)
+        self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
+        return {"FINISHED"}
+
+
+class IKCORE_OT_detect_feet(_Refusing):
+    """Find the legs of the armature, by the names of many rigs or by how its bones hang, and list them"""
+
+    bl_idname = "ikcore.detect_feet"
+    bl_label = "Detect Feet"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @staticmethod
+    def reason(context):
+        return no_armature(context) or not_editable(context.object)
+
+    replace: BoolProperty(
+        name="Replace List", description="Forget the legs that are in the list, edited or not. Without, they stay"
+    )
+
+    def execute(self, context):
+        armature, listed = context.object, context.object.ikcore_feet.legs
+        try:
+            found = legs.found(context, armature)
+        except CannotBakeError as error:
+            return self.refuse(error)
+        if self.replace:
+            listed.clear()
+        kept = {item.name for item in listed}
+        hips = {item.hip for item in listed}
+        new = [leg for leg in found if leg.name not in kept and leg.hip not in hips]
+        legs.fill(armature, new)
+        text = f"Found {', '.join(leg.name for leg in new)}" if new else "Found no other legs"
+        self.report({"INFO"}, text + (f"; kept {', '.join(sorted(kept))}" if kept else ""))
+        return {"FINISHED"}
+
+
+class IKCORE_OT_edit_feet(bpy.types.Operator):
+    """Change the list of legs"""
+
+    bl_idname = "ikcore.edit_feet"
+    bl_label = "Edit Feet"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    TEXTS = {
+        "ADD_LEG": "Add a leg to the list",
+        "REMOVE_LEG": "Remove the leg from the list",
+        "ADD_KNEE": "Add a bone below the knee, for legs with more than one",
+        "REMOVE_KNEE": "Remove the last bone below the knee",
+        "ADD_OBJECT": "Add an object to stand on",
+        "REMOVE_OBJECT": "Remove the last object to stand on",
+    }
+
+    change: EnumProperty(
+        name="Change",
+        description="What to do with the list",
+        items=[(name, name.replace("_", " ").title(), text) for name, text in TEXTS.items()],
+    )
+
+    @classmethod
+    def description(cls, context, properties):
+        return cls.TEXTS[properties.change]
+
+    @classmethod
+    def poll(cls, context):
+        return context.object is not None and context.object.type == "ARMATURE"
+
+    def execute(self, context):
+        kept = context.object.ikcore_feet
+        what, _, of = self.change.partition("_")
+        if of != "KNEE":
+            rows = kept.legs if of == "LEG" else kept.objects
+        elif kept.active_leg >= len(kept.legs):
+            return {"CANCELLED"}
+        else:
+            rows = kept.legs[kept.active_leg].knees
+        if what == "ADD":
+            item = rows.add()
+            if of == "LEG":
+                item.name = f"leg {len(rows)}"
+                item.knees.add()
+                kept.active_leg = len(rows) - 1
+        elif len(rows):
+            rows.remove(kept.active_leg if of == "LEG" else len(rows) - 1)
+            kept.active_leg = min(kept.active_leg, max(len(kept.legs) - 1, 0))
+        return {"FINISHED"}
+
+
+CLASSES = (IKCORE_OT_bake_feet, IKCORE_OT_detect_contacts, IKCORE_OT_detect_feet, IKCORE_OT_edit_feet)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender names classes and calls methods in its own way:
+# ruff: noqa: N801, D101, D102, RUF012
+"""Feet in the sidebar tab "IK Core": the list of legs, the ground, the options, the buttons, how the last bake went."""
+
+import bpy
+
+from . import layouts, report
+from .foot_operators import no_armature, not_ready
+from .options import hand_over
+from .panels import sentence
+
+
+class _Sidebar(bpy.types.Panel):
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "IK Core"
+
+
+class IKCORE_PT_feet(_Sidebar):
+    bl_idname = "IKCORE_PT_feet"
+    bl_label = "Bake Foot IK"
+
+    def draw(self, context):
+        layout, width = self.layout, context.region.width
+        if reason := no_armature(context):
+            sentence(layout, reason, "INFO", width)
+            return
+        armature = context.object
+        _draw_legs(layout, armature)
+        _draw_ground(layout, armature.ikcore_feet)
+        reason = not_ready(context) or no_ground(armature.ikcore_feet)
+        if reason:
+            sentence(layout.box(), reason, "INFO", width)
+        column = layout.column()
+        column.enabled = reason is None
+        hand_over(armature.ikcore_feet, column.operator("ikcore.detect_contacts", icon="IPO_CONSTANT"))
+        row = column.row()
+        row.scale_y = 1.6
+        hand_over(armature.ikcore_feet, row.operator("ikcore.bake_feet", icon="CON_FLOOR"))
+        if told := report.latest(armature):
+            _draw_report(layout.box(), told, width)
+
+
+def no_ground(kept):
+    """Why there is nothing to stand on, as far as the panel knows, or None."""
+    if kept.ground == "OBJECTS" and not any(item.object for item in kept.objects):
+        return "Pick objects to stand on"
+    if kept.ground == "COLLECTION" and kept.collection is None:
+        return "Pick a collection to stand on"
+    return None
+
+
+def _draw_legs(layout, armature):
+    kept = armature.ikcore_feet
+    row = layout.row()
+    row.template_list("IKCORE_UL_legs", "", kept, "legs", kept, "active_leg", rows=3)
+    column = row.column(align=True)
+    column.operator("ikcore.edit_feet", text="", icon="ADD").change = "ADD_LEG"
+    column.operator("ikcore.edit_feet", text="", icon="REMOVE").change = "REMOVE_LEG"
+    layout.operator("ikcore.detect_feet", icon="VIEWZOOM")
+    if not len(kept.legs):
+        layout.label(text="Empty: the bake finds the feet", icon="INFO")
+
+
+def _draw_ground(layout, kept):
+    column = layout.column()
+    column.use_property_split, column.use_property_decorate = True, False
+    layouts.ground(column, kept)
+    if kept.ground == "COLLECTION":
+        column.prop(kept, "collection")
+    elif kept.ground == "OBJECTS":
+        for item in kept.objects:
+            column.prop(item, "object", text="")
+        row = column.row(align=True)
+        row.operator("ikcore.edit_feet", text="Add", icon="ADD").change = "ADD_OBJECT"
+        row.operator("ikcore.edit_feet", text="Remove", icon="REMOVE").change = "REMOVE_OBJECT"
+
+
+def _draw_report(layout, told, width):
+    for line in told.lines:
+        column = layout.column(align=True)
+        for text in line.texts():
+            column.label(text=text)
+        if line.missed:
+            column.label(text=f"does not reach in {line.missed} frames", icon="ERROR")
+    for text in told.kept:
+        sentence(layout, text, "INFO", width)
+    for frame, text in told.problems[:5]:
+        layout.label(text=f"Frame {frame}: {text}", icon="MARKER")
+    if len(told.problems) > 5:
+        layout.label(text=f"and {len(told.problems) - 5} more", icon="BLANK1")
+
+
+class IKCORE_UL_legs(bpy.types.UIList):
+    def draw_item(self, context, layout, data, item, icon, active_data, active_property, index=0, flt_flag=0):
+        row = layout.row(align=True)
+        row.prop(item, "use", text="")
+        row.prop(item, "name", text="", emboss=False)
+        row.prop(item, "mode", text="")
+
+
+class IKCORE_PT_leg(_Sidebar):
+    bl_idname = "IKCORE_PT_leg"
+    bl_label = "Bones"
+    bl_parent_id = "IKCORE_PT_feet"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        armature = context.object
+        return no_armature(context) is None and armature.ikcore_feet.active_leg < len(armature.ikcore_feet.legs)
+
+    def draw(self, context):
+        armature = context.object
+        item = armature.ikcore_feet.legs[armature.ikcore_feet.active_leg]
+        layout = self.layout
+        layout.use_property_split, layout.use_property_decorate = True, False
+        layout.prop(item, "side")
+        _bone(layout, item, "hip", armature)
+        for knee in item.knees:
+            _bone(layout, knee, "name", armature, "Shin")
+        row = layout.row(align=True)
+        row.operator("ikcore.edit_feet", text="Shin", icon="ADD").change = "ADD_KNEE"
+        row.operator("ikcore.edit_feet", text="Shin", icon="REMOVE").change = "REMOVE_KNEE"
+        for part in ("ankle", "ball", "toe"):
+            _bone(layout, item, part, armature)
+        if not item.ankle:
+            layout.prop(item, "tip")
+
+
+def _bone(layout, item, name, armature, text=None):
+    options = {} if text is None else {"text": text}
+    layout.prop_search(item, name, armature.data, "bones", **options)
+
+
+class _Options(_Sidebar):
+    """A group of options of the bake."""
+
+    bl_parent_id = "IKCORE_PT_feet"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return no_armature(context) is None
+
+    def draw(self, context):
+        self.layout.use_property_split, self.layout.use_property_decorate = True, False
+        layouts.GROUPS[self.bl_label](self.layout, context.object.ikcore_feet)
+
+
+class IKCORE_PT_feet_contacts(_Options):
+    bl_idname, bl_label = "IKCORE_PT_feet_contacts", "Contacts"
+
+
+class IKCORE_PT_feet_pelvis(_Options):
+    bl_idname, bl_label = "IKCORE_PT_feet_pelvis", "Pelvis"
+
+    def draw(self, context):
+        super().draw(context)
+        self.layout.prop_search(context.object.ikcore_feet, "pelvis_bone", context.object.data, "bones")
+
+
+class IKCORE_PT_feet_legs(_Options):
+    bl_idname, bl_label = "IKCORE_PT_feet_legs", "Legs"
+
+
+class IKCORE_PT_feet_output(_Options):
+    bl_idname, bl_label = "IKCORE_PT_feet_output", "Output"
+
+
+CLASSES = (
+    IKCORE_UL_legs,
+    IKCORE_PT_feet,
+    IKCORE_PT_leg,
+    IKCORE_PT_feet_contacts,
+    IKCORE_PT_feet_pelvis,
+    IKCORE_PT_feet_legs,
+    IKCORE_PT_feet_output,
+)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender reads properties from annotations:
+"""Which frames to bake: as operators ask for them, and what they come to."""
+
+import math
+
+from bpy.props import EnumProperty, IntProperty
+
+from . import actions
+
+LAST_FRAME = 1048574  # Blender's largest frame number, either way
+
+
+class FrameRange:
+    """The options of an operator that say which frames; to be drawn by `draw_range`."""
+
+    frame_range: EnumProperty(
+        name="Frames",
+        description="Which frames to bake. Keys outside stay",
+        items=[
+            ("ACTION", "Animation", "From the first to the last key; the scene's range if there are none"),
+            ("SCENE", "Scene", "The frame range of the scene, or its preview range if that is on"),
+            ("CUSTOM", "Custom", "From Start to End"),
+        ],
+        default="ACTION",
+    )
+    frame_start: IntProperty(
+        name="Start", description="First frame to bake", default=1, min=-LAST_FRAME, max=LAST_FRAME
+    )
+    frame_end: IntProperty(name="End", description="Last frame to bake", default=250, min=-LAST_FRAME, max=LAST_FRAME)
+
+
+def draw_range(layout, options):
+    """The options of a FrameRange."""
+    layout.prop(options, "frame_range")
+    if options.frame_range == "CUSTOM":
+        column = layout.column(align=True)
+        column.prop(options, "frame_start")
+        column.prop(options, "frame_end")
+
+
+def chosen_range(options, scene, objects):
+    """The first and the last frame that are asked for, where these objects are what is animated; and a reason why not.
+
+    One of the two is None.
+    """
+    if options.frame_range == "CUSTOM":
+        first, last = options.frame_start, options.frame_end
+    elif options.frame_range == "SCENE":
+        first, last = scene_range(scene)
+    else:
+        first, last = animated_range(objects) or scene_range(scene)
+    if first > last:
+        return None, f"The range ends before it starts: {first} to {last}"
+    return (first, last), None
+
+
+def scene_range(scene):
+    """The frames that the scene plays."""
+    if scene.use_preview_range:
+        return scene.frame_preview_start, scene.frame_preview_end
+    return scene.frame_start, scene.frame_end
+
+
+def animated_range(objects):
+    """Whole frames around all keys of these objects and of their parents.
+
+    None if there are no keys, or all of them on one frame: then something else moves them, if anything does.
+    """
+    everything = {above for item in objects if item is not None for above in _with_parents(item)}
+    ranges = [ends for item in everything for ends in _key_ranges(item.animation_data)]
+    if not ranges:
+        return None
+    first, last = math.floor(min(ends[0] for ends in ranges)), math.ceil(max(ends[1] for ends in ranges))
+    return (first, last) if first < last else None
+
+
+def _with_parents(item):
+    while item is not None:
+        yield item
+        item = item.parent
+
+
+def _key_ranges(animation):
+    """From where to where each curve has keys; for an action with a range set by hand, that range."""
+    curves = actions.curves(animation)
+    if curves and animation.action.use_frame_range:
+        return [(animation.action.frame_start, animation.action.frame_end)]
+    return [curve.range() for curve in curves if len(curve.keyframe_points)]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a bake went, in words: how far feet slide and sink before and after, and which frames to look at."""
+
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from . import bridge
+
+_kept = {}  # the latest report of each armature, while Blender runs
+
+
+@dataclass
+class Line:
+    """What became of a leg: lengths in units of the scene, NaN where nothing was measured."""
+
+    leg: str
+    slide: tuple[float, float]  # before and after: the most in a stance
+    sink: tuple[float, float]  # before and after: the deepest
+    missed: int  # frames
+
+    def texts(self):
+        """What the panel says of slide and sink."""
+        if np.isnan(self.slide).any():
+            return [f"{self.leg}: not measured on moving ground"]
+        pairs = (("slide", self.slide), ("sink", self.sink))
+        return [f"{self.leg} {what}: {length(before)} to {length(after)}" for what, (before, after) in pairs]
+
+
+@dataclass
+class Report:
+    """How a bake went."""
+
+    frames: int
+    lines: list[Line]
+    problems: list[tuple[int, str]]  # frames and what is wrong there
+    kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
+
+    def troubled(self):
+        """Whether there is something to look at."""
+        return bool(self.kept or any(line.missed for line in self.lines))
+
+    def sentence(self):
+        """The report in one line."""
+        many = len(self.lines)
+        text = f"Baked {many} {'leg' if many == 1 else 'legs'}, {self.frames} frames"
+        if slides := [line.slide for line in self.lines if not np.isnan(line.slide).any()]:
+            before, after = (length(max(each)) for each in zip(*slides, strict=True))
+            text += f": feet slid up to {before}, now {after}"
+        for line in self.lines:
+            if line.missed:
+                text += f"; {line.leg} does not reach in {line.missed} frames"
+        return "; ".join([text, *self.kept])
+
+
+def of(job, baked):
+    """The report of a bake."""
+    before, after = (None, None) if baked.ground.moves else baked.measured()
+    lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
+    found = [(start, f"{name} does not reach") for name, short in baked.short.items() for start, _ in _runs(short > 0)]
+    if after:
+        moments = bridge.library.feet.verdicts.moments(after, before)
+        found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
+    problems = [(int(job.frames[frame]), text) for frame, text in sorted(found) if job.part[0] <= frame < job.part[1]]
+    return Report(job.part[1] - job.part[0], lines, problems)
+
+
+def _runs(mask):
+    return bridge.library.feet.metrics.runs(mask).tolist()
+
+
+def _line(name, before, after, missed):
+    def both(value):
+        return tuple(value(each.measures[name]) if each else np.nan for each in (before, after))
+
+    slide = both(lambda measure: measure.drift_most)
+    sink = both(lambda measure: np.nanmax([0.0, measure.penetration, measure.penetration_swing]))
+    return Line(name, slide, sink, int(np.count_nonzero(missed)))
+
+
+def length(value):
+    """A length as the scene shows it."""
+    unit = bpy.context.scene.unit_settings
+    shown = round(value * unit.scale_length, 4)
+    return bpy.utils.units.to_string(unit.system, "LENGTH", shown, precision=2, split_unit=False)
+
+
+def keep(armature, report):
+    """Keep the report of what an armature plays now, for the panel."""
+    _kept[armature.session_uid] = (armature.animation_data.action.session_uid, report)
+
+
+def latest(armature):
+    """The report of what an armature plays, or None."""
+    action, told = _kept.get(armature.session_uid, (None, None))
+    animation = armature.animation_data
+    return told if animation and animation.action and animation.action.session_uid == action else None

@@ -1,0 +1,87 @@
+"""Show Bake Foot IK in Blender's window: a walk made for level ground, with stairs in its way.
+
+Run like screenshot.py. The environment variable IKCORE_SHOT says what to show: "before" (the default) and "after" the
+bake, or the "contacts" in the Graph Editor.
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+import bpy
+from mathutils import Euler
+
+SHOT = os.environ.get("IKCORE_SHOT", "before")
+
+
+def helpers():
+    """The modules beside this file, or in the checkout when the script was copied elsewhere to be run."""
+    folders = (pathlib.Path(__file__).parent, pathlib.Path.cwd() / "tests" / "blender")
+    sys.path[:0] = [str(folder) for folder in folders if (folder / "walks.py").exists()]
+    import walks
+
+    return walks
+
+
+def scene():
+    """A walker and stairs, the panel filled in."""
+    walks = helpers()
+    for item in list(bpy.data.objects):
+        bpy.data.objects.remove(item)
+    walker = walks.walk(pathlib.Path(tempfile.mkdtemp()), slide=1.0, seconds=3)
+    stairs = bpy.data.collections.new("Stairs")
+    bpy.context.scene.collection.children.link(stairs)
+    made = [walks.slab("Floor", (-1, -4.5, -0.05), (1, 1.5, 0))]
+    made += [walks.slab(f"Step {n}", (-1, -4.5, 0.15 * n), (1, -1 - 0.35 * n, 0.15 * (n + 1))) for n in range(6)]
+    for item in made:
+        stairs.objects.link(item)
+        bpy.context.collection.objects.unlink(item)
+        item.color = (0.55, 0.6, 0.66, 1)
+    bpy.context.view_layer.objects.active = walker
+    walker.data.pose_position, walker.show_in_front = "POSE", True
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.ikcore.detect_feet()
+    kept = walker.ikcore_feet
+    kept.ground, kept.collection = "COLLECTION", stairs
+    given = {"ground": "COLLECTION", "ground_collection": stairs.name}
+    if SHOT == "contacts":
+        bpy.ops.ikcore.detect_contacts(**given)
+    if SHOT == "after":
+        bpy.ops.ikcore.bake_feet(**given)
+    bpy.context.scene.frame_end = 91
+    bpy.context.scene.frame_set(62)
+
+
+def arrange():
+    """The sidebar open on our tab, the walker on the stairs in view; or the contacts in its place."""
+    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
+    space = area.spaces.active
+    space.show_region_ui, space.shading.color_type = True, "OBJECT"
+    space.region_3d.view_rotation = Euler((1.2, 0, 0.9)).to_quaternion()
+    space.region_3d.view_location, space.region_3d.view_distance = (0.5, -1.9, 0.9), 5.2
+    if SHOT == "contacts":
+        area.type = "GRAPH_EDITOR"
+        with bpy.context.temp_override(area=area, region=area.regions[-1]):
+            bpy.ops.anim.channels_expand(all=True)
+            bpy.ops.graph.view_all()
+
+
+def open_tab():
+    for area in bpy.context.window.screen.areas:
+        for region in area.regions:
+            if area.type == "VIEW_3D" and region.type == "UI":
+                region.active_panel_category = "IK Core"
+                area.tag_redraw()
+    bpy.app.timers.register(bpy.app.driver_namespace.get("shot", lambda: None), first_interval=1.0)
+
+
+def main():
+    archive = str(pathlib.Path(os.environ["IKCORE_TEST_ZIP"]).resolve())
+    bpy.ops.extensions.package_install_files(filepath=archive, repo="user_default", enable_on_install=True)
+    scene()
+    arrange()
+    bpy.app.timers.register(open_tab, first_interval=1.0)
+
+
+main()

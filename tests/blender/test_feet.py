@@ -1,0 +1,717 @@
+"""Bake Foot IK: what Blender shows afterwards is what ikcore makes of the same clip, and nothing else has changed."""
+
+import importlib
+import math
+import os
+import pathlib
+import time
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+import pytest
+import rigs
+import walks
+from conftest import EXTENSION
+
+import ikcore as ik
+
+MOCAP = pathlib.Path(os.environ.get("IKCORE_MOCAP", "none"))
+TERRAIN = pathlib.Path(os.environ.get("IKCORE_TERRAIN", "none"))
+needs_files = pytest.mark.skipif(
+    not (MOCAP.is_dir() and TERRAIN.is_dir()), reason="IKCORE_MOCAP and IKCORE_TERRAIN name no folders"
+)
+FRAMES = range(1, 62)
+
+
+def bake(**options):
+    return bpy.ops.ikcore.bake_feet(**options)
+
+
+def on(names, **options):
+    """Onto these objects."""
+    return bake(ground="OBJECTS", ground_objects=[{"name": name} for name in names], **options)
+
+
+def curves(armature):
+    animation = armature.animation_data
+    return rigs.curves_of(animation.action, animation.action_slot)
+
+
+def keys(armature):
+    return {at: rigs.keys_of(curve) for at, curve in curves(armature).items()}
+
+
+@pytest.fixture
+def walker(tmp_path):
+    return walks.walk(tmp_path)
+
+
+# --- onto ground -----------------------------------------------------------------------------------------------------
+
+
+def test_stairs(walker):
+    names = walks.steps()
+    clip = walks.read(walker)
+    wanted = ik.bake_feet(clip, walks.ground_of(names))
+    assert len(wanted.contacts.intervals("left")) > 1
+    assert on(names) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_own_floor_mends_what_slides(walker):
+    clip = walks.read(walker)
+    before = ik.feet.measure(clip)
+    assert before.measures["left"].drift > 0.03
+    assert bake() == {"FINISHED"}
+    after = ik.feet.measure(walks.read(walker), source=before)
+    assert all(after.measures[leg].drift < 0.005 for leg in ("left", "right"))
+    assert all(abs(after.measures[leg].penetration) < 0.002 for leg in ("left", "right"))
+
+
+@pytest.mark.parametrize(("height", "normal"), [(0.1, (0, 0, 1)), (-0.2, (0, 0.1, 1))])
+def test_plane(walker, height, normal):
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(normal, height, up="z"))
+    assert bake(ground="PLANE", plane_height=height, plane_normal=normal) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_collection_with_modifiers(walker):
+    """All of it, with what modifiers make, and without the character itself."""
+    floor, step = walks.slab("Floor", (-2, -6, -1), (2, 2, 0)), walks.slab("Step", (-2, -1.5, -1), (2, -1.2, 0.1))
+    collection = bpy.data.collections.new("Stage")
+    bpy.context.scene.collection.children.link(collection)
+    for item in (floor, step, walker):
+        collection.objects.link(item)
+    rows = step.modifiers.new("Rows", "ARRAY")
+    rows.use_relative_offset, rows.use_constant_offset, rows.constant_offset_displace = False, True, (0, -0.6, 0.05)
+    ground = walks.ground_of(["Floor", "Step"]) + walks.ground_of(["Step"]).moved(translations=[0, -0.6, 0.05])
+    wanted = ik.bake_feet(walks.read(walker), ground)
+    assert bake(ground="COLLECTION", ground_collection="Stage") == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_moving_ground(walker):
+    floor = walks.slab("Lift", (-2, -6, -1), (2, 2, 0))
+    for frame, height in ((1, 0.0), (61, 0.3)):
+        floor.location.z = height
+        floor.keyframe_insert("location", index=2, frame=frame)
+    curve = next(iter(curves(floor).values()))
+    for key in curve.keyframe_points:
+        key.interpolation = "LINEAR"
+    heights = np.linspace(0, 0.3, 61)[:, None] * [0, 0, 1]
+    bpy.context.scene.frame_set(1)
+    ground = walks.ground_of(["Lift"]).moved(translations=heights)
+    wanted = ik.bake_feet(walks.read(walker), ground)
+    assert on(["Lift"], ground_moves=True) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+CLIPS = {
+    "cmu_12_01_walk.bvh": {"global_scale": 0.0564444},
+    "fair1_zombie.bvh": {"global_scale": 0.0254, "axis_forward": "Y", "axis_up": "Z"},
+    "pab_walk.bvh": {"global_scale": 0.01},
+    "pab_walk.fbx": None,
+    "Woman.gltf": None,
+    "Fox.glb": None,
+    "Spider.glb": None,
+}
+SIZES = {"Woman.gltf": 3.0, "Fox.glb": 100.0}  # of the terrain, for characters that are no metres
+
+
+@needs_files
+@pytest.mark.parametrize(("file", "turn"), [*((file, 0) for file in CLIPS), ("pab_walk.bvh", 90)])
+def test_clips_on_terrain(file, turn):
+    """On what Blender imports of the clip and of the terrain: feet as ikcore bakes them on the terrain's file."""
+    armature = imported(file, CLIPS[file])
+    clip, size = walks.read(armature), SIZES.get(file, 1.0)
+    bpy.ops.wm.obj_import(filepath=str(TERRAIN / "ozz_foot_ik_floor.obj"))
+    floor = bpy.context.object
+    floor.rotation_euler.z += math.radians(turn)
+    floor.scale = (size,) * 3
+    bpy.context.view_layer.objects.active = armature
+    points, faces = ik.obj.read(TERRAIN / "ozz_foot_ik_floor.obj")
+    turned = ik.rotations.from_axis_angle([0.0, 0, 1], math.radians(turn))
+    upright = size * points[:, [0, 2, 1]] * [1, -1, 1]
+    ground = ik.Ground.mesh(ik.rotations.rotate(turned, upright), faces, up="z")
+    feet = ik.Feet.detect(clip.skeleton, vertices=walks.skin.read(bpy.context, armature) or None, clip=clip)
+    wanted = ik.bake_feet(clip, ground, feet=feet)
+    assert on([floor.name]) == {"FINISHED"}
+    scene = bpy.context.scene
+    tall = np.ptp(clip.skeleton.forward(clip.pose[0]).positions[:, 2])
+    walks.assert_feet(armature, wanted, range(scene.frame_start, scene.frame_end + 1), 1e-4 * max(tall, 1.0))
+
+
+def imported(file, options):
+    """The armature, the scene's range being that of its action."""
+    if file.endswith(".bvh"):
+        armature = walks.imported(MOCAP / file, **options)
+    elif file.endswith(".fbx"):
+        bpy.ops.import_scene.fbx(filepath=str(MOCAP / file), use_custom_props=False)
+        armature = next(item for item in bpy.data.objects if item.type == "ARMATURE")
+    else:
+        bpy.ops.import_scene.gltf(filepath=str(MOCAP / file))
+        armature = next(item for item in bpy.data.objects if item.type == "ARMATURE")
+        action = next(a for a in bpy.data.actions if a.name.startswith("Walk"))
+        armature.animation_data.action = action
+        armature.animation_data.action_slot = action.slots[0]
+    bpy.context.view_layer.objects.active = armature
+    first, last = armature.animation_data.action.curve_frame_range
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = math.floor(first), math.ceil(last)
+    return armature
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+SETTINGS = {
+    "lock": ({"lock": False}, {"lock": False}),
+    "tolerance": ({"tolerance": 0.05}, {"tolerance": 0.05}),
+    "unlock": ({"unlock": 0.03}, {"unlock": 0.03}),
+    "blend": ({"blend": 0.1}, {"blend": 0.1}),
+    "clearance": ({"clearance": 0.08}, {"clearance": 0.08}),
+    "align": ({"align": 0.3}, {"align": 0.3}),
+    "pitch": ({"pitch": math.radians(3)}, {"pitch": 3}),
+    "roll": ({"roll": math.radians(2)}, {"roll": 2}),
+    "toe": ({"toe": math.radians(1)}, {"toe": 1}),
+    "pelvis": ({"pelvis": "lowest"}, {"pelvis": "lowest"}),
+    "lift": ({"limit_pelvis": True, "lift": 0.0, "drop": 0.3}, {"lift": 0, "drop": 0.3}),
+    "drop": ({"limit_pelvis": True, "lift": 0.3, "drop": 0.01}, {"lift": 0.3, "drop": 0.01}),
+    "shift": ({"shift": 0.0}, {"shift": 0}),
+    "tilt": ({"auto_tilt": False, "tilt": 0.7}, {"tilt": 0.7}),
+    "straight": ({"straight": 0.9}, {"straight": 0.9}),
+    "weight": ({"weight": 0.4}, {"weight": 0.4}),
+}
+ALIKE = {"shift"}  # what makes no difference where all feet are in reach
+UPHILL, ON_A_BOX = {"toe"}, {"lift"}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_setting(walker, name):
+    """Every setting does what it does in ikcore, which is something else than without it."""
+    options, settings = SETTINGS[name]
+    names = ["Floor", "Box"] if name in ON_A_BOX else ["Slope"]
+    walks.slab("Floor", (-2, -6, -1), (2, 2, 0))
+    walks.slab("Box", (-2, -1.6, -1), (2, -1.2, 0.25))
+    walks.slab("Slope", (-2, -6, -1), (2, 2, 0)).rotation_euler = (-0.38 if name in UPHILL else 0.25, 0.12, 0)
+    bpy.context.view_layer.update()
+    clip, ground = walks.read(walker), walks.ground_of(names)
+    usual, wanted = (ik.bake_feet(clip, ground, settings=ik.BakeSettings(**each)) for each in ({}, settings))
+    moved = np.abs(usual.clip.pose.rotations - wanted.clip.pose.rotations).max()
+    assert (moved > 1e-3) == (name not in ALIKE), moved
+    assert on(names, **options) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_every_option_is_tried(addon):
+    """Of the operator, somewhere in this file."""
+    text = pathlib.Path(__file__).read_text(encoding="utf-8")
+    missing = [name for name in addon.options.names() if f'"{name}"' not in text and f"{name}=" not in text]
+    assert missing == []
+
+
+def test_part_of_the_animation(walker):
+    """Keys outside the range stay, to the digit, and the bake fades in and out."""
+    before = keys(walker)
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"), frames=(19, 45))
+    options = {"frame_range": "CUSTOM", "frame_start": 20, "frame_end": 45}
+    assert bake(ground="PLANE", plane_height=0.1, **options) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    after = keys(walker)
+    for at, was in before.items():
+        outside = [key[0] for key in was if not 20 <= key[0][0] <= 45]
+        assert [key[0] for key in after[at] if not 20 <= key[0][0] <= 45] == outside
+
+
+def test_scene_range(walker):
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 10, 30
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"), frames=(9, 30))
+    assert bake(ground="PLANE", plane_height=0.1, frame_range="SCENE") == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_one_leg(walker):
+    """The pelvis and the other leg stay."""
+    before = keys(walker)
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=-0.02, up="z"), legs=["left"])
+    assert bake(ground="PLANE", plane_height=-0.02, legs=[{"name": "left"}]) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    changed = {at[0].split('"')[1] for at, was in before.items() if keys(walker)[at] != was}
+    assert changed <= set(walks.LEGS[:4])
+
+
+def test_pelvis_bone(walker):
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"), pelvis="Hips")
+    assert bake(ground="PLANE", plane_height=0.1, pelvis_bone="Hips") == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_key_step(walker):
+    action = walker.animation_data.action
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    assert bake(ground="PLANE", plane_height=0.1, key_step=7) == {"FINISHED"}
+    frames = [*range(1, 62, 7), 61]
+    for at, made in keys(walker).items():
+        if "LeftLeg" in at[0]:
+            assert [key[0][0] for key in made] == frames
+    assert len(rigs.curves_of(action, action.slots[0])[next(iter(keys(walker)))].keyframe_points) == 61
+    for frame in (8, 61):
+        walks.assert_feet_at(walker, wanted, frame)
+
+
+def test_new_action_keeps_the_original(walker):
+    """In the same slot; only legs and the pelvis are written."""
+    action, before = walker.animation_data.action, keys(walker)
+    slot = walker.animation_data.action_slot.identifier
+    assert bake(ground="PLANE", plane_height=0.1) == {"FINISHED"}
+    assert walker.animation_data.action.name == "walk Foot IK"
+    assert walker.animation_data.action_slot.identifier == slot
+    assert action.use_fake_user
+    assert {at: rigs.keys_of(curve) for at, curve in rigs.curves_of(action, action.slots[0]).items()} == before
+    after = keys(walker)
+    assert set(after) == set(before)
+    changed = {at[0].split('"')[1] for at, was in before.items() if after[at] != was}
+    assert {"Hips", "LeftUpLeg", "LeftLeg", "LeftFoot"} <= changed <= {"Hips", *walks.LEGS}
+
+
+def test_overwrite(walker):
+    action = walker.animation_data.action
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    assert bake(ground="PLANE", plane_height=0.1, output="OVERWRITE") == {"FINISHED"}
+    assert list(bpy.data.actions) == [action]
+    assert walker.animation_data.action == action
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_markers(walker, capfd):
+    """Where a leg does not reach: on a floor far below, with a pelvis that stays for the other leg."""
+    deep = {"ground": "PLANE", "plane_height": -0.6, "legs": [{"name": "left"}]}
+    assert bake(**deep) == {"FINISHED"}
+    assert len(bpy.context.scene.timeline_markers) == 0
+    assert "left does not reach in" in capfd.readouterr().out
+    walker.animation_data.action = bpy.data.actions["walk"]
+    assert bake(mark=True, **deep) == {"FINISHED"}
+    markers = {marker.name: marker.frame for marker in bpy.context.scene.timeline_markers}
+    assert 1 <= markers["left does not reach"] <= 61
+
+
+# --- contacts --------------------------------------------------------------------------------------------------------
+
+POINTS = [(leg, point) for leg in ("left", "right") for point in ("heel", "ball")]
+
+
+def contact(armature, leg, point):
+    """The curve of a point."""
+    return curves(armature)[f'["contact {leg} {point}"]', 0]
+
+
+def weights(armature, leg, point):
+    return np.array([contact(armature, leg, point).evaluate(frame) for frame in FRAMES])
+
+
+def test_contacts_become_curves(walker):
+    """As the bake finds them, in the action that plays, and a bake by them is the same."""
+    names = walks.steps()
+    wanted = ik.bake_feet(walks.read(walker), walks.ground_of(names))
+    action, poses = walker.animation_data.action, rigs.sampled(walker, FRAMES)
+    given = {"ground": "OBJECTS", "ground_objects": [{"name": name} for name in names]}
+    assert bpy.ops.ikcore.detect_contacts(**given) == {"FINISHED"}
+    assert walker.animation_data.action == action
+    assert np.array_equal(rigs.sampled(walker, FRAMES), poses)
+    for key in POINTS:
+        assert np.array_equal(weights(walker, *key), wanted.contacts.planted(*key)), key
+        assert contact(walker, *key).group.name == "Foot Contacts"
+        assert f"contact {key[0]} {key[1]}" in walker
+    bake(**given)
+    walks.assert_feet(walker, wanted, FRAMES)
+    assert np.array_equal(weights(walker, "left", "heel"), wanted.contacts.planted("left", "heel"))
+
+
+def lift_left(walker):
+    """Say that the left foot is never planted."""
+    for point in ("heel", "ball"):
+        curve = contact(walker, "left", point)
+        for key in curve.keyframe_points:
+            key.co.y = 0.0
+        curve.update()
+
+
+def test_edited_curves_count(walker):
+    clip, ground = walks.read(walker), ik.Ground.plane(height=-0.02, up="z")
+    bpy.ops.ikcore.detect_contacts(ground="PLANE", plane_height=-0.02)
+    lift_left(walker)
+    found = ik.bake_feet(clip, ground).contacts
+    said = {key: weight * (key[0] == "right") for key, weight in found.weights.items()}
+    edited = ik.bake_feet(
+        clip, ground, contacts=ik.Contacts.detect(clip, ik.Feet.detect(clip.skeleton, clip=clip), curves=said)
+    )
+    afresh = ik.bake_feet(clip, ground)
+    assert np.abs(edited.clip.pose.rotations - afresh.clip.pose.rotations).max() > 0.01
+    action = walker.animation_data.action
+    for keyed, wanted in ((True, edited), (False, afresh)):
+        walker.animation_data.action = action
+        bake(ground="PLANE", plane_height=-0.02, keyed_contacts=keyed)
+        walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_detection_keeps_edits_unless_asked(walker, capfd):
+    bpy.ops.ikcore.detect_contacts()
+    found = {key: weights(walker, *key) for key in POINTS}
+    lift_left(walker)
+    bpy.ops.ikcore.detect_contacts()
+    assert "Contact curves: 0 made, 4 kept" in capfd.readouterr().out
+    assert not weights(walker, "left", "heel").any()
+    bpy.ops.ikcore.detect_contacts(replace=True)
+    assert all(np.array_equal(weights(walker, *key), found[key]) for key in POINTS)
+
+
+def test_some_curves_leave_the_other_leg(walker):
+    """What is said of one leg does not change when the other one stands."""
+    clip, ground = walks.read(walker), ik.Ground.plane(height=-0.02, up="z")
+    bpy.ops.ikcore.detect_contacts(ground="PLANE", plane_height=-0.02)
+    lift_left(walker)
+    for point in ("heel", "ball"):
+        curve = contact(walker, "right", point)
+        walker.animation_data.action.layers[0].strips[0].channelbags[0].fcurves.remove(curve)
+    bpy.ops.ikcore.detect_contacts(ground="PLANE", plane_height=-0.02)
+    right = ik.bake_feet(clip, ground).contacts.planted("right", "ball")
+    assert np.array_equal(weights(walker, "right", "ball"), right)
+    assert not weights(walker, "left", "ball").any()
+
+
+@pytest.mark.parametrize("output", ["NEW", "OVERWRITE"])
+def test_baking_again_starts_from_the_original(walker, output):
+    """By contacts that were edited in what was baked; what was changed there besides stays."""
+    clip, ground = walks.read(walker), ik.Ground.plane(height=-0.02, up="z")
+    given = {"ground": "PLANE", "plane_height": -0.02}
+    bpy.ops.ikcore.detect_contacts(**given)
+    bake(**given)
+    lift_left(walker)
+    head = curves(walker)['pose.bones["Head"].rotation_euler', 0]
+    for key in head.keyframe_points:
+        key.co.y = 0.5
+    found = ik.bake_feet(clip, ground).contacts
+    curve = {key: weight * (key[0] == "right") for key, weight in found.weights.items()}
+    contacts = ik.Contacts.detect(clip, ik.Feet.detect(clip.skeleton, clip=clip), curves=curve)
+    bake(output=output, **given)
+    walks.assert_feet(walker, ik.bake_feet(clip, ground, contacts=contacts), FRAMES)
+    assert curves(walker)['pose.bones["Head"].rotation_euler', 0].evaluate(30) == 0.5
+    assert len(bpy.data.actions) == (3 if output == "NEW" else 2)
+
+
+def test_baking_on_top(walker):
+    bake(ground="PLANE", plane_height=0.1)
+    clip = walks.read(walker)
+    bake(ground="PLANE", plane_height=0.3, restart=False)
+    walks.assert_feet(walker, ik.bake_feet(clip, ik.Ground.plane(height=0.3, up="z")), FRAMES)
+
+
+@pytest.mark.parametrize("mode", ["always", "never", "ground"])
+def test_modes(walker, mode):
+    clip, ground = walks.read(walker), ik.Ground.plane(up="z")
+    bpy.ops.ikcore.detect_feet()
+    for item in walker.ikcore_feet.legs:
+        item.mode = mode
+    contacts = ik.Contacts.detect(clip, ik.Feet.detect(clip.skeleton, clip=clip), modes=mode)
+    bake(ground="PLANE")
+    walks.assert_feet(walker, ik.bake_feet(clip, ground, contacts=contacts), FRAMES)
+
+
+# --- the list of feet ------------------------------------------------------------------------------------------------
+
+
+def listed(armature):
+    return [
+        (item.name, item.side, item.hip, [knee.name for knee in item.knees], item.ankle, item.ball, item.toe)
+        for item in armature.ikcore_feet.legs
+    ]
+
+
+WALKER = [
+    (side.lower(), side.lower(), f"{side}UpLeg", [f"{side}Leg"], f"{side}Foot", f"{side}ToeBase", "")
+    for side in ("Left", "Right")
+]
+
+
+def test_detected_feet_are_listed_and_edits_kept(walker, capfd):
+    assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
+    assert listed(walker) == WALKER
+    legs = walker.ikcore_feet.legs
+    legs[0].ball, legs[0].name = "", "lame"
+    legs.remove(1)
+    assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
+    assert [leg[:1] + leg[5:6] for leg in listed(walker)] == [("lame", ""), ("right", "RightToeBase")]
+    assert "Found right; kept lame" in capfd.readouterr().out
+    assert bpy.ops.ikcore.detect_feet(replace=True) == {"FINISHED"}
+    assert listed(walker) == WALKER
+
+
+def test_the_list_counts(walker):
+    """The bake takes the bones that it names, and only the legs that are ticked."""
+    bpy.ops.ikcore.detect_feet()
+    walker.ikcore_feet.legs[0].ball = ""
+    walker.ikcore_feet.legs[1].use = False
+    clip = walks.read(walker)
+    found = ik.Feet.detect(clip.skeleton, clip=clip)
+    bare = found.replace("left", ball=None, toe=None, soles={}).replace("right", soles={})
+    feet = bare.with_soles(clip)
+    bake(ground="PLANE", plane_height=-0.02)
+    walks.assert_feet(
+        walker, ik.bake_feet(clip, ik.Ground.plane(height=-0.02, up="z"), feet=feet, legs=["left"]), FRAMES
+    )
+
+
+def test_editing_the_list(walker):
+    def edit(change):
+        assert bpy.ops.ikcore.edit_feet(change=change) == {"FINISHED"}
+
+    edit("ADD_LEG")
+    edit("ADD_KNEE")
+    assert listed(walker) == [("leg 1", "middle", "", ["", ""], "", "", "")]
+    edit("REMOVE_KNEE")
+    edit("ADD_LEG")
+    edit("REMOVE_LEG")
+    assert listed(walker) == [("leg 1", "middle", "", [""], "", "", "")]
+    edit("ADD_OBJECT")
+    assert len(walker.ikcore_feet.objects) == 1
+    edit("REMOVE_OBJECT")
+    assert len(walker.ikcore_feet.objects) == 0
+
+
+# --- undo, redo, cancel ----------------------------------------------------------------------------------------------
+
+
+def test_one_undo_step(walker):
+    names = walks.steps()
+    bpy.context.scene.frame_set(13)
+    before = rigs.state()
+    bpy.ops.ed.undo_push(message="before")
+    assert on(names, mark=True) == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="after")
+    assert rigs.state() != before
+    bpy.ops.ed.undo()
+    assert rigs.state() == before
+
+
+@pytest.mark.parametrize("mode", ["POSE", "OBJECT"])
+def test_frame_mode_and_selection_stay(walker, mode):
+    bpy.ops.object.mode_set(mode=mode)
+    bpy.context.scene.frame_set(13, subframe=0.25)
+    before = rigs.state()
+    bake(ground="PLANE", plane_height=0.1)
+    after = rigs.state()
+    assert [after[name] for name in ("frame", "active")] == [before[name] for name in ("frame", "active")]
+    assert after["walk"][:2] == before["walk"][:2]
+
+
+def work(addon, armature):
+    """What the operator does from the interface, step by step, onto a plane."""
+    armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
+    return addon.feet.work(bpy.context, addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 62])
+def test_cancel_while_looking_changes_nothing(addon, walker, steps, monkeypatch):
+    monkeypatch.setattr(addon.feet.clips, "not_from_curves", lambda *_: "asked for by the test")
+    bpy.context.scene.frame_set(13, subframe=0.5)
+    walker.pose.bones["Hips"].location = (1, 2, 3)  # posed, not keyed
+    bpy.context.view_layer.update()
+    going = work(addon, walker)
+    before = rigs.state()
+    shares = [next(going) for _ in range(steps)]
+    assert shares == sorted(shares)
+    going.close()
+    assert rigs.state() == before
+
+
+def test_cancel_while_baking_answers_at_once(addon, walker, monkeypatch):
+    """The thread is not waited for; it ends when it next tells its progress."""
+    said = []
+
+    def slow(*_, progress, **__):
+        for n in range(50):
+            time.sleep(0.02)
+            progress(n / 50)
+            said.append(n)
+
+    monkeypatch.setattr(addon.bridge.library, "bake_feet", slow)
+    going = work(addon, walker)
+    before = rigs.state()
+    while not said:
+        next(going)
+    start = time.perf_counter()
+    going.close()
+    assert time.perf_counter() - start < 0.2
+    assert rigs.state() == before
+    time.sleep(0.1)
+    many = len(said)
+    time.sleep(0.1)
+    assert len(said) == many < 40
+
+
+@pytest.mark.parametrize("kind", ["ESC", "TIMER", "MOUSEMOVE"])
+def test_modal_events(addon, kind):
+    """Esc ends it, the timer goes on with it, all else is kept from the scene."""
+    called, cls = [], addon.foot_operators.IKCORE_OT_bake_feet
+    operator = SimpleNamespace(
+        cancel=lambda _: called.append("cancel"),
+        report=lambda _, text: called.append(text),
+        _tick=lambda _: called.append("tick") or {"RUNNING_MODAL"},
+    )
+    done = cls.modal(operator, None, SimpleNamespace(type=kind, value="PRESS"))
+    assert (done, called) == {
+        "ESC": ({"CANCELLED"}, ["cancel", "Cancelled: nothing has changed"]),
+        "TIMER": ({"RUNNING_MODAL"}, ["tick"]),
+        "MOUSEMOVE": ({"RUNNING_MODAL"}, []),
+    }[kind]
+
+
+def test_failure_changes_nothing(addon, walker, monkeypatch):
+    real = addon.feet.actions.write_keys
+
+    def broken(bag, channel, frames):
+        real(bag, channel, frames)
+        if "RightFoot" in channel.path:
+            raise MemoryError("made by the test")
+
+    monkeypatch.setattr(addon.feet.actions, "write_keys", broken)
+    before = rigs.state()
+    for output in ("NEW", "OVERWRITE"):
+        with pytest.raises(RuntimeError, match="made by the test"):
+            bake(ground="PLANE", plane_height=0.1, output=output, mark=True)
+        assert rigs.state() == before
+        assert len(bpy.context.scene.timeline_markers) == 0
+
+
+def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
+    """What the redo panel does: the same result as without what was kept."""
+    job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
+    seen, baked, _ = addon.stage.finished(addon.feet.work(bpy.context, job))
+    monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
+    walker.ikcore_feet.weight = 0.5
+    job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
+    kept, changed, _ = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
+    assert kept is seen
+    assert np.abs(changed.clip.pose.rotations - baked.clip.pose.rotations).max() > 1e-3
+
+
+# --- armatures -------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_true(walker, addon):
+    """docs/blender.md: its walk slides 48 mm, and 4 mm when it is baked onto its own floor."""
+    bake()
+    before, after = np.max([line.slide for line in addon.report.latest(walker).lines], axis=0)
+    assert (round(1000 * before), round(1000 * after)) == (48, 4)
+
+
+def test_two_armatures_share_an_action(walker):
+    """By slots: the other one plays on as it did, and its keys are in the new action too."""
+    other = rigs.leg("Other", frames=61)
+    rigs.key_pose(other, np.random.default_rng(3), (1, 30, 61))
+    action = walker.animation_data.action
+    slot = action.slots.new(id_type="OBJECT", name="Other")
+    other.animation_data.action, other.animation_data.action_slot = action, slot
+    rigs.key_pose(other, np.random.default_rng(4), (1, 30, 61))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    before = rigs.action_by_value(action)[2]
+    bpy.context.view_layer.objects.active = walker
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    assert bake(ground="PLANE", plane_height=0.1) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    assert other.animation_data.action == action
+    assert rigs.action_by_value(action)[2] == before
+    assert rigs.action_by_value(walker.animation_data.action)[2]["OBOther"] == before["OBOther"]
+
+
+@pytest.mark.parametrize("place", ["scaled", "turned", "animated"])
+def test_placed_armatures(walker, place):
+    """In centimetres, lying in an object that stands up, or carried by it."""
+    if place == "scaled":
+        walker.scale = (0.01,) * 3
+    elif place == "turned":
+        walker.rotation_euler.z, walker.location = 1.0, (3, -2, 0.5)
+    else:
+        for frame, y in ((1, 0.0), (61, -0.3)):
+            walker.location.y = y
+            walker.keyframe_insert("location", index=1, frame=frame)
+    bpy.context.view_layer.update()
+    clip = walks.read(walker)
+    height = float(ik.Contacts.detect(clip).ground["left", "ball"][0]) + 0.1 * walker.scale[0]
+    wanted = ik.bake_feet(clip, ik.Ground.plane(height=height, up="z"))
+    assert bake(ground="PLANE", plane_height=height) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES, 1e-4 * walker.scale[0] if place == "scaled" else 1e-4)
+
+
+@needs_files
+@pytest.mark.parametrize(("file", "legs", "knees"), [("Fox.glb", 4, [1, 1, 2, 2]), ("Spider.glb", 8, [1] * 8)])
+def test_many_legs_through_the_list(file, legs, knees):
+    """The list says all that there is to say, also of legs without feet."""
+    armature = imported(file, None)
+    clip = walks.read(armature)
+    size = np.ptp(clip.skeleton.forward(clip.pose[0]).positions[:, 2])
+    feet = ik.Feet.detect(clip.skeleton, vertices=walks.skin.read(bpy.context, armature) or None, clip=clip)
+    assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
+    items = armature.ikcore_feet.legs
+    assert [item.name for item in items] == [leg.name for leg in feet]
+    assert (len(items), [len(item.knees) for item in items]) == (legs, knees)
+    height = -0.02 * size
+    wanted = ik.bake_feet(clip, ik.Ground.plane(height=height, up="z"), feet=feet)
+    assert bake(ground="PLANE", plane_height=height) == {"FINISHED"}
+    scene = bpy.context.scene
+    walks.assert_feet(armature, wanted, range(scene.frame_start, scene.frame_end + 1), 1e-4 * max(size, 1))
+
+
+@pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like"])
+def test_rigs(rig):
+    """Their names, their chains in parts, their units: what Blender shows is what ikcore makes of it."""
+    armature = getattr(rigs, rig)()
+    rigs.move(armature, (1, 10, 20), size=0.15)
+    clip = walks.read(armature)
+    assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
+    feet = ik.Feet.detect(clip.skeleton, clip=clip)
+    assert [item.hip for item in armature.ikcore_feet.legs] == [leg.hip for leg in feet]
+    wanted = ik.bake_feet(clip, ik.Ground.plane(up="z"), feet=feet)
+    assert bake(ground="PLANE") == {"FINISHED"}
+    walks.assert_feet(armature, wanted, range(1, 21))
+
+
+def test_a_loop_stays_one(walker):
+    """What its author has marked as a cycle ends as it begins."""
+    action = walker.animation_data.action
+    action.use_frame_range, action.use_cyclic, action.frame_start, action.frame_end = True, True, 1, 61
+    clip = walks.read(walker)
+    assert clip.loop
+    wanted = ik.bake_feet(clip, ik.Ground.plane(height=-0.02, up="z"))
+    assert bake(ground="PLANE", plane_height=-0.02) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    made = walker.animation_data.action
+    assert (made.use_frame_range, made.use_cyclic, made.frame_start, made.frame_end) == (True, True, 1, 61)
+
+
+def test_generated_rigify():
+    """Its FK legs and its torso get the keys: what lies between is constrained. Other bones stay as they are."""
+    bpy.ops.preferences.addon_enable(module="rigify")
+    try:
+        bpy.ops.object.armature_human_metarig_add()
+        bpy.ops.pose.rigify_generate()
+        rig = bpy.context.object
+        legs = [f"{part}_fk.{side}" for side in "LR" for part in ("thigh", "shin", "foot", "toe")]
+        for side in "LR":
+            rig.pose.bones[f"thigh_parent.{side}"]["IK_FK"] = 1.0
+        rng = np.random.default_rng(1)
+        for frame, y in ((1, 0.0), (10, -0.2), (20, -0.4)):
+            rig.pose.bones["torso"].location.y = y
+            rig.pose.bones["torso"].keyframe_insert("location", frame=frame)
+            rigs.key_pose(rig, rng, [frame], bones=legs, size=0.1)
+        feet, seen = importlib.import_module(f"{EXTENSION}.feet"), {}
+        with pytest.MonkeyPatch.context() as patch:
+            real = feet.write
+            patch.setattr(feet, "write", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
+            assert bake(ground="PLANE", plane_height=-0.05) == {"FINISHED"}
+        assert [leg.chain[:4] for leg in seen["baked"].feet] == [tuple(legs[:4]), tuple(legs[4:])]
+        walks.assert_feet(rig, seen["baked"], range(1, 21))
+        assert seen["told"].kept == []
+        assert {path.split('"')[1] for path, _ in curves(rig)} == {"torso", *legs}
+    finally:
+        bpy.ops.preferences.addon_disable(module="rigify")

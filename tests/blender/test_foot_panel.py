@@ -1,0 +1,138 @@
+"""What the panels about feet say, drawn into a layout that only remembers."""
+
+import importlib
+from types import SimpleNamespace
+
+import bpy
+import pytest
+import rigs
+import walks
+from conftest import EXTENSION
+from test_panel import Layout
+
+panels = importlib.import_module(EXTENSION + ".foot_panels")
+
+
+class Recorder(Layout):
+    """Also remembers which properties were shown, and what buttons are given."""
+
+    def __init__(self):
+        super().__init__()
+        self.shown, self.given = [], {}
+
+    def prop(self, _, name, **__):
+        self.shown.append(name)
+
+    def prop_search(self, _, name, *__, **___):
+        self.shown.append(name)
+
+    def template_list(self, *_, **__):
+        self.shown.append("list")
+
+    def separator(self):
+        pass
+
+    def operator(self, name, **_):
+        super().operator(name)
+        items = type("Names", (list,), {"add": lambda self: self.append(SimpleNamespace()) or self[-1]})()
+        self.given[name] = SimpleNamespace(ground_objects=items)
+        return self.given[name]
+
+
+def drawn(panel="IKCORE_PT_feet"):
+    context = SimpleNamespace(object=bpy.context.object, region=SimpleNamespace(width=300))
+    cls = getattr(panels, panel)
+    shown = SimpleNamespace(layout=Recorder(), bl_label=cls.bl_label)
+    cls.draw(shown, context) if panel != "IKCORE_PT_feet_pelvis" else panels._Options.draw(shown, context)
+    return shown.layout
+
+
+def test_no_armature():
+    bpy.context.view_layer.objects.active = rigs.add_object("Empty")
+    assert (drawn().words(), drawn().buttons) == ("Select an armature", [])
+
+
+def test_ready(tmp_path):
+    walks.walk(tmp_path)
+    layout = drawn()
+    assert "Empty: the bake finds the feet" in layout.words()
+    assert ("ikcore.bake_feet", True) in layout.buttons
+    assert [name for name, _ in layout.buttons][-2:] == ["ikcore.detect_contacts", "ikcore.bake_feet"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda item: setattr(item.animation_data, "action", None), "walk has no action: give it an animation first"),
+        (lambda item: setattr(item.ikcore_feet, "ground", "OBJECTS"), "Pick objects to stand on"),
+        (lambda item: setattr(item.ikcore_feet, "ground", "COLLECTION"), "Pick a collection to stand on"),
+        (lambda item: setattr(item.data, "pose_position", "REST"), "walk is in Rest Position: switch it"),
+    ],
+)
+def test_what_is_in_the_way_stands_before_grey_buttons(spoil, sentence, tmp_path):
+    spoil(walks.walk(tmp_path))
+    layout = drawn()
+    assert sentence in layout.words()
+    assert ("ikcore.bake_feet", False) in layout.buttons
+
+
+def test_the_button_hands_over_what_the_panel_keeps(tmp_path, addon):
+    kept = walks.walk(tmp_path).ikcore_feet
+    names = walks.steps()
+    kept.ground, kept.clearance, kept.key_step = "OBJECTS", 0.07, 3
+    for name in names:
+        kept.objects.add().object = bpy.data.objects[name]
+    kept.objects.add()  # nothing picked yet
+    kept.collection = bpy.data.collections.new("Stage")
+    for button in ("ikcore.bake_feet", "ikcore.detect_contacts"):
+        given = drawn().given[button]
+        assert [item.name for item in given.ground_objects] == names
+        assert given.ground_collection == kept.collection.name
+        for name in addon.options.names():
+            value = getattr(kept, name)
+            assert getattr(given, name) == value or list(getattr(given, name)) == list(value), name
+
+
+def test_every_option_is_in_a_panel_and_in_the_redo_panel(tmp_path, addon):
+    kept = walks.walk(tmp_path).ikcore_feet
+    kept.frame_range = "CUSTOM"
+    shown, redo = set(), set()
+    for ground in ("PLANE", "OBJECTS"):
+        kept.ground = ground
+        for panel in ("feet", "feet_contacts", "feet_pelvis", "feet_legs", "feet_output"):
+            shown |= set(drawn(f"IKCORE_PT_{panel}").shown)
+        layout = Recorder()
+        options = SimpleNamespace(layout=layout, **{name: getattr(kept, name) for name in addon.options.names()})
+        addon.foot_operators.IKCORE_OT_bake_feet.draw(options, None)
+        redo |= set(layout.shown)
+    assert set(addon.options.names()) - shown <= {"pelvis_bone"}
+    assert set(addon.options.names()) - redo == {"pelvis_bone"}
+
+
+def test_bones_of_the_active_leg(tmp_path):
+    walker = walks.walk(tmp_path)
+    context = SimpleNamespace(object=walker)
+    assert not panels.IKCORE_PT_leg.poll(context)
+    bpy.ops.ikcore.detect_feet()
+    assert panels.IKCORE_PT_leg.poll(context)
+    assert drawn("IKCORE_PT_leg").shown == ["side", "hip", "name", "ankle", "ball", "toe"]
+    walker.ikcore_feet.legs[0].ankle = ""
+    assert "tip" in drawn("IKCORE_PT_leg").shown
+
+
+def test_report(tmp_path, addon):
+    """Of what plays now: gone with the action, and back with it."""
+    walker = walks.walk(tmp_path)
+    source = walker.animation_data.action
+    bpy.ops.ikcore.bake_feet(ground="PLANE", plane_height=-0.6, legs=[{"name": "left"}])
+    words = drawn().words()
+    told = addon.report.latest(walker)
+    before, after = (addon.report.length(value) for value in told.lines[0].slide)
+    assert f"left slide: {before} to {after}" in words
+    assert told.lines[0].missed > 10
+    assert f"does not reach in {told.lines[0].missed} frames" in words
+    assert "left does not reach" in words
+    made, walker.animation_data.action = walker.animation_data.action, source
+    assert "slide" not in drawn().words()
+    walker.animation_data.action = made
+    assert "slide" in drawn().words()

@@ -1,0 +1,201 @@
+"""Every refusal of Bake Foot IK: its sentence, and that nothing has changed."""
+
+import bpy
+import numpy as np
+import pytest
+import rigs
+import walks
+
+
+def detected(armature):
+    bpy.ops.ikcore.detect_feet()
+    return armature.ikcore_feet.legs
+
+
+def no_action(armature):
+    armature.animation_data.action = None
+
+
+def no_keys(armature):
+    armature.animation_data.action = bpy.data.actions.new("Empty")
+
+
+def nla_track(armature):
+    animation = armature.animation_data
+    animation.nla_tracks.new().strips.new("walk", 1, animation.action)
+
+
+def nla_tweak(armature):
+    nla_track(armature)
+    animation = armature.animation_data
+    animation.action = None
+    track = animation.nla_tracks[0]
+    track.select, animation.nla_tracks.active, track.strips[0].select = True, track, True
+    animation.use_tweak_mode = True
+
+
+def rest_position(armature):
+    armature.data.pose_position = "REST"
+
+
+def unticked(armature):
+    for item in detected(armature):
+        item.use = False
+
+
+def without_thigh(armature):
+    detected(armature)[0].hip = ""
+
+
+def without_shin(armature):
+    detected(armature)[0].knees.clear()
+
+
+def missing_bone(armature):
+    detected(armature)[0].ankle = "nowhere"
+
+
+def wrong_order(armature):
+    item = detected(armature)[0]
+    item.hip, item.ankle = item.ankle, item.hip
+
+
+def constraint(armature):
+    armature.pose.bones["LeftLeg"].constraints.new("LIMIT_ROTATION").name = "Limit"
+
+
+def driver(armature):
+    armature.pose.bones["LeftLeg"].driver_add("rotation_euler", 0)
+
+
+def locked_curve(armature):
+    rotation = next(
+        curve
+        for (path, _), curve in rigs.curves_of(
+            armature.animation_data.action, armature.animation_data.action_slot
+        ).items()
+        if path == 'pose.bones["LeftLeg"].rotation_euler'
+    )
+    rotation.lock = True
+
+
+def uneven(armature):
+    armature.scale = (1, 2, 1)
+
+
+def empty_collection(armature):
+    bpy.data.collections.new("Stage")
+
+
+def nothing(armature):
+    pass
+
+
+PLANE = {"ground": "PLANE", "plane_height": 0.1}
+REFUSALS = {
+    "no action": (no_action, {}, "walk has no action: give it an animation first"),
+    "no keys": (no_keys, {}, "Action Empty has no keys for walk"),
+    "NLA track": (nla_track, {}, "walk has NLA tracks that play"),
+    "NLA tweak mode": (nla_tweak, {}, "walk is in NLA tweak mode: leave it first"),
+    "rest position": (rest_position, {}, "walk is in Rest Position"),
+    "no leg ticked": (unticked, {}, "No leg to bake: tick some in the list of feet"),
+    "unknown leg": (nothing, {"legs": [{"name": "third"}]}, "No leg is called third: there are left, right"),
+    "no thigh": (without_thigh, {}, "The leg left has no thigh: pick its bone"),
+    "no shin": (without_shin, {}, "The leg left has no shin: pick its bone"),
+    "missing bone": (missing_bone, {}, "walk has no bone nowhere, of the leg left: detect the feet again"),
+    "wrong order": (wrong_order, {}, "a leg is a chain from hip to foot"),
+    "no object": (nothing, {"ground": "OBJECTS"}, "There is no ground: pick objects to stand on"),
+    "unknown object": (nothing, {"ground": "OBJECTS", "ground_objects": [{"name": "x"}]}, "There is no object x"),
+    "only itself": (nothing, {"ground": "OBJECTS", "ground_objects": [{"name": "walk"}]}, "nothing to stand on"),
+    "no collection": (nothing, {"ground": "COLLECTION"}, "There is no ground: pick a collection"),
+    "empty collection": (empty_collection, {"ground": "COLLECTION", "ground_collection": "Stage"}, "is empty"),
+    "flat normal": (nothing, {"ground": "PLANE", "plane_normal": (0, 0, 0)}, "expected three numbers with a length"),
+    "unknown pelvis": (nothing, {"pelvis_bone": "x"}, "walk has no bone x to move the body with"),
+    "constraint": (constraint, PLANE, "LeftLeg has constraint Limit: mute it or apply it first"),
+    "driver": (driver, PLANE, "LeftLeg has a driver on its rotation: remove it first"),
+    "locked curve": (locked_curve, PLANE, "LeftLeg has a locked rotation curve: unlock it"),
+    "uneven scale": (uneven, {}, "walk has a scale that is uneven, negative or zero: apply it"),
+    "backward": (
+        nothing,
+        {"frame_range": "CUSTOM", "frame_start": 9, "frame_end": 3},
+        "The range ends before it starts: 9 to 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refusal(case, tmp_path):
+    spoil, options, sentence = REFUSALS[case]
+    armature = walks.walk(tmp_path)
+    spoil(armature)
+    bpy.context.view_layer.update()
+    if not armature.animation_data.use_tweak_mode:
+        bpy.context.scene.frame_set(7, subframe=0.5)
+    before = rigs.state()
+    with pytest.raises(RuntimeError) as error:
+        bpy.ops.ikcore.bake_feet(**options)
+    assert sentence in str(error.value)
+    assert str(error.value).count("\n") <= 1
+    assert "Traceback" not in str(error.value)
+    assert rigs.state() == before
+
+
+@pytest.mark.parametrize("operator", ["bake_feet", "detect_contacts", "detect_feet"])
+def test_poll(operator, tmp_path):
+    call = getattr(bpy.ops.ikcore, operator)
+    armature = walks.walk(tmp_path)
+    assert call.poll()
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(RuntimeError, match="Switch to Pose Mode or Object Mode"):
+        call()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.objects.active = rigs.add_object("Empty")
+    with pytest.raises(RuntimeError, match="Select an armature"):
+        call()
+    bpy.context.view_layer.objects.active = armature
+    assert call() == {"FINISHED"}
+
+
+def test_no_legs():
+    armature = rigs.figure([("body", None, (0, 0, 1), (0, 0, 2)), ("head", "body", (0, 0, 2), (0, 0, 2.3))])
+    rigs.key_pose(armature, np.random.default_rng(1), (1, 10), bones=("body",))
+    for call in (bpy.ops.ikcore.bake_feet, bpy.ops.ikcore.detect_feet):
+        with pytest.raises(RuntimeError, match=r"No legs found in Figure, .*: add them to its list of feet"):
+            call()
+
+
+def test_linked_and_overridden(tmp_path):
+    armature = walks.walk(tmp_path)
+    library = str(tmp_path / "walk.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=library, copy=True)
+    rigs.new_scene()
+    with bpy.data.libraries.load(library, link=True) as (_, wanted):
+        wanted.objects = ["walk"]
+    armature = wanted.objects[0]
+    bpy.context.collection.objects.link(armature)
+    bpy.context.view_layer.objects.active = armature
+    with pytest.raises(RuntimeError, match="walk is linked from another file: make it local"):
+        bpy.ops.ikcore.bake_feet()
+    override = armature.override_create(remap_local_usages=True)
+    bpy.context.view_layer.objects.active = override
+    with pytest.raises(RuntimeError, match="walk is a library override: make it local to bake it"):
+        bpy.ops.ikcore.bake_feet()
+
+
+def test_linked_action(tmp_path):
+    armature = walks.walk(tmp_path)
+    library = str(tmp_path / "action.blend")
+    bpy.data.libraries.write(library, {armature.animation_data.action})
+    with bpy.data.libraries.load(library, link=True) as (_, wanted):
+        wanted.actions = ["walk"]
+    armature.animation_data.action = wanted.actions[0]
+    with pytest.raises(RuntimeError, match="Action walk is linked from another file: make it local first"):
+        bpy.ops.ikcore.bake_feet()
+
+
+def test_what_is_locked_is_said(tmp_path, capfd):
+    """Locks are kept, and what that keeps from being done is in the report."""
+    armature = walks.walk(tmp_path)
+    armature.pose.bones["Hips"].lock_location = (False, True, False)
+    assert bpy.ops.ikcore.bake_feet(**PLANE) == {"FINISHED"}
+    assert "Hips keeps Y of its location, which is locked" in capfd.readouterr().out
