@@ -53,8 +53,10 @@ class Baked:
     rise : (frames,) array
         How far up the pelvis was moved.
     short : dict of str to (frames,) array
-        By how much each leg is too short to reach where its foot should be; zeros but where limits of the pelvis leave
-        no other way.
+        By how much each leg falls short of where its foot should be: too far away, or so near that it would fold up.
+        Zeros as a rule.
+    stances : int
+        How many contacts with the ground there are.
 
     Examples
     --------
@@ -295,7 +297,7 @@ def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
 
 
 def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
-    """The leg between its hip and where its foot should be, and by how much it is too short."""
+    """The leg between its hip and where its foot should be, and by how much it falls short of that."""
     hip = body.carried(motion.chain[:, 0])
     reach = np.maximum(way.reach, _STRAIGHTEST * motion.size)
     tilted = body.pivot[:, np.newaxis] + rotations.rotate(
@@ -309,7 +311,7 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
     leg = bend(tilted, turned, hip, target, hinges_of(motion))
     leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])
-    short = far - reach
+    short = size(way.ankle - target)
     return leg, np.where(short > _ROUNDING * motion.size, short, 0.0)
 
 
