@@ -440,7 +440,8 @@ def test_a_deep_hole_shortens_one_leg_and_says_so() -> None:
     knee = positions(held.clip, "RightFoot")[30, 1]
     hip = positions(held.clip, "RightUpLeg")[30, 1]
     assert hip - knee <= 0.85
-    assert held.short["left"].max() == 0
+    missed = gaits.ANKLE - positions(held.clip, "LeftFoot")[30, 1]  # it will not fold up so far
+    assert missed == pytest.approx(held.short["left"][30], abs=2e-3)
     lower = -0.55 + gaits.ANKLE
     assert knee - held.short["right"][30] == pytest.approx(lower, abs=2e-3)
 
