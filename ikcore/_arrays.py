@@ -31,6 +31,11 @@ def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
+def size(vectors: NDArray[Any]) -> Any:
+    """The lengths of vectors (..., 3)."""
+    return np.sqrt(dot(vectors, vectors))
+
+
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:
     """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
     return _FLOAT if all(map(_is_narrow, pose)) else _DOUBLE

@@ -117,7 +117,7 @@ def _add_clips(command: argparse.ArgumentParser) -> None:
 
 def _add_axes(command: argparse.ArgumentParser) -> None:
     command.add_argument("--up", choices=("Y", "Z"), help="the axis that points up in clips (default: as legs stand)")
-    likely = "of metres, centimetres, inches and millimetres what suits the legs"
+    likely = "of metres, centimetres, inches, millimetres and the unit of the CMU library what suits the legs"
     command.add_argument("--unit", type=_positive, metavar="M", help=f"metres in a unit of clips (default: {likely})")
     command.add_argument("--ground-up", choices=("Y", "Z"), default="Y", help="the same of grounds (default: Y)")
     command.add_argument(

@@ -27,7 +27,9 @@ from ikcore.ground import Ground
 Up = Literal["Y", "Z"]
 
 ENDINGS = (".bvh", ".gltf", ".glb")
-_UNITS = (1.0, 0.01, 0.0254, 0.001)  # metres, centimetres, inches, millimetres
+# Metres, centimetres, inches, millimetres, and what the clips of the CMU library are in, which are many.
+_UNITS = (1.0, 0.01, 0.0254, 0.001, 0.0254 / 0.45)
+_TALL = 3.0  # so much less likely are legs that are too long than legs that are too short: there are children
 _HALF = math.sqrt(0.5)
 
 
@@ -130,8 +132,14 @@ def read(file: str, animation: str | None, up: Up | None, unit: float | None) ->
     bvh = file.lower().endswith(".bvh")  # other files have Y up, and metres, if not centimetres by mistake
     lying = bvh and down[2] < -abs(down[1])
     units = _UNITS if bvh else _UNITS[:2]
-    likely = min(units, key=lambda unit: abs(math.log(length * unit / LEG))) if length > 0 else 1.0
+    likely = min(units, key=lambda unit: _unlikely(length * unit)) if length > 0 else 1.0
     return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
+
+
+def _unlikely(length: float) -> float:
+    """How far a leg of so many metres is from a human's."""
+    off = math.log(length / LEG)
+    return max(_TALL * off, -off)
 
 
 def _legs(clip: Clip, up: Up | None) -> tuple[NDArray[np.float64], float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import report, rotations
+from ikcore._arrays import size
 from ikcore.bake import floors as floor
 from ikcore.bake import loops
 from ikcore.bake.body import Body, body_of
@@ -16,12 +17,12 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, bend, hinges_of, unfolded
 from ikcore.bake.motion import LegMotion, legs_of, place_of
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased, size
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.stances import Stance, stances_of
 from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Way, way_of
-from ikcore.bake.write import pelvis_of, turns_of, written
+from ikcore.bake.write import Turn, pelvis_of, turns_of, written
 from ikcore.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
@@ -186,17 +187,12 @@ def bake_feet(
     chosen = _chosen(feet, legs)
     body = body_of(place_of(whole, joint), ways, scene)
     if way is not None:
-        motions, ways, under, body = _middle_round(motions, ways, under, body)
-    bends = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
+        ways, under, body = _middle_round(motions, ways, under, body)
+    toes = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
     share = _shares(clip, frames, scene)
-    _weigh(ways, body, share, still=legs is not None)
+    _weigh(ways, toes, body, share, still=legs is not None)
     say(0.7)
-    turns, short = [], {}
-    for motion, foot, toes in zip(motions, ways, bends, strict=True):
-        if motion.leg.name in chosen:
-            leg, short[motion.leg.name] = _bent(motion, foot, body, scene)
-            toes = rotations.multiply(rotations.slerp(UNTURNED, toes, share), foot.turn)
-            turns.append(turns_of(motion, leg.deltas, foot.turn, toes))
+    turns, short = _solved(ways, toes, body, chosen, scene)
     say(0.9)
     baked = written(clip, joint, body, turns, _within(len(clip), frames))
     if clip.loop and frames in (None, (0, len(clip))):
@@ -263,13 +259,12 @@ def _ways(
 
 def _middle_round(
     motions: list[LegMotion], ways: list[Way], under: list[Floor], body: Body
-) -> tuple[list[LegMotion], list[Way], list[Floor], Body]:
+) -> tuple[list[Way], list[Floor], Body]:
     """The second one of three."""
     last = (len(body.pivot) - 1) // 3
     own = slice(last, 2 * last + 1)
-    motions = [motion.part(own) for motion in motions]
-    ways = [way.part(motion, own) for motion, way in zip(motions, ways, strict=True)]
-    return motions, ways, [floors.part(own) for floors in under], body.part(own)
+    ways = [way.part(motion.part(own), own) for motion, way in zip(motions, ways, strict=True)]
+    return ways, [floors.part(own) for floors in under], body.part(own)
 
 
 def _shares(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
@@ -287,13 +282,27 @@ def _shares(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
     return share
 
 
-def _weigh(ways: list[Way], body: Body, share: Array, *, still: bool) -> None:
+def _weigh(ways: list[Way], toes: list[Array], body: Body, share: Array, *, still: bool) -> None:
     """Take some of what is done, frame by frame; none of what is done to the body if that is to stay."""
-    for way in ways:
+    for at, way in enumerate(ways):
         way.shift *= share[:, np.newaxis]
         way.turn = rotations.slerp(UNTURNED, way.turn, share)
+        toes[at] = rotations.multiply(rotations.slerp(UNTURNED, toes[at], share), way.turn)
     body.shift *= 0.0 if still else share[:, np.newaxis]
     body.tilt = rotations.slerp(UNTURNED, body.tilt, np.zeros_like(share) if still else share)
+
+
+def _solved(
+    ways: list[Way], toes: list[Array], body: Body, chosen: set[str], scene: Scene
+) -> tuple[list[list[Turn]], dict[str, Array]]:
+    """How the joints of the chosen legs turn, and by how much each leg falls short."""
+    turns, short = [], {}
+    for way, bent in zip(ways, toes, strict=True):
+        motion = way.motion
+        if motion.leg.name in chosen:
+            leg, short[motion.leg.name] = _bent(motion, way, body, scene)
+            turns.append(turns_of(motion, leg.deltas, way.turn, bent))
+    return turns, short
 
 
 def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import rotations
+from ikcore._arrays import size
 from ikcore.bake.filters import smoothed, spread
-from ikcore.bake.scene import UNTURNED, Array, Scene, eased, size, tangent
+from ikcore.bake.scene import UNTURNED, Array, Scene, eased, tangent
 from ikcore.bake.way import Way
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
@@ -16,6 +17,7 @@ _MOMENT = 0.07  # seconds: what is straight no longer is straight for a moment
 _MOVED = 0.02  # metres for a leg of 0.87 m: a foot that is moved so far is moved
 _USUAL = 95  # the percentile of how straight a leg is in the clip
 _ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
+_FEW = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
 _TILTS = 30.0  # degrees, the most
 
 
@@ -154,7 +156,7 @@ def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
     up = np.stack([way.plain for way in ways])
     x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
     xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
-    few = _FEW * max(way.motion.size for way in ways)  # keeps feet in one line from tilting it aside
+    few = _FEW * max(way.motion.size for way in ways)
     xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
@@ -163,9 +165,6 @@ def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
     steep = size(slope)
     slope *= (np.minimum(steep, tangent(_TILTS)) / np.maximum(steep, 1e-12))[:, np.newaxis]
     return rotations.shortest_arc(scene.up, scene.up - slope)
-
-
-_FEW = 0.2  # of the leg
 
 
 def _centred(values: Array) -> Array:

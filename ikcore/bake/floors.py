@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ikcore._arrays import size
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import Array, Mask, Scene, median, size
+from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.feet.contacts import Contacts
 from ikcore.ground import Ground, Plane
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ikcore._arrays import dot
+from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import Array, Scene, mean, size, tangent, unit
+from ikcore.bake.scene import Array, Scene, mean, tangent, unit
 from ikcore.bake.stances import Stance, headings
 from ikcore.ground import Ground, Surface
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import rotations
-from ikcore._arrays import dot
+from ikcore._arrays import dot, size
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import UNTURNED, Array, size, unit
+from ikcore.bake.scene import UNTURNED, Array, unit
 
 _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
 _WRONG = 0.25  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards

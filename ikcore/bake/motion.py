@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore.bake.scene import Array, median, size
+from ikcore._arrays import size
+from ikcore.bake.scene import Array, median
 from ikcore.clip import Clip
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg

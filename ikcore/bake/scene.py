@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import dot
+from ikcore._arrays import size
 from ikcore.bake.settings import BakeSettings
 from ikcore.ground import Ground
 
@@ -75,11 +74,6 @@ class Scene:
         return np.asarray(self.ground.at(points, above=above, below=below, workers=self.workers).height)
 
 
-def size(vectors: Array) -> Any:
-    """The lengths of vectors."""
-    return np.sqrt(dot(vectors, vectors))
-
-
 def unit(vectors: Array) -> Array:
     """Their directions; zero has none and stays."""
     length = size(vectors)
@@ -95,12 +89,6 @@ def median(values: Array) -> float:
     """One of the values; 0 of none."""
     ordered = np.sort(values[np.isfinite(values)])
     return float(ordered[len(ordered) // 2]) if len(ordered) else 0.0
-
-
-def core(start: int, stop: int, fps: float) -> slice:
-    """A stance less 10 % of it and 1/30 s at each end: there feet still arrive, or leave. Never empty."""
-    cut = min(round(0.1 * (stop - start) + fps / 30), (stop - start - 1) // 2)
-    return slice(start + cut, stop - cut)
 
 
 def eased(share: Array) -> Array:

@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore._arrays import size
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, core, mean, size
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, mean
 from ikcore.feet.contacts import Contacts
-from ikcore.feet.metrics import runs
+from ikcore.feet.metrics import core, runs
 
 _ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ikcore import rotations
+from ikcore._arrays import size
 from ikcore.bake.filters import smoothed, spread
 from ikcore.bake.floors import Floor
-from ikcore.bake.scene import UNTURNED, Array, Scene, size, tangent
+from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
 from ikcore.bake.way import Way
 
 _STEP = 0.1  # metres for a leg of 0.87 m: what is higher above the toes is no ground to bend on

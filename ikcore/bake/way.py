@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import dot
+from ikcore._arrays import dot, size
 from ikcore.bake import beam
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import UNTURNED, Array, Scene, core, eased, size, unit
+from ikcore.bake.scene import UNTURNED, Array, Scene, eased, unit
 from ikcore.bake.stances import Phase, Stance, headings
+from ikcore.feet.metrics import core
 
 # Seconds.
 _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that leaves from it

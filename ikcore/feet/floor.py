@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore._arrays import size
 from ikcore.feet import rules
 from ikcore.feet.leg import row
 from ikcore.feet.metrics import runs
-from ikcore.feet.paths import Paths, percentile, size, straight
+from ikcore.feet.paths import Paths, percentile, straight
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

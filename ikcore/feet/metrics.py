@@ -62,8 +62,25 @@ def runs(mask: ArrayLike) -> NDArray[np.intp]:
     return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=-1)
 
 
-def _core(start: int, stop: int, fps: float) -> slice:
-    """An interval less 10 % of it and 1/30 s at each end: there feet still arrive, or leave. Never empty."""
+def core(start: int, stop: int, fps: float) -> slice:
+    """An interval less 10 % of it and 1/30 s at each end: there feet still arrive, or leave. Never empty.
+
+    Parameters
+    ----------
+    start, stop : int
+        Its first frame, and the first one after it.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    slice
+
+    Examples
+    --------
+    >>> core(0, 10, 30)
+    slice(2, 8, None)
+    """
     cut = min(round(0.1 * (stop - start) + fps / 30), (stop - start - 1) // 2)
     return slice(start + cut, stop - cut)
 
@@ -107,7 +124,7 @@ def drift(points: ArrayLike, stances: ArrayLike, *, fps: float, normals: ArrayLi
     upward = _spread("normals", _vectors("normals", normals), (len(each), 3))
     found, rate = [], _rate(fps)
     for start, stop in _intervals(stances, len(each)):
-        still = each[_core(start, stop, rate)]
+        still = each[core(start, stop, rate)]
         level = _along_plane(still, upward[(start + stop) // 2])
         found.append(min(_widest(level[:, point]) for point in range(level.shape[1])))
     return np.array(found, _DOUBLE)
@@ -149,7 +166,7 @@ def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Arr
     """
     x, _, z = np.moveaxis(_vectors("headings", headings), -1, 0)
     angle, rate = np.unwrap(np.arctan2(x, z)), _rate(fps)
-    cores = [angle[_core(start, stop, rate)] for start, stop in _intervals(stances, len(angle))]
+    cores = [angle[core(start, stop, rate)] for start, stop in _intervals(stances, len(angle))]
     return np.array([np.ptp(core) for core in cores], _DOUBLE)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import dot
+from ikcore._arrays import size
 from ikcore.clip import Clip
 from ikcore.feet import soles
 from ikcore.feet.detect import Feet
@@ -94,11 +94,6 @@ def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Any) -> Surf
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up!r}")
     return ground.at(points, above=_STEP * sizes, below=_DEEP * sizes)
-
-
-def size(vectors: Array) -> Any:
-    """Lengths of vectors."""
-    return np.sqrt(dot(vectors, vectors))
 
 
 def percentile(values: Array, percent: float) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore.feet.paths import Paths, size, straight
+from ikcore._arrays import size
+from ikcore.feet.paths import Paths, straight
 from ikcore.feet.rules import LOW, STILL
 
 Array = NDArray[np.float64]
