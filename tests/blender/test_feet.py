@@ -662,15 +662,22 @@ def test_many_legs_through_the_list(file, legs, knees):
     walks.assert_feet(armature, wanted, range(scene.frame_start, scene.frame_end + 1), 1e-4 * max(size, 1))
 
 
-@pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like"])
+RIGS = {
+    "mixamo_like": ["mixamorig:LeftUpLeg", "mixamorig:RightUpLeg"],
+    "rigify_like": ["DEF-thigh.L", "DEF-thigh.R"],
+    "unreal_like": ["thigh_l", "thigh_r"],
+}
+
+
+@pytest.mark.parametrize("rig", RIGS)
 def test_rigs(rig):
     """Their names, their chains in parts, their units: what Blender shows is what ikcore makes of it."""
     armature = getattr(rigs, rig)()
     rigs.move(armature, (1, 10, 20), size=0.15)
     clip = walks.read(armature)
     assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
-    feet = ik.Feet.detect(clip.skeleton, clip=clip)
-    assert [item.hip for item in armature.ikcore_feet.legs] == [leg.hip for leg in feet]
+    feet = ik.Feet.detect(clip.skeleton, vertices=walks.skin.read(bpy.context, armature) or None, clip=clip)
+    assert [item.hip for item in armature.ikcore_feet.legs] == [leg.hip for leg in feet] == RIGS[rig]
     wanted = ik.bake_feet(clip, ik.Ground.plane(up="z"), feet=feet)
     assert bake(ground="PLANE") == {"FINISHED"}
     walks.assert_feet(armature, wanted, range(1, 21))
