@@ -461,6 +461,29 @@ def test_the_list_counts(walker):
     )
 
 
+def test_a_pole_bone(walker):
+    """Its knee points at it, and where it is gone that is said."""
+    made = rigs.edit_bones(walker).new("Knee Target")
+    made.head, made.tail = (0.7, -0.8, 0.5), (0.7, -0.8, 0.6)
+    made.parent = walker.data.edit_bones["Hips"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.ikcore.detect_feet()
+    walker.ikcore_feet.legs[0].pole = "Knee Target"
+    clip, ground = walks.read(walker), ik.Ground.plane(height=-0.02, up="z")
+    feet = ik.Feet.detect(clip.skeleton, clip=clip)
+    plain, wanted = (ik.bake_feet(clip, ground, feet=feet.replace("left", pole=p)) for p in (None, "Knee Target"))
+    turned = np.abs(plain.clip.pose.rotations - wanted.clip.pose.rotations).max(axis=(0, 2))
+    assert {clip.skeleton.names[n] for n in np.flatnonzero(turned > 0.05)} == {"LeftUpLeg", "LeftFoot"}  # as a whole
+    assert bake(ground="PLANE", plane_height=-0.02) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    shown = rigs.places(walker, FRAMES)["LeftLeg"][:, 0]
+    knee = clip.skeleton.forward(wanted.clip.pose).positions[:, clip.skeleton.index("LeftLeg")]
+    assert np.abs(shown - knee).max() < 1e-4
+    walker.ikcore_feet.legs[0].pole = "gone"
+    with pytest.raises(RuntimeError, match="walk has no bone gone, of the leg left"):
+        bake(ground="PLANE", plane_height=-0.02)
+
+
 def test_editing_the_list(walker):
     def edit(change):
         assert bpy.ops.ikcore.edit_feet(change=change) == {"FINISHED"}
