@@ -205,8 +205,13 @@ def channels(bone, name, values, free=None):
 
 
 def copied(work, frames, title):
-    """(armature, action, slot) for each (armature, channels), the keys written, none of it assigned yet."""
+    """Copies of actions with the keys of each (armature, channels): a generator that yields the share that is done.
+
+    Returns (armature, action, slot) for each, none of it assigned yet. Closed before its end, or failing, it leaves no
+    copies.
+    """
     plans, copies, made = [], {}, []
+    done = _shares_of(work)
     try:
         for armature, channels in work:
             action, slot = copy_for(armature, copies, title)
@@ -214,6 +219,7 @@ def copied(work, frames, title):
             bag = ensure_bag(action, slot)
             for channel in channels:
                 write_keys(bag, channel, frames)
+                yield next(done)
             plans.append((armature, action, slot))
     except BaseException:
         for action in set(made):
@@ -223,8 +229,11 @@ def copied(work, frames, title):
 
 
 def overwrite(work, frames):
-    """Write the keys of each (armature, channels) into the action it plays, which it must: all of it or nothing."""
-    undo = []
+    """Write the keys of each (armature, channels) into the action it plays, which it must: all of it or nothing.
+
+    A generator that yields the share that is done. Closed before its end, or failing, it leaves keys as they were.
+    """
+    undo, done = [], _shares_of(work)
     try:
         for armature, channels in work:
             _, action, slot = assigned(armature)
@@ -232,10 +241,17 @@ def overwrite(work, frames):
             for channel in channels:
                 undo.append(_way_back(bag, channel))
                 write_keys(bag, channel, frames)
+                yield next(done)
     except BaseException:
         for back in reversed(undo):
             back()
         raise
+
+
+def _shares_of(work):
+    """The share that is done after each channel."""
+    count = sum(len(channels) for _, channels in work)
+    return ((n + 1) / count for n in range(count))
 
 
 def _way_back(bag, channel):
@@ -272,32 +288,50 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
         curve.group = bag.groups.get(channel.group) or bag.groups.new(channel.group)
     for modifier in curve.modifiers:
         modifier.mute = modifier.mute or modifier.type != "CYCLES"
-    points = curve.keyframe_points
-    old = {name: _read(points, name) for name in KEY_PARTS}
-    keep = (old["co"][:, 0] < frames[0]) | (old["co"][:, 0] > frames[-1])
-    new = np.column_stack([frames, channel.values]).astype(np.float32)
-
-    # where the kept keys come to lie among the new ones, by frame
-    order = np.argsort(np.concatenate([old["co"][keep, 0], new[:, 0]]), kind="stable")
-    is_kept = order < np.count_nonzero(keep)
+    points, kept = curve.keyframe_points, _outside(curve, frames)
     points.clear()
-    points.add(len(order))
-    keys, made = {name: _read(points, name) for name in KEY_PARTS}, {"interpolation": interpolation, **NEW_KEY}
-    for name, part in keys.items():
-        if part.ndim == 2:
-            part[~is_kept] = new
-        elif name in made:
-            choices = bpy.types.Keyframe.bl_rna.properties[name].enum_items  # type: ignore[attr-defined]
-            part[~is_kept] = choices[made[name]].value
-        part[is_kept] = old[name][keep]
-    _set(curve, keys)
+    points.add(len(frames) + len(kept["co"]))
+    new = {"co": np.column_stack([frames, channel.values]).astype(np.float32), **_shape(points[0], interpolation)}
+    _set(curve, _among(points, new, kept) if len(kept["co"]) else new)
     curve.update()
 
 
-def _set(curve, keys):
-    """Set all parts of all keys of a curve."""
+def _outside(curve, frames):
+    """All parts of the keys before the first and after the last of `frames`."""
+    first, last = curve.range()
+    if frames[0] <= first and last <= frames[-1]:
+        return {"co": ()}
+    keys = {name: _read(curve.keyframe_points, name) for name in KEY_PARTS}
+    outside = (keys["co"][:, 0] < frames[0]) | (keys["co"][:, 0] > frames[-1])
+    return {name: part[outside] for name, part in keys.items()}
+
+
+def _shape(key, interpolation):
+    """What new keys, which are all as this one, are yet to become: preferences decide what they are at first."""
+    wanted = {"interpolation": interpolation, **NEW_KEY}
+    choices = bpy.types.Keyframe.bl_rna.properties  # type: ignore[attr-defined]
+    return {
+        name: choices[name].enum_items[value].value for name, value in wanted.items() if getattr(key, name) != value
+    }
+
+
+def _among(points, new, kept):
+    """All parts of all keys, the new ones between those that are kept."""
+    keys, before = {name: _read(points, name) for name in KEY_PARTS}, kept["co"][:, 0] < new["co"][0, 0]
     for name, part in keys.items():
-        curve.keyframe_points.foreach_set(name, part.ravel())
+        made = part[: len(new["co"])].copy()
+        made[:] = new.get(name, made)
+        part[:] = np.concatenate([kept[name][before], made, kept[name][~before]])
+    return keys
+
+
+def _set(curve, keys):
+    """Set parts of all keys of a curve, each one for all or one for each."""
+    points = curve.keyframe_points
+    for name, part in keys.items():
+        dtype, width = KEY_PARTS[name]
+        every = np.broadcast_to(part, (len(points), width) if width > 1 else len(points))
+        points.foreach_set(name, np.ascontiguousarray(every, dtype).ravel())
 
 
 def _read(points, name):

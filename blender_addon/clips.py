@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from . import actions, bridge, hang, stage
+from . import actions, bridge, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_played
-from .joints import Bones
+from .joints import Bones, Parts
 
 UNSCALED = 1e-5  # a scale nearer to 1 than this is rounding too
 AGREES = 1e-4  # how far curves and scene may be apart, in heights of the skeleton and in quaternions
@@ -38,18 +38,18 @@ class Reading:
         return float(np.linalg.norm(self.world[0, :3, 0]))
 
     def locals(self, clip):
-        """The bones of another clip of this skeleton, in the space of their parents, roots in that of the armature."""
+        """The Parts of the bones of another clip of this skeleton, in the space of their parents or the armature."""
         count, pose = len(self.bones), clip.pose
-        moved = clip.skeleton.offsets if pose.translations is None else pose.translations
-        local = np.tile(np.eye(4), (len(clip), count, 1, 1))
-        local[..., :3, :3] = bridge.rotations.to_matrix(bridge.rotations.normalize(pose.rotations[:, :count]))
-        if pose.scales is not None:
-            local[..., :3, :3] *= pose.scales[:, :count, np.newaxis, :]
-        local[..., :3, 3] = moved[..., :count, :]
+        moved = clip.skeleton.offsets if pose.translations is None else pose.translations[:, :count]
+        scaled = np.ones(3) if pose.scales is None else pose.scales[:, :count]
+        shape = (len(clip), count, 3)
+        turned = bridge.rotations.normalize(pose.rotations[:, :count])
+        local = Parts(turned, *(np.broadcast_to(part, shape).copy() for part in (moved, scaled)))
         roots = clip.skeleton.parents[:count] < 0
-        local[:, roots, :3, :3] *= self.scale
-        local[:, ~roots, :3, 3] /= self.scale
-        local[:, roots] = np.linalg.inv(self.world)[:, np.newaxis] @ local[:, roots]
+        local.moved[:, ~roots] /= self.scale
+        placed = local[roots].matrices()
+        placed[..., :3, :3] *= self.scale
+        local.put(roots, Parts.of(np.linalg.inv(self.world)[:, np.newaxis] @ placed))
         return local
 
 
@@ -66,7 +66,7 @@ def bones_of(armature, feet):
 
 
 def read(context, armature, frames, bones=None):
-    """Read an armature on evenly spaced frames of its action: a generator that yields how many frames are done.
+    """Read an armature on evenly spaced frames of its action: a generator that yields the share that is done.
 
     Returns a Reading of these bones and those above them, all of them by default. Curves are read where nothing else
     moves the bones, which a few frames of the scene must confirm; else the scene is evaluated on every frame.
@@ -77,10 +77,11 @@ def read(context, armature, frames, bones=None):
     with stage.restored(context, [armature], poses=True):
         reason = not_from_curves(armature, chosen, rig)
         if reason is None:
-            local, world = _from_curves(armature, chosen, rig, frames)
+            local, world = yield from stage.between(_from_curves(armature, chosen, rig, frames), 0.0, 0.8)
             clip = _clip(context, armature, chosen, frames, local, world)
+            yield 0.9
             few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
-            truth = yield from _from_scene(context, armature, chosen, frames[few])
+            truth = yield from stage.between(_from_scene(context, armature, chosen, frames[few]), 0.9, 1.0)
             if _agree(clip, few, _clip(context, armature, chosen, frames[few], *truth)):
                 return Reading(clip, frames, world, chosen.names, None)
             reason = f"something else than its curves moves {armature.name}"
@@ -100,19 +101,21 @@ def _agree(clip, few, truth):
 
 
 def _from_scene(context, armature, bones, frames):
-    """The bones in the space of their parents, and the object, exactly as Blender evaluates them."""
+    """The Parts of bones in the space of their parents, and the object, exactly as Blender evaluates them."""
     poses, world = np.empty((len(frames), len(bones), 4, 4)), np.empty((len(frames), 4, 4))
+    sizes = np.empty((len(frames), len(bones)))
     flat = np.empty(16 * len(armature.pose.bones), np.float32)
 
     def look(depsgraph, f):
         evaluated = armature.evaluated_get(depsgraph)
         evaluated.pose.bones.foreach_get("matrix", flat)
         poses[f] = flat.reshape(-1, 4, 4)[bones.rows].transpose(0, 2, 1)  # Blender hands out columns
+        sizes[f] = np.linalg.det(poses[f, :, :3, :3])
         world[f] = evaluated.matrix_world
 
-    yield from stage.visit(context, frames, look)
-    _check_size(bones.names, poses)
-    return bones.locals(poses), world
+    yield from stage.between(stage.visit(context, frames, look), 0.0, 0.9)
+    _check_size(bones.names, sizes)
+    return (yield from stage.between(bones.locals(poses), 0.9, 1.0)), world
 
 
 # --- from curves -----------------------------------------------------------------------------------------------------
@@ -150,27 +153,25 @@ def _not_from_curves(armature, rig):
 
 
 def _from_curves(armature, bones, rig, frames):
-    """The bones in the space of their parents, and the object, by the numbers of their curves."""
-    basis = np.tile(np.eye(4), (len(frames), len(bones), 1, 1))
+    """The Parts of bones in the space of their parents, and the object, by the numbers of their curves."""
+    basis = Parts.room(len(frames), len(bones))
     for n, bone in enumerate(bones.pose):
-        basis[:, n] = _basis(rig.curves, bone, actions.path_of(bone, ""), frames)
+        basis.put(n, _basis(rig.curves, bone, actions.path_of(bone, ""), frames))
         if bone.parent and bone.bone.use_connect:
-            basis[:, n, :3, 3] = 0.0
-    _check_size(bones.names, basis)
-    return bones.hung(basis), _object(armature, rig, frames)
+            basis.moved[:, n] = 0.0
+        yield 0.8 * (n + 1) / len(bones)
+    _check_size(bones.names, basis.scaled.prod(axis=-1))
+    local = yield from stage.between(bones.hung(basis), 0.8, 1.0)
+    return local, _object(armature, rig, frames)
 
 
 def _basis(curves, owner, path, frames):
-    """The matrix that the channels of a bone or an object make."""
-    mode = owner.rotation_mode
+    """The Parts that the channels of a bone or an object make."""
     name = actions.rotation_of(owner)
     turned, moved, scaled = (
         actions.numbers(curves, owner, path + part, part, frames) for part in (name, "location", "scale")
     )
-    basis = np.tile(np.eye(4), (len(frames), 1, 1))
-    basis[:, :3, :3] = bridge.rotations.to_matrix(rot.quaternions(mode, turned)) * scaled[:, np.newaxis, :]
-    basis[:, :3, 3] = moved
-    return basis
+    return Parts(rot.quaternions(owner.rotation_mode, turned), moved, scaled)
 
 
 def _object(armature, rig, frames):
@@ -179,7 +180,7 @@ def _object(armature, rig, frames):
     if not any(path in PLACE for path in rig.curves):
         return np.broadcast_to(world, (len(frames), 4, 4))
     held = world @ np.linalg.inv(np.array(armature.matrix_basis))
-    return held @ _basis(rig.curves, armature, "", frames)
+    return held @ _basis(rig.curves, armature, "", frames).matrices()
 
 
 # --- to a clip -------------------------------------------------------------------------------------------------------
@@ -189,7 +190,7 @@ def _clip(context, armature, bones, frames, local, world):
     """The clip of bones in the space of their parents."""
     scale = scale_of(armature, world)
     skeleton = _skeleton(bones, world, scale)
-    pose = _with_tips(bones, skeleton, *_parts(bones.names, _in_world(bones, local, world, scale)))
+    pose = _with_tips(bones, skeleton, _in_world(bones, local, world, scale))
     step = float(frames[1] - frames[0]) if len(frames) > 1 else 1.0
     rate = stage.rate(context.scene) / step
     return bridge.library.Clip(skeleton, pose, rate, is_cycle(armature, frames), up="Z")
@@ -197,10 +198,11 @@ def _clip(context, armature, bones, frames, local, world):
 
 def _in_world(bones, local, world, scale):
     """Bones as joints of the world: roots with what the object does, all in lengths of the world."""
-    roots, joints = bones.parents < 0, local.copy()
-    joints[:, roots] = world[:, np.newaxis] @ joints[:, roots]
-    joints[:, roots, :3, :3] /= scale
-    joints[:, ~roots, :3, 3] *= scale
+    joints = Parts(local.turned.copy(), scale * local.moved, local.scaled.copy())
+    for root in np.flatnonzero(bones.parents < 0):
+        placed = world @ local[root].matrices()
+        placed[:, :3, :3] /= scale
+        joints.put(root, bones.unsheared(placed, root))
     return joints
 
 
@@ -214,16 +216,15 @@ def is_cycle(armature, frames):
 
 def _skeleton(bones, world, scale):
     """Bones at rest where the object is on the first frame, and the tails of those without children."""
-    rest = np.stack([hang.to_parent(bone) for bone in bones.rest])[np.newaxis]
-    turned, offsets, _ = _parts(bones.names, _in_world(bones, rest, world[:1], scale))
+    rest = _in_world(bones, bones.at_rest, world[:1], scale)
     names = list(bones.names)
     for tip in bones.tips:
         names.append(_unused(f"{bones.names[tip]}_end", names))
     tails = [[0.0, bones.rest[tip].length * scale, 0.0] for tip in bones.tips]
     return bridge.library.Skeleton(
         np.concatenate([bones.parents, np.array(bones.tips, int)]),
-        np.concatenate([offsets[0], np.reshape(tails, (-1, 3))]),
-        np.concatenate([turned[0], np.tile([1.0, 0, 0, 0], (len(tails), 1))]),
+        np.concatenate([rest.moved[0], np.reshape(tails, (-1, 3))]),
+        np.concatenate([rest.turned[0], np.tile([1.0, 0, 0, 0], (len(tails), 1))]),
         names,
     )
 
@@ -232,35 +233,21 @@ def _unused(name, names):
     return name if name not in names else next(new for n in range(2, 99999) if (new := f"{name}{n}") not in names)
 
 
-def _with_tips(bones, skeleton, turned, moved, scaled):
+def _with_tips(bones, skeleton, joints):
     """The pose of the bones, with their tips at rest."""
-    frames, tips = len(turned), len(bones.tips)
+    frames, tips = len(joints.turned), len(bones.tips)
     ones = np.ones((frames, tips, 3))
     tails = np.broadcast_to(skeleton.offsets[len(bones) :], (frames, tips, 3))
     still = np.broadcast_to([1.0, 0, 0, 0], (frames, tips, 4))
-    scales = None if np.abs(scaled - 1.0).max() <= UNSCALED else np.concatenate([scaled, ones], axis=1)
-    rotations = np.concatenate([turned, still], axis=1)
-    return bridge.library.Pose(rotations, np.concatenate([moved, tails], axis=1), scales)
+    even = np.abs(joints.scaled - 1.0).max() <= UNSCALED
+    scales = None if even else np.concatenate([joints.scaled, ones], axis=1)
+    rotations = np.concatenate([bridge.rotations.continuous(joints.turned), still], axis=1)
+    return bridge.library.Pose(rotations, np.concatenate([joints.moved, tails], axis=1), scales)
 
 
-def _parts(names, matrices):
-    """Rotations, translations and scales of (frames, bones, 4, 4) matrices, if that is what they consist of."""
-    axes = matrices[..., :3, :3]
-    scales = np.linalg.norm(axes, axis=-2)
-    axes = axes / scales[..., np.newaxis, :]
-    shear = np.abs(np.swapaxes(axes, -1, -2) @ axes - np.eye(3)).max(axis=(0, -2, -1))
-    if (shear > rot.UNEVEN).any():
-        raise CannotBakeError(
-            f"{names[int(np.argmax(shear))]} is sheared by a scale above it that is not the same in all directions: "
-            "even that scale out, or set Inherit Scale of the bone to Full"
-        )
-    turned = bridge.rotations.from_matrix(axes)
-    return bridge.rotations.continuous(turned), matrices[..., :3, 3], scales
-
-
-def _check_size(names, matrices):
-    """Refuse what has no inverse or mirrors."""
-    flat = np.linalg.det(matrices[..., :3, :3]) < 1e-20
+def _check_size(names, sizes):
+    """Refuse what has no inverse or mirrors, by how much it enlarges volumes, over (frames, bones)."""
+    flat = sizes < 1e-20
     if flat.any():
         raise CannotBakeError(f"{names[int(np.argmax(flat.any(axis=0)))]} has a zero or negative scale on some frame")
 

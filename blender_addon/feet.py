@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The bake of feet: look at the scene, put the feet on the ground, write the keys.
 
-Nothing in the file changes before everything that can fail is done; what looking moves is put back by value.
+Nothing in the file changes before everything that can fail is done; what looking moves is put back by value. All of it
+is generators that yield the share that is done, often enough for Esc.
 """
 
+import contextlib
 import dataclasses
 import functools
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +17,9 @@ from . import actions, bridge, channels, clips, contacts, ground, report, skin, 
 from .armatures import CannotBakeError
 from .background import in_thread
 
-LOOKING = 0.5  # the share of the work that is done when the scene has been looked at
+LOOKING = 0.5  # the share of `work` that is done when the scene has been looked at
 BAKING = 0.7  # of the rest: then it is measured
+WORKING = 0.8  # of all that an operator does: then it is written
 
 _last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
 
@@ -32,72 +36,86 @@ class Seen:
 
 
 def work(context, job, *, again=False):
-    """Look and bake: a generator that yields the share that is done, and returns (Seen, ikcore.Baked, Report).
+    """Look and bake. Returns (Seen, ikcore.Baked, Report).
 
     `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
     """
     global _last
+    times = {}
     if again and _last is not None and _last[0] == job.key:
         seen = _last[1]
     else:
-        seen = yield from _look(context, job)
+        with _timed(times, "looked"):
+            seen = yield from stage.between(_look(context, job), 0.0, LOOKING)
     _last = (job.key, seen)
+    with _refusing(job):
+        baked, told = yield from stage.between(in_thread(functools.partial(_bake, job, seen, times)), LOOKING, 1.0)
+    return seen, baked, told
+
+
+@contextlib.contextmanager
+def _timed(times, name):
+    """Note how long this lasts, in seconds."""
+    start = time.perf_counter()
+    yield
+    times[name] = time.perf_counter() - start
+
+
+@contextlib.contextmanager
+def _refusing(job):
+    """Say in a sentence what ikcore objects to."""
     try:
-        made = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+        yield
     except ValueError as error:
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
-    return seen, *made
 
 
 def _look(context, job):
-    count, parts = len(job.frames), 1 + job.moves
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
+    read = 0.4 if job.moves else 0.8  # of the looking
     steps = clips.read(context, job.armature, job.frames, bones)
-    reading = yield from _shares(steps, 0.0, LOOKING / parts / count)
+    reading = yield from stage.between(steps, 0.0, read)
     clip = reading.clip
     if job.source is not None:
         with actions.played(job.armature, job.source):
             steps = clips.read(context, job.armature, job.frames, bones)
-            clip = (yield from _shares(steps, LOOKING / parts, 0.0)).clip
-    feet = _with_soles(context, job, clip)
+            clip = (yield from stage.between(steps, read, read + 0.1)).clip
+    feet = yield from stage.between(_with_soles(context, job, clip), read + 0.1, read + 0.2)
     floor = None
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor = yield from _shares(steps, LOOKING / parts, LOOKING / parts / count)
+        floor = yield from stage.between(steps, read + 0.2, 1.0)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
     return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
 
 
-def _shares(steps, start, each):
-    """What a generator returns, its steps being yielded as shares of the work."""
-    try:
-        while True:
-            yield start + each * next(steps)
-    except StopIteration as end:
-        return end.value
-    finally:
-        steps.close()
-
-
 def _with_soles(context, job, clip):
     joints = {joint for leg in job.legs for joint in leg.chain}
     vertices = {name: points for name, points in skin.read(context, job.armature).items() if name in joints}
     known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
-    try:
-        return bridge.library.Feet(known).with_soles(clip, vertices=vertices or None)
-    except ValueError as error:
-        raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
+    with _refusing(job):
+        feet = bridge.library.Feet(known)
+        return (yield from in_thread(lambda progress: feet.with_soles(clip, vertices=vertices or None)))
 
 
 # --- without bpy, in a thread ----------------------------------------------------------------------------------------
 
 
-def _bake(job, seen, progress):
-    ik, clip, floor = bridge.library, seen.clip, _floor(job, seen)
+def _bake(job, seen, times, progress):
+    with _timed(times, "baked"):
+        baked = _baked(job, seen, lambda share: progress(BAKING * share))
+    with _timed(times, "measured"):
+        told = report.of(job, baked)
+    told.times = times
+    return baked, told
+
+
+def _baked(job, seen, progress):
+    clip, floor = seen.clip, _floor(job, seen)
     whole = job.part == (0, len(clip))
-    baked = ik.bake_feet(
+    return bridge.library.bake_feet(
         clip,
         floor,
         feet=seen.feet,
@@ -106,9 +124,8 @@ def _bake(job, seen, progress):
         legs=job.chosen,
         frames=None if whole else job.part,
         pelvis=job.pelvis,
-        progress=lambda share: progress(BAKING * share),
+        progress=progress,
     )
-    return baked, report.of(job, baked)
 
 
 def _floor(job, seen):
@@ -143,21 +160,22 @@ def _contacts(job, seen, floor):
 
 def write(context, job, seen, baked, told, request):
     """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
-    with stage.restored(context, [job.armature]):
-        made, kept = channels.of_clip(job.armature, seen.reading, baked.clip)
+    with _timed(told.times, "wrote"), stage.restored(context, [job.armature]):
+        steps = channels.of_clip(job.armature, seen.reading, baked.clip)
+        made, told.kept = yield from stage.between(steps, 0.0, 0.3)
         keyed = _keyed(len(job.frames), job.part, request.key_step)
         for channel in made:
             channel.values = channel.values[keyed]
         plan, frames = [(job.armature, made)], job.frames[keyed]
         if request.output == "OVERWRITE":
-            actions.overwrite(plan, frames)
+            yield from stage.between(actions.overwrite(plan, frames), 0.3, 1.0)
             _mark(context, told, request)
         else:
             source = actions.source(job.armature.animation_data) or job.armature.animation_data.action
-            with actions.swapped(actions.copied(plan, frames, "Foot IK")):
+            plans = yield from stage.between(actions.copied(plan, frames, "Foot IK"), 0.3, 1.0)
+            with actions.swapped(plans):
                 _mark(context, told, request)
             job.armature.animation_data.action[actions.SOURCE] = source
-    told.kept = kept
     report.keep(job.armature, told)
 
 

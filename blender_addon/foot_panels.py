@@ -90,6 +90,9 @@ def _draw_report(layout, told, width):
         layout.label(text=f"Frame {frame}: {text}", icon="MARKER")
     if len(told.problems) > 5:
         layout.label(text=f"and {len(told.problems) - 5} more", icon="BLANK1")
+    column = layout.column()
+    column.active = False
+    sentence(column, told.took(), "TIME", width)
 
 
 class IKCORE_UL_legs(bpy.types.UIList):

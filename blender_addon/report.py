@@ -36,6 +36,7 @@ class Report:
     lines: list[Line]
     problems: list[tuple[int, str]]  # frames and what is wrong there
     kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
+    times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
 
     def troubled(self):
         """Whether there is something to look at."""
@@ -52,6 +53,14 @@ class Report:
             if line.missed:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
         return "; ".join([text, *self.kept])
+
+    def took(self):
+        """How long each stage took, in one line."""
+        return ", ".join(f"{name} {_span(seconds)}" for name, seconds in self.times.items())
+
+
+def _span(seconds):
+    return f"{1000 * seconds:.0f} ms" if seconds < 1.0 else f"{seconds:.1f} s"
 
 
 def of(job, baked):
