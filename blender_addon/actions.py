@@ -29,6 +29,7 @@ KEY_PARTS = {
     "select_left_handle": (np.bool_, 1),
     "select_right_handle": (np.bool_, 1),
 }
+FEW = 8  # values that are sooner asked for one by one than all keys are read
 # The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
 # frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
 NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
@@ -99,7 +100,9 @@ def reshaped(curve):
 
 def numbers(curves, owner, path, name, frames):
     """What a property of an object or a bone is on these frames: (frames, width); where nothing is keyed, as it is."""
-    result = np.tile(np.array(getattr(owner, name), float), (len(frames), 1))
+    still = getattr(owner, name)
+    result = np.empty((len(frames), len(still)))
+    result[:] = still
     for curve in curves.get(path, ()):
         if not curve.mute:  # that its group is muted is no matter, in 4.5 and 5.2
             result[:, curve.array_index] = _evaluated(curve, frames)
@@ -108,7 +111,7 @@ def numbers(curves, owner, path, name, frames):
 
 def _evaluated(curve, frames):
     """The values of a curve on these frames: those of its keys if it has one on each, else as Blender blends them."""
-    if len(curve.modifiers) == 0 and len(curve.keyframe_points):
+    if len(frames) > FEW and len(curve.modifiers) == 0 and len(curve.keyframe_points):
         keys = _read(curve.keyframe_points, "co")
         at = np.minimum(np.searchsorted(keys[:, 0], frames), len(keys) - 1)
         if np.array_equal(keys[at, 0], frames):

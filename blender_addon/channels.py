@@ -23,9 +23,8 @@ def of_clip(armature, reading, clip, bones=None):
     if chosen.names != reading.bones or clip.skeleton != reading.clip.skeleton or len(clip) != len(reading.frames):
         raise CannotBakeError(f"{armature.name} was changed since it was read: read it again")
     numbers = [n for n, name in enumerate(chosen.names) if bones is None or name in bones]
-    before = yield from stage.between(chosen.based(reading.locals(reading.clip), numbers), 0.0, 0.3)
-    yield 0.3
-    after = yield from stage.between(chosen.based(reading.locals(clip), numbers), 0.3, 0.6)
+    before = yield from stage.between(_based(reading, chosen, reading.clip, numbers), 0.0, 0.3)
+    after = yield from stage.between(_based(reading, chosen, clip, numbers), 0.3, 0.6)
     made, kept = [], []
     for row, n in enumerate(numbers):
         yield 0.6 + 0.4 * row / len(numbers)
@@ -34,6 +33,12 @@ def of_clip(armature, reading, clip, bones=None):
             made += parts
             kept += sentences
     return made, kept
+
+
+def _based(reading, bones, clip, numbers):
+    """What the channels of these bones would have to say for a clip."""
+    local = yield from stage.between(reading.locals(clip), 0.0, 0.5)
+    return (yield from stage.between(bones.based(local, numbers), 0.5, 1.0))
 
 
 def _turned(bone, rig, frames, before, after):
@@ -58,8 +63,9 @@ def _turned(bone, rig, frames, before, after):
 
 def _with_angles(order, now, was, start, locked):
     """Euler angles of new rotations, those about locked axes being the ones of the old."""
-    new, old = (rot.continuous_eulers(q, order, start) for q in (now, was))
-    new[:, locked] = old[:, locked]
+    new = rot.continuous_eulers(now, order, start)
+    if locked.any():
+        new[:, locked] = rot.continuous_eulers(was, order, start)[:, locked]
     return new
 
 

@@ -39,6 +39,10 @@ class Parts:
     def __getitem__(self, bones):
         return Parts(self.turned[:, bones], self.moved[:, bones], self.scaled[:, bones])
 
+    def at(self, frames):
+        """Those of some frames."""
+        return Parts(self.turned[frames], self.moved[frames], self.scaled[frames])
+
     def put(self, bones, parts):
         """Other ones for some bones, or one."""
         self.turned[:, bones], self.moved[:, bones], self.scaled[:, bones] = parts.turned, parts.moved, parts.scaled
@@ -105,31 +109,41 @@ class Bones:
                 f"{self.names[n]} is sheared by a scale above it that is not the same in all directions: "
                 "even that scale out, or set Inherit Scale of the bone to Full"
             )
-        return parts
+        return Parts(bridge.rotations.continuous(parts.turned), parts.moved, parts.scaled)
 
     def hung(self, basis):
         """The Parts of bones in the space of their parents, from those of what their channels say."""
-        if all(map(hang.is_plain, self.rest)):
-            return basis.under(self.at_rest)
+        if not all(map(hang.is_plain, self.rest)):
+            poses = yield from stage.between(self._posed(basis), 0.0, 0.5)
+            return (yield from stage.between(self.locals(poses), 0.5, 1.0))
+        local = Parts.room(*basis.moved.shape[:2])
+        for n in range(len(self)):
+            local.put(n, basis[n].under(self.at_rest[n]))
+            yield (n + 1) / len(self)
+        return local
+
+    def _posed(self, basis):
+        """Matrices in armature space, however bones hang on each other."""
         poses = np.empty((*basis.moved.shape[:2], 4, 4))
         for n, (bone, parent) in enumerate(zip(self.rest, self.parents, strict=True)):
             poses[:, n] = hang.posed(bone, poses[:, parent], basis[n].matrices())  # a root looks at no parent
-            yield 0.5 * (n + 1) / len(self)
-        return (yield from stage.between(self.locals(poses), 0.5, 1.0))
+            yield (n + 1) / len(self)
+        return poses
 
     def based(self, local, numbers):
         """What the channels of some of the bones say, from where bones are in the space of their parents: Parts."""
-        rest = self.rest
-        basis = local[numbers].seen_from(self.at_rest[numbers])
-        if odd := [row for row, n in enumerate(numbers) if not hang.is_plain(rest[n])]:
-            poses = yield from stage.between(self._poses(local), 0.0, 0.5)
-        for done, row in enumerate(odd):
-            n = numbers[row]
-            basis.put(row, Parts.of(hang.based(rest[n], poses[:, self.parents[n]], poses[:, n])))
-            yield 0.5 + 0.5 * (done + 1) / len(odd)
+        odd = [n for n in numbers if not hang.is_plain(self.rest[n])]
+        poses = (yield from stage.between(self.poses(local), 0.0, 0.5)) if odd else None
+        basis = Parts.room(len(local.moved), len(numbers))
+        for row, n in enumerate(numbers):
+            if n in odd:
+                basis.put(row, Parts.of(hang.based(self.rest[n], poses[:, self.parents[n]], poses[:, n])))
+            else:
+                basis.put(row, local[n].seen_from(self.at_rest[n]))
+            yield 0.5 + 0.5 * (row + 1) / len(numbers)
         return basis
 
-    def _poses(self, local):
+    def poses(self, local):
         """Matrices in armature space."""
         poses = np.empty((*local.moved.shape[:2], 4, 4))
         for n, parent in enumerate(self.parents):
