@@ -268,7 +268,8 @@ def _way_back(bag, channel):
     def back():
         curve.keyframe_points.clear()
         curve.keyframe_points.add(len(keys["co"]))
-        _set(curve, keys)  # as it was to the digit: an update might move handles
+        if len(keys["co"]):
+            _set(curve, keys)  # as it was to the digit: an update might move handles
         for modifier, mute in zip(curve.modifiers, mutes, strict=True):
             modifier.mute = mute
 
@@ -294,7 +295,9 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
     points, kept = curve.keyframe_points, _outside(curve, frames)
     points.clear()
     points.add(len(frames) + len(kept["co"]))
-    new = {"co": np.column_stack([frames, channel.values]).astype(np.float32), **_shape(points[0], interpolation)}
+    shape = {"interpolation": interpolation, **NEW_KEY}
+    new = {"co": np.column_stack([frames, channel.values]).astype(np.float32)}
+    new |= {name: _number(name, value) for name, value in shape.items()}
     _set(curve, _among(points, new, kept) if len(kept["co"]) else new)
     curve.update()
 
@@ -309,15 +312,6 @@ def _outside(curve, frames):
     return {name: part[outside] for name, part in keys.items()}
 
 
-def _shape(key, interpolation):
-    """What new keys, which are all as this one, are yet to become: preferences decide what they are at first."""
-    wanted = {"interpolation": interpolation, **NEW_KEY}
-    choices = bpy.types.Keyframe.bl_rna.properties  # type: ignore[attr-defined]
-    return {
-        name: choices[name].enum_items[value].value for name, value in wanted.items() if getattr(key, name) != value
-    }
-
-
 def _among(points, new, kept):
     """All parts of all keys, the new ones between those that are kept."""
     keys, before = {name: _read(points, name) for name in KEY_PARTS}, kept["co"][:, 0] < new["co"][0, 0]
@@ -329,12 +323,20 @@ def _among(points, new, kept):
 
 
 def _set(curve, keys):
-    """Set parts of all keys of a curve, each one for all or one for each."""
+    """Set parts of keys that have just been added and so are all alike: each part one for all or one for each."""
     points = curve.keyframe_points
     for name, part in keys.items():
         dtype, width = KEY_PARTS[name]
-        every = np.broadcast_to(part, (len(points), width) if width > 1 else len(points))
-        points.foreach_set(name, np.ascontiguousarray(every, dtype).ravel())
+        if not np.all(part == _number(name, getattr(points[0], name))):
+            every = np.broadcast_to(part, (len(points), width) if width > 1 else len(points))
+            points.foreach_set(name, np.ascontiguousarray(every, dtype).ravel())
+
+
+def _number(name, value):
+    """A part of a key as arrays have it: enumerations by number."""
+    if not isinstance(value, str):
+        return np.array(value)
+    return bpy.types.Keyframe.bl_rna.properties[name].enum_items[value].value  # type: ignore[attr-defined]
 
 
 def _read(points, name):

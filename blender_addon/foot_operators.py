@@ -58,14 +58,14 @@ class _Baking(FootRequest, _Refusing):
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
 
-    def write(self, context, job, seen, baked, told):
+    def done(self, context, job, seen, baked, told):
         """Do with what was baked what the operator is for: a generator that yields the share that is done."""
         raise NotImplementedError
 
     def steps(self, context, job, *, again=False):
         """All of the work: a generator that yields the share that is done."""
         made = yield from stage.between(feet.work(context, job, again=again), 0.0, feet.WORKING)
-        yield from stage.between(self.write(context, job, *made), feet.WORKING, 1.0)
+        yield from stage.between(self.done(context, job, *made), feet.WORKING, 1.0)
 
     def execute(self, context):
         try:
@@ -133,7 +133,7 @@ class IKCORE_OT_bake_feet(_Baking):
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
-    def write(self, context, job, seen, baked, told):
+    def done(self, context, job, seen, baked, told):
         yield from feet.write(context, job, seen, baked, told, self)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
 
@@ -152,11 +152,11 @@ class IKCORE_OT_detect_contacts(_Baking):
     def asked(self, context):
         return dataclasses.replace(super().asked(context), keyed=not self.replace)
 
-    def write(self, context, job, seen, baked, told):
+    def done(self, context, job, seen, baked, told):
         found = baked.contacts.weights
         there = contacts.read(job.armature, found, job.frames)
         wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
-        yield 0.0
+        yield 0.0  # what follows is short
         contacts.write(job.armature, wanted, job.frames)
         kept = len(found) - len(wanted)
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))

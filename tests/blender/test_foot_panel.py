@@ -132,6 +132,7 @@ def test_report(tmp_path, addon):
     assert told.lines[0].missed > 10
     assert f"does not reach in {told.lines[0].missed} frames" in words
     assert "left does not reach" in words
+    assert all(f"{name} " in words for name in told.times)
     made, walker.animation_data.action = walker.animation_data.action, source
     assert "slide" not in drawn().words()
     walker.animation_data.action = made
