@@ -99,7 +99,7 @@ def _agree(bones, local, world, poses, shown_world):
     here, there = world[:, np.newaxis] @ stage.finished(bones.poses(local)), shown_world[:, np.newaxis] @ poses
     lengths, apart = np.linalg.norm(there[..., :3, :3], axis=-2, keepdims=True), np.abs(here - there)
     size = max(np.ptp(there[0, :, :3, 3], axis=0).max(), max(bone.length for bone in bones.rest) * lengths.max())
-    return bool(apart[..., :3, 3].max() <= AGREES * size and (apart[..., :3, :3] / lengths).max() <= AGREES)
+    return bool(apart[..., :3, 3].max() <= AGREES * size and (apart[..., :3, :3] <= AGREES * lengths).all())
 
 
 # --- through the scene -----------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ class _Baking(FootRequest, _Refusing):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         try:
-            self._work = self.steps(context, self.asked(context))
+            self._work, self._shown = self.steps(context, self.asked(context)), None
         except CannotBakeError as error:
             return self.refuse(error)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
@@ -116,7 +116,10 @@ class _Baking(FootRequest, _Refusing):
                 share = next(self._work)
         except StopIteration:
             return {"FINISHED"}
-        context.workspace.status_text_set(f"{self.bl_label}: {share:.0%}    Esc: Cancel")
+        text = f"{self.bl_label}: {share:.0%}    Esc: Cancel"
+        if text != self._shown:  # every change draws the window anew
+            self._shown = text
+            context.workspace.status_text_set(text)
         return {"RUNNING_MODAL"}
 
     def draw(self, context):

@@ -89,7 +89,10 @@ class Bones:
     @cached_property
     def at_rest(self):
         """The bones at rest in the space of their parents: Parts of one frame."""
-        return Parts.of(np.stack([hang.to_parent(bone) for bone in self.rest])[np.newaxis])
+        rest, below = np.array([bone.matrix_local for bone in self.rest]), np.flatnonzero(self.parents >= 0)
+        local = rest.copy()
+        local[below] = np.linalg.inv(rest[self.parents[below]]) @ rest[below]
+        return Parts.of(local[np.newaxis])
 
     def locals(self, poses):
         """The Parts of bones in the space of their parents, from matrices in armature space."""

@@ -582,7 +582,7 @@ def started(addon, armature, **options):
     operator.done = functools.partial(cls.done, operator)
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
     job = addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
-    operator._work = cls.steps(operator, bpy.context, job)
+    operator._work, operator._shown = cls.steps(operator, bpy.context, job), None
     return operator, said
 
 
@@ -616,6 +616,7 @@ def test_ticks_come_to_the_same(addon, walker):
     tick = addon.foot_operators.IKCORE_OT_bake_feet._tick
     while (done := tick(operator, context)) == {"RUNNING_MODAL"}:
         assert "Esc: Cancel" in shown[-1]
+    assert len(shown) == len(set(shown))
     assert done == {"FINISHED"}
     assert said[0].startswith("Baked 2 legs, 61 frames")
     walks.assert_feet(walker, wanted, FRAMES)
