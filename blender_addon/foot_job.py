@@ -60,6 +60,10 @@ def refusal(armature):
 
 def asked(context, armature, request):
     """What an operator with FootRequest asks for."""
+    if nla.baked(armature.animation_data) and not request.restart:
+        raise CannotBakeError(
+            f"{armature.name} plays a baked strip, made anew from what is below: tick From the Original"
+        )
     with nla.taken_down(armature):
         return _asked(context, armature, request)
 

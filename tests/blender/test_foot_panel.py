@@ -102,11 +102,47 @@ def test_every_option_is_in_a_panel_and_in_the_redo_panel(tmp_path, addon):
         for panel in ("feet", "feet_contacts", "feet_pelvis", "feet_legs", "feet_output"):
             shown |= set(drawn(f"IKCORE_PT_{panel}").shown)
         layout = Recorder()
-        options = SimpleNamespace(layout=layout, **{name: getattr(kept, name) for name in addon.options.names()})
-        addon.foot_operators.IKCORE_OT_bake_feet.draw(options, None)
+        values = {name: getattr(kept, name) for name in addon.options.names()}
+        operator = addon.foot_operators.IKCORE_OT_bake_feet
+        operator.draw(SimpleNamespace(layout=layout, groups=operator.groups, **values), None)
         redo |= set(layout.shown)
     assert set(addon.options.names()) - shown <= {"pelvis_bone"}
     assert set(addon.options.names()) - redo == {"pelvis_bone"}
+
+
+def test_all_actions(tmp_path, addon):
+    """Their names, and a button that hands over all but where to write; grey, with the reason, where there are none."""
+    walker = walks.walk(tmp_path)
+    walker.animation_data.action.copy().name = "run"
+    kept = walker.ikcore_feet
+    kept.output, kept.key_step = "NLA", 3
+    layout = drawn("IKCORE_PT_feet_actions")
+    assert layout.words() == "2 to bake: run, walk"
+    assert (layout.shown, layout.buttons) == (["pattern"], [("ikcore.bake_feet_actions", True)])
+    given = layout.given["ikcore.bake_feet_actions"]
+    assert (given.key_step, given.pattern, hasattr(given, "output")) == (3, "", False)
+    kept.pattern = "w*"
+    assert drawn("IKCORE_PT_feet_actions").words() == "1 to bake: walk"
+    for pattern, ground, sentence in (
+        ("x", "FLOOR", "No action of walk is called x"),
+        ("", "COLLECTION", "Pick a collection to stand on"),
+    ):
+        kept.pattern, kept.ground = pattern, ground
+        layout = drawn("IKCORE_PT_feet_actions")
+        assert (layout.words(), layout.buttons) == (sentence, [("ikcore.bake_feet_actions", False)])
+
+
+def test_redo_panel_of_all_actions(tmp_path, addon):
+    kept = walks.walk(tmp_path).ikcore_feet
+    kept.frame_range = "CUSTOM"
+    shown = set()
+    for kept.ground in ("PLANE", "OBJECTS"):
+        layout = Recorder()
+        values = {name: getattr(kept, name) for name in (*addon.options.names(), "pattern")}
+        operator = addon.foot_operators.IKCORE_OT_bake_feet_actions
+        operator.draw(SimpleNamespace(layout=layout, groups=operator.groups, **values), None)
+        shown |= set(layout.shown)
+    assert {*addon.options.names(), "pattern"} - shown == {"pelvis_bone", "output", "restart"}
 
 
 def test_bones_of_the_active_leg(tmp_path):

@@ -340,6 +340,14 @@ def test_what_is_no_bake_any_more(walker, case):
         assert rigs.state() == before
 
 
+def test_on_top_of_a_strip(walker):
+    bake()
+    before = rigs.state()
+    with pytest.raises(RuntimeError, match="made anew from what is below: tick From the Original"):
+        bake(restart=False)
+    assert rigs.state() == before
+
+
 def test_nla_switched_off(walker):
     walker.animation_data.use_nla = False
     before = rigs.state()
