@@ -51,7 +51,10 @@ def fitting(armature, pattern=""):
         if action.get(actions.SOURCE) is None and fnmatch.fnmatchcase(action.name, pattern or "*"):
             slots = [slot for slot in action.slots if _suits(slot, action, armature, prefixes)]
             if slots:
-                yield action, next((slot for slot in slots if slot.identifier[2:] == armature.name), slots[0])
+                yield (
+                    action,
+                    max(slots, key=lambda slot: (armature in slot.users(), slot.identifier[2:] == armature.name)),
+                )
 
 
 def _suits(slot, action, armature, prefixes):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import rigs
 import walks
+from test_feet import imported, needs_files
 
 import ikcore as ik
 
@@ -210,6 +211,45 @@ def test_slots_of_others_are_left(walker):
     assert made() == ["still Foot IK", "walk Foot IK"]
     assert len(bpy.data.actions["still Foot IK"].slots) == 2
     assert other.animation_data.action == theirs
+
+
+def test_the_slot_that_plays(walker):
+    """Of an action with several that would do."""
+    walk = bpy.data.actions["walk"]
+    second = walk.slots.new(id_type="OBJECT", name="second")
+    keys = walk.layers[0].strips[0].channelbag(second, ensure=True)
+    for curve in bag(walk).fcurves:
+        new = keys.fcurves.new(curve.data_path, index=curve.array_index)
+        new.keyframe_points.insert(1, 0.0)
+        new.keyframe_points.insert(61, 0.0)
+    walker.animation_data.action_slot = second
+    first = rigs.action_by_value(walk)[2]
+    bake(pattern="walk")
+    assert walker.animation_data.action_slot.identifier == "OBsecond"
+    after = rigs.action_by_value(walker.animation_data.action)[2]
+    changed = [name for name in first if after[name] != first[name]]
+    assert changed == ["OBsecond"]
+
+
+@needs_files
+@pytest.mark.parametrize(("file", "many"), [("Fox.glb", 3), ("Woman.gltf", 10)])
+def test_characters(file, many):
+    """All that the importer makes: every copy is what ikcore makes of its original."""
+    armature = imported(file, None)
+    originals, skinned = list(bpy.data.actions), walks.skin.read(bpy.context, armature)
+    assert bpy.ops.ikcore.bake_feet_actions(ground="PLANE") == {"FINISHED"}
+    assert made() == sorted(f"{action.name} Foot IK" for action in originals)
+    assert len(originals) == many
+    for action in originals:
+        at_rest(armature)
+        play(armature, action.name)
+        clip = walks.read(armature)
+        feet = ik.Feet.detect(clip.skeleton, vertices=skinned, clip=clip)
+        wanted = ik.bake_feet(clip, ik.Ground.plane(up="z"), feet=feet)
+        play(armature, f"{action.name} Foot IK")
+        size = max(1.0, np.ptp(clip.skeleton.forward(clip.pose[0]).positions[:, 2]))
+        first = round(action.curve_frame_range[0])
+        walks.assert_feet(armature, wanted, range(first, first + len(clip)), 1e-4 * size)
 
 
 def test_what_plays_nothing(walker):

@@ -269,22 +269,26 @@ def test_cancel_changes_nothing(addon, walker, monkeypatch, steps):
     assert rigs.state() == before
 
 
-def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
-    """What the redo panel does, from one output to the other."""
-    bake(output="NEW")
-    walker.animation_data.action = bpy.data.actions["walk"]
-    bpy.data.actions.remove(bpy.data.actions["walk Foot IK"])
+def test_the_redo_panel_goes_from_one_output_to_the_other(addon, walker, monkeypatch):
+    """Which undoes the bake and does it again, without looking at the scene again."""
     clip = walks.read(walker)
+    bpy.context.view_layer.update()
+    bpy.ops.ed.undo_push(message="before")
+    bake(output="NEW")
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
-    monkeypatch.setattr(addon.foot_operators.IKCORE_OT_bake_feet, "work", repeated(addon))
-    bake()
-    walks.assert_feet(walker, baked(clip), FRAMES)
-    bake(plane_height=-0.02)
-    walks.assert_feet(walker, baked(clip, -0.02), FRAMES)
-
-
-def repeated(addon):
-    return lambda self, context, job: addon.feet.work(context, job, again=True)
+    monkeypatch.setattr(
+        addon.foot_operators.IKCORE_OT_bake_feet,
+        "work",
+        lambda self, context, job: addon.feet.work(context, job, again=True),
+    )
+    for height, output in ((-0.02, "NLA"), (0.05, "NLA"), (0.1, "OVERWRITE"), (0.0, "NEW"), (0.1, "NLA")):
+        bpy.ops.ed.undo_push(message="after")
+        bpy.ops.ed.undo()
+        bake(output=output, plane_height=height)
+        walker = bpy.data.objects["walk"]
+        walks.assert_feet(walker, baked(clip, height), FRAMES)
+        assert len(tracks(walker)) == (2 if output == "NLA" else 0)
+        assert set(bpy.data.actions.keys()) == ({"walk"} if output == "OVERWRITE" else {"walk", "walk Foot IK"})
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------
