@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import actions, feet, foot_job, report, stage
+from . import actions, feet, foot_job, nla, report, stage
 from .armatures import CannotBakeError, not_editable, not_played
 
 
@@ -34,7 +34,7 @@ class Made:
 
 def refusal(armature):
     """Why no action of an armature can be baked, as far as can be told before looking, or None."""
-    if reason := not_editable(armature) or not_played(armature):
+    if reason := not_editable(armature) or not_played(armature, nla.baked(armature.animation_data) or ()):
         return reason
     return None if next(fitting(armature), None) else f"No action has keys for the bones of {armature.name}"
 
@@ -81,15 +81,16 @@ def work(context, batch, request):
     If what the armature plays, or what that was made of, is among them, it plays the new copy then.
     """
     armature, made, refused = batch.armature, [], []
-    playing = actions.original(armature.animation_data)
     each = 1 / len(batch.actions)
     try:
-        for number, (action, slot) in enumerate(batch.actions):
-            try:
-                with _played(context, armature, action, slot):
-                    made.append((yield from feet.shares(_bake(context, armature, request), number * each, each)))
-            except CannotBakeError as error:
-                refused.append((action.name, str(error)))
+        with nla.taken_down(armature):
+            playing = actions.original(armature.animation_data)
+            for number, (action, slot) in enumerate(batch.actions):
+                try:
+                    with _played(context, armature, action, slot):
+                        made.append((yield from feet.shares(_bake(context, armature, request), number * each, each)))
+                except CannotBakeError as error:
+                    refused.append((action.name, str(error)))
         if not made:
             raise CannotBakeError(f"No action was baked: {_reasons(refused)}")
         now = next((one for one in made if one.original == playing), None)
@@ -117,7 +118,7 @@ def _bake(context, armature, request):
 def _commit(armature, made, now):
     """Keep all copies, and let the armature play one of them."""
     if now:
-        with actions.swapped([(armature, now.action, now.slot)]):
+        with nla.taken_down(armature, for_good=True), actions.swapped([(armature, now.action, now.slot)]):
             pass
     for one in made:
         actions.keep(one.action)

@@ -191,7 +191,7 @@ class IKCORE_PT_feet_actions(_Sidebar):
         column = layout.column()
         column.enabled = reason is None
         button = column.operator("ikcore.bake_feet_actions", icon="CON_FLOOR")
-        hand_over(kept, button, without={"output"})
+        hand_over(kept, button)
         button.pattern = kept.pattern
 
 

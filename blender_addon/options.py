@@ -259,10 +259,10 @@ def names():
     return [name for cls in (FrameRange, FootOptions, FootOutput) for name in cls.__annotations__]
 
 
-def hand_over(feet, request, *, without=()):
-    """Give an operator what the panel keeps with an armature."""
+def hand_over(feet, request):
+    """Give an operator what the panel keeps with an armature, as far as it has such options."""
     for name in names():
-        if name not in without:
+        if hasattr(request, name):
             setattr(request, name, getattr(feet, name))
     for item in feet.objects:
         if item.object is not None:

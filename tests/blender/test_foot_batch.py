@@ -243,13 +243,14 @@ def test_characters(file, many):
     for action in originals:
         at_rest(armature)
         play(armature, action.name)
-        clip = walks.read(armature)
+        first, last = action.curve_frame_range
+        frames = np.arange(np.floor(first), np.ceil(last) + 1)  # keys lie between frames
+        clip = walks.stage.finished(walks.clips.read(bpy.context, armature, frames)).clip
         feet = ik.Feet.detect(clip.skeleton, vertices=skinned, clip=clip)
         wanted = ik.bake_feet(clip, ik.Ground.plane(up="z"), feet=feet)
         play(armature, f"{action.name} Foot IK")
         size = max(1.0, np.ptp(clip.skeleton.forward(clip.pose[0]).positions[:, 2]))
-        first = round(action.curve_frame_range[0])
-        walks.assert_feet(armature, wanted, range(first, first + len(clip)), 1e-4 * size)
+        walks.assert_feet(armature, wanted, frames, 1e-4 * size)
 
 
 def test_what_plays_nothing(walker):
@@ -262,6 +263,23 @@ def test_what_plays_nothing(walker):
     walker.animation_data_clear()
     bake(pattern="walk")
     assert walker.animation_data is None
+
+
+@pytest.mark.parametrize("pattern", ["", "lower"])
+def test_above_a_baked_strip(walker, pattern):
+    """It is what plays: it gives way to the new copy, if there is one of its original."""
+    clip = walks.read(walker)
+    bpy.ops.ikcore.bake_feet(output="NLA", **PLANE)
+    tracks = rigs.tracks_by_value(walker.animation_data)
+    bake(pattern=pattern, plane_height=-0.02)
+    if pattern:
+        assert rigs.tracks_by_value(walker.animation_data) == tracks
+    else:
+        assert walker.animation_data.action.name == "walk Foot IK.001"
+        assert len(walker.animation_data.nla_tracks) == 0
+    height = 0.1 if pattern else -0.02
+    walks.assert_feet(walker, ik.bake_feet(clip, ik.Ground.plane(height=height, up="z")), FRAMES)
+    assert bpy.data.actions["walk Foot IK"].users
 
 
 def test_one_that_cannot_be_baked(walker, capfd):
