@@ -50,11 +50,9 @@ def fitting(armature, pattern=""):
     for action in bpy.data.actions:
         if action.get(actions.SOURCE) is None and fnmatch.fnmatchcase(action.name, pattern or "*"):
             slots = [slot for slot in action.slots if _suits(slot, action, armature, prefixes)]
+            slots.sort(key=lambda slot: (armature in slot.users(), slot.identifier[2:] == armature.name))
             if slots:
-                yield (
-                    action,
-                    max(slots, key=lambda slot: (armature in slot.users(), slot.identifier[2:] == armature.name)),
-                )
+                yield action, slots[-1]
 
 
 def _suits(slot, action, armature, prefixes):

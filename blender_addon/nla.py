@@ -45,8 +45,15 @@ def _goes_on(track):
         return False
     (strip,) = track.strips
     same = all(getattr(strip, name) == value for name, value in AS_IT_IS.items())
-    in_time = strip.frame_start == strip.action_frame_start and not len(strip.modifiers)
-    return same and in_time and strip.action is not None and strip.action_slot is not None
+    keys = _ends(strip)
+    return (
+        same
+        and not len(strip.modifiers)
+        and strip.frame_start == strip.action_frame_start
+        and bool(keys)
+        and strip.action_frame_start <= min(first for first, _ in keys)
+        and strip.action_frame_end >= max(last for _, last in keys)
+    )
 
 
 def _made_here(track):
@@ -123,12 +130,16 @@ def _fill(track, action, slot, ends, outside):
 
 def _span(animation, scene):
     """From where to where a strip plays what an action does: its keys; all of the scene, if curves go on outside."""
-    curves = actions.curves(animation)
-    ends = [curve.range() for curve in curves if len(curve.keyframe_points)]
-    if any(curve.extrapolation != "CONSTANT" or len(curve.modifiers) for curve in curves):
+    curves, ends = actions.curves(animation), _ends(animation)
+    if not ends or any(curve.extrapolation != "CONSTANT" or len(curve.modifiers) for curve in curves):
         ends.append(stage.shown_range(scene))
     first, last = min(first for first, _ in ends), max(last for _, last in ends)
     return first, max(last, first + 1)
+
+
+def _ends(playing):
+    """The first and the last key of each curve that animation data or a strip plays."""
+    return [curve.range() for curve in actions.curves(playing) if len(curve.keyframe_points)]
 
 
 def check(armature, channels):

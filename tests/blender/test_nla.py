@@ -51,6 +51,7 @@ def test_strip(walker):
     assert rigs.action_by_value(action)[2] == before
     below, above = strips(walker)
     assert below.action_slot == slot
+    assert below.use_sync_length  # keys added at its ends, in tweak mode, play too
     assert above.action_slot.identifier == slot.identifier
     made = rigs.curves_of(above.action, above.action_slot)
     bones = {path.split('"')[1] for path, _ in made}
@@ -129,6 +130,24 @@ def test_slot_among_others(walker):
     assert other.animation_data.action == action
 
 
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "ZXY"])
+def test_rotation_modes(mode):
+    """The NLA shows them as an action does, in an armature of another size too, next to what is locked."""
+    armature = rigs.mixamo_like()
+    for bone in armature.pose.bones:
+        bone.rotation_mode = mode
+    rigs.move(armature, range(1, 21), size=0.15)
+    armature.pose.bones["mixamorig:Hips"].lock_location = (True, False, False)
+    start, poses = armature.animation_data.action, {}
+    for output in ("NEW", "NLA"):
+        armature.animation_data.action = start
+        assert bake(output=output, plane_height=-0.05) == {"FINISHED"}
+        poses[output] = rigs.sampled(armature, range(1, 21))
+    assert np.abs(poses["NEW"] - poses["NLA"]).max() < 1e-4  # of a centimetre
+    tracks(armature)[1].mute = True
+    assert np.abs(poses["NEW"] - rigs.sampled(armature, range(1, 21))).max() > 0.1
+
+
 def test_muted_tracks_stay(walker):
     """Below, and muted."""
     animation = walker.animation_data
@@ -183,6 +202,19 @@ def test_from_an_action_to_a_strip(walker):
     walks.assert_feet(walker, baked(clip, -0.02), FRAMES)
     bake(plane_height=0.05)
     walks.assert_feet(walker, baked(clip, 0.05), FRAMES)
+
+
+def test_keys_edited_below(walker):
+    """In tweak mode, beyond the end of the strip too: the next bake takes them in."""
+    bake()
+    below, _ = strips(walker)
+    head = rigs.curves_of(below.action, below.action_slot)['pose.bones["Head"].rotation_euler', 0]
+    tweak(walker)
+    head.keyframe_points.insert(70, 0.5)
+    walker.animation_data.use_tweak_mode = False
+    assert strips(walker)[0].frame_end == 70
+    assert bake() == {"FINISHED"}
+    assert [strip.frame_end for strip in strips(walker)] == [70, 70]
 
 
 def test_contacts_are_those_of_the_original(walker):
@@ -309,6 +341,10 @@ def stretched(armature):
     strips(armature)[0].scale = 1.5
 
 
+def trimmed(armature):
+    strips(armature)[0].action_frame_end = 30
+
+
 def tweak(armature):
     animation = armature.animation_data
     animation.nla_tracks.active = tracks(armature)[0]
@@ -325,6 +361,7 @@ CHANGES = {
     "foreign track": (foreign_track, PLAYS),
     "moved": (moved, PLAYS),
     "stretched": (stretched, PLAYS),
+    "trimmed": (trimmed, PLAYS),
     "tweak mode": (tweak, "walk is in NLA tweak mode: leave it first"),
     "action on top": (action_on_top, PLAYS),
 }
