@@ -8,12 +8,11 @@ is generators that yield the share that is done, often enough for Esc.
 import contextlib
 import dataclasses
 import functools
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, channels, clips, contacts, ground, report, skin, stage
+from . import actions, bridge, channels, clips, contacts, ground, nla, report, skin, stage
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -42,23 +41,16 @@ def work(context, job, *, again=False):
     """
     global _last
     times = {}
-    if again and _last is not None and _last[0] == job.key:
-        seen = _last[1]
-    else:
-        with _timed(times, "looked"):
-            seen = yield from stage.between(_look(context, job), 0.0, LOOKING)
-    _last = (job.key, seen)
+    with nla.taken_down(job.armature):
+        if again and _last is not None and _last[0] == job.key:
+            seen = _last[1]
+        else:
+            with report.timed(times, "looked"):
+                seen = yield from stage.between(_look(context, job), 0.0, LOOKING)
+        _last = (job.key, seen)
     with _refusing(job):
         baked, told = yield from stage.between(in_thread(functools.partial(_bake, job, seen, times)), LOOKING, 1.0)
     return seen, baked, told
-
-
-@contextlib.contextmanager
-def _timed(times, name):
-    """Note how long this lasts, in seconds."""
-    start = time.perf_counter()
-    yield
-    times[name] = time.perf_counter() - start
 
 
 @contextlib.contextmanager
@@ -104,9 +96,9 @@ def _with_soles(context, job, clip):
 
 
 def _bake(job, seen, times, progress):
-    with _timed(times, "baked"):
+    with report.timed(times, "baked"):
         baked = _baked(job, seen, lambda share: progress(BAKING * share))
-    with _timed(times, "measured"):
+    with report.timed(times, "measured"):
         told = report.of(job, baked)
     told.times = times
     return baked, told
@@ -160,23 +152,31 @@ def _contacts(job, seen, floor):
 
 def write(context, job, seen, baked, told, request):
     """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
-    with _timed(told.times, "wrote"), stage.restored(context, [job.armature]):
-        steps = channels.of_clip(job.armature, seen.reading, baked.clip)
-        made, told.kept = yield from stage.between(steps, 0.0, 0.3)
-        keyed = _keyed(len(job.frames), job.part, request.key_step)
-        for channel in made:
-            channel.values = channel.values[keyed]
-        plan, frames = [(job.armature, made)], job.frames[keyed]
+    armature, timed = job.armature, report.timed(told.times, "wrote")
+    with timed, stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
+        made, frames = yield from stage.between(channels_of(job, seen, baked, told, request), 0.0, 0.3)
         if request.output == "OVERWRITE":
-            yield from stage.between(actions.overwrite(plan, frames), 0.3, 1.0)
-            _mark(context, told, request)
+            yield from stage.between(actions.overwrite([(armature, made)], frames), 0.3, 1.0)
+            mark(context, told, request)
         else:
-            source = actions.source(job.armature.animation_data) or job.armature.animation_data.action
-            plans = yield from stage.between(actions.copied(plan, frames, "Foot IK"), 0.3, 1.0)
-            with actions.swapped(plans):
-                _mark(context, told, request)
-            job.armature.animation_data.action[actions.SOURCE] = source
-    report.keep(job.armature, told)
+            strip, source = request.output == "NLA", actions.original(armature.animation_data)
+            if strip:
+                nla.check(armature, made)
+            steps = actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
+            (plan,) = yield from stage.between(steps, 0.3, 1.0)
+            with nla.pushed_down(plan, frames, context.scene) if strip else actions.swapped([plan]):
+                mark(context, told, request)
+            plan[1][actions.SOURCE] = source
+    report.keep(armature, nla.shown(armature.animation_data), told)
+
+
+def channels_of(job, seen, baked, told, request):
+    """What was baked as channels, and the frames of their keys; the report is told what they do not say."""
+    made, told.kept = yield from channels.of_clip(job.armature, seen.reading, baked.clip)
+    keyed = _keyed(len(job.frames), job.part, request.key_step)
+    for channel in made:
+        channel.values = channel.values[keyed]
+    return made, job.frames[keyed]
 
 
 def _keyed(count, part, step):
@@ -185,7 +185,8 @@ def _keyed(count, part, step):
     return np.unique(np.r_[inside[::step], inside[-1]])
 
 
-def _mark(context, told, request):
+def mark(context, told, request):
+    """Put markers where there is something to look at, if that is asked for."""
     if request.mark:
         for frame, text in told.problems:
             context.scene.timeline_markers.new(text, frame=frame)

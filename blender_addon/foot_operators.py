@@ -9,9 +9,9 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from . import bridge, contacts, feet, foot_job, layouts, legs, stage
+from . import bridge, contacts, feet, foot_batch, foot_job, layouts, legs, nla, stage
 from .armatures import CannotBakeError, not_editable
-from .options import FootRequest
+from .options import ActionNames, FootOutput, FootRequest
 
 TICK = 0.05  # seconds of work between two looks at the keyboard
 
@@ -55,21 +55,22 @@ class _Refusing(bpy.types.Operator):
 class _Baking(FootRequest, _Refusing):
     """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
 
+    groups = layouts.GROUPS
+
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
 
-    def done(self, context, job, seen, baked, told):
-        """Do with what was baked what the operator is for: a generator that yields the share that is done."""
-        raise NotImplementedError
+    def work(self, context, job):
+        """Bake, but write nothing: a generator that yields the share that is done."""
+        return stage.between(feet.work(context, job, again=self.options.is_repeat), 0.0, feet.WORKING)
 
-    def steps(self, context, job, *, again=False):
-        """All of the work: a generator that yields the share that is done."""
-        made = yield from stage.between(feet.work(context, job, again=again), 0.0, feet.WORKING)
-        yield from stage.between(self.done(context, job, *made), feet.WORKING, 1.0)
+    def steps(self, context, job):
+        """All that is asked for: a generator that yields the share that is done, and says at its end how it went."""
+        raise NotImplementedError
 
     def execute(self, context):
         try:
-            stage.finished(self.steps(context, self.asked(context), again=self.options.is_repeat))
+            stage.finished(self.steps(context, self.asked(context)))
         except CannotBakeError as error:
             return self.refuse(error)
         return {"FINISHED"}
@@ -124,21 +125,48 @@ class _Baking(FootRequest, _Refusing):
 
     def draw(self, context):
         self.layout.use_property_split = True
-        for name, group in layouts.GROUPS.items():
+        for name, group in self.groups.items():
             self.layout.label(text=name)
             group(self.layout.column(), self)
 
 
-class IKCORE_OT_bake_feet(_Baking):
+class IKCORE_OT_bake_feet(FootOutput, _Baking):
     """Put feet on the ground: planted ones stand still, the pelvis goes along. Keys go into a copy of the action"""
 
     bl_idname = "ikcore.bake_feet"
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
-    def done(self, context, job, seen, baked, told):
-        yield from feet.write(context, job, seen, baked, told, self)
+    def asked(self, context):
+        if self.output == "NLA" and not context.object.animation_data.use_nla:
+            raise CannotBakeError(f"The NLA of {context.object.name} is switched off: switch it on in the NLA Editor")
+        return super().asked(context)
+
+    def steps(self, context, job):
+        seen, baked, told = yield from self.work(context, job)
+        yield from stage.between(feet.write(context, job, seen, baked, told, self), feet.WORKING, 1.0)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+
+
+class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
+    """Bake all actions of the armature, each into a copy of its own. All originals are kept"""
+
+    bl_idname = "ikcore.bake_feet_actions"
+    bl_label = "Bake All Actions"
+    bl_options = {"REGISTER", "UNDO"}
+    groups = layouts.GROUPS | {"Output": layouts.copies}
+
+    @staticmethod
+    def reason(context):
+        return no_armature(context) or foot_batch.refusal(context.object)
+
+    def asked(self, context):
+        return foot_batch.asked(context.object, self.pattern)
+
+    def steps(self, context, job):
+        made, refused = yield from foot_batch.work(context, job, self)
+        troubled = bool(refused) or any(each.told.troubled() for each in made)
+        self.report({"WARNING" if troubled else "INFO"}, foot_batch.sentence(made, refused))
 
 
 class IKCORE_OT_detect_contacts(_Baking):
@@ -155,12 +183,13 @@ class IKCORE_OT_detect_contacts(_Baking):
     def asked(self, context):
         return dataclasses.replace(super().asked(context), keyed=not self.replace)
 
-    def done(self, context, job, seen, baked, told):
+    def steps(self, context, job):
+        _, baked, _ = yield from self.work(context, job)
         found = baked.contacts.weights
-        there = contacts.read(job.armature, found, job.frames)
-        wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
-        yield 0.0  # what follows is short
-        contacts.write(job.armature, wanted, job.frames)
+        with nla.taken_down(job.armature):
+            there = contacts.read(job.armature, found, job.frames)
+            wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
+            contacts.write(job.armature, wanted, job.frames)
         kept = len(found) - len(wanted)
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
 
@@ -248,4 +277,10 @@ class IKCORE_OT_edit_feet(bpy.types.Operator):
         return {"FINISHED"}
 
 
-CLASSES = (IKCORE_OT_bake_feet, IKCORE_OT_detect_contacts, IKCORE_OT_detect_feet, IKCORE_OT_edit_feet)
+CLASSES = (
+    IKCORE_OT_bake_feet,
+    IKCORE_OT_bake_feet_actions,
+    IKCORE_OT_detect_contacts,
+    IKCORE_OT_detect_feet,
+    IKCORE_OT_edit_feet,
+)

@@ -577,16 +577,16 @@ def test_cancel_while_baking_answers_at_once(addon, walker, monkeypatch):
 def started(addon, armature, **options):
     """The operator as the interface runs it, as far as that goes without a window: what it said, and itself."""
     cls, said = addon.foot_operators.IKCORE_OT_bake_feet, []
-    options = {"output": "NEW", "key_step": 1, "mark": True, **options}
+    options = {"output": "NEW", "key_step": 1, "mark": True, "options": SimpleNamespace(is_repeat=False), **options}
     operator = SimpleNamespace(bl_label="Bake", report=lambda _, text: said.append(text), **options)
-    operator.done = functools.partial(cls.done, operator)
+    operator.work = functools.partial(cls.work, operator)
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
     job = addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
     operator._work, operator._shown = cls.steps(operator, bpy.context, job), None
     return operator, said
 
 
-@pytest.mark.parametrize("output", ["NEW", "OVERWRITE"])
+@pytest.mark.parametrize("output", ["NEW", "OVERWRITE", "NLA"])
 def test_cancel_while_writing_changes_nothing(addon, walker, output):
     """Wherever it is cancelled: from the first step of the writing to the last."""
     bpy.context.scene.frame_set(13, subframe=0.5)
