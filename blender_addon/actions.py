@@ -358,7 +358,7 @@ def _number(name, value):
     """A part of a key as arrays have it: enumerations by number."""
     if not isinstance(value, str):
         return np.array(value)
-    return bpy.types.Keyframe.bl_rna.properties[name].enum_items[value].value  # type: ignore[attr-defined]
+    return bpy.types.Keyframe.bl_rna.properties[name].enum_items[value].value
 
 
 def _read(points, name):

@@ -47,7 +47,7 @@ class Reading:
         for n, parent in enumerate(clip.skeleton.parents[:count]):
             turned = bridge.rotations.normalize(pose.rotations[:, n])
             moved = clip.skeleton.offsets[n] if pose.translations is None else pose.translations[:, n]
-            scaled = 1.0 if pose.scales is None else pose.scales[:, n]
+            scaled = np.ones(3) if pose.scales is None else pose.scales[:, n]
             local.put(n, Parts(turned, moved / self.scale, scaled))
             if parent < 0:
                 local.moved[:, n] = moved
@@ -217,7 +217,7 @@ def _in_world(bones, local, world, scale):
             joints.moved[:, n] *= scale
         yield (n + 1) / len(bones)
     tails = [[0.0, bones.rest[tip].length * scale, 0.0] for tip in bones.tips]
-    joints.put(slice(len(bones), None), Parts(np.array([1.0, 0, 0, 0]), np.reshape(tails, (-1, 3)), 1.0))
+    joints.put(slice(len(bones), None), Parts(np.array([1.0, 0, 0, 0]), np.reshape(tails, (-1, 3)), np.ones(3)))
     return joints
 
 
