@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, channels, clips, contacts, ground, report, skin, stage
+from . import actions, bridge, clips, contacts, ground, report, skin, stage
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -43,7 +43,7 @@ def work(context, job, *, again=False):
         seen = yield from _look(context, job)
     _last = (job.key, seen)
     try:
-        made = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+        made = yield from shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
     except ValueError as error:
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
     return seen, *made
@@ -53,24 +53,24 @@ def _look(context, job):
     count, parts = len(job.frames), 1 + job.moves
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     steps = clips.read(context, job.armature, job.frames, bones)
-    reading = yield from _shares(steps, 0.0, LOOKING / parts / count)
+    reading = yield from shares(steps, 0.0, LOOKING / parts / count)
     clip = reading.clip
     if job.source is not None:
         with actions.played(job.armature, job.source):
             steps = clips.read(context, job.armature, job.frames, bones)
-            clip = (yield from _shares(steps, LOOKING / parts, 0.0)).clip
+            clip = (yield from shares(steps, LOOKING / parts, 0.0)).clip
     feet = _with_soles(context, job, clip)
     floor = None
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor = yield from _shares(steps, LOOKING / parts, LOOKING / parts / count)
+        floor = yield from shares(steps, LOOKING / parts, LOOKING / parts / count)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
     return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
 
 
-def _shares(steps, start, each):
+def shares(steps, start, each):
     """What a generator returns, its steps being yielded as shares of the work."""
     try:
         while True:
@@ -141,30 +141,20 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, seen, baked, told, request):
-    """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
+def write(context, job, made, told, request):
+    """Write these keys into a new action or the armature's own, all of them or nothing; and tell what that kept."""
     with stage.restored(context, [job.armature]):
-        made, kept = channels.of_clip(job.armature, seen.reading, baked.clip)
-        keyed = _keyed(len(job.frames), job.part, request.key_step)
-        for channel in made:
-            channel.values = channel.values[keyed]
-        plan, frames = [(job.armature, made)], job.frames[keyed]
+        plan = [(job.armature, made.channels)]
         if request.output == "OVERWRITE":
-            actions.overwrite(plan, frames)
+            actions.overwrite(plan, made.frames)
             _mark(context, told, request)
         else:
             source = actions.source(job.armature.animation_data) or job.armature.animation_data.action
-            with actions.swapped(actions.copied(plan, frames, "Foot IK")):
+            with actions.swapped(actions.copied(plan, made.frames, "Foot IK")):
                 _mark(context, told, request)
             job.armature.animation_data.action[actions.SOURCE] = source
-    told.kept = kept
+    told.kept, told.keys = made.kept, made.counts
     report.keep(job.armature, told)
-
-
-def _keyed(count, part, step):
-    """The numbers of the frames that get keys."""
-    inside = np.arange(count)[slice(*part)]
-    return np.unique(np.r_[inside[::step], inside[-1]])
 
 
 def _mark(context, told, request):

@@ -9,7 +9,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from . import bridge, contacts, feet, foot_job, layouts, legs, stage
+from . import bridge, contacts, feet, foot_job, keys, layouts, legs, stage
 from .armatures import CannotBakeError, not_editable
 from .options import FootRequest
 
@@ -58,14 +58,18 @@ class _Baking(FootRequest, _Refusing):
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
 
-    def done(self, context, job, seen, baked, told):
-        """Do with what was baked what the operator is for."""
+    def work(self, context, job, **again):
+        """All that takes time: a generator that yields the share that is done."""
+        return feet.work(context, job, **again)
+
+    def done(self, context, job, *worked):
+        """Do with what was worked out what the operator is for."""
         raise NotImplementedError
 
     def execute(self, context):
         try:
             job = self.asked(context)
-            return self.done(context, job, *stage.finished(feet.work(context, job, again=self.options.is_repeat)))
+            return self.done(context, job, *stage.finished(self.work(context, job, again=self.options.is_repeat)))
         except CannotBakeError as error:
             return self.refuse(error)
 
@@ -76,7 +80,7 @@ class _Baking(FootRequest, _Refusing):
             self._job = self.asked(context)
         except CannotBakeError as error:
             return self.refuse(error)
-        self._work = feet.work(context, self._job)
+        self._work = self.work(context, self._job)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
@@ -129,8 +133,12 @@ class IKCORE_OT_bake_feet(_Baking):
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
-    def done(self, context, job, seen, baked, told):
-        feet.write(context, job, seen, baked, told, self)
+    def work(self, context, job, **again):
+        seen, baked, told = yield from feet.work(context, job, **again)
+        return (yield from feet.shares(keys.made(job, seen, baked, self), 1.0, 0.0)), told
+
+    def done(self, context, job, made, told):
+        feet.write(context, job, made, told, self)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
         return {"FINISHED"}
 

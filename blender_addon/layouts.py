@@ -48,8 +48,11 @@ def legs(layout, options):
 def output(layout, options):
     """Which frames, how much, and where to."""
     draw_range(layout, options)
-    for name in ("restart", "weight", "output", "key_step", "mark"):
+    for name in ("restart", "weight", "output", "keys"):
         layout.prop(options, name)
+    if options.keys != "EVERY":
+        layout.prop(options, "key_step" if options.keys == "STEP" else "key_tolerance")
+    layout.prop(options, "mark")
 
 
 GROUPS = {"Ground": ground, "Contacts": contacts, "Pelvis": pelvis, "Legs": legs, "Output": output}

@@ -249,7 +249,7 @@ def test_pelvis_bone(walker):
 def test_key_step(walker):
     action = walker.animation_data.action
     wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
-    assert bake(ground="PLANE", plane_height=0.1, key_step=7) == {"FINISHED"}
+    assert bake(ground="PLANE", plane_height=0.1, keys="STEP", key_step=7) == {"FINISHED"}
     frames = [*range(1, 62, 7), 61]
     for at, made in keys(walker).items():
         if "LeftLeg" in at[0]:
