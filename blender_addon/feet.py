@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, clips, contacts, ground, report, skin, stage
+from . import actions, bridge, clips, contacts, ground, keys, report, skin, stage
 from .armatures import CannotBakeError
 from .background import in_thread
 
 LOOKING = 0.5  # the share of the work that is done when the scene has been looked at
 BAKING = 0.7  # of the rest: then it is measured
+WORKING = 0.8  # of all that an operator does: then it is written
 
 _last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
 
@@ -43,7 +44,7 @@ def work(context, job, *, again=False):
         seen = yield from _look(context, job)
     _last = (job.key, seen)
     try:
-        made = yield from shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+        made = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
     except ValueError as error:
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
     return seen, *made
@@ -53,24 +54,24 @@ def _look(context, job):
     count, parts = len(job.frames), 1 + job.moves
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     steps = clips.read(context, job.armature, job.frames, bones)
-    reading = yield from shares(steps, 0.0, LOOKING / parts / count)
+    reading = yield from _shares(steps, 0.0, LOOKING / parts / count)
     clip = reading.clip
     if job.source is not None:
         with actions.played(job.armature, job.source):
             steps = clips.read(context, job.armature, job.frames, bones)
-            clip = (yield from shares(steps, LOOKING / parts, 0.0)).clip
+            clip = (yield from _shares(steps, LOOKING / parts, 0.0)).clip
     feet = _with_soles(context, job, clip)
     floor = None
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor = yield from shares(steps, LOOKING / parts, LOOKING / parts / count)
+        floor = yield from _shares(steps, LOOKING / parts, LOOKING / parts / count)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
-    keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
-    return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+    points = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
+    return Seen(reading, clip, feet, floor, contacts.read(job.armature, points, job.frames) if job.keyed else {})
 
 
-def shares(steps, start, each):
+def _shares(steps, start, each):
     """What a generator returns, its steps being yielded as shares of the work."""
     try:
         while True:
@@ -141,19 +142,19 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, made, told, request):
-    """Write these keys into a new action or the armature's own, all of them or nothing; and tell what that kept."""
+def write(context, job, seen, baked, told, request):
+    """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
     with stage.restored(context, [job.armature]):
-        plan = [(job.armature, made.channels)]
+        made, frames = yield from keys.made(job, seen, baked, told, request)
+        plan = [(job.armature, made)]
         if request.output == "OVERWRITE":
-            actions.overwrite(plan, made.frames)
+            actions.overwrite(plan, frames)
             _mark(context, told, request)
         else:
             source = actions.source(job.armature.animation_data) or job.armature.animation_data.action
-            with actions.swapped(actions.copied(plan, made.frames, "Foot IK")):
+            with actions.swapped(actions.copied(plan, frames, "Foot IK")):
                 _mark(context, told, request)
             job.armature.animation_data.action[actions.SOURCE] = source
-    told.kept, told.keys = made.kept, made.counts
     report.keep(job.armature, told)
 
 

@@ -9,7 +9,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from . import bridge, contacts, feet, foot_job, keys, layouts, legs, stage
+from . import bridge, contacts, feet, foot_job, layouts, legs, stage
 from .armatures import CannotBakeError, not_editable
 from .options import FootRequest
 
@@ -58,29 +58,29 @@ class _Baking(FootRequest, _Refusing):
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
 
-    def work(self, context, job, **again):
-        """All that takes time: a generator that yields the share that is done."""
-        return feet.work(context, job, **again)
-
-    def done(self, context, job, *worked):
-        """Do with what was worked out what the operator is for."""
+    def write(self, context, job, seen, baked, told):
+        """Do with what was baked what the operator is for: a generator that yields the share that is done."""
         raise NotImplementedError
+
+    def steps(self, context, job, *, again=False):
+        """All of the work: a generator that yields the share that is done."""
+        made = yield from stage.between(feet.work(context, job, again=again), 0.0, feet.WORKING)
+        yield from stage.between(self.write(context, job, *made), feet.WORKING, 1.0)
 
     def execute(self, context):
         try:
-            job = self.asked(context)
-            return self.done(context, job, *stage.finished(self.work(context, job, again=self.options.is_repeat)))
+            stage.finished(self.steps(context, self.asked(context), again=self.options.is_repeat))
         except CannotBakeError as error:
             return self.refuse(error)
+        return {"FINISHED"}
 
     def invoke(self, context, event):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         try:
-            self._job = self.asked(context)
+            self._work = self.steps(context, self.asked(context))
         except CannotBakeError as error:
             return self.refuse(error)
-        self._work = self.work(context, self._job)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
@@ -114,8 +114,8 @@ class _Baking(FootRequest, _Refusing):
         try:
             while time.monotonic() < until:
                 share = next(self._work)
-        except StopIteration as end:
-            return self.done(context, self._job, *end.value)
+        except StopIteration:
+            return {"FINISHED"}
         context.workspace.status_text_set(f"{self.bl_label}: {share:.0%}    Esc: Cancel")
         return {"RUNNING_MODAL"}
 
@@ -133,14 +133,9 @@ class IKCORE_OT_bake_feet(_Baking):
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
-    def work(self, context, job, **again):
-        seen, baked, told = yield from feet.work(context, job, **again)
-        return (yield from feet.shares(keys.made(job, seen, baked, self), 1.0, 0.0)), told
-
-    def done(self, context, job, made, told):
-        feet.write(context, job, made, told, self)
+    def write(self, context, job, seen, baked, told):
+        yield from feet.write(context, job, seen, baked, told, self)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
-        return {"FINISHED"}
 
 
 class IKCORE_OT_detect_contacts(_Baking):
@@ -157,14 +152,14 @@ class IKCORE_OT_detect_contacts(_Baking):
     def asked(self, context):
         return dataclasses.replace(super().asked(context), keyed=not self.replace)
 
-    def done(self, context, job, seen, baked, told):
+    def write(self, context, job, seen, baked, told):
         found = baked.contacts.weights
         there = contacts.read(job.armature, found, job.frames)
         wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
+        yield 0.0
         contacts.write(job.armature, wanted, job.frames)
         kept = len(found) - len(wanted)
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
-        return {"FINISHED"}
 
 
 class IKCORE_OT_detect_feet(_Refusing):

@@ -6,39 +6,32 @@ they were, and what the body is off adds to nothing. Then come those of each leg
 """
 
 import functools
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import actions, bridge, channels, hang, reduce
 from .armatures import Rig
 from .background import in_thread
-from .joints import Bones
 
 PLANTED = 0.1  # of the tolerance: how far a planted foot may be off
 BODY = 0.5  # of what knees and feet may be off: what the body takes up
 TIP = 0.25  # of the length of a leg: how far from the ankle a foot counts whose turns are measured
 
 
-@dataclass
-class Made:
-    """What to write."""
+def made(job, seen, baked, told, request):
+    """What was baked as channels, and the frames of their keys where they do not say others; the report is told more.
 
-    channels: list
-    frames: np.ndarray  # where keys are, unless a channel says otherwise
-    kept: list[str]  # what locks and connections keep from being done
-    counts: dict[str, int] = field(default_factory=dict)  # of few keys: how many there are, by leg and of the pelvis
-
-
-def made(job, seen, baked, request):
-    """The channels of what was baked, with their keys: a generator that yields while it works in a thread."""
-    found, kept = channels.of_clip(job.armature, seen.reading, baked.clip)
+    A generator that yields the share that is done.
+    """
+    found, told.kept = channels.of_clip(job.armature, seen.reading, baked.clip)
     if request.keys == "TOLERANCE":
-        return (yield from _few(job, seen.reading, baked, found, kept, request.key_tolerance))
+        found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance)
+        return found, job.frames
     keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
         channel.values = channel.values[keyed]
-    return Made(found, job.frames[keyed], kept)
+    yield 0.3
+    return found, job.frames[keyed]
 
 
 def _stepped(part, step):
@@ -47,26 +40,34 @@ def _stepped(part, step):
     return np.unique(np.r_[inside[::step], inside[-1]])
 
 
-def _few(job, reading, baked, found, kept, tolerance):
+def _few(job, reading, baked, found, told, tolerance):
     """The body's channels, then those of the legs under it."""
     chains = {leg.name: [joint for joint in leg.chain if joint in reading.bones] for leg in baked.feet}
-    below, clip, counts = {joint for chain in chains.values() for joint in chain}, baked.clip, {}
+    below, clip = {joint for chain in chains.values() for joint in chain}, baked.clip
+    cycle = job.part == (0, len(job.frames)) and (clip.loop or _repeats(job.armature, found))
     body = [channel for channel in found if channel.group not in below]
     if body:
         names = sorted({channel.group for channel in body}, key=reading.bones.index)
         limb = _limb(job, reading, clip, names, body)
-        keys, clip = yield from in_thread(functools.partial(_body, job, baked, limb, names[-1], tolerance))
-        counts["pelvis"] = _keep(job, body, keys)
-        found, kept = channels.of_clip(job.armature, reading, clip)
+        keys, clip = yield from in_thread(functools.partial(_body, job, baked, limb, names[-1], tolerance, cycle))
+        told.keys["pelvis"] = _keep(job, body, keys)
+        found, told.kept = channels.of_clip(job.armature, reading, clip)
     result = list(body)
     for leg in baked.feet:
         mine = [channel for channel in found if channel.group in chains[leg.name]]
         if mine:
             limb = _limb(job, reading, clip, chains[leg.name], mine)
-            keys = yield from in_thread(functools.partial(_leg, job, baked, clip, leg, limb, tolerance))
-            counts[leg.name] = _keep(job, mine, keys)
+            keys = yield from in_thread(functools.partial(_leg, job, baked, clip, leg, limb, tolerance, cycle))
+            told.keys[leg.name] = _keep(job, mine, keys)
             result += mine
-    return Made(result, job.frames, kept, counts)
+    return result
+
+
+def _repeats(armature, found):
+    """Whether modifiers repeat some of these curves."""
+    curves = Rig(armature).curves
+    mine = (curve for path in {channel.path for channel in found} for curve in curves.get(path, ()))
+    return any(modifier.type == "CYCLES" and not modifier.mute for curve in mine for modifier in curve.modifiers)
 
 
 def _keep(job, found, keys):
@@ -97,27 +98,29 @@ def _limb(job, reading, clip, names, found):
             hung.mode = bone.rotation_mode
             hung.rotation = actions.numbers(rig.curves, bone, path, rotation, job.frames[inside])
         if "location" in kinds:
-            hung.axes = _axes(job.armature, reading, clip, name)[inside]
+            hung.axes = _axes(bone.bone, reading, clip)[inside]
         bones.append(hung)
     return reduce.Limb(bones, curves)
 
 
-def _axes(armature, reading, clip, name):
+def _axes(bone, reading, clip):
     """Where the location channels of a bone lead in the world, in columns (frames, 3, 3)."""
-    chosen = Bones(armature, reading.bones)
-    at, poses = chosen.names.index(name), chosen.poses(reading.locals(clip))
-    parents, basis = poses[:, chosen.parents[at]], np.tile(np.eye(4), (len(clip), 1, 1))
+    parents, basis = np.tile(np.eye(4), (2, len(clip), 1, 1))
+    if bone.parent is not None:
+        at, axes = bridge.library.feet.soles.space(clip.skeleton, clip.pose, clip.skeleton.index(bone.parent.name))
+        parents[:, :3, :3], parents[:, :3, 3] = axes * reading.scale, at
+        parents = np.linalg.inv(reading.world) @ parents
     places = []
     for way in np.concatenate([np.zeros((1, 3)), np.eye(3)]):
         basis[:, :3, 3] = way
-        places.append(hang.posed(chosen.rest[at], parents, basis)[:, :3, 3])
+        places.append(hang.posed(bone, parents, basis)[:, :3, 3])
     return reading.world[:, :3, :3] @ np.stack([place - places[0] for place in places[1:]], axis=-1)
 
 
 # --- without bpy, in a thread ----------------------------------------------------------------------------------------
 
 
-def _body(job, baked, limb, pelvis, tolerance, progress):
+def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
     """The keys of the body, and the clip with its feet where they were under what the body plays."""
     inside, held = slice(*job.part), bridge.library.bake.Held(baked.clip, baked.feet, pelvis)
 
@@ -134,19 +137,18 @@ def _body(job, baked, limb, pelvis, tolerance, progress):
         knees, feet = held.away(shift, turn)
         return np.max([size(shift), knees / BODY, feet / (BODY * PLANTED)], axis=0)[inside] / tolerance
 
-    cycle, check = baked.clip.loop, functools.partial(progress, 0.0)
-    keys = reduce.reduced(limb.numbers, excess, cycle=cycle, check=check)
+    keys = reduce.reduced(limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
     return keys, held.carried(*departure(reduce.played(limb.numbers, *keys)))
 
 
-def _leg(job, baked, clip, leg, limb, tolerance, progress):
+def _leg(job, baked, clip, leg, limb, tolerance, cycle, progress):
     """The keys of a leg, among them those where points of its foot come to stand, and where they stand last."""
     planted = {key[1]: baked.contacts.planted(*key) for key in baked.contacts.weights if key[0] == leg.name}
     planted = {point: stands[slice(*job.part)] for point, stands in planted.items()}
     edges = [stands & ~(np.r_[False, stands[:-1]] & np.r_[stands[1:], False]) for stands in planted.values()]
     fixed = np.flatnonzero(np.any(edges, axis=0)) if edges else ()
     excess = _excess(job, baked, clip, leg, limb, planted, tolerance)
-    return reduce.reduced(limb.numbers, excess, fixed, cycle=baked.clip.loop, check=functools.partial(progress, 0.0))
+    return reduce.reduced(limb.numbers, excess, fixed, cycle=cycle, check=functools.partial(progress, 0.0))
 
 
 def _excess(job, baked, clip, leg, limb, planted, tolerance):

@@ -38,6 +38,17 @@ def finished(steps, progress=lambda done: None):
             return end.value
 
 
+def between(steps, start, end):
+    """What a generator returns; the share of it that is done yielded as lying between two of something larger."""
+    try:
+        while True:
+            yield start + (end - start) * next(steps)
+    except StopIteration as ended:
+        return ended.value
+    finally:
+        steps.close()
+
+
 @contextlib.contextmanager
 def restored(context, armatures, *, poses=False):
     """Put the frame back; after a failure, or where asked for, also poses: a change of frame drops what has no key."""

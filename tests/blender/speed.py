@@ -53,7 +53,7 @@ def bake_feet(bpy, armature):
     took["  look"], _ = timed(lambda: stage.finished(feet._look(bpy.context, job)))
     took["  all again"], made = timed(lambda: stage.finished(feet.work(bpy.context, job)))
     took["  redo"], _ = timed(lambda: stage.finished(feet.work(bpy.context, job, again=True)))
-    took["  write"], _ = timed(lambda: feet.write(bpy.context, job, *made, armature.ikcore_feet))
+    took["  write"], _ = timed(lambda: stage.finished(feet.write(bpy.context, job, *made, armature.ikcore_feet)))
     return took
 
 
