@@ -15,6 +15,7 @@ from . import rotations as rot
 
 ORDER = 4  # a cubic departs from a smooth curve with this power of its length
 ALONE = 1e-9  # what is left of the neighbours of a row that is solved
+BETWEEN = 4.0  # how much farther off curves may be half a frame after each
 FIRM = 0.01  # how firmly slopes keep to those of the bake: enough for those that frames between keys say little about
 
 
@@ -101,6 +102,8 @@ def angle(turn):
 def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
     """The keys that are enough, and the slopes at them.
 
+    Between frames, where the bake says nothing, they are held less strictly against smooth curves through all frames.
+
     Parameters
     ----------
     numbers : (frames, channels) array
@@ -114,11 +117,20 @@ def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
     check : callable
         Called now and then. What it raises ends the work.
     """
+    every = np.arange(len(numbers))
+    between = played(numbers, every, slopes(numbers, every, cycle=cycle), 0.5)
 
     def worst(keys):
+        """How far each span is off: on its frames, and if they are fine half a frame after each."""
         check()
-        off = excess(played(numbers, keys, slopes(numbers, keys, cycle=cycle)))
-        return np.maximum.reduceat(off, keys[:-1]) if len(keys) > 1 else np.zeros(0)
+        if len(keys) == 1:
+            return np.zeros(0)
+        found = slopes(numbers, keys, cycle=cycle)
+        off = np.maximum.reduceat(excess(played(numbers, keys, found)), keys[:-1])
+        if (off > 1).any():
+            return off
+        beside = numbers + played(numbers, keys, found, 0.5) - between
+        return np.maximum.reduceat(excess(beside), keys[:-1]) / BETWEEN
 
     fixed = np.unique(np.r_[0, np.asarray(fixed, int), len(numbers) - 1])
     keys = _fewest(worst, _enough(worst, fixed), fixed)
@@ -129,10 +141,11 @@ def _enough(worst, keys):
     """More and more keys, until no frame between them is off by too much. With a key on every frame none is."""
     while True:
         off, gaps = worst(keys), np.diff(keys)
-        bad = np.flatnonzero((off > 1) & (gaps > 1))
+        stuck = np.pad((off > 1) & (gaps == 1), 1)  # what is wrong there is the slope that a span beside it gives
+        bad = np.flatnonzero(((off > 1) | stuck[:-2] | stuck[2:]) & (gaps > 1))
         if not len(bad):
             return keys
-        parts = np.clip(np.ceil(off[bad] ** (1 / ORDER)), 2, gaps[bad]).astype(int)
+        parts = np.clip(np.ceil(np.maximum(off[bad], 1) ** (1 / ORDER)), 2, gaps[bad]).astype(int)
         new = [keys[at] + gaps[at] * np.arange(1, many) // many for at, many in zip(bad, parts, strict=True)]
         keys = np.union1d(keys, np.concatenate(new))
 
@@ -153,11 +166,11 @@ def _fewest(worst, keys, fixed):
     return keys
 
 
-def played(numbers, keys, slopes):
-    """What Blender plays on every frame if there are these keys only."""
+def played(numbers, keys, slopes, later=0.0):
+    """What Blender plays on every frame if there are these keys only, or some of a frame later."""
     if len(keys) == 1:
         return numbers.copy()
-    span, (one, out, two, back) = _cubics(keys)
+    span, (one, out, two, back) = _cubics(keys, later)
     start, end = keys[span], keys[span + 1]
     values = one * numbers[start] + out * slopes[span] + two * numbers[end] + back * slopes[span + 1]
     return np.concatenate([values, numbers[-1:]])
@@ -185,12 +198,12 @@ def slopes(numbers, keys, *, cycle=False):
     return _tridiagonal(np.concatenate([none, beside]), middle, np.concatenate([beside, none]), right)
 
 
-def _cubics(keys):
+def _cubics(keys, later=0.0):
     """The span that each frame but the last is in, and there the weights of both values and both slopes."""
     gap = np.diff(keys)
     span = np.repeat(np.arange(len(gap)), gap)
     long = gap[span][:, np.newaxis]
-    u = (np.arange(keys[-1]) - keys[span])[:, np.newaxis] / long
+    u = (np.arange(keys[-1]) + later - keys[span])[:, np.newaxis] / long
     v = 1 - u
     return span, ((1 + 2 * u) * v * v, long * u * v * v, u * u * (3 - 2 * u), -long * u * u * v)
 

@@ -1,6 +1,7 @@
 """As few keys as a tolerance allows, on arrays alone: closed forms, and curves drawn as Blender draws them."""
 
 import importlib
+import itertools
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def drawn(numbers, keys, slopes, times):
             numbers[end],
         ]
         while len(points) > 1:
-            points = [(1 - share) * a + share * b for a, b in zip(points, points[1:], strict=False)]
+            points = [(1 - share) * a + share * b for a, b in itertools.pairwise(points)]
         found.append(points[0])
     return np.array(found)
 
@@ -97,6 +98,9 @@ def test_no_frame_is_off_by_more(noise, tolerance):
     keys, slopes = reduced(numbers, tolerance)
     assert np.abs(drawn(numbers, keys, slopes, range(300)) - numbers).max() <= tolerance * (1 + 1e-9)
     assert np.abs(reduce.played(numbers, keys, slopes) - drawn(numbers, keys, slopes, range(300))).max() < 1e-12
+    halves = np.arange(0.5, 299)
+    smooth = drawn(numbers, np.arange(300), np.gradient(numbers, axis=0), halves)
+    assert np.abs(drawn(numbers, keys, slopes, halves) - smooth).max() <= reduce.BETWEEN * tolerance * (1 + 1e-9)
     if noise < tolerance / 3:
         assert len(keys) < 150
 
