@@ -127,6 +127,7 @@ class IKCORE_PT_leg(_Sidebar):
             _bone(layout, item, part, armature)
         if not item.ankle:
             layout.prop(item, "tip")
+        _bone(layout, item, "pole", armature)
 
 
 def _bone(layout, item, name, armature, text=None):

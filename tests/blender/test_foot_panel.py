@@ -115,7 +115,7 @@ def test_bones_of_the_active_leg(tmp_path):
     assert not panels.IKCORE_PT_leg.poll(context)
     bpy.ops.ikcore.detect_feet()
     assert panels.IKCORE_PT_leg.poll(context)
-    assert drawn("IKCORE_PT_leg").shown == ["side", "hip", "name", "ankle", "ball", "toe"]
+    assert drawn("IKCORE_PT_leg").shown == ["side", "hip", "name", "ankle", "ball", "toe", "pole"]
     walker.ikcore_feet.legs[0].ankle = ""
     assert "tip" in drawn("IKCORE_PT_leg").shown
 
