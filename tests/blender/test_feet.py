@@ -259,6 +259,14 @@ def test_key_step(walker):
         walks.assert_feet_at(walker, wanted, frame)
 
 
+def test_key_tolerance(walker):
+    """Feet are that near; the rest is in test_keys.py."""
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    assert bake(ground="PLANE", plane_height=0.1, keys="TOLERANCE", key_tolerance=0.003) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES, 0.003)
+    assert len(keys(walker)['pose.bones["LeftLeg"].rotation_euler', 0]) < 40
+
+
 def test_new_action_keeps_the_original(walker):
     """In the same slot; only legs and the pelvis are written."""
     action, before = walker.animation_data.action, keys(walker)

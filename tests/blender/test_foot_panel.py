@@ -76,6 +76,22 @@ def test_what_is_in_the_way_stands_before_grey_buttons(spoil, sentence, tmp_path
     assert ("ikcore.bake_feet", False) in layout.buttons
 
 
+@pytest.mark.parametrize(
+    ("choice", "fields"), [("EVERY", []), ("STEP", ["key_step"]), ("TOLERANCE", ["key_tolerance"])]
+)
+def test_what_is_asked_about_keys(choice, fields, tmp_path):
+    walks.walk(tmp_path).ikcore_feet.keys = choice
+    shown = drawn("IKCORE_PT_feet_output").shown
+    assert "keys" in shown
+    assert [name for name in shown if name.startswith("key_")] == fields
+
+
+def test_the_report_tells_how_many_keys(tmp_path):
+    walks.walk(tmp_path)
+    bpy.ops.ikcore.bake_feet(keys="TOLERANCE")
+    assert "Keys instead of 61: pelvis" in drawn().words()
+
+
 def test_the_button_hands_over_what_the_panel_keeps(tmp_path, addon):
     kept = walks.walk(tmp_path).ikcore_feet
     names = walks.steps()
