@@ -1,28 +1,32 @@
 """`Held`: feet stay where they are while the body goes another way."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore.bake import Held
 
 FRAMES = 61
+Walk = tuple[ik.Clip, ik.Feet]
 
 
 @pytest.fixture(scope="module")
-def walk():
+def walk() -> Walk:
     clip = ik.samples.walk(seconds=2, fps=30).clip
     return clip, ik.Feet.detect(clip.skeleton, clip=clip)
 
 
-def departure(size, angle):
+def departure(size: float, angle: float) -> tuple[NDArray[Any], NDArray[Any]]:
     """A body that sways and turns, as far as that, and goes lower, so that legs reach."""
     times = np.arange(FRAMES) / 10
     shift = size * np.stack([np.sin(times) / 2, np.cos(3 * times) / 2 - 1.5, np.cos(2 * times) / 2], axis=1)
     return shift, ik.rotations.from_axis_angle([0.0, 0.6, 0.8], angle * np.sin(times))
 
 
-def test_a_body_that_stays_changes_nothing(walk):
+def test_a_body_that_stays_changes_nothing(walk: Walk) -> None:
     clip, feet = walk
     held = Held(clip, feet, "Hips")
     still = np.zeros((FRAMES, 3)), np.tile([1.0, 0, 0, 0], (FRAMES, 1))
@@ -33,7 +37,7 @@ def test_a_body_that_stays_changes_nothing(walk):
 
 
 @pytest.mark.parametrize(("size", "angle"), [(0.005, 0.0), (0.02, 0.05)])
-def test_feet_stay_and_the_pelvis_goes(walk, size, angle):
+def test_feet_stay_and_the_pelvis_goes(walk: Walk, size: float, angle: float) -> None:
     clip, feet = walk
     held, (shift, tilt) = Held(clip, feet, "Hips"), departure(size, angle)
     made = held.carried(shift, tilt)
@@ -53,7 +57,7 @@ def test_feet_stay_and_the_pelvis_goes(walk, size, angle):
     assert ankles.max() < 1e-9
 
 
-def test_what_is_out_of_reach_is_told(walk):
+def test_what_is_out_of_reach_is_told(walk: Walk) -> None:
     """A body that is lifted by half a metre takes the feet along, no farther than it must."""
     clip, feet = walk
     held = Held(clip, feet, "Hips")
@@ -63,6 +67,6 @@ def test_what_is_out_of_reach_is_told(walk):
     made = held.carried(shift, tilt)
     at = clip.skeleton.forward(made.pose).positions
     for leg in feet:
-        hip, ankle = (clip.skeleton.index(joint) for joint in (leg.hip, leg.ankle))
+        hip, ankle = (clip.skeleton.index(joint) for joint in (leg.hip, leg.foot))
         reach = np.linalg.norm(at[:, hip] - at[:, ankle], axis=1)
         assert np.ptp(reach) < 0.01
