@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, clips, contacts, ground, keys, report, skin, stage
+from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage
 from .armatures import CannotBakeError
 from .background import in_thread
 
 LOOKING = 0.5  # the share of the work that is done when the scene has been looked at
 BAKING = 0.7  # of the rest: then it is measured
-WORKING = 0.8  # of all that an operator does: then it is written
 
 _last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
 
@@ -38,13 +37,14 @@ def work(context, job, *, again=False):
     `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
     """
     global _last
-    if again and _last is not None and _last[0] == job.key:
-        seen = _last[1]
-    else:
-        seen = yield from _look(context, job)
-    _last = (job.key, seen)
+    with nla.taken_down(job.armature):
+        if again and _last is not None and _last[0] == job.key:
+            seen = _last[1]
+        else:
+            seen = yield from _look(context, job)
+        _last = (job.key, seen)
     try:
-        made = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+        made = yield from shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
     except ValueError as error:
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
     return seen, *made
@@ -54,24 +54,24 @@ def _look(context, job):
     count, parts = len(job.frames), 1 + job.moves
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     steps = clips.read(context, job.armature, job.frames, bones)
-    reading = yield from _shares(steps, 0.0, LOOKING / parts / count)
+    reading = yield from shares(steps, 0.0, LOOKING / parts / count)
     clip = reading.clip
     if job.source is not None:
         with actions.played(job.armature, job.source):
             steps = clips.read(context, job.armature, job.frames, bones)
-            clip = (yield from _shares(steps, LOOKING / parts, 0.0)).clip
+            clip = (yield from shares(steps, LOOKING / parts, 0.0)).clip
     feet = _with_soles(context, job, clip)
     floor = None
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor = yield from _shares(steps, LOOKING / parts, LOOKING / parts / count)
+        floor = yield from shares(steps, LOOKING / parts, LOOKING / parts / count)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
-    points = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
-    return Seen(reading, clip, feet, floor, contacts.read(job.armature, points, job.frames) if job.keyed else {})
+    keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
+    return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
 
 
-def _shares(steps, start, each):
+def shares(steps, start, each):
     """What a generator returns, its steps being yielded as shares of the work."""
     try:
         while True:
@@ -142,23 +142,26 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, seen, baked, told, request):
-    """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
-    with stage.restored(context, [job.armature]):
-        made, frames = yield from keys.made(job, seen, baked, told, request)
-        plan = [(job.armature, made)]
+def write(context, job, made, frames, told, request):
+    """Write channels into a new action, a strip or the armature's own action, all of it or nothing; keep the report."""
+    armature = job.armature
+    with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
         if request.output == "OVERWRITE":
-            actions.overwrite(plan, frames)
-            _mark(context, told, request)
+            actions.overwrite([(armature, made)], frames)
+            mark(context, told, request)
         else:
-            source = actions.source(job.armature.animation_data) or job.armature.animation_data.action
-            with actions.swapped(actions.copied(plan, frames, "Foot IK")):
-                _mark(context, told, request)
-            job.armature.animation_data.action[actions.SOURCE] = source
-    report.keep(job.armature, told)
+            strip, source = request.output == "NLA", actions.original(armature.animation_data)
+            if strip:
+                nla.check(armature, made)
+            (plan,) = actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
+            with nla.pushed_down(plan, frames, context.scene) if strip else actions.swapped([plan]):
+                mark(context, told, request)
+            plan[1][actions.SOURCE] = source
+    report.keep(armature, nla.shown(armature.animation_data), told)
 
 
-def _mark(context, told, request):
+def mark(context, told, request):
+    """Put markers where there is something to look at, if that is asked for."""
     if request.mark:
         for frame, text in told.problems:
             context.scene.timeline_markers.new(text, frame=frame)

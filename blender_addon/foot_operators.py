@@ -9,9 +9,9 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from . import bridge, contacts, feet, foot_job, layouts, legs, stage
+from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, stage
 from .armatures import CannotBakeError, not_editable
-from .options import FootRequest
+from .options import ActionNames, FootOutput, FootRequest
 
 TICK = 0.05  # seconds of work between two looks at the keyboard
 
@@ -55,32 +55,34 @@ class _Refusing(bpy.types.Operator):
 class _Baking(FootRequest, _Refusing):
     """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
 
+    groups = layouts.GROUPS
+
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
 
-    def write(self, context, job, seen, baked, told):
-        """Do with what was baked what the operator is for: a generator that yields the share that is done."""
-        raise NotImplementedError
+    def work(self, context, job):
+        """A generator that yields the share that is done, and returns what `done` gets."""
+        return feet.work(context, job, again=self.options.is_repeat)
 
-    def steps(self, context, job, *, again=False):
-        """All of the work: a generator that yields the share that is done."""
-        made = yield from stage.between(feet.work(context, job, again=again), 0.0, feet.WORKING)
-        yield from stage.between(self.write(context, job, *made), feet.WORKING, 1.0)
+    def done(self, context, job, *made):
+        """Do with what was made what the operator is for."""
+        raise NotImplementedError
 
     def execute(self, context):
         try:
-            stage.finished(self.steps(context, self.asked(context), again=self.options.is_repeat))
+            job = self.asked(context)
+            return self.done(context, job, *stage.finished(self.work(context, job)))
         except CannotBakeError as error:
             return self.refuse(error)
-        return {"FINISHED"}
 
     def invoke(self, context, event):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         try:
-            self._work = self.steps(context, self.asked(context))
+            self._job = self.asked(context)
         except CannotBakeError as error:
             return self.refuse(error)
+        self._work = self.work(context, self._job)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
@@ -114,28 +116,64 @@ class _Baking(FootRequest, _Refusing):
         try:
             while time.monotonic() < until:
                 share = next(self._work)
-        except StopIteration:
-            return {"FINISHED"}
+        except StopIteration as end:
+            return self.done(context, self._job, *end.value)
         context.workspace.status_text_set(f"{self.bl_label}: {share:.0%}    Esc: Cancel")
         return {"RUNNING_MODAL"}
 
     def draw(self, context):
         self.layout.use_property_split = True
-        for name, group in layouts.GROUPS.items():
+        for name, group in self.groups.items():
             self.layout.label(text=name)
             group(self.layout.column(), self)
 
 
-class IKCORE_OT_bake_feet(_Baking):
+class IKCORE_OT_bake_feet(FootOutput, _Baking):
     """Put feet on the ground: planted ones stand still, the pelvis goes along. Keys go into a copy of the action"""
 
     bl_idname = "ikcore.bake_feet"
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
-    def write(self, context, job, seen, baked, told):
-        yield from feet.write(context, job, seen, baked, told, self)
+    def asked(self, context):
+        if self.output == "NLA" and not context.object.animation_data.use_nla:
+            raise CannotBakeError(f"The NLA of {context.object.name} is switched off: switch it on in the NLA Editor")
+        return super().asked(context)
+
+    def work(self, context, job):
+        seen, baked, told = yield from super().work(context, job)
+        with nla.taken_down(job.armature):
+            made, frames = yield from feet.shares(keys.made(job, seen, baked, told, self), 1.0, 0.0)
+        return made, frames, told
+
+    def done(self, context, job, made, frames, told):
+        feet.write(context, job, made, frames, told, self)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+        return {"FINISHED"}
+
+
+class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
+    """Bake all actions of the armature, each into a copy of its own. All originals are kept"""
+
+    bl_idname = "ikcore.bake_feet_actions"
+    bl_label = "Bake All Actions"
+    bl_options = {"REGISTER", "UNDO"}
+    groups = layouts.GROUPS | {"Output": layouts.copies}
+
+    @staticmethod
+    def reason(context):
+        return no_armature(context) or foot_batch.refusal(context.object)
+
+    def asked(self, context):
+        return foot_batch.asked(context.object, self.pattern)
+
+    def work(self, context, job):
+        return foot_batch.work(context, job, self)
+
+    def done(self, context, job, made, refused):
+        troubled = bool(refused) or any(each.told.troubled() for each in made)
+        self.report({"WARNING" if troubled else "INFO"}, foot_batch.sentence(made, refused))
+        return {"FINISHED"}
 
 
 class IKCORE_OT_detect_contacts(_Baking):
@@ -152,14 +190,15 @@ class IKCORE_OT_detect_contacts(_Baking):
     def asked(self, context):
         return dataclasses.replace(super().asked(context), keyed=not self.replace)
 
-    def write(self, context, job, seen, baked, told):
+    def done(self, context, job, seen, baked, told):
         found = baked.contacts.weights
-        there = contacts.read(job.armature, found, job.frames)
-        wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
-        yield 0.0
-        contacts.write(job.armature, wanted, job.frames)
+        with nla.taken_down(job.armature):
+            there = contacts.read(job.armature, found, job.frames)
+            wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
+            contacts.write(job.armature, wanted, job.frames)
         kept = len(found) - len(wanted)
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
+        return {"FINISHED"}
 
 
 class IKCORE_OT_detect_feet(_Refusing):
@@ -245,4 +284,10 @@ class IKCORE_OT_edit_feet(bpy.types.Operator):
         return {"FINISHED"}
 
 
-CLASSES = (IKCORE_OT_bake_feet, IKCORE_OT_detect_contacts, IKCORE_OT_detect_feet, IKCORE_OT_edit_feet)
+CLASSES = (
+    IKCORE_OT_bake_feet,
+    IKCORE_OT_bake_feet_actions,
+    IKCORE_OT_detect_contacts,
+    IKCORE_OT_detect_feet,
+    IKCORE_OT_edit_feet,
+)

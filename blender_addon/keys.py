@@ -26,7 +26,7 @@ def made(job, seen, baked, told, request):
     found, told.kept = channels.of_clip(job.armature, seen.reading, baked.clip)
     if request.keys == "TOLERANCE":
         found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance)
-        return found, job.frames
+        return found, job.frames[slice(*job.part)]
     keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
         channel.values = channel.values[keyed]

@@ -20,6 +20,11 @@ def go(scene, frame):
     scene.frame_set(whole, subframe=time - whole)
 
 
+def shown_range(scene):
+    """The frames of actions that the scene's own range shows."""
+    return scene.frame_start / _stretch(scene), scene.frame_end / _stretch(scene)
+
+
 def visit(context, frames, *readers):
     """Call every reader with the evaluated scene and the number of the frame; yields how many are done."""
     for number, frame in enumerate(frames):
@@ -36,17 +41,6 @@ def finished(steps, progress=lambda done: None):
             progress(next(steps))
         except StopIteration as end:
             return end.value
-
-
-def between(steps, start, end):
-    """What a generator returns; the share of it that is done yielded as lying between two of something larger."""
-    try:
-        while True:
-            yield start + (end - start) * next(steps)
-    except StopIteration as ended:
-        return ended.value
-    finally:
-        steps.close()
 
 
 @contextlib.contextmanager

@@ -169,6 +169,21 @@ def action_by_value(action):
     return action.users, action.use_fake_user, slots
 
 
+STRIP = ("name", "frame_start", "frame_end", "action_frame_start", "action_frame_end", "extrapolation", "blend_type")
+
+
+def tracks_by_value(animation):
+    """The tracks of the NLA, from below: name, mute and strips."""
+    return [
+        (
+            track.name,
+            track.mute,
+            [(*(getattr(strip, name) for name in STRIP), strip.action and strip.action.name) for strip in track.strips],
+        )
+        for track in (animation.nla_tracks if animation else ())
+    ]
+
+
 def state():
     """Everything that a refusal, a failure or an undo must leave as it was: the whole file, as values."""
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
@@ -188,6 +203,7 @@ def state():
             slot and slot.identifier,
             bool(animation),
         )
+        found[item.name, "nla"] = tracks_by_value(animation)
         for bone in item.pose.bones if item.pose else ():
             channels = (
                 bone.location,

@@ -742,10 +742,10 @@ def test_generated_rigify():
             rig.pose.bones["torso"].location.y = y
             rig.pose.bones["torso"].keyframe_insert("location", frame=frame)
             rigs.key_pose(rig, rng, [frame], bones=legs, size=0.1)
-        feet, seen = importlib.import_module(f"{EXTENSION}.feet"), {}
+        made, seen = importlib.import_module(f"{EXTENSION}.keys"), {}
         with pytest.MonkeyPatch.context() as patch:
-            real = feet.write
-            patch.setattr(feet, "write", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
+            real = made.made
+            patch.setattr(made, "made", lambda *given: seen.update(baked=given[2], told=given[3]) or real(*given))
             assert bake(ground="PLANE", plane_height=-0.05) == {"FINISHED"}
         assert [leg.chain[:4] for leg in seen["baked"].feet] == [tuple(legs[:4]), tuple(legs[4:])]
         walks.assert_feet(rig, seen["baked"], range(1, 21))

@@ -66,14 +66,14 @@ def smooth(made, before, first, last):
 def both(armature, tolerance=TOLERANCE, ends=None, **options):
     """A bake with a key on every frame, what Blender shows of it, and then of one with few keys."""
     source, seen = armature.animation_data.action, {}
-    module = importlib.import_module(f"{EXTENSION}.feet")
+    module = importlib.import_module(f"{EXTENSION}.keys")
     first, last = ends or source.curve_frame_range
     frames = np.arange(round(first), round(last) + 0.25, 0.5)
     curves_before = {at: rigs.keys_of(curve) for at, curve in curves(armature).items()}
     pose = [bone.matrix_basis.copy() for bone in armature.pose.bones]
     with pytest.MonkeyPatch.context() as patch:
-        real = module.write
-        patch.setattr(module, "write", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
+        real = module.made
+        patch.setattr(module, "made", lambda *given: seen.update(baked=given[2], told=given[3]) or real(*given))
         assert bake(**options) == {"FINISHED"}
         baked = seen["baked"]
         smooth(curves(armature), curves_before, first, last)
@@ -200,6 +200,14 @@ def test_tilted_body(walker):
     assert told.keys["pelvis"] < 61
 
 
+def test_a_strip_of_a_part(walker):
+    """Of the NLA: as long as the frames that were baked."""
+    options = {"frame_range": "CUSTOM", "frame_start": 20, "frame_end": 45, **LIFTED}
+    assert bake(keys="TOLERANCE", output="NLA", **options) == {"FINISHED"}
+    strip = walker.animation_data.nla_tracks[-1].strips[0]
+    assert (strip.frame_start, strip.frame_end) == (20, 45)
+
+
 def test_one_leg(walker):
     before = all_keys(walker)
     baked, full, few, told = both(walker, ground="PLANE", plane_height=-0.02, legs=[{"name": "left"}])
@@ -246,7 +254,7 @@ def test_cancel_changes_nothing(addon, walker, steps):
     job = addon.foot_job.asked(bpy.context, walker, kept)
     worked = addon.feet.stage.finished(addon.feet.work(bpy.context, job))
     before = rigs.state()
-    going = addon.feet.write(bpy.context, job, *worked, kept)
+    going = addon.keys.made(job, *worked, kept)
     for _ in range(steps):
         next(going)
     going.close()
