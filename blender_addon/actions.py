@@ -33,6 +33,9 @@ FEW = 8  # values that are sooner asked for one by one than all keys are read
 # The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
 # frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
 NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
+# Those of few keys are smooth, their handles being where the slopes of the curve say.
+SMOOTH_KEY = {"interpolation": "BEZIER", "handle_left_type": "ALIGNED", "handle_right_type": "ALIGNED"}
+HANDLES = ("handle_left", "handle_right")
 
 
 @dataclass
@@ -42,7 +45,9 @@ class Channel:
     path: str
     index: int
     group: str
-    values: np.ndarray  # (frames,)
+    values: np.ndarray  # (keys,)
+    frames: np.ndarray | None = None  # (keys,), where they are others than those of the channels beside it
+    slopes: np.ndarray | None = None  # (keys,), changes a frame, for smooth curves
 
 
 def path_of(bone, name):
@@ -305,43 +310,67 @@ def _remove(bag, channel):
 
 
 def write_keys(bag, channel, frames, interpolation="LINEAR"):
-    """Replace the keys of one curve from the first to the last of `frames`; keys outside stay as they are.
+    """Replace the keys of one curve from the first to the last of `frames`; keys outside stay, to the digit.
 
     Modifiers that reshape the curve are muted: what they did is in the new keys.
     """
+    frames = frames if channel.frames is None else channel.frames
     curve = bag.fcurves.find(channel.path, index=channel.index) or bag.fcurves.new(channel.path, index=channel.index)
     if curve.group is None:
         curve.group = bag.groups.get(channel.group) or bag.groups.new(channel.group)
     for modifier in curve.modifiers:
         modifier.mute = modifier.mute or modifier.type != "CYCLES"
     points, kept = curve.keyframe_points, _outside(curve, frames)
+    before = np.count_nonzero(kept["co"][:, 0] < frames[0])
+    new = slice(before, before + len(frames))  # where the new keys come to lie among those that are kept
     points.clear()
     points.add(len(frames) + len(kept["co"]))
-    shape = {"interpolation": interpolation, **NEW_KEY}
-    new = {"co": np.column_stack([frames, channel.values]).astype(np.float32)}
-    new |= {name: _number(name, value) for name, value in shape.items()}
-    _set(curve, _among(points, new, kept) if len(kept["co"]) else new)
+    keys = _made(channel, frames, interpolation, kept["co"], before)
+    if not len(kept["co"]):
+        _set(curve, keys)
+        curve.update()
+        return
+    every = {name: _read(points, name) for name in KEY_PARTS}
+    for name, part in every.items():
+        part[new] = keys.get(name, part[new])
+        _around(part, new, kept[name])
+    _set(curve, every)
     curve.update()
+    for name in HANDLES:  # an update moves automatic ones
+        points.foreach_set(name, _around(_read(points, name), new, kept[name]).ravel())
 
 
 def _outside(curve, frames):
     """All parts of the keys before the first and after the last of `frames`."""
     first, last = curve.range()
     if frames[0] <= first and last <= frames[-1]:
-        return {"co": ()}
+        return {"co": np.empty((0, 2))}
     keys = {name: _read(curve.keyframe_points, name) for name in KEY_PARTS}
     outside = (keys["co"][:, 0] < frames[0]) | (keys["co"][:, 0] > frames[-1])
     return {name: part[outside] for name, part in keys.items()}
 
 
-def _among(points, new, kept):
-    """All parts of all keys, the new ones between those that are kept."""
-    keys, before = {name: _read(points, name) for name in KEY_PARTS}, kept["co"][:, 0] < new["co"][0, 0]
-    for name, part in keys.items():
-        made = part[: len(new["co"])].copy()
-        made[:] = new.get(name, made)
-        part[:] = np.concatenate([kept[name][before], made, kept[name][~before]])
-    return keys
+def _around(part, new, kept):
+    """One part of all keys, with those that are kept around the new ones."""
+    part[: new.start], part[new.stop :] = kept[: new.start], kept[new.start :]
+    return part
+
+
+def _made(channel, frames, interpolation, kept, before):
+    """The parts of new keys, one for all or one for each, that come after some of the kept ones."""
+    smooth = channel.slopes is not None
+    shape = SMOOTH_KEY if smooth else {"interpolation": interpolation, **NEW_KEY}
+    made = {"co": np.column_stack([frames, channel.values]).astype(np.float32)}
+    made |= {name: _number(name, value) for name, value in shape.items()}
+    if smooth:
+        near = [kept[:before][-1:, 0], frames, kept[before:][:1, 0]]
+        thirds = np.diff(np.concatenate(near)) / 3 if sum(map(len, near)) > 1 else np.full(1, 1 / 3)
+        first = len(near[0])
+        ways = -np.r_[thirds[0], thirds][first:][: len(frames)], np.r_[thirds, thirds[-1]][first:][: len(frames)]
+        for name, way in zip(HANDLES, ways, strict=True):
+            # a third of the way to the keys beside them: then time passes evenly, and a curve has these slopes
+            made[name] = made["co"] + way[:, np.newaxis] * np.column_stack([np.ones(len(frames)), channel.slopes])
+    return made
 
 
 def _set(curve, keys):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, channels, clips, contacts, ground, nla, report, skin, stage
+from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -150,39 +150,22 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, seen, baked, told, request):
-    """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
-    armature, timed = job.armature, report.timed(told.times, "wrote")
-    with timed, stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
-        made, frames = yield from stage.between(channels_of(job, seen, baked, told, request), 0.0, 0.3)
+def write(context, job, made, frames, told, request):
+    """Write channels into a new action, a strip or the armature's own action, all of it or nothing; keep the report."""
+    armature = job.armature
+    with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
         if request.output == "OVERWRITE":
-            yield from stage.between(actions.overwrite([(armature, made)], frames), 0.3, 1.0)
+            yield from actions.overwrite([(armature, made)], frames)
             mark(context, told, request)
         else:
             strip, source = request.output == "NLA", actions.original(armature.animation_data)
             if strip:
                 nla.check(armature, made)
-            steps = actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
-            (plan,) = yield from stage.between(steps, 0.3, 1.0)
+            (plan,) = yield from actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
             with nla.pushed_down(plan, frames, context.scene) if strip else actions.swapped([plan]):
                 mark(context, told, request)
             plan[1][actions.SOURCE] = source
     report.keep(armature, nla.shown(armature.animation_data), told)
-
-
-def channels_of(job, seen, baked, told, request):
-    """What was baked as channels, and the frames of their keys; the report is told what they do not say."""
-    made, told.kept = yield from channels.of_clip(job.armature, seen.reading, baked.clip)
-    keyed = _keyed(len(job.frames), job.part, request.key_step)
-    for channel in made:
-        channel.values = channel.values[keyed]
-    return made, job.frames[keyed]
-
-
-def _keyed(count, part, step):
-    """The numbers of the frames that get keys."""
-    inside = np.arange(count)[slice(*part)]
-    return np.unique(np.r_[inside[::step], inside[-1]])
 
 
 def mark(context, told, request):

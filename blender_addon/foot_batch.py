@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import actions, feet, foot_job, nla, report, stage
+from . import actions, feet, foot_job, keys, nla, report, stage
 from .armatures import CannotBakeError, not_editable, not_played
 
 
@@ -109,7 +109,7 @@ def _bake(context, armature, request):
     seen, baked, told = yield from stage.between(feet.work(context, job), 0.0, feet.WORKING)
     original = armature.animation_data.action
     with report.timed(told.times, "wrote"):
-        steps = feet.channels_of(job, seen, baked, told, request)
+        steps = keys.made(job, seen, baked, told, request)
         channels, frames = yield from stage.between(steps, feet.WORKING, 0.9)
         steps = actions.copied([(armature, channels)], frames, "Foot IK")
         ((_, action, slot),) = yield from stage.between(steps, 0.9, 1.0)

@@ -9,7 +9,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from . import bridge, contacts, feet, foot_batch, foot_job, layouts, legs, nla, stage
+from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, report, stage
 from .armatures import CannotBakeError, not_editable
 from .options import ActionNames, FootOutput, FootRequest
 
@@ -144,7 +144,11 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
 
     def steps(self, context, job):
         seen, baked, told = yield from self.work(context, job)
-        yield from stage.between(feet.write(context, job, seen, baked, told, self), feet.WORKING, 1.0)
+        with report.timed(told.times, "wrote"):
+            with nla.taken_down(job.armature):
+                steps = keys.made(job, seen, baked, told, self)
+                made, frames = yield from stage.between(steps, feet.WORKING, 0.9)
+            yield from stage.between(feet.write(context, job, made, frames, told, self), 0.9, 1.0)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
 
 

@@ -38,6 +38,7 @@ class Report:
     lines: list[Line]
     problems: list[tuple[int, str]]  # frames and what is wrong there
     kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
+    keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
     times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
 
     def troubled(self):
@@ -51,7 +52,14 @@ class Report:
         for line in self.lines:
             if line.missed:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
+        if self.keys:
+            text += f"; {self.reduced()}"
         return "; ".join([text, *self.kept])
+
+    def reduced(self):
+        """How many keys there are."""
+        counts = ", ".join(f"{name} {count}" for name, count in self.keys.items())
+        return f"Keys instead of {self.frames}: {counts}"
 
     def took(self):
         """How long each stage took, in one line."""

@@ -68,15 +68,16 @@ def bake_feet(bpy, armature):
 
 def redo(bpy, armature):
     """What the redo panel asks for, without the undo before it."""
-    feet, foot_job, stage = extension("feet", "foot_job", "stage")
+    feet, foot_job, keys, stage = extension("feet", "foot_job", "keys", "stage")
     request = armature.ikcore_feet
     request.ground = "PLANE"
     stage.finished(feet.work(bpy.context, foot_job.asked(bpy.context, armature, request)))
 
     def again():
         job = foot_job.asked(bpy.context, armature, request)
-        made = stage.finished(feet.work(bpy.context, job, again=True))
-        stage.finished(feet.write(bpy.context, job, *made, request))
+        worked = stage.finished(feet.work(bpy.context, job, again=True))
+        made = stage.finished(keys.made(job, *worked, request))
+        stage.finished(feet.write(bpy.context, job, *made, worked[-1], request))
 
     return {f"redo of {LONG} frames": timed(again)}
 
