@@ -205,6 +205,31 @@ def test_a_beam_clears_what_is_in_its_way() -> None:
         assert max(ends[0], ends[-1]) < 0.02
 
 
+def obstacles() -> dict[str, Array]:
+    """Of 200 beams: apart from each other, everywhere, in steps, smooth, and such as beams are that press nowhere hard."""
+    random, knots = np.random.default_rng(5), (200, beam._KNOTS)
+    heights = random.uniform(0, 0.3, knots)
+    return {
+        "sparse": np.where(random.random(knots) < 0.3, heights, 0.0),
+        "everywhere": heights,
+        "steps": np.repeat(heights[:, ::4], 4, axis=1),
+        "smooth": np.abs(np.cumsum(np.cumsum(random.normal(size=knots), axis=1), axis=1)),
+        "beams": np.maximum((beam._shapes() @ random.exponential(size=knots).T).T, 1e-6),
+    }
+
+
+@pytest.mark.parametrize("name", ["sparse", "everywhere", "steps", "smooth", "beams"])
+def test_beams_are_pressed_where_they_lie_and_nowhere_else(name: str) -> None:
+    """What makes the way the one that is bent the least: no knot too low, none pulled, none pressed that is higher."""
+    needed = obstacles()[name]
+    found, most = beam._pressed(needed), needed.max(axis=1, keepdims=True)
+    force = np.linalg.solve(beam._shapes(), found.T).T * np.diagonal(beam._shapes())
+    assert (found - needed > -1e-8 * most).all()
+    assert (force > -1e-8 * most).all()
+    assert (force[found - needed > 1e-6 * most] < 1e-8 * most.max()).all()
+    np.testing.assert_array_equal(found[7:9], beam._pressed(needed[7:9]))  # whatever others are beside them
+
+
 def test_a_beam_over_one_post_is_that_of_statics() -> None:
     """Clamped at both ends, a load in the middle, under tension: w'''' = T w'' has a closed form."""
     share = np.linspace(0, 1, 3001)[1:-1]
