@@ -121,25 +121,15 @@ def measure(
     after  5.0 mm drift, 10.0 mm deep
     """
     if source is not None:
-        _check(clip, source)
+        _check(clip, source.clip)
         feet, contacts = feet or source.feet, contacts or source.contacts
         ground = source.ground if ground is None else ground
-    if ground is not None and ground.moves:
-        raise ValueError("ground: expected one at rest; of one that moves, measure each leg by `metrics.Track`")
+    _at_rest(ground)
     feet = with_soles(clip, feet)
     contacts = contacts or Contacts.detect(clip, feet, ground)
-    points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
-    held = {name: np.stack([contacts.planted(*_key(contacts, name, at)) for at in points[name]], 1) for name in points}
     there = _on_its_way(clip, feet, contacts, source)
-    places = _Places(there, feet, ground, contacts)
-    tracks = {leg.name: places.track(leg, points[leg.name]) for leg in feet}
-    measures = {
-        name: metrics.measure(track, held[name], fps=clip.fps, source=source.tracks[name] if source else None)
-        for name, track in tracks.items()
-    }
-    lengths = {name: metrics.leg_length(track.chain) for name, track in tracks.items()}
-    spot, beyond = there is not clip, source is not None
-    return Measured(clip, feet, contacts, ground, spot, points, tracks, lengths, held, measures, beyond)
+    found = _measured(_Places(there, feet), ground, contacts, source.tracks if source else None)
+    return dataclasses.replace(found, clip=clip, on_the_spot=there is not clip)
 
 
 def before_and_after(
@@ -178,15 +168,12 @@ def before_and_after(
     >>> [round(each.measures["left"].penetration, 3) for each in (before, after)]
     [0.1, 0.0]
     """
+    _check(clip, source)
+    _at_rest(ground)
     contacts = dataclasses.replace(contacts, treadmill=np.zeros_like(contacts.treadmill))
-    before, own = (measure(source, feet, floor, contacts=contacts) for floor in (ground, None))
-    after = measure(clip, feet, ground, contacts=contacts, source=own)
-    names = [name for name in metrics.BEYOND if name not in metrics.BESIDE]
-    measures = {}
-    for leg, record in after.measures.items():
-        alone = metrics.measure(after.tracks[leg], after.held[leg], fps=clip.fps)
-        measures[leg] = dataclasses.replace(record, **{name: getattr(alone, name) for name in names})
-    return before, dataclasses.replace(after, measures=measures, beyond=False)
+    was, now = (_Places(each, with_soles(each, feet)) for each in (source, clip))
+    before, own = _measured(was, ground, contacts), was.tracks(None, contacts)
+    return before, _measured(now, ground, contacts, own, beyond=False)
 
 
 def ground_under(measured: Measured, leg: str, points: Array) -> Array:
@@ -213,12 +200,17 @@ def ground_under(measured: Measured, leg: str, points: Array) -> Array:
     return np.asarray(surface.height * unit)
 
 
-def _check(clip: Clip, source: Measured) -> None:
+def _at_rest(ground: Ground | None) -> None:
+    if ground is not None and ground.moves:
+        raise ValueError("ground: expected one at rest; of one that moves, measure each leg by `metrics.Track`")
+
+
+def _check(clip: Clip, source: Clip) -> None:
     """That frame by frame the source is what the clip was made of."""
-    if len(clip) != len(source.clip):
-        raise ValueError(f"source: expected {len(clip)} frames as the clip has, got {len(source.clip)}")
+    if len(clip) != len(source):
+        raise ValueError(f"source: expected {len(clip)} frames as the clip has, got {len(source)}")
     for name in ("up", "unit"):
-        here, there = getattr(clip, name), getattr(source.clip, name)
+        here, there = getattr(clip, name), getattr(source, name)
         if here != there:
             raise ValueError(f"source: expected {name} {here!r} as the clip has, got {there!r}; see Clip.convert")
 
@@ -244,23 +236,66 @@ def _key(contacts: Contacts, leg: str, point: str) -> tuple[str, str]:
     return next(((leg, other) for other in _CONTACT[point] if (leg, other) in contacts.weights), (leg, point))
 
 
-class _Places:
-    """Where joints, points of soles and ground are: found in the space of the clip, given as metrics have it."""
+def _measured(
+    places: _Places,
+    ground: Ground | None,
+    contacts: Contacts,
+    source: dict[str, Track] | None = None,
+    *,
+    beyond: bool = True,
+) -> Measured:
+    """All legs of a clip on some ground; beside the legs of a source, and by what is beyond those or by all there is."""
+    tracks = places.tracks(ground, contacts)
+    held = {
+        leg: np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
+        for leg, points in places.points.items()
+    }
+    measures = {
+        leg: metrics.measure(
+            track, held[leg], fps=places.clip.fps, source=None if source is None else source[leg], beyond=beyond
+        )
+        for leg, track in tracks.items()
+    }
+    lengths = {leg: metrics.leg_length(track.chain) for leg, track in tracks.items()}
+    return Measured(
+        places.clip,
+        places.feet,
+        contacts,
+        ground,
+        False,
+        places.points,
+        tracks,
+        lengths,
+        held,
+        measures,
+        beyond and source is not None,
+    )
 
-    def __init__(self, clip: Clip, feet: Feet, ground: Ground | None, contacts: Contacts) -> None:
-        self.clip, self.ground, self.contacts = clip, ground, contacts
+
+class _Places:
+    """Where joints and points of soles are: found in the space of the clip, given as metrics have it."""
+
+    def __init__(self, clip: Clip, feet: Feet) -> None:
+        self.clip, self.feet = clip, feet
+        self.points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
         self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
         self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
 
-    def track(self, leg: Leg, points: tuple[str, ...]) -> Track:
-        """What is measured of a leg."""
+    def tracks(self, ground: Ground | None, contacts: Contacts) -> dict[str, Track]:
+        """What is measured of every leg on some ground, or on the floor that its contacts were found on."""
+        return {leg.name: self._track(leg, ground, contacts) for leg in self.feet}
+
+    def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
         skeleton = self.clip.skeleton
         chain = self.joints[:, [skeleton.index(joint) for joint in leg.bones]]
         pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
-        sole = np.stack([self.soles[leg.name, point] for point in points], axis=1)
+        sole = np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
         if leg.ankle is None:
             chain = np.concatenate([chain, sole[:, -1:]], axis=1)
-        below, normals = self._ground(leg.name, points, metrics.leg_length(chain), sole)
+        if ground is None:
+            below, normals = self._floor(leg.name, contacts), np.array(metrics.UP)
+        else:
+            below, normals = self._ground(leg.name, ground, metrics.leg_length(chain), sole)
         return Track.on(
             self._upright(chain) * self.clip.unit,
             self._upright(sole) * self.clip.unit,
@@ -270,12 +305,14 @@ class _Places:
             pelvis=self._upright(pelvis) * self.clip.unit,
         )
 
-    def _ground(self, leg: str, points: tuple[str, ...], length: float, sole: Array) -> tuple[Array, Array]:
-        """How high it is under the points, in units of the clip, and its normal."""
-        if self.ground is None:
-            below = [self.contacts.ground[_key(self.contacts, leg, point)] for point in points]
-            return np.stack(below, axis=1), np.array(metrics.UP)
-        surface = surface_under(self.ground, self.clip, sole, length / LEG)
+    def _floor(self, leg: str, contacts: Contacts) -> Array:
+        """How high it is under the points, in units of the clip."""
+        return np.stack([contacts.ground[_key(contacts, leg, point)] for point in self.points[leg]], axis=1)
+
+    def _ground(self, leg: str, ground: Ground, length: float, sole: Array) -> tuple[Array, Array]:
+        """How high it is under the points, and its normal under the ball."""
+        points = self.points[leg]
+        surface = surface_under(ground, self.clip, sole, length / LEG)
         return surface.height, self._upright(surface.normals[:, points.index("ball") if "ball" in points else 0])
 
     def _normals(self, leg: str) -> Array | None:

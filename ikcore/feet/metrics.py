@@ -945,7 +945,9 @@ def _said(value: float, factor: float, unit: str) -> str:
     return "-" if math.isnan(value) else f"{round(factor * value, 1) + 0:.1f}{unit}"
 
 
-def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None) -> Measure:
+def measure(
+    leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None, beyond: bool = True
+) -> Measure:
     """All measures of a leg in one record.
 
     Parameters
@@ -959,6 +961,8 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     source : Track, optional
         What it was made of, on its own ground. Without, what is `beyond` a source is all there is, knees pop beside
         the rest of the clip, and the rest is NaN.
+    beyond : bool, default: True
+        Whether what is `beyond` the source is; if not, it is all there is, but for what is `BESIDE` it.
 
     Returns
     -------
@@ -997,10 +1001,11 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     if source is not None:
         for name in ("chain", "sole"):
             _same("source", getattr(source, name).shape, getattr(leg, name).shape)
+    clean = source if beyond else None
     return Measure(
-        **_slides(leg, held, fps, source),
-        **_stands(leg, held, source),
-        **_bends(leg, source),
+        **_slides(leg, held, fps, clean),
+        **_stands(leg, held, clean),
+        **_bends(leg, source, clean),
         **(dict.fromkeys(BESIDE, math.nan) if source is None else _beside(leg, held, fps, source)),
     )
 
@@ -1031,9 +1036,10 @@ def _stands(leg: Track, held: Mask, source: Track | None) -> dict[str, Any]:
     }
 
 
-def _bends(leg: Track, source: Track | None) -> dict[str, Any]:
+def _bends(leg: Track, source: Track | None, clean: Track | None) -> dict[str, Any]:
     knees = bends(leg.chain)
-    usual, there = (knees, 0) if source is None else (bends(source.chain), int(flips(source.chain).sum()))
+    usual = knees if source is None else bends(source.chain)
+    there = 0 if clean is None else int(flips(clean.chain).sum())
     return {
         "extension": _highest(extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(leg.chain))),
         "knee_flips": max(int(flips(leg.chain).sum()) - there, 0),
@@ -1075,7 +1081,9 @@ def _drifts(leg: Track, held: Mask, fps: float) -> Array:
 def _highest(values: Array, percent: float = 100) -> float:
     """A percentile that is one of the values, so that it may be infinite; NaN of none."""
     known = values[~np.isnan(values)]
-    return float(np.percentile(known, percent, method="higher")) if known.size else math.nan
+    if not known.size:
+        return math.nan
+    return float(np.sort(known)[math.ceil((known.size - 1) * (percent / 100))])
 
 
 def _mean(values: Array) -> float:
