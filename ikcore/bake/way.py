@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import dot, size
+from ikcore._arrays import cross, dot, size
 from ikcore.bake import beam
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
@@ -130,7 +130,7 @@ def _turned(motion: LegMotion, stance: Stance, scene: Scene) -> Array:
         return turn
     way = unit(scene.level(rotations.rotate(tilt, ahead)))
     middle = way[stance.middle - stance.start]
-    side = np.cross(scene.up, middle)
+    side = cross(scene.up, middle)
     angle = dot(way, side) / np.maximum(dot(way, middle), 1e-3)  # its tangent
     inner = core(0, count, scene.fps)
     if (dot(way, middle)[inner] < _MEANT).any() or np.ptp(angle[inner]) < 2 * _FREE:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore._arrays import cross
 from ikcore.clip import Clip
 from ikcore.feet import metrics
 from ikcore.feet.contacts import Contacts, with_soles
@@ -245,11 +246,11 @@ def _measured(
     beyond: bool = True,
 ) -> Measured:
     """All legs of a clip on some ground; beside the legs of a source, and by what is beyond those or by all there is."""
-    tracks = places.tracks(ground, contacts)
     held = {
         leg: np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
         for leg, points in places.points.items()
     }
+    tracks = places.tracks(ground, contacts)
     measures = {
         leg: metrics.measure(
             track, held[leg], fps=places.clip.fps, source=None if source is None else source[leg], beyond=beyond
@@ -320,7 +321,7 @@ class _Places:
         if not {(leg, point) for point in ("heel", "inner", "outer")} <= set(self.soles):
             return None
         heel, inner, outer = (self._upright(self.soles[leg, point]) for point in ("heel", "inner", "outer"))
-        normals = np.cross(inner - heel, outer - heel)
+        normals = cross(inner - heel, outer - heel)
         return np.asarray(normals * (1 if np.nansum(normals[:, 1]) >= 0 else -1))
 
     def _upright(self, vectors: Array) -> Array:

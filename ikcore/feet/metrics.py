@@ -9,6 +9,7 @@ Thresholds in metres are for humans. For others, divide lengths by those of thei
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
-from ikcore._arrays import rows
+from ikcore._arrays import cross, percentile, rows
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -58,8 +59,9 @@ def runs(mask: ArrayLike) -> NDArray[np.intp]:
            [4, 5]])
     """
     held = _mask("mask", mask, 1)
-    edges = np.diff(held.astype(np.int8), prepend=0, append=0)
-    return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=-1)
+    wide = np.zeros(len(held) + 2, bool)
+    wide[1:-1] = held
+    return np.flatnonzero(wide[1:] != wide[:-1]).reshape(-1, 2)
 
 
 def core(start: int, stop: int, fps: float) -> slice:
@@ -459,7 +461,7 @@ def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)
     now, was = rows("angles", angles, _DOUBLE), rows("source", source, _DOUBLE)
     found = np.zeros(now.shape, bool)
     if len(now) > 2 and len(was) > 2:
-        usual = np.percentile(np.abs(np.diff(was, n=2, axis=0)), 99, axis=0)
+        usual = percentile(np.abs(np.diff(was, n=2, axis=0)), 99)
         found[1:-1] = np.abs(np.diff(now, n=2, axis=0)) > np.maximum(3 * usual, least)
     return found
 
@@ -486,13 +488,13 @@ def flips(chain: ArrayLike) -> Mask:
     """
     bones = _bones(chain)
     above, below = bones[:, :-1], bones[:, 1:]
-    hinges = np.cross(above, below)
+    hinges = cross(above, below)
     bent = _length(hinges) > math.sin(math.radians(5)) * _length(above) * _length(below)
     found = np.zeros(bent.shape, bool)
     for joint in range(bent.shape[1]):
         frames = np.flatnonzero(bent[:, joint])
         sides = hinges[frames, joint]
-        found[frames[1:], joint] = (sides[1:] * sides[:-1]).sum(axis=-1) < 0
+        found[frames[1:], joint] = _dot(sides[1:], sides[:-1]) < 0
     return found
 
 
@@ -1094,18 +1096,23 @@ def _mean(values: Array) -> float:
 
 
 def _length(vectors: Array) -> Array:
-    return np.asarray(np.sqrt((vectors * vectors).sum(axis=-1)))
+    return np.asarray(np.sqrt(_dot(vectors, vectors)))
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """Of vectors of three numbers, or of two."""
+    return np.asarray(functools.reduce(np.add, (a * b).T).T)
 
 
 def _angle(a: Array, b: Array) -> Array:
-    return np.asarray(np.arctan2(_length(np.cross(a, b)), (a * b).sum(axis=-1)))
+    return np.asarray(np.arctan2(_length(cross(a, b)), _dot(a, b)))
 
 
 def _along_plane(vectors: Array, normal: Array) -> Array:
     """Without their part along a normal; where there is none, as there is no ground, the plane is level."""
     size = _length(normal)
     upward = normal / size if size > 0 else np.array(UP)
-    return np.asarray(vectors - (vectors * upward).sum(axis=-1, keepdims=True) * upward)
+    return np.asarray(vectors - _dot(vectors, upward)[..., np.newaxis] * upward)
 
 
 def _bones(chain: ArrayLike) -> Array:

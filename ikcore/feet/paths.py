@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore import _arrays
 from ikcore._arrays import size
 from ikcore.clip import Clip
 from ikcore.feet import soles
@@ -99,7 +100,7 @@ def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Any) -> Surf
 def percentile(values: Array, percent: float) -> float:
     """Of those that are finite; NaN of none."""
     known = values[np.isfinite(values)]
-    return float(np.percentile(known, percent)) if known.size else math.nan
+    return float(_arrays.percentile(known, percent)) if known.size else math.nan
 
 
 def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
