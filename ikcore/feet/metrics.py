@@ -124,22 +124,37 @@ def drift(points: ArrayLike, stances: ArrayLike, *, fps: float, normals: ArrayLi
     each = _vectors("points", points)
     each = each[:, np.newaxis] if each.ndim == 2 else each
     upward = _spread("normals", _vectors("normals", normals), (len(each), 3))
-    found, rate = [], _rate(fps)
-    for start, stop in _intervals(stances, len(each)):
-        still = each[core(start, stop, rate)]
-        level = _along_plane(still, upward[(start + stop) // 2])
-        found.append(min(_widest(level[:, point]) for point in range(level.shape[1])))
-    return np.array(found, _DOUBLE)
+    pairs, rate = _intervals(stances, len(each)), _rate(fps)
+    if not pairs:
+        return np.empty(0)
+    cores = [np.arange(len(each))[core(start, stop, rate)] for start, stop in pairs]
+    of = np.repeat(np.arange(len(pairs)), [len(frames) for frames in cores])
+    normal = upward[[(start + stop) // 2 for start, stop in pairs]]
+    level = _along_plane(each[np.concatenate(cores)], normal[of][:, np.newaxis])
+    return np.min([_widest(level[:, point], of) for point in range(level.shape[1])], axis=0)
 
 
-def _widest(points: Array) -> float:
+def _widest(points: Array, of: NDArray[np.intp]) -> Array:
+    """The largest distance between two points of one stance, for every stance; `of` says of which they are."""
+    edges = np.flatnonzero(np.diff(of, prepend=-1, append=-1))
+    starts, stops = edges[:-1], edges[1:]
+    radii = _length(points - points[(starts + stops) // 2][of])
+    radius = np.maximum.reduceat(radii, starts)
+    farthest = np.flatnonzero(~(radii < radius[of]))  # of a stance that is not known, anywhere: its own is not either
+    away = _length(points - points[farthest[np.searchsorted(farthest, starts)]][of])
+    found = np.maximum.reduceat(away, starts)
+    outer = radii >= (found - radius)[of]  # of no other one is a pair further apart than what is found
+    for stance in np.flatnonzero(np.add.reduceat(outer, starts) > 2):
+        span = slice(starts[stance], stops[stance])
+        found[stance] = max(found[stance], _apart(points[span][outer[span]]))
+    return found
+
+
+def _apart(points: Array) -> float:
     """The largest distance between two of many points."""
-    radii = _length(points - points.mean(axis=0))
-    least = _length(points - points[np.argmax(radii)]).max()
-    outer = points[radii >= least - radii.max()]  # of no other one is a pair further apart than `least`
-    block = max(1, 50_000 // max(len(outer), 1))  # at a time, to save memory where there are many
-    starts = range(0, len(outer), block)
-    return float(max([least, *(_length(outer - outer[start : start + block, np.newaxis]).max() for start in starts)]))
+    block = max(1, 50_000 // len(points))  # at a time, to save memory where there are many
+    starts = range(0, len(points), block)
+    return float(max(_length(points - points[start : start + block, np.newaxis]).max() for start in starts))
 
 
 def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
@@ -210,8 +225,10 @@ def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: f
 
 def _mean_about(values: Array, half: int) -> Array:
     """The mean over so many rows before and after each; beyond the ends are zeros."""
-    sums = np.cumsum(np.pad(values, ((half + 1, half), (0, 0))), axis=0)
     window = 2 * half + 1
+    wide = np.zeros((len(values) + window, *values.shape[1:]))
+    wide[half + 1 : half + 1 + len(values)] = values
+    sums = np.cumsum(wide, axis=0)
     return np.asarray((sums[window:] - sums[:-window]) / window)
 
 
@@ -1073,10 +1090,14 @@ def _lengths(chain: Array) -> Array:
 
 
 def _drifts(leg: Track, held: Mask, fps: float) -> Array:
-    """Of all stances of all points."""
-    points = range(held.shape[1])
-    return np.concatenate(
-        [drift(leg.sole[:, at], runs(held[:, at]), fps=fps, normals=leg.normals) for at in points] or [np.empty(0)]
+    """Of all stances of all points: of one after the other, so that it is one call."""
+    frames, points = held.shape
+    stances = [runs(held[:, at]) + at * frames for at in range(points)]
+    return drift(
+        leg.sole.swapaxes(0, 1).reshape(-1, 3),
+        np.concatenate([*stances, np.empty((0, 2), np.intp)]),
+        fps=fps,
+        normals=np.tile(leg.normals, (points, 1)),
     )
 
 
@@ -1108,10 +1129,10 @@ def _angle(a: Array, b: Array) -> Array:
     return np.asarray(np.arctan2(_length(cross(a, b)), _dot(a, b)))
 
 
-def _along_plane(vectors: Array, normal: Array) -> Array:
-    """Without their part along a normal; where there is none, as there is no ground, the plane is level."""
-    size = _length(normal)
-    upward = normal / size if size > 0 else np.array(UP)
+def _along_plane(vectors: Array, normals: Array) -> Array:
+    """Without their part along normals; where there is none, as there is no ground, the plane is level."""
+    size = _length(normals)[..., np.newaxis]
+    upward = np.where(size > 0, normals / np.where(size > 0, size, 1), UP)
     return np.asarray(vectors - _dot(vectors, upward)[..., np.newaxis] * upward)
 
 
