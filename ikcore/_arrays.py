@@ -167,14 +167,21 @@ def _call_with_long_rows(
 def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     """The shape of a result without its rows."""
     leading = _leading_axes(solver, inputs)
+    return broadcast_axes(solver.__name__, leading, {name: inputs[name].shape for name in leading})
+
+
+def broadcast_axes(
+    what: str, leading: dict[str, tuple[int, ...]], shapes: dict[str, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """What the leading axes of arguments broadcast to; if they do not, the shapes to show."""
     distinct = set(leading.values()) - {()}
     if len(distinct) < 2:  # as a rule; broadcast_shapes takes as long as a hundred solves
         return distinct.pop() if distinct else ()
     try:
         return np.broadcast_shapes(*distinct)
     except ValueError as error:
-        listed = ", ".join(f"{name} {inputs[name].shape}" for name in leading)
-        raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"{what}: leading axes do not broadcast: {listed}") from error
 
 
 @functools.cache
