@@ -51,6 +51,12 @@ def percentile(values: NDArray[Any], percent: float) -> Any:
     return below + span * share if share < 0.5 else above - span * (1 - share)
 
 
+def median(values: NDArray[Any]) -> Any:
+    """Along the first axis, the mean of the two in the middle; as NumPy has it, likewise."""
+    ordered = np.sort(values, axis=0)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:
     """Return float32 when the whole pose is (or is narrower), else float64: the pose decides, nothing widens it."""
     return _FLOAT if all(map(_is_narrow, pose)) else _DOUBLE

@@ -104,8 +104,8 @@ def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
         at = 0
         for motion in legs:
             bones = len(motion.joints)
-            motion.chain[block, :bones] = world.positions[:, motion.joints]
-            motion.turns[block] = world.rotations[:, motion.joints]
+            motion.chain[block, :bones] = np.take(world.positions, motion.joints, axis=1)
+            motion.turns[block] = np.take(world.rotations, motion.joints, axis=1)
             if motion.toe_turn is not None:
                 motion.toe_turn[block] = world.rotations[:, motion.toe]
             for point in motion.soles:

@@ -288,7 +288,7 @@ class _Places:
 
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
         skeleton = self.clip.skeleton
-        chain = self.joints[:, [skeleton.index(joint) for joint in leg.bones]]
+        chain = np.take(self.joints, [skeleton.index(joint) for joint in leg.bones], axis=1)
         pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
         sole = np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
         if leg.ankle is None:

@@ -76,7 +76,7 @@ class Paths:
         span = max(1, round(_OVER * self.clip.fps))
         height = _prolonged(self.body[:, np.newaxis], span, self.clip.loop)[:, 0, self.axis]
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
-        return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * np.median(self.sizes))
+        return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * _arrays.median(self.sizes))
 
     def _stand_on(self, ground: Ground, raw: Array) -> None:
         surface = surface_under(ground, self.clip, self.points, self.sizes)
