@@ -3,7 +3,7 @@
 Of all ways that begin and end where they should, with the slopes they should have, and stay above what is in between,
 such a beam takes the one that is bent, and longer than need be, the least. How hard each obstacle presses it follows
 from a linear complementarity problem: the beam is above it, or it is pressed, never both. That is solved by pivoting,
-for many swings together: R. W. Cottle, J.-S. Pang and R. E. Stone, "The Linear Complementarity Problem", 1992, chapter 4.
+for many swings together; see R. W. Cottle, J.-S. Pang and R. E. Stone, "The Linear Complementarity Problem", 1992.
 """
 
 from __future__ import annotations

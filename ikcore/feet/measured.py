@@ -245,7 +245,7 @@ def _measured(
     *,
     beyond: bool = True,
 ) -> Measured:
-    """All legs of a clip on some ground; beside the legs of a source, and by what is beyond those or by all there is."""
+    """All legs of a clip on some ground; beside those of a source, if there is one, by what is beyond it or by all."""
     held = {
         leg: np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
         for leg, points in places.points.items()

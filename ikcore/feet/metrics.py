@@ -127,11 +127,12 @@ def drift(points: ArrayLike, stances: ArrayLike, *, fps: float, normals: ArrayLi
     pairs, rate = _intervals(stances, len(each)), _rate(fps)
     if not pairs:
         return np.empty(0)
-    cores = [np.arange(len(each))[core(start, stop, rate)] for start, stop in pairs]
-    of = np.repeat(np.arange(len(pairs)), [len(frames) for frames in cores])
+    frames = np.arange(len(each))
+    cores = [frames[core(start, stop, rate)] for start, stop in pairs]
+    of = np.repeat(np.arange(len(pairs)), [len(inner) for inner in cores])
     normal = upward[[(start + stop) // 2 for start, stop in pairs]]
     level = _along_plane(each[np.concatenate(cores)], normal[of][:, np.newaxis])
-    return np.min([_widest(level[:, point], of) for point in range(level.shape[1])], axis=0)
+    return np.asarray(np.min([_widest(level[:, point], of) for point in range(level.shape[1])], axis=0))
 
 
 def _widest(points: Array, of: NDArray[np.intp]) -> Array:
@@ -964,9 +965,7 @@ def _said(value: float, factor: float, unit: str) -> str:
     return "-" if math.isnan(value) else f"{round(factor * value, 1) + 0:.1f}{unit}"
 
 
-def measure(
-    leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None, beyond: bool = True
-) -> Measure:
+def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None, beyond: bool = True) -> Measure:
     """All measures of a leg in one record.
 
     Parameters
