@@ -28,7 +28,8 @@ _NOT_GIVEN = {number: np.empty(0, number) for number in (_FLOAT, _DOUBLE)}
 
 def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     """The products of vectors (..., 3), in written order, so that the bits are the same everywhere."""
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+    products = a * b
+    return products[..., 0] + products[..., 1] + products[..., 2]
 
 
 def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
