@@ -15,7 +15,7 @@ from ikcore.bake import loops
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
-from ikcore.bake.legs import Bent, bend, hinges_of, unfolded
+from ikcore.bake.legs import Bent, bend, hinges_of, pointed, unfolded
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.progress import Progress, Told
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
@@ -190,7 +190,7 @@ def bake_feet(
     share = _shares(clip, frames, scene)
     _weigh(ways, toes, body, share, still=legs is not None)
     say(0.7)
-    turns, short = _solved(ways, toes, body, chosen, scene)
+    turns, short = _solved(ways, toes, body, chosen, share, scene)
     say(0.9)
     baked = written(clip, joint, body, turns, _within(len(clip), frames))
     if clip.loop and frames in (None, (0, len(clip))):
@@ -292,19 +292,19 @@ def _weigh(ways: list[Way], toes: list[Array], body: Body, share: Array, *, stil
 
 
 def _solved(
-    ways: list[Way], toes: list[Array], body: Body, chosen: set[str], scene: Scene
+    ways: list[Way], toes: list[Array], body: Body, chosen: set[str], share: Array, scene: Scene
 ) -> tuple[list[list[Turn]], dict[str, Array]]:
     """How the joints of the chosen legs turn, and by how much each leg falls short."""
     turns, short = [], {}
     for way, bent in zip(ways, toes, strict=True):
         motion = way.motion
         if motion.leg.name in chosen:
-            leg, short[motion.leg.name] = _bent(motion, way, body, scene)
+            leg, short[motion.leg.name] = _bent(motion, way, body, share, scene)
             turns.append(turns_of(motion, leg.deltas, way.turn, bent))
     return turns, short
 
 
-def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
+def _bent(motion: LegMotion, way: Way, body: Body, share: Array, scene: Scene) -> tuple[Bent, Array]:
     """The leg between its hip and where its foot should be, and by how much it falls short of that."""
     hip = body.carried(motion.chain[:, 0])
     reach = np.maximum(way.reach, _STRAIGHTEST * motion.size)
@@ -317,7 +317,11 @@ def _bent(motion: LegMotion, way: Way, body: Body, scene: Scene) -> tuple[Bent, 
     far = size(line)
     target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
     turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
-    leg = bend(tilted, turned, hip, target, hinges_of(motion))
+    hinges = hinges_of(motion)
+    leg = bend(tilted, turned, hip, target, hinges)
+    if motion.pole is not None and len(hinges):
+        hinge = rotations.rotate(rotations.multiply(leg.deltas[:, 0], turned[:, 0]), hinges[0])
+        leg = pointed(leg, hinge, body.carried(motion.pole), share)
     leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])
     short = size(way.ankle - target)
     return leg, np.where(short > _ROUNDING * motion.size, short, 0.0)
