@@ -59,6 +59,11 @@ def _look(context, job):
         with actions.played(job.armature, job.source):
             steps = clips.read(context, job.armature, job.frames, bones)
             clip = (yield from _shares(steps, LOOKING / parts, 0.0)).clip
+        if clip.skeleton != reading.clip.skeleton:
+            raise CannotBakeError(
+                f"{job.armature.name} has another place or scale in {job.source.name}, which it was baked from: "
+                "switch From the Original off"
+            )
     feet = _with_soles(context, job, clip)
     floor = None
     if job.objects:
@@ -106,6 +111,7 @@ def _bake(job, seen, progress):
         legs=job.chosen,
         frames=None if whole else job.part,
         pelvis=job.pelvis,
+        earlier=seen.reading.clip,
         progress=lambda share: progress(BAKING * share),
     )
     return baked, report.of(job, baked)

@@ -417,6 +417,69 @@ def test_modes(walker, mode):
     walks.assert_feet(walker, ik.bake_feet(clip, ground, contacts=contacts), FRAMES)
 
 
+# --- some of it again ------------------------------------------------------------------------------------------------
+
+
+def bones(armature, names):
+    """The keys of bones."""
+    return {at: was for at, was in keys(armature).items() if at[0].startswith("pose") and at[0].split('"')[1] in names}
+
+
+def never(clip, feet, contacts, leg):
+    """These contacts, that leg being in the air."""
+    said = {key: weight * (key[0] != leg) for key, weight in contacts.weights.items()}
+    return ik.Contacts.detect(clip, feet, curves=said)
+
+
+@pytest.mark.parametrize("output", ["NEW", "OVERWRITE"])
+@pytest.mark.parametrize("ticked", [True, False])
+def test_one_leg_again(walker, output, ticked):
+    """By its edited contacts, where a bake of the original has that foot; all else stays as baked, to the digit."""
+    names = walks.steps()
+    clip, ground = walks.read(walker), walks.ground_of(names)
+    given = {"ground": "OBJECTS", "ground_objects": [{"name": name} for name in names]}
+    bpy.ops.ikcore.detect_feet()
+    bpy.ops.ikcore.detect_contacts(**given)
+    bake(**given)
+    before, poses, first = keys(walker), rigs.sampled(walker, FRAMES), ik.bake_feet(clip, ground)
+    edited = never(clip, first.feet, first.contacts, "left")
+    wanted = ik.bake_feet(clip, ground, contacts=edited)
+    made = ik.bake_feet(clip, ground, contacts=edited, legs=["left"], earlier=first.clip)
+    lift_left(walker)
+    walker.ikcore_feet.legs["right"].use = not ticked
+    assert bake(output=output, **given, **({} if ticked else {"legs": [{"name": "left"}]})) == {"FINISHED"}
+    others = {bone.name for bone in walker.pose.bones} - set(walks.LEGS[:4])
+    assert bones(walker, others) == {at: was for at, was in before.items() if at in bones(walker, others)}
+    moved = np.abs(rigs.sampled(walker, FRAMES) - poses).max(axis=(0, 2, 3))
+    assert {walker.pose.bones[n].name for n in np.flatnonzero(moved > 1e-4)} == set(walks.LEGS[:4])
+    walks.assert_feet(walker, made, FRAMES)
+    reached = (made.short["left"] == 0) & (wanted.short["left"] == 0)
+    assert reached.mean() > 0.8
+    there = wanted.feet.positions(wanted.clip.skeleton, wanted.clip.pose)
+    for key, places in walks.positions(walker, wanted.feet, FRAMES).items():
+        assert key[0] == "right" or np.abs(places - there[key])[reached].max() < 1e-4, key
+
+
+def test_some_frames_again(walker):
+    """As a bake of all of the original has them; the others stay as baked, and between them nothing jumps."""
+    clip = walks.read(walker)
+    bake(ground="PLANE", plane_height=0.1)
+    before, poses = keys(walker), rigs.sampled(walker, FRAMES)
+    part = {"frame_range": "CUSTOM", "frame_start": 20, "frame_end": 45}
+    assert bake(ground="PLANE", plane_height=0.2, **part) == {"FINISHED"}
+    after = keys(walker)
+    for at, was in before.items():
+        outside = [key[0] for key in was if not 20 <= key[0][0] <= 45]
+        assert [key[0] for key in after[at] if not 20 <= key[0][0] <= 45] == outside
+    wanted = ik.bake_feet(clip, ik.Ground.plane(height=0.2, up="z"))
+    for frame in (30, 33, 35):
+        walks.assert_feet_at(walker, wanted, frame)
+    height = rigs.sampled(walker, FRAMES)[:, walker.pose.bones.find("Hips"), 2, 3]
+    risen = height - poses[:, walker.pose.bones.find("Hips"), 2, 3]
+    assert risen.max() == pytest.approx(0.1, abs=1e-4)
+    assert np.abs(np.diff(risen)).max() < 1.9 * 0.1 / 9
+
+
 # --- the list of feet ------------------------------------------------------------------------------------------------
 
 

@@ -83,6 +83,13 @@ def uneven(armature):
     armature.scale = (1, 2, 1)
 
 
+def moved_since(armature):
+    armature.keyframe_insert("location", frame=1)
+    bpy.ops.ikcore.bake_feet()
+    armature.location.x = 3
+    armature.keyframe_insert("location", frame=1)
+
+
 def empty_collection(armature):
     bpy.data.collections.new("Stage")
 
@@ -115,6 +122,7 @@ REFUSALS = {
     "driver": (driver, PLANE, "LeftLeg has a driver on its rotation: remove it first"),
     "locked curve": (locked_curve, PLANE, "LeftLeg has a locked rotation curve: unlock it"),
     "uneven scale": (uneven, {}, "walk has a scale that is uneven, negative or zero: apply it"),
+    "moved since": (moved_since, {}, "walk has another place or scale in walk, which it was baked from: switch From"),
     "backward": (
         nothing,
         {"frame_range": "CUSTOM", "frame_start": 9, "frame_end": 3},
