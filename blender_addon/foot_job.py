@@ -56,8 +56,8 @@ def refusal(armature):
     return None
 
 
-def asked(context, armature, request):
-    """What an operator with FootRequest asks for."""
+def asked(context, armature, request, bare=None):
+    """What an operator with FootRequest asks for; one leg may be bare, its own sole not being looked at."""
     if reason := refusal(armature):
         raise CannotBakeError(reason)
     ends, reason = chosen_range(request, context.scene, [armature])
@@ -66,7 +66,7 @@ def asked(context, armature, request):
     whole = animated_range([armature]) or ends
     frames = np.arange(min(ends[0], whole[0]), max(ends[1], whole[1]) + 1)
     items = armature.ikcore_feet.legs
-    known = legs.listed(armature) if items else legs.found(context, armature)
+    known = legs.listed(armature, bare) if items else legs.found(context, armature)
     return Job(
         armature=armature,
         frames=frames,

@@ -7,7 +7,7 @@ import dataclasses
 import time
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from . import bridge, contacts, feet, foot_job, layouts, legs, stage
 from .armatures import CannotBakeError, not_editable
@@ -58,14 +58,18 @@ class _Baking(FootRequest, _Refusing):
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
 
-    def done(self, context, job, seen, baked, told):
-        """Do with what was baked what the operator is for."""
+    def work(self, context, job):
+        """A generator that yields the share that is done, and returns what `done` gets."""
+        return feet.work(context, job, again=self.options.is_repeat)
+
+    def done(self, context, job, *made):
+        """Do with what was made what the operator is for."""
         raise NotImplementedError
 
     def execute(self, context):
         try:
             job = self.asked(context)
-            return self.done(context, job, *stage.finished(feet.work(context, job, again=self.options.is_repeat)))
+            return self.done(context, job, *stage.finished(self.work(context, job)))
         except CannotBakeError as error:
             return self.refuse(error)
 
@@ -76,7 +80,7 @@ class _Baking(FootRequest, _Refusing):
             self._job = self.asked(context)
         except CannotBakeError as error:
             return self.refuse(error)
-        self._work = feet.work(context, self._job)
+        self._work = self.work(context, self._job)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
@@ -191,6 +195,36 @@ class IKCORE_OT_detect_feet(_Refusing):
         return {"FINISHED"}
 
 
+class IKCORE_OT_detect_sole(_Baking):
+    """Find where the sole of the leg is and list its points, to be moved. Without points each bake finds them"""
+
+    bl_idname = "ikcore.detect_sole"
+    bl_label = "Detect Sole"
+    bl_options = {"REGISTER", "UNDO"}
+
+    leg: StringProperty(name="Leg", description="The name of a leg of the list of feet; none: the one that is active")
+
+    def asked(self, context):
+        kept = context.object.ikcore_feet
+        if not self.leg and kept.active_leg < len(kept.legs):
+            self.leg = kept.legs[kept.active_leg].name
+        if self.leg not in kept.legs:
+            raise CannotBakeError(f"No leg {self.leg} is in the list of feet: detect the feet first")
+        return foot_job.asked(context, context.object, self, bare=self.leg)
+
+    def work(self, context, job):
+        return feet.soles(context, job)
+
+    def done(self, context, job, found):
+        item = job.armature.ikcore_feet.legs[self.leg]
+        legs.own_sole(job.armature, item, found[self.leg].soles)
+        self.report({"INFO"}, f"Sole of {self.leg}: {', '.join(found[self.leg].soles)}")
+        return {"FINISHED"}
+
+    def draw(self, context):
+        self.layout.prop(self, "leg")
+
+
 class IKCORE_OT_edit_feet(bpy.types.Operator):
     """Change the list of legs"""
 
@@ -203,6 +237,7 @@ class IKCORE_OT_edit_feet(bpy.types.Operator):
         "REMOVE_LEG": "Remove the leg from the list",
         "ADD_KNEE": "Add a bone below the knee, for legs with more than one",
         "REMOVE_KNEE": "Remove the last bone below the knee",
+        "REMOVE_SOLE": "Forget the points of the sole: each bake finds them",
         "ADD_OBJECT": "Add an object to stand on",
         "REMOVE_OBJECT": "Remove the last object to stand on",
     }
@@ -224,22 +259,30 @@ class IKCORE_OT_edit_feet(bpy.types.Operator):
     def execute(self, context):
         kept = context.object.ikcore_feet
         what, _, of = self.change.partition("_")
-        if of != "KNEE":
+        if of in {"LEG", "OBJECT"}:
             rows = kept.legs if of == "LEG" else kept.objects
         elif kept.active_leg >= len(kept.legs):
             return {"CANCELLED"}
         else:
-            rows = kept.legs[kept.active_leg].knees
+            rows = kept.legs[kept.active_leg].knees if of == "KNEE" else kept.legs[kept.active_leg].soles
         if what == "ADD":
             item = rows.add()
             if of == "LEG":
                 item.name = f"leg {len(rows)}"
                 item.knees.add()
                 kept.active_leg = len(rows) - 1
+        elif of == "SOLE":
+            rows.clear()
         elif len(rows):
             rows.remove(kept.active_leg if of == "LEG" else len(rows) - 1)
             kept.active_leg = min(kept.active_leg, max(len(kept.legs) - 1, 0))
         return {"FINISHED"}
 
 
-CLASSES = (IKCORE_OT_bake_feet, IKCORE_OT_detect_contacts, IKCORE_OT_detect_feet, IKCORE_OT_edit_feet)
+CLASSES = (
+    IKCORE_OT_bake_feet,
+    IKCORE_OT_detect_contacts,
+    IKCORE_OT_detect_feet,
+    IKCORE_OT_detect_sole,
+    IKCORE_OT_edit_feet,
+)

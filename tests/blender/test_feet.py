@@ -524,6 +524,106 @@ def test_the_list_counts(walker):
     )
 
 
+def own_sole(armature, leg):
+    """The points of a leg in the list, in metres: {point: (bone, place)}."""
+    scale = armature.matrix_world.to_scale()[0]
+    points = armature.ikcore_feet.legs[leg].soles
+    return {point.name: (point.bone, tuple(scale * number for number in point.place)) for point in points}
+
+
+def as_listed(armature, feet):
+    """Feet with the soles that the list says."""
+    for item in armature.ikcore_feet.legs:
+        if item.soles:
+            feet = feet.replace(item.name, soles=own_sole(armature, item.name))
+    return feet
+
+
+@pytest.mark.parametrize("rig", ["walk", "mixamo_like"])
+def test_own_soles(rig, tmp_path, capfd):
+    """They start where a bake finds them, in the units of the armature; where they are put counts, of that leg."""
+    if rig == "walk":
+        armature = walks.walk(tmp_path)
+    else:
+        armature = rigs.mixamo_like()
+        rigs.move(armature, (1, 10, 20), size=0.15)
+    frames = range(1, 62 if rig == "walk" else 21)
+    clip, ground = walks.read(armature), ik.Ground.plane(height=-0.02, up="z")
+    found = ik.Feet.detect(clip.skeleton, clip=clip)
+    bpy.ops.ikcore.detect_feet()
+    assert not armature.ikcore_feet.legs["left"].soles
+    assert bpy.ops.ikcore.detect_sole(leg="left") == {"FINISHED"}
+    assert "Sole of left: heel, ball, toe, inner, outer" in capfd.readouterr().out
+    assert not armature.ikcore_feet.legs["right"].soles
+    for point, (bone, place) in own_sole(armature, "left").items():
+        assert bone == found["left"].soles[point].joint
+        np.testing.assert_allclose(place, found["left"].soles[point].offset, atol=1e-6)
+    bake(ground="PLANE", plane_height=-0.02)
+    usual = ik.bake_feet(clip, ground, feet=found)
+    walks.assert_feet(armature, usual, frames)
+    armature.ikcore_feet.legs["left"].soles["heel"].place[2] += 0.04 / armature.scale[0]
+    armature.ikcore_feet.legs["left"].soles["ball"].place[1] -= 0.06 / armature.scale[0]
+    wanted = ik.bake_feet(clip, ground, feet=as_listed(armature, found))
+    there, before = (each.clip.skeleton.forward(each.clip.pose).positions for each in (wanted, usual))
+    assert np.abs(there - before).max() > 0.01
+    bake(ground="PLANE", plane_height=-0.02)
+    walks.assert_feet(armature, wanted, frames)
+    bpy.ops.ikcore.edit_feet(change="REMOVE_SOLE")
+    assert not armature.ikcore_feet.legs["left"].soles
+    bake(ground="PLANE", plane_height=-0.02)
+    walks.assert_feet(armature, usual, frames)
+
+
+def test_detecting_a_sole_looks_at_the_original(walker):
+    """As the bake does; and it starts anew, whatever has become of the points."""
+    bpy.ops.ikcore.detect_feet()
+    bpy.ops.ikcore.detect_sole()
+    first = own_sole(walker, "left")
+    walker.ikcore_feet.legs["left"].soles[0].bone = "nowhere"
+    assert bpy.ops.ikcore.detect_sole() == {"FINISHED"}
+    assert own_sole(walker, "left") == first
+    walks.slab("Slope", (-2, -6, -1), (2, 2, 0)).rotation_euler = (0.4, 0.2, 0)
+    assert on(["Slope"]) == {"FINISHED"}
+    bpy.ops.ikcore.detect_sole()
+    assert own_sole(walker, "left") == first
+
+
+def test_own_soles_undone(walker):
+    bpy.ops.ikcore.detect_feet()
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.ikcore.detect_sole()
+    bpy.ops.ed.undo_push(message="after")
+    assert len(bpy.context.object.ikcore_feet.legs["left"].soles) == 5
+    bpy.ops.ed.undo()
+    assert not bpy.context.object.ikcore_feet.legs["left"].soles
+
+
+def test_the_end_of_a_leg_without_a_foot():
+    """Where its sole is told to be; of one that is added by hand, the tail of its last bone."""
+    armature = rigs.mixamo_like()
+    rigs.move(armature, (1, 10, 20), size=0.15)
+    clip, feet = walks.read(armature), []
+    for side in ("Left", "Right"):
+        item = armature.ikcore_feet.legs.add()
+        item.name = item.side = side.lower()
+        item.hip = f"mixamorig:{side}UpLeg"
+        item.knees.add()
+        item.knees[0].name = f"mixamorig:{side}Leg"
+        length = 0.01 * armature.data.bones[item.knees[0].name].length
+        leg = ik.Leg(
+            item.name, item.side, item.hip, (item.knees[0].name,), soles={"ball": (item.knees[0].name, (0, length, 0))}
+        )
+        feet.append(leg)
+    ground = ik.Ground.plane(height=-0.02, up="z")
+    for _ in range(2):
+        wanted = ik.bake_feet(clip, ground, feet=ik.Feet(tuple(feet)))
+        assert bake(ground="PLANE", plane_height=-0.02) == {"FINISHED"}
+        walks.assert_feet(armature, wanted, range(1, 21))
+        bpy.ops.ikcore.detect_sole(leg="left")
+        armature.ikcore_feet.legs["left"].soles["ball"].place[1] += 5.0
+        feet[0] = as_listed(armature, ik.Feet(tuple(feet)))["left"]
+
+
 def test_editing_the_list(walker):
     def edit(change):
         assert bpy.ops.ikcore.edit_feet(change=change) == {"FINISHED"}

@@ -60,6 +60,25 @@ def wrong_order(armature):
     item.hip, item.ankle = item.ankle, item.hip
 
 
+def sole(armature, **changes):
+    legs = detected(armature)
+    bpy.ops.ikcore.detect_sole(leg="left")
+    for name, value in changes.items():
+        setattr(legs["left"].soles["heel"], name, value)
+
+
+def foreign_sole(armature):
+    sole(armature, bone="RightFoot")
+
+
+def sole_nowhere(armature):
+    sole(armature, place=(0, float("nan"), 0))
+
+
+def strange_sole(armature):
+    sole(armature, name="thumb")
+
+
 def constraint(armature):
     armature.pose.bones["LeftLeg"].constraints.new("LIMIT_ROTATION").name = "Limit"
 
@@ -118,6 +137,9 @@ REFUSALS = {
     "empty collection": (empty_collection, {"ground": "COLLECTION", "ground_collection": "Stage"}, "is empty"),
     "flat normal": (nothing, {"ground": "PLANE", "plane_normal": (0, 0, 0)}, "expected three numbers with a length"),
     "unknown pelvis": (nothing, {"pelvis_bone": "x"}, "walk has no bone x to move the body with"),
+    "foreign sole": (foreign_sole, {}, "The heel of left is on no bone of that leg: detect its sole again"),
+    "strange sole": (strange_sole, {}, "The sole of left has no thumb: detect it again"),
+    "sole nowhere": (sole_nowhere, {}, "The heel of left is nowhere: detect its sole again"),
     "constraint": (constraint, PLANE, "LeftLeg has constraint Limit: mute it or apply it first"),
     "driver": (driver, PLANE, "LeftLeg has a driver on its rotation: remove it first"),
     "locked curve": (locked_curve, PLANE, "LeftLeg has a locked rotation curve: unlock it"),
@@ -170,6 +192,12 @@ def test_no_legs():
     for call in (bpy.ops.ikcore.bake_feet, bpy.ops.ikcore.detect_feet):
         with pytest.raises(RuntimeError, match=r"No legs found in Figure, .*: add them to its list of feet"):
             call()
+
+
+def test_no_leg_to_find_the_sole_of(tmp_path):
+    walks.walk(tmp_path)
+    with pytest.raises(RuntimeError, match="No leg left is in the list of feet: detect the feet first"):
+        bpy.ops.ikcore.detect_sole(leg="left")
 
 
 def test_linked_and_overridden(tmp_path):
