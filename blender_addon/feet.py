@@ -28,6 +28,7 @@ class Seen:
     clip: object  # ikcore.Clip, what is to be baked: the same, or what that was made of
     feet: object  # ikcore.Feet, with soles
     ground: object  # ikcore.Ground, or None for the floor that the clip stands on or a plane
+    notes: list  # sentences about what of it does not count
     curves: dict  # contacts that are keyed
 
 
@@ -59,14 +60,14 @@ def _look(context, job):
     parts = 1 + job.moves
     reading, clip = yield from _clips(context, job, LOOKING / parts)
     feet = _with_soles(context, job, clip)
-    floor = None
+    floor, notes = None, []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor = yield from _shares(steps, LOOKING / parts, LOOKING / parts / len(job.frames))
+        floor, notes = yield from _shares(steps, LOOKING / parts, LOOKING / parts / len(job.frames))
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
-    return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+    return Seen(reading, clip, feet, floor, notes, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
 
 
 def _clips(context, job, share):
@@ -126,7 +127,7 @@ def _bake(job, seen, progress):
         earlier=seen.reading.clip,
         progress=lambda share: progress(BAKING * share),
     )
-    return baked, report.of(job, baked)
+    return baked, report.of(job, baked, seen.notes)
 
 
 def _floor(job, seen):

@@ -35,11 +35,12 @@ class Report:
     frames: int
     lines: list[Line]
     problems: list[tuple[int, str]]  # frames and what is wrong there
+    notes: list[str]  # what of the scene does not count
     kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
 
     def troubled(self):
         """Whether there is something to look at."""
-        return bool(self.kept or any(line.missed for line in self.lines))
+        return bool(self.notes or self.kept or any(line.missed for line in self.lines))
 
     def sentence(self):
         """The report in one line."""
@@ -51,10 +52,10 @@ class Report:
         for line in self.lines:
             if line.missed:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
-        return "; ".join([text, *self.kept])
+        return "; ".join([text, *self.notes, *self.kept])
 
 
-def of(job, baked):
+def of(job, baked, notes):
     """The report of a bake."""
     before, after = (None, None) if baked.ground.moves else baked.measured()
     lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
@@ -63,7 +64,7 @@ def of(job, baked):
         moments = bridge.library.feet.verdicts.moments(after, before)
         found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
     problems = [(int(job.frames[frame]), text) for frame, text in sorted(found) if job.part[0] <= frame < job.part[1]]
-    return Report(job.part[1] - job.part[0], lines, problems)
+    return Report(job.part[1] - job.part[0], lines, problems, notes)
 
 
 def _runs(mask):

@@ -107,6 +107,25 @@ def test_moving_ground(walker):
     walks.assert_feet(walker, wanted, FRAMES)
 
 
+def test_ground_that_changes_its_shape_is_told(walker, addon, capfd):
+    """In the sentence and in the panel's report; the shape on the first frame counts."""
+    sea = walks.slab("Sea", (-2, -6, -1), (2, 2, 0))
+    sea.shape_key_add(name="Basis")
+    key = sea.shape_key_add(name="High")
+    for point in key.data:
+        point.co.z += 0.5
+    for frame in (10, 61):
+        key.value = float(frame == 61)
+        key.keyframe_insert("value", frame=frame)
+    bpy.context.scene.frame_set(1)
+    wanted = ik.bake_feet(walks.read(walker), walks.ground_of(["Sea"]))
+    assert on(["Sea"], ground_moves=True) == {"FINISHED"}
+    assert "Warning: Baked 2 legs, 61 frames" in (said := capfd.readouterr().out)
+    assert "; Sea changes its shape: the one on frame 1 counts" in said
+    assert addon.report.latest(walker).notes == ["Sea changes its shape: the one on frame 1 counts"]
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
 CLIPS = {
     "cmu_12_01_walk.bvh": {"global_scale": 0.0564444},
     "fair1_zombie.bvh": {"global_scale": 0.0254, "axis_forward": "Y", "axis_up": "Z"},
