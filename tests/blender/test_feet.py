@@ -91,7 +91,8 @@ def test_collection_with_modifiers(walker):
     walks.assert_feet(walker, wanted, FRAMES)
 
 
-def test_moving_ground(walker):
+def test_moving_ground(walker, addon):
+    """Feet ride on it; and the report says how they do so: as a lift rises, before they sink into it."""
     floor = walks.slab("Lift", (-2, -6, -1), (2, 2, 0))
     for frame, height in ((1, 0.0), (61, 0.3)):
         floor.location.z = height
@@ -105,6 +106,20 @@ def test_moving_ground(walker):
     wanted = ik.bake_feet(walks.read(walker), ground)
     assert on(["Lift"], ground_moves=True) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
+    for line in addon.report.latest(walker).lines:
+        assert line.slide[0] > 0.03
+        assert line.slide[1] < 0.005
+        assert line.sink[0] > 0.2
+        assert line.sink[1] < 0.01
+        assert len(line.texts()) == 2
+
+
+def test_a_leg_that_never_stands_has_no_slide(walker, addon):
+    bpy.ops.ikcore.detect_feet()
+    walker.ikcore_feet.legs["left"].mode = "never"
+    bake()
+    texts = {line.leg: line.texts() for line in addon.report.latest(walker).lines}
+    assert [text.split(":")[0] for text in texts["left"] + texts["right"]] == ["left sink", "right slide", "right sink"]
 
 
 def test_ground_that_changes_its_shape_is_told(walker, addon, capfd):
