@@ -65,7 +65,7 @@ def layers_and_strips(action):
 
 
 def played_bag(animation):
-    """The channel bag that this animation data plays from its action, that of its own slot, or None."""
+    """The channel bag that animation data, or a strip of the NLA, plays from its action: that of its slot, or None."""
     if animation is None or animation.action is None or animation.action_slot is None:
         return None
     bags = (strip.channelbag(animation.action_slot) for _, strip in layers_and_strips(animation.action))
@@ -147,9 +147,14 @@ def swapped(plans):
         for action in {action for _, action, _ in plans}:
             bpy.data.actions.remove(action)
         raise
-    for _, old, _ in before:
-        if old is not None and old.users == 0:
-            old.use_fake_user = True  # or the file would be saved without it
+    keep(*(old for _, old, _ in before if old is not None))
+
+
+def keep(*unused):
+    """Keep actions in the file that nothing uses any more."""
+    for action in unused:
+        if action.users == 0:
+            action.use_fake_user = True  # or the file would be saved without it
 
 
 @contextlib.contextmanager
@@ -169,6 +174,11 @@ def source(animation):
     return made_of if made_of and animation.action_slot.identifier in made_of.slots else None
 
 
+def original(animation):
+    """The action that the one that plays was made of, or that one itself; or None."""
+    return (source(animation) or animation.action) if animation and animation.action else None
+
+
 def copy_for(armature, copies, title):
     """A copy of the armature's action with `title` in its name, and the slot in it, without touching the armature.
 
@@ -184,10 +194,22 @@ def copy_for(armature, copies, title):
     copy, written = copies.get(action, (None, set()))
     if copy is None or slot.identifier in written:
         copy, written = action.copy(), set()
-        copy.name = f"{action.name.partition(f' {title}')[0]} {title}"
+        copy.name = _titled(action, title)
         copies[action] = (copy, written)
     written.add(slot.identifier)
     return copy, copy.slots[slot.identifier]
+
+
+def _titled(action, title):
+    """The name of what is made of an action."""
+    return f"{action.name.partition(f' {title}')[0]} {title}"
+
+
+def _empty_for(armature, title):
+    """A new action named after the one that plays, and a slot in it of the same name."""
+    _, action, slot = assigned(armature)
+    made = bpy.data.actions.new(_titled(action, title))
+    return made, made.slots.new(id_type="OBJECT", name=slot.identifier[2:])  # without its prefix, "OB"
 
 
 def ensure_bag(action, slot):
@@ -204,12 +226,15 @@ def channels(bone, name, values, free=None):
     return [Channel(path, index, bone.name, values[:, index]) for index in indices]
 
 
-def copied(work, frames, title):
-    """(armature, action, slot) for each (armature, channels), the keys written, none of it assigned yet."""
+def copied(work, frames, title, *, bare=False):
+    """(armature, action, slot) for each (armature, channels), the keys written, none of it assigned yet.
+
+    Copies of what the armatures play; `bare` ones have no other channels.
+    """
     plans, copies, made = [], {}, []
     try:
         for armature, channels in work:
-            action, slot = copy_for(armature, copies, title)
+            action, slot = _empty_for(armature, title) if bare else copy_for(armature, copies, title)
             made.append(action)
             bag = ensure_bag(action, slot)
             for channel in channels:

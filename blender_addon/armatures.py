@@ -91,8 +91,8 @@ def not_editable(armature):
     return None
 
 
-def not_played(armature):
-    """Why the armature does not simply play its action, or None."""
+def not_played(armature, known=()):
+    """Why the armature does not simply play its action, or None. `known` are tracks of the NLA that may play."""
     animation = armature.animation_data
     if armature.data.pose_position == "REST":
         return f"{armature.name} is in Rest Position: switch it to Pose Position"
@@ -100,14 +100,15 @@ def not_played(armature):
         return None
     if animation.use_tweak_mode:
         return f"{armature.name} is in NLA tweak mode: leave it first"
-    if animation.use_nla and any(_plays(track, animation) for track in animation.nla_tracks):
+    if animation.use_nla and any(plays(track, animation) for track in animation.nla_tracks if track not in known):
         return f"{armature.name} has NLA tracks that play below or above its action: mute them or bake the NLA first"
     if len(actions.layers_and_strips(animation.action)) > 1:
         return f"Action {animation.action.name} has several layers: this can only write to an action with one"
     return None
 
 
-def _plays(track, animation):
+def plays(track, animation):
+    """Whether a track of the NLA plays."""
     solo = any(other.is_solo for other in animation.nla_tracks)
     return len(track.strips) > 0 and not track.mute and (track.is_solo or not solo)
 

@@ -60,8 +60,9 @@ def skeleton(armature):
 
 
 def bones_of(armature, feet):
-    """The names of the bones that legs consist of."""
-    return {joint for leg in feet for joint in leg.chain if joint in armature.pose.bones}
+    """The names of the bones that legs consist of, and of those that their knees point at."""
+    joints = {joint for leg in feet for joint in (*leg.chain, leg.pole or leg.hip)}
+    return joints & set(armature.pose.bones.keys())
 
 
 def read(context, armature, frames, bones=None):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, channels, clips, contacts, ground, report, skin, stage
+from . import actions, bridge, channels, clips, contacts, ground, nla, report, skin, stage
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -38,13 +38,14 @@ def work(context, job, *, again=False):
     `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
     """
     global _last
-    if again and _last is not None and _last[0] == job.key:
-        seen = _last[1]
-    else:
-        seen = yield from _look(context, job)
-    _last = (job.key, seen)
+    with nla.taken_down(job.armature):
+        if again and _last is not None and _last[0] == job.key:
+            seen = _last[1]
+        else:
+            seen = yield from _look(context, job)
+        _last = (job.key, seen)
     try:
-        made = yield from _shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+        made = yield from shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
     except ValueError as error:
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
     return seen, *made
@@ -63,7 +64,7 @@ def _look(context, job):
     floor, notes = None, []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor, notes = yield from _shares(steps, LOOKING / parts, LOOKING / parts / len(job.frames))
+        floor, notes = yield from shares(steps, LOOKING / parts, LOOKING / parts / len(job.frames))
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
@@ -74,12 +75,12 @@ def _clips(context, job, share):
     """What plays, and the clip that is to be baked: the same, or what that was made of."""
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     steps = clips.read(context, job.armature, job.frames, bones)
-    reading = yield from _shares(steps, 0.0, share / len(job.frames))
+    reading = yield from shares(steps, 0.0, share / len(job.frames))
     if job.source is None:
         return reading, reading.clip
     with actions.played(job.armature, job.source):
         steps = clips.read(context, job.armature, job.frames, bones)
-        clip = (yield from _shares(steps, share, 0.0)).clip
+        clip = (yield from shares(steps, share, 0.0)).clip
     if clip.skeleton != reading.clip.skeleton:
         raise CannotBakeError(
             f"{job.armature.name} has another place or scale in {job.source.name}, which it was baked from: "
@@ -88,7 +89,7 @@ def _clips(context, job, share):
     return reading, clip
 
 
-def _shares(steps, start, each):
+def shares(steps, start, each):
     """What a generator returns, its steps being yielded as shares of the work."""
     try:
         while True:
@@ -162,22 +163,30 @@ def _contacts(job, seen, floor):
 
 def write(context, job, seen, baked, told, request):
     """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
-    with stage.restored(context, [job.armature]):
-        made, kept = channels.of_clip(job.armature, seen.reading, baked.clip)
-        keyed = _keyed(len(job.frames), job.part, request.key_step)
-        for channel in made:
-            channel.values = channel.values[keyed]
-        plan, frames = [(job.armature, made)], job.frames[keyed]
+    armature = job.armature
+    with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
+        made, frames = channels_of(job, seen, baked, told, request)
         if request.output == "OVERWRITE":
-            actions.overwrite(plan, frames)
-            _mark(context, told, request)
+            actions.overwrite([(armature, made)], frames)
+            mark(context, told, request)
         else:
-            source = actions.source(job.armature.animation_data) or job.armature.animation_data.action
-            with actions.swapped(actions.copied(plan, frames, "Foot IK")):
-                _mark(context, told, request)
-            job.armature.animation_data.action[actions.SOURCE] = source
-    told.kept = kept
-    report.keep(job.armature, told)
+            strip, source = request.output == "NLA", actions.original(armature.animation_data)
+            if strip:
+                nla.check(armature, made)
+            (plan,) = actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
+            with nla.pushed_down(plan, frames, context.scene) if strip else actions.swapped([plan]):
+                mark(context, told, request)
+            plan[1][actions.SOURCE] = source
+    report.keep(armature, nla.shown(armature.animation_data), told)
+
+
+def channels_of(job, seen, baked, told, request):
+    """What was baked as channels, and the frames of their keys; the report is told what they do not say."""
+    made, told.kept = channels.of_clip(job.armature, seen.reading, baked.clip)
+    keyed = _keyed(len(job.frames), job.part, request.key_step)
+    for channel in made:
+        channel.values = channel.values[keyed]
+    return made, job.frames[keyed]
 
 
 def _keyed(count, part, step):
@@ -186,7 +195,8 @@ def _keyed(count, part, step):
     return np.unique(np.r_[inside[::step], inside[-1]])
 
 
-def _mark(context, told, request):
+def mark(context, told, request):
+    """Put markers where there is something to look at, if that is asked for."""
     if request.mark:
         for frame, text in told.problems:
             context.scene.timeline_markers.new(text, frame=frame)

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from . import actions, legs, options
+from . import actions, legs, nla, options
 from .armatures import CannotBakeError, Rig, movable, not_editable, not_played
 from .ranges import animated_range, chosen_range
 
@@ -46,18 +46,29 @@ class Job:
 def refusal(armature):
     """Why the feet of an armature cannot be baked, as far as can be told before looking, or None."""
     animation = armature.animation_data
-    if reason := not_editable(armature) or not_played(armature):
+    tracks = nla.baked(animation)
+    if reason := not_editable(armature) or not_played(armature, tracks or ()):
         return reason
-    if animation is None or animation.action is None:
+    playing = tracks[0].strips[0] if tracks else animation
+    if playing is None or playing.action is None:
         return f"{armature.name} has no action: give it an animation first"
-    bag = actions.played_bag(animation)
+    bag = actions.played_bag(playing)
     if bag is None or not len(bag.fcurves):
-        return f"Action {animation.action.name} has no keys for {armature.name}: pick another action or slot"
+        return f"Action {playing.action.name} has no keys for {armature.name}: pick another action or slot"
     return None
 
 
 def asked(context, armature, request, bare=None):
     """What an operator with FootRequest asks for; one leg may be bare, its own sole not being looked at."""
+    if nla.baked(armature.animation_data) and not request.restart:
+        raise CannotBakeError(
+            f"{armature.name} plays a baked strip, made anew from what is below: tick From the Original"
+        )
+    with nla.taken_down(armature):
+        return _asked(context, armature, request, bare)
+
+
+def _asked(context, armature, request, bare):
     if reason := refusal(armature):
         raise CannotBakeError(reason)
     ends, reason = chosen_range(request, context.scene, [armature])

@@ -9,9 +9,9 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from . import bridge, contacts, feet, foot_job, layouts, legs, stage
+from . import bridge, contacts, feet, foot_batch, foot_job, layouts, legs, nla, stage
 from .armatures import CannotBakeError, not_editable
-from .options import FootRequest
+from .options import ActionNames, FootOutput, FootRequest
 
 TICK = 0.05  # seconds of work between two looks at the keyboard
 
@@ -54,6 +54,8 @@ class _Refusing(bpy.types.Operator):
 
 class _Baking(FootRequest, _Refusing):
     """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
+
+    groups = layouts.GROUPS
 
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
@@ -121,21 +123,50 @@ class _Baking(FootRequest, _Refusing):
 
     def draw(self, context):
         self.layout.use_property_split = True
-        for name, group in layouts.GROUPS.items():
+        for name, group in self.groups.items():
             self.layout.label(text=name)
             group(self.layout.column(), self)
 
 
-class IKCORE_OT_bake_feet(_Baking):
+class IKCORE_OT_bake_feet(FootOutput, _Baking):
     """Put feet on the ground: planted ones stand still, the pelvis goes along. Keys go into a copy of the action"""
 
     bl_idname = "ikcore.bake_feet"
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
+    def asked(self, context):
+        if self.output == "NLA" and not context.object.animation_data.use_nla:
+            raise CannotBakeError(f"The NLA of {context.object.name} is switched off: switch it on in the NLA Editor")
+        return super().asked(context)
+
     def done(self, context, job, seen, baked, told):
         feet.write(context, job, seen, baked, told, self)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+        return {"FINISHED"}
+
+
+class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
+    """Bake all actions of the armature, each into a copy of its own. All originals are kept"""
+
+    bl_idname = "ikcore.bake_feet_actions"
+    bl_label = "Bake All Actions"
+    bl_options = {"REGISTER", "UNDO"}
+    groups = layouts.GROUPS | {"Output": layouts.copies}
+
+    @staticmethod
+    def reason(context):
+        return no_armature(context) or foot_batch.refusal(context.object)
+
+    def asked(self, context):
+        return foot_batch.asked(context.object, self.pattern)
+
+    def work(self, context, job):
+        return foot_batch.work(context, job, self)
+
+    def done(self, context, job, made, refused):
+        troubled = bool(refused) or any(each.told.troubled() for each in made)
+        self.report({"WARNING" if troubled else "INFO"}, foot_batch.sentence(made, refused))
         return {"FINISHED"}
 
 
@@ -155,9 +186,10 @@ class IKCORE_OT_detect_contacts(_Baking):
 
     def done(self, context, job, seen, baked, told):
         found = baked.contacts.weights
-        there = contacts.read(job.armature, found, job.frames)
-        wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
-        contacts.write(job.armature, wanted, job.frames)
+        with nla.taken_down(job.armature):
+            there = contacts.read(job.armature, found, job.frames)
+            wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
+            contacts.write(job.armature, wanted, job.frames)
         kept = len(found) - len(wanted)
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
         return {"FINISHED"}
@@ -281,6 +313,7 @@ class IKCORE_OT_edit_feet(bpy.types.Operator):
 
 CLASSES = (
     IKCORE_OT_bake_feet,
+    IKCORE_OT_bake_feet_actions,
     IKCORE_OT_detect_contacts,
     IKCORE_OT_detect_feet,
     IKCORE_OT_detect_sole,

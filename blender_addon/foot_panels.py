@@ -5,7 +5,7 @@
 
 import bpy
 
-from . import layouts, report
+from . import foot_batch, layouts, report
 from .foot_operators import no_armature, not_ready
 from .options import hand_over
 from .panels import sentence
@@ -125,6 +125,7 @@ class IKCORE_PT_leg(_Sidebar):
         row.operator("ikcore.edit_feet", text="Shin", icon="REMOVE").change = "REMOVE_KNEE"
         for part in ("ankle", "ball", "toe"):
             _bone(layout, item, part, armature)
+        _bone(layout, item, "pole", armature)
         _draw_sole(layout, item, armature)
 
 
@@ -177,6 +178,32 @@ class IKCORE_PT_feet_output(_Options):
     bl_idname, bl_label = "IKCORE_PT_feet_output", "Output"
 
 
+class IKCORE_PT_feet_actions(_Sidebar):
+    """Many actions at once."""
+
+    bl_idname = "IKCORE_PT_feet_actions"
+    bl_label = "All Actions"
+    bl_parent_id = "IKCORE_PT_feet"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return no_armature(context) is None
+
+    def draw(self, context):
+        armature, layout, width = context.object, self.layout, context.region.width
+        kept = armature.ikcore_feet
+        layout.prop(kept, "pattern")
+        found = [action.name for action, _ in foot_batch.fitting(armature, kept.pattern)]
+        reason = foot_batch.refusal(armature) or no_ground(kept) or foot_batch.none_of(armature, kept.pattern, found)
+        sentence(layout, reason or f"{len(found)} to bake: {', '.join(found)}", "INFO", width)
+        column = layout.column()
+        column.enabled = reason is None
+        button = column.operator("ikcore.bake_feet_actions", icon="CON_FLOOR")
+        hand_over(kept, button)
+        button.pattern = kept.pattern
+
+
 CLASSES = (
     IKCORE_UL_legs,
     IKCORE_PT_feet,
@@ -185,4 +212,5 @@ CLASSES = (
     IKCORE_PT_feet_pelvis,
     IKCORE_PT_feet_legs,
     IKCORE_PT_feet_output,
+    IKCORE_PT_feet_actions,
 )

@@ -52,4 +52,12 @@ def output(layout, options):
         layout.prop(options, name)
 
 
+def copies(layout, options):
+    """The same of many actions: which, and how much."""
+    layout.prop(options, "pattern")
+    draw_range(layout, options)
+    for name in ("weight", "key_step", "mark"):
+        layout.prop(options, name)
+
+
 GROUPS = {"Ground": ground, "Contacts": contacts, "Pelvis": pelvis, "Legs": legs, "Output": output}

@@ -13,7 +13,7 @@ from . import bridge, clips, stage
 from .armatures import CannotBakeError, skins
 from .ranges import animated_range, scene_range
 
-PARTS = ("hip", "ankle", "ball", "toe")
+PARTS = ("hip", "ankle", "ball", "toe", "pole")
 ENOUGH = 60  # frames in which to look for legs
 
 
@@ -68,6 +68,9 @@ class IKCORE_PG_leg(bpy.types.PropertyGroup):
     ankle: StringProperty(name="Foot", description="The bone of the foot; none for legs that end in a point")
     ball: StringProperty(name="Toes", description="The bone of the toes, if there is one")
     toe: StringProperty(name="Toe Tip", description="A bone at the tip of the toes; none: the tail of the last bone")
+    pole: StringProperty(
+        name="Pole", description="A bone that the knee points at; none: it keeps the side that it is bent to"
+    )
     soles: CollectionProperty(
         name="Sole",
         description="Where the sole touches the ground; none: each bake finds that, of a leg without a foot at its end",
@@ -132,11 +135,12 @@ def _leg(armature, item, points):
     for part, name in (("thigh", item.hip), *(("shin", knee) for knee in knees or ("",))):
         if not name:
             raise CannotBakeError(f"The leg {item.name} has no {part}: pick its bone in the list of feet")
-    for name in filter(None, (item.hip, *knees, item.ankle, item.ball, item.toe)):
+    for name in filter(None, (item.hip, *knees, item.ankle, item.ball, item.toe, item.pole)):
         if name not in bones:
             raise CannotBakeError(f"{armature.name} has no bone {name}, of the leg {item.name}: detect the feet again")
     toe = item.toe or _tail(armature, item.ball or item.ankle)
-    leg = bridge.library.Leg(item.name, item.side, item.hip, knees, item.ankle or None, item.ball or None, toe)
+    parts = [item.name, item.side, item.hip, knees, item.ankle or None, item.ball or None, toe]
+    leg = bridge.library.Leg(*parts, pole=item.pole or None)
     soles = {point.name: (point.bone, _place(armature, item, leg, point)) for point in points}
     if item.ankle:
         return dataclasses.replace(leg, soles=soles)

@@ -22,6 +22,26 @@ from .legs import IKCORE_PG_leg, IKCORE_PG_name
 from .ranges import FrameRange
 
 
+class FootOutput:
+    """Where a bake goes."""
+
+    output: EnumProperty(
+        name="Write To",
+        description="Where the keys go",
+        items=[
+            ("NEW", "New Action", "A copy of the action in the same slot; the original is kept"),
+            ("OVERWRITE", "This Action", "The action itself: keys of the legs and the pelvis are replaced"),
+            (
+                "NLA",
+                "NLA Strip",
+                "A new action that only has the legs and the pelvis, as a strip above the original, which goes into a "
+                "track of its own. Mute the upper track to see the original",
+            ),
+        ],
+        default="NEW",
+    )
+
+
 class FootOptions(FrameRange):
     """The options of a bake, by value."""
 
@@ -188,20 +208,19 @@ class FootOptions(FrameRange):
     weight: FloatProperty(
         name="Amount", description="How much of it all is done", subtype="FACTOR", default=1, min=0, max=1
     )
-    output: EnumProperty(
-        name="Write To",
-        description="Where the keys go",
-        items=[
-            ("NEW", "New Action", "A copy of the action in the same slot; the original is kept"),
-            ("OVERWRITE", "This Action", "The action itself: keys of the legs and the pelvis are replaced"),
-        ],
-        default="NEW",
-    )
     key_step: IntProperty(
         name="Key Every", description="A key on every so many frames, and on the last", default=1, min=1, soft_max=10
     )
     mark: BoolProperty(
         name="Mark Problems", description="Put timeline markers where feet still slide, sink, float or do not reach"
+    )
+
+
+class ActionNames:
+    """Which actions to bake, where there are many."""
+
+    pattern: StringProperty(
+        name="Names", description="Bake only actions with such names, * being anything, as in Walk*; empty: all of them"
     )
 
 
@@ -211,7 +230,7 @@ class IKCORE_PG_object(bpy.types.PropertyGroup):
     object: PointerProperty(name="Object", description="An object to stand on", type=bpy.types.Object)
 
 
-class IKCORE_PG_feet(FootOptions, bpy.types.PropertyGroup):
+class IKCORE_PG_feet(FootOptions, FootOutput, ActionNames, bpy.types.PropertyGroup):
     """What the panel keeps with an armature object: its legs, what they stand on, and the options of the next bake."""
 
     legs: CollectionProperty(name="Feet", description="The legs of the armature", type=IKCORE_PG_leg)
@@ -238,13 +257,14 @@ class FootRequest(FootOptions):
 
 def names():
     """The names of all options of a bake."""
-    return [name for cls in (FrameRange, FootOptions) for name in cls.__annotations__]
+    return [name for cls in (FrameRange, FootOptions, FootOutput) for name in cls.__annotations__]
 
 
 def hand_over(feet, request):
-    """Give an operator what the panel keeps with an armature."""
+    """Give an operator what the panel keeps with an armature, as far as it has such options."""
     for name in names():
-        setattr(request, name, getattr(feet, name))
+        if hasattr(request, name):
+            setattr(request, name, getattr(feet, name))
     for item in feet.objects:
         if item.object is not None:
             request.ground_objects.add().name = item.object.name

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from . import bridge
+from . import bridge, nla
 
-_kept = {}  # the latest report of each armature, while Blender runs
+_kept = {}  # the reports of armatures and their actions, by the uids of both, while Blender runs
 
 
 @dataclass
@@ -44,14 +44,20 @@ class Report:
     def sentence(self):
         """The report in one line."""
         many = len(self.lines)
-        text = f"Baked {many} {'leg' if many == 1 else 'legs'}, {self.frames} frames"
-        if slides := [line.slide for line in self.lines if not np.isnan(line.slide).any()]:
-            before, after = (length(max(each)) for each in zip(*slides, strict=True))
-            text += f": feet slid up to {before}, now {after}"
+        text = f"Baked {many} {'leg' if many == 1 else 'legs'}, {self.frames} frames{slid(self.lines)}"
         for line in self.lines:
             if line.missed:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
         return "; ".join([text, *self.notes, *self.kept])
+
+
+def slid(lines):
+    """How far feet slid at most, and still do, if that was measured: the tail of a sentence."""
+    slides = [line.slide for line in lines if not np.isnan(line.slide).any()]
+    if not slides:
+        return ""
+    before, after = (length(max(each)) for each in zip(*slides, strict=True))
+    return f": feet slid up to {before}, now {after}"
 
 
 def of(job, baked, notes):
@@ -85,13 +91,12 @@ def length(value):
     return bpy.utils.units.to_string(unit.system, "LENGTH", shown, precision=2, split_unit=False)
 
 
-def keep(armature, report):
-    """Keep the report of what an armature plays now, for the panel."""
-    _kept[armature.session_uid] = (armature.animation_data.action.session_uid, report)
+def keep(armature, action, report):
+    """Keep the report of what was baked into an action, for the panel."""
+    _kept[armature.session_uid, action.session_uid] = report
 
 
 def latest(armature):
     """The report of what an armature plays, or None."""
-    action, told = _kept.get(armature.session_uid, (None, None))
-    animation = armature.animation_data
-    return told if animation and animation.action and animation.action.session_uid == action else None
+    action = nla.shown(armature.animation_data)
+    return _kept.get((armature.session_uid, action.session_uid)) if action else None

@@ -20,6 +20,11 @@ def go(scene, frame):
     scene.frame_set(whole, subframe=time - whole)
 
 
+def shown_range(scene):
+    """The frames of actions that the scene's own range shows."""
+    return scene.frame_start / _stretch(scene), scene.frame_end / _stretch(scene)
+
+
 def visit(context, frames, *readers):
     """Call every reader with the evaluated scene and the number of the frame; yields how many are done."""
     for number, frame in enumerate(frames):

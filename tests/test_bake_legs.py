@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 import pytest
 from test_bake import box, positions, same
@@ -66,3 +68,131 @@ def test_one_foot_on_a_stone(kind: str) -> None:
     stone = box(0.05, (first[2] - 0.03, first[2] + 0.03), (first[0] - 0.03, first[0] + 0.03))
     ground = ik.Ground.plane() + stone
     assert off(ik.bake_feet(clip, ground, feet=feet).clip, clip, feet, ground) < 0.003
+
+
+# --- poles -----------------------------------------------------------------------------------------------------------
+
+
+def with_pole(clip: ik.Clip, offset: tuple[float, float, float]) -> tuple[ik.Clip, ik.Feet]:
+    """A clip with a joint that hangs on its pelvis, and its feet, the left knee pointing at that joint."""
+    old, pose = clip.skeleton, clip.pose
+    skeleton = ik.Skeleton(
+        [*old.parents, 0], [*old.offsets, offset], [*old.rest.rotations, [1, 0, 0, 0]], [*old.names, "pole"]
+    )
+    still = np.tile([1.0, 0, 0, 0], (len(clip), 1, 1))
+    moved = np.broadcast_to(
+        old.offsets if pose.translations is None else pose.translations, (*still.shape[:1], len(old), 3)
+    )
+    moved = np.concatenate([moved, np.tile(offset, (len(clip), 1, 1))], axis=1)
+    clip = ik.Clip(skeleton, ik.Pose(np.concatenate([pose.rotations, still], axis=1), moved), clip.fps)
+    return clip, ik.Feet.detect(skeleton, clip=clip).replace("left", pole="pole")
+
+
+def bones(clip: ik.Clip, leg: ik.Leg) -> np.ndarray:
+    """Where the joints from hip to foot are."""
+    return positions(clip)[:, [clip.skeleton.index(joint) for joint in leg.bones]]
+
+
+def out_of_plane(clip: ik.Clip, leg: ik.Leg) -> np.ndarray:
+    """By how much the knee is beside the plane of hip, foot and pole, in metres, to the far side of the pole."""
+    hip, knee, foot = np.moveaxis(bones(clip, leg), 1, 0)
+    line = (foot - hip) / np.linalg.norm(foot - hip, axis=1)[:, None]
+    pole = positions(clip)[:, clip.skeleton.index("pole")]
+    off, to = (way - np.sum(way * line, axis=1)[:, None] * line for way in (knee - hip, pole - hip))
+    along = np.sum(off * to, axis=1)[:, None] / np.sum(to * to, axis=1)[:, None] * to
+    return np.where(
+        along[:, 0] == 0, 0, np.linalg.norm(off - np.where(np.sum(along * to, axis=1)[:, None] > 0, along, 0), axis=1)
+    )
+
+
+@pytest.fixture(scope="module")
+def walk() -> ik.Clip:
+    return ik.samples.walk(seconds=2).clip
+
+
+@pytest.mark.parametrize("aside", [-0.6, 0.0, 0.6])
+def test_a_knee_points_at_its_pole(walk: ik.Clip, aside: float) -> None:
+    """The foot stays where it is and turned as it is, and so do the other leg and the body."""
+    clip, feet = with_pole(walk, (aside, -0.4, 0.7))
+    ground = ik.Ground.plane([0, 1, 0.1])
+    usual = ik.bake_feet(clip, ground, feet=feet.replace("left", pole=None)).clip
+    baked = ik.bake_feet(clip, ground, feet=feet).clip
+    if aside:
+        assert out_of_plane(usual, feet["left"]).max() > 0.03
+    assert out_of_plane(baked, feet["left"]).max() < 0.004  # a leg as good as straight points by its hinge
+    one, other = (c.skeleton.forward(c.pose) for c in (usual, baked))
+    foot = [clip.skeleton.index(joint) for joint in feet["left"].chain[2:]]
+    assert np.abs(one.positions[:, foot] - other.positions[:, foot]).max() < 1e-9
+    assert np.abs(1 - np.abs(np.sum(one.rotations * other.rotations, axis=-1)))[:, foot].max() < 1e-12
+    rest = [n for n, name in enumerate(clip.skeleton.names) if name not in feet["left"].chain[:3]]
+    assert np.array_equal(usual.pose.rotations[:, rest], baked.pose.rotations[:, rest])
+
+
+def test_a_pole_counts_as_much_as_the_bake(walk: ik.Clip) -> None:
+    """Half of it turns the knee by half, and frames that are left alone keep their knee to the bit."""
+    clip, feet = with_pole(walk, (0.6, -0.4, 0.7))
+    ground = ik.Ground.plane()
+
+    def turned(**options: object) -> np.ndarray:
+        baked = ik.bake_feet(clip, ground, feet=feet, **options).clip  # type: ignore[arg-type]
+        usual = ik.bake_feet(clip, ground, feet=feet.replace("left", pole=None), **options).clip  # type: ignore[arg-type]
+        hip, knee, foot = np.moveaxis(bones(usual, feet["left"]), 1, 0)
+        line = (foot - hip) / np.linalg.norm(foot - hip, axis=1)[:, None]
+        sides = [
+            at - hip - np.sum((at - hip) * line, axis=1)[:, None] * line
+            for at in (knee, bones(baked, feet["left"])[:, 1])
+        ]
+        cosine = np.sum(sides[0] * sides[1], axis=1) / np.prod(np.linalg.norm(sides, axis=2), axis=0)
+        return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+
+    whole, half = turned(), turned(settings=ik.BakeSettings(weight=0.5))
+    assert whole.min() > 20
+    assert np.abs(half / whole - 0.5).max() < 0.02
+    part = ik.bake_feet(clip, ground, feet=feet, frames=(40, 90)).clip
+    outside = np.r_[0:40, 90 : len(clip)]
+    assert np.array_equal(part.pose.rotations[outside], clip.pose.rotations[outside])
+    steps = np.linalg.norm(np.diff(bones(part, feet["left"])[:, 1], axis=0), axis=1)
+    usual = np.linalg.norm(np.diff(bones(clip, feet["left"])[:, 1], axis=0), axis=1)
+    assert steps.max() < 2 * usual.max()
+
+
+def test_a_pole_behind_turns_the_knee_round(walk: ik.Clip) -> None:
+    clip, feet = with_pole(walk, (0.0, 0.0, -0.7))
+    baked = ik.bake_feet(clip, ik.Ground.plane(), feet=feet).clip
+    assert out_of_plane(baked, feet["left"]).max() < 0.004
+    assert np.linalg.norm(np.diff(bones(baked, feet["left"])[:, 1], axis=0), axis=1).max() < 0.1
+
+
+@pytest.mark.parametrize("offset", [(0.09, -0.9, 0.0), (0.0, 0.0, 0.0)], ids=["under the foot", "at the pelvis"])
+def test_a_pole_in_line_with_the_leg(walk: ik.Clip, offset: tuple[float, float, float]) -> None:
+    """It says nothing, or too much: the foot stays, and all is finite."""
+    clip, feet = with_pole(walk, offset)
+    usual, baked = (
+        ik.bake_feet(clip, ik.Ground.plane(), feet=each).clip for each in (feet.replace("left", pole=None), feet)
+    )
+    assert np.abs(bones(usual, feet["left"])[:, -1] - bones(baked, feet["left"])[:, -1]).max() < 1e-9
+
+
+def test_legs_of_three_bones_turn_as_a_whole() -> None:
+    """The fox's hind leg: every bone keeps its angle to the next."""
+    clip, feet = standing("fox")
+    hind = next(leg for leg in feet if len(leg.knees) == 2)
+    pole = feet.replace(hind.name, pole=clip.skeleton.names[0])
+    ground = ik.Ground.plane([0, 1, 0.1])
+    usual, baked = (bones(ik.bake_feet(clip, ground, feet=each).clip, hind) for each in (feet, pole))
+    assert np.abs(usual - baked).max() > 0.01
+    assert np.abs(usual[:, [0, -1]] - baked[:, [0, -1]]).max() < 1e-9
+    spans = [np.linalg.norm(at[:, 2:] - at[:, :-2], axis=-1) for at in (usual, baked)]
+    assert np.abs(spans[0] - spans[1]).max() < 1e-9
+
+
+def test_a_pole_that_is_no_joint() -> None:
+    feet = ik.Feet.detect(ik.samples.walk(seconds=1).clip.skeleton).replace("left", pole="nowhere")
+    with pytest.raises(ValueError, match="nowhere"):
+        ik.bake_feet(ik.samples.walk(seconds=1).clip, ik.Ground.plane(), feet=feet)
+
+
+def test_poles_are_saved(tmp_path: pathlib.Path) -> None:
+    feet = ik.Feet.detect(ik.samples.walk(seconds=1).clip.skeleton).replace("left", pole="Hips")
+    feet.save(tmp_path / "feet.json")
+    assert ik.Feet.load(tmp_path / "feet.json") == feet

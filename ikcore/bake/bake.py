@@ -14,7 +14,7 @@ from ikcore.bake import loops, partial
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
-from ikcore.bake.legs import Bent, hinges_of, reached
+from ikcore.bake.legs import Bent, hinges_of, pointed, reached
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
@@ -190,6 +190,9 @@ def bake_feet(
         ways, under, body = _middle_round(motions, ways, under, body)
     toes = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
     _weigh(ways, toes, body, scene.settings.weight)
+    earlier, still = earlier or clip, len(chosen) < len(ways)
+    if still:
+        body = partial.body_of(earlier, clip, joint)
     say(0.7)
     turns, short = _solved(ways, toes, body, scene)
     say(0.9)
@@ -197,8 +200,8 @@ def bake_feet(
     if clip.loop:
         baked = loops.closed(baked, clip)
     share = partial.share_of(clip, frames, scene)
-    if len(chosen) < len(ways) or share.min() < 1:
-        baked, short = partial.changed(earlier or clip, baked, ways, toes, chosen, share, scene)
+    if still or share.min() < 1:
+        baked, short = partial.changed(earlier, baked, ways, toes, chosen, share, scene)
         rise = (place_of(baked, joint) - body.pivot)[:, axis]
     say(1.0)
     return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
@@ -301,10 +304,12 @@ def _solved(ways: list[Way], toes: list[Array], body: Body, scene: Scene) -> tup
 
 def _bent(way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
-    motion, tilt = way.motion, body.tilt[:, np.newaxis]
+    motion, tilt, hinges = way.motion, body.tilt[:, np.newaxis], hinges_of(way.motion)
     tilted = body.pivot[:, np.newaxis] + rotations.rotate(tilt, motion.chain - body.pivot[:, np.newaxis])
     turned, hip = rotations.multiply(tilt, motion.turns), body.carried(motion.chain[:, 0])
-    over = way.over(scene)
-    leg, short = reached(tilted, turned, hinges_of(motion), hip, way.ankle, over, way.reach, motion.size)
+    leg, short = reached(tilted, turned, hinges, hip, way.ankle, way.over(scene), way.reach, motion.size)
+    if motion.pole is not None and len(hinges):
+        hinge = rotations.rotate(rotations.multiply(leg.deltas[:, 0], turned[:, 0]), hinges[0])
+        leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hip), scene.settings.weight))
     leg.deltas = rotations.multiply(leg.deltas, tilt)
     return leg, short

@@ -17,6 +17,7 @@ _FOLDED = 0.25  # of its length: legs are not folded more over obstacles, unless
 _TIGHTEST = 0.2  # likewise: nor more than this to stand
 _STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 _ROUNDING = 1e-9  # of the length of a leg
+_AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
 _TINY = 1e-12
 
 
@@ -115,6 +116,41 @@ def bend(chain: Array, turns: Array, hip: Array, target: Array, hinges: list[Arr
         np.concatenate([hip[:, np.newaxis], below.chain], axis=1),
         np.concatenate([upper[:, np.newaxis], below.deltas], axis=1),
     )
+
+
+def pointed(leg: Bent, hinge: Array, pole: Array, share: Array) -> Bent:
+    """Turn a leg about the line from its hip to its end, so that its knee points at the pole.
+
+    Parameters
+    ----------
+    leg : Bent
+        The leg. Hip and end stay.
+    hinge : (frames, 3) array
+        The axis of its first knee in the world: says where a straight leg points.
+    pole : (frames, 3) array
+        What to point at. One in line with the leg says nothing.
+    share : (frames,) array
+        How much of it is done.
+    """
+    hip = leg.chain[:, 0]
+    line = unit(leg.chain[:, -1] - hip)
+    upper, far = leg.chain[:, 1] - hip, pole - hip
+    off, aside = (way - dot(way, line)[:, np.newaxis] * line for way in (upper, far))
+    own = np.clip(size(off) / np.maximum(_BENT * size(upper), _TINY), 0, 1)[:, np.newaxis]
+    side = unit(own * unit(off) + (1 - own) * unit(np.cross(line, hinge)))
+    clear = np.clip(size(aside) / np.maximum(_AHEAD * size(far), _TINY), 0, 1)
+    turn = rotations.slerp(UNTURNED, _about(line, side, unit(aside)), share * clear * clear * (3 - 2 * clear))
+    chain = leg.chain.copy()
+    chain[:, 1:-1] = hip[:, np.newaxis] + rotations.rotate(turn[:, np.newaxis], chain[:, 1:-1] - hip[:, np.newaxis])
+    return Bent(chain, rotations.multiply(turn[:, np.newaxis], leg.deltas))
+
+
+def _about(axis: Array, start: Array, end: Array) -> Array:
+    """The turn about an axis from one direction to another, both square to it; half a turn between opposite ones."""
+    cosine, sine = dot(start, end), dot(np.cross(start, end), axis)
+    half = np.where(1 + cosine > _TINY, 1 + cosine, 0)
+    turn = np.concatenate([half[:, np.newaxis], np.where(half > 0, sine, 1)[:, np.newaxis] * axis], axis=1)
+    return np.asarray(rotations.normalize(turn))
 
 
 def _knee(chain: Array, hip: Array, target: Array, hinge: Array) -> Array:

@@ -39,6 +39,8 @@ class LegMotion:
     soles : dict of str to (frames, 3) array
         The points of the sole; and "joint", where toes bend, if they do. Foot and toes both turn about that, so it
         stands for the ball, and its height counts as thickness of the sole.
+    pole : (frames, 3) array or None
+        Where what the knee points at is.
     size : float
         The length of the leg, the median over time.
     """
@@ -50,6 +52,7 @@ class LegMotion:
     turns: Array
     toe_turn: Array | None
     soles: dict[str, Array]
+    pole: Array | None
     size: float = 0.0
 
     @property
@@ -81,8 +84,9 @@ class LegMotion:
         """Some of the frames."""
         toes = None if self.toe_turn is None else self.toe_turn[frames]
         soles = {point: places[frames] for point, places in self.soles.items()}
+        pole = None if self.pole is None else self.pole[frames]
         return LegMotion(
-            self.leg, self.joints, self.toe, self.chain[frames], self.turns[frames], toes, soles, self.size
+            self.leg, self.joints, self.toe, self.chain[frames], self.turns[frames], toes, soles, pole, self.size
         )
 
 
@@ -114,6 +118,8 @@ def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
                     at += 1
             if "joint" in motion.soles:
                 motion.soles["joint"][block] = world.positions[:, motion.toe]
+            if motion.pole is not None:
+                motion.pole[block] = world.positions[:, skeleton.index(motion.leg.pole or "")]
             if motion.leg.ankle is None:
                 motion.chain[block, bones] = motion.soles["ball"][block]
     for motion in legs:
@@ -146,6 +152,7 @@ def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
         np.empty((frames, len(joints), 4)),
         None if toe is None else np.empty((frames, 4)),
         {point: np.empty((frames, 3)) for point in (*leg.soles, *(["joint"] if toe is not None else []))},
+        np.empty((frames, 3)) if leg.pole else None,
     )
 
 

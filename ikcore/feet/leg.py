@@ -48,6 +48,8 @@ class Leg:
     soles : mapping of str to Sole
         Of "heel", "ball", "toe", and "inner" and "outer", the sides at the ball: those that are known. A foot that is
         a point, a paw or the tip of a spider's leg, has its ball only.
+    pole : str, optional
+        A joint elsewhere that the knee points at when the leg is baked. None: the knee keeps its side.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Leg:
     ball: str | None = None
     toe: str | None = None
     soles: Mapping[str, Sole] = field(default_factory=dict, hash=False)
+    pole: str | None = None
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
@@ -96,8 +99,8 @@ class Leg:
         for part, other, above, joint in zip(parts, parts[1:], joints, joints[1:], strict=False):
             if above not in ancestors(skeleton, joint):
                 raise ValueError(under(skeleton, other, joint, part, above))
-        for sole in self.soles.values():
-            skeleton.index(sole.joint)
+        for name in (*(sole.joint for sole in self.soles.values()), *([self.pole] if self.pole else [])):
+            skeleton.index(name)
 
 
 def _checked(leg: str, joint: str, offset: tuple[float, ...]) -> Sole:

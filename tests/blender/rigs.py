@@ -169,6 +169,21 @@ def action_by_value(action):
     return action.users, action.use_fake_user, slots
 
 
+STRIP = ("name", "frame_start", "frame_end", "action_frame_start", "action_frame_end", "extrapolation", "blend_type")
+
+
+def tracks_by_value(animation):
+    """The tracks of the NLA, from below: name, mute and strips."""
+    return [
+        (
+            track.name,
+            track.mute,
+            [(*(getattr(strip, name) for name in STRIP), strip.action and strip.action.name) for strip in track.strips],
+        )
+        for track in (animation.nla_tracks if animation else ())
+    ]
+
+
 def state():
     """Everything that a refusal, a failure or an undo must leave as it was: the whole file, as values."""
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
@@ -188,6 +203,7 @@ def state():
             slot and slot.identifier,
             bool(animation),
         )
+        found[item.name, "nla"] = tracks_by_value(animation)
         for bone in item.pose.bones if item.pose else ():
             channels = (
                 bone.location,
@@ -263,6 +279,41 @@ def rigify_like():
         if bone.name.endswith("001"):
             bone.inherit_scale = "NONE"
     return armature
+
+
+def unreal_like():
+    """As its FBX files come: centimetres, bones that point aside, a root on the floor, twists, IK bones, a skin."""
+    words = {"hips": "pelvis", "spine": "spine_01", "head": "head", "shin": "calf", "toe": "ball"}
+    bones = [("root", None, (0, 0, 0))] + [(words[n], words.get(p, "root"), h) for n, p, h, _ in TRUNK]
+    for side, sign in (("_l", 1), ("_r", -1)):
+        for part, above, head, _ in LEG:
+            name, above = words.get(part, part), words.get(above, above)
+            head = (sign * head[0], *head[1:])
+            bones.append((name + side, above if above == "pelvis" else above + side, head))
+            if part in ("thigh", "shin"):
+                bones.append((f"{name}_twist_01{side}", name + side, (head[0], head[1], head[2] - 0.2)))
+        bones += [(f"ik_foot{side}", "root", (sign * 0.1, 0.02, 0.1))]
+    armature = figure([(n, p, h, (h[0] + 0.05, *h[1:])) for n, p, h in bones], name="Armature", size=100.0)
+    armature.scale = (0.01,) * 3
+    for side, sign in (("l", 1), ("r", -1)):
+        shoe(armature, {f"foot_{side}": (-0.12, 0.06), f"ball_{side}": (-0.2, -0.12)}, 0.1 * sign)
+    bpy.context.view_layer.update()
+    return armature
+
+
+def shoe(armature, parts, x):
+    """A skin: a box on the floor for each bone, 8 cm wide at x, from one y to another; lengths in metres."""
+    corners = [(x + w, y, z) for ends in parts.values() for w in (-0.04, 0.04) for y in ends for z in (0.0, 0.06)]
+    faces = [tuple(8 * n + k for k in quad) for n in range(len(parts)) for quad in ((0, 2, 6, 4), (1, 5, 7, 3))]
+    mesh = bpy.data.meshes.new("Shoe")
+    mesh.from_pydata([Vector(corner) * 100 for corner in corners], [], faces)
+    active = bpy.context.view_layer.objects.active
+    item = add_object("Shoe", mesh)
+    item.parent = armature
+    for n, name in enumerate(parts):
+        item.vertex_groups.new(name=name).add(range(8 * n, 8 * n + 8), 1.0, "REPLACE")
+    item.modifiers.new("Armature", "ARMATURE").object = armature
+    bpy.context.view_layer.objects.active = active
 
 
 def move(armature, frames, seed=1, size=0.4):

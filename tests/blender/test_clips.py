@@ -98,7 +98,7 @@ def curves_of(armature):
 # --- rigs ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like"])
+@pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like", "unreal_like"])
 def test_round_trip_of_rigs(rig):
     armature = getattr(rigs, rig)()
     rigs.move(armature, (1, 7, 13, 20))
@@ -131,7 +131,7 @@ def imported(file):
     return next(item for item in bpy.data.objects if item.type == "ARMATURE")
 
 
-@pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like"])
+@pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like", "unreal_like"])
 def test_feet_of_rigs(rig):
     armature = getattr(rigs, rig)()
     rigs.move(armature, (1, 7, 13, 20), size=0.1)

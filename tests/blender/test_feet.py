@@ -658,6 +658,29 @@ def test_the_end_of_a_leg_without_a_foot():
         feet[0] = as_listed(armature, ik.Feet(tuple(feet)))["left"]
 
 
+def test_a_pole_bone(walker):
+    """Its knee points at it, and where it is gone that is said."""
+    made = rigs.edit_bones(walker).new("Knee Target")
+    made.head, made.tail = (0.7, -0.8, 0.5), (0.7, -0.8, 0.6)
+    made.parent = walker.data.edit_bones["Hips"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.ikcore.detect_feet()
+    walker.ikcore_feet.legs[0].pole = "Knee Target"
+    clip, ground = walks.read(walker), ik.Ground.plane(height=-0.02, up="z")
+    feet = ik.Feet.detect(clip.skeleton, clip=clip)
+    plain, wanted = (ik.bake_feet(clip, ground, feet=feet.replace("left", pole=p)) for p in (None, "Knee Target"))
+    turned = np.abs(plain.clip.pose.rotations - wanted.clip.pose.rotations).max(axis=(0, 2))
+    assert {clip.skeleton.names[n] for n in np.flatnonzero(turned > 0.05)} == {"LeftUpLeg", "LeftFoot"}  # as a whole
+    assert bake(ground="PLANE", plane_height=-0.02) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    shown = rigs.places(walker, FRAMES)["LeftLeg"][:, 0]
+    knee = clip.skeleton.forward(wanted.clip.pose).positions[:, clip.skeleton.index("LeftLeg")]
+    assert np.abs(shown - knee).max() < 1e-4
+    walker.ikcore_feet.legs[0].pole = "gone"
+    with pytest.raises(RuntimeError, match="walk has no bone gone, of the leg left"):
+        bake(ground="PLANE", plane_height=-0.02)
+
+
 def test_editing_the_list(walker):
     def edit(change):
         assert bpy.ops.ikcore.edit_feet(change=change) == {"FINISHED"}
@@ -859,15 +882,22 @@ def test_many_legs_through_the_list(file, legs, knees):
     walks.assert_feet(armature, wanted, range(scene.frame_start, scene.frame_end + 1), 1e-4 * max(size, 1))
 
 
-@pytest.mark.parametrize("rig", ["mixamo_like", "rigify_like"])
+RIGS = {
+    "mixamo_like": ["mixamorig:LeftUpLeg", "mixamorig:RightUpLeg"],
+    "rigify_like": ["DEF-thigh.L", "DEF-thigh.R"],
+    "unreal_like": ["thigh_l", "thigh_r"],
+}
+
+
+@pytest.mark.parametrize("rig", RIGS)
 def test_rigs(rig):
     """Their names, their chains in parts, their units: what Blender shows is what ikcore makes of it."""
     armature = getattr(rigs, rig)()
     rigs.move(armature, (1, 10, 20), size=0.15)
     clip = walks.read(armature)
     assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
-    feet = ik.Feet.detect(clip.skeleton, clip=clip)
-    assert [item.hip for item in armature.ikcore_feet.legs] == [leg.hip for leg in feet]
+    feet = ik.Feet.detect(clip.skeleton, vertices=walks.skin.read(bpy.context, armature) or None, clip=clip)
+    assert [item.hip for item in armature.ikcore_feet.legs] == [leg.hip for leg in feet] == RIGS[rig]
     wanted = ik.bake_feet(clip, ik.Ground.plane(up="z"), feet=feet)
     assert bake(ground="PLANE") == {"FINISHED"}
     walks.assert_feet(armature, wanted, range(1, 21))

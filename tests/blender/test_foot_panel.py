@@ -34,9 +34,22 @@ class Recorder(Layout):
 
     def operator(self, name, **_):
         super().operator(name)
-        items = type("Names", (list,), {"add": lambda self: self.append(SimpleNamespace()) or self[-1]})()
-        self.given[name] = SimpleNamespace(ground_objects=items)
+        self.given[name] = Given(name)
         return self.given[name]
+
+
+class Given:
+    """What a button is given: takes the properties of its operator, and no others."""
+
+    def __init__(self, name):
+        items = type("Names", (list,), {"add": lambda self: self.append(SimpleNamespace()) or self[-1]})
+        operator = getattr(bpy.ops.ikcore, name.partition(".")[2])
+        for each in operator.get_rna_type().properties:
+            self.__dict__[each.identifier] = items() if each.type == "COLLECTION" else None
+
+    def __setattr__(self, name, value):
+        assert name in self.__dict__
+        self.__dict__[name] = value
 
 
 def drawn(panel="IKCORE_PT_feet"):
@@ -89,6 +102,8 @@ def test_the_button_hands_over_what_the_panel_keeps(tmp_path, addon):
         assert [item.name for item in given.ground_objects] == names
         assert given.ground_collection == kept.collection.name
         for name in addon.options.names():
+            if (button, name) == ("ikcore.detect_contacts", "output"):
+                continue
             value = getattr(kept, name)
             assert getattr(given, name) == value or list(getattr(given, name)) == list(value), name
 
@@ -102,11 +117,48 @@ def test_every_option_is_in_a_panel_and_in_the_redo_panel(tmp_path, addon):
         for panel in ("feet", "feet_contacts", "feet_pelvis", "feet_legs", "feet_output"):
             shown |= set(drawn(f"IKCORE_PT_{panel}").shown)
         layout = Recorder()
-        options = SimpleNamespace(layout=layout, **{name: getattr(kept, name) for name in addon.options.names()})
-        addon.foot_operators.IKCORE_OT_bake_feet.draw(options, None)
+        values = {name: getattr(kept, name) for name in addon.options.names()}
+        operator = addon.foot_operators.IKCORE_OT_bake_feet
+        operator.draw(SimpleNamespace(layout=layout, groups=operator.groups, **values), None)
         redo |= set(layout.shown)
     assert set(addon.options.names()) - shown <= {"pelvis_bone"}
     assert set(addon.options.names()) - redo == {"pelvis_bone"}
+
+
+def test_all_actions(tmp_path, addon):
+    """Their names, and a button that hands over all but where to write; grey, with the reason, where there are none."""
+    walker = walks.walk(tmp_path)
+    walker.animation_data.action.copy().name = "run"
+    kept = walker.ikcore_feet
+    kept.output, kept.key_step = "NLA", 3
+    layout = drawn("IKCORE_PT_feet_actions")
+    assert layout.words() == "2 to bake: run, walk"
+    assert (layout.shown, layout.buttons) == (["pattern"], [("ikcore.bake_feet_actions", True)])
+    given = layout.given["ikcore.bake_feet_actions"]
+    assert (given.key_step, given.pattern, hasattr(given, "output")) == (3, "", False)
+    assert given.ground == "FLOOR"
+    kept.pattern = "w*"
+    assert drawn("IKCORE_PT_feet_actions").words() == "1 to bake: walk"
+    for pattern, ground, sentence in (
+        ("x", "FLOOR", "No action of walk is called x"),
+        ("", "COLLECTION", "Pick a collection to stand on"),
+    ):
+        kept.pattern, kept.ground = pattern, ground
+        layout = drawn("IKCORE_PT_feet_actions")
+        assert (layout.words(), layout.buttons) == (sentence, [("ikcore.bake_feet_actions", False)])
+
+
+def test_redo_panel_of_all_actions(tmp_path, addon):
+    kept = walks.walk(tmp_path).ikcore_feet
+    kept.frame_range = "CUSTOM"
+    shown = set()
+    for kept.ground in ("PLANE", "OBJECTS"):
+        layout = Recorder()
+        values = {name: getattr(kept, name) for name in (*addon.options.names(), "pattern")}
+        operator = addon.foot_operators.IKCORE_OT_bake_feet_actions
+        operator.draw(SimpleNamespace(layout=layout, groups=operator.groups, **values), None)
+        shown |= set(layout.shown)
+    assert {*addon.options.names(), "pattern"} - shown == {"pelvis_bone", "output", "restart"}
 
 
 def test_bones_of_the_active_leg(tmp_path):
@@ -115,7 +167,7 @@ def test_bones_of_the_active_leg(tmp_path):
     assert not panels.IKCORE_PT_leg.poll(context)
     bpy.ops.ikcore.detect_feet()
     assert panels.IKCORE_PT_leg.poll(context)
-    assert drawn("IKCORE_PT_leg").shown == ["side", "hip", "name", "ankle", "ball", "toe"]
+    assert drawn("IKCORE_PT_leg").shown == ["side", "hip", "name", "ankle", "ball", "toe", "pole"]
     bpy.ops.ikcore.detect_sole()
     layout = drawn("IKCORE_PT_leg")
     assert layout.shown[-5:] == ["place"] * 5

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bake Foot IK on many actions of an armature: each into a copy of its own; cancelled or failed, none of them.
+
+Actions that cannot be baked are left out, with the reason. What a copy was made of is baked again, never the copy.
+"""
+
+import contextlib
+import fnmatch
+from dataclasses import dataclass
+
+import bpy
+
+from . import actions, feet, foot_job, nla, report, stage
+from .armatures import CannotBakeError, not_editable, not_played
+
+
+@dataclass
+class Batch:
+    """What is asked for: an armature, and its actions with the slots that suit it."""
+
+    armature: bpy.types.Object
+    actions: list[tuple[bpy.types.Action, bpy.types.ActionSlot]]
+
+
+@dataclass
+class Made:
+    """A copy of an action with the feet baked."""
+
+    original: bpy.types.Action
+    action: bpy.types.Action
+    slot: bpy.types.ActionSlot
+    told: report.Report
+
+
+def refusal(armature):
+    """Why no action of an armature can be baked, as far as can be told before looking, or None."""
+    if reason := not_editable(armature) or not_played(armature, nla.baked(armature.animation_data) or ()):
+        return reason
+    return None if next(fitting(armature), None) else f"No action has keys for the bones of {armature.name}"
+
+
+def none_of(armature, pattern, found):
+    """Why nothing was found to bake, or None."""
+    return None if found else f"No action of {armature.name} is called {pattern}"
+
+
+def fitting(armature, pattern=""):
+    """The actions that animate an armature and have such names, each with its slot: originals only. A generator."""
+    prefixes = {actions.path_of(bone, "")[:-1] for bone in armature.pose.bones}
+    for action in bpy.data.actions:
+        if action.get(actions.SOURCE) is None and fnmatch.fnmatchcase(action.name, pattern or "*"):
+            slots = [slot for slot in action.slots if _suits(slot, action, armature, prefixes)]
+            slots.sort(key=lambda slot: (armature in slot.users(), slot.identifier[2:] == armature.name))
+            if slots:
+                yield action, slots[-1]
+
+
+def _suits(slot, action, armature, prefixes):
+    """Whether a slot is free or the armature's own, and most of the bones that it moves are of the armature."""
+    users = slot.users()
+    if slot.target_id_type not in {"OBJECT", "UNSPECIFIED"} or (users and armature not in users):
+        return False
+    paths = [path for path in _paths(action, slot) if path.startswith("pose.bones[") and not path.endswith("]")]
+    moved = {path.rpartition(".")[0] for path in paths}
+    return 2 * len(moved & prefixes) > len(moved)
+
+
+def asked(armature, pattern):
+    """What is asked for, or why it cannot be done."""
+    found = list(fitting(armature, pattern))
+    if reason := none_of(armature, pattern, found):
+        raise CannotBakeError(reason)
+    return Batch(armature, found)
+
+
+def work(context, batch, request):
+    """Bake: a generator that yields the share that is done, and returns what was Made and (name, why not) of the rest.
+
+    If what the armature plays, or what that was made of, is among them, it plays the new copy then.
+    """
+    armature, made, refused = batch.armature, [], []
+    each = 1 / len(batch.actions)
+    try:
+        with nla.taken_down(armature):
+            playing = actions.original(armature.animation_data)
+            for number, (action, slot) in enumerate(batch.actions):
+                try:
+                    with _played(context, armature, action, slot):
+                        made.append((yield from feet.shares(_bake(context, armature, request), number * each, each)))
+                except CannotBakeError as error:
+                    refused.append((action.name, str(error)))
+        if not made:
+            raise CannotBakeError(f"No action was baked: {_reasons(refused)}")
+        now = next((one for one in made if one.original == playing), None)
+        if now:
+            feet.mark(context, now.told, request)
+    except BaseException:
+        for one in made:
+            bpy.data.actions.remove(one.action)
+        raise
+    _commit(armature, made, now)
+    return made, refused
+
+
+def _bake(context, armature, request):
+    """Bake what plays: a generator that yields the share that is done, and returns what was Made."""
+    job = foot_job.asked(context, armature, request)
+    seen, baked, told = yield from feet.work(context, job)
+    channels, frames = feet.channels_of(job, seen, baked, told, request)
+    original = armature.animation_data.action
+    ((_, action, slot),) = actions.copied([(armature, channels)], frames, "Foot IK")
+    action[actions.SOURCE] = original
+    return Made(original, action, slot, told)
+
+
+def _commit(armature, made, now):
+    """Keep all copies, and let the armature play one of them."""
+    if now:
+        with nla.taken_down(armature, for_good=True), actions.swapped([(armature, now.action, now.slot)]):
+            pass
+    for one in made:
+        actions.keep(one.action)
+        report.keep(armature, one.action, one.told)
+
+
+def sentence(made, refused):
+    """How it went, in one line."""
+    text = f"Baked {len(made)} {'action' if len(made) == 1 else 'actions'}"
+    text += report.slid([line for one in made for line in one.told.lines])
+    if troubled := [one.action.name for one in made if one.told.troubled()]:
+        text += f"; play and look at {', '.join(troubled)}"
+    return text + (f"; not baked: {_reasons(refused)}" if refused else "")
+
+
+def _reasons(refused):
+    return "; ".join(f"{name} ({reason})" for name, reason in refused)
+
+
+# --- playing one after the other -------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _played(context, armature, action, slot):
+    """Let an armature play another action, from rest where only its own action has keys; then put all of that back."""
+    had_data, own, own_slot = actions.assigned(armature)
+    keyed, left = _paths(action, slot), _paths(own, own_slot)
+    before = {path: _value(armature, path) for path in keyed | left}
+    with stage.restored(context, [armature], poses=True):
+        try:
+            actions.assign(armature, action, slot)
+            for path in left - keyed:
+                _rest(armature, path)
+            context.view_layer.update()
+            yield
+        finally:
+            if had_data:
+                actions.assign(armature, own, own_slot)
+            else:
+                armature.animation_data_clear()
+            for path, value in before.items():
+                if value is not None:
+                    _set(armature, path, value)
+
+
+def _paths(action, slot):
+    """The data paths of all curves of a slot."""
+    bags = [strip.channelbag(slot) for _, strip in actions.layers_and_strips(action)] if slot else []
+    return {curve.data_path for bag in bags if bag for curve in bag.fcurves}
+
+
+def _value(armature, path):
+    """What a property is, by value; None if there is no such property."""
+    try:
+        value = armature.path_resolve(path)
+    except ValueError:
+        return None
+    return value if isinstance(value, str) or not hasattr(value, "__len__") else tuple(value)
+
+
+def _set(armature, path, value):
+    if path.endswith('"]'):  # a custom property
+        owner, _, name = path[:-2].rpartition('["')
+        _resolved(armature, owner)[bpy.utils.unescape_identifier(name)] = value
+    else:
+        owner, _, name = path.rpartition(".")
+        setattr(_resolved(armature, owner), name, value)
+
+
+def _resolved(armature, path):
+    return armature.path_resolve(path) if path else armature
+
+
+def _rest(armature, path):
+    """Put a transform to rest."""
+    owner, _, name = path.rpartition(".")
+    if name in stage.POSE_CHANNELS and _value(armature, path) is not None:
+        _set(armature, path, tuple(_resolved(armature, owner).bl_rna.properties[name].default_array))
