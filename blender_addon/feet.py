@@ -53,8 +53,9 @@ def work(context, job, *, again=False):
 
 def soles(context, job):
     """Look where soles are, as a bake does: a generator that yields the share that is done, and returns (Feet,)."""
-    _, clip = yield from _clips(context, job, 1.0)
-    return (_with_soles(context, job, clip),)
+    with nla.taken_down(job.armature):
+        _, clip = yield from _clips(context, job, 1.0)
+        return (_with_soles(context, job, clip),)
 
 
 def _look(context, job):

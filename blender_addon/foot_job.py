@@ -96,6 +96,23 @@ def _asked(context, armature, request, bare):
     )
 
 
+def check_strip(job):
+    """Refuse to replace a baked strip by one that has less in it: what else it has would be lost."""
+    tracks = nla.baked(job.armature.animation_data)
+    if tracks is None:
+        return
+    (strip,), bones = tracks[1].strips, job.armature.pose.bones
+    chosen = {joint for leg in job.legs if job.chosen and leg.name in job.chosen for joint in leg.chain}
+    own = tuple(actions.path_of(bones[joint], "") for joint in chosen if joint in bones)
+    more = job.chosen and any(not curve.data_path.startswith(own) for curve in actions.curves(strip))
+    first, last = job.frames[job.part[0]], job.frames[job.part[1] - 1]
+    if more or strip.frame_start < first or strip.frame_end > last:
+        raise CannotBakeError(
+            f"{job.armature.name} plays a baked strip with more legs or frames, which would be lost: "
+            "bake all of it again, or first all into a New Action"
+        )
+
+
 def _chosen(request, known, left_out):
     names = [leg.name for leg in known]
     chosen = [item.name for item in request.legs] or [name for name in names if name not in left_out]

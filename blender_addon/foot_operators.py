@@ -138,7 +138,9 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
     def asked(self, context):
         if self.output == "NLA" and not context.object.animation_data.use_nla:
             raise CannotBakeError(f"The NLA of {context.object.name} is switched off: switch it on in the NLA Editor")
-        return super().asked(context)
+        job = super().asked(context)
+        foot_job.check_strip(job)
+        return job
 
     def done(self, context, job, seen, baked, told):
         feet.write(context, job, seen, baked, told, self)

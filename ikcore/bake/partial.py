@@ -9,11 +9,12 @@ import numpy as np
 
 from ikcore import rotations
 from ikcore._arrays import size
+from ikcore.bake.body import Body
 from ikcore.bake.legs import hinges_of, reached
-from ikcore.bake.motion import LegMotion, legs_of
-from ikcore.bake.scene import Array, Scene, eased
+from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.scene import UNTURNED, Array, Scene, eased
 from ikcore.bake.way import Way
-from ikcore.bake.write import Turn, turn, turns_of
+from ikcore.bake.write import Turn, turn, turn_of, turns_of
 from ikcore.clip import Clip
 from ikcore.feet.detect import Feet
 from ikcore.pose import Pose
@@ -34,20 +35,29 @@ def share_of(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
     return share
 
 
+def body_of(earlier: Clip, clip: Clip, pelvis: int) -> Body:
+    """The body as it is in an earlier bake, beside that of the clip."""
+    at = place_of(clip, pelvis)
+    if earlier is clip:
+        return Body(at, np.broadcast_to(UNTURNED, (len(at), 4)), np.zeros_like(at))
+    was, now = (turn_of(each, pelvis) for each in (clip, earlier))
+    return Body(at, rotations.multiply(now, rotations.conjugate(was)), place_of(earlier, pelvis) - at)
+
+
 def changed(
     earlier: Clip, baked: Clip, ways: list[Way], toes: list[Array], chosen: set[str], share: Array, scene: Scene
 ) -> tuple[Clip, dict[str, Array]]:
     """A clip that goes over to a bake by a share, all of it or only the chosen ones of its legs.
 
-    Between the two, and where the pelvis is another one than that of the bake, feet are where they should be all the
-    same: their legs are solved again, from the hips that they have.
+    Between the two feet are between where they were and where they should be, and in all frames where only some legs
+    change they are where they should be from the hips that they have: these legs are solved again.
 
     Parameters
     ----------
     earlier : Clip
         What all is like without.
     baked : Clip
-        All of the bake.
+        All of the bake; if only some legs change, under the body of the earlier one.
     ways : list of Way
         Where it wants the feet of all legs.
     toes : list of (frames, 4) array

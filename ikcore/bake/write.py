@@ -69,7 +69,7 @@ def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]]) -> Cli
     turned = pose.rotations.copy()
     tilted = bool((np.abs(body.tilt[:, 1:]) > _SAME).any())
     if tilted:
-        turn(skeleton, turned, [(pelvis, _world(clip, pelvis), body.tilt)])
+        turn(skeleton, turned, [(pelvis, turn_of(clip, pelvis), body.tilt)])
     for leg in turns:
         turn(skeleton, turned, leg, above=body.tilt if tilted else None)
     moved = pose.translations
@@ -102,7 +102,8 @@ def turn(
         deltas[joint] = delta
 
 
-def _world(clip: Clip, joint: int) -> Array:
+def turn_of(clip: Clip, joint: int) -> Array:
+    """The world rotation of a joint over the whole clip."""
     found = np.empty((len(clip), 4))
     for block in blocks(len(clip)):
         found[block] = clip.skeleton.forward(clip.pose[block]).rotations[:, joint]
