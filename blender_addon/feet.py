@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, channels, clips, contacts, ground, nla, report, skin, stage
+from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -162,11 +162,10 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, seen, baked, told, request):
-    """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
+def write(context, job, made, frames, told, request):
+    """Write channels into a new action, a strip or the armature's own action, all of it or nothing; keep the report."""
     armature = job.armature
     with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
-        made, frames = channels_of(job, seen, baked, told, request)
         if request.output == "OVERWRITE":
             actions.overwrite([(armature, made)], frames)
             mark(context, told, request)
@@ -179,21 +178,6 @@ def write(context, job, seen, baked, told, request):
                 mark(context, told, request)
             plan[1][actions.SOURCE] = source
     report.keep(armature, nla.shown(armature.animation_data), told)
-
-
-def channels_of(job, seen, baked, told, request):
-    """What was baked as channels, and the frames of their keys; the report is told what they do not say."""
-    made, told.kept = channels.of_clip(job.armature, seen.reading, baked.clip)
-    keyed = _keyed(len(job.frames), job.part, request.key_step)
-    for channel in made:
-        channel.values = channel.values[keyed]
-    return made, job.frames[keyed]
-
-
-def _keyed(count, part, step):
-    """The numbers of the frames that get keys."""
-    inside = np.arange(count)[slice(*part)]
-    return np.unique(np.r_[inside[::step], inside[-1]])
 
 
 def mark(context, told, request):

@@ -9,7 +9,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from . import bridge, contacts, feet, foot_batch, foot_job, layouts, legs, nla, stage
+from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, stage
 from .armatures import CannotBakeError, not_editable
 from .options import ActionNames, FootOutput, FootRequest
 
@@ -142,8 +142,14 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
         foot_job.check_strip(job)
         return job
 
-    def done(self, context, job, seen, baked, told):
-        feet.write(context, job, seen, baked, told, self)
+    def work(self, context, job):
+        seen, baked, told = yield from super().work(context, job)
+        with nla.taken_down(job.armature):
+            made, frames = yield from feet.shares(keys.made(job, seen, baked, told, self), 1.0, 0.0)
+        return made, frames, told
+
+    def done(self, context, job, made, frames, told):
+        feet.write(context, job, made, frames, told, self)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
         return {"FINISHED"}
 

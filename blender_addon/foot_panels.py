@@ -84,7 +84,7 @@ def _draw_report(layout, told, width):
             column.label(text=text)
         if line.missed:
             column.label(text=f"does not reach in {line.missed} frames", icon="ERROR")
-    for text in [*told.notes, *told.kept]:
+    for text in [*([told.reduced()] if told.keys else []), *told.notes, *told.kept]:
         sentence(layout, text, "INFO", width)
     for frame, text in told.problems[:5]:
         layout.label(text=f"Frame {frame}: {text}", icon="MARKER")

@@ -36,6 +36,7 @@ class Report:
     problems: list[tuple[int, str]]  # frames and what is wrong there
     notes: list[str]  # what of the scene does not count
     kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
+    keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
 
     def troubled(self):
         """Whether there is something to look at."""
@@ -48,7 +49,14 @@ class Report:
         for line in self.lines:
             if line.missed:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
+        if self.keys:
+            text += f"; {self.reduced()}"
         return "; ".join([text, *self.notes, *self.kept])
+
+    def reduced(self):
+        """How many keys there are."""
+        counts = ", ".join(f"{name} {count}" for name, count in self.keys.items())
+        return f"Keys instead of {self.frames}: {counts}"
 
 
 def slid(lines):

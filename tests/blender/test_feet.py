@@ -283,7 +283,7 @@ def test_pelvis_bone(walker):
 def test_key_step(walker):
     action = walker.animation_data.action
     wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
-    assert bake(ground="PLANE", plane_height=0.1, key_step=7) == {"FINISHED"}
+    assert bake(ground="PLANE", plane_height=0.1, keys="STEP", key_step=7) == {"FINISHED"}
     frames = [*range(1, 62, 7), 61]
     for at, made in keys(walker).items():
         if "LeftLeg" in at[0]:
@@ -291,6 +291,14 @@ def test_key_step(walker):
     assert len(rigs.curves_of(action, action.slots[0])[next(iter(keys(walker)))].keyframe_points) == 61
     for frame in (8, 61):
         walks.assert_feet_at(walker, wanted, frame)
+
+
+def test_key_tolerance(walker):
+    """Feet are that near; the rest is in test_keys.py."""
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    assert bake(ground="PLANE", plane_height=0.1, keys="TOLERANCE", key_tolerance=0.003) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES, 0.003)
+    assert len(keys(walker)['pose.bones["LeftLeg"].rotation_euler', 0]) < 40
 
 
 def test_new_action_keeps_the_original(walker):
@@ -931,10 +939,10 @@ def test_generated_rigify():
             rig.pose.bones["torso"].location.y = y
             rig.pose.bones["torso"].keyframe_insert("location", frame=frame)
             rigs.key_pose(rig, rng, [frame], bones=legs, size=0.1)
-        feet, seen = importlib.import_module(f"{EXTENSION}.feet"), {}
+        made, seen = importlib.import_module(f"{EXTENSION}.keys"), {}
         with pytest.MonkeyPatch.context() as patch:
-            real = feet.write
-            patch.setattr(feet, "write", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
+            real = made.made
+            patch.setattr(made, "made", lambda *given: seen.update(baked=given[2], told=given[3]) or real(*given))
             assert bake(ground="PLANE", plane_height=-0.05) == {"FINISHED"}
         assert [leg.chain[:4] for leg in seen["baked"].feet] == [tuple(legs[:4]), tuple(legs[4:])]
         walks.assert_feet(rig, seen["baked"], range(1, 21))

@@ -66,7 +66,7 @@ def test_strip(walker):
 def test_part(walker, step):
     """Outside of the strip the original plays; keys on every so many frames too."""
     clip, poses = walks.read(walker), rigs.sampled(walker, range(-5, 70))
-    bake(frame_range="CUSTOM", frame_start=20, frame_end=45, key_step=step)
+    bake(frame_range="CUSTOM", frame_start=20, frame_end=45, keys="STEP", key_step=step)
     wanted = baked(clip, frames=(19, 45))
     _, above = strips(walker)
     assert (above.frame_start, above.frame_end) == (20, 45)
