@@ -308,11 +308,8 @@ def test_the_redo_panel_goes_from_one_output_to_the_other(addon, walker, monkeyp
     bpy.ops.ed.undo_push(message="before")
     bake(output="NEW")
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
-    monkeypatch.setattr(
-        addon.foot_operators.IKCORE_OT_bake_feet,
-        "work",
-        lambda self, context, job: addon.feet.work(context, job, again=True),
-    )
+    work = addon.feet.work
+    monkeypatch.setattr(addon.feet, "work", lambda context, job, again: work(context, job, again=True))
     for height, output in ((-0.02, "NLA"), (0.05, "NLA"), (0.1, "OVERWRITE"), (0.0, "NEW"), (0.1, "NLA")):
         bpy.ops.ed.undo_push(message="after")
         bpy.ops.ed.undo()
