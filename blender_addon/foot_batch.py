@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import actions, feet, foot_job, nla, report, stage
+from . import actions, feet, foot_job, keys, nla, report, stage
 from .armatures import CannotBakeError, not_editable, not_played
 
 
@@ -106,7 +106,7 @@ def _bake(context, armature, request):
     """Bake what plays: a generator that yields the share that is done, and returns what was Made."""
     job = foot_job.asked(context, armature, request)
     seen, baked, told = yield from feet.work(context, job)
-    channels, frames = feet.channels_of(job, seen, baked, told, request)
+    channels, frames = yield from feet.shares(keys.made(job, seen, baked, told, request), 1.0, 0.0)
     original = armature.animation_data.action
     ((_, action, slot),) = actions.copied([(armature, channels)], frames, "Foot IK")
     action[actions.SOURCE] = original

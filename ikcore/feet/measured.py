@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ikcore._arrays import cross
 from ikcore.clip import Clip
 from ikcore.feet import metrics
+from ikcore.feet.carried import carried_back
 from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
@@ -45,6 +46,7 @@ class Measured:
         By leg, the points of the sole that are measured: those of heel, ball and toe that are known.
     tracks : dict of str to Track
         By leg, where all is. Y is up, lengths are metres, whatever the clip has. What the leg hangs on is its pelvis.
+        On ground that moves soles and normals are where they would be on it on the first frame.
     lengths : dict of str to float
         By leg, from hip to ankle, metres; NaN if it is never known.
     held : dict of str to (frames, points) array of bool
@@ -88,8 +90,9 @@ def measure(
     feet : Feet, optional
         Its legs, with soles (default: those of the source, else `Feet.detect` of this clip).
     ground : Ground, optional
-        What it walks on, at rest, with the axis and the unit of the clip (default: that of the source, else a floor
-        as `Contacts.detect` finds it).
+        What it walks on, with the axis and the unit of the clip (default: that of the source, else a floor as
+        `Contacts.detect` finds it). Over as many frames as the clip if it moves: then a foot slides, turns and skates
+        that does so on what it stands on.
     contacts : Contacts, optional
         When it stands (default: those of the source, else `Contacts.detect` of this clip).
     source : Measured, optional
@@ -102,7 +105,7 @@ def measure(
     Raises
     ------
     ValueError
-        If the source has other frames, axes or units, or the ground moves.
+        If the source has other frames, axes or units, or the ground moves over other frames.
 
     Examples
     --------
@@ -125,7 +128,6 @@ def measure(
         _check(clip, source.clip)
         feet, contacts = feet or source.feet, contacts or source.contacts
         ground = source.ground if ground is None else ground
-    _at_rest(ground)
     feet = with_soles(clip, feet)
     contacts = contacts or Contacts.detect(clip, feet, ground)
     there = _on_its_way(clip, feet, contacts, source)
@@ -170,7 +172,6 @@ def before_and_after(
     [0.1, 0.0]
     """
     _check(clip, source)
-    _at_rest(ground)
     contacts = dataclasses.replace(contacts, treadmill=np.zeros_like(contacts.treadmill))
     was, now = (_Places(each, with_soles(each, feet)) for each in (source, clip))
     before, own = _measured(was, ground, contacts), was.tracks(None, contacts)
@@ -179,6 +180,8 @@ def before_and_after(
 
 def ground_under(measured: Measured, leg: str, points: Array) -> Array:
     """How high the ground is under points of a leg, anywhere on its way: Y up, metres, as tracks have it.
+
+    Of ground that moves it is that of the first frame, as tracks have what is on it there.
 
     Parameters
     ----------
@@ -197,13 +200,9 @@ def ground_under(measured: Measured, leg: str, points: Array) -> Array:
     assert measured.ground is not None
     x, y, z = np.moveaxis(points, -1, 0)
     there, unit = points if measured.clip.up == "Y" else np.stack([x, -z, y], axis=-1), measured.clip.unit
-    surface = surface_under(measured.ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG)
+    ground = measured.ground.still(0)
+    surface = surface_under(ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG)
     return np.asarray(surface.height * unit)
-
-
-def _at_rest(ground: Ground | None) -> None:
-    if ground is not None and ground.moves:
-        raise ValueError("ground: expected one at rest; of one that moves, measure each leg by `metrics.Track`")
 
 
 def _check(clip: Clip, source: Clip) -> None:
@@ -246,10 +245,7 @@ def _measured(
     beyond: bool = True,
 ) -> Measured:
     """All legs of a clip on some ground; beside those of a source, if there is one, by what is beyond it or by all."""
-    held = {
-        leg: np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
-        for leg, points in places.points.items()
-    }
+    held = {leg: _held(contacts, leg, points) for leg, points in places.points.items()}
     tracks = places.tracks(ground, contacts)
     measures = {
         leg: metrics.measure(
@@ -273,6 +269,16 @@ def _measured(
     )
 
 
+def _held(contacts: Contacts, leg: str, points: tuple[str, ...]) -> Mask:
+    """When points of a leg are in contact."""
+    return np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
+
+
+def _at_ball(normals: Array, points: tuple[str, ...]) -> Array:
+    """Those under the ball, or under the first point."""
+    return normals[:, points.index("ball") if "ball" in points else 0]
+
+
 class _Places:
     """Where joints and points of soles are: found in the space of the clip, given as metrics have it."""
 
@@ -293,11 +299,14 @@ class _Places:
         sole = np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
         if leg.ankle is None:
             chain = np.concatenate([chain, sole[:, -1:]], axis=1)
-        if ground is None:
+        points, surface = self.points[leg.name], None
+        if ground is not None:
+            surface = surface_under(ground, self.clip, sole, metrics.leg_length(chain) / LEG)
+        if surface is None:
             below, normals = self._floor(leg.name, contacts), np.array(metrics.UP)
         else:
-            below, normals = self._ground(leg.name, ground, metrics.leg_length(chain), sole)
-        return Track.on(
+            below, normals = surface.height, self._upright(_at_ball(surface.normals, points))
+        track = Track.on(
             self._upright(chain) * self.clip.unit,
             self._upright(sole) * self.clip.unit,
             below * self.clip.unit,
@@ -305,16 +314,16 @@ class _Places:
             soles=self._normals(leg.name),
             pelvis=self._upright(pelvis) * self.clip.unit,
         )
+        if surface is None or ground is None or not ground.moves:
+            return track
+        held, above = _held(contacts, leg.name, points), track.heights
+        sole, there = carried_back(ground, surface, sole, above, held, self.clip.fps)
+        sole, normals = self._upright(sole) * self.clip.unit, self._upright(_at_ball(there, points))
+        return dataclasses.replace(track, sole=sole, normals=normals)
 
     def _floor(self, leg: str, contacts: Contacts) -> Array:
         """How high it is under the points, in units of the clip."""
         return np.stack([contacts.ground[_key(contacts, leg, point)] for point in self.points[leg]], axis=1)
-
-    def _ground(self, leg: str, ground: Ground, length: float, sole: Array) -> tuple[Array, Array]:
-        """How high it is under the points, and its normal under the ball."""
-        points = self.points[leg]
-        surface = surface_under(ground, self.clip, sole, length / LEG)
-        return surface.height, self._upright(surface.normals[:, points.index("ball") if "ball" in points else 0])
 
     def _normals(self, leg: str) -> Array | None:
         """Of a sole: of the plane through its heel and sides, which one joint carries."""
