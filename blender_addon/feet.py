@@ -31,6 +31,7 @@ class Seen:
     clip: object  # ikcore.Clip, what is to be baked: the same, or what that was made of
     feet: object  # ikcore.Feet, with soles
     ground: object  # ikcore.Ground, or None for the floor that the clip stands on or a plane
+    notes: list  # sentences about what of it does not count
     curves: dict  # contacts that are keyed
 
 
@@ -62,25 +63,43 @@ def _refusing(job):
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
 
 
+def soles(context, job):
+    """Look where soles are, as a bake does: a generator that yields the share that is done, and returns Feet."""
+    with nla.taken_down(job.armature):
+        _, clip = yield from stage.between(_clips(context, job), 0.0, 0.9)
+        return (yield from stage.between(_with_soles(context, job, clip), 0.9, 1.0))
+
+
 def _look(context, job):
-    bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
-    read = 0.4 if job.moves else 0.8  # of the looking
-    steps = clips.read(context, job.armature, job.frames, bones)
-    reading = yield from stage.between(steps, 0.0, read)
-    clip = reading.clip
-    if job.source is not None:
-        with actions.played(job.armature, job.source):
-            steps = clips.read(context, job.armature, job.frames, bones)
-            clip = (yield from stage.between(steps, read, read + 0.1)).clip
-    feet = yield from stage.between(_with_soles(context, job, clip), read + 0.1, read + 0.2)
-    floor = None
+    read = 0.5 if job.moves else 0.9  # of the looking
+    reading, clip = yield from stage.between(_clips(context, job), 0.0, read)
+    feet = yield from stage.between(_with_soles(context, job, clip), read, read + 0.1)
+    floor, notes = None, []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor = yield from stage.between(steps, read + 0.2, 1.0)
+        floor, notes = yield from stage.between(steps, read + 0.1, 1.0)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
-    return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+    return Seen(reading, clip, feet, floor, notes, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+
+
+def _clips(context, job):
+    """What plays, and the clip that is to be baked: the same, or what that was made of."""
+    bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
+    steps = clips.read(context, job.armature, job.frames, bones)
+    reading = yield from stage.between(steps, 0.0, 0.8)
+    if job.source is None:
+        return reading, reading.clip
+    with actions.played(job.armature, job.source):
+        steps = clips.read(context, job.armature, job.frames, bones)
+        clip = (yield from stage.between(steps, 0.8, 1.0)).clip
+    if clip.skeleton != reading.clip.skeleton:
+        raise CannotBakeError(
+            f"{job.armature.name} has another place or scale in {job.source.name}, which it was baked from: "
+            "switch From the Original off"
+        )
+    return reading, clip
 
 
 def _with_soles(context, job, clip):
@@ -99,7 +118,7 @@ def _bake(job, seen, times, progress):
     with report.timed(times, "baked"):
         baked = _baked(job, seen, lambda share: progress(BAKING * share))
     with report.timed(times, "measured"):
-        told = report.of(job, baked)
+        told = report.of(job, baked, seen.notes)
     told.times = times
     return baked, told
 
@@ -116,6 +135,7 @@ def _baked(job, seen, progress):
         legs=job.chosen,
         frames=None if whole else job.part,
         pelvis=job.pelvis,
+        earlier=seen.reading.clip,
         progress=progress,
     )
 

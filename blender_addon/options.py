@@ -64,7 +64,8 @@ class FootOptions(FrameRange):
     )
     ground_moves: BoolProperty(
         name="Moving Ground",
-        description="The ground moves, as objects do, frame by frame: takes a look at the scene on every frame",
+        description="The ground moves, as objects do, frame by frame: takes a look at the scene on every frame. "
+        "What changes its shape keeps that of the first frame, and the report says so",
     )
     restart: BoolProperty(
         name="From the Original",

@@ -53,7 +53,7 @@ class Held:
         turns = []
         for motion, bent in zip(self.motions, self._bent(body), strict=True):
             turns.append(turns_of(motion, rotations.multiply(bent.deltas, tilt[:, np.newaxis]), still, still))
-        return written(self.clip, self.joint, body, turns, np.ones(len(self.clip), bool))
+        return written(self.clip, self.joint, body, turns)
 
     def _bent(self, body: Body) -> list[Bent]:
         legs = zip(self.motions, self._hinges, self._reach, strict=True)

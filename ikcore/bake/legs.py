@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import rotations
-from ikcore._arrays import dot, size
+from ikcore._arrays import cross, dot, size
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
 
@@ -15,6 +15,8 @@ _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; be
 _WRONG = 0.25  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
 _FOLDED = 0.25  # of its length: legs are not folded more over obstacles, unless they are in the clip
 _TIGHTEST = 0.2  # likewise: nor more than this to stand
+_STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
+_ROUNDING = 1e-9  # of the length of a leg
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
 _TINY = 1e-12
 
@@ -40,9 +42,35 @@ def hinges_of(motion: LegMotion) -> list[Array]:
     found = []
     for knee in range(1, motion.chain.shape[1] - 1):
         above, below = (motion.chain[:, knee + side] - motion.chain[:, knee + side - 1] for side in (0, 1))
-        normal = rotations.rotate(rotations.conjugate(motion.turns[:, knee - 1]), np.cross(above, below))
+        normal = rotations.rotate(rotations.conjugate(motion.turns[:, knee - 1]), cross(above, below))
         found.append(unit(np.add.accumulate(normal, axis=0)[-1]))
     return found
+
+
+def reached(
+    chain: Array, turns: Array, hinges: list[Array], hip: Array, ankle: Array, over: Array, reach: Array, length: float
+) -> tuple[Bent, Array]:
+    """A leg between its hip and where its foot should be, and by how much it falls short of that.
+
+    Parameters
+    ----------
+    chain, turns, hinges
+        As `bend` takes them.
+    hip, ankle : (frames, 3) arrays
+        Where it begins, and should end.
+    over : (frames, 3) array
+        What of that is for obstacles.
+    reach : (frames,) array
+        How far it reaches at most, but for the last bit of its length.
+    length : float
+        Of the leg.
+    """
+    line = ankle - hip
+    line = unfolded(line, line - over, chain[:, -1] - chain[:, 0], length)
+    most = np.maximum(reach, _STRAIGHTEST * length)
+    target = hip + line * np.minimum(most / np.maximum(size(line), 1e-12), 1)[:, np.newaxis]
+    short = size(ankle - target)
+    return bend(chain, turns, hip, target, hinges), np.where(short > _ROUNDING * length, short, 0.0)
 
 
 def unfolded(line: Array, plain: Array, source: Array, length: float) -> Array:
@@ -135,7 +163,7 @@ def _knee(chain: Array, hip: Array, target: Array, hinge: Array) -> Array:
     arc = rotations.shortest_arc(end - root, target - hip)
     line, before = unit(target - hip), rotations.rotate(arc, mid - root)
     off = before - dot(before, line)[:, np.newaxis] * line
-    forward = unit(np.cross(line, rotations.rotate(arc, hinge)))
+    forward = unit(cross(line, rotations.rotate(arc, hinge)))
     far, first, second = size(target - hip), size(mid - root), _below(chain, size(target - hip))
     along = (far + (first - second) * (first + second) / np.maximum(far, _TINY)) / 2
     height, was = np.sqrt(np.maximum(first * first - along * along, 0)), size(off)
@@ -165,7 +193,7 @@ def _turned(chain: Array, hip: Array, knee: Array, target: Array) -> Array:
     """
     bone, low = chain[:, 1] - chain[:, 0], chain[:, -1] - chain[:, 1]
     arc = rotations.shortest_arc(bone, knee - hip)
-    was, now = rotations.rotate(arc, np.cross(bone, low)), np.cross(knee - hip, target - knee)
+    was, now = rotations.rotate(arc, cross(bone, low)), cross(knee - hip, target - knee)
     sine = size(was) / np.maximum(size(bone) * size(low), _TINY)
     share = np.clip(sine / _BENT, 0, 1)
     share = np.where(dot(was, now) > 0, share * share * (3 - 2 * share), 0)

@@ -183,8 +183,10 @@ def test_bones_of_the_active_leg(tmp_path):
     bpy.ops.ikcore.detect_feet()
     assert panels.IKCORE_PT_leg.poll(context)
     assert drawn("IKCORE_PT_leg").shown == ["side", "hip", "name", "ankle", "ball", "toe", "pole"]
-    walker.ikcore_feet.legs[0].ankle = ""
-    assert "tip" in drawn("IKCORE_PT_leg").shown
+    bpy.ops.ikcore.detect_sole()
+    layout = drawn("IKCORE_PT_leg")
+    assert layout.shown[-5:] == ["place"] * 5
+    assert [name for name, _ in layout.buttons][-2:] == ["ikcore.detect_sole", "ikcore.edit_feet"]
 
 
 def test_report(tmp_path, addon):
