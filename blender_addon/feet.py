@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, channels, clips, contacts, ground, nla, report, skin, stage
+from . import actions, bridge, channels, clips, contacts, ground, nla, overlay, report, skin, stage, trails
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -159,6 +159,7 @@ def write(context, job, seen, baked, told, request):
                 mark(context, told, request)
             plan[1][actions.SOURCE] = source
     report.keep(armature, nla.shown(armature.animation_data), told)
+    overlay.keep(armature, nla.shown(armature.animation_data), trails.of_bake(job, seen, baked))
 
 
 def channels_of(job, seen, baked, told, request):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import actions, feet, foot_job, nla, report, stage
+from . import actions, feet, foot_job, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable, not_played
 
 
@@ -30,6 +30,7 @@ class Made:
     action: bpy.types.Action
     slot: bpy.types.ActionSlot
     told: report.Report
+    trails: trails.Trails
 
 
 def refusal(armature):
@@ -110,7 +111,7 @@ def _bake(context, armature, request):
     original = armature.animation_data.action
     ((_, action, slot),) = actions.copied([(armature, channels)], frames, "Foot IK")
     action[actions.SOURCE] = original
-    return Made(original, action, slot, told)
+    return Made(original, action, slot, told, trails.of_bake(job, seen, baked))
 
 
 def _commit(armature, made, now):
@@ -121,6 +122,7 @@ def _commit(armature, made, now):
     for one in made:
         actions.keep(one.action)
         report.keep(armature, one.action, one.told)
+        overlay.keep(armature, one.action, one.trails)
 
 
 def sentence(made, refused):

@@ -9,7 +9,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from . import bridge, contacts, feet, foot_batch, foot_job, layouts, legs, nla, stage
+from . import bridge, contacts, feet, foot_batch, foot_job, layouts, legs, nla, overlay, stage, trails
 from .armatures import CannotBakeError, not_editable
 from .options import ActionNames, FootOutput, FootRequest
 
@@ -190,6 +190,9 @@ class IKCORE_OT_detect_contacts(_Baking):
             there = contacts.read(job.armature, found, job.frames)
             wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
             contacts.write(job.armature, wanted, job.frames)
+        if not overlay.current(job.armature):
+            shown = trails.of_source(dataclasses.replace(job, keyed=True), seen, baked)
+            overlay.keep(job.armature, nla.shown(job.armature.animation_data), shown)
         kept = len(found) - len(wanted)
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
         return {"FINISHED"}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How foot trails look: batches for the graphics card. Imported when they are drawn: without a window there is none.
+
+Colours tell sides apart for the colour-blind, too (those of Okabe and Ito). What is behind something shows faintly.
+"""
+
+import gpu
+import numpy as np
+from gpu_extras.batch import batch_for_shader
+from mathutils import Vector
+
+from . import trails
+
+COLORS = {"left": (0.90, 0.62, 0.0), "right": (0.34, 0.71, 0.91), "middle": (0.0, 0.62, 0.45)}
+GREY, DARK = (0.75, 0.75, 0.75), (0.05, 0.05, 0.05)
+DEPTHS = (("GREATER", 0.25), ("LESS_EQUAL", 1.0))  # and how opaque: what is behind, then what is in front
+BEFORE, PATH, PLANTED, OUTLINE = 1.5, 2.0, 5.0, 1.5  # widths of lines, in pixels
+FREE, HELD, RIM = 5.0, 10.0, 3.0  # sizes of points, in pixels
+RAISED = 0.005  # of the length of a leg: how far above the ground all is drawn, so as not to sink into it
+
+FILL, LINE, POINT = "UNIFORM_COLOR", "POLYLINE_UNIFORM_COLOR", "POINT_UNIFORM_COLOR"
+
+
+class Picture:
+    """The trails of an armature as the graphics card has them."""
+
+    def __init__(self, all_legs):
+        self._all, self._time = all_legs, None
+        self._still, self._moving = [], []  # what goes on: (batch, shader, color, width or size)
+        for leg in all_legs.legs:
+            self._still += _marks(all_legs, leg)
+
+    def draw(self, time, pixel):
+        """Draw them as they are at a time: `pixel` is how many pixels one is on this screen."""
+        if time != self._time:
+            self._time, self._moving = time, [mark for leg in self._all.legs for mark in _points(self._all, leg, time)]
+        kept = gpu.state.blend_get(), gpu.state.depth_test_get(), gpu.state.depth_mask_get()
+        gpu.state.blend_set("ALPHA")
+        gpu.state.depth_mask_set(False)
+        try:
+            with gpu.matrix.push_pop():
+                gpu.matrix.translate(Vector((0, 0, RAISED * self._all.legs[0].size)))
+                for depth, opaque in DEPTHS:
+                    gpu.state.depth_test_set(depth)
+                    for mark in self._still + self._moving:
+                        _draw(*mark, opaque, pixel)
+        finally:
+            gpu.state.blend_set(kept[0])
+            gpu.state.depth_test_set(kept[1])
+            gpu.state.depth_mask_set(kept[2])
+
+
+def _marks(all_legs, leg):
+    """A leg's footprints and paths."""
+    color, prints = COLORS[leg.side], all_legs.footprints(leg)
+    corners = np.arange(1, trails.CORNERS - 1)
+    fans = prints[:, np.stack([0 * corners, corners, corners + 1], axis=1)]
+    found = [(FILL, fans, (*color, 0.3), 0), (LINE, trails.outlines(prints), (*color, 0.9), OUTLINE)]
+    if leg.before is not None:
+        found.append((LINE, trails.pieces(leg.before), (*GREY, 0.6), BEFORE))
+    found.append((LINE, trails.pieces(leg.path), (*color, 0.9), PATH))
+    found.append((LINE, trails.pieces(leg.path, all_legs.planted(leg)), (*color, 1.0), PLANTED))
+    return [_mark(*each) for each in found if len(each[1])]
+
+
+def _points(all_legs, leg, time):
+    """The points of a leg's sole, with a dark rim: larger where they are planted."""
+    places, held = all_legs.at(leg, time)
+    sizes = ((places[~held], FREE), (places[held], HELD))
+    both = [(at, size + rim, color) for at, size in sizes for rim, color in ((RIM, DARK), (0, COLORS[leg.side]))]
+    return [_mark(POINT, at, (*color, 1.0), size) for at, size, color in both if len(at)]
+
+
+def _mark(kind, places, color, width):
+    shader = gpu.shader.from_builtin(kind)
+    shape = {FILL: "TRIS", LINE: "LINES", POINT: "POINTS"}[kind]
+    return batch_for_shader(shader, shape, {"pos": places.reshape(-1, 3)}), shader, kind, color, width
+
+
+def _draw(batch, shader, kind, color, width, opaque, pixel):
+    shader.bind()
+    shader.uniform_float("color", (*color[:3], color[3] * opaque))
+    if kind == LINE:
+        shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
+        shader.uniform_float("lineWidth", width * pixel)
+    elif kind == POINT:
+        shader.uniform_float("size", width * pixel)
+    batch.draw(shader)
