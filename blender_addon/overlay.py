@@ -13,7 +13,7 @@ import numpy as np
 from . import actions, contacts, nla
 
 NEAR = 1e-4  # of the length of a leg: an object that is as far from where it was has moved
-HANDLES = ("co", "handle_left", "handle_right")
+LINEAR = 1  # how Blender numbers constant, 0, linear, 1, and other interpolations
 
 _kept = {}  # what to draw, by the uids of armatures and their actions, while Blender runs
 _handle = None  # what Blender knows the drawing by; None if it is off
@@ -61,17 +61,24 @@ def _look(kept, armature, action):
 
 def _checksum(action, bones):
     """Of the keys of the object and of these bones."""
-    prefixes, total = tuple(actions.path_of(bone, "") for bone in bones), 0
+    prefixes, total = tuple(f'pose.bones["{bpy.utils.escape_identifier(bone)}"]' for bone in bones), 0
     for _, strip in actions.layers_and_strips(action):
         for curve in (curve for bag in strip.channelbags for curve in bag.fcurves):
             path = curve.data_path
             if path.startswith(prefixes) if path.startswith("pose.") else not path.startswith("["):
-                keys = np.empty(2 * len(curve.keyframe_points), np.float32)
                 total = zlib.crc32(f"{path} {curve.array_index} {curve.mute}".encode(), total)
-                for part in HANDLES:
-                    curve.keyframe_points.foreach_get(part, keys)
-                    total = zlib.crc32(keys, total)
+                total = _keys_checksum(curve.keyframe_points, total)
     return total
+
+
+def _keys_checksum(keys, total):
+    kinds, numbers = np.empty(len(keys), np.int32), np.empty(2 * len(keys), np.float32)
+    keys.foreach_get("interpolation", kinds)
+    straight = (kinds <= LINEAR).all()  # then handles do nothing, and are not read: it takes long
+    for part in ("co",) if straight else ("co", "handle_left", "handle_right"):
+        keys.foreach_get(part, numbers)
+        total = zlib.crc32(numbers, total)
+    return zlib.crc32(kinds, total)
 
 
 def _in_place(trails, armature, time):
@@ -94,7 +101,7 @@ def is_on():
 def switch(on):
     """Draw trails, or no more. Nothing is drawn, and nothing changes, where Blender has no window."""
     global _handle
-    if on == is_on() or bpy.app.background:
+    if on == is_on() or _windowless():
         return
     if on:
         _changed()
@@ -113,6 +120,10 @@ def switch(on):
     ):
         (found.append if on else found.remove)(call)
     _redraw()
+
+
+def _windowless():
+    return bpy.app.background
 
 
 def _leave(*_):
@@ -139,14 +150,17 @@ def _redraw():
 
 
 def _draw():
-    context = bpy.context
+    _draw_in(bpy.context)
+
+
+def _draw_in(context):
     space, scene = context.space_data, context.scene
     if not (_kept and space.overlay.show_overlays):
         return
     from . import paint  # here, where there is a window
 
     armatures = {key[0] for key in _kept}
-    for item in context.view_layer.objects:
+    for item in filter(None, context.view_layer.objects):  # None is what has just been removed
         if item.session_uid in armatures and item.visible_get(viewport=space) and (kept := current(item)):
             kept.picture = kept.picture or paint.Picture(kept.trails)
             kept.picture.draw(scene.frame_current_final, context.preferences.system.pixel_size)

@@ -13,7 +13,7 @@ from . import trails
 
 COLORS = {"left": (0.90, 0.62, 0.0), "right": (0.34, 0.71, 0.91), "middle": (0.0, 0.62, 0.45)}
 GREY, DARK = (0.75, 0.75, 0.75), (0.05, 0.05, 0.05)
-DEPTHS = (("GREATER", 0.25), ("LESS_EQUAL", 1.0))  # and how opaque: what is behind, then what is in front
+DEPTHS = (("GREATER", 0.35), ("LESS_EQUAL", 1.0))  # and how opaque: what is behind, then what is in front
 BEFORE, PATH, PLANTED, OUTLINE = 1.5, 2.0, 5.0, 1.5  # widths of lines, in pixels
 FREE, HELD, RIM = 5.0, 10.0, 3.0  # sizes of points, in pixels
 RAISED = 0.005  # of the length of a leg: how far above the ground all is drawn, so as not to sink into it
@@ -37,14 +37,19 @@ class Picture:
         kept = gpu.state.blend_get(), gpu.state.depth_test_get(), gpu.state.depth_mask_get()
         gpu.state.blend_set("ALPHA")
         gpu.state.depth_mask_set(False)
+        gpu.state.program_point_size_set(True)  # points are as large as their shader says
         try:
             with gpu.matrix.push_pop():
                 gpu.matrix.translate(Vector((0, 0, RAISED * self._all.legs[0].size)))
                 for depth, opaque in DEPTHS:
                     gpu.state.depth_test_set(depth)
-                    for mark in self._still + self._moving:
+                    for mark in self._still:
                         _draw(*mark, opaque, pixel)
+                gpu.state.depth_test_set("ALWAYS")
+                for mark in self._moving:
+                    _draw(*mark, 1.0, pixel)
         finally:
+            gpu.state.program_point_size_set(False)  # as Blender has it; it cannot be asked
             gpu.state.blend_set(kept[0])
             gpu.state.depth_test_set(kept[1])
             gpu.state.depth_mask_set(kept[2])
@@ -57,7 +62,7 @@ def _marks(all_legs, leg):
     fans = prints[:, np.stack([0 * corners, corners, corners + 1], axis=1)]
     found = [(FILL, fans, (*color, 0.3), 0), (LINE, trails.outlines(prints), (*color, 0.9), OUTLINE)]
     if leg.before is not None:
-        found.append((LINE, trails.pieces(leg.before), (*GREY, 0.6), BEFORE))
+        found.append((LINE, trails.pieces(leg.before), (*GREY, 0.8), BEFORE))
     found.append((LINE, trails.pieces(leg.path), (*color, 0.9), PATH))
     found.append((LINE, trails.pieces(leg.path, all_legs.planted(leg)), (*color, 1.0), PLANTED))
     return [_mark(*each) for each in found if len(each[1])]

@@ -10,8 +10,8 @@ import numpy as np
 
 from . import bridge
 
-CORNERS = 24  # of a footprint
-WIDE, NARROW = 0.04, 0.015  # of the length of a leg: what footprints have around points that are a line, or an outline
+CORNERS = 32  # of a footprint
+ROUND = 0.04  # of the length of a leg: the radius of its corners, and of the print of a point
 
 
 @dataclass
@@ -64,11 +64,7 @@ class Trails:
         middles = (starts + stops - 1) // 2
         places = np.stack([places[middles] for places in trail.points.values()], axis=1)
         stands = np.stack([self.planted(trail, point)[middles] for point in trail.points], axis=1)
-        turns = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)
-        ways = np.stack([np.cos(turns), np.sin(turns), np.zeros(CORNERS)], axis=-1)
-        far = np.where(stands[:, np.newaxis], np.einsum("cx,npx->ncp", ways, places), -np.inf).argmax(axis=-1)
-        width = trail.size * (NARROW if "inner" in trail.points else WIDE)
-        return (np.take_along_axis(places, far[..., np.newaxis], axis=1) + width * ways).astype(np.float32)
+        return _rounded(places, stands, ROUND * trail.size)
 
 
 def of_bake(job, seen, baked):
@@ -116,6 +112,19 @@ def _trail(leg, clip, places, earlier):
 def _length(leg, clip):
     joints = [clip.skeleton.index(joint) for joint in leg.bones]
     return float(np.linalg.norm(np.diff(clip.skeleton.forward(clip.pose[0]).positions[joints], axis=0), axis=-1).sum())
+
+
+def _rounded(places, counts, radius):
+    """Outlines of those of the points (n, points, 3) that count, seen from above, with round corners inside of them."""
+    weights = counts[..., np.newaxis] / counts.sum(axis=1)[:, np.newaxis, np.newaxis]
+    inward = (weights * places).sum(axis=1, keepdims=True) - places
+    far = np.linalg.norm(inward, axis=-1, keepdims=True)
+    centers = places + inward * np.minimum(1, radius / np.maximum(far, 1e-9))
+    turns = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)
+    ways = np.stack([np.cos(turns), np.sin(turns), np.zeros(CORNERS)], axis=-1)
+    reach = np.where(counts[:, np.newaxis], np.einsum("cx,npx->ncp", ways, centers), -np.inf)
+    corners = np.take_along_axis(centers, reach.argmax(axis=-1)[..., np.newaxis], axis=1) + radius * ways
+    return corners.astype(np.float32)
 
 
 def _any(of_leg):
