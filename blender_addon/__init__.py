@@ -23,6 +23,7 @@ legs.py        the list of legs of an armature;  contacts.py  when they are plan
 options.py     what can be chosen about Bake Foot IK;  layouts.py  how that is shown
 foot_job.py    what is asked, by value, or why it cannot be done
 feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went
+keys.py        which of them are written;  reduce.py  as few as a tolerance allows. Without bpy
 nla.py         a bake as a strip above the action;  foot_batch.py  bakes of many actions
 trails.py      where feet go and are planted, as arrays;  overlay.py  in the viewport;  paint.py  how they look
 foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Detect Contacts;  foot_panels.py  their panels

@@ -32,6 +32,9 @@ KEY_PARTS = {
 # The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
 # frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
 NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
+# Those of few keys are smooth, their handles being where the slopes of the curve say.
+SMOOTH_KEY = {"interpolation": "BEZIER", "handle_left_type": "ALIGNED", "handle_right_type": "ALIGNED"}
+HANDLES = ("handle_left", "handle_right")
 
 
 @dataclass
@@ -41,7 +44,9 @@ class Channel:
     path: str
     index: int
     group: str
-    values: np.ndarray  # (frames,)
+    values: np.ndarray  # (keys,)
+    frames: np.ndarray | None = None  # (keys,), where they are others than those of the channels beside it
+    slopes: np.ndarray | None = None  # (keys,), changes a frame, for smooth curves
 
 
 def path_of(bone, name):
@@ -148,6 +153,13 @@ def swapped(plans):
             bpy.data.actions.remove(action)
         raise
     keep(*(old for _, old, _ in before if old is not None))
+
+
+def forget_gone(kept):
+    """Drop what is kept by the uids of armatures and their actions where the action is gone."""
+    there = {action.session_uid for action in bpy.data.actions}
+    for key in [key for key in kept if key[1] not in there]:
+        del kept[key]
 
 
 def keep(*unused):
@@ -288,10 +300,11 @@ def _remove(bag, channel):
 
 
 def write_keys(bag, channel, frames, interpolation="LINEAR"):
-    """Replace the keys of one curve from the first to the last of `frames`; keys outside stay as they are.
+    """Replace the keys of one curve from the first to the last of `frames`; keys outside stay, to the digit.
 
     Modifiers that reshape the curve are muted: what they did is in the new keys.
     """
+    frames = frames if channel.frames is None else channel.frames
     curve = bag.fcurves.find(channel.path, index=channel.index) or bag.fcurves.new(channel.path, index=channel.index)
     if curve.group is None:
         curve.group = bag.groups.get(channel.group) or bag.groups.new(channel.group)
@@ -307,7 +320,9 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
     is_kept = order < np.count_nonzero(keep)
     points.clear()
     points.add(len(order))
-    keys, made = {name: _read(points, name) for name in KEY_PARTS}, {"interpolation": interpolation, **NEW_KEY}
+    smooth = channel.slopes is not None
+    made = SMOOTH_KEY if smooth else {"interpolation": interpolation, **NEW_KEY}
+    keys = {name: _read(points, name) for name in KEY_PARTS}
     for name, part in keys.items():
         if part.ndim == 2:
             part[~is_kept] = new
@@ -315,8 +330,22 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
             choices = bpy.types.Keyframe.bl_rna.properties[name].enum_items  # type: ignore[attr-defined]
             part[~is_kept] = choices[made[name]].value
         part[is_kept] = old[name][keep]
+    if smooth:
+        _handle(keys, ~is_kept, channel.slopes)
     _set(curve, keys)
     curve.update()
+    now = {name: _read(points, name) for name in HANDLES}
+    for name, part in now.items():
+        part[is_kept] = old[name][keep]  # an update moves automatic handles
+    _set(curve, now)
+
+
+def _handle(keys, new, slopes):
+    """Put handles a third of the way to the keys beside them: then time passes evenly, and a curve has these slopes."""
+    frames = keys["co"][:, 0]
+    gaps = np.diff(frames) if len(frames) > 1 else np.ones(1)
+    for name, third in zip(HANDLES, (np.r_[gaps[0], gaps] / -3, np.r_[gaps, gaps[-1]] / 3), strict=True):
+        keys[name][new] = keys["co"][new] + third[new, np.newaxis] * np.column_stack([np.ones(len(slopes)), slopes])
 
 
 def _set(curve, keys):

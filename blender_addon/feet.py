@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, channels, clips, contacts, ground, nla, overlay, report, skin, stage, trails
+from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage, trails
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -28,6 +28,7 @@ class Seen:
     clip: object  # ikcore.Clip, what is to be baked: the same, or what that was made of
     feet: object  # ikcore.Feet, with soles
     ground: object  # ikcore.Ground, or None for the floor that the clip stands on or a plane
+    notes: list  # sentences about what of it does not count
     curves: dict  # contacts that are keyed
 
 
@@ -50,25 +51,43 @@ def work(context, job, *, again=False):
     return seen, *made
 
 
+def soles(context, job):
+    """Look where soles are, as a bake does: a generator that yields the share that is done, and returns (Feet,)."""
+    with nla.taken_down(job.armature):
+        _, clip = yield from _clips(context, job, 1.0)
+        return (_with_soles(context, job, clip),)
+
+
 def _look(context, job):
-    count, parts = len(job.frames), 1 + job.moves
-    bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
-    steps = clips.read(context, job.armature, job.frames, bones)
-    reading = yield from shares(steps, 0.0, LOOKING / parts / count)
-    clip = reading.clip
-    if job.source is not None:
-        with actions.played(job.armature, job.source):
-            steps = clips.read(context, job.armature, job.frames, bones)
-            clip = (yield from shares(steps, LOOKING / parts, 0.0)).clip
+    parts = 1 + job.moves
+    reading, clip = yield from _clips(context, job, LOOKING / parts)
     feet = _with_soles(context, job, clip)
-    floor = None
+    floor, notes = None, []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor = yield from shares(steps, LOOKING / parts, LOOKING / parts / count)
+        floor, notes = yield from shares(steps, LOOKING / parts, LOOKING / parts / len(job.frames))
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
-    return Seen(reading, clip, feet, floor, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+    return Seen(reading, clip, feet, floor, notes, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
+
+
+def _clips(context, job, share):
+    """What plays, and the clip that is to be baked: the same, or what that was made of."""
+    bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
+    steps = clips.read(context, job.armature, job.frames, bones)
+    reading = yield from shares(steps, 0.0, share / len(job.frames))
+    if job.source is None:
+        return reading, reading.clip
+    with actions.played(job.armature, job.source):
+        steps = clips.read(context, job.armature, job.frames, bones)
+        clip = (yield from shares(steps, share, 0.0)).clip
+    if clip.skeleton != reading.clip.skeleton:
+        raise CannotBakeError(
+            f"{job.armature.name} has another place or scale in {job.source.name}, which it was baked from: "
+            "switch From the Original off"
+        )
+    return reading, clip
 
 
 def shares(steps, start, each):
@@ -107,9 +126,12 @@ def _bake(job, seen, progress):
         legs=job.chosen,
         frames=None if whole else job.part,
         pelvis=job.pelvis,
+        earlier=seen.reading.clip,
         progress=lambda share: progress(BAKING * share),
     )
-    return baked, report.of(job, baked)
+    told = report.of(job, baked, seen.notes)
+    told.trails = trails.of_bake(job, seen, baked)
+    return baked, told
 
 
 def _floor(job, seen):
@@ -142,11 +164,10 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, seen, baked, told, request):
-    """Write what was baked into a new action or the armature's own, all of it or nothing; and tell what that kept."""
+def write(context, job, made, frames, told, request):
+    """Write channels into a new action, a strip or the armature's own action, all of it or nothing; keep the report."""
     armature = job.armature
     with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
-        made, frames = channels_of(job, seen, baked, told, request)
         if request.output == "OVERWRITE":
             actions.overwrite([(armature, made)], frames)
             mark(context, told, request)
@@ -159,22 +180,6 @@ def write(context, job, seen, baked, told, request):
                 mark(context, told, request)
             plan[1][actions.SOURCE] = source
     report.keep(armature, nla.shown(armature.animation_data), told)
-    overlay.keep(armature, nla.shown(armature.animation_data), trails.of_bake(job, seen, baked))
-
-
-def channels_of(job, seen, baked, told, request):
-    """What was baked as channels, and the frames of their keys; the report is told what they do not say."""
-    made, told.kept = channels.of_clip(job.armature, seen.reading, baked.clip)
-    keyed = _keyed(len(job.frames), job.part, request.key_step)
-    for channel in made:
-        channel.values = channel.values[keyed]
-    return made, job.frames[keyed]
-
-
-def _keyed(count, part, step):
-    """The numbers of the frames that get keys."""
-    inside = np.arange(count)[slice(*part)]
-    return np.unique(np.r_[inside[::step], inside[-1]])
 
 
 def mark(context, told, request):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import actions, feet, foot_job, nla, overlay, report, stage, trails
+from . import actions, feet, foot_job, keys, nla, report, stage
 from .armatures import CannotBakeError, not_editable, not_played
 
 
@@ -30,7 +30,6 @@ class Made:
     action: bpy.types.Action
     slot: bpy.types.ActionSlot
     told: report.Report
-    trails: trails.Trails
 
 
 def refusal(armature):
@@ -107,11 +106,11 @@ def _bake(context, armature, request):
     """Bake what plays: a generator that yields the share that is done, and returns what was Made."""
     job = foot_job.asked(context, armature, request)
     seen, baked, told = yield from feet.work(context, job)
-    channels, frames = feet.channels_of(job, seen, baked, told, request)
+    channels, frames = yield from feet.shares(keys.made(job, seen, baked, told, request), 1.0, 0.0)
     original = armature.animation_data.action
     ((_, action, slot),) = actions.copied([(armature, channels)], frames, "Foot IK")
     action[actions.SOURCE] = original
-    return Made(original, action, slot, told, trails.of_bake(job, seen, baked))
+    return Made(original, action, slot, told)
 
 
 def _commit(armature, made, now):
@@ -122,7 +121,6 @@ def _commit(armature, made, now):
     for one in made:
         actions.keep(one.action)
         report.keep(armature, one.action, one.told)
-        overlay.keep(armature, one.action, one.trails)
 
 
 def sentence(made, refused):

@@ -58,17 +58,17 @@ def refusal(armature):
     return None
 
 
-def asked(context, armature, request):
-    """What an operator with FootRequest asks for."""
+def asked(context, armature, request, bare=None):
+    """What an operator with FootRequest asks for; one leg may be bare, its own sole not being looked at."""
     if nla.baked(armature.animation_data) and not request.restart:
         raise CannotBakeError(
             f"{armature.name} plays a baked strip, made anew from what is below: tick From the Original"
         )
     with nla.taken_down(armature):
-        return _asked(context, armature, request)
+        return _asked(context, armature, request, bare)
 
 
-def _asked(context, armature, request):
+def _asked(context, armature, request, bare):
     if reason := refusal(armature):
         raise CannotBakeError(reason)
     ends, reason = chosen_range(request, context.scene, [armature])
@@ -77,7 +77,7 @@ def _asked(context, armature, request):
     whole = animated_range([armature]) or ends
     frames = np.arange(min(ends[0], whole[0]), max(ends[1], whole[1]) + 1)
     items = armature.ikcore_feet.legs
-    known = legs.listed(armature) if items else legs.found(context, armature)
+    known = legs.listed(armature, bare) if items else legs.found(context, armature)
     return Job(
         armature=armature,
         frames=frames,
@@ -94,6 +94,23 @@ def _asked(context, armature, request):
         pelvis=_pelvis(armature, request, known),
         settings=options.settings(request),
     )
+
+
+def check_strip(job):
+    """Refuse to replace a baked strip by one that has less in it: what else it has would be lost."""
+    tracks = nla.baked(job.armature.animation_data)
+    if tracks is None:
+        return
+    (strip,), bones = tracks[1].strips, job.armature.pose.bones
+    chosen = {joint for leg in job.legs if job.chosen and leg.name in job.chosen for joint in leg.chain}
+    own = tuple(actions.path_of(bones[joint], "") for joint in chosen if joint in bones)
+    more = job.chosen and any(not curve.data_path.startswith(own) for curve in actions.curves(strip))
+    first, last = job.frames[job.part[0]], job.frames[job.part[1] - 1]
+    if more or strip.frame_start < first or strip.frame_end > last:
+        raise CannotBakeError(
+            f"{job.armature.name} plays a baked strip with more legs or frames, which would be lost: "
+            "bake all of it again, or first all into a New Action"
+        )
 
 
 def _chosen(request, known, left_out):

@@ -7,9 +7,9 @@ import dataclasses
 import time
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from . import bridge, contacts, feet, foot_batch, foot_job, layouts, legs, nla, overlay, stage, trails
+from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, stage, trails
 from .armatures import CannotBakeError, not_editable
 from .options import ActionNames, FootOutput, FootRequest
 
@@ -138,10 +138,18 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
     def asked(self, context):
         if self.output == "NLA" and not context.object.animation_data.use_nla:
             raise CannotBakeError(f"The NLA of {context.object.name} is switched off: switch it on in the NLA Editor")
-        return super().asked(context)
+        job = super().asked(context)
+        foot_job.check_strip(job)
+        return job
 
-    def done(self, context, job, seen, baked, told):
-        feet.write(context, job, seen, baked, told, self)
+    def work(self, context, job):
+        seen, baked, told = yield from super().work(context, job)
+        with nla.taken_down(job.armature):
+            made, frames = yield from feet.shares(keys.made(job, seen, baked, told, self), 1.0, 0.0)
+        return made, frames, told
+
+    def done(self, context, job, made, frames, told):
+        feet.write(context, job, made, frames, told, self)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
         return {"FINISHED"}
 
@@ -230,6 +238,36 @@ class IKCORE_OT_detect_feet(_Refusing):
         return {"FINISHED"}
 
 
+class IKCORE_OT_detect_sole(_Baking):
+    """Find where the sole of the leg is and list its points, to be moved. Without points each bake finds them"""
+
+    bl_idname = "ikcore.detect_sole"
+    bl_label = "Detect Sole"
+    bl_options = {"REGISTER", "UNDO"}
+
+    leg: StringProperty(name="Leg", description="The name of a leg of the list of feet; none: the one that is active")
+
+    def asked(self, context):
+        kept = context.object.ikcore_feet
+        if not self.leg and kept.active_leg < len(kept.legs):
+            self.leg = kept.legs[kept.active_leg].name
+        if self.leg not in kept.legs:
+            raise CannotBakeError(f"No leg {self.leg} is in the list of feet: detect the feet first")
+        return foot_job.asked(context, context.object, self, bare=self.leg)
+
+    def work(self, context, job):
+        return feet.soles(context, job)
+
+    def done(self, context, job, found):
+        item = job.armature.ikcore_feet.legs[self.leg]
+        legs.own_sole(job.armature, item, found[self.leg].soles)
+        self.report({"INFO"}, f"Sole of {self.leg}: {', '.join(found[self.leg].soles)}")
+        return {"FINISHED"}
+
+    def draw(self, context):
+        self.layout.prop(self, "leg")
+
+
 class IKCORE_OT_edit_feet(bpy.types.Operator):
     """Change the list of legs"""
 
@@ -242,6 +280,7 @@ class IKCORE_OT_edit_feet(bpy.types.Operator):
         "REMOVE_LEG": "Remove the leg from the list",
         "ADD_KNEE": "Add a bone below the knee, for legs with more than one",
         "REMOVE_KNEE": "Remove the last bone below the knee",
+        "REMOVE_SOLE": "Forget the points of the sole: each bake finds them",
         "ADD_OBJECT": "Add an object to stand on",
         "REMOVE_OBJECT": "Remove the last object to stand on",
     }
@@ -263,18 +302,20 @@ class IKCORE_OT_edit_feet(bpy.types.Operator):
     def execute(self, context):
         kept = context.object.ikcore_feet
         what, _, of = self.change.partition("_")
-        if of != "KNEE":
+        if of in {"LEG", "OBJECT"}:
             rows = kept.legs if of == "LEG" else kept.objects
         elif kept.active_leg >= len(kept.legs):
             return {"CANCELLED"}
         else:
-            rows = kept.legs[kept.active_leg].knees
+            rows = kept.legs[kept.active_leg].knees if of == "KNEE" else kept.legs[kept.active_leg].soles
         if what == "ADD":
             item = rows.add()
             if of == "LEG":
                 item.name = f"leg {len(rows)}"
                 item.knees.add()
                 kept.active_leg = len(rows) - 1
+        elif of == "SOLE":
+            rows.clear()
         elif len(rows):
             rows.remove(kept.active_leg if of == "LEG" else len(rows) - 1)
             kept.active_leg = min(kept.active_leg, max(len(kept.legs) - 1, 0))
@@ -286,5 +327,6 @@ CLASSES = (
     IKCORE_OT_bake_feet_actions,
     IKCORE_OT_detect_contacts,
     IKCORE_OT_detect_feet,
+    IKCORE_OT_detect_sole,
     IKCORE_OT_edit_feet,
 )

@@ -87,7 +87,7 @@ def _draw_report(layout, told, width):
             column.label(text=text)
         if line.missed:
             column.label(text=f"does not reach in {line.missed} frames", icon="ERROR")
-    for text in told.kept:
+    for text in [*([told.reduced()] if told.keys else []), *told.notes, *told.kept]:
         sentence(layout, text, "INFO", width)
     for frame, text in told.problems[:5]:
         layout.label(text=f"Frame {frame}: {text}", icon="MARKER")
@@ -128,9 +128,17 @@ class IKCORE_PT_leg(_Sidebar):
         row.operator("ikcore.edit_feet", text="Shin", icon="REMOVE").change = "REMOVE_KNEE"
         for part in ("ankle", "ball", "toe"):
             _bone(layout, item, part, armature)
-        if not item.ankle:
-            layout.prop(item, "tip")
         _bone(layout, item, "pole", armature)
+        _draw_sole(layout, item, armature)
+
+
+def _draw_sole(layout, item, armature):
+    for point in item.soles:
+        layout.prop(point, "place", text=f"{point.name.title()} ({point.bone})")
+    row = layout.row(align=True)
+    row.operator("ikcore.detect_sole", icon="VIEWZOOM").restart = armature.ikcore_feet.restart
+    if item.soles:
+        row.operator("ikcore.edit_feet", text="", icon="X").change = "REMOVE_SOLE"
 
 
 def _bone(layout, item, name, armature, text=None):

@@ -10,7 +10,7 @@ from . import rotations as rot
 from .armatures import CannotBakeError, own
 
 SOLID = {"MESH", "CURVE", "SURFACE", "FONT", "META"}
-STILL = 1e-6  # what is no motion, in units of the world and of scale
+STILL = 1e-6  # what is no motion, in units of the world and of scale; and no change of a shape, in parts of its size
 
 
 @dataclass
@@ -21,38 +21,50 @@ class _Body:
     vertices: np.ndarray
     faces: np.ndarray
     matrices: list = field(default_factory=list)
+    reshaped: bool = False  # whether it has another shape on a later frame
 
     def moves(self):
         return np.ptp(self.matrices, axis=0).max() > STILL
+
+    def follow(self, later):
+        """Take in where it is on a later frame, and whether it still has its shape."""
+        self.matrices += later.matrices
+        if not (self.reshaped or np.array_equal(self.vertices, later.vertices)):
+            size = STILL * np.ptp(self.vertices, axis=0).max(initial=0)
+            same = len(self.vertices) == len(later.vertices)
+            self.reshaped = not same or bool(np.abs(self.vertices - later.vertices).max(initial=0) > size)
 
 
 def read(context, objects, armature, frames=None):
     """The ground that these objects make, but for the armature's own: a generator that yields how many frames are done.
 
     With `frames` it moves as the objects do on them, in the shape of the first; without it is as they are now.
-    Returns an ikcore.Ground.
+    Returns an ikcore.Ground, and sentences about objects that have other shapes later.
     """
     mine, bodies = own(armature), {}
     chosen = set(objects) - mine
     if frames is None:
-        return _ground(_bodies(context.evaluated_depsgraph_get(), chosen, mine), armature)
+        return _ground(_bodies(context.evaluated_depsgraph_get(), chosen, mine), armature), []
 
     def look(depsgraph, f):
-        found = _bodies(depsgraph, chosen, mine, shapes=f == 0)
+        found = _bodies(depsgraph, chosen, mine, faces=f == 0)
         if f == 0:
             bodies.update(found)
         for key in bodies.keys() ^ found.keys():
             name = (bodies.get(key) or found[key]).name
             raise CannotBakeError(f"{name} is not there on all frames: show it throughout, or leave it out")
         for key, body in found.items() if f else ():
-            bodies[key].matrices += body.matrices
+            bodies[key].follow(body)
 
     with stage.restored(context, [armature], poses=True):
         yield from stage.visit(context, frames, look)
-    return _ground(bodies, armature)
+    names = dict.fromkeys(body.name for body in bodies.values() if body.reshaped)
+    return _ground(bodies, armature), [
+        f"{name} changes its shape: the one on frame {frames[0]} counts" for name in names
+    ]
 
 
-def _bodies(depsgraph, chosen, mine, shapes=True):
+def _bodies(depsgraph, chosen, mine, faces=True):
     """All that is seen of these objects, instances included, by what tells them apart on all frames."""
     found = {}
     for instance in depsgraph.object_instances:
@@ -60,22 +72,28 @@ def _bodies(depsgraph, chosen, mine, shapes=True):
         source = instance.parent if instance.is_instance else item
         if source.original not in chosen or item.original in mine or item.type not in SOLID:
             continue
-        body = _Body(item.name, *(_triangles(item) if shapes else (None, None)))
+        body = _Body(item.name, *_shape(item, faces))
         body.matrices.append(np.array(instance.matrix_world))
         found[source.name_full, item.name_full, tuple(instance.persistent_id)] = body
     return found
 
 
-def _triangles(item):
-    """Vertices and triangles of an evaluated object, in its own space."""
+def _shape(item, faces):
+    """Vertices of an evaluated object in its own space, and triangles if they are wanted."""
     mesh = item.data if item.type == "MESH" else item.to_mesh()
-    mesh.calc_loop_triangles()
-    vertices, faces = np.empty((len(mesh.vertices), 3), np.float32), np.empty((len(mesh.loop_triangles), 3), np.int32)
+    vertices = np.empty((len(mesh.vertices), 3), np.float32)
     mesh.vertices.foreach_get("co", vertices.ravel())
-    mesh.loop_triangles.foreach_get("vertices", faces.ravel())
+    triangles = _triangles(mesh) if faces else None
     if item.type != "MESH":
         item.to_mesh_clear()
-    return vertices.astype(float), faces
+    return vertices, triangles
+
+
+def _triangles(mesh):
+    mesh.calc_loop_triangles()
+    triangles = np.empty((len(mesh.loop_triangles), 3), np.int32)
+    mesh.loop_triangles.foreach_get("vertices", triangles.ravel())
+    return triangles
 
 
 def _ground(bodies, armature):

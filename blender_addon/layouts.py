@@ -48,16 +48,25 @@ def legs(layout, options):
 def output(layout, options):
     """Which frames, how much, and where to."""
     draw_range(layout, options)
-    for name in ("restart", "weight", "output", "key_step", "mark"):
+    for name in ("restart", "weight", "output"):
         layout.prop(options, name)
+    _keys(layout, options)
+    layout.prop(options, "mark")
+
+
+def _keys(layout, options):
+    layout.prop(options, "keys")
+    if options.keys != "EVERY":
+        layout.prop(options, "key_step" if options.keys == "STEP" else "key_tolerance")
 
 
 def copies(layout, options):
     """The same of many actions: which, and how much."""
     layout.prop(options, "pattern")
     draw_range(layout, options)
-    for name in ("weight", "key_step", "mark"):
-        layout.prop(options, name)
+    layout.prop(options, "weight")
+    _keys(layout, options)
+    layout.prop(options, "mark")
 
 
 GROUPS = {"Ground": ground, "Contacts": contacts, "Pelvis": pelvis, "Legs": legs, "Output": output}

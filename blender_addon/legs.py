@@ -23,6 +23,20 @@ class IKCORE_PG_name(bpy.types.PropertyGroup):
     name: StringProperty(name="Name", description="Of a bone, an object or a leg")
 
 
+class IKCORE_PG_sole(bpy.types.PropertyGroup):
+    """A point of the sole of a leg; its name is that of ikcore: heel, ball, toe, inner, outer."""
+
+    name: StringProperty(name="Point", description="Heel, ball and toe; inner and outer are the sides at the ball")
+    bone: StringProperty(name="Bone", description="The bone that carries the point")
+    place: FloatVectorProperty(
+        name="Place",
+        description="Where the point is: from the head of its bone, along the axes of the bone, "
+        "in the units in which Edit Mode shows bones",
+        subtype="TRANSLATION",
+        precision=4,
+    )
+
+
 class IKCORE_PG_leg(bpy.types.PropertyGroup):
     """A leg, by the names of its bones."""
 
@@ -57,16 +71,19 @@ class IKCORE_PG_leg(bpy.types.PropertyGroup):
     pole: StringProperty(
         name="Pole", description="A bone that the knee points at; none: it keeps the side that it is bent to"
     )
-    tip: FloatVectorProperty(
-        name="Tip",
-        description="For a leg without a foot: where it touches the ground, in the space of the last shin",
-        subtype="TRANSLATION",
+    soles: CollectionProperty(
+        name="Sole",
+        description="Where the sole touches the ground; none: each bake finds that, of a leg without a foot at its end",
+        type=IKCORE_PG_sole,
     )
 
 
-def listed(armature):
-    """The legs of an armature's list, as ikcore has them: without soles, but for legs without feet."""
-    return [_leg(armature, item) for item in armature.ikcore_feet.legs]
+def listed(armature, bare=None):
+    """The legs of an armature's list, as ikcore has them: with soles of their own, but for the one that is to be bare.
+
+    Legs without feet always have a sole.
+    """
+    return [_leg(armature, item, () if item.name == bare else item.soles) for item in armature.ikcore_feet.legs]
 
 
 def fill(armature, legs):
@@ -79,8 +96,16 @@ def fill(armature, legs):
         for part in PARTS:
             joint = getattr(leg, part) or ""
             setattr(item, part, joint if joint in armature.pose.bones else "")  # what is no bone is a tail
-        if leg.ankle is None:
-            item.tip = [number / _scale(armature) for number in leg.soles["ball"].offset]
+        own_sole(armature, item, leg.soles)
+
+
+def own_sole(armature, item, soles):
+    """Let a leg of an armature's list have these points of its own, as ikcore has them."""
+    item.soles.clear()
+    for name, sole in soles.items():
+        point = item.soles.add()
+        point.name, point.bone = name, sole.joint
+        point.place = [number / _scale(armature) for number in sole.offset]
 
 
 def found(context, armature):
@@ -105,7 +130,7 @@ def _found_moving(context, armature):
         ) from error
 
 
-def _leg(armature, item):
+def _leg(armature, item, points):
     bones, knees = armature.pose.bones, tuple(knee.name for knee in item.knees)
     for part, name in (("thigh", item.hip), *(("shin", knee) for knee in knees or ("",))):
         if not name:
@@ -116,7 +141,22 @@ def _leg(armature, item):
     toe = item.toe or _tail(armature, item.ball or item.ankle)
     parts = [item.name, item.side, item.hip, knees, item.ankle or None, item.ball or None, toe]
     leg = bridge.library.Leg(*parts, pole=item.pole or None)
-    return leg if item.ankle else dataclasses.replace(leg, toe=None, soles={"ball": (knees[-1], _tip(armature, item))})
+    soles = {point.name: (point.bone, _place(armature, item, leg, point)) for point in points}
+    if item.ankle:
+        return dataclasses.replace(leg, soles=soles)
+    end = (0.0, armature.data.bones[knees[-1]].length * _scale(armature), 0.0)
+    return dataclasses.replace(leg, toe=None, soles={"ball": (knees[-1], end), **soles})
+
+
+def _place(armature, item, leg, point):
+    """Where a point of a sole is in the space of its bone, in lengths of the world."""
+    if point.name not in bridge.library.feet.leg.POINTS:
+        raise CannotBakeError(f"The sole of {item.name} has no {point.name}: detect it again")
+    if point.bone not in leg.chain:
+        raise CannotBakeError(f"The {point.name} of {item.name} is on no bone of that leg: detect its sole again")
+    if not np.isfinite(point.place).all():
+        raise CannotBakeError(f"The {point.name} of {item.name} is nowhere: detect its sole again")
+    return tuple(number * _scale(armature) for number in point.place)
 
 
 def _tail(armature, name):
@@ -125,15 +165,8 @@ def _tail(armature, name):
     return f"{name}_end" if bone and not bone.children and not skins(armature) else None
 
 
-def _tip(armature, item):
-    """Where a leg without a foot ends, in lengths of the world: at the tail of its last bone if nothing is said."""
-    length = armature.data.bones[item.knees[-1].name].length
-    local = tuple(item.tip) if any(item.tip) else (0.0, length, 0.0)
-    return tuple(number * _scale(armature) for number in local)
-
-
 def _scale(armature):
     return clips.scale_of(armature, np.array(armature.matrix_world)[np.newaxis])
 
 
-CLASSES = (IKCORE_PG_name, IKCORE_PG_leg)
+CLASSES = (IKCORE_PG_name, IKCORE_PG_sole, IKCORE_PG_leg)

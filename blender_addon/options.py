@@ -64,7 +64,8 @@ class FootOptions(FrameRange):
     )
     ground_moves: BoolProperty(
         name="Moving Ground",
-        description="The ground moves, as objects do, frame by frame: takes a look at the scene on every frame",
+        description="The ground moves, as objects do, frame by frame: takes a look at the scene on every frame. "
+        "What changes its shape keeps that of the first frame, and the report says so",
     )
     restart: BoolProperty(
         name="From the Original",
@@ -207,8 +208,29 @@ class FootOptions(FrameRange):
     weight: FloatProperty(
         name="Amount", description="How much of it all is done", subtype="FACTOR", default=1, min=0, max=1
     )
+    keys: EnumProperty(
+        name="Keys",
+        description="How many keys there are",
+        items=[
+            ("EVERY", "Every Frame", "A key on every frame"),
+            ("STEP", "Every Few Frames", "A key on every so many frames, and on the last"),
+            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as keep the legs where they are"),
+        ],
+        default="EVERY",
+    )
     key_step: IntProperty(
-        name="Key Every", description="A key on every so many frames, and on the last", default=1, min=1, soft_max=10
+        name="Step", description="From a key to the next one, in frames", default=2, min=1, soft_max=10
+    )
+    key_tolerance: FloatProperty(
+        name="Off by at Most",
+        description="How far the pelvis, a knee or a foot may be from where a key on every frame has it. "
+        "Planted feet no more than a tenth of it. A foot turns by no more than moves its tip by so much",
+        subtype="DISTANCE",
+        default=0.002,
+        min=0.00001,
+        soft_max=0.1,
+        precision=4,
+        step=0.1,
     )
     mark: BoolProperty(
         name="Mark Problems", description="Put timeline markers where feet still slide, sink, float or do not reach"

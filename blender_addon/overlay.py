@@ -25,16 +25,14 @@ class Kept:
 
     trails: object  # trails.Trails
     curves: int  # of the action that made them, as a checksum
-    unsure: bool = True  # something has changed since this was looked at:
+    unsure: bool = True  # something has changed since this was looked at
     true: bool = False  # whether the action still makes these trails
     picture: object = None  # what was drawn of them last
 
 
 def keep(armature, action, trails):
-    """Keep the trails of what an armature does when it plays an action; forget those of actions that are gone."""
-    there = {item.session_uid for item in bpy.data.actions}
-    for key in [key for key in _kept if key[1] not in there]:
-        del _kept[key]
+    """Keep the trails of what an armature does when it plays an action."""
+    actions.forget_gone(_kept)
     _kept[armature.session_uid, action.session_uid] = Kept(trails, _checksum(action, trails.bones))
 
 
@@ -77,8 +75,8 @@ def _keys_checksum(keys, total):
     straight = (kinds <= LINEAR).all()  # then handles do nothing, and are not read: it takes long
     for part in ("co",) if straight else ("co", "handle_left", "handle_right"):
         keys.foreach_get(part, numbers)
-        total = zlib.crc32(numbers, total)
-    return zlib.crc32(kinds, total)
+        total = zlib.crc32(numbers.tobytes(), total)
+    return zlib.crc32(kinds.tobytes(), total)
 
 
 def _in_place(trails, armature, time):
@@ -137,7 +135,7 @@ def _changed(*_):
         kept.unsure = True
 
 
-def _updated(_, depsgraph):
+def _updated(_, depsgraph=None):
     if any(isinstance(update.id, bpy.types.Action) for update in depsgraph.updates):
         _changed()
 

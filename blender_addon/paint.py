@@ -4,10 +4,12 @@
 Colours tell sides apart for the colour-blind, too (those of Okabe and Ito). What is behind something shows faintly.
 """
 
+# what the stubs of gpu do not know:
+# mypy: disable-error-code="func-returns-value, attr-defined, index"
+
 import gpu
 import numpy as np
 from gpu_extras.batch import batch_for_shader
-from mathutils import Vector
 
 from . import trails
 
@@ -19,6 +21,7 @@ FREE, HELD, RIM = 5.0, 10.0, 3.0  # sizes of points, in pixels
 RAISED = 0.005  # of the length of a leg: how far above the ground all is drawn, so as not to sink into it
 
 FILL, LINE, POINT = "UNIFORM_COLOR", "POLYLINE_UNIFORM_COLOR", "POINT_UNIFORM_COLOR"
+SHAPES = {FILL: "TRIS", LINE: "LINES", POINT: "POINTS"}
 
 
 class Picture:
@@ -26,9 +29,8 @@ class Picture:
 
     def __init__(self, all_legs):
         self._all, self._time = all_legs, None
-        self._still, self._moving = [], []  # what goes on: (batch, shader, color, width or size)
-        for leg in all_legs.legs:
-            self._still += _marks(all_legs, leg)
+        self._still = [mark for leg in all_legs.legs for mark in _marks(all_legs, leg)]
+        self._moving = []
 
     def draw(self, time, pixel):
         """Draw them as they are at a time: `pixel` is how many pixels one is on this screen."""
@@ -40,14 +42,14 @@ class Picture:
         gpu.state.program_point_size_set(True)  # points are as large as their shader says
         try:
             with gpu.matrix.push_pop():
-                gpu.matrix.translate(Vector((0, 0, RAISED * self._all.legs[0].size)))
+                gpu.matrix.translate((0.0, 0.0, RAISED * self._all.legs[0].size))
                 for depth, opaque in DEPTHS:
                     gpu.state.depth_test_set(depth)
                     for mark in self._still:
-                        _draw(*mark, opaque, pixel)
+                        mark.draw(opaque, pixel)
                 gpu.state.depth_test_set("ALWAYS")
                 for mark in self._moving:
-                    _draw(*mark, 1.0, pixel)
+                    mark.draw(1.0, pixel)
         finally:
             gpu.state.program_point_size_set(False)  # as Blender has it; it cannot be asked
             gpu.state.blend_set(kept[0])
@@ -65,7 +67,7 @@ def _marks(all_legs, leg):
         found.append((LINE, trails.pieces(leg.before), (*GREY, 0.8), BEFORE))
     found.append((LINE, trails.pieces(leg.path), (*color, 0.9), PATH))
     found.append((LINE, trails.pieces(leg.path, all_legs.planted(leg)), (*color, 1.0), PLANTED))
-    return [_mark(*each) for each in found if len(each[1])]
+    return [Mark(*each) for each in found if len(each[1])]
 
 
 def _points(all_legs, leg, time):
@@ -73,21 +75,24 @@ def _points(all_legs, leg, time):
     places, held = all_legs.at(leg, time)
     sizes = ((places[~held], FREE), (places[held], HELD))
     both = [(at, size + rim, color) for at, size in sizes for rim, color in ((RIM, DARK), (0, COLORS[leg.side]))]
-    return [_mark(POINT, at, (*color, 1.0), size) for at, size, color in both if len(at)]
+    return [Mark(POINT, at, (*color, 1.0), size) for at, size, color in both if len(at)]
 
 
-def _mark(kind, places, color, width):
-    shader = gpu.shader.from_builtin(kind)
-    shape = {FILL: "TRIS", LINE: "LINES", POINT: "POINTS"}[kind]
-    return batch_for_shader(shader, shape, {"pos": places.reshape(-1, 3)}), shader, kind, color, width
+class Mark:
+    """Fills, lines or points of one colour; their width in pixels."""
 
+    def __init__(self, kind, places, color, width):
+        self._kind, self._color, self._width = kind, color, width
+        self._shader = gpu.shader.from_builtin(kind)
+        self._batch = batch_for_shader(self._shader, SHAPES[kind], {"pos": places.reshape(-1, 3)})
 
-def _draw(batch, shader, kind, color, width, opaque, pixel):
-    shader.bind()
-    shader.uniform_float("color", (*color[:3], color[3] * opaque))
-    if kind == LINE:
-        shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
-        shader.uniform_float("lineWidth", width * pixel)
-    elif kind == POINT:
-        shader.uniform_float("size", width * pixel)
-    batch.draw(shader)
+    def draw(self, opaque, pixel):
+        """Draw it, as opaque as this."""
+        self._shader.bind()
+        self._shader.uniform_float("color", (*self._color[:3], self._color[3] * opaque))
+        if self._kind == LINE:
+            self._shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
+            self._shader.uniform_float("lineWidth", self._width * pixel)
+        elif self._kind == POINT:
+            self._shader.uniform_float("size", self._width * pixel)
+        self._batch.draw(self._shader)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from . import bridge, nla
+from . import actions, bridge, nla, overlay
 
 _kept = {}  # the reports of armatures and their actions, by the uids of both, while Blender runs
 
 
 @dataclass
 class Line:
-    """What became of a leg: lengths in units of the scene, NaN where nothing was measured."""
+    """What became of a leg: lengths in units of the scene, NaN for the slide of a leg that never stands."""
 
     leg: str
     slide: tuple[float, float]  # before and after: the most in a stance
@@ -22,10 +22,9 @@ class Line:
 
     def texts(self):
         """What the panel says of slide and sink."""
-        if np.isnan(self.slide).any():
-            return [f"{self.leg}: not measured on moving ground"]
         pairs = (("slide", self.slide), ("sink", self.sink))
-        return [f"{self.leg} {what}: {length(before)} to {length(after)}" for what, (before, after) in pairs]
+        known = [pair for pair in pairs if np.isfinite(pair[1]).all()]
+        return [f"{self.leg} {what}: {length(before)} to {length(after)}" for what, (before, after) in known]
 
 
 @dataclass
@@ -35,11 +34,14 @@ class Report:
     frames: int
     lines: list[Line]
     problems: list[tuple[int, str]]  # frames and what is wrong there
+    notes: list[str]  # what of the scene does not count
     kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
+    keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
+    trails: object = None  # trails.Trails: where feet go, for the overlay
 
     def troubled(self):
         """Whether there is something to look at."""
-        return bool(self.kept or any(line.missed for line in self.lines))
+        return bool(self.notes or self.kept or any(line.missed for line in self.lines))
 
     def sentence(self):
         """The report in one line."""
@@ -48,7 +50,14 @@ class Report:
         for line in self.lines:
             if line.missed:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
-        return "; ".join([text, *self.kept])
+        if self.keys:
+            text += f"; {self.reduced()}"
+        return "; ".join([text, *self.notes, *self.kept])
+
+    def reduced(self):
+        """How many keys there are."""
+        counts = ", ".join(f"{name} {count}" for name, count in self.keys.items())
+        return f"Keys instead of {self.frames}: {counts}"
 
 
 def slid(lines):
@@ -60,16 +69,15 @@ def slid(lines):
     return f": feet slid up to {before}, now {after}"
 
 
-def of(job, baked):
+def of(job, baked, notes):
     """The report of a bake."""
-    before, after = (None, None) if baked.ground.moves else baked.measured()
+    before, after = baked.measured()
     lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
     found = [(start, f"{name} does not reach") for name, short in baked.short.items() for start, _ in _runs(short > 0)]
-    if after:
-        moments = bridge.library.feet.verdicts.moments(after, before)
-        found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
+    moments = bridge.library.feet.verdicts.moments(after, before)
+    found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
     problems = [(int(job.frames[frame]), text) for frame, text in sorted(found) if job.part[0] <= frame < job.part[1]]
-    return Report(job.part[1] - job.part[0], lines, problems)
+    return Report(job.part[1] - job.part[0], lines, problems, notes)
 
 
 def _runs(mask):
@@ -78,7 +86,7 @@ def _runs(mask):
 
 def _line(name, before, after, missed):
     def both(value):
-        return tuple(value(each.measures[name]) if each else np.nan for each in (before, after))
+        return tuple(value(each.measures[name]) for each in (before, after))
 
     slide = both(lambda measure: measure.drift_most)
     sink = both(lambda measure: np.nanmax([0.0, measure.penetration, measure.penetration_swing]))
@@ -93,8 +101,10 @@ def length(value):
 
 
 def keep(armature, action, report):
-    """Keep the report of what was baked into an action, for the panel."""
+    """Keep the report of what was baked into an action, for the panel, and its trails, for the overlay."""
+    actions.forget_gone(_kept)
     _kept[armature.session_uid, action.session_uid] = report
+    overlay.keep(armature, action, report.trails)
 
 
 def latest(armature):

@@ -191,6 +191,8 @@ def _about(measured: Measured, source: Measured | None) -> str:
     clip = measured.clip
     frames = f"{len(clip)} frame{'s' * (len(clip) != 1)} at {clip.fps:g} fps, {clip.duration:.3g} s"
     ground = "on the ground that is drawn" if measured.ground else "on a floor found under the feet"
+    if measured.ground and measured.ground.moves:
+        ground = "on ground that moves, drawn as it is on the first frame and feet where they are on it"
     beside = "; before and after, both by the contacts of before" if source else ""
     speed = float(np.linalg.norm(measured.contacts.treadmill, axis=-1).mean()) * clip.unit
     belt = f"; on the spot, measured as if it went {speed:.2f} m/s" if measured.on_the_spot else ""

@@ -492,12 +492,90 @@ def test_a_contact_alone_leaves_the_rest() -> None:
     assert 140 < changed[:, 0].max() < 150
 
 
+# --- some of an earlier bake again ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def first_bakes() -> tuple[ik.Baked, ik.Baked]:
+    """On bumps: by the contacts that are found, and as if the left foot never stood, which moves the pelvis, too."""
+    found = ik.bake_feet(walk(), bumps(), feet=feet())
+    said: dict[Any, Any] = {key: weight * (key[0] == "right") for key, weight in found.contacts.weights.items()}
+    edited = ik.bake_feet(walk(), bumps(), feet=feet(), contacts=ik.Contacts.detect(walk(), feet(), curves=said))
+    assert apart(found.clip, edited.clip) > 0.01
+    assert np.abs(found.rise - edited.rise).max() > 0.001
+    return found, edited
+
+
+def again(**options: Any) -> ik.Baked:
+    """By the edited contacts, into what was baked without them."""
+    found, edited = first_bakes()
+    return ik.bake_feet(walk(), bumps(), feet=feet(), contacts=edited.contacts, earlier=found.clip, **options)
+
+
+def test_one_leg_of_an_earlier_bake() -> None:
+    """Its foot comes to where a bake of all has it, under a pelvis that stays; all else is as it was, to the bit."""
+    (found, edited), baked = first_bakes(), again(legs=["left"])
+    for at, name in enumerate(walk().skeleton.names):
+        alike = np.array_equal(baked.clip.pose.rotations[:, at], found.clip.pose.rotations[:, at])
+        assert alike == (name not in ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase")), name
+    assert np.array_equal(translations(baked.clip), translations(found.clip))
+    np.testing.assert_allclose(baked.rise, found.rise, atol=1e-12)
+    now, wanted = soles(baked.clip), soles(edited.clip)
+    for key in (key for key in wanted if key[0] == "left"):
+        np.testing.assert_allclose(now[key], wanted[key], atol=1e-9)
+    assert not baked.short["left"].any()
+
+
+@pytest.mark.parametrize("legs", [None, ["left"]])
+def test_an_earlier_bake_again_as_it_was(legs: list[str] | None) -> None:
+    found, _ = first_bakes()
+    for frames in (None, (60, 180)):
+        baked = ik.bake_feet(walk(), bumps(), feet=feet(), earlier=found.clip, legs=legs, frames=frames)
+        assert apart(baked.clip, found.clip) < 1e-9
+
+
+def test_some_frames_of_an_earlier_bake() -> None:
+    """They go over to a bake of all; feet between the two are between where both have them, and nothing jumps."""
+    (found, edited), baked = first_bakes(), again(frames=(60, 180))
+    for outside in (slice(60), slice(180, None)):
+        assert np.array_equal(baked.clip.pose.rotations[outside], found.clip.pose.rotations[outside])
+        assert np.array_equal(translations(baked.clip)[outside], translations(found.clip)[outside])
+    inside = slice(79, 161)
+    assert np.array_equal(baked.clip.pose.rotations[inside], edited.clip.pose.rotations[inside])
+    was, now, wanted = (positions(each.clip, "LeftFoot") for each in (found, baked, edited))
+    away, far = now - was, wanted - was
+    along = np.einsum("ij,ij->i", away, far) / np.maximum(np.einsum("ij,ij->i", far, far), 1e-12)
+    np.testing.assert_allclose(away, along[:, np.newaxis] * far, atol=1e-6)
+    fading = slice(60, 79)
+    moved = np.sqrt((far[fading] ** 2).sum(axis=1)) > 1e-3
+    assert moved.sum() > 3
+    assert (np.diff(along[fading][moved]) > -1e-6).all()
+    assert 0 <= along[fading][moved].min() < along[fading][moved].max() <= 1
+
+
+def test_a_leg_in_some_frames_of_an_earlier_bake() -> None:
+    found, _ = first_bakes()
+    baked = again(legs=["left"], frames=(60, 180)).clip
+    changed = np.argwhere((baked.pose.rotations != found.clip.pose.rotations).any(axis=2))
+    assert set(changed[:, 1]) <= {walk().skeleton.index(f"Left{name}") for name in ("UpLeg", "Leg", "Foot", "ToeBase")}
+    assert changed[:, 0].min() >= 60
+    assert changed[:, 0].max() < 180
+    whole = again(legs=["left"]).clip
+    np.testing.assert_allclose(positions(baked)[79:161], positions(whole)[79:161], atol=1e-9)
+
+
+def test_all_legs_by_name_are_all() -> None:
+    assert same(again(legs=SIDES).clip, again().clip)
+    assert same(again().clip, first_bakes()[1].clip)
+
+
 @pytest.mark.parametrize(
     ("option", "said"),
     [
         ({"legs": ["hind"]}, "legs: no leg is called 'hind'; there are left, right"),
         ({"pelvis": "LeftLeg"}, "pelvis: 'LeftLeg' does not carry all legs, as 'Hips' does"),
         ({"frames": (5, 5)}, "frames: expected some among 0 to 241, got 5 to 5"),
+        ({"earlier": samples.walk(seconds=3).clip}, "earlier: expected what was baked of this clip"),
         ({"frames": (-1, 5)}, "frames: expected some among 0 to 241, got -1 to 5"),
         ({"frames": (0, 242)}, "frames: expected some among 0 to 241, got 0 to 242"),
     ],

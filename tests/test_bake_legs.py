@@ -156,6 +156,18 @@ def test_a_pole_counts_as_much_as_the_bake(walk: ik.Clip) -> None:
     assert steps.max() < 2 * usual.max()
 
 
+def test_a_knee_points_at_its_pole_in_a_leg_that_is_baked_again(walk: ik.Clip) -> None:
+    """Under the pelvis of the earlier bake, which is another one than that of a bake of all."""
+    clip, feet = with_pole(walk, (0.6, -0.4, 0.7))
+    earlier = ik.bake_feet(clip, ik.Ground.plane([0, 1, 0.1]), feet=feet.replace("left", pole=None)).clip
+    ground = ik.Ground.plane([0, 1, 0.1], -0.05)
+    baked = ik.bake_feet(clip, ground, feet=feet, legs=["left"], earlier=earlier)
+    assert out_of_plane(baked.clip, feet["left"]).max() < 0.004
+    changed = (baked.clip.pose.rotations != earlier.pose.rotations).any(axis=(0, 2))
+    assert {clip.skeleton.names[n] for n in np.flatnonzero(changed)} <= set(feet["left"].chain)
+    assert np.array_equal(baked.clip.pose.translations, earlier.pose.translations)  # type: ignore[arg-type]
+
+
 def test_a_pole_behind_turns_the_knee_round(walk: ik.Clip) -> None:
     clip, feet = with_pole(walk, (0.0, 0.0, -0.7))
     baked = ik.bake_feet(clip, ik.Ground.plane(), feet=feet).clip

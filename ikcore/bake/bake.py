@@ -9,15 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import report, rotations
-from ikcore._arrays import size
 from ikcore.bake import floors as floor
-from ikcore.bake import loops
+from ikcore.bake import loops, partial
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
-from ikcore.bake.legs import Bent, bend, hinges_of, pointed, unfolded
+from ikcore.bake.legs import Bent, hinges_of, pointed, reached
 from ikcore.bake.motion import LegMotion, legs_of, place_of
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
+from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.stances import Stance, stances_of
 from ikcore.bake.toes import toes_of
@@ -30,9 +29,6 @@ from ikcore.feet.measured import Measured, before_and_after
 from ikcore.ground import Ground
 
 Progress = Callable[[float], object]
-
-_ROUNDING = 1e-9  # of the length of a leg
-_STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -111,6 +107,7 @@ def bake_feet(
     legs: Collection[str] | None = None,
     frames: tuple[int, int] | None = None,
     pelvis: str | None = None,
+    earlier: Clip | None = None,
     progress: Progress | None = None,
     workers: int = 1,
 ) -> Baked:
@@ -139,6 +136,9 @@ def bake_feet(
     pelvis : str, optional
         The joint that is moved with the body (default: the one that carries all legs, as far up as joints are about
         where the hips are).
+    earlier : Clip, optional
+        What a bake has made of the clip before: legs, frames and a pelvis that do not change are as they are there
+        (default: as they are in the clip).
     progress : callable, optional
         Called with the share that is done, 0 to 1. What it raises ends the bake; nothing is changed then.
     workers : int, optional
@@ -167,7 +167,7 @@ def bake_feet(
            [0.06, 0.9 , 2.98]])
     """
     say = progress or (lambda share: None)
-    _check(clip, ground, frames, settings)
+    _check(clip, ground, frames, settings, earlier)
     settings = settings or BakeSettings()
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
@@ -189,26 +189,39 @@ def bake_feet(
     if way is not None:
         ways, under, body = _middle_round(motions, ways, under, body)
     toes = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
-    share = _shares(clip, frames, scene)
-    _weigh(ways, toes, body, share, still=legs is not None)
+    _weigh(ways, toes, body, scene.settings.weight)
+    earlier, still = earlier or clip, len(chosen) < len(ways)
+    if still:
+        body = partial.body_of(earlier, clip, joint)
     say(0.7)
-    turns, short = _solved(ways, toes, body, chosen, share, scene)
+    turns, short = _solved(ways, toes, body, scene)
     say(0.9)
-    baked = written(clip, joint, body, turns, _within(len(clip), frames))
-    if clip.loop and frames in (None, (0, len(clip))):
+    baked, rise = written(clip, joint, body, turns), body.shift[:, axis].copy()
+    if clip.loop:
         baked = loops.closed(baked, clip)
+    share = partial.share_of(clip, frames, scene)
+    if still or share.min() < 1:
+        baked, short = partial.changed(earlier, baked, ways, toes, chosen, share, scene)
+        rise = (place_of(baked, joint) - body.pivot)[:, axis]
     say(1.0)
-    rise = body.shift[:, axis].copy()
     return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
 
 
-def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None, settings: BakeSettings | None) -> None:
+def _check(
+    clip: Clip,
+    ground: Ground,
+    frames: tuple[int, int] | None,
+    settings: BakeSettings | None,
+    earlier: Clip | None,
+) -> None:
     if not isinstance(clip, Clip):
         raise TypeError(f"clip: expected a Clip, got {type(clip).__name__}; ik.Clip.read reads one")
     if not isinstance(ground, Ground):
         raise TypeError(f"ground: expected a Ground, got {type(ground).__name__}; ik.Ground.read reads one")
     if settings is not None and not isinstance(settings, BakeSettings):
         raise TypeError(f"settings: expected BakeSettings, got {type(settings).__name__}: ik.BakeSettings(lock=False)")
+    if earlier is not None and not isinstance(earlier, Clip):
+        raise TypeError(f"earlier: expected a Clip, got {type(earlier).__name__}: what bake_feet made is in its .clip")
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up.upper()}; see Clip.convert")
     if not ground.parts:
@@ -224,6 +237,8 @@ def _check(clip: Clip, ground: Ground, frames: tuple[int, int] | None, settings:
         raise TypeError(f"frames: expected two whole numbers, got {frames!r}")
     if frames is not None and not 0 <= frames[0] < frames[1] <= len(clip):
         raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
+    if earlier is not None and (earlier.skeleton, len(earlier), earlier.up) != (clip.skeleton, len(clip), clip.up):
+        raise ValueError("earlier: expected what was baked of this clip, got one of other joints, frames or axes")
 
 
 def _chosen(feet: Feet, legs: Collection[str] | None) -> set[str]:
@@ -267,69 +282,34 @@ def _middle_round(
     return ways, [floors.part(own) for floors in under], body.part(own)
 
 
-def _shares(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
-    """How much of the bake is done in every frame. Some frames of a loop fade in and out even at its ends."""
-    count = len(clip)
-    share = np.full(count, scene.settings.weight)
-    if frames is not None and frames != (0, count):
-        at, window = np.arange(count), max(scene.settings.blend * scene.fps, 1.0)
-        first, stop = frames
-        since, until = at - first + (first > 0), stop - at - (stop == count)
-        if not clip.loop:
-            since = since if first > 0 else np.full(count, window)
-            until = until if stop < count else np.full(count, window)
-        share = share * eased(np.clip(np.minimum(since, until) / window, 0, 1))
-    return share
-
-
-def _weigh(ways: list[Way], toes: list[Array], body: Body, share: Array, *, still: bool) -> None:
-    """Take some of what is done, frame by frame; none of what is done to the body if that is to stay."""
+def _weigh(ways: list[Way], toes: list[Array], body: Body, weight: float) -> None:
+    """Take some of what is done."""
+    share = np.full(len(body.pivot), weight)
     for at, way in enumerate(ways):
         way.shift *= share[:, np.newaxis]
         way.turn = rotations.slerp(UNTURNED, way.turn, share)
         toes[at] = rotations.multiply(rotations.slerp(UNTURNED, toes[at], share), way.turn)
-    body.shift *= 0.0 if still else share[:, np.newaxis]
-    body.tilt = rotations.slerp(UNTURNED, body.tilt, np.zeros_like(share) if still else share)
+    body.shift *= share[:, np.newaxis]
+    body.tilt = rotations.slerp(UNTURNED, body.tilt, share)
 
 
-def _solved(
-    ways: list[Way], toes: list[Array], body: Body, chosen: set[str], share: Array, scene: Scene
-) -> tuple[list[list[Turn]], dict[str, Array]]:
-    """How the joints of the chosen legs turn, and by how much each leg falls short."""
+def _solved(ways: list[Way], toes: list[Array], body: Body, scene: Scene) -> tuple[list[list[Turn]], dict[str, Array]]:
+    """How the joints of all legs turn, and by how much each leg falls short."""
     turns, short = [], {}
     for way, bent in zip(ways, toes, strict=True):
-        motion = way.motion
-        if motion.leg.name in chosen:
-            leg, short[motion.leg.name] = _bent(motion, way, body, share, scene)
-            turns.append(turns_of(motion, leg.deltas, way.turn, bent))
+        leg, short[way.motion.leg.name] = _bent(way, body, scene)
+        turns.append(turns_of(way.motion, leg.deltas, way.turn, bent))
     return turns, short
 
 
-def _bent(motion: LegMotion, way: Way, body: Body, share: Array, scene: Scene) -> tuple[Bent, Array]:
-    """The leg between its hip and where its foot should be, and by how much it falls short of that."""
-    hip = body.carried(motion.chain[:, 0])
-    reach = np.maximum(way.reach, _STRAIGHTEST * motion.size)
-    tilted = body.pivot[:, np.newaxis] + rotations.rotate(
-        body.tilt[:, np.newaxis], motion.chain - body.pivot[:, np.newaxis]
-    )
-    line = way.ankle - hip
-    plain = line - (way.shift[:, scene.axis] - way.plain)[:, np.newaxis] * scene.up
-    line = unfolded(line, plain, tilted[:, -1] - tilted[:, 0], motion.size)
-    far = size(line)
-    target = hip + line * np.minimum(reach / np.maximum(far, 1e-12), 1)[:, np.newaxis]
-    turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
-    hinges = hinges_of(motion)
-    leg = bend(tilted, turned, hip, target, hinges)
+def _bent(way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
+    """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
+    motion, tilt, hinges = way.motion, body.tilt[:, np.newaxis], hinges_of(way.motion)
+    tilted = body.pivot[:, np.newaxis] + rotations.rotate(tilt, motion.chain - body.pivot[:, np.newaxis])
+    turned, hip = rotations.multiply(tilt, motion.turns), body.carried(motion.chain[:, 0])
+    leg, short = reached(tilted, turned, hinges, hip, way.ankle, way.over(scene), way.reach, motion.size)
     if motion.pole is not None and len(hinges):
         hinge = rotations.rotate(rotations.multiply(leg.deltas[:, 0], turned[:, 0]), hinges[0])
-        leg = pointed(leg, hinge, body.carried(motion.pole), share)
-    leg.deltas = rotations.multiply(leg.deltas, body.tilt[:, np.newaxis])
-    short = size(way.ankle - target)
-    return leg, np.where(short > _ROUNDING * motion.size, short, 0.0)
-
-
-def _within(count: int, frames: tuple[int, int] | None) -> Mask:
-    where = np.ones(count, bool)
-    if frames is not None:
-        where[: frames[0]] = where[frames[1] :] = False
-    return where
+        leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hip), scene.settings.weight))
+    leg.deltas = rotations.multiply(leg.deltas, tilt)
+    return leg, short

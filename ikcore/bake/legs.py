@@ -15,6 +15,8 @@ _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; be
 _WRONG = 0.25  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
 _FOLDED = 0.25  # of its length: legs are not folded more over obstacles, unless they are in the clip
 _TIGHTEST = 0.2  # likewise: nor more than this to stand
+_STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
+_ROUNDING = 1e-9  # of the length of a leg
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
 _TINY = 1e-12
 
@@ -43,6 +45,32 @@ def hinges_of(motion: LegMotion) -> list[Array]:
         normal = rotations.rotate(rotations.conjugate(motion.turns[:, knee - 1]), np.cross(above, below))
         found.append(unit(np.add.accumulate(normal, axis=0)[-1]))
     return found
+
+
+def reached(
+    chain: Array, turns: Array, hinges: list[Array], hip: Array, ankle: Array, over: Array, reach: Array, length: float
+) -> tuple[Bent, Array]:
+    """A leg between its hip and where its foot should be, and by how much it falls short of that.
+
+    Parameters
+    ----------
+    chain, turns, hinges
+        As `bend` takes them.
+    hip, ankle : (frames, 3) arrays
+        Where it begins, and should end.
+    over : (frames, 3) array
+        What of that is for obstacles.
+    reach : (frames,) array
+        How far it reaches at most, but for the last bit of its length.
+    length : float
+        Of the leg.
+    """
+    line = ankle - hip
+    line = unfolded(line, line - over, chain[:, -1] - chain[:, 0], length)
+    most = np.maximum(reach, _STRAIGHTEST * length)
+    target = hip + line * np.minimum(most / np.maximum(size(line), 1e-12), 1)[:, np.newaxis]
+    short = size(ankle - target)
+    return bend(chain, turns, hip, target, hinges), np.where(short > _ROUNDING * length, short, 0.0)
 
 
 def unfolded(line: Array, plain: Array, source: Array, length: float) -> Array:

@@ -73,6 +73,10 @@ class Way:
         """Where the leg should end."""
         return self.carried(self.motion.ankle)
 
+    def over(self, scene: Scene) -> Array:
+        """What of the shift is for obstacles."""
+        return np.asarray((self.shift[:, scene.axis] - self.plain)[:, np.newaxis] * scene.up)
+
     def part(self, motion: LegMotion, frames: slice) -> Way:
         """Some of the frames."""
         return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames], self.reach[frames])

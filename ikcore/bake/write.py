@@ -51,8 +51,8 @@ def _moves(clip: Clip, joint: int) -> bool:
     return clip.channels is None or {"x", "y", "z"} <= set(clip.channels[joint])
 
 
-def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]], where: Mask) -> Clip:
-    """The clip with other rotations and another place of its pelvis, in some frames.
+def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]]) -> Clip:
+    """The clip with other rotations and another place of its pelvis.
 
     Parameters
     ----------
@@ -64,23 +64,21 @@ def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]], where:
         How.
     turns : list of list of Turn
         Of every leg, its joints from the hip on.
-    where : (frames,) array of bool
-        The frames that change.
     """
     skeleton, pose = clip.skeleton, clip.pose
     turned = pose.rotations.copy()
     tilted = bool((np.abs(body.tilt[:, 1:]) > _SAME).any())
     if tilted:
-        _turn(skeleton, turned, [(pelvis, _world(clip, pelvis), body.tilt)], None, where)
+        turn(skeleton, turned, [(pelvis, turn_of(clip, pelvis), body.tilt)])
     for leg in turns:
-        _turn(skeleton, turned, leg, body.tilt if tilted else None, where)
+        turn(skeleton, turned, leg, above=body.tilt if tilted else None)
     moved = pose.translations
-    if (body.shift[where] != 0).any():
+    if (body.shift != 0).any():
         shape = (len(clip), len(skeleton), 3)
         moved = np.array(np.broadcast_to(skeleton.offsets if moved is None else moved, shape), turned.dtype)
         climb, root = loops.climb(clip, body.shift), [pelvis, *ancestors(skeleton, pelvis)][-1]
-        moved[where, root] += climb[where]
-        moved[where, pelvis] += _within_parent(clip, pelvis, body.shift - climb)[where]
+        moved[:, root] += climb
+        moved[:, pelvis] += _within_parent(clip, pelvis, body.shift - climb)
     return _replaced(clip, Pose(turned, moved, pose.scales))
 
 
@@ -88,7 +86,9 @@ def _replaced(clip: Clip, pose: Pose) -> Clip:
     return Clip(clip.skeleton, pose, clip.fps, clip.loop, clip.up, clip.unit, clip.channels)
 
 
-def _turn(skeleton: Skeleton, turned: Array, turns: list[Turn], above: Array | None, where: Mask) -> None:
+def turn(
+    skeleton: Skeleton, turned: Array, turns: list[Turn], *, above: Array | None = None, where: Mask | bool = True
+) -> None:
     """Give joints the local rotations with which they turn like that in the world, what is above them turning too."""
     deltas: dict[int, Array] = {}
     for joint, world, delta in turns:
@@ -102,7 +102,8 @@ def _turn(skeleton: Skeleton, turned: Array, turns: list[Turn], above: Array | N
         deltas[joint] = delta
 
 
-def _world(clip: Clip, joint: int) -> Array:
+def turn_of(clip: Clip, joint: int) -> Array:
+    """The world rotation of a joint over the whole clip."""
     found = np.empty((len(clip), 4))
     for block in blocks(len(clip)):
         found[block] = clip.skeleton.forward(clip.pose[block]).rotations[:, joint]

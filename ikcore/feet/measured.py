@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from ikcore.clip import Clip
 from ikcore.feet import metrics
+from ikcore.feet.carried import carried_back
 from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.paths import LEG, surface_under
-from ikcore.ground import Ground
+from ikcore.ground import Ground, Surface
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -44,6 +45,7 @@ class Measured:
         By leg, the points of the sole that are measured: those of heel, ball and toe that are known.
     tracks : dict of str to Track
         By leg, where all is. Y is up, lengths are metres, whatever the clip has. What the leg hangs on is its pelvis.
+        On ground that moves soles and normals are where they would be on it on the first frame.
     lengths : dict of str to float
         By leg, from hip to ankle, metres; NaN if it is never known.
     held : dict of str to (frames, points) array of bool
@@ -87,8 +89,9 @@ def measure(
     feet : Feet, optional
         Its legs, with soles (default: those of the source, else `Feet.detect` of this clip).
     ground : Ground, optional
-        What it walks on, at rest, with the axis and the unit of the clip (default: that of the source, else a floor
-        as `Contacts.detect` finds it).
+        What it walks on, with the axis and the unit of the clip (default: that of the source, else a floor as
+        `Contacts.detect` finds it). Over as many frames as the clip if it moves: then a foot slides, turns and skates
+        that does so on what it stands on.
     contacts : Contacts, optional
         When it stands (default: those of the source, else `Contacts.detect` of this clip).
     source : Measured, optional
@@ -101,7 +104,7 @@ def measure(
     Raises
     ------
     ValueError
-        If the source has other frames, axes or units, or the ground moves.
+        If the source has other frames, axes or units, or the ground moves over other frames.
 
     Examples
     --------
@@ -124,12 +127,10 @@ def measure(
         _check(clip, source)
         feet, contacts = feet or source.feet, contacts or source.contacts
         ground = source.ground if ground is None else ground
-    if ground is not None and ground.moves:
-        raise ValueError("ground: expected one at rest; of one that moves, measure each leg by `metrics.Track`")
     feet = with_soles(clip, feet)
     contacts = contacts or Contacts.detect(clip, feet, ground)
     points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
-    held = {name: np.stack([contacts.planted(*_key(contacts, name, at)) for at in points[name]], 1) for name in points}
+    held = {name: _held(contacts, name, points[name]) for name in points}
     there = _on_its_way(clip, feet, contacts, source)
     places = _Places(there, feet, ground, contacts)
     tracks = {leg.name: places.track(leg, points[leg.name]) for leg in feet}
@@ -192,6 +193,8 @@ def before_and_after(
 def ground_under(measured: Measured, leg: str, points: Array) -> Array:
     """How high the ground is under points of a leg, anywhere on its way: Y up, metres, as tracks have it.
 
+    Of ground that moves it is that of the first frame, as tracks have what is on it there.
+
     Parameters
     ----------
     measured : Measured
@@ -209,7 +212,8 @@ def ground_under(measured: Measured, leg: str, points: Array) -> Array:
     assert measured.ground is not None
     x, y, z = np.moveaxis(points, -1, 0)
     there, unit = points if measured.clip.up == "Y" else np.stack([x, -z, y], axis=-1), measured.clip.unit
-    surface = surface_under(measured.ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG)
+    ground = measured.ground.still(0)
+    surface = surface_under(ground, measured.clip, there / unit, measured.lengths[leg] / unit / LEG)
     return np.asarray(surface.height * unit)
 
 
@@ -244,6 +248,11 @@ def _key(contacts: Contacts, leg: str, point: str) -> tuple[str, str]:
     return next(((leg, other) for other in _CONTACT[point] if (leg, other) in contacts.weights), (leg, point))
 
 
+def _held(contacts: Contacts, leg: str, points: tuple[str, ...]) -> Mask:
+    """When points of a leg are in contact."""
+    return np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
+
+
 class _Places:
     """Where joints, points of soles and ground are: found in the space of the clip, given as metrics have it."""
 
@@ -260,8 +269,12 @@ class _Places:
         sole = np.stack([self.soles[leg.name, point] for point in points], axis=1)
         if leg.ankle is None:
             chain = np.concatenate([chain, sole[:, -1:]], axis=1)
-        below, normals = self._ground(leg.name, points, metrics.leg_length(chain), sole)
-        return Track.on(
+        surface = self._under(metrics.leg_length(chain), sole)
+        if surface is None:
+            below, normals = self._floor(leg.name, points), np.array(metrics.UP)
+        else:
+            below, normals = surface.height, self._upright(self._at_ball(surface.normals, points))
+        track = Track.on(
             self._upright(chain) * self.clip.unit,
             self._upright(sole) * self.clip.unit,
             below * self.clip.unit,
@@ -269,14 +282,24 @@ class _Places:
             soles=self._normals(leg.name),
             pelvis=self._upright(pelvis) * self.clip.unit,
         )
+        if surface is None or self.ground is None or not self.ground.moves:
+            return track
+        held, above = _held(self.contacts, leg.name, points), track.heights
+        sole, there = carried_back(self.ground, surface, sole, above, held, self.clip.fps)
+        sole, normals = self._upright(sole) * self.clip.unit, self._upright(self._at_ball(there, points))
+        return dataclasses.replace(track, sole=sole, normals=normals)
 
-    def _ground(self, leg: str, points: tuple[str, ...], length: float, sole: Array) -> tuple[Array, Array]:
-        """How high it is under the points, in units of the clip, and its normal."""
-        if self.ground is None:
-            below = [self.contacts.ground[_key(self.contacts, leg, point)] for point in points]
-            return np.stack(below, axis=1), np.array(metrics.UP)
-        surface = surface_under(self.ground, self.clip, sole, length / LEG)
-        return surface.height, self._upright(surface.normals[:, points.index("ball") if "ball" in points else 0])
+    def _under(self, length: float, sole: Array) -> Surface | None:
+        """The ground under the points of a leg of this length, in units of the clip; None if there is a floor."""
+        return None if self.ground is None else surface_under(self.ground, self.clip, sole, length / LEG)
+
+    def _floor(self, leg: str, points: tuple[str, ...]) -> Array:
+        """How high the floor is under the points, in units of the clip."""
+        return np.stack([self.contacts.ground[_key(self.contacts, leg, point)] for point in points], axis=1)
+
+    @staticmethod
+    def _at_ball(normals: Array, points: tuple[str, ...]) -> Array:
+        return normals[:, points.index("ball") if "ball" in points else 0]
 
     def _normals(self, leg: str) -> Array | None:
         """Of a sole: of the plane through its heel and sides, which one joint carries."""

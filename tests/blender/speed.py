@@ -43,8 +43,8 @@ def bake_feet(bpy, armature):
     """The operator as a whole; then its stages, on what that has left."""
     import importlib
 
-    names = ("feet", "foot_job", "stage")
-    feet, foot_job, stage = (importlib.import_module(f"bl_ext.user_default.ikcore.{name}") for name in names)
+    names = ("feet", "foot_job", "keys", "stage")
+    feet, foot_job, keys, stage = (importlib.import_module(f"bl_ext.user_default.ikcore.{name}") for name in names)
     armature.ikcore_feet.ground, options = "PLANE", {"ground": "PLANE"}
     source, took = armature.animation_data.action, {}
     took["bake_feet"] = timed(lambda: bpy.ops.ikcore.bake_feet(**options))[0]
@@ -53,7 +53,9 @@ def bake_feet(bpy, armature):
     took["  look"], _ = timed(lambda: stage.finished(feet._look(bpy.context, job)))
     took["  all again"], made = timed(lambda: stage.finished(feet.work(bpy.context, job)))
     took["  redo"], _ = timed(lambda: stage.finished(feet.work(bpy.context, job, again=True)))
-    took["  write"], _ = timed(lambda: feet.write(bpy.context, job, *made, armature.ikcore_feet))
+    options, (_, _, told) = armature.ikcore_feet, made
+    took["  keys"], found = timed(lambda: stage.finished(keys.made(job, *made, options)))
+    took["  write"], _ = timed(lambda: feet.write(bpy.context, job, *found, told, options))
     return took
 
 

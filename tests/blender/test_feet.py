@@ -91,7 +91,8 @@ def test_collection_with_modifiers(walker):
     walks.assert_feet(walker, wanted, FRAMES)
 
 
-def test_moving_ground(walker):
+def test_moving_ground(walker, addon):
+    """Feet ride on it; and the report says how they do so: as a lift rises, before they sink into it."""
     floor = walks.slab("Lift", (-2, -6, -1), (2, 2, 0))
     for frame, height in ((1, 0.0), (61, 0.3)):
         floor.location.z = height
@@ -104,6 +105,39 @@ def test_moving_ground(walker):
     ground = walks.ground_of(["Lift"]).moved(translations=heights)
     wanted = ik.bake_feet(walks.read(walker), ground)
     assert on(["Lift"], ground_moves=True) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    for line in addon.report.latest(walker).lines:
+        assert line.slide[0] > 0.03
+        assert line.slide[1] < 0.005
+        assert line.sink[0] > 0.2
+        assert line.sink[1] < 0.01
+        assert len(line.texts()) == 2
+
+
+def test_a_leg_that_never_stands_has_no_slide(walker, addon):
+    bpy.ops.ikcore.detect_feet()
+    walker.ikcore_feet.legs["left"].mode = "never"
+    bake()
+    texts = {line.leg: line.texts() for line in addon.report.latest(walker).lines}
+    assert [text.split(":")[0] for text in texts["left"] + texts["right"]] == ["left sink", "right slide", "right sink"]
+
+
+def test_ground_that_changes_its_shape_is_told(walker, addon, capfd):
+    """In the sentence and in the panel's report; the shape on the first frame counts."""
+    sea = walks.slab("Sea", (-2, -6, -1), (2, 2, 0))
+    sea.shape_key_add(name="Basis")
+    key = sea.shape_key_add(name="High")
+    for point in key.data:
+        point.co.z += 0.5
+    for frame in (10, 61):
+        key.value = float(frame == 61)
+        key.keyframe_insert("value", frame=frame)
+    bpy.context.scene.frame_set(1)
+    wanted = ik.bake_feet(walks.read(walker), walks.ground_of(["Sea"]))
+    assert on(["Sea"], ground_moves=True) == {"FINISHED"}
+    assert "Warning: Baked 2 legs, 61 frames" in (said := capfd.readouterr().out)
+    assert "; Sea changes its shape: the one on frame 1 counts" in said
+    assert addon.report.latest(walker).notes == ["Sea changes its shape: the one on frame 1 counts"]
     walks.assert_feet(walker, wanted, FRAMES)
 
 
@@ -249,7 +283,7 @@ def test_pelvis_bone(walker):
 def test_key_step(walker):
     action = walker.animation_data.action
     wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
-    assert bake(ground="PLANE", plane_height=0.1, key_step=7) == {"FINISHED"}
+    assert bake(ground="PLANE", plane_height=0.1, keys="STEP", key_step=7) == {"FINISHED"}
     frames = [*range(1, 62, 7), 61]
     for at, made in keys(walker).items():
         if "LeftLeg" in at[0]:
@@ -257,6 +291,14 @@ def test_key_step(walker):
     assert len(rigs.curves_of(action, action.slots[0])[next(iter(keys(walker)))].keyframe_points) == 61
     for frame in (8, 61):
         walks.assert_feet_at(walker, wanted, frame)
+
+
+def test_key_tolerance(walker):
+    """Feet are that near; the rest is in test_keys.py."""
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    assert bake(ground="PLANE", plane_height=0.1, keys="TOLERANCE", key_tolerance=0.003) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES, 0.003)
+    assert len(keys(walker)['pose.bones["LeftLeg"].rotation_euler', 0]) < 40
 
 
 def test_new_action_keeps_the_original(walker):
@@ -417,6 +459,69 @@ def test_modes(walker, mode):
     walks.assert_feet(walker, ik.bake_feet(clip, ground, contacts=contacts), FRAMES)
 
 
+# --- some of it again ------------------------------------------------------------------------------------------------
+
+
+def bones(armature, names):
+    """The keys of bones."""
+    return {at: was for at, was in keys(armature).items() if at[0].startswith("pose") and at[0].split('"')[1] in names}
+
+
+def never(clip, feet, contacts, leg):
+    """These contacts, that leg being in the air."""
+    said = {key: weight * (key[0] != leg) for key, weight in contacts.weights.items()}
+    return ik.Contacts.detect(clip, feet, curves=said)
+
+
+@pytest.mark.parametrize("output", ["NEW", "OVERWRITE"])
+@pytest.mark.parametrize("ticked", [True, False])
+def test_one_leg_again(walker, output, ticked):
+    """By its edited contacts, where a bake of the original has that foot; all else stays as baked, to the digit."""
+    names = walks.steps()
+    clip, ground = walks.read(walker), walks.ground_of(names)
+    given = {"ground": "OBJECTS", "ground_objects": [{"name": name} for name in names]}
+    bpy.ops.ikcore.detect_feet()
+    bpy.ops.ikcore.detect_contacts(**given)
+    bake(**given)
+    before, poses, first = keys(walker), rigs.sampled(walker, FRAMES), ik.bake_feet(clip, ground)
+    edited = never(clip, first.feet, first.contacts, "left")
+    wanted = ik.bake_feet(clip, ground, contacts=edited)
+    made = ik.bake_feet(clip, ground, contacts=edited, legs=["left"], earlier=first.clip)
+    lift_left(walker)
+    walker.ikcore_feet.legs["right"].use = not ticked
+    assert bake(output=output, **given, **({} if ticked else {"legs": [{"name": "left"}]})) == {"FINISHED"}
+    others = {bone.name for bone in walker.pose.bones} - set(walks.LEGS[:4])
+    assert bones(walker, others) == {at: was for at, was in before.items() if at in bones(walker, others)}
+    moved = np.abs(rigs.sampled(walker, FRAMES) - poses).max(axis=(0, 2, 3))
+    assert {walker.pose.bones[n].name for n in np.flatnonzero(moved > 1e-4)} == set(walks.LEGS[:4])
+    walks.assert_feet(walker, made, FRAMES)
+    reached = (made.short["left"] == 0) & (wanted.short["left"] == 0)
+    assert reached.mean() > 0.8
+    there = wanted.feet.positions(wanted.clip.skeleton, wanted.clip.pose)
+    for key, places in walks.positions(walker, wanted.feet, FRAMES).items():
+        assert key[0] == "right" or np.abs(places - there[key])[reached].max() < 1e-4, key
+
+
+def test_some_frames_again(walker):
+    """As a bake of all of the original has them; the others stay as baked, and between them nothing jumps."""
+    clip = walks.read(walker)
+    bake(ground="PLANE", plane_height=0.1)
+    before, poses = keys(walker), rigs.sampled(walker, FRAMES)
+    part = {"frame_range": "CUSTOM", "frame_start": 20, "frame_end": 45}
+    assert bake(ground="PLANE", plane_height=0.2, **part) == {"FINISHED"}
+    after = keys(walker)
+    for at, was in before.items():
+        outside = [key[0] for key in was if not 20 <= key[0][0] <= 45]
+        assert [key[0] for key in after[at] if not 20 <= key[0][0] <= 45] == outside
+    wanted = ik.bake_feet(clip, ik.Ground.plane(height=0.2, up="z"))
+    for frame in (30, 33, 35):
+        walks.assert_feet_at(walker, wanted, frame)
+    height = rigs.sampled(walker, FRAMES)[:, walker.pose.bones.find("Hips"), 2, 3]
+    risen = height - poses[:, walker.pose.bones.find("Hips"), 2, 3]
+    assert risen.max() == pytest.approx(0.1, abs=1e-4)
+    assert np.abs(np.diff(risen)).max() < 1.9 * 0.1 / 9
+
+
 # --- the list of feet ------------------------------------------------------------------------------------------------
 
 
@@ -459,6 +564,106 @@ def test_the_list_counts(walker):
     walks.assert_feet(
         walker, ik.bake_feet(clip, ik.Ground.plane(height=-0.02, up="z"), feet=feet, legs=["left"]), FRAMES
     )
+
+
+def own_sole(armature, leg):
+    """The points of a leg in the list, in metres: {point: (bone, place)}."""
+    scale = armature.matrix_world.to_scale()[0]
+    points = armature.ikcore_feet.legs[leg].soles
+    return {point.name: (point.bone, tuple(scale * number for number in point.place)) for point in points}
+
+
+def as_listed(armature, feet):
+    """Feet with the soles that the list says."""
+    for item in armature.ikcore_feet.legs:
+        if item.soles:
+            feet = feet.replace(item.name, soles=own_sole(armature, item.name))
+    return feet
+
+
+@pytest.mark.parametrize("rig", ["walk", "mixamo_like"])
+def test_own_soles(rig, tmp_path, capfd):
+    """They start where a bake finds them, in the units of the armature; where they are put counts, of that leg."""
+    if rig == "walk":
+        armature = walks.walk(tmp_path)
+    else:
+        armature = rigs.mixamo_like()
+        rigs.move(armature, (1, 10, 20), size=0.15)
+    frames = range(1, 62 if rig == "walk" else 21)
+    clip, ground = walks.read(armature), ik.Ground.plane(height=-0.02, up="z")
+    found = ik.Feet.detect(clip.skeleton, clip=clip)
+    bpy.ops.ikcore.detect_feet()
+    assert not armature.ikcore_feet.legs["left"].soles
+    assert bpy.ops.ikcore.detect_sole(leg="left") == {"FINISHED"}
+    assert "Sole of left: heel, ball, toe, inner, outer" in capfd.readouterr().out
+    assert not armature.ikcore_feet.legs["right"].soles
+    for point, (bone, place) in own_sole(armature, "left").items():
+        assert bone == found["left"].soles[point].joint
+        np.testing.assert_allclose(place, found["left"].soles[point].offset, atol=1e-6)
+    bake(ground="PLANE", plane_height=-0.02)
+    usual = ik.bake_feet(clip, ground, feet=found)
+    walks.assert_feet(armature, usual, frames)
+    armature.ikcore_feet.legs["left"].soles["heel"].place[2] += 0.04 / armature.scale[0]
+    armature.ikcore_feet.legs["left"].soles["ball"].place[1] -= 0.06 / armature.scale[0]
+    wanted = ik.bake_feet(clip, ground, feet=as_listed(armature, found))
+    there, before = (each.clip.skeleton.forward(each.clip.pose).positions for each in (wanted, usual))
+    assert np.abs(there - before).max() > 0.01
+    bake(ground="PLANE", plane_height=-0.02)
+    walks.assert_feet(armature, wanted, frames)
+    bpy.ops.ikcore.edit_feet(change="REMOVE_SOLE")
+    assert not armature.ikcore_feet.legs["left"].soles
+    bake(ground="PLANE", plane_height=-0.02)
+    walks.assert_feet(armature, usual, frames)
+
+
+def test_detecting_a_sole_looks_at_the_original(walker):
+    """As the bake does; and it starts anew, whatever has become of the points."""
+    bpy.ops.ikcore.detect_feet()
+    bpy.ops.ikcore.detect_sole()
+    first = own_sole(walker, "left")
+    walker.ikcore_feet.legs["left"].soles[0].bone = "nowhere"
+    assert bpy.ops.ikcore.detect_sole() == {"FINISHED"}
+    assert own_sole(walker, "left") == first
+    walks.slab("Slope", (-2, -6, -1), (2, 2, 0)).rotation_euler = (0.4, 0.2, 0)
+    assert on(["Slope"]) == {"FINISHED"}
+    bpy.ops.ikcore.detect_sole()
+    assert own_sole(walker, "left") == first
+
+
+def test_own_soles_undone(walker):
+    bpy.ops.ikcore.detect_feet()
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.ikcore.detect_sole()
+    bpy.ops.ed.undo_push(message="after")
+    assert len(bpy.context.object.ikcore_feet.legs["left"].soles) == 5
+    bpy.ops.ed.undo()
+    assert not bpy.context.object.ikcore_feet.legs["left"].soles
+
+
+def test_the_end_of_a_leg_without_a_foot():
+    """Where its sole is told to be; of one that is added by hand, the tail of its last bone."""
+    armature = rigs.mixamo_like()
+    rigs.move(armature, (1, 10, 20), size=0.15)
+    clip, feet = walks.read(armature), []
+    for side in ("Left", "Right"):
+        item = armature.ikcore_feet.legs.add()
+        item.name = item.side = side.lower()
+        item.hip = f"mixamorig:{side}UpLeg"
+        item.knees.add()
+        item.knees[0].name = f"mixamorig:{side}Leg"
+        length = 0.01 * armature.data.bones[item.knees[0].name].length
+        leg = ik.Leg(
+            item.name, item.side, item.hip, (item.knees[0].name,), soles={"ball": (item.knees[0].name, (0, length, 0))}
+        )
+        feet.append(leg)
+    ground = ik.Ground.plane(height=-0.02, up="z")
+    for _ in range(2):
+        wanted = ik.bake_feet(clip, ground, feet=ik.Feet(tuple(feet)))
+        assert bake(ground="PLANE", plane_height=-0.02) == {"FINISHED"}
+        walks.assert_feet(armature, wanted, range(1, 21))
+        bpy.ops.ikcore.detect_sole(leg="left")
+        armature.ikcore_feet.legs["left"].soles["ball"].place[1] += 5.0
+        feet[0] = as_listed(armature, ik.Feet(tuple(feet)))["left"]
 
 
 def test_a_pole_bone(walker):
@@ -734,10 +939,10 @@ def test_generated_rigify():
             rig.pose.bones["torso"].location.y = y
             rig.pose.bones["torso"].keyframe_insert("location", frame=frame)
             rigs.key_pose(rig, rng, [frame], bones=legs, size=0.1)
-        feet, seen = importlib.import_module(f"{EXTENSION}.feet"), {}
+        made, seen = importlib.import_module(f"{EXTENSION}.keys"), {}
         with pytest.MonkeyPatch.context() as patch:
-            real = feet.write
-            patch.setattr(feet, "write", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
+            real = made.made
+            patch.setattr(made, "made", lambda *given: seen.update(baked=given[2], told=given[3]) or real(*given))
             assert bake(ground="PLANE", plane_height=-0.05) == {"FINISHED"}
         assert [leg.chain[:4] for leg in seen["baked"].feet] == [tuple(legs[:4]), tuple(legs[4:])]
         walks.assert_feet(rig, seen["baked"], range(1, 21))

@@ -167,8 +167,8 @@ def test_contacts_count_for_each_action(walker):
 
 
 def test_options_reach_every_action(walker):
-    wanted = {name: alone(walker, name, key_step=5, weight=0.5) for name in ("lower", "walk")}
-    bake(key_step=5, weight=0.5)
+    wanted = {name: alone(walker, name, keys="STEP", key_step=5, weight=0.5) for name in ("lower", "walk")}
+    bake(keys="STEP", key_step=5, weight=0.5)
     found = poses(walker, made())
     for name, shown in wanted.items():
         assert np.abs(found[f"{name} Foot IK"] - shown).max() < 1e-5, name

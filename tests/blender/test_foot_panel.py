@@ -90,6 +90,22 @@ def test_what_is_in_the_way_stands_before_grey_buttons(spoil, sentence, tmp_path
     assert ("ikcore.bake_feet", False) in layout.buttons
 
 
+@pytest.mark.parametrize(
+    ("choice", "fields"), [("EVERY", []), ("STEP", ["key_step"]), ("TOLERANCE", ["key_tolerance"])]
+)
+def test_what_is_asked_about_keys(choice, fields, tmp_path):
+    walks.walk(tmp_path).ikcore_feet.keys = choice
+    shown = drawn("IKCORE_PT_feet_output").shown
+    assert "keys" in shown
+    assert [name for name in shown if name.startswith("key_")] == fields
+
+
+def test_the_report_tells_how_many_keys(tmp_path):
+    walks.walk(tmp_path)
+    bpy.ops.ikcore.bake_feet(keys="TOLERANCE")
+    assert "Keys instead of 61: pelvis" in drawn().words()
+
+
 def test_the_button_hands_over_what_the_panel_keeps(tmp_path, addon):
     kept = walks.walk(tmp_path).ikcore_feet
     names = walks.steps()
@@ -113,8 +129,7 @@ def test_every_option_is_in_a_panel_and_in_the_redo_panel(tmp_path, addon):
     kept = walks.walk(tmp_path).ikcore_feet
     kept.frame_range = "CUSTOM"
     shown, redo = set(), set()
-    for ground in ("PLANE", "OBJECTS"):
-        kept.ground = ground
+    for kept.ground, kept.keys in (("PLANE", "STEP"), ("OBJECTS", "TOLERANCE")):
         for panel in ("feet", "feet_contacts", "feet_pelvis", "feet_legs", "feet_output"):
             shown |= set(drawn(f"IKCORE_PT_{panel}").shown)
         layout = Recorder()
@@ -153,7 +168,7 @@ def test_redo_panel_of_all_actions(tmp_path, addon):
     kept = walks.walk(tmp_path).ikcore_feet
     kept.frame_range = "CUSTOM"
     shown = set()
-    for kept.ground in ("PLANE", "OBJECTS"):
+    for kept.ground, kept.keys in (("PLANE", "STEP"), ("OBJECTS", "TOLERANCE")):
         layout = Recorder()
         values = {name: getattr(kept, name) for name in (*addon.options.names(), "pattern")}
         operator = addon.foot_operators.IKCORE_OT_bake_feet_actions
@@ -169,8 +184,10 @@ def test_bones_of_the_active_leg(tmp_path):
     bpy.ops.ikcore.detect_feet()
     assert panels.IKCORE_PT_leg.poll(context)
     assert drawn("IKCORE_PT_leg").shown == ["side", "hip", "name", "ankle", "ball", "toe", "pole"]
-    walker.ikcore_feet.legs[0].ankle = ""
-    assert "tip" in drawn("IKCORE_PT_leg").shown
+    bpy.ops.ikcore.detect_sole()
+    layout = drawn("IKCORE_PT_leg")
+    assert layout.shown[-5:] == ["place"] * 5
+    assert [name for name, _ in layout.buttons][-2:] == ["ikcore.detect_sole", "ikcore.edit_feet"]
 
 
 def test_report(tmp_path, addon):

@@ -60,6 +60,25 @@ def wrong_order(armature):
     item.hip, item.ankle = item.ankle, item.hip
 
 
+def sole(armature, **changes):
+    legs = detected(armature)
+    bpy.ops.ikcore.detect_sole(leg="left")
+    for name, value in changes.items():
+        setattr(legs["left"].soles["heel"], name, value)
+
+
+def foreign_sole(armature):
+    sole(armature, bone="RightFoot")
+
+
+def sole_nowhere(armature):
+    sole(armature, place=(0, float("nan"), 0))
+
+
+def strange_sole(armature):
+    sole(armature, name="thumb")
+
+
 def constraint(armature):
     armature.pose.bones["LeftLeg"].constraints.new("LIMIT_ROTATION").name = "Limit"
 
@@ -81,6 +100,13 @@ def locked_curve(armature):
 
 def uneven(armature):
     armature.scale = (1, 2, 1)
+
+
+def moved_since(armature):
+    armature.keyframe_insert("location", frame=1)
+    bpy.ops.ikcore.bake_feet()
+    armature.location.x = 3
+    armature.keyframe_insert("location", frame=1)
 
 
 def empty_collection(armature):
@@ -111,10 +137,14 @@ REFUSALS = {
     "empty collection": (empty_collection, {"ground": "COLLECTION", "ground_collection": "Stage"}, "is empty"),
     "flat normal": (nothing, {"ground": "PLANE", "plane_normal": (0, 0, 0)}, "expected three numbers with a length"),
     "unknown pelvis": (nothing, {"pelvis_bone": "x"}, "walk has no bone x to move the body with"),
+    "foreign sole": (foreign_sole, {}, "The heel of left is on no bone of that leg: detect its sole again"),
+    "strange sole": (strange_sole, {}, "The sole of left has no thumb: detect it again"),
+    "sole nowhere": (sole_nowhere, {}, "The heel of left is nowhere: detect its sole again"),
     "constraint": (constraint, PLANE, "LeftLeg has constraint Limit: mute it or apply it first"),
     "driver": (driver, PLANE, "LeftLeg has a driver on its rotation: remove it first"),
     "locked curve": (locked_curve, PLANE, "LeftLeg has a locked rotation curve: unlock it"),
     "uneven scale": (uneven, {}, "walk has a scale that is uneven, negative or zero: apply it"),
+    "moved since": (moved_since, {}, "walk has another place or scale in walk, which it was baked from: switch From"),
     "backward": (
         nothing,
         {"frame_range": "CUSTOM", "frame_start": 9, "frame_end": 3},
@@ -162,6 +192,12 @@ def test_no_legs():
     for call in (bpy.ops.ikcore.bake_feet, bpy.ops.ikcore.detect_feet):
         with pytest.raises(RuntimeError, match=r"No legs found in Figure, .*: add them to its list of feet"):
             call()
+
+
+def test_no_leg_to_find_the_sole_of(tmp_path):
+    walks.walk(tmp_path)
+    with pytest.raises(RuntimeError, match="No leg left is in the list of feet: detect the feet first"):
+        bpy.ops.ikcore.detect_sole(leg="left")
 
 
 def test_linked_and_overridden(tmp_path):

@@ -22,7 +22,10 @@ needs_mocap = pytest.mark.skipif(not MOCAP.is_dir(), reason="IKCORE_MOCAP names 
 
 
 def read(objects, armature, frames=None):
-    return stage.finished(ground.read(bpy.context, objects, armature, frames))
+    """The ground, all objects having one shape."""
+    found, notes = stage.finished(ground.read(bpy.context, objects, armature, frames))
+    assert notes == []
+    return found
 
 
 def slab(name, size=2.0, height=0.0):
@@ -190,6 +193,61 @@ def test_what_moves_sheared_is_refused():
         holder.keyframe_insert("location", frame=frame)
     with pytest.raises(armatures.CannotBakeError, match="Tilted moves with a scale that mirrors or shears it"):
         read([tilted], armature, FRAMES)
+
+
+def wave(item):
+    """By a modifier, without keys."""
+    item.modifiers.new("Waves", "WAVE")
+
+
+def swell(item):
+    """By a shape key."""
+    item.shape_key_add(name="Basis")
+    key = item.shape_key_add(name="High")
+    key.data[0].co.z += 0.3
+    for frame in (4, 10):
+        key.value = float(frame == 10)
+        key.keyframe_insert("value", frame=frame)
+
+
+def build(item):
+    """More and more vertices."""
+    count = item.modifiers.new("Rows", "ARRAY")
+    for frame in (1, 10):
+        count.count = 1 + frame // 5
+        count.keyframe_insert("count", frame=frame)
+
+
+@pytest.mark.parametrize("change", [wave, swell, build])
+def test_what_changes_its_shape_is_told(change):
+    """That of the first frame counts; of what only moves nothing is said."""
+    armature, sea, lift = rigs.figure(rigs.TRUNK), slab("Sea", 4), slab("Lift", 1, 0.1)
+    change(sea)
+    for frame in (1, 10):
+        lift.location.z, lift.scale.x = frame, frame
+        lift.keyframe_insert("location", frame=frame)
+        lift.keyframe_insert("scale", frame=frame)
+    bpy.context.scene.frame_set(1)
+    first = [seen([sea], x, y) for x, y, _ in POINTS]
+    found, notes = stage.finished(ground.read(bpy.context, [sea, lift], armature, FRAMES))
+    assert notes == ["Sea changes its shape: the one on frame 1 counts"]
+    high = heights(ik.Ground(found.parts[-1:], "z"), POINTS)
+    assert np.allclose(high, first, atol=1e-5, equal_nan=True)
+
+
+def test_a_curve_that_changes_its_shape_is_told():
+    armature, curve = rigs.figure(rigs.TRUNK), bpy.data.curves.new("Path", "CURVE")
+    curve.dimensions, curve.extrude = "3D", 1.0
+    line = curve.splines.new("POLY")
+    line.points.add(1)
+    line.points[1].co = (3, 0, 0, 1)
+    item = rigs.add_object("Path", curve)
+    assert stage.finished(ground.read(bpy.context, [item], armature, FRAMES))[1] == []
+    for frame in (1, 10):
+        curve.extrude = frame / 10
+        curve.keyframe_insert("extrude", frame=frame)
+    notes = stage.finished(ground.read(bpy.context, [item], armature, FRAMES))[1]
+    assert notes == ["Path changes its shape: the one on frame 1 counts"]
 
 
 # --- skin ------------------------------------------------------------------------------------------------------------

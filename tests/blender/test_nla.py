@@ -66,7 +66,7 @@ def test_strip(walker):
 def test_part(walker, step):
     """Outside of the strip the original plays; keys on every so many frames too."""
     clip, poses = walks.read(walker), rigs.sampled(walker, range(-5, 70))
-    bake(frame_range="CUSTOM", frame_start=20, frame_end=45, key_step=step)
+    bake(frame_range="CUSTOM", frame_start=20, frame_end=45, keys="STEP", key_step=step)
     wanted = baked(clip, frames=(19, 45))
     _, above = strips(walker)
     assert (above.frame_start, above.frame_end) == (20, 45)
@@ -308,11 +308,8 @@ def test_the_redo_panel_goes_from_one_output_to_the_other(addon, walker, monkeyp
     bpy.ops.ed.undo_push(message="before")
     bake(output="NEW")
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
-    monkeypatch.setattr(
-        addon.foot_operators.IKCORE_OT_bake_feet,
-        "work",
-        lambda self, context, job: addon.feet.work(context, job, again=True),
-    )
+    work = addon.feet.work
+    monkeypatch.setattr(addon.feet, "work", lambda context, job, again: work(context, job, again=True))
     for height, output in ((-0.02, "NLA"), (0.05, "NLA"), (0.1, "OVERWRITE"), (0.0, "NEW"), (0.1, "NLA")):
         bpy.ops.ed.undo_push(message="after")
         bpy.ops.ed.undo()
@@ -410,3 +407,27 @@ def test_channels_without_keys(walker):
         bake()
     assert rigs.state() == before
     assert bake(output="NEW") == {"FINISHED"}
+
+
+@pytest.mark.parametrize(
+    "less", [{"legs": [{"name": "left"}]}, {"frame_range": "CUSTOM", "frame_start": 20, "frame_end": 61}]
+)
+@pytest.mark.parametrize("output", ["NLA", "NEW", "OVERWRITE"])
+def test_a_strip_is_not_replaced_by_less(walker, less, output):
+    """What else is in it would be lost. As much again, or more, is baked."""
+    assert bake() == {"FINISHED"}
+    before = rigs.state()
+    with pytest.raises(RuntimeError, match="walk plays a baked strip with more legs or frames, which would be lost"):
+        bake(output=output, **less)
+    assert rigs.state() == before
+    assert bpy.ops.ikcore.detect_contacts(**PLANE) == {"FINISHED"}
+    assert bake(output=output) == {"FINISHED"}
+
+
+def test_a_strip_of_one_leg_is_baked_again(walker):
+    clip = walks.read(walker)
+    for height in (-0.01, -0.02):
+        assert bake(legs=[{"name": "left"}], plane_height=height) == {"FINISHED"}
+    walks.assert_feet(walker, baked(clip, -0.02, legs=["left"]), FRAMES)
+    assert bake() == {"FINISHED"}
+    walks.assert_feet(walker, baked(clip), FRAMES)

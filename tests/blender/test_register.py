@@ -40,7 +40,7 @@ def test_three_times_on_and_off_leaves_nothing():
 
 
 def test_every_property_is_described():
-    for name in ("bake_limb", "bake_feet", "detect_feet", "detect_contacts", "edit_feet"):
+    for name in ("bake_limb", "bake_feet", "detect_feet", "detect_contacts", "detect_sole", "edit_feet"):
         operator = getattr(bpy.ops.ikcore, name).get_rna_type()
         assert operator.description
         _are_tooltips(operator.properties)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which keys baked feet get: on every frame, on every few, or as few as a tolerance allows.
+
+As few: those of the body come first, by reduce.py. Under what it then plays legs are bent anew so that feet are where
+they were, and what the body is off adds to nothing. Then come those of each leg.
+"""
+
+import functools
+
+import numpy as np
+
+from . import actions, bridge, channels, hang, reduce
+from .armatures import Rig
+from .background import in_thread
+
+PLANTED = 0.1  # of the tolerance: how far a planted foot may be off
+BODY = 0.5  # of what knees and feet may be off: what the body takes up
+TIP = 0.25  # of the length of a leg: how far from the ankle a foot counts whose turns are measured
+
+
+def made(job, seen, baked, told, request):
+    """What was baked as channels, and the frames of their keys where they do not say others; the report is told more.
+
+    A generator that yields the share that is done.
+    """
+    found, told.kept = channels.of_clip(job.armature, seen.reading, baked.clip)
+    if request.keys == "TOLERANCE":
+        found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance)
+        return found, job.frames[slice(*job.part)]
+    keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
+    for channel in found:
+        channel.values = channel.values[keyed]
+    yield 0.3
+    return found, job.frames[keyed]
+
+
+def _stepped(part, step):
+    """The numbers of every so many frames of a part, and of its last."""
+    inside = np.arange(*part)
+    return np.unique(np.r_[inside[::step], inside[-1]])
+
+
+def _few(job, reading, baked, found, told, tolerance):
+    """The body's channels, then those of the legs under it."""
+    chains = {leg.name: [joint for joint in leg.chain if joint in reading.bones] for leg in baked.feet}
+    below, clip = {joint for chain in chains.values() for joint in chain}, baked.clip
+    cycle = job.part == (0, len(job.frames)) and (clip.loop or _repeats(job.armature, found))
+    body = [channel for channel in found if channel.group not in below]
+    if body:
+        names = sorted({channel.group for channel in body}, key=reading.bones.index)
+        limb = _limb(job, reading, clip, names, body)
+        keys, clip = yield from in_thread(functools.partial(_body, job, baked, limb, names[-1], tolerance, cycle))
+        told.keys["pelvis"] = _keep(job, body, keys)
+        found, told.kept = channels.of_clip(job.armature, reading, clip)
+    result = list(body)
+    for leg in baked.feet:
+        mine = [channel for channel in found if channel.group in chains[leg.name]]
+        if mine:
+            limb = _limb(job, reading, clip, chains[leg.name], mine)
+            keys = yield from in_thread(functools.partial(_leg, job, baked, clip, leg, limb, tolerance, cycle))
+            told.keys[leg.name] = _keep(job, mine, keys)
+            result += mine
+    return result
+
+
+def _repeats(armature, found):
+    """Whether modifiers repeat some of these curves."""
+    curves = Rig(armature).curves
+    mine = (curve for path in {channel.path for channel in found} for curve in curves.get(path, ()))
+    return any(modifier.type == "CYCLES" and not modifier.mute for curve in mine for modifier in curve.modifiers)
+
+
+def _keep(job, found, keys):
+    """Leave channels these keys only, and tell how many."""
+    at, slopes = keys[0] + job.part[0], keys[1]
+    for channel, slope in zip(found, slopes.T, strict=True):
+        channel.values, channel.frames, channel.slopes = channel.values[at], job.frames[at], slope
+    return len(at)
+
+
+# --- limbs as arrays -------------------------------------------------------------------------------------------------
+
+
+def _limb(job, reading, clip, names, found):
+    """Bones, each below the one before it, and their channels, in the frames that are baked."""
+    rig, inside, pose = Rig(job.armature), slice(*job.part), job.armature.pose.bones
+    world = clip.skeleton.forward(clip.pose[inside])
+    curves, bones = [], []
+    for channel in found:
+        kind = "rotation" if channel.path == actions.rotation_path(pose[channel.group]) else "location"
+        curves.append(reduce.Curve(names.index(channel.group), kind, channel.index, channel.values[inside]))
+    for at, name in enumerate(names):
+        bone, joint = pose[name], clip.skeleton.index(name)
+        hung = reduce.Bone(world.positions[:, joint], world.rotations[:, joint], bone.bone.use_inherit_rotation)
+        kinds = {curve.kind for curve in curves if curve.bone == at}
+        if "rotation" in kinds:
+            rotation, path = actions.rotation_of(bone), actions.rotation_path(bone)
+            hung.mode = bone.rotation_mode
+            hung.rotation = actions.numbers(rig.curves, bone, path, rotation, job.frames[inside])
+        if "location" in kinds:
+            hung.axes = _axes(bone.bone, reading, clip)[inside]
+        bones.append(hung)
+    return reduce.Limb(bones, curves)
+
+
+def _axes(bone, reading, clip):
+    """Where the location channels of a bone lead in the world, in columns (frames, 3, 3)."""
+    parents, basis = np.tile(np.eye(4), (2, len(clip), 1, 1))
+    if bone.parent is not None:
+        at, axes = bridge.library.feet.soles.space(clip.skeleton, clip.pose, clip.skeleton.index(bone.parent.name))
+        parents[:, :3, :3], parents[:, :3, 3] = axes * reading.scale, at
+        parents = np.linalg.inv(reading.world) @ parents
+    places = []
+    for way in np.concatenate([np.zeros((1, 3)), np.eye(3)]):
+        basis[:, :3, 3] = way
+        places.append(hang.posed(bone, parents, basis)[:, :3, 3])
+    return reading.world[:, :3, :3] @ np.stack([place - places[0] for place in places[1:]], axis=-1)
+
+
+# --- without bpy, in a thread ----------------------------------------------------------------------------------------
+
+
+def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
+    """The keys of the body, and the clip with its feet where they were under what the body plays."""
+    inside, held = slice(*job.part), bridge.library.bake.Held(baked.clip, baked.feet, pelvis)
+
+    def departure(numbers):
+        shifts, turns = limb.moved(numbers)
+        shift, turn = np.zeros((len(baked.clip), 3)), np.tile([1.0, 0, 0, 0], (len(baked.clip), 1))
+        shift[inside] = shifts[-1]
+        if turns[-1] is not None:
+            turn[inside] = turns[-1]
+        return shift, turn
+
+    def excess(numbers):
+        shift, turn = departure(numbers)
+        knees, feet = held.away(shift, turn)
+        return np.max([size(shift), knees / BODY, feet / (BODY * PLANTED)], axis=0)[inside] / tolerance
+
+    keys = reduce.reduced(limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
+    return keys, held.carried(*departure(reduce.played(limb.numbers, *keys)))
+
+
+def _leg(job, baked, clip, leg, limb, tolerance, cycle, progress):
+    """The keys of a leg, among them those where points of its foot come to stand, and where they stand last."""
+    planted = {key[1]: baked.contacts.planted(*key) for key in baked.contacts.weights if key[0] == leg.name}
+    planted = {point: stands[slice(*job.part)] for point, stands in planted.items()}
+    edges = [stands & ~(np.r_[False, stands[:-1]] & np.r_[stands[1:], False]) for stands in planted.values()]
+    fixed = np.flatnonzero(np.any(edges, axis=0)) if edges else ()
+    excess = _excess(job, baked, clip, leg, limb, planted, tolerance)
+    return reduce.reduced(limb.numbers, excess, fixed, cycle=cycle, check=functools.partial(progress, 0.0))
+
+
+def _excess(job, baked, clip, leg, limb, planted, tolerance):
+    """What tells how far joints, points of the sole and turns of the foot are off, as a share of what they may be."""
+    inside, skeleton = slice(*job.part), clip.skeleton
+    joints = [joint for joint in leg.chain if joint in skeleton.names][: len(limb.bones)]
+    soles = baked.feet.positions(skeleton, clip.pose[inside])
+    ways = []
+    for point, sole in leg.soles.items():
+        at = joints.index(sole.joint) if sole.joint in joints else len(joints) - 1
+        stands = planted.get("heel" if point == "heel" else "ball", planted.get("ball", False))
+        ways.append((at, soles[leg.name, point] - limb.bones[at].place, np.where(stands, PLANTED, 1.0)))
+    before = baked.clip.skeleton.forward(baked.clip.pose[inside]).positions
+    carried = [bone.place - before[:, skeleton.index(name)] for bone, name in zip(limb.bones, joints, strict=True)]
+    foot = joints.index(leg.foot)
+    chain = np.stack([bone.place for bone in limb.bones[: foot + 1]])
+    tip = TIP * size(np.diff(chain, axis=0)).sum(axis=0)
+
+    def excess(numbers):
+        shifts, turns = limb.moved(numbers)
+        off = [size(shift + more) for shift, more in zip(shifts[1:], carried[1:], strict=True)]
+        off += [size(reduce.carried(shifts[at], turns[at], way)) / allowed for at, way, allowed in ways]
+        return np.max([*off, tip * reduce.angle(turns[foot])], axis=0) / tolerance
+
+    return excess
+
+
+def size(vectors):
+    """The lengths of vectors (..., 3)."""
+    return np.sqrt(np.einsum("...i,...i->...", vectors, vectors))

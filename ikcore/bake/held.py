@@ -1,0 +1,76 @@
+"""Feet that stay where they are while the body goes another way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ikcore import rotations
+from ikcore._arrays import size
+from ikcore.bake.body import Body
+from ikcore.bake.legs import Bent, bend, hinges_of
+from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.scene import UNTURNED, Array
+from ikcore.bake.write import turns_of, written
+from ikcore.clip import Clip
+from ikcore.feet.detect import Feet
+
+_STRAIGHTEST = 0.999  # of the length of its bones: a leg that is asked for more falls short
+
+
+class Held:
+    """The legs of a clip, to be bent anew under a body that is a little somewhere else.
+
+    Parameters
+    ----------
+    clip : Clip
+        The motion.
+    feet : Feet
+        Its legs.
+    joint : str
+        The pelvis, which carries all legs.
+    """
+
+    def __init__(self, clip: Clip, feet: Feet, joint: str) -> None:
+        self.clip = clip
+        self.joint = clip.skeleton.index(joint)
+        self.pivot = place_of(clip, self.joint)
+        self.motions = legs_of(clip, feet)
+        self._hinges = [hinges_of(motion) for motion in self.motions]
+        self._reach = [_reach(motion) for motion in self.motions]
+
+    def away(self, shift: Array, tilt: Array) -> tuple[Array, Array]:
+        """How far knees and feet are from where they are in the clip, at most, (frames,) each."""
+        knees, feet = np.zeros(len(self.clip)), np.zeros(len(self.clip))
+        for motion, bent in zip(self.motions, self._bent(Body(self.pivot, tilt, shift)), strict=True):
+            apart = size(bent.chain - motion.chain)
+            knees = np.maximum(knees, apart[:, 1:-1].max(axis=1, initial=0.0))
+            feet = np.maximum(feet, apart[:, -1])
+        return knees, feet
+
+    def carried(self, shift: Array, tilt: Array) -> Clip:
+        """The clip with its pelvis shifted by (frames, 3) and turned by (frames, 4), and feet where they are."""
+        body, still = Body(self.pivot, tilt, shift), np.broadcast_to(UNTURNED, tilt.shape)
+        turns = []
+        for motion, bent in zip(self.motions, self._bent(body), strict=True):
+            turns.append(turns_of(motion, rotations.multiply(bent.deltas, tilt[:, np.newaxis]), still, still))
+        return written(self.clip, self.joint, body, turns)
+
+    def _bent(self, body: Body) -> list[Bent]:
+        legs = zip(self.motions, self._hinges, self._reach, strict=True)
+        return [_bent(motion, body, hinges, reach) for motion, hinges, reach in legs]
+
+
+def _reach(motion: LegMotion) -> Array:
+    """How far each leg reaches: a trace less than straight, if it is not straighter in the clip."""
+    bones = np.add.accumulate(size(np.diff(motion.chain, axis=1)), axis=1)[:, -1]
+    return np.asarray(np.maximum(_STRAIGHTEST * bones, size(motion.chain[:, -1] - motion.chain[:, 0])))
+
+
+def _bent(motion: LegMotion, body: Body, hinges: list[Array], reach: Array) -> Bent:
+    pivot = body.pivot[:, np.newaxis]
+    tilted = pivot + rotations.rotate(body.tilt[:, np.newaxis], motion.chain - pivot)
+    turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
+    hip = tilted[:, 0] + body.shift
+    line = motion.ankle - hip
+    target = hip + line * np.minimum(reach / np.maximum(size(line), 1e-12), 1)[:, np.newaxis]
+    return bend(tilted, turned, hip, target, hinges)

@@ -1,0 +1,144 @@
+"""A bake of some legs, or of some frames: all else stays as it was, or as an earlier bake has made it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from ikcore import rotations
+from ikcore._arrays import size
+from ikcore.bake.body import Body
+from ikcore.bake.legs import hinges_of, reached
+from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.scene import UNTURNED, Array, Scene, eased
+from ikcore.bake.way import Way
+from ikcore.bake.write import Turn, turn, turn_of, turns_of
+from ikcore.clip import Clip
+from ikcore.feet.detect import Feet
+from ikcore.pose import Pose
+
+
+def share_of(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
+    """How much of a bake counts in every frame. Some frames of a loop fade in and out even at its ends."""
+    count = len(clip)
+    share = np.ones(count)
+    if frames is not None and frames != (0, count):
+        at, window = np.arange(count), max(scene.settings.blend * scene.fps, 1.0)
+        first, stop = frames
+        since, until = at - first + (first > 0), stop - at - (stop == count)
+        if not clip.loop:
+            since = since if first > 0 else np.full(count, window)
+            until = until if stop < count else np.full(count, window)
+        share = eased(np.clip(np.minimum(since, until) / window, 0, 1))
+    return share
+
+
+def body_of(earlier: Clip, clip: Clip, pelvis: int) -> Body:
+    """The body as it is in an earlier bake, beside that of the clip."""
+    at = place_of(clip, pelvis)
+    if earlier is clip:
+        return Body(at, np.broadcast_to(UNTURNED, (len(at), 4)), np.zeros_like(at))
+    was, now = (turn_of(each, pelvis) for each in (clip, earlier))
+    return Body(at, rotations.multiply(now, rotations.conjugate(was)), place_of(earlier, pelvis) - at)
+
+
+def changed(
+    earlier: Clip, baked: Clip, ways: list[Way], toes: list[Array], chosen: set[str], share: Array, scene: Scene
+) -> tuple[Clip, dict[str, Array]]:
+    """A clip that goes over to a bake by a share, all of it or only the chosen ones of its legs.
+
+    Between the two feet are between where they were and where they should be, and in all frames where only some legs
+    change they are where they should be from the hips that they have: these legs are solved again.
+
+    Parameters
+    ----------
+    earlier : Clip
+        What all is like without.
+    baked : Clip
+        All of the bake; if only some legs change, under the body of the earlier one.
+    ways : list of Way
+        Where it wants the feet of all legs.
+    toes : list of (frames, 4) array
+        And how it turns their toes.
+    chosen : set of str
+        The legs that change.
+    share : (frames,) array
+        How much of the bake counts.
+    scene : Scene
+        Where.
+
+    Returns
+    -------
+    Clip
+        To the bit as earlier where the share is 0, and as baked where it is 1 and all legs are chosen.
+    dict of str to (frames,) array
+        By how much the chosen legs fall short.
+    """
+    feet = Feet(tuple(way.motion.leg for way in ways if way.motion.leg.name in chosen))
+    whole = len(feet) == len(ways)
+    clip = _mixed(earlier, baked, slice(None) if whole else _joints(ways, chosen), share)
+    solved = (share > 0) & ((share < 1) | (not whole))
+    wanted = [(way, bent) for way, bent in zip(ways, toes, strict=True) if way.motion.leg.name in chosen]
+    turned, short = clip.pose.rotations.copy(), {}
+    for (way, bent), was, now in zip(wanted, legs_of(earlier, feet), legs_of(clip, feet), strict=True):
+        turns, missed = _leg(way, bent, was, now, share, scene)
+        turn(clip.skeleton, turned, turns, where=solved)
+        short[was.leg.name] = np.where(share > 0, missed, 0.0)
+    return dataclasses.replace(clip, pose=clip.pose.turned(turned)), short
+
+
+def _joints(ways: list[Way], chosen: set[str]) -> list[int]:
+    motions = [way.motion for way in ways if way.motion.leg.name in chosen]
+    return [joint for motion in motions for joint in (*motion.joints, motion.toe) if joint is not None]
+
+
+def _mixed(earlier: Clip, baked: Clip, joints: slice | list[int], share: Array) -> Clip:
+    """One clip that goes over to another in some joints, each in its own space."""
+    turned = earlier.pose.rotations.copy()
+    turned[:, joints] = _between(turned[:, joints], baked.pose.rotations[:, joints], share, rotations.slerp)
+    moved, scaled = earlier.pose.translations, earlier.pose.scales
+    shape = (len(earlier), len(earlier.skeleton), 3)
+    if moved is not None or baked.pose.translations is not None:
+        moved, there = (_full(each.pose.translations, each.skeleton.offsets, shape) for each in (earlier, baked))
+        moved[:, joints] = _between(moved[:, joints], there[:, joints], share, _line)
+    if scaled is not None or baked.pose.scales is not None:
+        scaled, there = (_full(each.pose.scales, np.ones(3), shape) for each in (earlier, baked))
+        scaled[:, joints] = _between(scaled[:, joints], there[:, joints], share, _line)
+    return dataclasses.replace(earlier, pose=Pose(turned, moved, scaled))
+
+
+def _full(values: Array | None, default: Array, shape: tuple[int, ...]) -> Array:
+    return np.array(np.broadcast_to(default if values is None else values, shape))
+
+
+def _between(a: Array, b: Array, share: Array, between: Callable[[Array, Array, Array], Array]) -> Array:
+    """Exactly the one where the share is 0, and the other where it is 1."""
+    found = between(a, b, share.reshape(-1, *[1] * (a.ndim - 2)))
+    for end, values in ((0, a), (1, b)):
+        found[share == end] = values[share == end]
+    return found
+
+
+def _line(a: Array, b: Array, share: Array) -> Array:
+    return np.asarray(a + share[..., np.newaxis] * (b - a))
+
+
+def _leg(way: Way, bent: Array, was: LegMotion, now: LegMotion, share: Array, scene: Scene) -> tuple[list[Turn], Array]:
+    """How a leg turns so that its foot goes over to its way, and by how much it falls short of that."""
+    far = size(was.ankle - was.chain[:, 0])
+    reach = np.maximum(way.reach, far + share * (way.reach - far))
+    ankle = _between(was.ankle, way.ankle, share, _line)
+    leg, short = reached(now.chain, now.turns, hinges_of(now), now.chain[:, 0], ankle, way.over(scene), reach, now.size)
+    foot = _turned(was.foot_turn, way.turn, way.motion.foot_turn, now.foot_turn, share)
+    toes = foot
+    if was.toe_turn is not None and way.motion.toe_turn is not None and now.toe_turn is not None:
+        toes = _turned(was.toe_turn, bent, way.motion.toe_turn, now.toe_turn, share)
+    return turns_of(now, leg.deltas, foot, toes), short
+
+
+def _turned(was: Array, by: Array, source: Array, now: Array, share: Array) -> Array:
+    """The world rotation that brings what it is now to between what it was and what the bake turns its source to."""
+    wanted = rotations.slerp(was, rotations.multiply(by, source), share)
+    return rotations.multiply(wanted, rotations.conjugate(now))
