@@ -28,12 +28,34 @@ _NOT_GIVEN = {number: np.empty(0, number) for number in (_FLOAT, _DOUBLE)}
 
 def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     """The products of vectors (..., 3), in written order, so that the bits are the same everywhere."""
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
+    products = a * b
+    return products[..., 0] + products[..., 1] + products[..., 2]
+
+
+def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """The vectors (..., 3) at right angles to both: NumPy's own takes three times as long."""
+    (x, y, z), (u, v, w) = (tuple(vectors[..., axis] for axis in range(3)) for vectors in (a, b))
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
 
 
 def size(vectors: NDArray[Any]) -> Any:
     """The lengths of vectors (..., 3)."""
     return np.sqrt(dot(vectors, vectors))
+
+
+def percentile(values: NDArray[Any], percent: float) -> Any:
+    """Along the first axis, straight between two values; as NumPy has it, in a tenth of the time. None may be NaN."""
+    ordered = np.sort(values, axis=0)
+    at = (len(ordered) - 1) * (percent / 100)
+    below, above = ordered[math.floor(at)], ordered[math.ceil(at)]
+    share, span = at - math.floor(at), above - below
+    return below + span * share if share < 0.5 else above - span * (1 - share)
+
+
+def median(values: NDArray[Any]) -> Any:
+    """Along the first axis, the mean of the two in the middle; as NumPy has it, likewise."""
+    ordered = np.sort(values, axis=0)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def number_type(*pose: ArrayLike) -> np.dtype[Any]:
@@ -152,14 +174,21 @@ def _call_with_long_rows(
 def items_of(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     """The shape of a result without its rows."""
     leading = _leading_axes(solver, inputs)
+    return broadcast_axes(solver.__name__, leading, {name: inputs[name].shape for name in leading})
+
+
+def broadcast_axes(
+    what: str, leading: dict[str, tuple[int, ...]], shapes: dict[str, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """What the leading axes of arguments broadcast to; if they do not, the shapes to show."""
     distinct = set(leading.values()) - {()}
     if len(distinct) < 2:  # as a rule; broadcast_shapes takes as long as a hundred solves
         return distinct.pop() if distinct else ()
     try:
         return np.broadcast_shapes(*distinct)
     except ValueError as error:
-        listed = ", ".join(f"{name} {inputs[name].shape}" for name in leading)
-        raise ValueError(f"{solver.__name__}: leading axes do not broadcast: {listed}") from error
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"{what}: leading axes do not broadcast: {listed}") from error
 
 
 @functools.cache

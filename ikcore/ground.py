@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, gltf, obj, rotations
-from ikcore._arrays import dot, in_blocks, number_type, rows
+from ikcore._arrays import broadcast_axes, dot, in_blocks, number_type, rows
 
 _AXES = ("x", "y", "z")
+_UNITS = np.eye(3)
 _DOUBLE = np.dtype(np.float64)
 _RAY = 8  # what a ray costs beside an item of a closed form
 
@@ -540,7 +541,7 @@ class Ground:
         shape, (start, rise, drop) = _one_each("at", given)
         start, rise, drop = start.copy(), rise[:, 0], drop[:, 0]
         start[:, axis] += rise
-        down = _Rays(start, np.broadcast_to(-self._up, start.shape), rise + drop, shape)
+        down = _Rays(start, _repeated(-self._up, start.shape), rise + drop, shape)
         made = _Made.surface(len(start))
         self._cast(down, made, backs=True, workers=workers)
         behind = made.side < 0
@@ -552,7 +553,7 @@ class Ground:
 
     @property
     def _up(self) -> NDArray[np.float64]:
-        up: NDArray[np.float64] = np.eye(3)[_AXES.index(self.up)]
+        up: NDArray[np.float64] = _UNITS[_AXES.index(self.up)]
         return up
 
     def _cast(
@@ -625,6 +626,8 @@ class _Made(NamedTuple):
 
 
 def _narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    if array.dtype == dtype:
+        return array
     with np.errstate(over="ignore"):
         return array.astype(dtype, copy=False)
 
@@ -632,13 +635,18 @@ def _narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
     """Rows one after the other, as many of each, and the leading axes they came with."""
     leading = {name: array.shape[:-1] for name, array in given.items()}
-    try:
-        shape = np.broadcast_shapes(*leading.values())
-    except ValueError as error:
-        listed = ", ".join(f"{name} {axes}" for name, axes in leading.items())
-        raise ValueError(f"{what}: leading axes do not broadcast: {listed}") from error
+    shape = broadcast_axes(what, leading, leading)
     size = math.prod(shape)
-    return shape, [np.broadcast_to(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
+    return shape, [_repeated(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
+
+
+def _repeated(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array itself if it has that shape."""
+    if array.shape == shape:
+        return array
+    whole = np.empty(shape, array.dtype)
+    whole[...] = array
+    return whole
 
 
 # --- places ----------------------------------------------------------------------------------------------------------

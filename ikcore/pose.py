@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore._arrays import number_type, rows
+from ikcore._arrays import broadcast_axes, number_type, rows
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -124,14 +124,8 @@ def joint_rows(name: str, value: ArrayLike, dtype: np.dtype[Any], size: int) -> 
 
 def leading_axes(what: str, arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     """What the axes before the joints broadcast to."""
-    distinct = {array.shape[:-2] for array in arrays.values()}
-    if len(distinct) == 1:  # as a rule; to broadcast takes longer than a solve
-        return distinct.pop()
-    try:
-        return np.broadcast_shapes(*distinct)
-    except ValueError as error:
-        listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise ValueError(f"{what}: leading axes do not broadcast: {listed}") from error
+    leading = {name: array.shape[:-2] for name, array in arrays.items()}
+    return broadcast_axes(what, leading, {name: array.shape for name, array in arrays.items()})
 
 
 def with_axes(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

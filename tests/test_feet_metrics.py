@@ -523,6 +523,19 @@ def test_faults_of_the_source_are_not_those_of_the_result(fps: float) -> None:
     assert measure(leg(fps), planted(fps), fps=fps, source=tilted).sole_angle == 0
 
 
+def test_beside_a_source_without_what_is_beyond_it() -> None:
+    """A result that is as bad as its source: all there is as without one, how it is beside it as with one."""
+    wave = np.outer(0.02 * np.sin(9 * seconds(60)), [0, 1, 0])
+    bad, worse = leg(60, wave), leg(60, 2 * wave)
+    alone, beside = (measure(worse, planted(60), fps=60, source=given) for given in (None, bad))
+    found = measure(worse, planted(60), fps=60, source=bad, beyond=False)
+    assert beside.penetration < alone.penetration
+    for name in (*metrics.BEYOND, *metrics.BESIDE):
+        expected = beside if name in metrics.BESIDE else alone
+        assert getattr(found, name) == getattr(expected, name), name
+    assert found.knee_pops == beside.knee_pops
+
+
 def test_what_was_over_no_ground_in_the_source_is_not_beyond_it() -> None:
     assert_array_equal(
         metrics.beyond([np.inf, np.inf, 0.2, np.nan], [np.inf, 0.0, np.inf, 0.0]), [0, np.inf, 0, np.nan]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, hinges_of, pointed, reached
 from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.progress import Progress, Told
 from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.stances import Stance, stances_of
@@ -27,8 +28,6 @@ from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.measured import Measured, before_and_after
 from ikcore.ground import Ground
-
-Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -181,8 +180,7 @@ def bake_feet(
     if made and given is None:
         contacts = Contacts.detect(clip, feet, ground)
     scene = Scene(ground, clip.fps, axis, settings, workers, made)
-    stances, ways, under = _ways(motions, contacts, scene, way)
-    say(0.6)
+    stances, ways, under = _ways(motions, contacts, scene, way, Told(say, 0.3, 0.6))
     joint = pelvis_of(clip, feet, motions[0].size, pelvis)
     chosen = _chosen(feet, legs)
     body = body_of(place_of(whole, joint), ways, scene)
@@ -250,7 +248,7 @@ def _chosen(feet: Feet, legs: Collection[str] | None) -> set[str]:
 
 
 def _ways(
-    motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None
+    motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None, told: Told
 ) -> tuple[list[Stance], list[Way], list[Floor]]:
     """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
     contacts = contacts if way is None else loops.unrolled_contacts(contacts)
@@ -258,17 +256,18 @@ def _ways(
     stances = stances_of(motions, under, contacts, scene)
     footing = Footing(scene)
     if way is None:
-        for stance in stances:
+        for stance in told.part(0.2, 0.5).over(stances):
             footing.place(motions[stance.leg], stance, under[stance.leg])
     else:
         loops.place_rounds(footing, motions, stances, under, way)
     if stances and all(stance.part < 0 for stance in stances):
         raise ValueError("ground: there is none under any foot: is it in another place, or in another unit?")
     ends = (stances[0], stances[-1]) if stances else (footing.nowhere(), footing.nowhere())
-    ways = [
-        way_of(motion, [s for s in stances if s.leg == at], floors, scene, ends, way is not None)
-        for at, (motion, floors) in enumerate(zip(motions, under, strict=True))
-    ]
+    ways, legs = [], told.part(0.5, 1.0)
+    for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
+        mine = [stance for stance in stances if stance.leg == at]
+        part = legs.part(at / len(motions), (at + 1) / len(motions))
+        ways.append(way_of(motion, mine, floors, scene, ends, way is not None, part))
     return stances, ways, under
 
 

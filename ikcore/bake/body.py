@@ -135,9 +135,8 @@ def _aside(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
         total += flat * np.clip(1 - may / np.maximum(far, 1e-12), 0, 1)[:, np.newaxis]
     if not total.any():
         return total
-    for axis in range(3):
-        ahead, back = (spread(np.maximum(sign * total[:, axis], 0), _SMOOTH, scene.fps) for sign in (1, -1))
-        total[:, axis] = smoothed(ahead - back, _SMOOTH, scene.fps)
+    ahead, back = (spread(np.maximum(sign * total, 0), _SMOOTH, scene.fps) for sign in (1, -1))
+    total = smoothed(ahead - back, _SMOOTH, scene.fps)
     far = size(total)
     return np.asarray(total * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ikcore._arrays import dot, size
+from ikcore._arrays import cross, dot, size
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
@@ -168,7 +168,7 @@ class Footing:
         if ahead is None:
             return slope
         way = unit(mean(ahead))
-        side = np.cross(self.scene.up, way)
+        side = cross(self.scene.up, way)
         along = min(max(float(dot(slope, way)), -self.pitch), self.pitch)
         across = min(max(float(dot(slope, side)), -self.roll), self.roll)
         return np.asarray(along * way + across * side)

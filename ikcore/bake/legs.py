@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import rotations
-from ikcore._arrays import dot, size
+from ikcore._arrays import cross, dot, size
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
 
@@ -42,7 +42,7 @@ def hinges_of(motion: LegMotion) -> list[Array]:
     found = []
     for knee in range(1, motion.chain.shape[1] - 1):
         above, below = (motion.chain[:, knee + side] - motion.chain[:, knee + side - 1] for side in (0, 1))
-        normal = rotations.rotate(rotations.conjugate(motion.turns[:, knee - 1]), np.cross(above, below))
+        normal = rotations.rotate(rotations.conjugate(motion.turns[:, knee - 1]), cross(above, below))
         found.append(unit(np.add.accumulate(normal, axis=0)[-1]))
     return found
 
@@ -163,7 +163,7 @@ def _knee(chain: Array, hip: Array, target: Array, hinge: Array) -> Array:
     arc = rotations.shortest_arc(end - root, target - hip)
     line, before = unit(target - hip), rotations.rotate(arc, mid - root)
     off = before - dot(before, line)[:, np.newaxis] * line
-    forward = unit(np.cross(line, rotations.rotate(arc, hinge)))
+    forward = unit(cross(line, rotations.rotate(arc, hinge)))
     far, first, second = size(target - hip), size(mid - root), _below(chain, size(target - hip))
     along = (far + (first - second) * (first + second) / np.maximum(far, _TINY)) / 2
     height, was = np.sqrt(np.maximum(first * first - along * along, 0)), size(off)
@@ -193,7 +193,7 @@ def _turned(chain: Array, hip: Array, knee: Array, target: Array) -> Array:
     """
     bone, low = chain[:, 1] - chain[:, 0], chain[:, -1] - chain[:, 1]
     arc = rotations.shortest_arc(bone, knee - hip)
-    was, now = rotations.rotate(arc, np.cross(bone, low)), np.cross(knee - hip, target - knee)
+    was, now = rotations.rotate(arc, cross(bone, low)), cross(knee - hip, target - knee)
     sine = size(was) / np.maximum(size(bone) * size(low), _TINY)
     share = np.clip(sine / _BENT, 0, 1)
     share = np.where(dot(was, now) > 0, share * share * (3 - 2 * share), 0)

@@ -11,7 +11,7 @@ from ikcore._arrays import size
 from ikcore.bake.scene import Array, median
 from ikcore.clip import Clip
 from ikcore.feet.detect import Feet
-from ikcore.feet.leg import Leg
+from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import points
 
 HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
@@ -108,8 +108,8 @@ def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
         at = 0
         for motion in legs:
             bones = len(motion.joints)
-            motion.chain[block, :bones] = world.positions[:, motion.joints]
-            motion.turns[block] = world.rotations[:, motion.joints]
+            motion.chain[block, :bones] = np.take(world.positions, motion.joints, axis=1)
+            motion.turns[block] = np.take(world.rotations, motion.joints, axis=1)
             if motion.toe_turn is not None:
                 motion.toe_turn[block] = world.rotations[:, motion.toe]
             for point in motion.soles:
@@ -158,7 +158,7 @@ def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
 
 def place_of(clip: Clip, joint: int) -> Array:
     """Where a joint is over the whole clip."""
-    found = np.empty((len(clip), 3))
+    there, found = [Sole(clip.skeleton.names[joint], (0, 0, 0))], np.empty((len(clip), 3))
     for block in blocks(len(clip)):
-        found[block] = clip.skeleton.forward(clip.pose[block]).positions[:, joint]
+        found[block] = points(clip.skeleton, clip.pose[block], there)[:, 0]
     return found

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 UNTURNED = np.array([1.0, 0, 0, 0])
+_UNITS = np.eye(3)
 _STEEPEST = 0.2  # the upward part of a normal, at least as far as slopes are reckoned with
 
 
@@ -49,7 +50,7 @@ class Scene:
     @property
     def up(self) -> Array:
         """The unit vector."""
-        found: Array = np.eye(3)[self.axis]
+        found: Array = _UNITS[self.axis]
         return found
 
     def level(self, vectors: Array) -> Array:

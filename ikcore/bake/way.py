@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import dot, size
+from ikcore._arrays import cross, dot, size
 from ikcore.bake import beam
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import LegMotion, blocks
+from ikcore.bake.progress import Told
 from ikcore.bake.scene import UNTURNED, Array, Scene, eased, unit
 from ikcore.bake.stances import Phase, Stance, headings
 from ikcore.feet.metrics import core
+from ikcore.ground import Ground
 
 # Seconds.
 _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that leaves from it
@@ -83,7 +85,13 @@ class Way:
 
 
 def way_of(
-    motion: LegMotion, stances: list[Stance], floor: Floor, scene: Scene, ends: tuple[Stance, Stance], rounds: bool
+    motion: LegMotion,
+    stances: list[Stance],
+    floor: Floor,
+    scene: Scene,
+    ends: tuple[Stance, Stance],
+    rounds: bool,
+    told: Told,
 ) -> Way:
     """The way of one foot through all its stances; the first and the last of any leg lead it where it has none.
 
@@ -91,13 +99,13 @@ def way_of(
     """
     frames = len(motion.chain)
     way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), *np.zeros((2, frames)))
-    for stance in stances:
+    for stance in told.part(0.0, 0.4).over(stances):
         _stand(way, stance, floor, scene)
     swings = _swings(stances, frames)
-    for swing in swings:
+    for swing in told.part(0.4, 0.7).over(swings):
         _swing(way, swing, ends, scene)
     way.plain = way.shift[:, scene.axis].copy()
-    _clear(way, [_span(swing, frames) for swing in swings], floor, scene, rounds)
+    _clear(way, [_span(swing, frames) for swing in swings], floor, scene, rounds, told.part(0.7, 1.0))
     return way
 
 
@@ -134,7 +142,7 @@ def _turned(motion: LegMotion, stance: Stance, scene: Scene) -> Array:
         return turn
     way = unit(scene.level(rotations.rotate(tilt, ahead)))
     middle = way[stance.middle - stance.start]
-    side = np.cross(scene.up, middle)
+    side = cross(scene.up, middle)
     angle = dot(way, side) / np.maximum(dot(way, middle), 1e-3)  # its tangent
     inner = core(0, count, scene.fps)
     if (dot(way, middle)[inner] < _MEANT).any() or np.ptp(angle[inner]) < 2 * _FREE:
@@ -289,34 +297,45 @@ def _progress(places: Array, timed: Array, scale: float, scene: Scene) -> Array:
 # --- over obstacles --------------------------------------------------------------------------------------------------
 
 
-def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, rounds: bool) -> None:
+def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, rounds: bool, told: Told) -> None:
     """Lift a foot in swing so that no point of its sole comes into the ground, nor nearer than it should."""
     if not spans:
         return
-    motion, settings = way.motion, scene.settings
-    scale, needed = motion.scale, np.full(len(way.shift), -np.inf)
-    for point, places in motion.soles.items():
-        there = way.carried(places)
-        if point in ("toe", "heel") and not scene.made:
-            there = _farther(there, motion.reference + way.shift, _MARGIN * scale, scene)
-        least = np.minimum(_dips(_above(motion, point, slice(None), floor, scene), scale), settings.clearance * scale)
-        height = scene.under(there, _ABOVE * scale, _BELOW * scale)
-        if not scene.made:  # there the clip has found its own way
-            height = _passed(_swept(height, _RISER * scale), there, scene, scale)
-        lack = height + floor.thick[point] + least - there[:, scene.axis]
-        if point == "toe" and motion.toe is not None:
-            lack -= TOES * scale  # they bend
-        needed = np.fmax(needed, lack)
+    frames = list(blocks(len(way.shift)))
+    needed = np.concatenate([_lacking(way, floor, scene, block) for block in told.over(frames)])
     if rounds:
         once = (len(needed) - 1) // 3
         own = needed[once : 2 * once]
         needed = np.concatenate([own, own, own, own[:1]])
-    frames = np.concatenate([np.arange(*span) for span in spans])
+    swings = np.concatenate([np.arange(*span) for span in spans])
     swing = np.repeat(np.arange(len(spans)), [stop - start for start, stop in spans])
     share, near = _shares(spans, len(needed), scene.fps)
-    possible = 0.5 * _HARDEST * scale * near * near
-    needed = np.minimum(np.where(np.isfinite(needed), needed, 0)[frames], possible)
-    way.shift[frames, scene.axis] += beam.lifts(swing, share, needed, len(spans))
+    possible = 0.5 * _HARDEST * way.motion.scale * near * near
+    needed = np.minimum(np.where(np.isfinite(needed), needed, 0)[swings], possible)
+    way.shift[swings, scene.axis] += beam.lifts(swing, share, needed, len(spans))
+
+
+def _lacking(way: Way, floor: Floor, scene: Scene, frames: slice) -> Array:
+    """How much too low a foot is in some frames, by the point of its sole that is so the most; NaN over no ground."""
+    motion, scale, names = way.motion, way.motion.scale, list(way.motion.soles)
+    wide = slice(max(frames.start - 1, 0), frames.stop + 1)  # on the way from the frame before, and to the one after
+    there = way.carried(np.stack([motion.soles[name][wide] for name in names]), wide).swapaxes(0, 1)
+    above = np.stack([_above(motion, name, wide, floor, scene) for name in names], axis=1)
+    if not scene.made:
+        ends = [at for at, name in enumerate(names) if name in ("toe", "heel")]
+        origins = (motion.reference[wide] + way.shift[wide])[:, np.newaxis]
+        there[:, ends] = _farther(there[:, ends], origins, _MARGIN * scale, scene)
+    ground = scene.ground.still(wide)
+    height = ground.at(there, above=_ABOVE * scale, below=_BELOW * scale, workers=scene.workers).height
+    if not scene.made:  # there the clip has found its own way
+        height = _passed(_swept(height, _RISER * scale), there, ground, scale, scene.workers)
+    thick = np.array([floor.thick[name] for name in names])
+    least = np.minimum(_dips(above, scale), scene.settings.clearance * scale)
+    lack = height + thick + least - there[..., scene.axis]
+    if motion.toe is not None and "toe" in names:
+        lack[:, names.index("toe")] -= TOES * scale  # they bend
+    found: Array = np.fmax.reduce(lack, axis=1)
+    return found[frames.start - wide.start :][: frames.stop - frames.start]
 
 
 def _dips(above: Array, scale: float) -> Array:
@@ -327,7 +346,7 @@ def _dips(above: Array, scale: float) -> Array:
 def _farther(points: Array, origins: Array, by: float, scene: Scene) -> Array:
     """Points moved away from others, horizontally."""
     arm = scene.level(points - origins)
-    return np.asarray(points + arm * (by / np.maximum(size(arm), by))[:, np.newaxis])
+    return np.asarray(points + arm * (by / np.maximum(size(arm), by))[..., np.newaxis])
 
 
 def _swept(height: Array, riser: float) -> Array:
@@ -339,19 +358,18 @@ def _swept(height: Array, riser: float) -> Array:
     return np.where(most > known + riser, most, height)
 
 
-def _passed(height: Array, points: Array, scene: Scene, scale: float) -> Array:
+def _passed(height: Array, points: Array, ground: Ground, scale: float, workers: int) -> Array:
     """With what points would go through between two frames, in both of them: it may be thinner than they go in one."""
-    if len(points) < 2:
-        return height
-    way, ground = np.diff(points, axis=0), scene.ground.still(slice(0, len(points) - 1))
-    far = size(way)
-    met = ground.cast(points[:-1], way, length=far, workers=scene.workers)
-    frames = np.flatnonzero(met.hit)
-    within = met.points[frames] + way[frames] * (_WITHIN * scale / np.maximum(far[frames], 1e-12))[:, np.newaxis]
-    top = ground.still(frames).at(within, above=_ABOVE * scale, below=_WITHIN * scale, workers=scene.workers).height
+    way = points[1:] - points[:-1]
+    far, before = size(way), ground.still(slice(0, len(way)))
+    met = before.cast(points[:-1], way, length=far, workers=workers)
+    frames, which = np.nonzero(met.hit)
+    on = _WITHIN * scale / np.maximum(far[frames, which], 1e-12)
+    within = met.points[frames, which] + way[frames, which] * on[:, np.newaxis]
+    top = before.still(frames).at(within, above=_ABOVE * scale, below=_WITHIN * scale, workers=workers).height
     found = height.copy()
     for side in (frames, frames + 1):
-        found[side] = np.fmax(found[side], top)
+        found[side, which] = np.fmax(found[side, which], top)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ikcore import rotations
-from ikcore._arrays import dot
+from ikcore._arrays import cross, dot
 from ikcore.bake import loops
 from ikcore.bake.body import Body
 from ikcore.bake.motion import LegMotion, blocks
@@ -119,7 +119,7 @@ def _within_parent(clip: Clip, joint: int, way: Array) -> Array:
     for block in blocks(len(clip)):
         axes = space(clip.skeleton, clip.pose[block], parent)[1]
         x, y, z = (axes[..., at] for at in range(3))
-        across = (np.cross(y, z), np.cross(z, x), np.cross(x, y))
+        across = (cross(y, z), cross(z, x), cross(x, y))
         volume = dot(x, across[0])
         found[block] = np.stack([dot(way[block], side) / volume for side in across], axis=-1)
     return found

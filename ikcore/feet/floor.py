@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import size
+from ikcore._arrays import median, size
 from ikcore.feet import rules
 from ikcore.feet.leg import row
 from ikcore.feet.metrics import runs
@@ -75,7 +75,7 @@ def _under(leg: _Leg, others: list[_Leg], paths: Paths, falling: Mask) -> Array:
     """Level, if all stances are there."""
     knots, heights, uneven = [], [], False
     for start, stop in runs(leg.stands):
-        height = float(np.median(leg.lowest[start:stop]))
+        height = float(median(leg.lowest[start:stop]))
         elsewhere = abs(height - leg.level) > _UNEVEN * leg.size
         if elsewhere and not _carries(leg, slice(start, stop), height, others, paths, falling):
             continue

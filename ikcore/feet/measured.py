@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore._arrays import cross
 from ikcore.clip import Clip
 from ikcore.feet import metrics
 from ikcore.feet.carried import carried_back
@@ -17,7 +18,7 @@ from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.paths import LEG, surface_under
-from ikcore.ground import Ground, Surface
+from ikcore.ground import Ground
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -124,23 +125,14 @@ def measure(
     after  5.0 mm drift, 10.0 mm deep
     """
     if source is not None:
-        _check(clip, source)
+        _check(clip, source.clip)
         feet, contacts = feet or source.feet, contacts or source.contacts
         ground = source.ground if ground is None else ground
     feet = with_soles(clip, feet)
     contacts = contacts or Contacts.detect(clip, feet, ground)
-    points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
-    held = {name: _held(contacts, name, points[name]) for name in points}
     there = _on_its_way(clip, feet, contacts, source)
-    places = _Places(there, feet, ground, contacts)
-    tracks = {leg.name: places.track(leg, points[leg.name]) for leg in feet}
-    measures = {
-        name: metrics.measure(track, held[name], fps=clip.fps, source=source.tracks[name] if source else None)
-        for name, track in tracks.items()
-    }
-    lengths = {name: metrics.leg_length(track.chain) for name, track in tracks.items()}
-    spot, beyond = there is not clip, source is not None
-    return Measured(clip, feet, contacts, ground, spot, points, tracks, lengths, held, measures, beyond)
+    found = _measured(_Places(there, feet), ground, contacts, source.tracks if source else None)
+    return dataclasses.replace(found, clip=clip, on_the_spot=there is not clip)
 
 
 def before_and_after(
@@ -179,15 +171,11 @@ def before_and_after(
     >>> [round(each.measures["left"].penetration, 3) for each in (before, after)]
     [0.1, 0.0]
     """
+    _check(clip, source)
     contacts = dataclasses.replace(contacts, treadmill=np.zeros_like(contacts.treadmill))
-    before, own = (measure(source, feet, floor, contacts=contacts) for floor in (ground, None))
-    after = measure(clip, feet, ground, contacts=contacts, source=own)
-    names = [name for name in metrics.BEYOND if name not in metrics.BESIDE]
-    measures = {}
-    for leg, record in after.measures.items():
-        alone = metrics.measure(after.tracks[leg], after.held[leg], fps=clip.fps)
-        measures[leg] = dataclasses.replace(record, **{name: getattr(alone, name) for name in names})
-    return before, dataclasses.replace(after, measures=measures, beyond=False)
+    was, now = (_Places(each, with_soles(each, feet)) for each in (source, clip))
+    before, own = _measured(was, ground, contacts), was.tracks(None, contacts)
+    return before, _measured(now, ground, contacts, own, beyond=False)
 
 
 def ground_under(measured: Measured, leg: str, points: Array) -> Array:
@@ -217,12 +205,12 @@ def ground_under(measured: Measured, leg: str, points: Array) -> Array:
     return np.asarray(surface.height * unit)
 
 
-def _check(clip: Clip, source: Measured) -> None:
+def _check(clip: Clip, source: Clip) -> None:
     """That frame by frame the source is what the clip was made of."""
-    if len(clip) != len(source.clip):
-        raise ValueError(f"source: expected {len(clip)} frames as the clip has, got {len(source.clip)}")
+    if len(clip) != len(source):
+        raise ValueError(f"source: expected {len(clip)} frames as the clip has, got {len(source)}")
     for name in ("up", "unit"):
-        here, there = getattr(clip, name), getattr(source.clip, name)
+        here, there = getattr(clip, name), getattr(source, name)
         if here != there:
             raise ValueError(f"source: expected {name} {here!r} as the clip has, got {there!r}; see Clip.convert")
 
@@ -248,32 +236,76 @@ def _key(contacts: Contacts, leg: str, point: str) -> tuple[str, str]:
     return next(((leg, other) for other in _CONTACT[point] if (leg, other) in contacts.weights), (leg, point))
 
 
+def _measured(
+    places: _Places,
+    ground: Ground | None,
+    contacts: Contacts,
+    source: dict[str, Track] | None = None,
+    *,
+    beyond: bool = True,
+) -> Measured:
+    """All legs of a clip on some ground; beside those of a source, if there is one, by what is beyond it or by all."""
+    held = {leg: _held(contacts, leg, points) for leg, points in places.points.items()}
+    tracks = places.tracks(ground, contacts)
+    measures = {
+        leg: metrics.measure(
+            track, held[leg], fps=places.clip.fps, source=None if source is None else source[leg], beyond=beyond
+        )
+        for leg, track in tracks.items()
+    }
+    lengths = {leg: metrics.leg_length(track.chain) for leg, track in tracks.items()}
+    return Measured(
+        places.clip,
+        places.feet,
+        contacts,
+        ground,
+        False,
+        places.points,
+        tracks,
+        lengths,
+        held,
+        measures,
+        beyond and source is not None,
+    )
+
+
 def _held(contacts: Contacts, leg: str, points: tuple[str, ...]) -> Mask:
     """When points of a leg are in contact."""
     return np.stack([contacts.planted(*_key(contacts, leg, point)) for point in points], axis=1)
 
 
-class _Places:
-    """Where joints, points of soles and ground are: found in the space of the clip, given as metrics have it."""
+def _at_ball(normals: Array, points: tuple[str, ...]) -> Array:
+    """Those under the ball, or under the first point."""
+    return normals[:, points.index("ball") if "ball" in points else 0]
 
-    def __init__(self, clip: Clip, feet: Feet, ground: Ground | None, contacts: Contacts) -> None:
-        self.clip, self.ground, self.contacts = clip, ground, contacts
+
+class _Places:
+    """Where joints and points of soles are: found in the space of the clip, given as metrics have it."""
+
+    def __init__(self, clip: Clip, feet: Feet) -> None:
+        self.clip, self.feet = clip, feet
+        self.points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
         self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
         self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
 
-    def track(self, leg: Leg, points: tuple[str, ...]) -> Track:
-        """What is measured of a leg."""
+    def tracks(self, ground: Ground | None, contacts: Contacts) -> dict[str, Track]:
+        """What is measured of every leg on some ground, or on the floor that its contacts were found on."""
+        return {leg.name: self._track(leg, ground, contacts) for leg in self.feet}
+
+    def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
         skeleton = self.clip.skeleton
-        chain = self.joints[:, [skeleton.index(joint) for joint in leg.bones]]
+        chain = np.take(self.joints, [skeleton.index(joint) for joint in leg.bones], axis=1)
         pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
-        sole = np.stack([self.soles[leg.name, point] for point in points], axis=1)
+        sole = np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
         if leg.ankle is None:
             chain = np.concatenate([chain, sole[:, -1:]], axis=1)
-        surface = self._under(metrics.leg_length(chain), sole)
+        points, surface = self.points[leg.name], None
+        if ground is not None:
+            surface = surface_under(ground, self.clip, sole, metrics.leg_length(chain) / LEG)
         if surface is None:
-            below, normals = self._floor(leg.name, points), np.array(metrics.UP)
+            below, normals = self._floor(leg.name, contacts), np.array(metrics.UP)
         else:
-            below, normals = surface.height, self._upright(self._at_ball(surface.normals, points))
+            below, normals = surface.height, self._upright(_at_ball(surface.normals, points))
         track = Track.on(
             self._upright(chain) * self.clip.unit,
             self._upright(sole) * self.clip.unit,
@@ -282,31 +314,23 @@ class _Places:
             soles=self._normals(leg.name),
             pelvis=self._upright(pelvis) * self.clip.unit,
         )
-        if surface is None or self.ground is None or not self.ground.moves:
+        if surface is None or ground is None or not ground.moves:
             return track
-        held, above = _held(self.contacts, leg.name, points), track.heights
-        sole, there = carried_back(self.ground, surface, sole, above, held, self.clip.fps)
-        sole, normals = self._upright(sole) * self.clip.unit, self._upright(self._at_ball(there, points))
+        held, above = _held(contacts, leg.name, points), track.heights
+        sole, there = carried_back(ground, surface, sole, above, held, self.clip.fps)
+        sole, normals = self._upright(sole) * self.clip.unit, self._upright(_at_ball(there, points))
         return dataclasses.replace(track, sole=sole, normals=normals)
 
-    def _under(self, length: float, sole: Array) -> Surface | None:
-        """The ground under the points of a leg of this length, in units of the clip; None if there is a floor."""
-        return None if self.ground is None else surface_under(self.ground, self.clip, sole, length / LEG)
-
-    def _floor(self, leg: str, points: tuple[str, ...]) -> Array:
-        """How high the floor is under the points, in units of the clip."""
-        return np.stack([self.contacts.ground[_key(self.contacts, leg, point)] for point in points], axis=1)
-
-    @staticmethod
-    def _at_ball(normals: Array, points: tuple[str, ...]) -> Array:
-        return normals[:, points.index("ball") if "ball" in points else 0]
+    def _floor(self, leg: str, contacts: Contacts) -> Array:
+        """How high it is under the points, in units of the clip."""
+        return np.stack([contacts.ground[_key(contacts, leg, point)] for point in self.points[leg]], axis=1)
 
     def _normals(self, leg: str) -> Array | None:
         """Of a sole: of the plane through its heel and sides, which one joint carries."""
         if not {(leg, point) for point in ("heel", "inner", "outer")} <= set(self.soles):
             return None
         heel, inner, outer = (self._upright(self.soles[leg, point]) for point in ("heel", "inner", "outer"))
-        normals = np.cross(inner - heel, outer - heel)
+        normals = cross(inner - heel, outer - heel)
         return np.asarray(normals * (1 if np.nansum(normals[:, 1]) >= 0 else -1))
 
     def _upright(self, vectors: Array) -> Array:

@@ -9,6 +9,7 @@ Thresholds in metres are for humans. For others, divide lengths by those of thei
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
-from ikcore._arrays import rows
+from ikcore._arrays import cross, percentile, rows
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -58,8 +59,9 @@ def runs(mask: ArrayLike) -> NDArray[np.intp]:
            [4, 5]])
     """
     held = _mask("mask", mask, 1)
-    edges = np.diff(held.astype(np.int8), prepend=0, append=0)
-    return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=-1)
+    wide = np.zeros(len(held) + 2, bool)
+    wide[1:-1] = held
+    return np.flatnonzero(wide[1:] != wide[:-1]).reshape(-1, 2)
 
 
 def core(start: int, stop: int, fps: float) -> slice:
@@ -122,22 +124,38 @@ def drift(points: ArrayLike, stances: ArrayLike, *, fps: float, normals: ArrayLi
     each = _vectors("points", points)
     each = each[:, np.newaxis] if each.ndim == 2 else each
     upward = _spread("normals", _vectors("normals", normals), (len(each), 3))
-    found, rate = [], _rate(fps)
-    for start, stop in _intervals(stances, len(each)):
-        still = each[core(start, stop, rate)]
-        level = _along_plane(still, upward[(start + stop) // 2])
-        found.append(min(_widest(level[:, point]) for point in range(level.shape[1])))
-    return np.array(found, _DOUBLE)
+    pairs, rate = _intervals(stances, len(each)), _rate(fps)
+    if not pairs:
+        return np.empty(0)
+    frames = np.arange(len(each))
+    cores = [frames[core(start, stop, rate)] for start, stop in pairs]
+    of = np.repeat(np.arange(len(pairs)), [len(inner) for inner in cores])
+    normal = upward[[(start + stop) // 2 for start, stop in pairs]]
+    level = _along_plane(each[np.concatenate(cores)], normal[of][:, np.newaxis])
+    return np.asarray(np.min([_widest(level[:, point], of) for point in range(level.shape[1])], axis=0))
 
 
-def _widest(points: Array) -> float:
+def _widest(points: Array, of: NDArray[np.intp]) -> Array:
+    """The largest distance between two points of one stance, for every stance; `of` says of which they are."""
+    edges = np.flatnonzero(np.diff(of, prepend=-1, append=-1))
+    starts, stops = edges[:-1], edges[1:]
+    radii = _length(points - points[(starts + stops) // 2][of])
+    radius = np.maximum.reduceat(radii, starts)
+    farthest = np.flatnonzero(~(radii < radius[of]))  # of a stance that is not known, anywhere: its own is not either
+    away = _length(points - points[farthest[np.searchsorted(farthest, starts)]][of])
+    found = np.maximum.reduceat(away, starts)
+    outer = radii >= (found - radius)[of]  # of no other one is a pair further apart than what is found
+    for stance in np.flatnonzero(np.add.reduceat(outer, starts) > 2):
+        span = slice(starts[stance], stops[stance])
+        found[stance] = max(found[stance], _apart(points[span][outer[span]]))
+    return found
+
+
+def _apart(points: Array) -> float:
     """The largest distance between two of many points."""
-    radii = _length(points - points.mean(axis=0))
-    least = _length(points - points[np.argmax(radii)]).max()
-    outer = points[radii >= least - radii.max()]  # of no other one is a pair further apart than `least`
-    block = max(1, 50_000 // max(len(outer), 1))  # at a time, to save memory where there are many
-    starts = range(0, len(outer), block)
-    return float(max([least, *(_length(outer - outer[start : start + block, np.newaxis]).max() for start in starts)]))
+    block = max(1, 50_000 // len(points))  # at a time, to save memory where there are many
+    starts = range(0, len(points), block)
+    return float(max(_length(points - points[start : start + block, np.newaxis]).max() for start in starts))
 
 
 def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
@@ -208,8 +226,10 @@ def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: f
 
 def _mean_about(values: Array, half: int) -> Array:
     """The mean over so many rows before and after each; beyond the ends are zeros."""
-    sums = np.cumsum(np.pad(values, ((half + 1, half), (0, 0))), axis=0)
     window = 2 * half + 1
+    wide = np.zeros((len(values) + window, *values.shape[1:]))
+    wide[half + 1 : half + 1 + len(values)] = values
+    sums = np.cumsum(wide, axis=0)
     return np.asarray((sums[window:] - sums[:-window]) / window)
 
 
@@ -459,7 +479,7 @@ def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)
     now, was = rows("angles", angles, _DOUBLE), rows("source", source, _DOUBLE)
     found = np.zeros(now.shape, bool)
     if len(now) > 2 and len(was) > 2:
-        usual = np.percentile(np.abs(np.diff(was, n=2, axis=0)), 99, axis=0)
+        usual = percentile(np.abs(np.diff(was, n=2, axis=0)), 99)
         found[1:-1] = np.abs(np.diff(now, n=2, axis=0)) > np.maximum(3 * usual, least)
     return found
 
@@ -486,13 +506,13 @@ def flips(chain: ArrayLike) -> Mask:
     """
     bones = _bones(chain)
     above, below = bones[:, :-1], bones[:, 1:]
-    hinges = np.cross(above, below)
+    hinges = cross(above, below)
     bent = _length(hinges) > math.sin(math.radians(5)) * _length(above) * _length(below)
     found = np.zeros(bent.shape, bool)
     for joint in range(bent.shape[1]):
         frames = np.flatnonzero(bent[:, joint])
         sides = hinges[frames, joint]
-        found[frames[1:], joint] = (sides[1:] * sides[:-1]).sum(axis=-1) < 0
+        found[frames[1:], joint] = _dot(sides[1:], sides[:-1]) < 0
     return found
 
 
@@ -945,7 +965,7 @@ def _said(value: float, factor: float, unit: str) -> str:
     return "-" if math.isnan(value) else f"{round(factor * value, 1) + 0:.1f}{unit}"
 
 
-def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None) -> Measure:
+def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None, beyond: bool = True) -> Measure:
     """All measures of a leg in one record.
 
     Parameters
@@ -959,6 +979,8 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     source : Track, optional
         What it was made of, on its own ground. Without, what is `beyond` a source is all there is, knees pop beside
         the rest of the clip, and the rest is NaN.
+    beyond : bool, default: True
+        Whether what is `beyond` the source is; if not, it is all there is, but for what is `BESIDE` it.
 
     Returns
     -------
@@ -997,10 +1019,11 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     if source is not None:
         for name in ("chain", "sole"):
             _same("source", getattr(source, name).shape, getattr(leg, name).shape)
+    clean = source if beyond else None
     return Measure(
-        **_slides(leg, held, fps, source),
-        **_stands(leg, held, source),
-        **_bends(leg, source),
+        **_slides(leg, held, fps, clean),
+        **_stands(leg, held, clean),
+        **_bends(leg, source, clean),
         **(dict.fromkeys(BESIDE, math.nan) if source is None else _beside(leg, held, fps, source)),
     )
 
@@ -1031,9 +1054,10 @@ def _stands(leg: Track, held: Mask, source: Track | None) -> dict[str, Any]:
     }
 
 
-def _bends(leg: Track, source: Track | None) -> dict[str, Any]:
+def _bends(leg: Track, source: Track | None, clean: Track | None) -> dict[str, Any]:
     knees = bends(leg.chain)
-    usual, there = (knees, 0) if source is None else (bends(source.chain), int(flips(source.chain).sum()))
+    usual = knees if source is None else bends(source.chain)
+    there = 0 if clean is None else int(flips(clean.chain).sum())
     return {
         "extension": _highest(extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(leg.chain))),
         "knee_flips": max(int(flips(leg.chain).sum()) - there, 0),
@@ -1065,17 +1089,23 @@ def _lengths(chain: Array) -> Array:
 
 
 def _drifts(leg: Track, held: Mask, fps: float) -> Array:
-    """Of all stances of all points."""
-    points = range(held.shape[1])
-    return np.concatenate(
-        [drift(leg.sole[:, at], runs(held[:, at]), fps=fps, normals=leg.normals) for at in points] or [np.empty(0)]
+    """Of all stances of all points: of one after the other, so that it is one call."""
+    frames, points = held.shape
+    stances = [runs(held[:, at]) + at * frames for at in range(points)]
+    return drift(
+        leg.sole.swapaxes(0, 1).reshape(-1, 3),
+        np.concatenate([*stances, np.empty((0, 2), np.intp)]),
+        fps=fps,
+        normals=np.tile(leg.normals, (points, 1)),
     )
 
 
 def _highest(values: Array, percent: float = 100) -> float:
     """A percentile that is one of the values, so that it may be infinite; NaN of none."""
     known = values[~np.isnan(values)]
-    return float(np.percentile(known, percent, method="higher")) if known.size else math.nan
+    if not known.size:
+        return math.nan
+    return float(np.sort(known)[math.ceil((known.size - 1) * (percent / 100))])
 
 
 def _mean(values: Array) -> float:
@@ -1086,18 +1116,23 @@ def _mean(values: Array) -> float:
 
 
 def _length(vectors: Array) -> Array:
-    return np.asarray(np.sqrt((vectors * vectors).sum(axis=-1)))
+    return np.asarray(np.sqrt(_dot(vectors, vectors)))
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """Of vectors of three numbers, or of two."""
+    return np.asarray(functools.reduce(np.add, (a * b).T).T)
 
 
 def _angle(a: Array, b: Array) -> Array:
-    return np.asarray(np.arctan2(_length(np.cross(a, b)), (a * b).sum(axis=-1)))
+    return np.asarray(np.arctan2(_length(cross(a, b)), _dot(a, b)))
 
 
-def _along_plane(vectors: Array, normal: Array) -> Array:
-    """Without their part along a normal; where there is none, as there is no ground, the plane is level."""
-    size = _length(normal)
-    upward = normal / size if size > 0 else np.array(UP)
-    return np.asarray(vectors - (vectors * upward).sum(axis=-1, keepdims=True) * upward)
+def _along_plane(vectors: Array, normals: Array) -> Array:
+    """Without their part along normals; where there is none, as there is no ground, the plane is level."""
+    size = _length(normals)[..., np.newaxis]
+    upward = np.where(size > 0, normals / np.where(size > 0, size, 1), UP)
+    return np.asarray(vectors - _dot(vectors, upward)[..., np.newaxis] * upward)
 
 
 def _bones(chain: ArrayLike) -> Array:

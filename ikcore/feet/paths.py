@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore import _arrays
 from ikcore._arrays import size
 from ikcore.clip import Clip
 from ikcore.feet import soles
@@ -75,7 +76,7 @@ class Paths:
         span = max(1, round(_OVER * self.clip.fps))
         height = _prolonged(self.body[:, np.newaxis], span, self.clip.loop)[:, 0, self.axis]
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
-        return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * np.median(self.sizes))
+        return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * _arrays.median(self.sizes))
 
     def _stand_on(self, ground: Ground, raw: Array) -> None:
         surface = surface_under(ground, self.clip, self.points, self.sizes)
@@ -99,7 +100,7 @@ def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Any) -> Surf
 def percentile(values: Array, percent: float) -> float:
     """Of those that are finite; NaN of none."""
     known = values[np.isfinite(values)]
-    return float(np.percentile(known, percent)) if known.size else math.nan
+    return float(_arrays.percentile(known, percent)) if known.size else math.nan
 
 
 def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:

@@ -267,10 +267,10 @@ def _carried(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Arr
 
     def grown(values: Array, rows: Any) -> Array:
         found = np.empty((*values.shape[:-2], len(kept) + more, values.shape[-1]), values.dtype)
-        found[..., : len(kept), :], found[..., len(kept) :, :] = values[..., kept, :], rows
+        found[..., : len(kept), :], found[..., len(kept) :, :] = np.take(values, kept, axis=-2), rows
         return found
 
-    turned = grown(pose.rotations, [1.0, 0, 0, 0])
+    turned = grown(pose.rotations, np.tile([1.0, 0, 0, 0], (more, 1)))
     moved = None if pose.translations is None else grown(pose.translations, offsets)
-    scaled = None if pose.scales is None else grown(pose.scales, [1.0, 1, 1])
+    scaled = None if pose.scales is None else grown(pose.scales, np.ones((more, 3)))
     return np.asarray(larger.forward(Pose(turned, moved, scaled)).positions[..., len(kept) :, :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import size
+from ikcore._arrays import median, size
 from ikcore.feet.paths import Paths, straight
 from ikcore.feet.rules import LOW, STILL
 
@@ -53,12 +53,12 @@ class _Seen:
         velocities, limits = self.velocities[frames][low], self.limits[frames][low]
         if not len(velocities):
             return none
-        most = np.median(velocities, axis=0)
+        most = median(velocities)
         for _ in range(8):  # towards where most of them are
             near = size(velocities - most) < limits
             if not near.any():
                 return none
-            most, before = np.median(velocities[near], axis=0), most
+            most, before = median(velocities[near]), most
             if (most == before).all():
                 break
         travel = (body[-1] - body[0]) * (self.fps / max(len(body) - 1, 1))
