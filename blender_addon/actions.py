@@ -158,6 +158,13 @@ def swapped(plans):
     keep(*(old for _, old, _ in before if old is not None))
 
 
+def forget_gone(kept):
+    """Drop what is kept by the uids of armatures and their actions where the action is gone."""
+    there = {action.session_uid for action in bpy.data.actions}
+    for key in [key for key in kept if key[1] not in there]:
+        del kept[key]
+
+
 def keep(*unused):
     """Keep actions in the file that nothing uses any more."""
     for action in unused:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage
+from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage, trails
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -119,7 +119,7 @@ def _bake(job, seen, times, progress):
         baked = _baked(job, seen, lambda share: progress(BAKING * share))
     with report.timed(times, "measured"):
         told = report.of(job, baked, seen.notes)
-    told.times = times
+    told.times, told.trails = times, trails.of_bake(job, seen, baked)
     return baked, told
 
 

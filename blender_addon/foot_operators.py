@@ -9,7 +9,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, report, stage
+from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable
 from .options import ActionNames, FootOutput, FootRequest
 
@@ -190,12 +190,15 @@ class IKCORE_OT_detect_contacts(_Baking):
         return dataclasses.replace(super().asked(context), keyed=not self.replace)
 
     def steps(self, context, job):
-        _, baked, _ = yield from self.work(context, job)
+        seen, baked, _ = yield from self.work(context, job)
         found = baked.contacts.weights
         with nla.taken_down(job.armature):
             there = contacts.read(job.armature, found, job.frames)
             wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
             contacts.write(job.armature, wanted, job.frames)
+        if not overlay.current(job.armature):
+            shown = trails.of_source(dataclasses.replace(job, keyed=True), seen, baked)
+            overlay.keep(job.armature, nla.shown(job.armature.animation_data), shown)
         kept = len(found) - len(wanted)
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from . import bridge, nla
+from . import actions, bridge, nla, overlay
 
 _kept = {}  # the reports of armatures and their actions, by the uids of both, while Blender runs
 
@@ -40,6 +40,7 @@ class Report:
     kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
     keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
     times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
+    trails: object = None  # trails.Trails: where feet go, for the overlay
 
     def troubled(self):
         """Whether there is something to look at."""
@@ -119,8 +120,10 @@ def length(value):
 
 
 def keep(armature, action, report):
-    """Keep the report of what was baked into an action, for the panel."""
+    """Keep the report of what was baked into an action, for the panel, and its trails, for the overlay."""
+    actions.forget_gone(_kept)
     _kept[armature.session_uid, action.session_uid] = report
+    overlay.keep(armature, action, report.trails)
 
 
 def latest(armature):

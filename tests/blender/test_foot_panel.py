@@ -53,7 +53,8 @@ class Given:
 
 
 def drawn(panel="IKCORE_PT_feet"):
-    context = SimpleNamespace(object=bpy.context.object, region=SimpleNamespace(width=300))
+    manager = bpy.context.window_manager
+    context = SimpleNamespace(object=bpy.context.object, region=SimpleNamespace(width=300), window_manager=manager)
     cls = getattr(panels, panel)
     shown = SimpleNamespace(layout=Recorder(), bl_label=cls.bl_label)
     cls.draw(shown, context) if panel != "IKCORE_PT_feet_pelvis" else panels._Options.draw(shown, context)
