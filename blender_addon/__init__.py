@@ -25,12 +25,13 @@ foot_job.py    what is asked, by value, or why it cannot be done
 feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went
 keys.py        which of them are written;  reduce.py  as few as a tolerance allows. Without bpy
 nla.py         a bake as a strip above the action;  foot_batch.py  bakes of many actions
+trails.py      where feet go and are planted, as arrays;  overlay.py  in the viewport;  paint.py  how they look
 foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Detect Contacts;  foot_panels.py  their panels
 """
 
 import bpy
 
-from . import bridge, foot_operators, foot_panels, legs, operators, options, panels
+from . import bridge, foot_operators, foot_panels, legs, operators, options, overlay, panels
 
 CLASSES = (
     *legs.CLASSES,
@@ -49,10 +50,12 @@ def register():
         bpy.utils.register_class(cls)
     kept = bpy.props.PointerProperty(type=options.IKCORE_PG_feet)  # type: ignore[func-returns-value]
     bpy.types.Object.ikcore_feet = kept  # type: ignore[attr-defined]
+    overlay.register()
 
 
 def unregister():
     """Switch the extension off."""
+    overlay.unregister()
     del bpy.types.Object.ikcore_feet  # type: ignore[attr-defined]
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -29,6 +29,7 @@ KEY_PARTS = {
     "select_left_handle": (np.bool_, 1),
     "select_right_handle": (np.bool_, 1),
 }
+FEW = 8  # values that are sooner asked for one by one than all keys are read
 # The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
 # frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
 NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPED"}
@@ -104,7 +105,9 @@ def reshaped(curve):
 
 def numbers(curves, owner, path, name, frames):
     """What a property of an object or a bone is on these frames: (frames, width); where nothing is keyed, as it is."""
-    result = np.tile(np.array(getattr(owner, name), float), (len(frames), 1))
+    still = getattr(owner, name)
+    result = np.empty((len(frames), len(still)))
+    result[:] = still
     for curve in curves.get(path, ()):
         if not curve.mute:  # that its group is muted is no matter, in 4.5 and 5.2
             result[:, curve.array_index] = _evaluated(curve, frames)
@@ -113,7 +116,7 @@ def numbers(curves, owner, path, name, frames):
 
 def _evaluated(curve, frames):
     """The values of a curve on these frames: those of its keys if it has one on each, else as Blender blends them."""
-    if len(curve.modifiers) == 0 and len(curve.keyframe_points):
+    if len(frames) > FEW and len(curve.modifiers) == 0 and len(curve.keyframe_points):
         keys = _read(curve.keyframe_points, "co")
         at = np.minimum(np.searchsorted(keys[:, 0], frames), len(keys) - 1)
         if np.array_equal(keys[at, 0], frames):
@@ -153,6 +156,13 @@ def swapped(plans):
             bpy.data.actions.remove(action)
         raise
     keep(*(old for _, old, _ in before if old is not None))
+
+
+def forget_gone(kept):
+    """Drop what is kept by the uids of armatures and their actions where the action is gone."""
+    there = {action.session_uid for action in bpy.data.actions}
+    for key in [key for key in kept if key[1] not in there]:
+        del kept[key]
 
 
 def keep(*unused):
@@ -232,11 +242,13 @@ def channels(bone, name, values, free=None):
 
 
 def copied(work, frames, title, *, bare=False):
-    """(armature, action, slot) for each (armature, channels), the keys written, none of it assigned yet.
+    """Copies of actions with the keys of each (armature, channels): a generator that yields the share that is done.
 
-    Copies of what the armatures play; `bare` ones have no other channels.
+    Returns (armature, action, slot) for each, none of it assigned yet: copies of what the armatures play; `bare` ones
+    have no other channels. Closed before its end, or failing, it leaves no copies.
     """
     plans, copies, made = [], {}, []
+    done = _shares_of(work)
     try:
         for armature, channels in work:
             action, slot = _empty_for(armature, title) if bare else copy_for(armature, copies, title)
@@ -244,6 +256,7 @@ def copied(work, frames, title, *, bare=False):
             bag = ensure_bag(action, slot)
             for channel in channels:
                 write_keys(bag, channel, frames)
+                yield next(done)
             plans.append((armature, action, slot))
     except BaseException:
         for action in set(made):
@@ -253,8 +266,11 @@ def copied(work, frames, title, *, bare=False):
 
 
 def overwrite(work, frames):
-    """Write the keys of each (armature, channels) into the action it plays, which it must: all of it or nothing."""
-    undo = []
+    """Write the keys of each (armature, channels) into the action it plays, which it must: all of it or nothing.
+
+    A generator that yields the share that is done. Closed before its end, or failing, it leaves keys as they were.
+    """
+    undo, done = [], _shares_of(work)
     try:
         for armature, channels in work:
             _, action, slot = assigned(armature)
@@ -262,10 +278,17 @@ def overwrite(work, frames):
             for channel in channels:
                 undo.append(_way_back(bag, channel))
                 write_keys(bag, channel, frames)
+                yield next(done)
     except BaseException:
         for back in reversed(undo):
             back()
         raise
+
+
+def _shares_of(work):
+    """The share that is done after each channel."""
+    count = sum(len(channels) for _, channels in work)
+    return ((n + 1) / count for n in range(count))
 
 
 def _way_back(bag, channel):
@@ -279,7 +302,8 @@ def _way_back(bag, channel):
     def back():
         curve.keyframe_points.clear()
         curve.keyframe_points.add(len(keys["co"]))
-        _set(curve, keys)  # as it was to the digit: an update might move handles
+        if len(keys["co"]):
+            _set(curve, keys)  # as it was to the digit: an update might move handles
         for modifier, mute in zip(curve.modifiers, mutes, strict=True):
             modifier.mute = mute
 
@@ -303,48 +327,74 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
         curve.group = bag.groups.get(channel.group) or bag.groups.new(channel.group)
     for modifier in curve.modifiers:
         modifier.mute = modifier.mute or modifier.type != "CYCLES"
-    points = curve.keyframe_points
-    old = {name: _read(points, name) for name in KEY_PARTS}
-    keep = (old["co"][:, 0] < frames[0]) | (old["co"][:, 0] > frames[-1])
-    new = np.column_stack([frames, channel.values]).astype(np.float32)
-
-    # where the kept keys come to lie among the new ones, by frame
-    order = np.argsort(np.concatenate([old["co"][keep, 0], new[:, 0]]), kind="stable")
-    is_kept = order < np.count_nonzero(keep)
+    points, kept = curve.keyframe_points, _outside(curve, frames)
+    before = np.count_nonzero(kept["co"][:, 0] < frames[0])
+    new = slice(before, before + len(frames))  # where the new keys come to lie among those that are kept
     points.clear()
-    points.add(len(order))
-    smooth = channel.slopes is not None
-    made = SMOOTH_KEY if smooth else {"interpolation": interpolation, **NEW_KEY}
-    keys = {name: _read(points, name) for name in KEY_PARTS}
-    for name, part in keys.items():
-        if part.ndim == 2:
-            part[~is_kept] = new
-        elif name in made:
-            choices = bpy.types.Keyframe.bl_rna.properties[name].enum_items  # type: ignore[attr-defined]
-            part[~is_kept] = choices[made[name]].value
-        part[is_kept] = old[name][keep]
-    if smooth:
-        _handle(keys, ~is_kept, channel.slopes)
-    _set(curve, keys)
+    points.add(len(frames) + len(kept["co"]))
+    keys = _made(channel, frames, interpolation, kept["co"], before)
+    if not len(kept["co"]):
+        _set(curve, keys)
+        curve.update()
+        return
+    every = {name: _read(points, name) for name in KEY_PARTS}
+    for name, part in every.items():
+        part[new] = keys.get(name, part[new])
+        _around(part, new, kept[name])
+    _set(curve, every)
     curve.update()
-    now = {name: _read(points, name) for name in HANDLES}
-    for name, part in now.items():
-        part[is_kept] = old[name][keep]  # an update moves automatic handles
-    _set(curve, now)
+    for name in HANDLES:  # an update moves automatic ones
+        points.foreach_set(name, _around(_read(points, name), new, kept[name]).ravel())
 
 
-def _handle(keys, new, slopes):
-    """Put handles a third of the way to the keys beside them: then time passes evenly, and a curve has these slopes."""
-    frames = keys["co"][:, 0]
-    gaps = np.diff(frames) if len(frames) > 1 else np.ones(1)
-    for name, third in zip(HANDLES, (np.r_[gaps[0], gaps] / -3, np.r_[gaps, gaps[-1]] / 3), strict=True):
-        keys[name][new] = keys["co"][new] + third[new, np.newaxis] * np.column_stack([np.ones(len(slopes)), slopes])
+def _outside(curve, frames):
+    """All parts of the keys before the first and after the last of `frames`."""
+    first, last = curve.range()
+    if frames[0] <= first and last <= frames[-1]:
+        return {"co": np.empty((0, 2))}
+    keys = {name: _read(curve.keyframe_points, name) for name in KEY_PARTS}
+    outside = (keys["co"][:, 0] < frames[0]) | (keys["co"][:, 0] > frames[-1])
+    return {name: part[outside] for name, part in keys.items()}
+
+
+def _around(part, new, kept):
+    """One part of all keys, with those that are kept around the new ones."""
+    part[: new.start], part[new.stop :] = kept[: new.start], kept[new.start :]
+    return part
+
+
+def _made(channel, frames, interpolation, kept, before):
+    """The parts of new keys, one for all or one for each, that come after some of the kept ones."""
+    smooth = channel.slopes is not None
+    shape = SMOOTH_KEY if smooth else {"interpolation": interpolation, **NEW_KEY}
+    made = {"co": np.column_stack([frames, channel.values]).astype(np.float32)}
+    made |= {name: _number(name, value) for name, value in shape.items()}
+    if smooth:
+        near = [kept[:before][-1:, 0], frames, kept[before:][:1, 0]]
+        thirds = np.diff(np.concatenate(near)) / 3 if sum(map(len, near)) > 1 else np.full(1, 1 / 3)
+        first = len(near[0])
+        ways = -np.r_[thirds[0], thirds][first:][: len(frames)], np.r_[thirds, thirds[-1]][first:][: len(frames)]
+        for name, way in zip(HANDLES, ways, strict=True):
+            # a third of the way to the keys beside them: then time passes evenly, and a curve has these slopes
+            made[name] = made["co"] + way[:, np.newaxis] * np.column_stack([np.ones(len(frames)), channel.slopes])
+    return made
 
 
 def _set(curve, keys):
-    """Set all parts of all keys of a curve."""
+    """Set parts of keys that have just been added and so are all alike: each part one for all or one for each."""
+    points = curve.keyframe_points
     for name, part in keys.items():
-        curve.keyframe_points.foreach_set(name, part.ravel())
+        dtype, width = KEY_PARTS[name]
+        if not np.all(part == _number(name, getattr(points[0], name))):
+            every = np.broadcast_to(part, (len(points), width) if width > 1 else len(points))
+            points.foreach_set(name, np.ascontiguousarray(every, dtype).ravel())
+
+
+def _number(name, value):
+    """A part of a key as arrays have it: enumerations by number."""
+    if not isinstance(value, str):
+        return np.array(value)
+    return bpy.types.Keyframe.bl_rna.properties[name].enum_items[value].value
 
 
 def _read(points, name):

@@ -12,7 +12,7 @@ from . import actions, bridge
 from . import rotations as rot
 from .sample import sample
 from .solve import solve
-from .stage import restored
+from .stage import finished, restored
 
 
 @dataclass
@@ -58,7 +58,7 @@ def bake(context, limbs, frames, progress=lambda done: None):
         samples = sample(context, limbs, frames, progress)
         solved = solve(samples.limbs)
         channels = _channels(limbs, samples, solved)
-        plans = actions.copied(_work(armatures, limbs, samples, channels), frames, "Limb IK")
+        plans = finished(actions.copied(_work(armatures, limbs, samples, channels), frames, "Limb IK"))
         _commit(plans, limbs)
     acting = samples.limbs.influence > 0.0
     found = (bridge.unreached(solved.status) & acting, bridge.unusable(solved.status), solved.undefined & acting)

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from . import actions, bridge
+from . import actions, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_editable, not_writable
 from .joints import Bones
@@ -14,7 +14,8 @@ SAME = 1e-6  # what is no change: of a rotation, in quaternions; of a place, in 
 def of_clip(armature, reading, clip, bones=None):
     """What to write so that these bones (default: all) do what a clip has them do, where it differs from the reading.
 
-    Returns Channels, and sentences that say what locks and connections keep from being done.
+    A generator that yields the share that is done, and returns Channels, and sentences that say what locks and
+    connections keep from being done.
     """
     if reason := not_editable(armature):
         raise CannotBakeError(reason)
@@ -22,19 +23,27 @@ def of_clip(armature, reading, clip, bones=None):
     if chosen.names != reading.bones or clip.skeleton != reading.clip.skeleton or len(clip) != len(reading.frames):
         raise CannotBakeError(f"{armature.name} was changed since it was read: read it again")
     numbers = [n for n, name in enumerate(chosen.names) if bones is None or name in bones]
-    before, after = (chosen.based(reading.locals(each), numbers) for each in (reading.clip, clip))
+    before = yield from stage.between(_based(reading, chosen, reading.clip, numbers), 0.0, 0.3)
+    after = yield from stage.between(_based(reading, chosen, clip, numbers), 0.3, 0.6)
     made, kept = [], []
     for row, n in enumerate(numbers):
+        yield 0.6 + 0.4 * row / len(numbers)
         for turn in (_turned, _moved):
-            parts, sentences = turn(chosen.pose[n], rig, reading.frames, before[:, row], after[:, row])
+            parts, sentences = turn(chosen.pose[n], rig, reading.frames, before[row], after[row])
             made += parts
             kept += sentences
     return made, kept
 
 
+def _based(reading, bones, clip, numbers):
+    """What the channels of these bones would have to say for a clip."""
+    local = yield from stage.between(reading.locals(clip), 0.0, 0.5)
+    return (yield from stage.between(bones.based(local, numbers), 0.5, 1.0))
+
+
 def _turned(bone, rig, frames, before, after):
     """The rotation channels of a bone that takes another way."""
-    was, now = (bridge.rotations.from_matrix(rot.axes(matrices)) for matrices in (before, after))
+    was, now = before.turned, after.turned
     if np.minimum(np.abs(was - now).max(axis=-1), np.abs(was + now).max(axis=-1)).max() <= SAME:
         return [], []
     name, path = actions.rotation_of(bone), actions.rotation_path(bone)
@@ -54,20 +63,21 @@ def _turned(bone, rig, frames, before, after):
 
 def _with_angles(order, now, was, start, locked):
     """Euler angles of new rotations, those about locked axes being the ones of the old."""
-    new, old = (rot.continuous_eulers(q, order, start) for q in (now, was))
-    new[:, locked] = old[:, locked]
+    new = rot.continuous_eulers(now, order, start)
+    if locked.any():
+        new[:, locked] = rot.continuous_eulers(was, order, start)[:, locked]
     return new
 
 
 def _moved(bone, rig, frames, before, after):
     """The location channels of a bone that goes another way."""
     size = max(bone.bone.length, bone.bone.head_local.length)  # Blender rounds places by how far out they are
-    if np.abs(after[:, :3, 3] - before[:, :3, 3]).max() <= SAME * size:
+    if np.abs(after.moved - before.moved).max() <= SAME * size:
         return [], []
     if bone.parent and bone.bone.use_connect:
         return [], [f"{bone.name} keeps its place: it is connected to {bone.parent.name}"]
     _check(bone, rig, "location", actions.path_of(bone, "location"), frames)
-    return _unlocked(bone, "location", after[:, :3, 3], np.array(bone.lock_location))
+    return _unlocked(bone, "location", after.moved, np.array(bone.lock_location))
 
 
 def _unlocked(bone, name, values, locked):

@@ -11,13 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
-from . import actions, bridge, hang, stage
+from . import actions, bridge, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_played
-from .joints import Bones
+from .joints import Bones, Parts
 
 UNSCALED = 1e-5  # a scale nearer to 1 than this is rounding too
-AGREES = 1e-4  # how far curves and scene may be apart, in heights of the skeleton and in quaternions
+AGREES = 1e-4  # how far curves and scene may be apart, in heights of the skeleton and in lengths of axes
 PLACE = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 SETTINGS = ("rotation_mode", "delta_", "parent", "constraints")  # of an object, that its curves may change
 
@@ -28,7 +28,7 @@ class Reading:
 
     clip: object  # ikcore.Clip
     frames: np.ndarray  # of the action, where keys are
-    world: np.ndarray  # (frames, 4, 4): the object
+    world: np.ndarray  # (frames, 4, 4): the object; one frame if it stands still
     bones: list  # the names of the joints that are bones, in order
     through_scene: str | None  # why the scene had to be evaluated on every frame, or None: curves said it all
 
@@ -38,18 +38,22 @@ class Reading:
         return float(np.linalg.norm(self.world[0, :3, 0]))
 
     def locals(self, clip):
-        """The bones of another clip of this skeleton, in the space of their parents, roots in that of the armature."""
-        count, pose = len(self.bones), clip.pose
-        moved = clip.skeleton.offsets if pose.translations is None else pose.translations
-        local = np.tile(np.eye(4), (len(clip), count, 1, 1))
-        local[..., :3, :3] = bridge.rotations.to_matrix(bridge.rotations.normalize(pose.rotations[:, :count]))
-        if pose.scales is not None:
-            local[..., :3, :3] *= pose.scales[:, :count, np.newaxis, :]
-        local[..., :3, 3] = moved[..., :count, :]
-        roots = clip.skeleton.parents[:count] < 0
-        local[:, roots, :3, :3] *= self.scale
-        local[:, ~roots, :3, 3] /= self.scale
-        local[:, roots] = np.linalg.inv(self.world)[:, np.newaxis] @ local[:, roots]
+        """The bones of another clip of this skeleton, in the space of their parents or the armature.
+
+        A generator that yields the share that is done, and returns Parts.
+        """
+        count, pose, back = len(self.bones), clip.pose, np.linalg.inv(self.world)
+        local = Parts.room(len(clip), count)
+        for n, parent in enumerate(clip.skeleton.parents[:count]):
+            turned = bridge.rotations.normalize(pose.rotations[:, n])
+            moved = clip.skeleton.offsets[n] if pose.translations is None else pose.translations[:, n]
+            scaled = np.ones(3) if pose.scales is None else pose.scales[:, n]
+            local.put(n, Parts(turned, moved / self.scale, scaled))
+            if parent < 0:
+                local.moved[:, n] = moved
+                local.scaled[:, n] *= self.scale
+                local.put(n, Parts.of(back @ local[n].matrices()))
+            yield (n + 1) / count
         return local
 
 
@@ -66,7 +70,7 @@ def bones_of(armature, feet):
 
 
 def read(context, armature, frames, bones=None):
-    """Read an armature on evenly spaced frames of its action: a generator that yields how many frames are done.
+    """Read an armature on evenly spaced frames of its action: a generator that yields the share that is done.
 
     Returns a Reading of these bones and those above them, all of them by default. Curves are read where nothing else
     moves the bones, which a few frames of the scene must confirm; else the scene is evaluated on every frame.
@@ -77,42 +81,46 @@ def read(context, armature, frames, bones=None):
     with stage.restored(context, [armature], poses=True):
         reason = not_from_curves(armature, chosen, rig)
         if reason is None:
-            local, world = _from_curves(armature, chosen, rig, frames)
-            clip = _clip(context, armature, chosen, frames, local, world)
+            local, world = yield from stage.between(_from_curves(armature, chosen, rig, frames), 0.0, 0.8)
             few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
-            truth = yield from _from_scene(context, armature, chosen, frames[few])
-            if _agree(clip, few, _clip(context, armature, chosen, frames[few], *truth)):
+            shown = yield from stage.between(_shown(context, armature, chosen, frames[few]), 0.8, 0.9)
+            if _agree(chosen, local.at(few), world[few] if len(world) > 1 else world, *shown):
+                clip = yield from stage.between(_clip(context, armature, chosen, frames, local, world), 0.9, 1.0)
                 return Reading(clip, frames, world, chosen.names, None)
             reason = f"something else than its curves moves {armature.name}"
-        local, world = yield from _from_scene(context, armature, chosen, frames)
-        return Reading(_clip(context, armature, chosen, frames, local, world), frames, world, chosen.names, reason)
+        poses, world = yield from stage.between(_shown(context, armature, chosen, frames), 0.0, 0.8)
+        local = yield from stage.between(chosen.locals(poses), 0.8, 0.9)
+        clip = yield from stage.between(_clip(context, armature, chosen, frames, local, world), 0.9, 1.0)
+        return Reading(clip, frames, world, chosen.names, reason)
 
 
-def _agree(clip, few, truth):
-    """Whether a clip has the same bones in the same places on a few of its frames."""
-    here, there = clip.skeleton.forward(clip.pose[few]), truth.skeleton.forward(truth.pose)
-    size = np.ptp(there.positions[0], axis=0).max()
-    turned = 1.0 - np.abs(np.sum(here.rotations * there.rotations, axis=-1))
-    return bool(np.abs(here.positions - there.positions).max() <= AGREES * size and turned.max() <= AGREES**2)
+def _agree(bones, local, world, poses, shown_world):
+    """Whether bones in the space of their parents are where they are shown, in armature space, and the object too."""
+    here, there = world[:, np.newaxis] @ stage.finished(bones.poses(local)), shown_world[:, np.newaxis] @ poses
+    lengths, apart = np.linalg.norm(there[..., :3, :3], axis=-2, keepdims=True), np.abs(here - there)
+    size = max(np.ptp(there[0, :, :3, 3], axis=0).max(), max(bone.length for bone in bones.rest) * lengths.max())
+    return bool(apart[..., :3, 3].max() <= AGREES * size and (apart[..., :3, :3] <= AGREES * lengths).all())
 
 
 # --- through the scene -----------------------------------------------------------------------------------------------
 
 
-def _from_scene(context, armature, bones, frames):
-    """The bones in the space of their parents, and the object, exactly as Blender evaluates them."""
+def _shown(context, armature, bones, frames):
+    """The bones in armature space, and the object, as matrices: exactly as Blender evaluates them."""
     poses, world = np.empty((len(frames), len(bones), 4, 4)), np.empty((len(frames), 4, 4))
+    sizes = np.empty((len(frames), len(bones)))
     flat = np.empty(16 * len(armature.pose.bones), np.float32)
 
     def look(depsgraph, f):
         evaluated = armature.evaluated_get(depsgraph)
         evaluated.pose.bones.foreach_get("matrix", flat)
         poses[f] = flat.reshape(-1, 4, 4)[bones.rows].transpose(0, 2, 1)  # Blender hands out columns
+        sizes[f] = np.linalg.det(poses[f, :, :3, :3])
         world[f] = evaluated.matrix_world
 
     yield from stage.visit(context, frames, look)
-    _check_size(bones.names, poses)
-    return bones.locals(poses), world
+    _check_size(bones.names, sizes)
+    return poses, world
 
 
 # --- from curves -----------------------------------------------------------------------------------------------------
@@ -150,36 +158,35 @@ def _not_from_curves(armature, rig):
 
 
 def _from_curves(armature, bones, rig, frames):
-    """The bones in the space of their parents, and the object, by the numbers of their curves."""
-    basis = np.tile(np.eye(4), (len(frames), len(bones), 1, 1))
+    """The Parts of bones in the space of their parents, and the object, by the numbers of their curves."""
+    basis = Parts.room(len(frames), len(bones))
     for n, bone in enumerate(bones.pose):
-        basis[:, n] = _basis(rig.curves, bone, actions.path_of(bone, ""), frames)
+        basis.put(n, _basis(rig.curves, bone, actions.path_of(bone, ""), frames))
+        basis.turned[:, n] = bridge.rotations.continuous(basis.turned[:, n])
         if bone.parent and bone.bone.use_connect:
-            basis[:, n, :3, 3] = 0.0
-    _check_size(bones.names, basis)
-    return bones.hung(basis), _object(armature, rig, frames)
+            basis.moved[:, n] = 0.0
+        yield 0.8 * (n + 1) / len(bones)
+    _check_size(bones.names, basis.scaled.prod(axis=-1))
+    local = yield from stage.between(bones.hung(basis), 0.8, 1.0)
+    return local, _object(armature, rig, frames)
 
 
 def _basis(curves, owner, path, frames):
-    """The matrix that the channels of a bone or an object make."""
-    mode = owner.rotation_mode
+    """The Parts that the channels of a bone or an object make."""
     name = actions.rotation_of(owner)
     turned, moved, scaled = (
         actions.numbers(curves, owner, path + part, part, frames) for part in (name, "location", "scale")
     )
-    basis = np.tile(np.eye(4), (len(frames), 1, 1))
-    basis[:, :3, :3] = bridge.rotations.to_matrix(rot.quaternions(mode, turned)) * scaled[:, np.newaxis, :]
-    basis[:, :3, 3] = moved
-    return basis
+    return Parts(rot.quaternions(owner.rotation_mode, turned), moved, scaled)
 
 
 def _object(armature, rig, frames):
     """The object in the world, with its own curves under what holds it: its parent, if any."""
     world = np.array(armature.matrix_world)
     if not any(path in PLACE for path in rig.curves):
-        return np.broadcast_to(world, (len(frames), 4, 4))
+        return world[np.newaxis]
     held = world @ np.linalg.inv(np.array(armature.matrix_basis))
-    return held @ _basis(rig.curves, armature, "", frames)
+    return held @ _basis(rig.curves, armature, "", frames).matrices()
 
 
 # --- to a clip -------------------------------------------------------------------------------------------------------
@@ -189,18 +196,28 @@ def _clip(context, armature, bones, frames, local, world):
     """The clip of bones in the space of their parents."""
     scale = scale_of(armature, world)
     skeleton = _skeleton(bones, world, scale)
-    pose = _with_tips(bones, skeleton, *_parts(bones.names, _in_world(bones, local, world, scale)))
+    joints = yield from _in_world(bones, local, world, scale)
+    scales = None if np.abs(joints.scaled - 1.0).max() <= UNSCALED else joints.scaled
+    pose = bridge.library.Pose(joints.turned, joints.moved, scales)
     step = float(frames[1] - frames[0]) if len(frames) > 1 else 1.0
     rate = stage.rate(context.scene) / step
     return bridge.library.Clip(skeleton, pose, rate, is_cycle(armature, frames), up="Z")
 
 
 def _in_world(bones, local, world, scale):
-    """Bones as joints of the world: roots with what the object does, all in lengths of the world."""
-    roots, joints = bones.parents < 0, local.copy()
-    joints[:, roots] = world[:, np.newaxis] @ joints[:, roots]
-    joints[:, roots, :3, :3] /= scale
-    joints[:, ~roots, :3, 3] *= scale
+    """Bones and tips as joints of the world: roots with what the object does, all in lengths of the world."""
+    joints = Parts.room(len(local.moved), len(bones) + len(bones.tips))
+    for n, parent in enumerate(bones.parents):
+        joints.put(n, local[n])
+        if parent < 0:
+            placed = world @ local[n].matrices()
+            placed[:, :3, :3] /= scale
+            joints.put(n, bones.unsheared(placed, n))
+        else:
+            joints.moved[:, n] *= scale
+        yield (n + 1) / len(bones)
+    tails = [[0.0, bones.rest[tip].length * scale, 0.0] for tip in bones.tips]
+    joints.put(slice(len(bones), None), Parts(np.array([1.0, 0, 0, 0]), np.reshape(tails, (-1, 3)), np.ones(3)))
     return joints
 
 
@@ -214,53 +231,21 @@ def is_cycle(armature, frames):
 
 def _skeleton(bones, world, scale):
     """Bones at rest where the object is on the first frame, and the tails of those without children."""
-    rest = np.stack([hang.to_parent(bone) for bone in bones.rest])[np.newaxis]
-    turned, offsets, _ = _parts(bones.names, _in_world(bones, rest, world[:1], scale))
+    rest = stage.finished(_in_world(bones, bones.at_rest, world[:1], scale))
     names = list(bones.names)
     for tip in bones.tips:
         names.append(_unused(f"{bones.names[tip]}_end", names))
-    tails = [[0.0, bones.rest[tip].length * scale, 0.0] for tip in bones.tips]
-    return bridge.library.Skeleton(
-        np.concatenate([bones.parents, np.array(bones.tips, int)]),
-        np.concatenate([offsets[0], np.reshape(tails, (-1, 3))]),
-        np.concatenate([turned[0], np.tile([1.0, 0, 0, 0], (len(tails), 1))]),
-        names,
-    )
+    parents = np.concatenate([bones.parents, np.array(bones.tips, int)])
+    return bridge.library.Skeleton(parents, rest.moved[0], rest.turned[0], names)
 
 
 def _unused(name, names):
     return name if name not in names else next(new for n in range(2, 99999) if (new := f"{name}{n}") not in names)
 
 
-def _with_tips(bones, skeleton, turned, moved, scaled):
-    """The pose of the bones, with their tips at rest."""
-    frames, tips = len(turned), len(bones.tips)
-    ones = np.ones((frames, tips, 3))
-    tails = np.broadcast_to(skeleton.offsets[len(bones) :], (frames, tips, 3))
-    still = np.broadcast_to([1.0, 0, 0, 0], (frames, tips, 4))
-    scales = None if np.abs(scaled - 1.0).max() <= UNSCALED else np.concatenate([scaled, ones], axis=1)
-    rotations = np.concatenate([turned, still], axis=1)
-    return bridge.library.Pose(rotations, np.concatenate([moved, tails], axis=1), scales)
-
-
-def _parts(names, matrices):
-    """Rotations, translations and scales of (frames, bones, 4, 4) matrices, if that is what they consist of."""
-    axes = matrices[..., :3, :3]
-    scales = np.linalg.norm(axes, axis=-2)
-    axes = axes / scales[..., np.newaxis, :]
-    shear = np.abs(np.swapaxes(axes, -1, -2) @ axes - np.eye(3)).max(axis=(0, -2, -1))
-    if (shear > rot.UNEVEN).any():
-        raise CannotBakeError(
-            f"{names[int(np.argmax(shear))]} is sheared by a scale above it that is not the same in all directions: "
-            "even that scale out, or set Inherit Scale of the bone to Full"
-        )
-    turned = bridge.rotations.from_matrix(axes)
-    return bridge.rotations.continuous(turned), matrices[..., :3, 3], scales
-
-
-def _check_size(names, matrices):
-    """Refuse what has no inverse or mirrors."""
-    flat = np.linalg.det(matrices[..., :3, :3]) < 1e-20
+def _check_size(names, sizes):
+    """Refuse what has no inverse or mirrors, by how much it enlarges volumes, over (frames, bones)."""
+    flat = sizes < 1e-20
     if flat.any():
         raise CannotBakeError(f"{names[int(np.argmax(flat.any(axis=0)))]} has a zero or negative scale on some frame")
 

@@ -7,7 +7,7 @@ A key on every change, 1 where it is planted and 0 where it is not, constant in 
 import bpy
 import numpy as np
 
-from . import actions
+from . import actions, nla
 
 GROUP = "Foot Contacts"
 
@@ -24,7 +24,8 @@ def path_of(leg, point):
 
 def read(armature, keys, frames):
     """The weights on these frames of those points, (leg, point), that have a curve that plays."""
-    curves = actions.by_path(actions.curves(armature.animation_data))
+    playing = nla.playing(armature.animation_data)
+    curves = actions.by_path(curve for each in playing for curve in actions.curves(each))
     found = {}
     for key in keys:
         for curve in curves.get(path_of(*key), ()):

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The bake of feet: look at the scene, put the feet on the ground, write the keys.
 
-Nothing in the file changes before everything that can fail is done; what looking moves is put back by value.
+Nothing in the file changes before everything that can fail is done; what looking moves is put back by value. All of it
+is generators that yield the share that is done, often enough for Esc.
 """
 
+import contextlib
 import dataclasses
 import functools
 from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage
+from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage, trails
 from .armatures import CannotBakeError
 from .background import in_thread
 
-LOOKING = 0.5  # the share of the work that is done when the scene has been looked at
+LOOKING = 0.5  # the share of `work` that is done when the scene has been looked at
 BAKING = 0.7  # of the rest: then it is measured
+WORKING = 0.8  # of all that an operator does: then it is written
 
 _last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
 
@@ -33,55 +36,64 @@ class Seen:
 
 
 def work(context, job, *, again=False):
-    """Look and bake: a generator that yields the share that is done, and returns (Seen, ikcore.Baked, Report).
+    """Look and bake. Returns (Seen, ikcore.Baked, Report).
 
     `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
     """
     global _last
+    times = {}
     with nla.taken_down(job.armature):
         if again and _last is not None and _last[0] == job.key:
             seen = _last[1]
         else:
-            seen = yield from _look(context, job)
+            with report.timed(times, "looked"):
+                seen = yield from stage.between(_look(context, job), 0.0, LOOKING)
         _last = (job.key, seen)
+    with _refusing(job):
+        baked, told = yield from stage.between(in_thread(functools.partial(_bake, job, seen, times)), LOOKING, 1.0)
+    return seen, baked, told
+
+
+@contextlib.contextmanager
+def _refusing(job):
+    """Say in a sentence what ikcore objects to."""
     try:
-        made = yield from shares(in_thread(functools.partial(_bake, job, seen)), LOOKING, 1 - LOOKING)
+        yield
     except ValueError as error:
         raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
-    return seen, *made
 
 
 def soles(context, job):
-    """Look where soles are, as a bake does: a generator that yields the share that is done, and returns (Feet,)."""
+    """Look where soles are, as a bake does: a generator that yields the share that is done, and returns Feet."""
     with nla.taken_down(job.armature):
-        _, clip = yield from _clips(context, job, 1.0)
-        return (_with_soles(context, job, clip),)
+        _, clip = yield from stage.between(_clips(context, job), 0.0, 0.9)
+        return (yield from stage.between(_with_soles(context, job, clip), 0.9, 1.0))
 
 
 def _look(context, job):
-    parts = 1 + job.moves
-    reading, clip = yield from _clips(context, job, LOOKING / parts)
-    feet = _with_soles(context, job, clip)
+    read = 0.5 if job.moves else 0.9  # of the looking
+    reading, clip = yield from stage.between(_clips(context, job), 0.0, read)
+    feet = yield from stage.between(_with_soles(context, job, clip), read, read + 0.1)
     floor, notes = None, []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor, notes = yield from shares(steps, LOOKING / parts, LOOKING / parts / len(job.frames))
+        floor, notes = yield from stage.between(steps, read + 0.1, 1.0)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
     return Seen(reading, clip, feet, floor, notes, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
 
 
-def _clips(context, job, share):
+def _clips(context, job):
     """What plays, and the clip that is to be baked: the same, or what that was made of."""
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     steps = clips.read(context, job.armature, job.frames, bones)
-    reading = yield from shares(steps, 0.0, share / len(job.frames))
+    reading = yield from stage.between(steps, 0.0, 0.8)
     if job.source is None:
         return reading, reading.clip
     with actions.played(job.armature, job.source):
         steps = clips.read(context, job.armature, job.frames, bones)
-        clip = (yield from shares(steps, share, 0.0)).clip
+        clip = (yield from stage.between(steps, 0.8, 1.0)).clip
     if clip.skeleton != reading.clip.skeleton:
         raise CannotBakeError(
             f"{job.armature.name} has another place or scale in {job.source.name}, which it was baked from: "
@@ -90,34 +102,31 @@ def _clips(context, job, share):
     return reading, clip
 
 
-def shares(steps, start, each):
-    """What a generator returns, its steps being yielded as shares of the work."""
-    try:
-        while True:
-            yield start + each * next(steps)
-    except StopIteration as end:
-        return end.value
-    finally:
-        steps.close()
-
-
 def _with_soles(context, job, clip):
     joints = {joint for leg in job.legs for joint in leg.chain}
     vertices = {name: points for name, points in skin.read(context, job.armature).items() if name in joints}
     known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
-    try:
-        return bridge.library.Feet(known).with_soles(clip, vertices=vertices or None)
-    except ValueError as error:
-        raise CannotBakeError(f"{job.armature.name} cannot be baked: {error}") from error
+    with _refusing(job):
+        feet = bridge.library.Feet(known)
+        return (yield from in_thread(lambda progress: feet.with_soles(clip, vertices=vertices or None)))
 
 
 # --- without bpy, in a thread ----------------------------------------------------------------------------------------
 
 
-def _bake(job, seen, progress):
-    ik, clip, floor = bridge.library, seen.clip, _floor(job, seen)
+def _bake(job, seen, times, progress):
+    with report.timed(times, "baked"):
+        baked = _baked(job, seen, lambda share: progress(BAKING * share))
+    with report.timed(times, "measured"):
+        told = report.of(job, baked, seen.notes)
+    told.times, told.trails = times, trails.of_bake(job, seen, baked)
+    return baked, told
+
+
+def _baked(job, seen, progress):
+    clip, floor = seen.clip, _floor(job, seen)
     whole = job.part == (0, len(clip))
-    baked = ik.bake_feet(
+    return bridge.library.bake_feet(
         clip,
         floor,
         feet=seen.feet,
@@ -127,9 +136,8 @@ def _bake(job, seen, progress):
         frames=None if whole else job.part,
         pelvis=job.pelvis,
         earlier=seen.reading.clip,
-        progress=lambda share: progress(BAKING * share),
+        progress=progress,
     )
-    return baked, report.of(job, baked, seen.notes)
 
 
 def _floor(job, seen):
@@ -167,13 +175,13 @@ def write(context, job, made, frames, told, request):
     armature = job.armature
     with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
         if request.output == "OVERWRITE":
-            actions.overwrite([(armature, made)], frames)
+            yield from actions.overwrite([(armature, made)], frames)
             mark(context, told, request)
         else:
             strip, source = request.output == "NLA", actions.original(armature.animation_data)
             if strip:
                 nla.check(armature, made)
-            (plan,) = actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
+            (plan,) = yield from actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
             with nla.pushed_down(plan, frames, context.scene) if strip else actions.swapped([plan]):
                 mark(context, told, request)
             plan[1][actions.SOURCE] = source

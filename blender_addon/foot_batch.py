@@ -86,7 +86,8 @@ def work(context, batch, request):
             for number, (action, slot) in enumerate(batch.actions):
                 try:
                     with _played(context, armature, action, slot):
-                        made.append((yield from feet.shares(_bake(context, armature, request), number * each, each)))
+                        steps = _bake(context, armature, request)
+                        made.append((yield from stage.between(steps, number * each, (number + 1) * each)))
                 except CannotBakeError as error:
                     refused.append((action.name, str(error)))
         if not made:
@@ -105,10 +106,13 @@ def work(context, batch, request):
 def _bake(context, armature, request):
     """Bake what plays: a generator that yields the share that is done, and returns what was Made."""
     job = foot_job.asked(context, armature, request)
-    seen, baked, told = yield from feet.work(context, job)
-    channels, frames = yield from feet.shares(keys.made(job, seen, baked, told, request), 1.0, 0.0)
+    seen, baked, told = yield from stage.between(feet.work(context, job), 0.0, feet.WORKING)
     original = armature.animation_data.action
-    ((_, action, slot),) = actions.copied([(armature, channels)], frames, "Foot IK")
+    with report.timed(told.times, "wrote"):
+        steps = keys.made(job, seen, baked, told, request)
+        channels, frames = yield from stage.between(steps, feet.WORKING, 0.9)
+        steps = actions.copied([(armature, channels)], frames, "Foot IK")
+        ((_, action, slot),) = yield from stage.between(steps, 0.9, 1.0)
     action[actions.SOURCE] = original
     return Made(original, action, slot, told)
 

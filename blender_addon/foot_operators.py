@@ -9,7 +9,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, stage
+from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable
 from .options import ActionNames, FootOutput, FootRequest
 
@@ -61,28 +61,27 @@ class _Baking(FootRequest, _Refusing):
         return foot_job.asked(context, context.object, self)
 
     def work(self, context, job):
-        """A generator that yields the share that is done, and returns what `done` gets."""
-        return feet.work(context, job, again=self.options.is_repeat)
+        """Bake, but write nothing: a generator that yields the share that is done."""
+        return stage.between(feet.work(context, job, again=self.options.is_repeat), 0.0, feet.WORKING)
 
-    def done(self, context, job, *made):
-        """Do with what was made what the operator is for."""
+    def steps(self, context, job):
+        """All that is asked for: a generator that yields the share that is done, and says at its end how it went."""
         raise NotImplementedError
 
     def execute(self, context):
         try:
-            job = self.asked(context)
-            return self.done(context, job, *stage.finished(self.work(context, job)))
+            stage.finished(self.steps(context, self.asked(context)))
         except CannotBakeError as error:
             return self.refuse(error)
+        return {"FINISHED"}
 
     def invoke(self, context, event):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         try:
-            self._job = self.asked(context)
+            self._work, self._shown = self.steps(context, self.asked(context)), None
         except CannotBakeError as error:
             return self.refuse(error)
-        self._work = self.work(context, self._job)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
@@ -116,9 +115,12 @@ class _Baking(FootRequest, _Refusing):
         try:
             while time.monotonic() < until:
                 share = next(self._work)
-        except StopIteration as end:
-            return self.done(context, self._job, *end.value)
-        context.workspace.status_text_set(f"{self.bl_label}: {share:.0%}    Esc: Cancel")
+        except StopIteration:
+            return {"FINISHED"}
+        text = f"{self.bl_label}: {share:.0%}    Esc: Cancel"
+        if text != self._shown:  # every change draws the window anew
+            self._shown = text
+            context.workspace.status_text_set(text)
         return {"RUNNING_MODAL"}
 
     def draw(self, context):
@@ -142,16 +144,14 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
         foot_job.check_strip(job)
         return job
 
-    def work(self, context, job):
-        seen, baked, told = yield from super().work(context, job)
-        with nla.taken_down(job.armature):
-            made, frames = yield from feet.shares(keys.made(job, seen, baked, told, self), 1.0, 0.0)
-        return made, frames, told
-
-    def done(self, context, job, made, frames, told):
-        feet.write(context, job, made, frames, told, self)
+    def steps(self, context, job):
+        seen, baked, told = yield from self.work(context, job)
+        with report.timed(told.times, "wrote"):
+            with nla.taken_down(job.armature):
+                steps = keys.made(job, seen, baked, told, self)
+                made, frames = yield from stage.between(steps, feet.WORKING, 0.9)
+            yield from stage.between(feet.write(context, job, made, frames, told, self), 0.9, 1.0)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
-        return {"FINISHED"}
 
 
 class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
@@ -169,13 +169,10 @@ class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
     def asked(self, context):
         return foot_batch.asked(context.object, self.pattern)
 
-    def work(self, context, job):
-        return foot_batch.work(context, job, self)
-
-    def done(self, context, job, made, refused):
+    def steps(self, context, job):
+        made, refused = yield from foot_batch.work(context, job, self)
         troubled = bool(refused) or any(each.told.troubled() for each in made)
         self.report({"WARNING" if troubled else "INFO"}, foot_batch.sentence(made, refused))
-        return {"FINISHED"}
 
 
 class IKCORE_OT_detect_contacts(_Baking):
@@ -192,15 +189,18 @@ class IKCORE_OT_detect_contacts(_Baking):
     def asked(self, context):
         return dataclasses.replace(super().asked(context), keyed=not self.replace)
 
-    def done(self, context, job, seen, baked, told):
+    def steps(self, context, job):
+        seen, baked, _ = yield from self.work(context, job)
         found = baked.contacts.weights
         with nla.taken_down(job.armature):
             there = contacts.read(job.armature, found, job.frames)
             wanted = {key: weight for key, weight in found.items() if self.replace or key not in there}
             contacts.write(job.armature, wanted, job.frames)
+        if not overlay.current(job.armature):
+            shown = trails.of_source(dataclasses.replace(job, keyed=True), seen, baked)
+            overlay.keep(job.armature, nla.shown(job.armature.animation_data), shown)
         kept = len(found) - len(wanted)
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
-        return {"FINISHED"}
 
 
 class IKCORE_OT_detect_feet(_Refusing):
@@ -252,14 +252,11 @@ class IKCORE_OT_detect_sole(_Baking):
             raise CannotBakeError(f"No leg {self.leg} is in the list of feet: detect the feet first")
         return foot_job.asked(context, context.object, self, bare=self.leg)
 
-    def work(self, context, job):
-        return feet.soles(context, job)
-
-    def done(self, context, job, found):
+    def steps(self, context, job):
+        found = yield from feet.soles(context, job)
         item = job.armature.ikcore_feet.legs[self.leg]
         legs.own_sole(job.armature, item, found[self.leg].soles)
         self.report({"INFO"}, f"Sole of {self.leg}: {', '.join(found[self.leg].soles)}")
-        return {"FINISHED"}
 
     def draw(self, context):
         self.layout.prop(self, "leg")

@@ -5,7 +5,7 @@
 
 import bpy
 
-from . import foot_batch, layouts, report
+from . import foot_batch, layouts, overlay, report
 from .foot_operators import no_armature, not_ready
 from .options import hand_over
 from .panels import sentence
@@ -38,6 +38,9 @@ class IKCORE_PT_feet(_Sidebar):
         row = column.row()
         row.scale_y = 1.6
         hand_over(armature.ikcore_feet, row.operator("ikcore.bake_feet", icon="CON_FLOOR"))
+        layout.prop(context.window_manager, "ikcore_foot_trails")
+        if overlay.is_on() and not overlay.current(armature):
+            sentence(layout, "Nothing to show yet: bake or detect contacts", "INFO", width)
         if told := report.latest(armature):
             _draw_report(layout.box(), told, width)
 
@@ -90,6 +93,9 @@ def _draw_report(layout, told, width):
         layout.label(text=f"Frame {frame}: {text}", icon="MARKER")
     if len(told.problems) > 5:
         layout.label(text=f"and {len(told.problems) - 5} more", icon="BLANK1")
+    column = layout.column()
+    column.active = False
+    sentence(column, told.took(), "TIME", width)
 
 
 class IKCORE_UL_legs(bpy.types.UIList):

@@ -36,7 +36,7 @@ class _Body:
 
 
 def read(context, objects, armature, frames=None):
-    """The ground that these objects make, but for the armature's own: a generator that yields how many frames are done.
+    """The ground that these objects make, but for the armature's own: a generator that yields the share that is done.
 
     With `frames` it moves as the objects do on them, in the shape of the first; without it is as they are now.
     Returns an ikcore.Ground, and sentences about objects that have other shapes later.

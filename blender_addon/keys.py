@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from . import actions, bridge, channels, hang, reduce
+from . import actions, bridge, channels, hang, reduce, stage
 from .armatures import Rig
 from .background import in_thread
 
@@ -23,14 +23,14 @@ def made(job, seen, baked, told, request):
 
     A generator that yields the share that is done.
     """
-    found, told.kept = channels.of_clip(job.armature, seen.reading, baked.clip)
+    steps = channels.of_clip(job.armature, seen.reading, baked.clip)
+    found, told.kept = yield from stage.between(steps, 0.0, 0.3)
     if request.keys == "TOLERANCE":
         found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance)
         return found, job.frames[slice(*job.part)]
     keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
         channel.values = channel.values[keyed]
-    yield 0.3
     return found, job.frames[keyed]
 
 
@@ -49,15 +49,17 @@ def _few(job, reading, baked, found, told, tolerance):
     if body:
         names = sorted({channel.group for channel in body}, key=reading.bones.index)
         limb = _limb(job, reading, clip, names, body)
-        keys, clip = yield from in_thread(functools.partial(_body, job, baked, limb, names[-1], tolerance, cycle))
+        steps = in_thread(functools.partial(_body, job, baked, limb, names[-1], tolerance, cycle))
+        keys, clip = yield from stage.between(steps, 0.3, 0.4)
         told.keys["pelvis"] = _keep(job, body, keys)
-        found, told.kept = channels.of_clip(job.armature, reading, clip)
+        found, told.kept = yield from stage.between(channels.of_clip(job.armature, reading, clip), 0.4, 0.6)
     result = list(body)
     for leg in baked.feet:
         mine = [channel for channel in found if channel.group in chains[leg.name]]
         if mine:
             limb = _limb(job, reading, clip, chains[leg.name], mine)
-            keys = yield from in_thread(functools.partial(_leg, job, baked, clip, leg, limb, tolerance, cycle))
+            steps = in_thread(functools.partial(_leg, job, baked, clip, leg, limb, tolerance, cycle))
+            keys = yield from stage.between(steps, 0.6, 1.0)
             told.keys[leg.name] = _keep(job, mine, keys)
             result += mine
     return result

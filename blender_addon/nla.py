@@ -66,6 +66,12 @@ def shown(animation):
     return tracks[1].strips[0].action if tracks else animation and animation.action
 
 
+def playing(animation):
+    """What plays actions: the animation data, or the strips of a bake."""
+    tracks = baked(animation)
+    return [track.strips[0] for track in tracks] if tracks else [animation]
+
+
 @contextlib.contextmanager
 def taken_down(armature, *, for_good=False):
     """Let what plays below a baked strip be the armature's own action: for as long as this lasts, or from now on."""

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How a bake went, in words: how far feet slide and sink before and after, and which frames to look at."""
 
+import contextlib
+import time
 from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
 
-from . import bridge, nla
+from . import actions, bridge, nla, overlay
 
 _kept = {}  # the reports of armatures and their actions, by the uids of both, while Blender runs
 
@@ -37,6 +39,8 @@ class Report:
     notes: list[str]  # what of the scene does not count
     kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
     keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
+    times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
+    trails: object = None  # trails.Trails: where feet go, for the overlay
 
     def troubled(self):
         """Whether there is something to look at."""
@@ -57,6 +61,22 @@ class Report:
         """How many keys there are."""
         counts = ", ".join(f"{name} {count}" for name, count in self.keys.items())
         return f"Keys instead of {self.frames}: {counts}"
+
+    def took(self):
+        """How long each stage took, in one line."""
+        return ", ".join(f"{name} {_span(seconds)}" for name, seconds in self.times.items())
+
+
+@contextlib.contextmanager
+def timed(times, name):
+    """Note how long this lasts, in seconds."""
+    start = time.perf_counter()
+    yield
+    times[name] = time.perf_counter() - start
+
+
+def _span(seconds):
+    return f"{1000 * seconds:.0f} ms" if seconds < 1.0 else f"{seconds:.1f} s"
 
 
 def slid(lines):
@@ -100,8 +120,10 @@ def length(value):
 
 
 def keep(armature, action, report):
-    """Keep the report of what was baked into an action, for the panel."""
+    """Keep the report of what was baked into an action, for the panel, and its trails, for the overlay."""
+    actions.forget_gone(_kept)
     _kept[armature.session_uid, action.session_uid] = report
+    overlay.keep(armature, action, report.trails)
 
 
 def latest(armature):

@@ -26,21 +26,32 @@ def shown_range(scene):
 
 
 def visit(context, frames, *readers):
-    """Call every reader with the evaluated scene and the number of the frame; yields how many are done."""
+    """Call every reader with the evaluated scene and the number of the frame; yields the share that is done."""
     for number, frame in enumerate(frames):
         go(context.scene, frame)
         for read in readers:
             read(context.evaluated_depsgraph_get(), number)
-        yield number + 1
+        yield (number + 1) / len(frames)
 
 
-def finished(steps, progress=lambda done: None):
-    """What a generator returns, with its steps told to `progress`."""
+def finished(steps):
+    """What a generator returns, at once."""
     while True:
         try:
-            progress(next(steps))
+            next(steps)
         except StopIteration as end:
             return end.value
+
+
+def between(steps, start, end):
+    """What a generator returns; the share of it that is done yielded as lying between two of something larger."""
+    try:
+        while True:
+            yield start + (end - start) * next(steps)
+    except StopIteration as ended:
+        return ended.value
+    finally:
+        steps.close()
 
 
 @contextlib.contextmanager

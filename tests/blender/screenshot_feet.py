@@ -1,7 +1,7 @@
 """Show Bake Foot IK in Blender's window: a walk made for level ground, with stairs in its way.
 
 Run like screenshot.py. The environment variable IKCORE_SHOT says what to show: "before" (the default) and "after" the
-bake, or the "contacts" in the Graph Editor.
+bake, the same with foot trails ("overlay"), or the "contacts" in the Graph Editor.
 """
 
 import os
@@ -47,8 +47,9 @@ def scene():
     given = {"ground": "COLLECTION", "ground_collection": stairs.name}
     if SHOT == "contacts":
         bpy.ops.ikcore.detect_contacts(**given)
-    if SHOT == "after":
+    if SHOT in ("after", "overlay"):
         bpy.ops.ikcore.bake_feet(**given)
+    bpy.context.window_manager.ikcore_foot_trails = SHOT == "overlay"
     bpy.context.scene.frame_end = 91
     bpy.context.scene.frame_set(62)
 
@@ -60,6 +61,9 @@ def arrange():
     space.show_region_ui, space.shading.color_type = True, "OBJECT"
     space.region_3d.view_rotation = Euler((1.2, 0, 0.9)).to_quaternion()
     space.region_3d.view_location, space.region_3d.view_distance = (0.5, -1.9, 0.9), 5.2
+    if SHOT == "overlay":
+        space.region_3d.view_location, space.region_3d.view_distance = (0.3, -1.9, 0.75), 3.4
+        space.region_3d.view_rotation = Euler((1.05, 0, 1.0)).to_quaternion()
     if SHOT == "contacts":
         area.type = "GRAPH_EDITOR"
         with bpy.context.temp_override(area=area, region=area.regions[-1]):

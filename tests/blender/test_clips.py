@@ -35,6 +35,14 @@ def read_through_scene(armature, frames=FRAMES):
         return read(armature, frames)
 
 
+def of_clip(*given, **options):
+    return stage.finished(channels.of_clip(*given, **options))
+
+
+def copied(*given):
+    return stage.finished(actions.copied(*given))
+
+
 def size_of(clip):
     """From one end to the other where the figure is largest."""
     return np.ptp(clip.skeleton.forward(clip.pose).positions, axis=1).max()
@@ -75,8 +83,8 @@ def changed(clip, seed=7, size=0.3):
 
 def write(armature, reading, clip, bones=None):
     """Into a new action; returns the sentences."""
-    made, kept = channels.of_clip(armature, reading, clip, bones)
-    with actions.swapped(actions.copied([(armature, made)], reading.frames, "Foot IK")):
+    made, kept = of_clip(armature, reading, clip, bones)
+    with actions.swapped(copied([(armature, made)], reading.frames, "Foot IK")):
         return kept
 
 
@@ -247,7 +255,7 @@ def test_locked_numbers_of_a_quaternion_get_no_keys():
     bone.lock_rotations_4d, bone.lock_rotation_w, bone.lock_rotation = True, False, (False, True, True)
     rigs.move(armature, (1, 20))
     reading = read(armature)
-    made, kept = channels.of_clip(armature, reading, changed(reading.clip), {"spine"})
+    made, kept = of_clip(armature, reading, changed(reading.clip), {"spine"})
     assert [channel.index for channel in made] == [0, 1]
     assert kept == ["spine keeps Y and Z of its rotation, which is locked"]
 
@@ -259,24 +267,24 @@ def test_connected_bones_stay_where_they_are():
     moved = reading.clip.pose.translations.copy()
     moved[:, reading.clip.skeleton.index("spine")] += 0.1
     clip = dataclasses.replace(reading.clip, pose=ik.Pose(reading.clip.pose.rotations, moved))
-    assert channels.of_clip(armature, reading, clip) == ([], ["spine keeps its place: it is connected to hips"])
+    assert of_clip(armature, reading, clip) == ([], ["spine keeps its place: it is connected to hips"])
 
 
 def test_only_what_changes_is_written():
     armature = rigs.mixamo_like()
     rigs.move(armature, (1, 7, 13, 20))
     reading = read(armature)
-    assert channels.of_clip(armature, reading, reading.clip) == ([], [])
+    assert of_clip(armature, reading, reading.clip) == ([], [])
     turned = reading.clip.pose.rotations.copy()
     knee = reading.clip.skeleton.index("mixamorig:LeftLeg")
     turned[:, knee] = ik.rotations.multiply(turned[:, knee], ik.rotations.exp([0.1, 0, 0]))
     clip = dataclasses.replace(reading.clip, pose=ik.Pose(turned, reading.clip.pose.translations))
-    made, kept = channels.of_clip(armature, reading, clip)
+    made, kept = of_clip(armature, reading, clip)
     assert [(channel.path, channel.index, channel.group) for channel in made] == [
         ('pose.bones["mixamorig:LeftLeg"].rotation_quaternion', index, "mixamorig:LeftLeg") for index in range(4)
     ]
     assert kept == []
-    assert channels.of_clip(armature, reading, clip, bones={"mixamorig:Hips"}) == ([], [])
+    assert of_clip(armature, reading, clip, bones={"mixamorig:Hips"}) == ([], [])
 
 
 # --- objects and inheritance -----------------------------------------------------------------------------------------
@@ -425,7 +433,7 @@ def test_modifiers_that_act_outside_are_refused():
     _rotation_curve(armature).modifiers.new("NOISE")
     reading = read(armature, FRAMES[3:9])
     with pytest.raises(armatures.CannotBakeError, match="spine has a modifier on its rotation curve that also acts"):
-        channels.of_clip(armature, reading, changed(reading.clip))
+        of_clip(armature, reading, changed(reading.clip))
 
 
 @pytest.mark.parametrize("interpolation", ["CONSTANT", "LINEAR", "BEZIER", "BOUNCE"])
@@ -520,7 +528,7 @@ def test_the_scene_is_asked_where_curves_do_not_say_it_all(mover):
         assert_shown(reading.clip, armature)
         if mover in (_constraint, _inverse_kinematics):
             with pytest.raises(armatures.CannotBakeError, match=f"{reason}: mute it or apply it first"):
-                channels.of_clip(armature, reading, changed(reading.clip), {reason.split()[0]})
+                of_clip(armature, reading, changed(reading.clip), {reason.split()[0]})
         if mover is _constraint:
             assert write(armature, reading, changed(reading.clip), {"DEF-foot.L"}) == []
     finally:
@@ -593,7 +601,7 @@ def test_overwriting_keeps_the_action_and_a_failure_its_keys(monkeypatch):
     action.layers[0].strips[0].channelbags[0].fcurves.remove(_rotation_curve(armature, "DEF-shin.R"))
     reading = read(armature, np.arange(-3, 28))
     wanted = changed(reading.clip)
-    made, _ = channels.of_clip(armature, reading, wanted)
+    made, _ = of_clip(armature, reading, wanted)
     before, real = rigs.state(), actions.write_keys
 
     def broken(bag, channel, frames):
@@ -603,11 +611,11 @@ def test_overwriting_keeps_the_action_and_a_failure_its_keys(monkeypatch):
 
     monkeypatch.setattr(actions, "write_keys", broken)
     with pytest.raises(MemoryError, match="made by the test"):
-        actions.overwrite([(armature, made)], reading.frames)
+        stage.finished(actions.overwrite([(armature, made)], reading.frames))
     assert rigs.state() == before
     assert not modifier.mute
     monkeypatch.setattr(actions, "write_keys", real)
-    actions.overwrite([(armature, made)], reading.frames)
+    stage.finished(actions.overwrite([(armature, made)], reading.frames))
     assert armature.animation_data.action == action
     assert len(bpy.data.actions) == 1
     assert modifier.mute
@@ -627,7 +635,7 @@ def test_another_armature_is_not_written():
     reading = read(rigs.rigify_like())
     other = rigs.mixamo_like()
     with pytest.raises(armatures.CannotBakeError, match="has no bone DEF-"):
-        channels.of_clip(other, reading, reading.clip)
+        of_clip(other, reading, reading.clip)
 
 
 def test_armatures_that_share_an_action_read_and_write_their_own_slots():
@@ -646,10 +654,10 @@ def test_armatures_that_share_an_action_read_and_write_their_own_slots():
     readings = [read(armature) for armature in (first, second)]
     wanted = [changed(reading.clip, seed) for seed, reading in enumerate(readings)]
     work = [
-        (armature, channels.of_clip(armature, reading, clip)[0])
+        (armature, of_clip(armature, reading, clip)[0])
         for armature, reading, clip in zip((first, second), readings, wanted, strict=True)
     ]
-    with actions.swapped(actions.copied(work, FRAMES, "Foot IK")):
+    with actions.swapped(copied(work, FRAMES, "Foot IK")):
         pass
     assert first.animation_data.action == second.animation_data.action != action
     for armature, clip in zip((first, second), wanted, strict=True):
@@ -667,12 +675,12 @@ def test_cost(capsys):
     reading = read(armature, frames)
     legs = clips.bones_of(armature, ik.Feet.detect(reading.clip.skeleton)) | {"Hips"}
     wanted = changed(reading.clip)
-    made, _ = channels.of_clip(armature, reading, wanted, legs)
+    made, _ = of_clip(armature, reading, wanted, legs)
     stages = {
         "curves": lambda: read(armature, frames),
         "scene": lambda: read_through_scene(armature, frames),
-        "channels": lambda: channels.of_clip(armature, reading, wanted, legs),
-        "write": lambda: actions.copied([(armature, made)], frames, "Foot IK"),
+        "channels": lambda: of_clip(armature, reading, wanted, legs),
+        "write": lambda: copied([(armature, made)], frames, "Foot IK"),
     }
     took = {name: min(_seconds(work) for _ in range(3)) for name, work in stages.items()}
     with capsys.disabled():

@@ -1,5 +1,7 @@
 """Bake Foot IK: what Blender shows afterwards is what ikcore makes of the same clip, and nothing else has changed."""
 
+import dataclasses
+import functools
 import importlib
 import math
 import os
@@ -777,6 +779,86 @@ def test_cancel_while_baking_answers_at_once(addon, walker, monkeypatch):
     assert len(said) == many < 40
 
 
+def started(addon, armature, **options):
+    """The operator as the interface runs it, as far as that goes without a window: what it said, and itself."""
+    cls, said = addon.foot_operators.IKCORE_OT_bake_feet, []
+    options = {"output": "NEW", "keys": "EVERY", "mark": True, "options": SimpleNamespace(is_repeat=False), **options}
+    operator = SimpleNamespace(bl_label="Bake", report=lambda _, text: said.append(text), **options)
+    operator.work = functools.partial(cls.work, operator)
+    armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
+    job = addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
+    operator._work, operator._shown = cls.steps(operator, bpy.context, job), None
+    return operator, said
+
+
+@pytest.mark.parametrize("output", ["NEW", "OVERWRITE", "NLA"])
+def test_cancel_while_writing_changes_nothing(addon, walker, output):
+    """Wherever it is cancelled: from the first step of the writing to the last."""
+    bpy.context.scene.frame_set(13, subframe=0.5)
+    walker.pose.bones["Hips"].location = (1, 2, 3)  # posed, not keyed
+    bpy.context.view_layer.update()
+    later, ended = 1, False
+    while not ended:
+        operator, _ = started(addon, walker, output=output)
+        before, ended = rigs.state(), True
+        while next(operator._work) < addon.feet.WORKING:
+            pass
+        for n, share in enumerate(operator._work):
+            assert addon.feet.WORKING <= share <= 1
+            if n == later:
+                operator._work.close()
+                assert rigs.state() == before
+                later, ended = later + 7, False
+    assert later > 50
+    assert rigs.state() != before
+
+
+def test_ticks_come_to_the_same(addon, walker):
+    """In ticks as at once."""
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    (operator, said), shown = started(addon, walker), []
+    context = SimpleNamespace(workspace=SimpleNamespace(status_text_set=shown.append))
+    tick = addon.foot_operators.IKCORE_OT_bake_feet._tick
+    while (done := tick(operator, context)) == {"RUNNING_MODAL"}:
+        assert "Esc: Cancel" in shown[-1]
+    assert len(shown) == len(set(shown))
+    assert done == {"FINISHED"}
+    assert said[0].startswith("Baked 2 legs, 61 frames")
+    walks.assert_feet(walker, wanted, FRAMES)
+
+
+def test_esc_is_asked_often(addon, walker):
+    """Before every bone that is read, every frame of the scene that is evaluated and every curve that is written."""
+
+    def steps(work):
+        count = 0
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                return count, end.value
+            count += 1
+
+    clips, frames, every = addon.feet.clips, np.arange(1, 62), len(walker.pose.bones)
+    for bones, least in ((None, every), ({"Hips"}, 1)):
+        count, reading = steps(clips.read(bpy.context, walker, frames, bones))
+        assert reading.through_scene is None
+        assert count >= 3 * least
+    turns = ik.rotations.from_axis_angle([0.0, 0, 1], np.full(61, 0.1))
+    whole = steps(clips.read(bpy.context, walker, frames))[1]
+    turned = ik.rotations.multiply(whole.clip.pose.rotations, turns[:, None])
+    clip = dataclasses.replace(whole.clip, pose=ik.Pose(turned, whole.clip.pose.translations))
+    count, (made, _) = steps(addon.keys.channels.of_clip(walker, whole, clip))
+    assert count >= 3 * every
+    assert len(made) == 3 * every
+    assert steps(addon.feet.actions.copied([(walker, made)], frames, "Foot IK"))[0] == len(made)
+    assert steps(addon.feet.actions.overwrite([(walker, made)], frames))[0] == len(made)
+    walker.pose.bones["Hips"].constraints.new("LIMIT_LOCATION")
+    count, reading = steps(clips.read(bpy.context, walker, frames))
+    assert reading.through_scene
+    assert count >= len(frames)
+
+
 @pytest.mark.parametrize("kind", ["ESC", "TIMER", "MOUSEMOVE"])
 def test_modal_events(addon, kind):
     """Esc ends it, the timer goes on with it, all else is kept from the scene."""
@@ -821,6 +903,19 @@ def test_a_repeated_bake_looks_no_more(addon, walker, monkeypatch):
     kept, changed, _ = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
     assert kept is seen
     assert np.abs(changed.clip.pose.rotations - baked.clip.pose.rotations).max() > 1e-3
+
+
+def test_how_long_each_stage_took(addon, walker):
+    bake(ground="PLANE", plane_height=0.1)
+    told = addon.report.latest(walker)
+    assert list(told.times) == ["looked", "baked", "measured", "wrote"]
+    assert all(seconds > 0 for seconds in told.times.values())
+    told.times = {"looked": 0.0052, "baked": 3.21}
+    assert told.took() == "looked 5 ms, baked 3.2 s"
+    job = addon.foot_job.asked(bpy.context, walker, walker.ikcore_feet)
+    addon.stage.finished(addon.feet.work(bpy.context, job))
+    _, _, again = addon.stage.finished(addon.feet.work(bpy.context, job, again=True))
+    assert list(again.times) == ["baked", "measured"]
 
 
 # --- armatures -------------------------------------------------------------------------------------------------------

@@ -53,7 +53,8 @@ class Given:
 
 
 def drawn(panel="IKCORE_PT_feet"):
-    context = SimpleNamespace(object=bpy.context.object, region=SimpleNamespace(width=300))
+    manager = bpy.context.window_manager
+    context = SimpleNamespace(object=bpy.context.object, region=SimpleNamespace(width=300), window_manager=manager)
     cls = getattr(panels, panel)
     shown = SimpleNamespace(layout=Recorder(), bl_label=cls.bl_label)
     cls.draw(shown, context) if panel != "IKCORE_PT_feet_pelvis" else panels._Options.draw(shown, context)
@@ -201,6 +202,7 @@ def test_report(tmp_path, addon):
     assert told.lines[0].missed > 10
     assert f"does not reach in {told.lines[0].missed} frames" in words
     assert "left does not reach" in words
+    assert all(f"{name} " in words for name in told.times)
     made, walker.animation_data.action = walker.animation_data.action, source
     assert "slide" not in drawn().words()
     walker.animation_data.action = made

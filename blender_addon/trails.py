@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Trails of feet: where they go and where they are planted, as arrays to be drawn. Without bpy.
+
+All places are in the world, in single precision, as graphics cards have them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import bridge
+
+CORNERS = 32  # of a footprint
+ROUND = 0.04  # of the length of a leg: the radius of its corners, and of the print of a point
+
+
+@dataclass
+class Trail:
+    """That of a leg."""
+
+    name: str
+    side: str
+    size: float  # the length of the leg
+    points: dict  # of the sole, the one that leads first: name -> (frames, 3)
+    before: np.ndarray | None  # (frames, 3): where that one went before the bake
+
+    @property
+    def path(self):
+        """Where the leading point of the sole goes."""
+        return next(iter(self.points.values()))
+
+
+@dataclass
+class Trails:
+    """Those of an armature, and when which points are planted."""
+
+    legs: list[Trail]
+    frames: np.ndarray  # of the action, one after the other
+    held: dict  # (leg, point) -> (frames,) of bool
+    keyed: list  # the (leg, point) whose contact curves count, where there are some
+    bones: list[str]  # whose curves make the trails
+    world: np.ndarray  # (frames, 4, 4): the object; one frame if it stands still
+
+    def planted(self, trail, point=None):
+        """When a leg is planted, or a point of its sole: all but the heel are with the ball."""
+        of_leg = {key[1]: held for key, held in self.held.items() if key[0] == trail.name}
+        return of_leg.get("heel" if point == "heel" else "ball", _any(of_leg)) if point else _any(of_leg)
+
+    def at(self, trail, time):
+        """The points of a sole at a time, (n, 3), and which of them are planted; none outside of the frames."""
+        number = time - self.frames[0]
+        if not 0 <= number <= len(self.frames) - 1:
+            return np.empty((0, 3), np.float32), np.empty(0, bool)
+        early, share = int(number), number % 1
+        late = min(early + 1, len(self.frames) - 1)
+        shown = {point: places for point, places in trail.points.items() if point in ("heel", "ball", "toe")}
+        places = [(1 - share) * places[early] + share * places[late] for places in shown.values()]
+        held = [self.planted(trail, point)[early] for point in shown]
+        return np.array(places, np.float32), np.array(held)
+
+    def footprints(self, trail):
+        """Where a foot is planted, in the middle of each time: (n, CORNERS, 3), outlines of what stands then."""
+        starts, stops = bridge.library.feet.metrics.runs(self.planted(trail)).T
+        middles = (starts + stops - 1) // 2
+        places = np.stack([places[middles] for places in trail.points.values()], axis=1)
+        stands = np.stack([self.planted(trail, point)[middles] for point in trail.points], axis=1)
+        return _rounded(places, stands, ROUND * trail.size)
+
+
+def of_bake(job, seen, baked):
+    """What a bake has made, and what of."""
+    return _of(job, seen, baked, baked.clip, baked.source)
+
+
+def of_source(job, seen, baked):
+    """What plays before a bake, and what it found planted."""
+    return _of(job, seen, baked, seen.reading.clip)
+
+
+def _of(job, seen, baked, clip, source=None):
+    places = baked.feet.positions(clip.skeleton, clip.pose)
+    earlier = baked.feet.positions(source.skeleton, source.pose) if source else {}
+    weights = baked.contacts.weights
+    return Trails(
+        [_trail(leg, clip, places, earlier) for leg in baked.feet],
+        job.frames,
+        {key: weight > 0.5 for key, weight in weights.items()},
+        [key for key in weights if job.keyed and job.modes.get(key[0], "auto") == "auto"],
+        seen.reading.bones,
+        seen.reading.world,
+    )
+
+
+def pieces(path, held=None):
+    """A path as lines between frames, (n, 2, 3): all of it, or where both ends are planted."""
+    both = slice(None) if held is None else held[:-1] & held[1:]
+    return np.stack([path[:-1], path[1:]], axis=1)[both]
+
+
+def outlines(footprints):
+    """Footprints as lines, (n, CORNERS, 2, 3)."""
+    return np.stack([footprints, np.roll(footprints, -1, axis=1)], axis=2)
+
+
+def _trail(leg, clip, places, earlier):
+    order = sorted(leg.soles, key=lambda point: point != "ball")
+    points = {point: places[leg.name, point].astype(np.float32) for point in order}
+    before = earlier.get((leg.name, order[0]))
+    return Trail(leg.name, leg.side, _length(leg, clip), points, None if before is None else before.astype(np.float32))
+
+
+def _length(leg, clip):
+    joints = [clip.skeleton.index(joint) for joint in leg.bones]
+    return float(np.linalg.norm(np.diff(clip.skeleton.forward(clip.pose[0]).positions[joints], axis=0), axis=-1).sum())
+
+
+def _rounded(places, counts, radius):
+    """Outlines of those of the points (n, points, 3) that count, seen from above, with round corners inside of them."""
+    weights = counts[..., np.newaxis] / counts.sum(axis=1)[:, np.newaxis, np.newaxis]
+    inward = (weights * places).sum(axis=1, keepdims=True) - places
+    far = np.linalg.norm(inward, axis=-1, keepdims=True)
+    centers = places + inward * np.minimum(1, radius / np.maximum(far, 1e-9))
+    turns = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)
+    ways = np.stack([np.cos(turns), np.sin(turns), np.zeros(CORNERS)], axis=-1)
+    reach = np.where(counts[:, np.newaxis], np.einsum("cx,npx->ncp", ways, centers), -np.inf)
+    corners = np.take_along_axis(centers, reach.argmax(axis=-1)[..., np.newaxis], axis=1) + radius * ways
+    return corners.astype(np.float32)
+
+
+def _any(of_leg):
+    return np.any(list(of_leg.values()), axis=0)
