@@ -38,6 +38,12 @@ def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
 
 
+def transformed(matrices: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+    """Matrices (..., 3, 3) times vectors (..., 3), likewise: libraries for `@` differ from machine to machine."""
+    x, y, z = (vectors[..., axis : axis + 1] for axis in range(3))
+    return np.asarray(matrices[..., 0] * x + matrices[..., 1] * y + matrices[..., 2] * z)
+
+
 def size(vectors: NDArray[Any]) -> Any:
     """The lengths of vectors (..., 3)."""
     return np.sqrt(dot(vectors, vectors))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
+from ikcore._arrays import transformed
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -439,8 +440,7 @@ class _Mirror:
     def scaled(self, scales: NDArray[Any]) -> NDArray[Any]:
         """Scales (..., joints, 3): exact where they are even, or the partners' axes are each other's but for signs."""
         axes = rotations.to_matrix(self._own).astype(scales.dtype) ** 2
-        found: NDArray[Any] = np.einsum("jab,...ja->...jb", axes, scales[..., self._partner, :])
-        return found
+        return transformed(np.swapaxes(axes, -1, -2), scales[..., self._partner, :])
 
 
 def _reflected(q: NDArray[Any]) -> NDArray[Any]:

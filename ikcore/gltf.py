@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
+from ikcore._arrays import transformed
 from ikcore.clip import Clip, FormatError
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -363,9 +364,17 @@ def _scene(tree: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Array]]:
         if number in seen:
             raise FormatError(f"a damaged glTF file: node {number} is in the scene twice")
         seen.add(number)
-        matrix = above @ _matrix(nodes[number])
+        matrix = _product(above, _matrix(nodes[number]))
         waiting += [(child, matrix) for child in reversed(nodes[number].get("children", []))]
         yield nodes[number], matrix
+
+
+def _product(above: Array, matrix: Array) -> Array:
+    """Of two matrices (4, 4) that keep the last row."""
+    found = np.eye(4)
+    found[:3] = transformed(above[:3, :3], matrix[:3].T).T
+    found[:3, 3] += above[:3, 3]
+    return found
 
 
 def _matrix(node: dict[str, Any]) -> Array:
@@ -410,7 +419,7 @@ def _corners(file: _File, primitive: dict[str, Any], vertices: int) -> NDArray[n
 
 
 def _moved(points: Array, matrix: Array) -> Array:
-    moved: Array = points @ matrix[:3, :3].T + matrix[:3, 3]
+    moved = transformed(matrix[:3, :3], points) + matrix[:3, 3]
     if not np.isfinite(moved).all():
         raise FormatError("a damaged glTF file: vertices that are not finite")
     return moved

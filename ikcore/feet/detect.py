@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ikcore._arrays import dot
 from ikcore.clip import Clip, FormatError
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, under
@@ -320,7 +321,7 @@ def _called_so(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[Leg]
 
 def _others(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[tuple[_Found, str]]:
     """What an animal stands on, besides legs with known names, far ahead of them or behind: arms that are legs."""
-    ahead, size = seen.at @ seen.front, max(_size(seen, leg) for leg in legs)
+    ahead, size = dot(seen.at, seen.front), max(_size(seen, leg) for leg in legs)
     feet = [_lowest(skeleton, seen, leg.ankle) for leg in legs]
     found = []
     for chain in standing(skeleton, seen):
@@ -401,7 +402,7 @@ def _sided(skeleton: Skeleton, seen: Stance, chain: Chain) -> tuple[_Found, str]
 
 def _legs(skeleton: Skeleton, seen: Stance, found: list[tuple[_Found, str]]) -> list[Leg]:
     """With names, from front to back."""
-    ahead = seen.at @ seen.front
+    ahead = dot(seen.at, seen.front)
     found = sorted(found, key=lambda leg: -round(float(ahead[leg[0].chain.hip]), 6))
     rows = {side: [leg for leg, other in found if other == side] for side in SIDES}
     placed = [(row, side, leg) for side in SIDES for row, leg in enumerate(rows[side])]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore._arrays import cross, dot, median, size
 from ikcore.feet import structure
 from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
@@ -41,7 +42,7 @@ def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
     origin, axes = space(skeleton, pose, skeleton.index(joint))
     if not _solid(axes):
         raise ValueError(_flattened(joint))
-    x, y, z = np.linalg.solve(axes, place - origin).tolist()
+    x, y, z = _within(axes, place - origin).tolist()
     return Sole(joint, (x, y, z))
 
 
@@ -74,7 +75,7 @@ def over_time(
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
-    height = skeleton.forward(pose).positions @ seen.up
+    height = dot(skeleton.forward(pose).positions, seen.up)
     low = [float(np.percentile(_lowest(skeleton, leg, height), 2)) for leg in legs]
     size, found = min(length(skeleton, leg, skeleton.forward(pose[0]).positions) for leg in legs), []
     at_ease = at_rest(skeleton, seen, legs, vertices)
@@ -133,17 +134,18 @@ def _with_soles(
             raise ValueError(_flattened(joint))
     at = skeleton.forward(poses).positions
     mesh = _mesh(skeleton, leg, poses, vertices)
-    found: dict[str, list[tuple[str, Array]]] = {}
-    for frame in np.flatnonzero(np.all(solid, axis=0)):
+    found: dict[str, list[tuple[int, str, Array]]] = {}
+    for frame in np.flatnonzero(np.all(solid, axis=0)).tolist():
         ground = _Ground(skeleton, seen, leg, at[frame], depth)
         placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[frame])
         for name, (joint, place) in placed.items():
-            origin, axes = (part[frame] for part in spaces[joint])
-            found.setdefault(name, []).append((joint, np.linalg.solve(axes, place - origin)))
+            found.setdefault(name, []).append((frame, joint, place))
     soles = {}
     for name, seen_at in found.items():
-        x, y, z = np.median([offset for _, offset in seen_at], axis=0).tolist()
-        soles[name] = Sole(seen_at[0][0], (x, y, z))
+        frames, joints, places = zip(*seen_at, strict=True)
+        origin, axes = (part[list(frames)] for part in spaces[joints[0]])
+        x, y, z = median(_within(axes, np.array(places) - origin)).tolist()
+        soles[name] = Sole(joints[0], (x, y, z))
     return replace(leg, soles=soles)
 
 
@@ -155,13 +157,13 @@ class _Ground:
         self.ankle, *toes = (at[joint] for joint in _foot(skeleton, leg))
         self.ball = at[skeleton.index(leg.ball)] if leg.ball else None
         self.toe = at[skeleton.index(leg.toe)] if leg.toe else None
-        self.height = min(float(joint @ self.up) for joint in (self.ankle, *toes)) - depth
+        self.height = min(float(dot(joint, self.up)) for joint in (self.ankle, *toes)) - depth
         ahead = (toes[-1] if toes else self.ankle) - self.ankle
-        ahead = ahead - self.up * (ahead @ self.up)
-        self.long = float(np.linalg.norm(ahead))
+        ahead = ahead - self.up * dot(ahead, self.up)
+        self.long = float(size(ahead))
         self.point = self.long <= 0.02 * length(skeleton, leg, at)
         self.ahead = seen.front if self.point else ahead / self.long
-        inwards = np.cross(self.ahead, self.up) * (-1 if leg.side == "right" else 1)
+        inwards = cross(self.ahead, self.up) * (-1 if leg.side == "right" else 1)
         self.inner = np.asarray(inwards)
         if self.toe is None:
             self.long /= _BALL  # that was to the ball
@@ -185,16 +187,16 @@ class _Ground:
 
     def by_vertices(self, mesh: Array) -> dict[str, tuple[str, Array]]:
         """The same points of a mesh: as far back, ahead and to the sides as it goes where it is low."""
-        height = mesh @ self.up
-        along, beside = (mesh - self.ankle) @ self.ahead, (mesh - self.ankle) @ self.inner
+        height = dot(mesh, self.up)
+        along, beside = dot(mesh - self.ankle, self.ahead), dot(mesh - self.ankle, self.inner)
         if self.point:
             lowest = mesh[height <= height.min() + 1e-3 * np.ptp(height)]
             return {"ball": (self.leg.foot, lowest.mean(axis=0))}
         toes = self.leg.ball or self.leg.foot
-        low = height <= height.min() + 0.5 * max(float(self.ankle @ self.up) - height.min(), 0) + 1e-9
+        low = height <= height.min() + 0.5 * max(float(dot(self.ankle, self.up)) - height.min(), 0) + 1e-9
         start, end = along[low].min(), along[low].max()
         size = end - start
-        ball = _BALL * self.long if self.ball is None else (self.ball - self.ankle) @ self.ahead
+        ball = _BALL * self.long if self.ball is None else dot(self.ball - self.ankle, self.ahead)
         around = low & (np.abs(along - ball) <= _BAND / 2 * size)
         left, right = (beside[around].max(), beside[around].min()) if around.any() else (0.0, 0.0)
 
@@ -202,7 +204,7 @@ class _Ground:
             near = height[low & (np.abs(along - at) <= _BAND / 2 * size)]
             under = near.min() if len(near) else height.min()
             place = self.ankle + at * self.ahead + across * self.inner
-            return np.asarray(place + self.up * (under - place @ self.up))
+            return np.asarray(place + self.up * (under - dot(place, self.up)))
 
         def middle(part: Array) -> float:
             return float(beside[part].max() + beside[part].min()) / 2
@@ -219,13 +221,13 @@ class _Ground:
     def _on_toes(self, found: dict[str, tuple[str, Array]], ball: Array) -> dict[str, tuple[str, Array]]:
         """Without a heel, if the animal goes on its toes: the ankle is high above the ball, and not far behind it."""
         over = ball - self.ankle
-        over = over - self.up * (over @ self.up)
-        if float(self.ankle @ self.up) - self.height > _STEEP * float(np.linalg.norm(over)):
+        over = over - self.up * dot(over, self.up)
+        if float(dot(self.ankle, self.up)) - self.height > _STEEP * float(size(over)):
             del found["heel"]
         return found
 
     def _under(self, place: Array) -> Array:
-        return np.asarray(place + self.up * (self.height - place @ self.up))
+        return np.asarray(place + self.up * (self.height - dot(place, self.up)))
 
 
 def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Array] | None) -> Array | None:
@@ -250,8 +252,17 @@ def space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
 
 def _solid(axes: Array) -> Any:
     """Whether nothing is scaled to 0, which leaves no place for a point to be."""
-    longest = np.linalg.norm(axes, axis=-2).max(axis=-1)
-    return (longest > 0) & (np.abs(np.linalg.det(axes)) > 1e-9 * longest**3)
+    x, y, z = np.moveaxis(axes, -1, 0)
+    longest = np.maximum(np.maximum(size(x), size(y)), size(z))
+    return (longest > 0) & (np.abs(dot(x, cross(y, z))) > 1e-9 * longest * longest * longest)
+
+
+def _within(axes: Array, way: Array) -> Array:
+    """What a way in the world (..., 3) is along axes (..., 3, 3) that are solid: by Cramer's rule, in written order."""
+    x, y, z = np.moveaxis(axes, -1, 0)
+    around = (cross(y, z), cross(z, x), cross(x, y))
+    shares = np.stack([dot(way, each) for each in around], axis=-1)
+    return np.asarray(shares / np.expand_dims(dot(x, around[0]), -1))
 
 
 def _flattened(joint: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore._arrays import cross, dot, size
 from ikcore.clip import Clip
 from ikcore.feet.leg import ancestors
 from ikcore.feet.names import side_of, words
@@ -48,12 +49,12 @@ class Stance:
     @property
     def height(self) -> Array:
         """Of every joint."""
-        return np.asarray(self.at @ self.up)
+        return np.asarray(dot(self.at, self.up))
 
     @property
     def beside(self) -> Array:
         """How far to the left of the middle every joint is."""
-        return _from_middle(self.at @ self.left)
+        return _from_middle(dot(self.at, self.left))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,10 @@ def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
     sides = [side_of(name) for name in skeleton.names]
     left = _flat(_mean(at, sides, "left") - _mean(at, sides, "right"), above) if {"left", "right"} <= {*sides} else None
     if left is None:
-        axes = [np.cross(above, usual), usual]
+        axes = [cross(above, usual), usual]
         left = min(axes, key=lambda axis: _lopsided(at, axis))
-        left = left if np.cross(left, above) @ _pointed(skeleton, at, above, usual) >= 0 else -left
-    return Stance(pose, at, above, np.cross(left, above), left)
+        left = left if dot(cross(left, above), _pointed(skeleton, at, above, usual)) >= 0 else -left
+    return Stance(pose, at, above, cross(left, above), left)
 
 
 def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
@@ -86,9 +87,9 @@ def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
     rest = skeleton.rest
     if clip is None:
         return rest
-    tall = np.ptp(skeleton.forward(clip.pose).positions @ above, axis=1)
+    tall = np.ptp(dot(skeleton.forward(clip.pose).positions, above), axis=1)
     known = tall[np.isfinite(tall)]
-    if not len(known) or np.ptp(skeleton.forward(rest).positions @ above) >= _LIES * np.median(known):
+    if not len(known) or np.ptp(dot(skeleton.forward(rest).positions, above)) >= _LIES * np.median(known):
         return rest
     return clip.pose[int(np.nanargmax(tall))]
 
@@ -127,7 +128,7 @@ def farthest(skeleton: Skeleton, at: Array, joint: int) -> list[int]:
     """The joints from under one to the farthest that hangs on it."""
     below = [other for other in range(len(skeleton)) if joint in ancestors(skeleton, other)]
     below = [other for other in below if not _ALOFT & set(words(skeleton.names[other]))]
-    away = [float(np.linalg.norm(at[other] - at[joint])) for other in below]
+    away = [float(size(at[other] - at[joint])) for other in below]
     if not away or max(away) <= 1e-6 * np.ptp(at, axis=0).max():
         return []
     end = below[int(np.argmax(away))]
@@ -141,18 +142,18 @@ def _mean(at: Array, sides: list[str | None], side: str) -> Array:
 
 def _flat(direction: Array, up: Array) -> Array | None:
     """Its horizontal part, of unit length."""
-    flat = direction - up * (direction @ up)
-    length = float(np.linalg.norm(flat))
+    flat = direction - up * dot(direction, up)
+    length = float(size(flat))
     return flat / length if length > 0 else None
 
 
 def _lopsided(at: Array, axis: Array) -> float:
     """How far the mirror image of the joints is from them; that of joints in one plane says nothing."""
-    across = _from_middle(at @ axis)
+    across = _from_middle(dot(at, axis))
     if np.ptp(across) <= 1e-6 * np.ptp(at, axis=0).max():
         return np.inf
     mirrored = at - 2 * np.outer(across, axis)
-    return float(np.linalg.norm(mirrored[:, np.newaxis] - at, axis=2).min(axis=1).mean())
+    return float(size(mirrored[:, np.newaxis] - at).min(axis=1).mean())
 
 
 def _from_middle(across: Array) -> Array:
@@ -162,13 +163,13 @@ def _from_middle(across: Array) -> Array:
 
 def _pointed(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
     """Where the last bones above the ground point, or the usual front where they point nowhere."""
-    height = at @ up
+    height = dot(at, up)
     tree = skeleton.parents
     leaves = np.setdiff1d(np.arange(len(tree)), tree)
     low = [leaf for leaf in leaves if tree[leaf] >= 0 and height[leaf] <= height.min() + _LOW / 2 * np.ptp(height)]
     pointed = sum((at[leaf] - at[tree[leaf]] for leaf in low), np.zeros(3))
-    flat = pointed - up * (pointed @ up)
-    return flat if np.linalg.norm(flat) > 0.01 * np.ptp(height) else usual
+    flat = pointed - up * dot(pointed, up)
+    return flat if size(flat) > 0.01 * np.ptp(height) else usual
 
 
 def _low_ends(skeleton: Skeleton, seen: Stance) -> list[int]:
@@ -202,19 +203,19 @@ def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]
 
 def length(at: Array, joints: Sequence[int]) -> float:
     """Of the bones between joints."""
-    return float(np.linalg.norm(np.diff(at[joints], axis=0), axis=1).sum())
+    return float(size(np.diff(at[joints], axis=0)).sum())
 
 
 def _chain(skeleton: Skeleton, seen: Stance, limb: list[int]) -> Chain | None:
     """Its long bones are the leg; what is before them is of the pelvis or shoulder, what is after them of the foot."""
     limb = [joint for joint in limb if not _ALOFT & set(words(skeleton.names[joint]))]
     bones = np.diff(seen.at[limb], axis=0)
-    lengths = np.linalg.norm(bones, axis=1)
+    lengths = size(bones)
     if not len(lengths) or not lengths.max() > 0:
         return None
     long = np.flatnonzero(lengths >= _LONG * lengths.max())
     first, last = int(long[0]), int(long[-1]) + 1
-    while last - first > 2 and -bones[last - 1] @ seen.up < 0.5 * lengths[last - 1]:
+    while last - first > 2 and -dot(bones[last - 1], seen.up) < 0.5 * lengths[last - 1]:
         last -= 1  # a long foot, which lies flat
     leg = limb[first : last + 1]
     return Chain(leg[0], tuple(leg[1:-1]), leg[-1]) if len(leg) > 2 else None
