@@ -140,7 +140,7 @@ def _draw_sole(layout, item, armature):
         column = layout.column(align=True)
         column.use_property_split = False
         column.label(text=f"{point.name.title()} on {point.bone}")
-        column.row(align=True).prop(point, "place", text="")
+        column.prop(point, "place", text="")
     row = layout.row(align=True)
     row.operator("ikcore.detect_sole", icon="VIEWZOOM").restart = armature.ikcore_feet.restart
     if item.soles:
