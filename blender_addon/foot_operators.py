@@ -181,6 +181,7 @@ class IKCORE_OT_detect_contacts(_Baking):
     bl_idname = "ikcore.detect_contacts"
     bl_label = "Detect Contacts"
     bl_options = {"REGISTER", "UNDO"}
+    groups = {"Ground": layouts.ground, "Contacts": layouts.found}
 
     replace: BoolProperty(
         name="Replace Curves", description="Make curves anew that are there, edited or not. Without, they stay"

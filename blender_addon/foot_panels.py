@@ -90,7 +90,7 @@ def _draw_report(layout, told, width):
     for text in [*([told.reduced()] if told.keys else []), *told.notes, *told.kept]:
         sentence(layout, text, "INFO", width)
     for frame, text in told.problems[:5]:
-        layout.label(text=f"Frame {frame}: {text}", icon="MARKER")
+        sentence(layout, f"Frame {frame}: {text}", "MARKER", width)
     if len(told.problems) > 5:
         layout.label(text=f"and {len(told.problems) - 5} more", icon="BLANK1")
     column = layout.column()
@@ -137,7 +137,10 @@ class IKCORE_PT_leg(_Sidebar):
 
 def _draw_sole(layout, item, armature):
     for point in item.soles:
-        layout.prop(point, "place", text=f"{point.name.title()} ({point.bone})")
+        column = layout.column(align=True)
+        column.use_property_split = False
+        column.label(text=f"{point.name.title()} on {point.bone}")
+        column.prop(point, "place", text="")
     row = layout.row(align=True)
     row.operator("ikcore.detect_sole", icon="VIEWZOOM").restart = armature.ikcore_feet.restart
     if item.soles:

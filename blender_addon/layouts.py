@@ -60,6 +60,12 @@ def _keys(layout, options):
         layout.prop(options, "key_step" if options.keys == "STEP" else "key_tolerance")
 
 
+def found(layout, options):
+    """Which contact curves are made, and from what."""
+    layout.prop(options, "replace")
+    layout.prop(options, "restart")
+
+
 def copies(layout, options):
     """The same of many actions: which, and how much."""
     layout.prop(options, "pattern")

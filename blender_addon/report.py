@@ -54,7 +54,7 @@ class Report:
             if line.missed:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
         if self.keys:
-            text += f"; {self.reduced()}"
+            text += f". {self.reduced()}"
         return "; ".join([text, *self.notes, *self.kept])
 
     def reduced(self):

@@ -177,6 +177,17 @@ def test_redo_panel_of_all_actions(tmp_path, addon):
     assert {*addon.options.names(), "pattern"} - shown == {"pelvis_bone", "output", "restart"}
 
 
+def test_redo_panel_of_detected_contacts(tmp_path, addon):
+    """It has what changes the curves, and nothing that the operator does not know."""
+    kept, layout = walks.walk(tmp_path).ikcore_feet, Recorder()
+    kept.ground = "OBJECTS"
+    operator = addon.foot_operators.IKCORE_OT_detect_contacts
+    known = {each.identifier for each in bpy.ops.ikcore.detect_contacts.get_rna_type().properties}
+    values = {name: getattr(kept, name) for name in known if hasattr(kept, name)}
+    operator.draw(SimpleNamespace(layout=layout, groups=operator.groups, **values), None)
+    assert {"ground_moves", "replace", "restart"} <= set(layout.shown) <= known
+
+
 def test_bones_of_the_active_leg(tmp_path):
     walker = walks.walk(tmp_path)
     context = SimpleNamespace(object=walker)
