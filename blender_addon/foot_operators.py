@@ -181,9 +181,10 @@ class IKCORE_OT_detect_contacts(_Baking):
     bl_idname = "ikcore.detect_contacts"
     bl_label = "Detect Contacts"
     bl_options = {"REGISTER", "UNDO"}
+    groups = {"Ground": layouts.ground, "Contacts": layouts.detection}
 
     replace: BoolProperty(
-        name="Replace Curves", description="Make curves anew that are there, edited or not. Without, they stay"
+        name="Replace Curves", description="Make curves anew that are there, edited or not. Otherwise they stay"
     )
 
     def asked(self, context):
@@ -215,7 +216,7 @@ class IKCORE_OT_detect_feet(_Refusing):
         return no_armature(context) or not_editable(context.object)
 
     replace: BoolProperty(
-        name="Replace List", description="Forget the legs that are in the list, edited or not. Without, they stay"
+        name="Replace List", description="Forget the legs that are in the list, edited or not. Otherwise they stay"
     )
 
     def execute(self, context):

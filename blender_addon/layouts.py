@@ -61,12 +61,19 @@ def _keys(layout, options):
 
 
 def copies(layout, options):
-    """The same of many actions: which, and how much."""
+    """The same of many actions: which, how much, and with how many keys."""
     layout.prop(options, "pattern")
     draw_range(layout, options)
     layout.prop(options, "weight")
     _keys(layout, options)
     layout.prop(options, "mark")
+
+
+def detection(layout, options):
+    """What to find contacts in, and whether edited curves stay."""
+    layout.prop(options, "replace")
+    draw_range(layout, options)
+    layout.prop(options, "restart")
 
 
 GROUPS = {"Ground": ground, "Contacts": contacts, "Pelvis": pelvis, "Legs": legs, "Output": output}

@@ -177,6 +177,16 @@ def test_redo_panel_of_all_actions(tmp_path, addon):
     assert {*addon.options.names(), "pattern"} - shown == {"pelvis_bone", "output", "restart"}
 
 
+def test_redo_panel_of_detect_contacts(tmp_path, addon):
+    """It has what decides what is found, and whether edited curves stay: nothing about keys of bones."""
+    kept = walks.walk(tmp_path).ikcore_feet
+    layout, operator = Recorder(), addon.foot_operators.IKCORE_OT_detect_contacts
+    values = {name: getattr(kept, name) for name in addon.options.names()}
+    operator.draw(SimpleNamespace(layout=layout, groups=operator.groups, **values), None)
+    assert layout.shown == ["ground", "replace", "frame_range", "restart"]
+    assert set(layout.shown) <= set(bpy.ops.ikcore.detect_contacts.get_rna_type().properties.keys())
+
+
 def test_bones_of_the_active_leg(tmp_path):
     walker = walks.walk(tmp_path)
     context = SimpleNamespace(object=walker)
