@@ -26,7 +26,7 @@ feet.py        from legs to keys, partly in a thread (background.py);  report.py
 keys.py        which of them are written;  reduce.py  as few as a tolerance allows. Without bpy
 nla.py         a bake as a strip above the action;  foot_batch.py  bakes of many actions
 trails.py      where feet go and are planted, as arrays;  overlay.py  in the viewport;  paint.py  how they look
-foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Detect Contacts;  foot_panels.py  their panels
+foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Soles and Contacts;  foot_panels.py  their panels
 """
 
 import bpy

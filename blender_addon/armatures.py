@@ -9,7 +9,7 @@ from . import actions
 
 
 class CannotBakeError(Exception):
-    """A reason, as a sentence, that only shows while sampling."""
+    """Why something cannot be baked, as a sentence."""
 
 
 class Rig:
@@ -83,7 +83,7 @@ def not_editable(armature):
     if armature.override_library:
         return f"{armature.name} is a library override: make it local to bake it (Object > Relations > Make Local)"
     if armature.library:
-        return f"{armature.name} is linked from another file: make it local to bake its limbs"
+        return f"{armature.name} is linked from another file: make it local to bake it"
     if action and action.override_library:
         return f"Action {action.name} is a library override: make it local first"
     if action and action.library:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operators about feet: bake them, find them, find when they are planted, edit their list."""
+"""The operators about feet: bake them, find them, their soles and when they are planted, edit their list."""
 
 import dataclasses
 import time
@@ -9,23 +9,12 @@ import time
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from . import bridge, contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
+from . import contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable
+from .operators import Refusing, no_armature
 from .options import ActionNames, FootOutput, FootRequest
 
 TICK = 0.05  # seconds of work between two looks at the keyboard
-
-
-def no_armature(context):
-    """Why there is no armature to work on, or None."""
-    armature = context.object
-    if bridge.problem():
-        return bridge.problem()
-    if armature is None or armature.type != "ARMATURE":
-        return "Select an armature"
-    if armature.mode not in {"POSE", "OBJECT"}:
-        return "Switch to Pose Mode or Object Mode"
-    return None
 
 
 def not_ready(context):
@@ -33,29 +22,14 @@ def not_ready(context):
     return no_armature(context) or foot_job.refusal(context.object)
 
 
-class _Refusing(bpy.types.Operator):
-    """Says why its button is grey, and why it did nothing."""
+class _Baking(FootRequest, Refusing):
+    """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
+
+    groups = layouts.GROUPS
 
     @staticmethod
     def reason(context):
         return not_ready(context)
-
-    @classmethod
-    def poll(cls, context):
-        reason = cls.reason(context)
-        if reason:
-            cls.poll_message_set(reason)
-        return reason is None
-
-    def refuse(self, sentence):
-        self.report({"ERROR"}, str(sentence))
-        return {"CANCELLED"}
-
-
-class _Baking(FootRequest, _Refusing):
-    """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
-
-    groups = layouts.GROUPS
 
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
@@ -181,10 +155,10 @@ class IKCORE_OT_detect_contacts(_Baking):
     bl_idname = "ikcore.detect_contacts"
     bl_label = "Detect Contacts"
     bl_options = {"REGISTER", "UNDO"}
-    groups = {"Ground": layouts.ground, "Contacts": layouts.found}
+    groups = {"Ground": layouts.ground, "Contacts": layouts.detection}
 
     replace: BoolProperty(
-        name="Replace Curves", description="Make curves anew that are there, edited or not. Without, they stay"
+        name="Replace Curves", description="Make curves anew that are there, edited or not. Otherwise they stay"
     )
 
     def asked(self, context):
@@ -204,19 +178,23 @@ class IKCORE_OT_detect_contacts(_Baking):
         self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
 
 
-class IKCORE_OT_detect_feet(_Refusing):
+class _Listing(Refusing):
+    """Changes the list of feet."""
+
+    @staticmethod
+    def reason(context):
+        return no_armature(context) or not_editable(context.object)
+
+
+class IKCORE_OT_detect_feet(_Listing):
     """Find the legs of the armature, by the names of many rigs or by how its bones hang, and list them"""
 
     bl_idname = "ikcore.detect_feet"
     bl_label = "Detect Feet"
     bl_options = {"REGISTER", "UNDO"}
 
-    @staticmethod
-    def reason(context):
-        return no_armature(context) or not_editable(context.object)
-
     replace: BoolProperty(
-        name="Replace List", description="Forget the legs that are in the list, edited or not. Without, they stay"
+        name="Replace List", description="Forget the legs that are in the list, edited or not. Otherwise they stay"
     )
 
     def execute(self, context):
@@ -263,7 +241,7 @@ class IKCORE_OT_detect_sole(_Baking):
         self.layout.prop(self, "leg")
 
 
-class IKCORE_OT_edit_feet(bpy.types.Operator):
+class IKCORE_OT_edit_feet(_Listing):
     """Change the list of legs"""
 
     bl_idname = "ikcore.edit_feet"
@@ -289,10 +267,6 @@ class IKCORE_OT_edit_feet(bpy.types.Operator):
     @classmethod
     def description(cls, context, properties):
         return cls.TEXTS[properties.change]
-
-    @classmethod
-    def poll(cls, context):
-        return context.object is not None and context.object.type == "ARMATURE"
 
     def execute(self, context):
         kept = context.object.ikcore_feet

@@ -6,18 +6,13 @@
 import bpy
 
 from . import foot_batch, layouts, overlay, report
-from .foot_operators import no_armature, not_ready
+from .foot_operators import not_ready
+from .operators import no_armature
 from .options import hand_over
-from .panels import sentence
+from .panels import Sidebar, sentence
 
 
-class _Sidebar(bpy.types.Panel):
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "IK Core"
-
-
-class IKCORE_PT_feet(_Sidebar):
+class IKCORE_PT_feet(Sidebar):
     bl_idname = "IKCORE_PT_feet"
     bl_label = "Bake Foot IK"
 
@@ -40,7 +35,7 @@ class IKCORE_PT_feet(_Sidebar):
         hand_over(armature.ikcore_feet, row.operator("ikcore.bake_feet", icon="CON_FLOOR"))
         layout.prop(context.window_manager, "ikcore_foot_trails")
         if overlay.is_on() and not overlay.current(armature):
-            sentence(layout, "Nothing to show yet: bake or detect contacts", "INFO", width)
+            sentence(layout, "No trails of what plays now: bake or detect contacts", "INFO", width)
         if told := report.latest(armature):
             _draw_report(layout.box(), told, width)
 
@@ -98,6 +93,17 @@ def _draw_report(layout, told, width):
     sentence(column, told.took(), "TIME", width)
 
 
+class _Below(Sidebar):
+    """Closed at first, below the buttons."""
+
+    bl_parent_id = "IKCORE_PT_feet"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return no_armature(context) is None
+
+
 class IKCORE_UL_legs(bpy.types.UIList):
     def draw_item(self, context, layout, data, item, icon, active_data, active_property, index=0, flt_flag=0):
         row = layout.row(align=True)
@@ -106,16 +112,13 @@ class IKCORE_UL_legs(bpy.types.UIList):
         row.prop(item, "mode", text="")
 
 
-class IKCORE_PT_leg(_Sidebar):
+class IKCORE_PT_leg(_Below):
     bl_idname = "IKCORE_PT_leg"
     bl_label = "Bones"
-    bl_parent_id = "IKCORE_PT_feet"
-    bl_options = {"DEFAULT_CLOSED"}
 
     @classmethod
     def poll(cls, context):
-        armature = context.object
-        return no_armature(context) is None and armature.ikcore_feet.active_leg < len(armature.ikcore_feet.legs)
+        return super().poll(context) and context.object.ikcore_feet.active_leg < len(context.object.ikcore_feet.legs)
 
     def draw(self, context):
         armature = context.object
@@ -152,15 +155,8 @@ def _bone(layout, item, name, armature, text=None):
     layout.prop_search(item, name, armature.data, "bones", **options)
 
 
-class _Options(_Sidebar):
+class _Options(_Below):
     """A group of options of the bake."""
-
-    bl_parent_id = "IKCORE_PT_feet"
-    bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context):
-        return no_armature(context) is None
 
     def draw(self, context):
         self.layout.use_property_split, self.layout.use_property_decorate = True, False
@@ -187,17 +183,11 @@ class IKCORE_PT_feet_output(_Options):
     bl_idname, bl_label = "IKCORE_PT_feet_output", "Output"
 
 
-class IKCORE_PT_feet_actions(_Sidebar):
+class IKCORE_PT_feet_actions(_Below):
     """Many actions at once."""
 
     bl_idname = "IKCORE_PT_feet_actions"
     bl_label = "All Actions"
-    bl_parent_id = "IKCORE_PT_feet"
-    bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context):
-        return no_armature(context) is None
 
     def draw(self, context):
         armature, layout, width = context.object, self.layout, context.region.width

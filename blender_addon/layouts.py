@@ -60,19 +60,20 @@ def _keys(layout, options):
         layout.prop(options, "key_step" if options.keys == "STEP" else "key_tolerance")
 
 
-def found(layout, options):
-    """Which contact curves are made, and from what."""
-    layout.prop(options, "replace")
-    layout.prop(options, "restart")
-
-
 def copies(layout, options):
-    """The same of many actions: which, and how much."""
+    """The same of many actions: which, how much, and with how many keys."""
     layout.prop(options, "pattern")
     draw_range(layout, options)
     layout.prop(options, "weight")
     _keys(layout, options)
     layout.prop(options, "mark")
+
+
+def detection(layout, options):
+    """What to find contacts in, and whether edited curves stay."""
+    layout.prop(options, "replace")
+    draw_range(layout, options)
+    layout.prop(options, "restart")
 
 
 GROUPS = {"Ground": ground, "Contacts": contacts, "Pelvis": pelvis, "Legs": legs, "Output": output}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operator Bake Limb IK: which limbs, which frames, what to say."""
+"""The operator Bake Limb IK: which limbs, which frames, what to say; and how all operators here refuse."""
 
 import bpy
 import numpy as np
@@ -14,7 +14,38 @@ from .limbs import CHAIN, find_limbs, refusals, selected_limbs
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 
 
-class IKCORE_OT_bake_limb(FrameRange, bpy.types.Operator):
+def no_armature(context):
+    """Why there is no armature to work on, or None."""
+    armature = context.object
+    if bridge.problem():
+        return bridge.problem()
+    if armature is None or armature.type != "ARMATURE":
+        return "Select an armature"
+    if armature.mode not in {"POSE", "OBJECT"}:
+        return "Switch to Pose Mode or Object Mode"
+    return None
+
+
+class Refusing(bpy.types.Operator):
+    """Says why its button is grey, and why it did nothing."""
+
+    @staticmethod
+    def reason(context):
+        return no_armature(context)
+
+    @classmethod
+    def poll(cls, context):
+        reason = cls.reason(context)
+        if reason:
+            cls.poll_message_set(reason)
+        return reason is None
+
+    def refuse(self, sentence):
+        self.report({"ERROR"}, str(sentence))
+        return {"CANCELLED"}
+
+
+class IKCORE_OT_bake_limb(FrameRange, Refusing):
     """Turn two-bone IK into rotation keys on the bones, in a copy of the action. The IK constraints are muted"""
 
     bl_idname = "ikcore.bake_limb"
@@ -31,19 +62,6 @@ class IKCORE_OT_bake_limb(FrameRange, bpy.types.Operator):
         default="SELECTED",
     )
 
-    @classmethod
-    def poll(cls, context):
-        armature = context.object
-        if bridge.problem():
-            cls.poll_message_set(bridge.problem())
-        elif armature is None or armature.type != "ARMATURE":
-            cls.poll_message_set("Select an armature")
-        elif armature.mode not in {"POSE", "OBJECT"}:
-            cls.poll_message_set("Switch to Pose Mode or Object Mode")
-        else:
-            return True
-        return False
-
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
             self.frame_start, self.frame_end = scene_range(context.scene)
@@ -53,13 +71,13 @@ class IKCORE_OT_bake_limb(FrameRange, bpy.types.Operator):
         limbs, reason = self._chosen(context)
         frames, range_reason = self._frames(context, limbs)
         if reason or range_reason:
-            return self._refuse(reason or range_reason)
+            return self.refuse(reason or range_reason)
         manager = context.window_manager
         manager.progress_begin(0, len(frames))
         try:
             report = bake(context, limbs, frames, manager.progress_update)
         except CannotBakeError as error:
-            return self._refuse(str(error))
+            return self.refuse(error)
         finally:
             manager.progress_end()
         self.report({"WARNING" if report.troubled() else "INFO"}, report.sentence())
@@ -70,10 +88,6 @@ class IKCORE_OT_bake_limb(FrameRange, bpy.types.Operator):
         layout.use_property_split = True
         layout.prop(self, "limbs")
         draw_range(layout, self)
-
-    def _refuse(self, sentence):
-        self.report({"ERROR"}, sentence)
-        return {"CANCELLED"}
 
     def _chosen(self, context):
         """The limbs to bake, or a reason why not."""

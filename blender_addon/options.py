@@ -69,7 +69,7 @@ class FootOptions(FrameRange):
     )
     restart: BoolProperty(
         name="From the Original",
-        description="What was baked before is baked again from its original. Without, on top of what it is now",
+        description="What was baked before is baked again from its original. Otherwise on top of what it is now",
         default=True,
     )
     keyed_contacts: BoolProperty(
@@ -79,7 +79,7 @@ class FootOptions(FrameRange):
     )
     lock: BoolProperty(
         name="Lock Feet",
-        description="Planted feet stand still. Without, they only follow the height and the slope of the ground",
+        description="Planted feet stand still. Otherwise they only follow the height and the slope of the ground",
         default=True,
     )
     tolerance: FloatProperty(

@@ -12,12 +12,15 @@ from .limbs import CHAIN, find_limbs, refusals, selected_limbs
 from .operators import IKCORE_OT_bake_limb, posed_armatures
 
 
-class IKCORE_PT_bake_limb(bpy.types.Panel):
-    bl_idname = "IKCORE_PT_bake_limb"
-    bl_label = "Bake Limb IK"
+class Sidebar(bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "IK Core"
+
+
+class IKCORE_PT_bake_limb(Sidebar):
+    bl_idname = "IKCORE_PT_bake_limb"
+    bl_label = "Bake Limb IK"
 
     def draw(self, context):
         layout = self.layout

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Blender reads properties from annotations:
 """Which frames to bake: as operators ask for them, and what they come to."""
 
 import math

@@ -177,15 +177,14 @@ def test_redo_panel_of_all_actions(tmp_path, addon):
     assert {*addon.options.names(), "pattern"} - shown == {"pelvis_bone", "output", "restart"}
 
 
-def test_redo_panel_of_detected_contacts(tmp_path, addon):
-    """It has what changes the curves, and nothing that the operator does not know."""
-    kept, layout = walks.walk(tmp_path).ikcore_feet, Recorder()
-    kept.ground = "OBJECTS"
-    operator = addon.foot_operators.IKCORE_OT_detect_contacts
-    known = {each.identifier for each in bpy.ops.ikcore.detect_contacts.get_rna_type().properties}
-    values = {name: getattr(kept, name) for name in known if hasattr(kept, name)}
+def test_redo_panel_of_detect_contacts(tmp_path, addon):
+    """It has what decides what is found, and whether edited curves stay: nothing about keys of bones."""
+    kept = walks.walk(tmp_path).ikcore_feet
+    layout, operator = Recorder(), addon.foot_operators.IKCORE_OT_detect_contacts
+    values = {name: getattr(kept, name) for name in addon.options.names()}
     operator.draw(SimpleNamespace(layout=layout, groups=operator.groups, **values), None)
-    assert {"ground_moves", "replace", "restart"} <= set(layout.shown) <= known
+    assert layout.shown == ["ground", "replace", "frame_range", "restart"]
+    assert set(layout.shown) <= set(bpy.ops.ikcore.detect_contacts.get_rna_type().properties.keys())
 
 
 def test_bones_of_the_active_leg(tmp_path):

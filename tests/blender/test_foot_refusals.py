@@ -210,8 +210,11 @@ def test_linked_and_overridden(tmp_path):
     armature = wanted.objects[0]
     bpy.context.collection.objects.link(armature)
     bpy.context.view_layer.objects.active = armature
-    with pytest.raises(RuntimeError, match="walk is linked from another file: make it local"):
+    linked = "walk is linked from another file: make it local to bake it"
+    with pytest.raises(RuntimeError, match=linked):
         bpy.ops.ikcore.bake_feet()
+    with pytest.raises(RuntimeError, match=linked):
+        bpy.ops.ikcore.edit_feet(change="ADD_LEG")
     override = armature.override_create(remap_local_usages=True)
     bpy.context.view_layer.objects.active = override
     with pytest.raises(RuntimeError, match="walk is a library override: make it local to bake it"):
