@@ -15,6 +15,7 @@ from .operators import Refusing, no_armature
 from .options import ActionNames, FootOutput, FootRequest
 
 TICK = 0.05  # seconds of work between two looks at the keyboard
+SHOWN = 0.05  # of the work: from one number in the status bar to the next, as each draws the window anew
 
 
 def not_ready(context):
@@ -91,8 +92,8 @@ class _Baking(FootRequest, Refusing):
                 share = next(self._work)
         except StopIteration:
             return {"FINISHED"}
-        text = f"{self.bl_label}: {share:.0%}    Esc: Cancel"
-        if text != self._shown:  # every change draws the window anew
+        text = f"{self.bl_label}: {SHOWN * int(share / SHOWN):.0%}    Esc: Cancel"
+        if text != self._shown:
             self._shown = text
             context.workspace.status_text_set(text)
         return {"RUNNING_MODAL"}
