@@ -11,11 +11,11 @@ from .joints import Bones
 SAME = 1e-6  # what is no change: of a rotation, in quaternions; of a place, in lengths of the bone or of its way out
 
 
-def of_clip(armature, reading, clip, bones=None):
+def of_clip(armature, reading, clip, bones=None, anew=()):
     """What to write so that these bones (default: all) do what a clip has them do, where it differs from the reading.
 
-    A generator that yields the share that is done, and returns Channels, and sentences that say what locks and
-    connections keep from being done.
+    `anew` are (bone, "rotation" or "location") to write even where it does not. A generator that yields the share that
+    is done, and returns Channels, and sentences that say what locks and connections keep from being done.
     """
     if reason := not_editable(armature):
         raise CannotBakeError(reason)
@@ -28,8 +28,9 @@ def of_clip(armature, reading, clip, bones=None):
     made, kept = [], []
     for row, n in enumerate(numbers):
         yield 0.6 + 0.4 * row / len(numbers)
-        for turn in (_turned, _moved):
-            parts, sentences = turn(chosen.pose[n], rig, reading.frames, before[row], after[row])
+        for kind, turn in (("rotation", _turned), ("location", _moved)):
+            always = (chosen.names[n], kind) in anew
+            parts, sentences = turn(chosen.pose[n], rig, reading.frames, before[row], after[row], always)
             made += parts
             kept += sentences
     return made, kept
@@ -41,10 +42,11 @@ def _based(reading, bones, clip, numbers):
     return (yield from stage.between(bones.based(local, numbers), 0.5, 1.0))
 
 
-def _turned(bone, rig, frames, before, after):
-    """The rotation channels of a bone that takes another way."""
+def _turned(bone, rig, frames, before, after, always):
+    """The rotation channels of a bone that takes another way, or always."""
     was, now = before.turned, after.turned
-    if np.minimum(np.abs(was - now).max(axis=-1), np.abs(was + now).max(axis=-1)).max() <= SAME:
+    same = np.minimum(np.abs(was - now).max(axis=-1), np.abs(was + now).max(axis=-1)).max() <= SAME
+    if same and not always:
         return [], []
     name, path = actions.rotation_of(bone), actions.rotation_path(bone)
     _check(bone, rig, "rotation", path, frames)
@@ -69,10 +71,10 @@ def _with_angles(order, now, was, start, locked):
     return new
 
 
-def _moved(bone, rig, frames, before, after):
-    """The location channels of a bone that goes another way."""
+def _moved(bone, rig, frames, before, after, always):
+    """The location channels of a bone that goes another way, or always."""
     size = max(bone.bone.length, bone.bone.head_local.length)  # Blender rounds places by how far out they are
-    if np.abs(after.moved - before.moved).max() <= SAME * size:
+    if np.abs(after.moved - before.moved).max() <= SAME * size and not always:
         return [], []
     if bone.parent and bone.bone.use_connect:
         return [], [f"{bone.name} keeps its place: it is connected to {bone.parent.name}"]

@@ -23,15 +23,32 @@ def made(job, seen, baked, told, request):
 
     A generator that yields the share that is done.
     """
-    steps = channels.of_clip(job.armature, seen.reading, baked.clip)
+    anew = _anew(job, seen, baked)
+    steps = channels.of_clip(job.armature, seen.reading, baked.clip, anew=anew)
     found, told.kept = yield from stage.between(steps, 0.0, 0.3)
     if request.keys == "TOLERANCE":
-        found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance)
+        found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance, anew)
         return found, job.frames[slice(*job.part)]
     keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
         channel.values = channel.values[keyed]
     return found, job.frames[keyed]
+
+
+def _anew(job, seen, baked):
+    """What a bake moves that is made again, (bone, kind): it may be what plays, but with other keys, or elsewhere."""
+    if job.source is None:
+        return set()
+    joints, was, now, found = seen.clip.skeleton.names, seen.clip.pose, baked.clip.pose, set()
+    if job.chosen is not None:
+        joints = {joint for leg in baked.feet if leg.name in job.chosen for joint in leg.chain}
+    for kind, before, after in (
+        ("rotation", was.rotations, now.rotations),
+        ("location", was.translations, now.translations),
+    ):
+        differs = np.abs(after - before).max(axis=(0, 2)) > channels.SAME
+        found |= {(seen.clip.skeleton.names[joint], kind) for joint in np.flatnonzero(differs)}
+    return {each for each in found if each[0] in joints}
 
 
 def _stepped(part, step):
@@ -40,7 +57,7 @@ def _stepped(part, step):
     return np.unique(np.r_[inside[::step], inside[-1]])
 
 
-def _few(job, reading, baked, found, told, tolerance):
+def _few(job, reading, baked, found, told, tolerance, anew):
     """The body's channels, then those of the legs under it."""
     chains = {leg.name: [joint for joint in leg.chain if joint in reading.bones] for leg in baked.feet}
     below, clip = {joint for chain in chains.values() for joint in chain}, baked.clip
@@ -52,7 +69,8 @@ def _few(job, reading, baked, found, told, tolerance):
         steps = in_thread(functools.partial(_body, job, baked, limb, names[-1], tolerance, cycle))
         keys, clip = yield from stage.between(steps, 0.3, 0.4)
         told.keys["pelvis"] = _keep(job, body, keys)
-        found, told.kept = yield from stage.between(channels.of_clip(job.armature, reading, clip), 0.4, 0.6)
+        steps = channels.of_clip(job.armature, reading, clip, anew=anew)
+        found, told.kept = yield from stage.between(steps, 0.4, 0.6)
     result = list(body)
     for leg in baked.feet:
         mine = [channel for channel in found if channel.group in chains[leg.name]]

@@ -25,12 +25,11 @@ def shown_range(scene):
     return scene.frame_start / _stretch(scene), scene.frame_end / _stretch(scene)
 
 
-def visit(context, frames, *readers):
-    """Call every reader with the evaluated scene and the number of the frame; yields the share that is done."""
+def visit(context, frames, look):
+    """Call `look` with the evaluated scene and the number of the frame; yields the share that is done."""
     for number, frame in enumerate(frames):
         go(context.scene, frame)
-        for read in readers:
-            read(context.evaluated_depsgraph_get(), number)
+        look(context.evaluated_depsgraph_get(), number)
         yield (number + 1) / len(frames)
 
 

@@ -443,6 +443,37 @@ def test_baking_again_starts_from_the_original(walker, output):
     assert len(bpy.data.actions) == (3 if output == "NEW" else 2)
 
 
+@pytest.mark.parametrize("given", [{"keys": "STEP", "key_step": 7}, {"keys": "TOLERANCE"}, {"output": "NLA"}])
+def test_baking_again_with_nothing_but_other_keys(walker, given):
+    """Or to another place: they are made as if there had been no bake before, though all plays as it should."""
+    plane = {"ground": "PLANE", "plane_height": 0.1}
+    original = walker.animation_data.action
+    bake(**plane, **given)
+    wanted = keys_of_legs(walker)
+    assert len(wanted) > 10
+    while walker.animation_data.nla_tracks:
+        walker.animation_data.nla_tracks.remove(walker.animation_data.nla_tracks[0])
+    walker.animation_data.action = original
+    bake(**plane)
+    bake(**plane, **given)
+    found = keys_of_legs(walker)
+    assert {at: list(frames) for at, (frames, _) in found.items()} == {
+        at: list(frames) for at, (frames, _) in wanted.items()
+    }
+    assert all(np.abs(found[at][1] - values).max() < 1e-4 for at, (_, values) in wanted.items())
+
+
+def keys_of_legs(armature):
+    """Frames and values of the keys of legs and pelvis, in what plays or in the upper strip."""
+    tracks = armature.animation_data.nla_tracks
+    playing = tracks[-1].strips[0] if tracks else armature.animation_data
+    found = {}
+    for at, curve in rigs.curves_of(playing.action, playing.action_slot).items():
+        if at[0].startswith("pose.") and at[0].split('"')[1] in {"Hips", *walks.LEGS}:
+            found[at] = np.array([key.co for key in curve.keyframe_points]).T
+    return found
+
+
 def test_baking_on_top(walker):
     bake(ground="PLANE", plane_height=0.1)
     clip = walks.read(walker)
