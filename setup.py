@@ -4,9 +4,11 @@ import glob
 import os
 import sys
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 # A build label tells development builds apart where only the version is looked at (Blender keeps an installed wheel
 # whose version did not change).
@@ -22,8 +24,28 @@ warnings = ["-Wall", "-Wextra"]
 if linker := sysconfig.get_config_var("LDSHARED"):
     os.environ.setdefault("LDSHARED", " ".join(word for word in linker.split() if not word.startswith("-Wl,-rpath")))
 
+
+class SideBySide(build_ext):
+    """Compiles the sources of the extension side by side, one line each: setuptools does one after the other."""
+
+    def build_extensions(self):
+        whole = self.compiler.compile
+
+        def compile_all(sources, *args, **options):
+            def compile_one(source):
+                print(f"compiling {source}", flush=True)
+                return whole([source], *args, **options)
+
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                return [name for names in pool.map(compile_one, sources) for name in names]
+
+        self.compiler.compile = compile_all
+        super().build_extensions()
+
+
 setup(
     version=version,
+    cmdclass={"build_ext": SideBySide},
     ext_modules=[
         Extension(
             "ikcore._core",
