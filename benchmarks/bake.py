@@ -1,13 +1,11 @@
 """How long a bake takes, and what of it: `python benchmarks/bake.py [--quick] [--workers N]`.
 
-A walk over uneven ground, 100,000 frames of two legs on 100,000 triangles; `--quick` is a tenth of it. Beside it the
-time in which NumPy copies the same clip and transforms it once, every joint to the world. Prints Markdown, for
-docs/figures.md.
+A walk over uneven ground, 100,000 frames of two legs on 100,000 triangles. Beside it the time in which NumPy copies the
+same clip and transforms it once, every joint to the world. Prints Markdown, for docs/figures.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import time
@@ -18,14 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import processor, significant, table
+from timing import QUICK, parser_of
 
 import ikcore as ik
 from ikcore import _core, samples
 
 Array = NDArray[Any]
 
-FRAMES, TRIANGLES = 100_000, 100_000
-ROUNDS = 3
+FRAMES, TRIANGLES = (200, 1_000) if QUICK else (100_000, 100_000)
+ROUNDS = 1 if QUICK else 3
 BOUND = 60
 STAGES = {  # and the share of the bake that `progress` is told at their end
     "contacts": 0.1,
@@ -39,14 +38,12 @@ STAGES = {  # and the share of the bake that `progress` is told at their end
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the frames and triangles")
+    parser = parser_of(__doc__)
     parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()
-    less = 10 if given.quick else 1
     load = os.getloadavg()[0]
-    clip = samples.walk((FRAMES // less - 1) / 60).clip
-    ground = strip(clip, TRIANGLES // less)
+    clip = samples.walk((FRAMES - 1) / 60).clip
+    ground = strip(clip, TRIANGLES)
     stages = np.min([seconds(clip, ground, given.workers) for _ in range(ROUNDS)], axis=0)
     plain = min(timed(lambda: transformed(clip)) for _ in range(ROUNDS))
     whole, size = float(stages.sum()), clip_bytes(clip)

@@ -7,8 +7,8 @@ loop. Prints Markdown, for docs/metrics.md: of every measure the worst leg.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
+import itertools
 import json
 import math
 import os
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from run import table
+from timing import QUICK, parser_of
 
 import ikcore as ik
 from ikcore import commands, many
@@ -40,13 +41,14 @@ COLUMNS = (
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("folder", nargs="?", default=os.environ.get("IKCORE_MOCAP"))
     folder = parser.parse_args().folder
     if not folder:
         parser.error("say which folder, or set IKCORE_MOCAP")
     header = ["clip", "legs", "seconds", "stands", "sure", *(head for _, head in COLUMNS)]
-    print("\n".join(table(header, [row(name, clip) for name, clip in clips(Path(folder))])))
+    shown = itertools.islice(clips(Path(folder)), 1 if QUICK else None)
+    print("\n".join(table(header, [row(name, clip) for name, clip in shown])))
 
 
 def clips(folder: Path) -> Iterator[tuple[str, ik.Clip]]:

@@ -6,7 +6,6 @@ docs/figures.md. As in run.py all variants of a row run in turn in one process, 
 
 from __future__ import annotations
 
-import argparse
 import functools
 import os
 import platform
@@ -19,26 +18,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import processor, significant, table
-from timing import Variant, round_robin
+from timing import QUICK, Variant, parser_of, round_robin
 
 from ikcore import Clip, Pose, Skeleton, _core, rotations
 
-FRAMES, JOINTS = 20_000, 20
+FRAMES, JOINTS = 50 if QUICK else 20_000, 20
+ROUNDS = 1 if QUICK else 15
 SEED = 20261121
 FORMATS = {"4 decimals": "%.4f", "6 decimals": "%.6f", "17 digits": "%.17g"}
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="3 rounds instead of 15")
-    rounds = 3 if parser.parse_args().quick else 15
+    parser_of(__doc__).parse_args()
     warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's reader of text
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        rows = [row_of(name, form, Path(folder) / "clip.bvh", rounds) for name, form in FORMATS.items()]
+        rows = [row_of(name, form, Path(folder) / "clip.bvh") for name, form in FORMATS.items()]
     print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
-    print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {rounds} rounds, seed {SEED}")
+    print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print(f"- {FRAMES:,} frames of {JOINTS} joints; nanoseconds a number\n")
     header = [
         "numbers with",
@@ -52,7 +50,7 @@ def main() -> None:
     print("\n".join(table(header, rows)))
 
 
-def row_of(name: str, form: str, path: Path, rounds: int) -> list[str]:
+def row_of(name: str, form: str, path: Path) -> list[str]:
     """One way to write numbers."""
     clip = turning()
     clip.write(path)
@@ -68,7 +66,7 @@ def row_of(name: str, form: str, path: Path, rounds: int) -> list[str]:
         "write": Variant(functools.partial(clip.write, path.with_name("other.bvh"))),
     }
     check(text)
-    taken = {name: timing.best / numbers.size * 1e9 for name, timing in round_robin(variants, rounds).items()}
+    taken = {name: timing.best / numbers.size * 1e9 for name, timing in round_robin(variants, ROUNDS).items()}
     parsed, beside, plain, read, written = map(significant, taken.values())
     return [name, parsed, beside, plain, f"{taken['parsed'] / taken['NumPy']:.2f}", read, written]
 

@@ -7,7 +7,6 @@ minimum is kept.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import importlib
 import importlib.util
@@ -20,35 +19,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import best_isa, isas, processor, significant, table
-from timing import Variant, round_robin
+from timing import QUICK, Variant, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import Ground, _core
 
-RAYS = 16_384
+RAYS = 64 if QUICK else 16_384
+CELLS = (3, 5) if QUICK else (71, 224, 707)
+BALLS = (3, 4) if QUICK else (200, 13)  # and how fine
+ROUNDS = 1 if QUICK else 25
 SEED = 20261121
 Rays = tuple[NDArray[Any], NDArray[Any]]
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="5 rounds instead of 25")
-    rounds = 5 if parser.parse_args().quick else 25
+    parser_of(__doc__).parse_args()
     load = os.getloadavg()[0]
-    meshes = {f"terrain, {2 * cells**2:,} triangles": terrain(cells) for cells in (71, 224, 707)}
-    meshes["200 balls, 96,000 triangles"] = balls(200, 13)
-    rows = [row for name, mesh in meshes.items() for row in rows_of(name, *mesh, rounds)]
+    meshes = {f"terrain, {2 * cells**2:,} triangles": terrain(cells) for cells in CELLS}
+    some = balls(*BALLS)
+    meshes[f"{BALLS[0]} balls, {len(some[1]):,} triangles"] = some
+    rows = [row for name, mesh in meshes.items() for row in rows_of(name, *mesh)]
     print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
-    print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {rounds} rounds, seed {SEED}")
+    print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print(f"- {RAYS:,} rays; nanoseconds a ray, milliseconds a tree\n")
     header = ["mesh", "rays", *isas(), "`Ground.cast`", "`Ground.at`", "Embree", "of Embree"]
     print("\n".join(table(header, rows)))
     print(f"\n`Ground.at`, {RAYS:,} points, 4 a frame where the ground moves; nanoseconds a point\n")
-    print("\n".join(table(["ground", "`Ground.at`"], rows_of_grounds(rounds))))
+    print("\n".join(table(["ground", "`Ground.at`"], rows_of_grounds())))
 
 
-def rows_of(name: str, vertices: NDArray[Any], faces: NDArray[Any], rounds: int) -> list[list[str]]:
+def rows_of(name: str, vertices: NDArray[Any], faces: NDArray[Any]) -> list[list[str]]:
     """One line for the build, one for each kind of rays."""
     corners = faces.astype(np.int32)
     ground, mesh = Ground.mesh(vertices, faces), _core.Mesh(vertices, corners)
@@ -56,14 +57,14 @@ def rows_of(name: str, vertices: NDArray[Any], faces: NDArray[Any], rounds: int)
     embree = embree_of(vertices, corners)
     if embree:
         variants["Embree"] = Variant(lambda: embree_of(vertices, corners))
-    built = {name: timing.best * 1e3 for name, timing in round_robin(variants, rounds).items()}
+    built = {name: timing.best * 1e3 for name, timing in round_robin(variants, ROUNDS).items()}
     lines = [line(name, "build", [], None, None, built["build"], built.get("Embree"))]
     for kind, (origins, directions) in rays_of(vertices).items():
-        lines.append(row_of(name, kind, ground, mesh, embree, origins, directions, rounds))
+        lines.append(row_of(name, kind, ground, mesh, embree, origins, directions))
     return lines
 
 
-def rows_of_grounds(rounds: int) -> list[list[str]]:
+def rows_of_grounds() -> list[list[str]]:
     """What a point costs on grounds of several kinds, each asked where feet walk."""
     numbers = np.random.default_rng(SEED)
     frames = RAYS // 4
@@ -82,13 +83,11 @@ def rows_of_grounds(rounds: int) -> list[list[str]]:
     variants = {
         name: Variant(functools.partial(ground.at, points, above=0, below=100)) for name, ground in grounds.items()
     }
-    timings = round_robin(variants, rounds)
+    timings = round_robin(variants, ROUNDS)
     return [[name, significant(timings[name].best / RAYS * 1e9)] for name in grounds]
 
 
-def row_of(
-    name: str, kind: str, ground: Ground, mesh: Any, embree: Any, origins: Any, directions: Any, rounds: int
-) -> list[str]:
+def row_of(name: str, kind: str, ground: Ground, mesh: Any, embree: Any, origins: Any, directions: Any) -> list[str]:
     """The kernel by instruction set with results reused, the functions as users call them, and Embree."""
     whole = [np.empty(RAYS, np.int32) for _ in range(4)]
     outputs: Any = (np.empty(RAYS), np.empty((RAYS, 3)), np.empty((RAYS, 3)), *whole)
@@ -103,7 +102,7 @@ def row_of(
         kernel()
         check(whole[0], embree(*narrow))
         variants["Embree"] = Variant(functools.partial(embree, *narrow))
-    timings = {name: timing.best / RAYS * 1e9 for name, timing in round_robin(variants, rounds).items()}
+    timings = {name: timing.best / RAYS * 1e9 for name, timing in round_robin(variants, ROUNDS).items()}
     best_isa()
     kernels = [timings[isa] for isa in isas()]
     return line(name, kind, kernels, timings["cast"], timings.get("at"), kernels[-1], timings.get("Embree"))

@@ -7,7 +7,6 @@ By valgrind: figures without noise, compared with those on record.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import os
@@ -15,19 +14,22 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from timing import QUICK, parser_of
 
 HERE = Path(__file__).resolve().parent
 RECORD = HERE / "instructions.json"
 ITEMS, CHAINS = 16_384, 2048  # as in count.c
 WHAT = {"rotations": "a limb, rotations and status", "all": "all outputs", "forward": "a joint, forward"}
-INSTANCES = [f"{isa} {bits}" for isa in ("scalar", "base", "avx2") for bits in ("f32", "f64")]
+INSTANCES = [f"{isa} {bits}" for isa in ("scalar", "base", "avx2") for bits in ("f32", "f64")][: 1 if QUICK else None]
 MOST = 1.03
 
 
 def main() -> int:
     """Count, print and compare or record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--record", action="store_true", help="write the counts to instructions.json")
     record = parser.parse_args().record
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
@@ -50,19 +52,17 @@ def main() -> int:
 
 def build(folder: Path, *defined: str) -> Path:
     """Compile count.c and the core as a release is compiled, with some macros defined."""
+    command = [*cc(), *release_flags(), *defined, f"-I{HERE.parent / 'src/ik'}"]
+
+    def compiled(source: Path) -> Path:
+        made = folder / f"{source.stem}.o"
+        subprocess.run([*command, "-c", source, "-o", made], check=True)
+        return made
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = list(pool.map(compiled, [HERE / "count.c", *sorted((HERE.parent / "src/ik").glob("*.c"))]))
     program = folder / "count"
-    sources = [HERE / "count.c", *sorted((HERE.parent / "src/ik").glob("*.c"))]
-    command = [
-        cc(),
-        *release_flags(),
-        *defined,
-        f"-I{HERE.parent / 'src/ik'}",
-        *map(str, sources),
-        "-o",
-        str(program),
-        "-lm",
-    ]
-    subprocess.run(command, check=True)
+    subprocess.run([*cc(), *parts, "-o", program, "-lm"], check=True)
     return program
 
 
@@ -90,15 +90,15 @@ def count(program: Path, instance: str, what: str) -> float:
     return round(int(found[1]) / (ITEMS if what in WHAT else CHAINS), 2)
 
 
-def cc() -> str:
-    """The compiler to use."""
-    return os.environ.get("CC", "cc")
+def cc() -> list[str]:
+    """The compiler to use, as a command: CC may begin with that of a cache."""
+    return os.environ.get("CC", "cc").split()
 
 
 def compiler() -> str:
     """Name and major version: counts are comparable within one."""
-    version = subprocess.run([cc(), "--version"], capture_output=True, text=True, check=True).stdout
-    major = subprocess.run([cc(), "-dumpversion"], capture_output=True, text=True, check=True).stdout.split(".")[0]
+    version = subprocess.run([*cc(), "--version"], capture_output=True, text=True, check=True).stdout
+    major = subprocess.run([*cc(), "-dumpversion"], capture_output=True, text=True, check=True).stdout.split(".")[0]
     return f"{'clang' if 'clang' in version else 'gcc'} {major.strip()}"
 
 

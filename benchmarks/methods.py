@@ -2,12 +2,11 @@
 
 `--scoreboard` measures them beside packages that are installed instead (mechanisms.py). As in run.py all variants of a
 row run in turn in one process, and the minimum is kept: only ratios within a row count. Prints Markdown, for
-docs/figures.md. Needs a C compiler, for the build that counts lanes.
+docs/figures.md. Needs a C compiler, for the build that counts lanes, which takes two minutes: `--quick` does not count.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import os
@@ -24,15 +23,16 @@ import numpy as np
 from instructions import build
 from mechanisms import MECHANISMS, SEED, TOLERANCE, Floats, Mechanism, Solve, installed
 from run import DTYPES, best_isa, isas, processor, share, significant, table
-from timing import Timing, Variant, round_robin
+from timing import QUICK, Timing, Variant, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
 
-ITEMS = 16_384
-BONES = (4, 10, 30)
-FEW = 4096  # problems from which two workers should help
-SINGLE = 100  # problems that packages solve one a call
+ITEMS = 64 if QUICK else 16_384
+BONES = (4,) if QUICK else (4, 10, 30)
+FEW = 16 if QUICK else 4096  # problems from which two workers should help
+SINGLE = 2 if QUICK else 100  # problems that packages solve one a call
+ROUNDS = 1 if QUICK else 9
 METHODS = [name for name, _ in _core.METHODS]
 
 
@@ -66,33 +66,31 @@ class Case:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="3 rounds instead of 9")
+    parser = parser_of(__doc__)
     parser.add_argument("--scoreboard", action="store_true", help="beside packages, on chains, limbs and arms")
     arguments = parser.parse_args()
-    rounds = 3 if arguments.quick else 9
     load = os.getloadavg()[0]
-    tables = [scoreboard(rounds)] if arguments.scoreboard else [speed_table(rounds), cost_table(rounds)]
+    tables = [scoreboard()] if arguments.scoreboard else [speed_table(), cost_table()]
     best_isa()
     print(f"- {date.today()}, {processor()}, {len(os.sched_getaffinity(0))} cores, load {load:.1f} before and ", end="")
     print(f"{os.getloadavg()[0]:.1f} after")
-    print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {rounds} rounds, seed {SEED}")
+    print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print("\n".join(itertools.chain.from_iterable(["", *lines] for lines in tables)))
 
 
 # Speed
 
 
-def speed_table(rounds: int) -> list[str]:
+def speed_table() -> list[str]:
     """Every method on free chains: time by instruction set, iterations, lanes at work, workers."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        program = build(Path(folder), "-DIK_LANE_STEPS=ik_lane_steps")
+        program = None if QUICK else build(Path(folder), "-DIK_LANE_STEPS=ik_lane_steps")
         for method, dtype, bones in itertools.product(METHODS, DTYPES, BONES):
             case = chain(bones, dtype)
-            timings = round_robin(case.variants(method), rounds)
+            timings = round_robin(case.variants(method), ROUNDS)
             best_isa()
-            working = lanes_at_work(program, method, dtype, bones)
+            working = lanes_at_work(program, method, dtype, bones) if program else ""
             rows.append([method, dtype, str(bones), *statistics(case.solve(method)), working, *times(timings)])
     header = ["method", "numbers", "bones", "solved", "iterations, mean / p99", "lanes at work", *isas()]
     return [
@@ -158,14 +156,14 @@ def times(timings: dict[str, Timing]) -> list[str]:
 # What limits, trees and single calls cost
 
 
-def cost_table(rounds: int) -> list[str]:
+def cost_table() -> list[str]:
     """Every method on what is more than a free chain, and on one item a call."""
     rows = []
     for method, dtype in itertools.product(METHODS, DTYPES):
         cases = [*costly(dtype)]
         variants = {case.name: case.variant(method, None) for case in cases}
         variants["one a call"] = cases[0].variant(method, None, count=1)
-        timings = round_robin(variants, rounds)
+        timings = round_robin(variants, ROUNDS)
         for case in cases:
             best = timings[case.name].best / ITEMS
             ratio = best / (timings[cases[0].name].best / ITEMS)
@@ -223,13 +221,13 @@ def reachable(
 # Beside packages
 
 
-def scoreboard(rounds: int) -> list[str]:
+def scoreboard() -> list[str]:
     """Every method and every package on every mechanism."""
     rows, absent = [], []
     for mechanism in MECHANISMS:
         peers, missing = installed(mechanism)
         absent = missing
-        rows += own_rows(mechanism, rounds) + peer_rows(mechanism, peers)
+        rows += own_rows(mechanism) + peer_rows(mechanism, peers)
     return [
         f"Position only, to {TOLERANCE:.0e} of the reach; every problem starts from a random pose within the limits "
         "and has its target where another such pose has the tip. `solved`: the tip is there by matrices of the angles, "
@@ -241,7 +239,7 @@ def scoreboard(rounds: int) -> list[str]:
     ]
 
 
-def own_rows(mechanism: Mechanism, rounds: int) -> list[list[str]]:
+def own_rows(mechanism: Mechanism) -> list[list[str]]:
     """The methods of ikcore."""
     skeleton = mechanism.skeleton()
     start, targets = mechanism.problems(ITEMS)
@@ -251,7 +249,7 @@ def own_rows(mechanism: Mechanism, rounds: int) -> list[list[str]]:
         found = case.solve(method)
         solved = share(mechanism.solved(mechanism.angles(found.pose), targets))
         one_a_call = Variant(functools.partial(one_by_one, case, method))
-        timings = round_robin({"batch": case.variant(method, None), "single": one_a_call}, rounds)
+        timings = round_robin({"batch": case.variant(method, None), "single": one_a_call}, ROUNDS)
         single, batch = timings["single"].best / SINGLE, timings["batch"].best / ITEMS
         name = f"ikcore `{method}`"
         rows.append([mechanism.name, name, solved, significant(single * 1e6), significant(batch * 1e6)])

@@ -6,9 +6,7 @@ Markdown, for docs/figures.md.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import os
 import subprocess
 import sysconfig
 import tempfile
@@ -18,8 +16,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from instructions import cc
 from problems import arrays_of, random_problems
-from timing import Timing, Variant, round_robin
+from timing import Timing, Variant, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
@@ -27,6 +26,7 @@ from ikcore import _core
 LIMBS = 256  # different ones, few enough to stay in the cache, as what a caller has just computed does
 NOT_GIVEN = 9  # optional operands of the gufunc after pole
 GUFUNC = "the bare gufunc, arrays"
+ROUNDS = 45
 POSES, BONES = 32, 10  # fewer, as they take longer: between two interruptions
 KERNEL = "the solve alone: `fabrik` in the core, arrays made before"
 FLAGS = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-shared", "-fPIC"]
@@ -34,13 +34,11 @@ FLAGS = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contr
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="9 rounds instead of 45")
-    rounds = 9 if parser.parse_args().quick else 45
+    parser_of(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        limbs = round_robin(variants(floor_module(folder)), rounds)
+        limbs = round_robin(variants(floor_module(folder)), ROUNDS)
     print_table("one limb in doubles a call, with a pole", "the bare gufunc", LIMBS, limbs, GUFUNC)
-    poses = round_robin(pose_variants(), rounds)
+    poses = round_robin(pose_variants(), ROUNDS)
     print()
     print_table("one pose in doubles a call, one goal", "the solve alone", POSES, poses, KERNEL)
 
@@ -60,7 +58,7 @@ def floor_module(folder: str) -> ModuleType:
     core = here.parent / "src/ik"
     sources = [here / "floor.c", *(core / f"{part}.c" for part in ("isa_scalar_f64", "plan", "skeleton"))]
     include: list[str | Path] = ["-I", sysconfig.get_path("include"), "-I", core]
-    subprocess.run([os.environ.get("CC", "cc"), *FLAGS, *include, *sources, "-o", library], check=True)
+    subprocess.run([*cc(), *FLAGS, *include, *sources, "-o", library], check=True)
     spec = importlib.util.spec_from_file_location("floor", library)
     assert spec
     assert spec.loader
@@ -142,7 +140,7 @@ def solve_alone(chain: ik.Skeleton) -> Callable[[Any], None]:
     found = (np.empty_like(rotations), np.empty((), np.int32), np.empty(()), np.empty(()), np.empty((), np.int32), None)
 
     def solve(at: Any) -> None:
-        goals = ((BONES, 0, (0.0, 0.0, 0.0), at, None, one, one),)
+        goals = ((BONES, 0, (0.0, 0.0, 0.0), at, None, one, one, None),)
         _core.solve("fabrik", chain._data, goals, rotations, None, None, options, found)
 
     return solve

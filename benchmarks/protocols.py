@@ -12,7 +12,6 @@ stairs begin. Clips on the spot are given the travel that makes their feet stand
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import functools
 import itertools
@@ -28,6 +27,7 @@ import judge
 import numpy as np
 from judge import BOUNDS, FLAT, GENTLE, STAIRS, UP, Array, Motion, Names, On, Source, size, through_bvh
 from run import table
+from timing import QUICK, parser_of
 
 import ikcore as ik
 
@@ -618,6 +618,12 @@ class Case:
 
 
 def cases() -> list[Case]:
+    """All that are judged; to be quick, one of each kind."""
+    found = all_cases()
+    return list({case.judge: case for case in reversed(found)}.values()) if QUICK else found
+
+
+def all_cases() -> list[Case]:
     """Clip by clip, so that a process reads it once."""
     found = [Case(1, identity, ("pab_walk",)), *(Case(2, defect, ("pab_walk", what)) for what in DEFECTS)]
     grounds = [place.name for place in places(0.9)]
@@ -700,7 +706,7 @@ def number(value: float | None) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--only", type=int, action="append", choices=range(1, 9), help="this protocol; may be repeated")
     parser.add_argument("--clip", action="append", choices=CLIPS, help="this clip; may be repeated")
     parser.add_argument("--ground", help="those whose name contains this")

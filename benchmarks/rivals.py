@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from instructions import cc
 from numpy.typing import NDArray
 from problems import Problems, arrays_of
 
@@ -23,7 +23,7 @@ def conventional_c(folder: str, dtype: str) -> Callable[[Problems, ik.Limb], Cal
     """Compile conventional.c; the function returned makes a ready call of given problems and results."""
     source = Path(__file__).with_name("conventional.c")
     library = Path(folder) / f"conventional_{dtype}.so"
-    command = [os.environ.get("CC", "cc"), *FLAGS, f"-DNUMBER={C_TYPE[dtype]}", str(source), "-o", str(library), "-lm"]
+    command = [*cc(), *FLAGS, f"-DNUMBER={C_TYPE[dtype]}", str(source), "-o", str(library), "-lm"]
     subprocess.run(command, check=True)
     solve = ctypes.CDLL(str(library)).conventional
     solve.restype = None

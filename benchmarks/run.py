@@ -6,7 +6,6 @@ count. Prints Markdown, for docs/figures.md.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import json
@@ -22,44 +21,44 @@ from typing import Any
 
 import numpy as np
 import packages
+from instructions import cc
 from problems import DISTRIBUTION, SEED, Problems, Verdict, arrays_of, in_reach, judge, random_problems
 from rivals import FLAGS, conventional_c, conventional_numpy
-from timing import Timing, Variant, round_robin
+from timing import QUICK, Timing, Variant, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
 
-DISTINCT = 16_384  # inputs that a batch smaller than that goes through, so that no branch is learnt by heart
+DISTINCT = (
+    64 if QUICK else 16_384
+)  # inputs that a batch smaller than that goes through, so that no branch is learnt by heart
 WORTH_NUMPY = 64  # batches on which whole-array NumPy is measured: below, it is all overhead
 ISAS = ("scalar", "base", "avx2", "avx512")
 DTYPES = ("float32", "float64")
-NAMES = {1: "1", 8: "8", 64: "64", 1024: "1k", DISTINCT: "16k", 1 << 20: "1M"}
+NAMES = {1: "1", 8: "8", 64: "64", 1024: "1k", 16_384: "16k", 1 << 20: "1M"}
+ROUNDS = 1 if QUICK else 15
 
 Figures = dict[str, dict[int, dict[str, Timing]]]  # by dtype, N and variant; seconds an item
 
 
 def main() -> None:
     """Measure, print, and write what was measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="no 1M, 7 rounds instead of 15")
+    parser = parser_of(__doc__)
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures there as well")
     arguments = parser.parse_args()
-    rounds = 7 if arguments.quick else 15
-    sizes = [size for size in NAMES if not arguments.quick or size <= DISTINCT]
+    sizes = [size for size in NAMES if not QUICK or size <= DISTINCT]
 
     load = os.getloadavg()[0]
     problems = {dtype: random_problems(max(sizes), dtype) for dtype in DTYPES}
     with tempfile.TemporaryDirectory() as folder:
         rivals = {dtype: conventional_c(folder, dtype) for dtype in DTYPES}
         verdicts = {dtype: verdicts_of(problems[dtype], rivals[dtype]) for dtype in DTYPES}
-        batches = {
-            dtype: {size: batch(problems[dtype], size, rivals[dtype], rounds) for size in sizes} for dtype in DTYPES
-        }
+        batches = {dtype: {size: batch(problems[dtype], size, rivals[dtype]) for size in sizes} for dtype in DTYPES}
     peers, missing = packages.installed()
     searched = round_robin({name: Variant(functools.partial(reach_all, limb)) for name, limb in peers.items()}, 3)
     misses = {name: packages.misses(limb) for name, limb in peers.items()}
 
-    conditions = describe(rounds, problems["float64"], load)
+    conditions = describe(problems["float64"], load)
     tables = [batch_table(batches, verdicts), limit_table(batches), package_table(searched, misses, missing)]
     print("\n".join([*conditions, *itertools.chain.from_iterable(["", *lines] for lines in tables)]))
     if arguments.json:
@@ -75,7 +74,7 @@ def main() -> None:
 # What is measured
 
 
-def batch(problems: Problems, size: int, rival: Callable[..., Any], rounds: int) -> dict[str, Timing]:
+def batch(problems: Problems, size: int, rival: Callable[..., Any]) -> dict[str, Timing]:
     """Every solver on batches of one size, and the copying of as many bytes: seconds an item."""
     count = max(size, DISTINCT)
     blocks = [slice(start, start + size) for start in range(0, count, size)]
@@ -90,7 +89,7 @@ def batch(problems: Problems, size: int, rival: Callable[..., Any], rounds: int)
     variants["acos, C"] = Variant(run_all([rival(*part) for part in parts]))
     if size >= WORTH_NUMPY:
         variants["acos, NumPy"] = Variant(run_all([functools.partial(conventional_numpy, *part) for part in parts]))
-    timings = round_robin(variants, rounds)
+    timings = round_robin(variants, ROUNDS)
     best_isa()
     return {name: Timing(timing.best / count, timing.spread) for name, timing in timings.items()}
 
@@ -176,7 +175,7 @@ def verdicts_of(problems: Problems, rival: Callable[..., Any]) -> dict[str, Verd
 # What is printed
 
 
-def describe(rounds: int, problems: Problems, load: float) -> list[str]:
+def describe(problems: Problems, load: float) -> list[str]:
     """The conditions of a run."""
     reachable = np.mean(in_reach(problems))
     return [
@@ -185,7 +184,7 @@ def describe(rounds: int, problems: Problems, load: float) -> list[str]:
         f"- {platform.system()}, ikcore {_core.__version__} ({', '.join(isas())}), NumPy {np.__version__}, "
         f"Python {platform.python_version()}",
         f"- conventional.c: {compiler()} {' '.join(FLAGS)}",
-        f"- {rounds} rounds, all variants in turn, minimum kept",
+        f"- {ROUNDS} rounds, all variants in turn, minimum kept",
         f"- {len(problems.root):,} distinct limbs, seed {SEED}: {DISTRIBUTION}; {reachable:.1%} in reach; batches "
         f"below {DISTINCT:,} go through the first {DISTINCT:,} of them",
     ]
@@ -205,7 +204,7 @@ def processor() -> str:
 
 def compiler() -> str:
     """The first line it says of itself."""
-    command = [os.environ.get("CC", "cc"), "--version"]
+    command = [*cc(), "--version"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 

@@ -6,7 +6,6 @@ in turn in one process, and the minimum is kept.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import os
@@ -17,32 +16,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import DTYPES, best_isa, copy_of, isas, processor, significant, table
-from timing import Variant, round_robin
+from timing import QUICK, Variant, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
 
-ITEMS = 16_384
+ITEMS = 64 if QUICK else 16_384
+ROUNDS = 1 if QUICK else 15
 JOINTS = (30, 100)
 SEED = 20261121
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
-    rounds = 5 if parser.parse_args().quick else 15
+    parser_of(__doc__).parse_args()
     load = os.getloadavg()[0]
     cases = itertools.product(JOINTS, DTYPES, (False, True))
-    rows = [row_of(joints, dtype, translated, rounds) for joints, dtype, translated in cases]
+    rows = [row_of(joints, dtype, translated) for joints, dtype, translated in cases]
     print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
-    print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {rounds} rounds")
+    print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds")
     print(f"- {ITEMS:,} poses of a random tree, seed {SEED}; nanoseconds a joint\n")
     header = ["joints", "numbers", "pose", *isas(), "`forward`", "NumPy", "copy", "bytes a joint"]
     print("\n".join(table(header, rows)))
 
 
-def row_of(joints: int, dtype: str, translated: bool, rounds: int) -> list[str]:
+def row_of(joints: int, dtype: str, translated: bool) -> list[str]:
     """One line: the kernel by instruction set with results reused, the function as users call it, and its rivals."""
     skeleton, pose = random_tree(joints), random_poses(joints, dtype, translated)
     found = skeleton.forward(pose)
@@ -56,7 +54,7 @@ def row_of(joints: int, dtype: str, translated: bool, rounds: int) -> list[str]:
     variants["forward"] = Variant(functools.partial(skeleton.forward, pose), best_isa)
     variants["NumPy"] = Variant(functools.partial(by_level, skeleton, pose))
     variants["copy"] = Variant(copy_of(moved))
-    timings = round_robin(variants, rounds)
+    timings = round_robin(variants, ROUNDS)
     best_isa()
     each = [significant(timing.best / (ITEMS * joints) * 1e9) for timing in timings.values()]
     given = "rotations, translations" if translated else "rotations"

@@ -1,12 +1,26 @@
-"""Timing that a noisy machine spoils least: all variants in turn, round after round, and the minimum of each."""
+"""Timing that a noisy machine spoils least: all variants in turn, round after round, and the minimum of each.
+
+Every benchmark takes `--quick`: one round of little, in seconds. Its figures mean nothing; that they come does.
+"""
 
 from __future__ import annotations
 
+import argparse
 import gc
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+QUICK = "--quick" in sys.argv[1:]
+
+
+def parser_of(about: str | None) -> argparse.ArgumentParser:
+    """The options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one round of little: shows that it runs, not how fast")
+    return parser
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,7 @@ class Timing:
 
 def round_robin(variants: Mapping[str, Variant], rounds: int, least: float = 0.003) -> dict[str, Timing]:
     """Measure every variant once a round; each measurement repeats its run until `least` seconds are full."""
+    rounds, least = (1, 0) if QUICK else (rounds, least)
     repeats = {name: max(1, round(least / _once(variant, 1))) for name, variant in variants.items()}
     times: dict[str, list[float]] = {name: [] for name in variants}
     gc.collect()

@@ -12,7 +12,14 @@ from typing import BinaryIO
 
 def interrupted(asked: list[str], pipe: Path) -> tuple[int, str, str]:
     """Status, output and errors of a command that is interrupted while it reads a pipe that it is given."""
-    running = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    running = subprocess.Popen(
+        asked,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_heed_interrupts,
+    )
     try:
         with _opened(pipe, running):
             time.sleep(0.2)
@@ -21,6 +28,11 @@ def interrupted(asked: list[str], pipe: Path) -> tuple[int, str, str]:
     finally:
         running.kill()
     return running.returncode, out, err
+
+
+def _heed_interrupts() -> None:
+    """As a command of a terminal does; what runs under nohup or in the background is started without."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _opened(pipe: Path, running: subprocess.Popen[str]) -> BinaryIO:

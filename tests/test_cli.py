@@ -380,8 +380,7 @@ def test_a_wrong_call_is_explained(arguments: list[str], said: str, capsys: pyte
 
 def command(*arguments: str | Path, start: str | None = None) -> list[str]:
     """In a process of its own, which starts others in one way."""
-    code = "import multiprocessing, signal, sys; from ikcore import cli; "
-    code += "signal.signal(signal.SIGINT, signal.default_int_handler); "  # which background jobs do not have
+    code = "import multiprocessing, sys; from ikcore import cli; "
     code += f"multiprocessing.set_start_method({start!r}); " if start else ""
     return [sys.executable, "-P", "-c", f"{code}sys.exit(cli.main())", "metrics", *map(str, arguments)]
 

@@ -1,0 +1,34 @@
+"""Every benchmark runs, in its short form: what is called once a month dies unseen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = sorted(path.name for path in FOLDER.glob("*.py") if "__main__" in path.read_text(encoding="utf-8"))
+NEEDED = {"clips.py": ["IKCORE_MOCAP"], "protocols.py": ["IKCORE_MOCAP", "IKCORE_TERRAIN"]}
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_it_runs(name: str) -> None:
+    if name == "instructions.py":
+        pytest.skip("instructions.py: .ci/run has it in full, with valgrind")
+    if missing := [variable for variable in NEEDED.get(name, []) if variable not in os.environ]:
+        pytest.skip(f"{name}: needs data that are not in the project, see {' and '.join(missing)}")
+    command = [sys.executable, str(FOLDER / name), "--quick"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "|" in done.stdout  # a table
+
+
+def test_the_build_that_counts_lanes_compiles() -> None:
+    """It takes two minutes and is left out of the short form of methods.py."""
+    core = FOLDER.parent / "src/ik"
+    sources = [FOLDER / "count.c", core / "isa_base_f32.c"]
+    flags = ["-std=c17", "-fsyntax-only", "-Wall", "-Werror", "-DIK_LANE_STEPS=ik_lane_steps", f"-I{core}"]
+    subprocess.run(["cc", *flags, *map(str, sources)], check=True)
