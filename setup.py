@@ -2,9 +2,11 @@
 
 import glob
 import os
+import re
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
@@ -14,6 +16,15 @@ from setuptools.command.build_ext import build_ext
 # whose version did not change).
 label = os.environ.get("IKCORE_BUILD_LABEL")
 version = "0.1.0" + (f"+{label}" if label else "")
+
+# Where the project is hosted is known to whoever publishes it (the release workflow says so): builds elsewhere name no
+# links. A package index shows README alone, so there its links and pictures need the whole address.
+home = os.environ.get("IKCORE_HOME", "").rstrip("/")
+urls = {"Source": home, "Issues": f"{home}/issues", "Changelog": f"{home}/blob/v{version}/CHANGELOG.md"} if home else {}
+readme = Path("README.md").read_text(encoding="utf-8")
+if home:
+    readme = re.sub(r"(!\[[^]]*\]\()(?!http)", rf"\g<1>{home}/raw/v{version}/", readme)
+    readme = re.sub(r"(?<=\]\()(?!http)", f"{home}/blob/v{version}/", readme)
 
 # Free-threaded Python has no limited API yet, so it gets a wheel of its own.
 free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -45,6 +56,9 @@ class SideBySide(build_ext):
 
 setup(
     version=version,
+    long_description=readme,
+    long_description_content_type="text/markdown",
+    project_urls=urls,
     cmdclass={"build_ext": SideBySide},
     ext_modules=[
         Extension(
