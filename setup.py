@@ -30,6 +30,8 @@ if home:
 free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 limited = [] if free_threaded else [("Py_LIMITED_API", "0x030B0000")]
 warnings = ["-Wall", "-Wextra"]
+# Python's own flags ask for debugging information: half the time of compiling, for what the linker takes out again.
+debugging = [] if "-g" in os.environ.get("CFLAGS", "") else ["-g0"]
 
 # Some Pythons link extensions with a run path into their own folder, which means nothing on another machine.
 if linker := sysconfig.get_config_var("LDSHARED"):
@@ -73,7 +75,7 @@ setup(
             ],
             extra_compile_args=[
                 *("-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
-                *("-fvisibility=hidden", *warnings),
+                *("-fvisibility=hidden", *warnings, *debugging),
             ],
             extra_link_args=["-Wl,-s"] if sys.platform == "linux" else [],
             py_limited_api=not free_threaded,
