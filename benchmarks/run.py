@@ -29,9 +29,7 @@ from timing import QUICK, Timing, Variant, parser_of, round_robin
 import ikcore as ik
 from ikcore import _core
 
-DISTINCT = (
-    64 if QUICK else 16_384
-)  # inputs that a batch smaller than that goes through, so that no branch is learnt by heart
+DISTINCT = 64 if QUICK else 16_384  # what smaller batches go through, so that no branch is learnt by heart
 WORTH_NUMPY = 64  # batches on which whole-array NumPy is measured: below, it is all overhead
 ISAS = ("scalar", "base", "avx2", "avx512")
 DTYPES = ("float32", "float64")

@@ -1,8 +1,15 @@
-"""Fixtures: every kernel test runs on every instruction set of this processor, in floats and doubles."""
+"""Every kernel test holds on every instruction set of this processor, in floats and doubles; and which tests are quick.
+
+A test takes `isa` to run on each of them, or `everywhere` to run once, with each of its solves made on all of them: the
+same bits carry what it finds to the others. IKCORE_ISA names the only one, for a machine that need not try all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +21,8 @@ from ikcore import _core
 def instruction_sets() -> list[str]:
     """The ones this processor has: use_isa lowers a name to the next it knows."""
     chosen = _core.isa()
+    if os.environ.get("IKCORE_ISA"):
+        return [chosen]
     here: list[str] = [name for name in ("scalar", "base", "avx2", "avx512") if _core.use_isa(name) == name]
     _core.use_isa(chosen)
     return here
@@ -31,3 +40,54 @@ def isa(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(scope="module", params=[np.float32, np.float64], ids=["f32", "f64"])
 def dtype(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+@pytest.fixture
+def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever an iterative method solves, it solves on every instruction set, with the same bits.
+
+    What the test sees is of the last one. With `workers` the threads wait for each other here.
+    """
+    monkeypatch.setattr(_core, "solve", on_all(_core.solve, instruction_sets()))
+
+
+def on_all(solve: Callable[..., None], isas: list[str]) -> Callable[..., None]:
+    """The same, made on all instruction sets, which must agree."""
+    alone = threading.Lock()
+
+    def solve_on_all(*operands: Any) -> None:
+        *given, found = operands
+        copies = [tuple(None if array is None else array.copy() for array in found) for _ in isas[1:]]
+        with alone:
+            chosen = _core.isa()
+            try:
+                for isa, made in zip(isas, [*copies, found], strict=True):
+                    assert _core.use_isa(isa) == isa
+                    solve(*given, made)
+            finally:
+                _core.use_isa(chosen)
+        for isa, made in zip(isas, copies, strict=False):
+            assert bits(made) == bits(found), f"{isa} gives other bits than {isas[-1]}"
+
+    return solve_on_all
+
+
+def bits(arrays: Any) -> list[bytes]:
+    """Of those that there are."""
+    return [array.tobytes() for array in arrays if array is not None]
+
+
+# Tests of how arrays come in and out: the oldest NumPy runs these in full and the quick ones.
+ARRAYS = {"test_ground.py", "test_numbers.py", "test_single.py", "test_skeleton.py", "test_solve.py", "test_two_bone.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`quick` are all tests but the slow ones, of each its first case."""
+    seen: set[str] = set()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if name not in seen and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.quick)
+        seen.add(name)
+        if Path(item.path).name in ARRAYS:
+            item.add_marker(pytest.mark.arrays)

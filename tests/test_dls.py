@@ -20,9 +20,7 @@ Array = NDArray[Any]
 STEP = np.pi / 4
 
 
-@pytest.fixture(autouse=True)
-def _every_instruction_set(isa: str) -> None:
-    """Every test here runs on all of them."""
+pytestmark = pytest.mark.usefixtures("everywhere")
 
 
 def uniform(seed: int) -> Iterator[float]:

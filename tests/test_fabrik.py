@@ -16,6 +16,7 @@ import ikcore as ik
 from ikcore import limits
 
 Array = Any
+pytestmark = pytest.mark.usefixtures("everywhere")
 
 # --- published counts and positions -----------------------------------------------------------------------------------
 

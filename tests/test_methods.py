@@ -13,7 +13,10 @@ import ikcore as ik
 from ikcore import _core
 
 Array = Any
-pytestmark = pytest.mark.parametrize("method", [name for name, _ in _core.METHODS])
+pytestmark = [
+    pytest.mark.parametrize("method", [name for name, _ in _core.METHODS]),
+    pytest.mark.usefixtures("everywhere"),  # which is why a method costs seconds here
+]
 
 
 def problems() -> list[tuple[ik.Skeleton, Array, list[ik.Goal]]]:
@@ -38,7 +41,7 @@ def part(goals: list[ik.Goal], items: Any) -> list[ik.Goal]:
 
 
 @pytest.mark.parametrize("problem", PROBLEMS[:-1], ids=NAMES[:-1])
-def test_what_is_said_to_be_reached_is(isa: str, method: str, dtype: Any, problem: Any) -> None:
+def test_what_is_said_to_be_reached_is(method: str, dtype: Any, problem: Any) -> None:
     """And targets within reach of a pose that is allowed mostly are."""
     skeleton, start, goals = problem
     (goal,) = goals
@@ -54,19 +57,16 @@ def test_what_is_said_to_be_reached_is(isa: str, method: str, dtype: Any, proble
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
-def test_bits_are_the_same_everywhere(isa: str, method: str, dtype: Any, problem: Any) -> None:
+def test_bits_are_the_same_everywhere(method: str, dtype: Any, problem: Any) -> None:
+    """As `everywhere` sees to, with the options as they are when none is given."""
     skeleton, start, goals = problem
-    found = ik.solve(skeleton, ik.Pose(start.astype(dtype)), goals, method, workers=2)
-    bits = found.pose.rotations.tobytes() + found.status.tobytes() + found.error.tobytes()
-    assert bits == FIRST.setdefault((method, dtype, id(problem)), bits)
-
-
-# What the first instruction set that ran gave.
-FIRST: dict[Any, bytes] = {}
+    found = ik.solve(skeleton, ik.Pose(start.astype(dtype)), goals, method)
+    assert found.pose.dtype == dtype
+    assert found.iterations.max() > 1
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
-def test_an_item_is_solved_as_if_it_were_alone(isa: str, method: str, dtype: Any, problem: Any) -> None:
+def test_an_item_is_solved_as_if_it_were_alone(method: str, dtype: Any, problem: Any) -> None:
     skeleton, start, goals = problem
     pose = ik.Pose(start.astype(dtype))
     found = ik.solve(skeleton, pose, goals, method, iterations=60)
@@ -77,7 +77,7 @@ def test_an_item_is_solved_as_if_it_were_alone(isa: str, method: str, dtype: Any
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=NAMES)
-def test_a_target_that_is_not_a_number_stays_in_its_item(isa: str, method: str, dtype: Any, problem: Any) -> None:
+def test_a_target_that_is_not_a_number_stays_in_its_item(method: str, dtype: Any, problem: Any) -> None:
     skeleton, start, goals = problem
     pose = ik.Pose(start.astype(dtype))
     found = ik.solve(skeleton, pose, goals, method, iterations=60)

@@ -16,6 +16,7 @@ import ikcore as ik
 from ikcore import Status, _core, rotations
 
 Array = NDArray[Any]
+pytestmark = pytest.mark.usefixtures("everywhere")
 every = pytest.mark.parametrize("method", [name for name, _ in _core.METHODS])
 ROPE = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]]))
 # Two arms at a chest.

@@ -1,0 +1,60 @@
+"""The suite itself: that its shortcuts leave nothing out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import ARRAYS, instruction_sets, on_all
+
+from ikcore import _core
+
+HERE = Path(__file__).parent
+FILES = sorted(HERE.glob("test_*.py"))
+SOURCES = {path: path.read_text(encoding="utf-8") for path in FILES}
+
+
+@pytest.mark.skipif(len(instruction_sets()) < 2, reason="one instruction set has nothing to differ from")
+@pytest.mark.parametrize("wrong", [None, "scalar"])
+def test_other_bits_on_one_instruction_set_are_noticed(wrong: str | None) -> None:
+    def solve(start: Any, found: Any) -> None:
+        found[0][:] = start + 1e-16 * (_core.isa() == wrong) * np.array([0, 1])
+
+    found, before = (np.zeros(2), None), _core.isa()
+    try:
+        on_all(solve, instruction_sets())(np.array([1.0, 0]), found)
+    except AssertionError as error:
+        assert "scalar gives other bits" in str(error)
+        assert wrong
+    else:
+        assert not wrong
+    assert _core.isa() == before
+    assert found[0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_file_has_a_quick_test(path: Path) -> None:
+    tests = [node for node in ast.parse(SOURCES[path]).body if getattr(node, "name", "").startswith("test_")]
+    slow = [any("mark.slow" in ast.unparse(mark) for mark in test.decorator_list) for test in functions(tests)]
+    assert not all(slow)
+
+
+def functions(nodes: list[ast.stmt]) -> list[ast.FunctionDef]:
+    return [node for node in nodes if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize("module", sorted((HERE.parent / "ikcore").rglob("*.py")), ids=lambda path: path.stem)
+def test_every_module_has_a_quick_test(module: Path) -> None:
+    """An example in it, which are all quick, or a test that names what it defines."""
+    text = module.read_text(encoding="utf-8")
+    defined = [node.name for node in ast.parse(text).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    named = re.compile(rf"\b({'|'.join(map(re.escape, [module.stem, *defined]))})\b")
+    assert ">>> " in text or any(named.search(source) for source in SOURCES.values())
+
+
+def test_what_the_oldest_numpy_runs_is_there() -> None:
+    assert {path.name for path in FILES} >= ARRAYS
