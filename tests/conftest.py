@@ -78,7 +78,7 @@ def bits(arrays: Any) -> list[bytes]:
 
 
 # Tests of how arrays come in and out: the oldest NumPy runs these in full and the quick ones.
-ARRAYS = {"test_ground.py", "test_numbers.py", "test_single.py", "test_skeleton.py", "test_solve.py", "test_two_bone.py"}
+ARRAYS = {f"test_{name}.py" for name in ("ground", "numbers", "single", "skeleton", "solve", "two_bone")}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

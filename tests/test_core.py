@@ -23,6 +23,9 @@ CORE = sorted(map(str, (ROOT / "src/ik").glob("*.c")))
 MODULE = sorted(map(str, (ROOT / "src/module").glob("*.c")))
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 RELEASE = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", *WARNINGS, "-Wpedantic"]
+# Not -g, which doubles the time to compile: -g1 has lines and functions.
+SANITIZED = ["-g1", "-O1", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+MODULE_MACROS = ["-DPy_LIMITED_API=0x030B0000", "-DNPY_TARGET_VERSION=NPY_1_23_API_VERSION", '-DIKCORE_VERSION="0"']
 # By program of tests/c.
 HASHES = {
     "same_bits.c": {
@@ -83,7 +86,14 @@ def core_objects(command: tuple[str, ...]) -> list[str]:
 
 
 def compile_all(command: Iterable[str], sources: Iterable[str], folder: str) -> list[str]:
-    """To an object each, on all processors."""
+    """To an object each, on all processors.
+
+    Other steps of CI use these commands as well: ccache keeps what they compile, where it is. It must not know what is
+    made for one processor, and does not know zig.
+    """
+    first, *rest = command
+    known = shutil.which("ccache") and first != sys.executable and "-march=native" not in rest
+    command = ["ccache", first, *rest] if known else [first, *rest]
 
     def compile_one(source: str) -> str:
         made = f"{folder}/{Path(source).stem}.o"
@@ -109,10 +119,13 @@ def hashes(output: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_example_needs_no_flags(tmp_path: Path) -> None:
-    assert "ankle at (0.100, 0.200, 0.100), status 0" in run(build(tmp_path, "examples/limb.c", ["cc"]))
+    command = [shutil.which("gcc") or "cc"]  # on most machines one compiler: the tests below use what this compiles
+    assert "ankle at (0.100, 0.200, 0.100), status 0" in run(build(tmp_path, "examples/limb.c", command))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", HASHES)
 @pytest.mark.parametrize(
     "command",
@@ -131,6 +144,7 @@ def test_every_compiler_gives_the_same_bytes(tmp_path: Path, command: list[str],
     assert hashes(run(build(tmp_path, f"tests/c/{program}", command))) == HASHES[program]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", HASHES)
 def test_aarch64_gives_the_same_bytes(tmp_path: Path, program: str) -> None:
     cross, emulator = compiler("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or pytest.skip("no qemu-aarch64")
@@ -140,18 +154,28 @@ def test_aarch64_gives_the_same_bytes(tmp_path: Path, program: str) -> None:
     assert hashes(output) == HASHES[program]
 
 
+# Nobody runs what is compiled for these here: of the instances, which differ in width alone, two become code.
+INSTANCES = {Path(source).stem for source in CORE if Path(source).stem.startswith("isa_")}
+COMPILED = {"isa_base_f32", "isa_avx2_f64"}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["x86_64-windows-gnu", "aarch64-windows-gnu", "x86_64-macos", "aarch64-macos"])
 def test_compiles_for(tmp_path: Path, target: str) -> None:
     if importlib.util.find_spec("ziglang") is None:
         pytest.skip("no ziglang")
-    zig = [sys.executable, "-m", "ziglang", "cc", "-target", target]
-    compile_all([*zig, "-std=c17", "-O0", *WARNINGS], CORE, str(tmp_path))
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-std=c17", "-O0", *WARNINGS]
+    read_only = [
+        source for source in CORE if Path(source).stem.startswith("isa_") and Path(source).stem not in COMPILED
+    ]
+    compile_all(command, [source for source in CORE if source not in read_only], str(tmp_path))
+    compile_all([*command, "-fsyntax-only"], read_only, str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["test_two_bone.c", *HASHES])
 def test_sanitizers_find_nothing(tmp_path: Path, program: str) -> None:
-    flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    run(build(tmp_path, f"tests/c/{program}", [compiler("gcc"), *flags]))
+    run(build(tmp_path, f"tests/c/{program}", [compiler("gcc"), *SANITIZED]))
 
 
 @pytest.mark.parametrize("flag", ["-Ofast", "-ffinite-math-only", "-mno-sse2"])
@@ -170,20 +194,22 @@ def test_trigonometry_keeps_its_stated_bounds(tmp_path: Path, bits: str) -> None
     run(binary)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_core_compiles_without_warnings(name: str) -> None:
     core_objects((compiler(name), *RELEASE))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="the module is built against NumPy 2")
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_module_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     includes = ["-I", "src/ik", "-isystem", sysconfig.get_path("include"), "-isystem", np.get_include()]
-    macros = ["-DPy_LIMITED_API=0x030B0000", "-DNPY_TARGET_VERSION=NPY_1_23_API_VERSION", '-DIKCORE_VERSION="0"']
     release = [flag for flag in RELEASE if flag != "-Wpedantic"]  # Python's own headers are not
-    compile_all([compiler(name), *release, *macros, *includes], MODULE, str(tmp_path))
+    compile_all([compiler(name), *release, *MODULE_MACROS, *includes], MODULE, str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 code")
 @pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])
 @pytest.mark.parametrize("name", ["gcc", "clang"])
@@ -197,6 +223,7 @@ def test_square_roots_are_packed(name: str, isa: str) -> None:
         assert set(roots) == {(packed, register)}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 code")
 @pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])
 def test_boxes_of_the_ray_tree_are_packed(isa: str) -> None:

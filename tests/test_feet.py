@@ -675,10 +675,14 @@ def test_wrong_edits_are_refused(change: dict[str, Any], sentence: str) -> None:
         feet.replace("left", **change)
 
 
+NAMED = {"name": "left", "side": "left", "hip": "hip", "knees": ["knee"], "ankle": "ankle"}
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{", '{"format": "ikcore-feet/1"}', '{"format": "ikcore-feet/1", "legs": [{}]}']
-    + [json.dumps({"format": "ikcore-feet/1", "legs": legs}) for legs in (3, [3], [{"knees": 3}], [{"knees": ["a"]}])],
+    + [json.dumps({"format": "ikcore-feet/1", "legs": legs}) for legs in (3, [3], [{"knees": 3}], [{"knees": ["a"]}])]
+    + [json.dumps({"format": "ikcore-feet/1", "legs": [NAMED | change]}) for change in ({"hip": 3}, {"knees": [None]})],
 )
 def test_damaged_files_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "feet.json"

@@ -147,15 +147,20 @@ def _widest(points: Array, of: NDArray[np.intp]) -> Array:
     outer = radii >= (found - radius)[of]  # of no other one is a pair further apart than what is found
     for stance in np.flatnonzero(np.add.reduceat(outer, starts) > 2):
         span = slice(starts[stance], stops[stance])
-        found[stance] = max(found[stance], _apart(points[span][outer[span]]))
+        found[stance] = _apart(points[span][outer[span]], radii[span][outer[span]], found[stance])
     return found
 
 
-def _apart(points: Array) -> float:
-    """The largest distance between two of many points."""
-    block = max(1, 50_000 // len(points))  # at a time, to save memory where there are many
-    starts = range(0, len(points), block)
-    return float(max(_length(points - points[start : start + block, np.newaxis]).max() for start in starts))
+def _apart(points: Array, radii: Array, found: float) -> float:
+    """The largest distance between two of many points, `found` at least; they are `radii` away from some place."""
+    order = np.argsort(-radii, kind="stable")
+    points, inner = points[order], -radii[order]
+    for first in range(len(points)):
+        end = np.searchsorted(inner, -inner[first] - found, side="right")  # nearer ones are no further apart than found
+        if end <= first + 1:
+            break
+        found = max(found, float(_length(points[first + 1 : end] - points[first]).max()))
+    return found
 
 
 def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
