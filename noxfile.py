@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -26,6 +27,25 @@ def build_wheel(session: nox.Session) -> str:
         session.install("build")
         session.run("python", "-m", "build", "--outdir", str(wheel_folder()), silent=True)
     return str(next(wheel_folder().glob("*.whl")))
+
+
+def unpacked_sdist(session: nox.Session) -> Path:
+    """What the wheel was built from, in a fresh folder."""
+    folder = Path(session.create_tmp()).resolve() / "sdist"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.unpack_archive(next(wheel_folder().glob("*.tar.gz")), folder, filter="data")
+    return next(folder.iterdir())
+
+
+_zips: list[str] = []
+
+
+def build_zip(session: nox.Session) -> str:
+    """The extension, into dist/, once a run: every Blender gets the same one."""
+    if not _zips:
+        built = session.run("python", "blender_addon/build_zip.py", silent=True)
+        _zips.append(str(built).split()[-1])
+    return _zips[0]
 
 
 @nox.session
@@ -54,15 +74,27 @@ OLDEST_NUMPY = "1.26.*" if sys.version_info < (3, 13) else "2.1.*"
 @nox.session
 @nox.parametrize("numpy", [OLDEST_NUMPY, "newest"])
 def tests(session: nox.Session, numpy: str) -> None:
-    """The test suite against the built wheel, with the oldest NumPy there is for this Python and the newest."""
-    wheel = build_wheel(session)
-    tools = ["pytest-xdist", "scipy", "setuptools>=77", "ziglang", "abi3audit"]
-    session.install(f"{wheel}[test,plot]", *tools, "numpy" if numpy == "newest" else f"numpy=={numpy}")
-    env = {"IKCORE_WHEEL": wheel}
-    # the C core does not depend on NumPy: once is enough
-    core = ["--ignore=tests/test_core.py"] if numpy != "newest" else []
-    spread = ["-n", "auto", "--dist", "loadfile"]
-    session.run("pytest", "-q", "-rs", *spread, *core, "--pyargs", "tests", "ikcore", *session.posargs, env=env)
+    """The test suite against the built wheel with the newest NumPy.
+
+    With the oldest there is for this Python what is quick and what arrays go through, on one instruction set, in the
+    unpacked sdist: so that all tests are found there and run.
+    """
+    wheel, tools = build_wheel(session), ["pytest-xdist", "scipy", "setuptools>=77"]
+    pytest = ["pytest", "-q", "-rs", "-n", "auto", "--dist", "loadfile", "--pyargs", "tests", "ikcore"]
+    if numpy == "newest":
+        session.install(f"{wheel}[test,plot,dask]", *tools, "ziglang", "abi3audit", "xarray")
+        session.run(*pytest, *session.posargs, env={"IKCORE_WHEEL": wheel})
+        return
+    session.install(f"{wheel}[test,plot]", *tools, f"numpy=={numpy}")
+    with session.chdir(unpacked_sdist(session)):
+        session.run(*pytest, "-m", "quick or arrays", *session.posargs, env={"IKCORE_ISA": "avx2"})
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Files, motions and problems at random for a minute, or as many seconds as asked for, under sanitizers."""
+    session.install("numpy", "pytest>=8", "hypothesis>=6.100")
+    session.run("python", "tests/fuzz.py", *session.posargs)
 
 
 @nox.session
@@ -75,7 +107,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def extension(session: nox.Session) -> None:
     """Build the Blender extension into dist/."""
-    session.run("python", "blender_addon/build_zip.py")
+    session.log(build_zip(session))
 
 
 @nox.session
@@ -87,5 +119,4 @@ def blender(session: nox.Session, blender: str) -> None:
     session.run(python, "-m", "venv", f"{folder}/venv", external=True)
     in_blender = f"{folder}/venv/bin/python"
     session.run(in_blender, "-m", "pip", "install", "-q", f"bpy=={blender}.*", "pytest>=8", external=True)
-    built = session.run("python", "blender_addon/build_zip.py", "--output", str(folder), silent=True)
-    session.run(in_blender, "tests/blender/run.py", str(built).split()[-1], external=True)
+    session.run(in_blender, "tests/blender/run.py", build_zip(session), external=True)

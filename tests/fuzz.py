@@ -82,7 +82,7 @@ def call_all(seconds: float, only: list[str], folder: Path) -> int:
 
     assert _core.isa() == _core.use_isa(os.environ.get("IKCORE_ISA") or None)
     targets = {name: target for name, target in TARGETS.items() if not only or name == only[0]}
-    spent, counts, refused = (dict.fromkeys(targets, 0) for _ in range(3))
+    counts, refused = dict.fromkeys(targets, 0), dict.fromkeys(targets, 0)
     spent = dict.fromkeys(targets, 0.0)
     numbers = {name: iter(map(int, only[1:])) if only[1:] else itertools.count() for name in targets}
     warnings.simplefilter("ignore")
