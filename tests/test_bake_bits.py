@@ -336,11 +336,13 @@ def test_every_instruction_set_gives_the_same_bits() -> None:
     assert len(set(found.values())) == 1, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isa", instruction_sets())
 def test_other_processes_give_the_same_bits(isa: str) -> None:
     assert elsewhere("baked", IKCORE_ISA=isa) == baked()
 
 
+@pytest.mark.slow
 def test_numpy_without_its_instruction_sets_gives_the_same_bits() -> None:
     """Nor what OpenBLAS takes the processor for."""
     numbers: Any = importlib.import_module("numpy._core._multiarray_umath" if np.__version__ >= "2" else NUMPY_1)
@@ -349,6 +351,7 @@ def test_numpy_without_its_instruction_sets_gives_the_same_bits() -> None:
     assert elsewhere("baked", NPY_DISABLE_CPU_FEATURES=optional, OPENBLAS_CORETYPE="PRESCOTT") == baked()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["PRESCOTT", "SANDYBRIDGE"])
 def test_libraries_of_linear_algebra_do_not_matter(core: str) -> None:
     """They differ from core to core in last bits."""

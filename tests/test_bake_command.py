@@ -282,6 +282,7 @@ def test_what_is_no_loop_is_refused(folder: Path, capsys: pytest.CaptureFixture[
     assert not (folder / "out.bvh").exists()
 
 
+@pytest.mark.slow
 def test_presets_and_settings(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -506,6 +507,7 @@ def command(folder: Path, *arguments: str | Path, start: str = "spawn") -> list[
     return [sys.executable, "-P", "-c", code, "bake", *map(str, arguments), "--ground", str(folder / "stairs.obj")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start", ["spawn", pytest.param("fork", marks=pytest.mark.skipif(os.name == "nt", reason="Windows has no fork"))]
 )

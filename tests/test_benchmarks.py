@@ -14,6 +14,7 @@ BENCHMARKS = sorted(path.name for path in FOLDER.glob("*.py") if "__main__" in p
 NEEDED = {"clips.py": ["IKCORE_MOCAP"], "protocols.py": ["IKCORE_MOCAP", "IKCORE_TERRAIN"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_it_runs(name: str) -> None:
     if name == "instructions.py":

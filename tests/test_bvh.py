@@ -368,6 +368,7 @@ def read_or_refused(path: Path) -> ik.Clip | None:
 FUZZ = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @FUZZ
 @given(cut=st.integers(0, len(ODD)))
 def test_truncated_anywhere(tmp_path: Path, cut: int) -> None:
@@ -376,6 +377,7 @@ def test_truncated_anywhere(tmp_path: Path, cut: int) -> None:
         assert len(clip) == 3
 
 
+@pytest.mark.slow
 @FUZZ
 @given(
     edits=st.lists(
@@ -402,6 +404,7 @@ def test_bytes_changed_anywhere(tmp_path: Path, edits: list[tuple[int, int, byte
         assert np.isfinite(clip.pose.rotations).all()
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.binary(max_size=300))
 def test_garbage(tmp_path: Path, data: bytes) -> None:
@@ -410,6 +413,7 @@ def test_garbage(tmp_path: Path, data: bytes) -> None:
     read_or_refused(written(tmp_path, ODD[: ODD.index("MOTION") + 6].encode() + data))
 
 
+@pytest.mark.slow
 @FUZZ
 @given(
     words=st.lists(st.sampled_from([*"{}", "\n", "ROOT", "JOINT", "End", "Site", "OFFSET", "CHANNELS", "3", "MOTION"]))
@@ -424,6 +428,7 @@ def nested(depth: int) -> str:
     return f"{root}{joints}{'}' * (depth + 1)}\nMOTION\nFrames: 1\nFrame Time: 1\n90\n"
 
 
+@pytest.mark.slow
 def test_deep_nesting_needs_no_recursion(tmp_path: Path) -> None:
     clip = ik.Clip.read(written(tmp_path, nested(20_000)))
     assert_allclose(clip.skeleton.forward(clip.pose).positions[0, -1], [0, 0, 20_000], atol=1e-6)
@@ -579,6 +584,7 @@ def test_other_files_are_refused_by_their_ending(tmp_path: Path) -> None:
         ik.Clip.read(written(tmp_path, ODD), "Walk")
 
 
+@pytest.mark.slow
 def test_a_long_file_is_read_faster_than_its_words_become_floats(tmp_path: Path) -> None:
     """Not a value at a time in Python."""
     line = " ".join(f"{number:.6f}" for number in np.random.default_rng(0).normal(size=15) * 50)

@@ -385,6 +385,7 @@ def command(*arguments: str | Path, start: str | None = None) -> list[str]:
     return [sys.executable, "-P", "-c", f"{code}sys.exit(cli.main())", "metrics", *map(str, arguments)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start", ["spawn", pytest.param("fork", marks=pytest.mark.skipif(os.name == "nt", reason="Windows has no fork"))]
 )

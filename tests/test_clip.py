@@ -490,6 +490,7 @@ def test_the_walk_survives_a_file(tmp_path: Path) -> None:
         assert_allclose(path, sole_points(walk)[point], atol=2e-6)
 
 
+@pytest.mark.slow
 def test_the_same_bits_whatever_numpy_makes_of_the_processor(tmp_path: Path) -> None:
     """The walk, all that is done to clips, and the text of a file."""
     code = """if True:

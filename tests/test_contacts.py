@@ -684,6 +684,7 @@ def test_floats_and_pickles() -> None:
         assert metrics.agreement(contacts.planted(*key), double.planted(*key)) > 0.98
 
 
+@pytest.mark.slow
 def test_the_same_bits_on_every_instruction_set() -> None:
     code = """if True:
         import hashlib

@@ -402,6 +402,7 @@ def test_the_unit_of_length_does_not_matter(factor: float) -> None:
     assert np.all(other.status == one.status)
 
 
+@pytest.mark.slow
 def test_items_do_not_depend_on_their_neighbours() -> None:
     arm, target = limited("euler"), 4 * ref.unit(np.random.default_rng(1).normal(size=(70, 3)))
     pose = ik.Pose(np.broadcast_to(arm.rest.rotations, (70, 6, 4)))
@@ -436,6 +437,7 @@ def mixture(dtype: Any) -> Iterator[ik.Solution]:
         yield ik.dls(links(5), pose, goals, iterations=40, posture=0.2, textbook=True)
 
 
+@pytest.mark.slow
 def test_the_same_bits_everywhere(dtype: Any) -> None:
     digest = hashlib.sha256()
     for found in mixture(dtype):

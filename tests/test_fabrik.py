@@ -294,6 +294,7 @@ def test_human_limbs_reach_what_they_can(limb: ik.Skeleton, end: str, turned: bo
     assert reached(limb, end, turned=turned) >= least
 
 
+@pytest.mark.slow
 def test_most_of_a_human_of_hinges_reaches_with_five_ends() -> None:
     human, rng = Human(), np.random.default_rng(0)
     low, high = human.limits
@@ -573,6 +574,7 @@ def test_long_ropes_reach_all(links: int, share: float, bent: bool) -> None:
     assert found.iterations.mean() < 25
 
 
+@pytest.mark.slow
 def test_lengths_do_not_drift() -> None:
     """Ledger 6."""
     skeleton, start, positions, _ = chain("ball", 10)

@@ -353,6 +353,7 @@ def test_what_has_no_legs_is_refused(joints: int) -> None:
 WORDS = st.sampled_from(["thigh", "shin", "foot", "toe", "L", "R", "Left", "UpLeg", "Leg", "Foot", "IK", "Upper", "x"])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(-1, 30), st.lists(WORDS, max_size=3), st.sampled_from([-1, 0, 0.5, 1])), min_size=1),

@@ -562,6 +562,7 @@ def all_there_is() -> Builder:
 FUZZ = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @FUZZ
 @given(at=st.integers(0, 10**6), removed=st.integers(0, 9), put=st.binary(max_size=9), cut=st.booleans())
 def test_bytes_changed_anywhere(tmp_path: Path, at: int, removed: int, put: bytes, cut: bool) -> None:
@@ -572,6 +573,7 @@ def test_bytes_changed_anywhere(tmp_path: Path, at: int, removed: int, put: byte
     read_or_refused(path)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.data())
 def test_anything_in_the_place_of_anything(tmp_path: Path, data: st.DataObject) -> None:
@@ -590,6 +592,7 @@ def test_anything_in_the_place_of_anything(tmp_path: Path, data: st.DataObject) 
     read_or_refused(gltf(made, tmp_path))
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.binary(max_size=200))
 def test_garbage(tmp_path: Path, data: bytes) -> None:

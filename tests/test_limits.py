@@ -110,6 +110,7 @@ def test_violation_is_the_angle_to_the_projection(limit: Limit) -> None:
         assert (limit.violation(q) > 0.1).mean() > 0.0005
 
 
+@pytest.mark.slow
 @each_set
 def test_no_part_of_the_set_is_nearer(limit: Limit) -> None:
     """Of a ball the nearest is meant part by part, so its swing and its twist are looked at apart (below)."""
@@ -354,6 +355,7 @@ def test_a_box_is_nearest_in_every_order(order: str) -> None:
         assert off.max() <= 0.5 * spacing + 1e-7  # what is returned lies in the box
 
 
+@pytest.mark.slow
 def test_boxes_against_an_optimiser() -> None:
     optimize = pytest.importorskip("scipy.optimize")
     low, high = np.array([-0.4, -1.0, 0.2]), np.array([0.6, 1.3, 0.9])
@@ -640,6 +642,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
         Limit.cone(X, 1).draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["locked", "hinge", "ball", "box"])
 def test_every_kind_can_be_drawn(name: str) -> None:
     pytest.importorskip("matplotlib").use("Agg")

@@ -49,12 +49,14 @@ decimals = st.builds(
 )
 
 
+@pytest.mark.slow
 @FUZZ
 @given(st.lists(decimals, max_size=6), st.text(SPACES, min_size=1, max_size=3))
 def test_any_decimals(words: list[str], space: str) -> None:
     as_expected(space.join(words).encode())
 
 
+@pytest.mark.slow
 @FUZZ
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_every_double_comes_back(values: list[float]) -> None:
@@ -71,6 +73,7 @@ def digits_of(exact: Fraction) -> str:
     return f"{exact.numerator * 5**shift}e-{shift}"
 
 
+@pytest.mark.slow
 @FUZZ
 @given(st.integers(0, 0x7FEF_FFFF_FFFF_FFFE), st.integers(-1, 1), st.integers(1, 900))
 def test_halfway_between_two_doubles(bits: int, aside: int, far: int) -> None:
@@ -82,6 +85,7 @@ def test_halfway_between_two_doubles(bits: int, aside: int, far: int) -> None:
     check([f"{moved}e{int(power) - far}"])
 
 
+@pytest.mark.slow
 @FUZZ
 @given(
     st.integers(2**53 - 20, 2**53 + 20) | st.integers(0, 2**64 + 20) | st.integers(10**18 - 9, 10**18 + 9),
@@ -92,6 +96,7 @@ def test_about_the_limits_of_what_is_exact(whole: int, power: int) -> None:
     check([f"{whole}e{power}", f"-{text[:-5]}.{text[-5:]}e{power}" if len(text) > 5 else f"-.{text}e{power}"])
 
 
+@pytest.mark.slow
 @FUZZ
 @given(st.integers(2**53, 2**54 - 1), st.integers(0, 3), st.integers(-1, 1))
 def test_ties_of_few_digits(whole: int, halvings: int, aside: int) -> None:

@@ -162,6 +162,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=9) | st.binary(max_size=60))
 @settings(max_examples=500, deadline=None)
 def test_anything_is_read_or_refused_in_one_sentence(read: Read, text: Any) -> None:

@@ -899,6 +899,7 @@ quaternion = st.tuples(numbers, numbers, numbers, numbers).filter(any).map(np.ar
 vector = st.tuples(numbers, numbers, numbers).map(np.array)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(quaternion, quaternion, quaternion, vector)
 def test_the_laws_of_a_group(a: Array, b: Array, c: Array, v: Array) -> None:
@@ -908,6 +909,7 @@ def test_the_laws_of_a_group(a: Array, b: Array, c: Array, v: Array) -> None:
     assert_allclose(np.linalg.norm(r.rotate(a, v)), np.linalg.norm(v), rtol=4e-15)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(quaternion, quaternion, st.floats(0, 1))
 def test_slerp_divides_the_angle(a: Array, b: Array, t: float) -> None:
@@ -916,6 +918,7 @@ def test_slerp_divides_the_angle(a: Array, b: Array, t: float) -> None:
     assert_allclose(part, t * angle, atol=8e-15)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(quaternion, vector, vector)
 def test_rotations_commute_with_the_frame(q: Array, a: Array, b: Array) -> None:

@@ -118,6 +118,7 @@ def batch_of_one(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: np.asarray(value)[np.newaxis] for name, value in arguments.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(calls())
 @example(("two_bone", {"root": (0, 0, 0), "mid": (0, 1, 0), "end": (0, 2, 0), "target": [0, 0, 0]}))
@@ -135,6 +136,7 @@ def test_a_single_item_is_a_batch_of_one(call: tuple[str, dict[str, Any]]) -> No
         assert field.tobytes() == expected.tobytes(), name
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(calls().filter(lambda call: call[0] == "two_bone"))
 def test_out_gets_the_same_bits(call: tuple[str, dict[str, Any]]) -> None:

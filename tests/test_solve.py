@@ -596,6 +596,7 @@ def test_prepared_refuses_what_does_not_fit() -> None:
         _core.Prepared("fabrik", ARM._data, ((9, 0, *goal[2:]),), options, False)(ARM.rest.rotations, [1, 1, 0])
 
 
+@pytest.mark.slow
 def test_a_solver_runs_under_dask() -> None:
     da = pytest.importorskip("dask.array")
     made = ik.solver(ARM, [ik.Reach(3, position=...)])

@@ -308,6 +308,7 @@ def test_an_option_that_is_no_number_is_not_usable(option: str, isa: str) -> Non
     assert_allclose(limb.positions, [HIP, KNEE, ANKLE], rtol=0, atol=0)
 
 
+@pytest.mark.slow
 def test_workers_change_no_bit(dtype: Any) -> None:
     targets = np.random.default_rng(7).normal(0, 0.5, (5, 30_000, 3))
     alone, shared = leg(targets, dtype), leg(targets, dtype, workers=3)
