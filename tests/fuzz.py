@@ -49,6 +49,7 @@ def main() -> int:
 
 def build(folder: Path) -> None:
     """The package with a module that is watched."""
+    (folder / "call").write_text("what was not called yet")
     gcc = test_core.compiler("gcc")
     python = [f"-I{ROOT / 'src/ik'}", f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
     objects = test_core.core_objects((gcc, *test_core.SANITIZED))
