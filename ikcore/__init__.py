@@ -7,6 +7,7 @@ array([0.2, 0.3, 0.1])
 """
 
 try:
+    from ikcore import starting as starting  # before what takes time
     from ikcore._core import __version__, isa
 except ModuleNotFoundError as error:
     raise ImportError(

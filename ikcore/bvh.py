@@ -14,13 +14,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core, rotations
+from ikcore import _core, files, rotations
 from ikcore.clip import Clip, FormatError
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -83,7 +84,7 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
         The file. If there is one it is replaced.
     """
     skeleton, pose = clip.skeleton, _without_scales(clip)
-    _check_names(skeleton.names)
+    _check_names(os.fspath(path), skeleton.names)
     given = clip.channels if clip.channels and any(clip.channels) else _usual_channels(skeleton)
     orders = [_full_order(letters) for letters in given]
     angles = _angles(pose, orders)
@@ -102,12 +103,9 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
         for letter in channels[joint]
     ]
     values = np.round(np.stack(columns, axis=-1), _DIGITS) + 0  # no minus before zero
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write("\n".join(_hierarchy(skeleton, channels, tree)))
-        file.write(f"\nMOTION\nFrames: {len(clip)}\nFrame Time: {_frame_time(clip.fps)}\n")
-        row = " ".join([f"%.{_DIGITS}f"] * len(columns)) + "\n"
-        for first in range(0, len(values), 1000):  # so that the text need not fit in memory
-            file.write("".join([row % tuple(frame) for frame in values[first : first + 1000].tolist()]))
+    head = "\n".join(_hierarchy(skeleton, channels, tree))
+    head += f"\nMOTION\nFrames: {len(clip)}\nFrame Time: {_frame_time(clip.fps)}\n"
+    files.write(path, chain([head], _frames(values)))
 
 
 # --- reading: the hierarchy ------------------------------------------------------------------------------------------
@@ -269,7 +267,7 @@ def _is_number(word: str) -> bool:
 
 
 def _shown(word: str) -> str:
-    return repr(word if len(word) <= 40 else f"{word[:40]}...") if word else "the end of the hierarchy"
+    return files.quoted(word) if word else "the end of the hierarchy"
 
 
 def _decoded(data: bytes) -> str:
@@ -387,10 +385,13 @@ def _without_scales(clip: Clip) -> Pose:
     return clip.pose if clip.pose.scales is None else clip.skeleton.local(clip.skeleton.forward(clip.pose))
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_names(path: str, names: Sequence[str]) -> None:
     for name in names:
+        said = f"{path}: a BVH file cannot hold the name {files.quoted(name)}"
         if not name or name != " ".join(name.split()) or set(name) & set("{}"):
-            raise ValueError(f"a BVH file cannot hold the name {name!r}: names have no braces, nor spaces in a row")
+            raise ValueError(f"{said}: names have no braces, nor spaces in a row")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(f"{said}: names have no halves of letters, as UTF-8 has none")
 
 
 def _usual_channels(skeleton: Skeleton) -> list[str]:
@@ -511,6 +512,13 @@ def _hierarchy(skeleton: Skeleton, channels: Sequence[str], tree: Sequence[tuple
 def _block(title: str, offset: NDArray[np.float64], depth: int) -> list[str]:
     numbers = " ".join(f"{number:.{_DIGITS}f}" for number in np.round(offset, _DIGITS) + 0)
     return ["\t" * depth + title, "\t" * depth + "{", "\t" * (depth + 1) + f"OFFSET {numbers}"]
+
+
+def _frames(values: NDArray[np.floating[Any]]) -> Iterator[str]:
+    """The lines of the motion; some at a time, so that the text need not fit in memory."""
+    row = " ".join([f"%.{_DIGITS}f"] * values.shape[1]) + "\n"
+    for first in range(0, len(values), 1000):
+        yield "".join([row % tuple(frame) for frame in values[first : first + 1000].tolist()])
 
 
 def _frame_time(fps: float) -> str:

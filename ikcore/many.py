@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import TypeVar
+
+from ikcore.files import drop_unfinished
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
@@ -32,17 +36,27 @@ def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1
     if workers == 1 or len(jobs) < 2:
         yield from _counted(map(work, jobs), len(jobs))
         return
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_end_when_interrupted)
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_end_at_once)
     try:
         futures: list[Future[_Result]] = [pool.submit(work, job) for job in jobs]
         yield from _counted((future.result() for future in futures), len(jobs))
+    except BaseException:  # nobody waits for what is still being done
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _end_when_interrupted() -> None:
-    """At once and without a word: the process that waits for this one says what there is to say."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _end_at_once() -> None:
+    """When interrupted or ended, without a word: the process that waits for this one says what there is to say."""
+
+    def end(number: int, _: object) -> None:
+        drop_unfinished()
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
 
 
 def _counted(results: Iterable[_Result], count: int) -> Iterator[_Result]:

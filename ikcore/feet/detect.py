@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ikcore import files
 from ikcore._arrays import dot
 from ikcore.clip import Clip, FormatError
 from ikcore.feet import soles
@@ -225,7 +226,7 @@ class Feet:
             The file. If there is one it is replaced.
         """
         text = json.dumps({"format": _FORMAT, "legs": [_as_json(leg) for leg in self.legs]}, indent=1)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        files.write(path, [text + "\n"])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Feet:
