@@ -60,6 +60,7 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     start = _start_of_motion(data)
     joints = _joints(_Words(os.fspath(path), _decoded(data[:start])))
     values, frame_time = _motion(os.fspath(path), data, start, sum(len(joint.channels) for joint in joints))
+    _check_room(f"{os.fspath(path)}, line {data.count(10, 0, start) + 1}", joints, len(values), len(data))
     skeleton = Skeleton(
         [joint.parent for joint in joints], [joint.offset for joint in joints], names=[joint.name for joint in joints]
     )
@@ -338,6 +339,19 @@ def _mistake_in_frames(path: str, data: bytes, at: int, frames: int, channels: i
     return FormatError(f"{path}, line {line}: expected {frames} frames, as Frames: says, got {found}")
 
 
+def _check_room(where: str, joints: Sequence[_Joint], frames: int, given: int) -> None:
+    """Joints without channels cost a file nothing, but a clip as much in every frame as others."""
+    each = (4 + 3 * any(_moves(joint) for joint in joints)) * np.dtype(float).itemsize
+    if too_much := files.too_much(each * len(joints) * frames, given):
+        still = sum(not joint.channels for joint in joints)
+        got = f"{still} of {len(joints)} without, and {frames} frames: {too_much}"
+        raise FormatError(f"{where}: expected channels of joints, got {got}; leave out joints that never move")
+
+
+def _moves(joint: _Joint) -> bool:
+    return joint.channels != joint.channels.upper()
+
+
 def _rotations(values: NDArray[np.float64], joints: Sequence[_Joint]) -> NDArray[np.float64]:
     """Local rotations (frames, joints, 4)."""
     found = np.empty((len(values), len(joints), 4))
@@ -354,7 +368,7 @@ def _rotations(values: NDArray[np.float64], joints: Sequence[_Joint]) -> NDArray
 
 def _translations(values: NDArray[np.float64], joints: Sequence[_Joint]) -> NDArray[np.float64] | None:
     """Local translations (frames, joints, 3), None if no joint has positions."""
-    if not any(joint.channels != joint.channels.upper() for joint in joints):
+    if not any(_moves(joint) for joint in joints):
         return None
     found = np.tile(np.array([joint.offset for joint in joints]), (len(values), 1, 1))
     for number, joint in enumerate(joints):

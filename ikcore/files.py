@@ -129,7 +129,12 @@ def too_much(asked: int, given: int) -> str | None:
     return f"{asked / 1e9:.1f} GB of memory from {given / 1e6:.2g} MB of file"
 
 
-def quoted(text: object, most: int = 40) -> str:
-    """Words of a file as a sentence has them: in quotes, cut if they are long, with nothing a terminal would obey."""
-    words = str(text)
-    return repr(words if len(words) <= most else f"{words[:most]}...")
+def quoted(words: str) -> str:
+    """Words of a file for a sentence: in quotes, cut if there are many, with nothing that a terminal would obey."""
+    return repr(cut(words))
+
+
+def cut(words: object, most: int = 40) -> str:
+    """The same without quotes."""
+    text = str(words)
+    return text if len(text) <= most else f"{text[:most]}..."

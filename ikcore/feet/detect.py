@@ -252,9 +252,9 @@ class Feet:
                 raise ValueError(f"expected a file of feet, with the format {_FORMAT}")
             return cls(tuple(_from_json(leg) for leg in read["legs"]))
         except KeyError as error:
-            raise FormatError(f"{os.fspath(path)}: {error} is missing") from error
+            raise FormatError(f"{os.fspath(path)}: {files.cut(error)} is missing") from error
         except (AttributeError, RecursionError, TypeError, ValueError) as error:
-            raise FormatError(f"{os.fspath(path)}: {error}") from error
+            raise FormatError(f"{os.fspath(path)}: {files.cut(error, 200)}") from error
 
     def __getitem__(self, name: str) -> Leg:
         for leg in self.legs:
