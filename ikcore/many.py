@@ -36,13 +36,15 @@ def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1
     if workers == 1 or len(jobs) < 2:
         yield from _counted(map(work, jobs), len(jobs))
         return
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_end_at_once)
     try:
         futures: list[Future[_Result]] = [pool.submit(work, job) for job in jobs]
         yield from _counted((future.result() for future in futures), len(jobs))
     except BaseException:  # nobody waits for what is still being done
         for child in multiprocessing.active_children():
-            child.terminate()
+            if child not in others:
+                child.terminate()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
