@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import ikcore
-from ikcore import baking, commands, demo, measuring, starting
+from ikcore import baking, commands, demo, many, measuring, starting
 from ikcore.bake import BakeSettings
 from ikcore.bake.settings import PRESETS
 
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _unwound():
             status: int | None = options.run(options)
-            sys.stdout.flush()
+            print(end="", flush=True)
     except BrokenPipeError:  # whoever read the output has seen enough
         _say_no_more()
         return 1
@@ -56,9 +56,8 @@ def _unwound() -> Iterator[None]:
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    ends = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
     here = threading.current_thread() is threading.main_thread()
-    taken = [number for number in ends if here and signal.getsignal(number) is signal.SIG_DFL]
+    taken = [number for number in many.ENDINGS if here and signal.getsignal(number) is signal.SIG_DFL]
     for number in taken:
         signal.signal(number, end)
     try:

@@ -112,7 +112,7 @@ def sentence(error: OSError | ValueError) -> str:
 def say(line: str, where: TextIO | None = None) -> None:
     """Print a line that may hold what others have written, whatever it is and whatever can be shown there."""
     where = where or sys.stdout
-    code = where.encoding or "utf-8"
+    code = getattr(where, "encoding", None) or "utf-8"  # there may be no output at all
     print(printable(line).encode(code, "backslashreplace").decode(code), file=where)
 
 

@@ -16,6 +16,9 @@ from ikcore.files import drop_unfinished
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
+ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""The signals that end a process, as somebody logs out or a system goes down."""
+
 
 def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1) -> Iterator[_Result]:
     """Do all jobs and give their results in order.
@@ -57,8 +60,9 @@ def _end_at_once() -> None:
         drop_unfinished()
         os._exit(128 + number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
+    for number in (signal.SIGINT, *ENDINGS):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
 
 
 def _counted(results: Iterable[_Result], count: int) -> Iterator[_Result]:

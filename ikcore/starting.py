@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 
@@ -19,11 +20,14 @@ def done() -> None:
 
 
 def _is_command() -> bool:
-    arguments = getattr(sys, "argv", None) or [""]  # a host of Python need not have any
+    started = Path((getattr(sys, "argv", None) or [""])[0])  # a host of Python need not have any
+    module = ("-m", "ikcore") in pairwise(sys.orig_argv) or started.parts[-2:] == ("ikcore", "__main__.py")
+    return module or started.stem == "ikcore"
+
+
+def _may_be_told() -> bool:
     here = threading.current_thread() is threading.main_thread()
-    return (
-        here and Path(arguments[0]).stem == "ikcore" and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
+    return here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def _end(*_: object) -> None:
@@ -32,5 +36,5 @@ def _end(*_: object) -> None:
     os._exit(130)
 
 
-if _is_command():  # where the exception would be a traceback
+if _is_command() and _may_be_told():  # where the exception would be a traceback
     signal.signal(signal.SIGINT, _end)

@@ -491,20 +491,29 @@ def test_a_signal_that_ends_it_leaves_nothing_half(workers: int, number: signal.
 
 @pytest.mark.skipif(os.name == "nt", reason="a signal to itself ends a process on Windows")
 @pytest.mark.parametrize("name", ["ikcore._core", "numpy", "numpy._core", "ikcore.bake", "ikcore.cli"])
-def test_an_interrupt_while_it_starts_ends_it_with_a_word(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["script", "module"])
+def test_an_interrupt_while_it_starts_ends_it_with_a_word(how: str, name: str, tmp_path: Path) -> None:
     """By whatever is imported then; the script is as pip makes it."""
-    script = tmp_path / "ikcore"
-    script.write_text(f"""import os, signal, sys
+    interrupting = f"""import os, signal, sys
 class Interrupts:
     def find_spec(self, name, path=None, target=None):
         if name == {name!r} or name == {name!r}.replace("_core", "core"):
             os.kill(os.getpid(), signal.SIGINT)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which background jobs do not have
 sys.meta_path.insert(0, Interrupts())
-from ikcore.cli import main
-sys.exit(main())
-""")
-    done = subprocess.run([sys.executable, "-P", str(script), "--version"], capture_output=True, text=True, check=False)
+"""
+    script = tmp_path / "ikcore"
+    script.write_text(f"{interrupting}from ikcore.cli import main\nsys.exit(main())\n")
+    (tmp_path / "sitecustomize.py").write_text(interrupting if how == "module" else "")
+    path = os.pathsep.join([str(tmp_path), str(Path(ik.__file__).parent.parent)])
+    asked = [str(script)] if how == "script" else ["-m", "ikcore"]
+    done = subprocess.run(
+        [sys.executable, "-P", *asked, "--version"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "ikcore: interrupted\n")
 
 
