@@ -57,7 +57,7 @@ def _unwound() -> Iterator[None]:
         raise SystemExit(128 + number)
 
     here = threading.current_thread() is threading.main_thread()
-    taken = [number for number in many.ENDINGS if here and signal.getsignal(number) is signal.SIG_DFL]
+    taken = [number for number in many.ENDING_SIGNALS if here and signal.getsignal(number) is signal.SIG_DFL]
     for number in taken:
         signal.signal(number, end)
     try:

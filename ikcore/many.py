@@ -16,7 +16,7 @@ from ikcore.files import drop_unfinished
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
-ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """The signals that end a process, as somebody logs out or a system goes down."""
 
 
@@ -60,7 +60,7 @@ def _end_at_once() -> None:
         drop_unfinished()
         os._exit(128 + number)
 
-    for number in (signal.SIGINT, *ENDINGS):
+    for number in (signal.SIGINT, *ENDING_SIGNALS):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
 
