@@ -6,28 +6,38 @@ That begins when this module is imported, and ends with `done`.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from itertools import pairwise
-from pathlib import Path
+
+# `signal` and `threading` are imported where they are used: who calls the library does not wait for them.
 
 
 def done() -> None:
     """From here on an interrupt is an exception again."""
+    import signal
+
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _is_command() -> bool:
-    started = Path((getattr(sys, "argv", None) or [""])[0])  # a host of Python need not have any
-    module = ("-m", "ikcore") in pairwise(sys.orig_argv) or started.parts[-2:] == ("ikcore", "__main__.py")
-    return module or started.stem == "ikcore"
+    started = (getattr(sys, "argv", None) or [""])[0]  # a host of Python need not have any
+    folder, name = os.path.split(started)
+    module = ("-m", "ikcore") in pairwise(sys.orig_argv) or (os.path.basename(folder), name) == (
+        "ikcore",
+        "__main__.py",
+    )
+    return module or os.path.splitext(name)[0] == "ikcore"
 
 
-def _may_be_told() -> bool:
+def _listen() -> None:
+    """Where an interrupt would be a traceback, and nobody else listens."""
+    import signal
+    import threading
+
     here = threading.current_thread() is threading.main_thread()
-    return here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if here and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
 
 
 def _end(*_: object) -> None:
@@ -36,5 +46,5 @@ def _end(*_: object) -> None:
     os._exit(130)
 
 
-if _is_command() and _may_be_told():  # where the exception would be a traceback
-    signal.signal(signal.SIGINT, _end)
+if _is_command():
+    _listen()
