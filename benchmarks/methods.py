@@ -33,7 +33,7 @@ BONES = (4,) if QUICK else (4, 10, 30)
 FEW = 16 if QUICK else 4096  # problems from which two workers should help
 SINGLE = 2 if QUICK else 100  # problems that packages solve one a call
 ROUNDS = 1 if QUICK else 9
-METHODS = [name for name, _ in _core.METHODS]
+METHODS = [name for name, *_ in _core.METHODS]
 
 
 @dataclass(frozen=True)

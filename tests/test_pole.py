@@ -16,7 +16,7 @@ from ikcore import _core
 Array = NDArray[Any]
 
 pytestmark = [
-    pytest.mark.parametrize("method", [name for name, _ in _core.METHODS]),
+    pytest.mark.parametrize("method", [name for name, *_ in _core.METHODS]),
     pytest.mark.usefixtures("everywhere"),
 ]
 
