@@ -51,19 +51,22 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_core, "solve", on_all(_core.solve, instruction_sets()))
 
 
+OUTPUTS = 7  # which operand of _core.solve its results are
+
+
 def on_all(solve: Callable[..., None], isas: list[str]) -> Callable[..., None]:
     """The same, made on all instruction sets, which must agree."""
     alone = threading.Lock()
 
     def solve_on_all(*operands: Any) -> None:
-        *given, found = operands
+        given, found, stop = operands[:OUTPUTS], operands[OUTPUTS], operands[OUTPUTS + 1 :]
         copies = [tuple(None if array is None else array.copy() for array in found) for _ in isas[1:]]
         with alone:
             chosen = _core.isa()
             try:
                 for isa, made in zip(isas, [*copies, found], strict=True):
                     assert _core.use_isa(isa) == isa
-                    solve(*given, made)
+                    solve(*given, made, *stop)
             finally:
                 _core.use_isa(chosen)
         for isa, made in zip(isas, copies, strict=False):

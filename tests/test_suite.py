@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ARRAYS, instruction_sets, on_all
+from conftest import ARRAYS, OUTPUTS, instruction_sets, on_all
 
 from ikcore import _core
 
@@ -22,12 +22,12 @@ SOURCES = {path: path.read_text(encoding="utf-8") for path in FILES}
 @pytest.mark.skipif(len(instruction_sets()) < 2, reason="one instruction set has nothing to differ from")
 @pytest.mark.parametrize("wrong", [None, "scalar"])
 def test_other_bits_on_one_instruction_set_are_noticed(wrong: str | None) -> None:
-    def solve(start: Any, found: Any) -> None:
-        found[0][:] = start + 1e-16 * (_core.isa() == wrong) * np.array([0, 1])
+    def solve(*operands: Any) -> None:
+        operands[OUTPUTS][0][:] = operands[0] + 1e-16 * (_core.isa() == wrong) * np.array([0, 1])
 
     found, before = (np.zeros(2), None), _core.isa()
     with pytest.raises(AssertionError, match="scalar gives other bits") if wrong else contextlib.nullcontext():
-        on_all(solve, instruction_sets())(np.array([1.0, 0]), found)
+        on_all(solve, instruction_sets())(np.array([1.0, 0]), *[None] * (OUTPUTS - 1), found)
     assert _core.isa() == before
     assert found[0].tolist() == [1, 0]
 
