@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bake Foot IK on many actions of an armature: each into a copy of its own; cancelled or failed, none of them.
 
-Actions that cannot be baked are left out, with the reason. What a copy was made of is baked again, never the copy.
+Actions that cannot be baked, or end in an error of ours, are left out, with the reason. What a copy was made of is
+baked again, never the copy.
 """
 
 import contextlib
 import fnmatch
+import traceback
 from dataclasses import dataclass
 
 import bpy
@@ -90,6 +92,11 @@ def work(context, batch, request):
                         made.append((yield from stage.between(steps, number * each, (number + 1) * each)))
                 except CannotBakeError as error:
                     refused.append((action.name, str(error)))
+                except MemoryError:
+                    raise  # not for this action alone
+                except Exception as error:  # a defect here must not cost the work on the others
+                    traceback.print_exc()
+                    refused.append((action.name, f"unexpected {type(error).__name__}: {error}"))
         if not made:
             raise CannotBakeError(f"No action was baked: {_reasons(refused)}")
         now = next((one for one in made if one.original == playing), None)
