@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import actions, feet, foot_job, keys, nla, report, stage
+from . import actions, effect, feet, foot_job, keys, nla, report, stage
 from .armatures import CannotBakeError, not_editable, not_played
 
 
@@ -120,6 +120,8 @@ def _bake(context, armature, request):
         channels, frames = yield from stage.between(steps, feet.WORKING, 0.9)
         steps = actions.copied([(armature, channels)], frames, "Foot IK")
         ((_, action, slot),) = yield from stage.between(steps, 0.9, 1.0)
+        with actions.played(armature, action):
+            effect.compare(context, job, baked, frames, told, request)
     action[actions.SOURCE] = original
     return Made(original, action, slot, told)
 
@@ -138,8 +140,10 @@ def sentence(made, refused):
     """How it went, in one line."""
     text = f"Baked {len(made)} {'action' if len(made) == 1 else 'actions'}"
     text += report.slid([line for one in made for line in one.told.lines])
-    if troubled := [one.action.name for one in made if one.told.troubled()]:
+    if troubled := [one.action.name for one in made if one.told.troubled() and not one.told.idle]:
         text += f"; play and look at {', '.join(troubled)}"
+    if idle := [(one.action.name, one.told.idle) for one in made if one.told.idle]:
+        text += f"; nothing has changed in {_reasons(idle)}"
     return text + (f"; not baked: {_reasons(refused)}" if refused else "")
 
 
@@ -155,7 +159,7 @@ def _played(context, armature, action, slot):
     """Let an armature play another action, from rest where only its own action has keys; then put all of that back."""
     had_data, own, own_slot = actions.assigned(armature)
     keyed, left = _paths(action, slot), _paths(own, own_slot)
-    before = {path: _value(armature, path) for path in keyed | left}
+    before = {path: stage.value(armature, path) for path in keyed | left}
     with stage.restored(context, [armature], poses=True):
         try:
             actions.assign(armature, action, slot)
@@ -170,7 +174,7 @@ def _played(context, armature, action, slot):
                 armature.animation_data_clear()
             for path, value in before.items():
                 if value is not None:
-                    _set(armature, path, value)
+                    stage.set_value(armature, path, value)
 
 
 def _paths(action, slot):
@@ -179,30 +183,8 @@ def _paths(action, slot):
     return {curve.data_path for bag in bags if bag for curve in bag.fcurves}
 
 
-def _value(armature, path):
-    """What a property is, by value; None if there is no such property."""
-    try:
-        value = armature.path_resolve(path)
-    except ValueError:
-        return None
-    return value if isinstance(value, str) or not hasattr(value, "__len__") else tuple(value)
-
-
-def _set(armature, path, value):
-    if path.endswith('"]'):  # a custom property
-        owner, _, name = path[:-2].rpartition('["')
-        _resolved(armature, owner)[bpy.utils.unescape_identifier(name)] = value
-    else:
-        owner, _, name = path.rpartition(".")
-        setattr(_resolved(armature, owner), name, value)
-
-
-def _resolved(armature, path):
-    return armature.path_resolve(path) if path else armature
-
-
 def _rest(armature, path):
     """Put a transform to rest."""
     owner, _, name = path.rpartition(".")
-    if name in stage.POSE_CHANNELS and _value(armature, path) is not None:
-        _set(armature, path, tuple(_resolved(armature, owner).bl_rna.properties[name].default_array))
+    if name in stage.POSE_CHANNELS and stage.value(armature, path) is not None:
+        stage.set_value(armature, path, tuple(stage.owner(armature, owner).bl_rna.properties[name].default_array))
