@@ -29,7 +29,8 @@ PROPERTY = re.compile(r'(?:pose\.bones\["(?P<bone>(?:[^"\\]|\\.)*)"\])?\["(?P<na
 class _Pair:
     """A leg, and the bone that its foot is seen by."""
 
-    leg: object  # ikcore.Leg
+    hip: str
+    foot: str
     bone: str
     size: float  # of the leg
 
@@ -43,9 +44,10 @@ def check(context, armature, legs, frames):
     with stage.restored(context, [armature], poses=True):
         for number, frame in enumerate(few):
             stage.go(context.scene, frame)
-            for pair, share in zip(pairs, _shares(context, armature, pairs), strict=True):
-                if share < FOLLOWS:
-                    raise CannotBakeError(_sentence(context, armature, pair, share, frame))
+            turned = _turned(context, armature, pairs)
+            for pair in pairs:
+                if _share(pair, pair.bone, *turned) < FOLLOWS:
+                    raise CannotBakeError(_sentence(context, armature, pair, turned, frame))
             yield (number + 1) / len(few)
 
 
@@ -54,30 +56,31 @@ def _pair(armature, leg):
     bones = armature.data.bones
     deforming = {bone.name for bone in bones if bone.use_deform}
     seen = deforming & {group.name for skin in skins(armature) for group in skin.vertex_groups} or deforming
-    if not seen or leg.foot in seen:
+    foot = [joint for joint in leg.bones if joint in bones][-1]  # other joints are tails
+    if not seen or foot in seen:
         return None
-    foot = bones[leg.foot].head_local
-    size = (foot - bones[leg.hip].head_local).length
-    bone = min(seen, key=lambda name: ((bones[name].head_local - foot).length, name))
-    return _Pair(leg, bone, size) if (bones[bone].head_local - foot).length <= NEAR * size else None
+    at = bones[foot].head_local
+    size = (at - bones[leg.hip].head_local).length
+    bone = min(seen, key=lambda name: ((bones[name].head_local - at).length, name))
+    return _Pair(leg.hip, foot, bone, size) if (bones[bone].head_local - at).length <= NEAR * size else None
 
 
-def _shares(context, armature, pairs):
-    """How much of the way of each foot what it is seen by goes too, when all thighs are turned a little."""
+def _turned(context, armature, pairs):
+    """The poses without and with all thighs turned a little."""
     pose, before = stage.read_pose(armature), _poses(context, armature)
     for pair in pairs:
-        _turn(armature.pose.bones, pair.leg)
+        _turn(armature.pose.bones, pair)
     context.view_layer.update()
     after = _poses(context, armature)
     stage.write_pose(armature, pose)
     context.view_layer.update()
-    return [_share(pair, before, after) for pair in pairs]
+    return before, after
 
 
-def _turn(bones, leg):
+def _turn(bones, pair):
     """Turn a thigh across the line to its foot."""
-    thigh = bones[leg.hip]
-    way = thigh.bone.matrix_local.inverted().to_3x3() @ (bones[leg.foot].bone.head_local - thigh.bone.head_local)
+    thigh = bones[pair.hip]
+    way = thigh.bone.matrix_local.inverted().to_3x3() @ (bones[pair.foot].bone.head_local - thigh.bone.head_local)
     thigh.matrix_basis = thigh.matrix_basis @ Matrix.Rotation(TURN, 4, way.orthogonal())
 
 
@@ -87,10 +90,11 @@ def _poses(context, armature):
     return {bone.name: np.array(bone.matrix) for bone in shown.pose.bones}
 
 
-def _share(pair, before, after):
-    carried = after[pair.leg.foot] @ np.linalg.inv(before[pair.leg.foot])
-    start = before[pair.bone]
-    way, gone = (moved[:3, 3] - start[:3, 3] for moved in (carried @ start, after[pair.bone]))
+def _share(pair, bone, before, after):
+    """How much of the way on which a foot would carry a bone the bone goes; all if the foot goes nowhere itself."""
+    carried = after[pair.foot] @ np.linalg.inv(before[pair.foot])
+    start = before[bone]
+    way, gone = (moved[:3, 3] - start[:3, 3] for moved in (carried @ start, after[bone]))
     size = float(way @ way)
     return float(way @ gone) / size if size > (STILL * pair.size) ** 2 else 1.0
 
@@ -100,20 +104,21 @@ def _share(pair, before, after):
 
 def _few(armature, pairs, frames):
     """Frames to look at: some, and those where what may switch a leg has another value than before."""
-    found, curves = set(frames[np.linspace(0, len(frames) - 1, FEW).astype(int)].tolist()), Rig(armature).curves
-    switched = set()
-    for path in {path for pair in pairs for path in _properties(armature, pair)}:
-        for curve in curves.get(path, ()):
-            changes = (pair for pair in pairwise(key.co for key in curve.keyframe_points) if pair[0].y != pair[1].y)
-            switched |= {round(key.x) for change in changes for key in change}
+    rig, switched = Rig(armature), set()
+    for path in {path for pair in pairs for path in _switches(rig, pair)}:
+        for curve in rig.curves.get(path, ()):
+            changes = (both for both in pairwise(key.co for key in curve.keyframe_points) if both[0].y != both[1].y)
+            switched |= {round(key.x) for both in changes for key in both}
     inside = sorted(switched.intersection(frames.tolist()))
-    return sorted(found.union(inside[:: -(-len(inside) // MOST) or 1]))
+    few = frames[np.linspace(0, len(frames) - 1, FEW).astype(int)].tolist()
+    return sorted({*few, *inside[:: len(inside) // MOST + 1]})
 
 
-def _sentence(context, armature, pair, share, frame):
+def _sentence(context, armature, pair, turned, frame):
+    share = _share(pair, pair.bone, *turned)
     much = "Nothing" if share < 1 - FOLLOWS else f"Only {share:.0%}"
-    text = f"{much} of a bake would be seen: {pair.bone} does not follow {pair.leg.foot} in frame {frame}"
-    cause = _cause(armature, pair)
+    text = f"{much} of a bake would be seen: {pair.bone} does not follow {pair.foot} in frame {frame}"
+    cause = _cause(armature, pair, turned)
     if cause is None:
         return f"{text}: pick the bones that move it in the list of feet"
     owner, constraint = cause
@@ -121,7 +126,7 @@ def _sentence(context, armature, pair, share, frame):
     for path in paths:
         value, better = stage.value(armature, path), _better(context, armature, pair, path)
         if better is not None:
-            how = f"animate {pair.leg.hip} and the bones below it, and set that to {better:g}"
+            how = f"animate {pair.hip} and the bones below it, and set that to {better:g}"
             return f"{text}, as {_label(path)} is {value:g}: {how}"
     state = "is muted" if constraint.mute else f"has influence {constraint.influence:.2g}"
     driven = f", driven by {_label(paths[0])}" if paths else ""
@@ -129,15 +134,16 @@ def _sentence(context, armature, pair, share, frame):
     return f"{text}, as {constraint.name} of {owner} {state}{driven}: {how}"
 
 
-def _cause(armature, pair):
+def _cause(armature, pair, turned):
     """What keeps the bone that is seen from following the leg: (bone, constraint), or None.
 
-    On its way to the leg there is a bone that a constraint ties to it: that one is off, or one after it has more say.
+    On its way there is a bone that does not follow either, with a constraint to one that does: that constraint is off,
+    or one after it has more say.
     """
     for bone in _above(armature, pair.bone):
-        constraints = list(bone.constraints)
+        constraints = list(bone.constraints) if _share(pair, bone.name, *turned) < FOLLOWS else []
         for number, constraint in enumerate(constraints):
-            if any(subtarget in pair.leg.chain for subtarget in _targets(armature, constraint)):
+            if any(_share(pair, target, *turned) >= FOLLOWS for target in _targets(armature, constraint)):
                 if constraint.mute or constraint.influence < FOLLOWS:
                     return bone.name, constraint
                 later = [each for each in constraints[number + 1 :] if _acts(each)]
@@ -152,36 +158,36 @@ def _acts(constraint):
 
 def _above(armature, name):
     """The bones that a bone hangs on and looks at, the nearest first, itself included: a generator."""
-    bones, names = armature.pose.bones, [name]
-    for name in names:  # more are added on the way
-        bone = bones[name]
+    names = [name]
+    for found in names:  # more are added on the way
+        bone = armature.pose.bones[found]
         yield bone
         more = [bone.parent.name] if bone.parent else []
         more += [target for each in bone.constraints if not each.mute for target in _targets(armature, each)]
-        names += [target for target in dict.fromkeys(more) if target in bones and target not in names]
+        names += [each for each in dict.fromkeys(more) if each not in names]
 
 
 def _targets(armature, constraint):
     """The bones of the same armature that a constraint looks at."""
     items = [*(getattr(constraint, "targets", None) or [constraint])]
-    return [item.subtarget for item in items if getattr(item, "target", None) == armature and item.subtarget]
+    mine = [item.subtarget for item in items if getattr(item, "target", None) == armature]
+    return [name for name in mine if name in armature.pose.bones]
 
 
-def _properties(armature, pair):
-    """The custom properties that drive constraints on the way from the bone that is seen."""
-    rig = Rig(armature)
-    return {
-        path
-        for bone in _above(armature, pair.bone)
-        for constraint in bone.constraints
-        for path in _driving(rig, bone.name, constraint)
-    }
+def _switches(rig, pair):
+    """The data paths of what may switch constraints on the way from the bone that is seen."""
+    found = [(bone.name, each) for bone in _above(rig.object, pair.bone) for each in bone.constraints]
+    return {path for at in found for path in (*_own_switches(rig, *at), *_driving(rig, *at))}
+
+
+def _own_switches(rig, owner, constraint):
+    base = actions.path_of(rig.bones[owner], f'constraints["{bpy.utils.escape_identifier(constraint.name)}"]')
+    return [f"{base}.{name}" for name in ("influence", "mute", "enabled")]
 
 
 def _driving(rig, owner, constraint):
     """The custom properties of the armature that a constraint is switched by."""
-    base = actions.path_of(rig.bones[owner], f'constraints["{bpy.utils.escape_identifier(constraint.name)}"]')
-    drivers = [driver for name in ("influence", "mute", "enabled") for driver in rig.drivers.get(f"{base}.{name}", ())]
+    drivers = [driver for path in _own_switches(rig, owner, constraint) for driver in rig.drivers.get(path, ())]
     targets = [
         target
         for driver in drivers
@@ -201,14 +207,17 @@ def _label(path):
 
 def _better(context, armature, pair, path):
     """The end of the range of a property with which what is seen follows the leg, or None."""
-    owner, _, name = path[:-2].rpartition('["')
     now = stage.value(armature, path)
-    ends = stage.owner(armature, owner).id_properties_ui(bpy.utils.unescape_identifier(name)).as_dict()
+    if not isinstance(now, int | float):
+        return None
+    above, _, name = path[:-2].rpartition('["')
+    ends = stage.owner(armature, above).id_properties_ui(bpy.utils.unescape_identifier(name)).as_dict()
+    others = [not now] if isinstance(now, bool) else [ends[key] for key in ("max", "min") if ends.get(key) != now]
     try:
-        for end in (end for end in (ends.get("max"), ends.get("min")) if end not in (None, now)):
-            _switch(context, armature, path, type(now)(end))
-            if _shares(context, armature, [pair])[0] >= FOLLOWS:
-                return end
+        for other in others:
+            _switch(context, armature, path, other)
+            if _share(pair, pair.bone, *_turned(context, armature, [pair])) >= FOLLOWS:
+                return other
         return None
     finally:
         _switch(context, armature, path, now)

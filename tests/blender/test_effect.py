@@ -113,12 +113,45 @@ def test_what_is_said_to_help_helps(rig):
     assert bake() == {"FINISHED"}
 
 
+def test_a_switch_farther_from_the_legs(rig):
+    """What deforms may follow bones that follow those of the legs."""
+    for side in "LR":
+        made = rigs.edit_bones(rig)
+        for part in ("thigh", "shin", "foot"):
+            bone, leg = made.new(f"ORG-{part}.{side}"), made[f"{part}_fk.{side}"]
+            bone.head, bone.tail, bone.roll, bone.use_deform = leg.head, leg.tail, leg.roll, False
+        bpy.ops.object.mode_set(mode="POSE")
+        for part in ("thigh", "shin", "foot"):
+            copy = rig.pose.bones[f"ORG-{part}.{side}"].constraints.new("COPY_TRANSFORMS")
+            copy.target, copy.subtarget = rig, f"{part}_fk.{side}"
+            rig.pose.bones[f"DEF-{part}.{side}"].constraints["fk"].subtarget = f"ORG-{part}.{side}"
+    assert bake() == {"FINISHED"}
+    switch(rig, (None, 0.0))
+    assert "does not follow foot_fk.L in frame 1, as IK_FK of hips is 0: animate" in refused(bake)
+
+
 def test_one_leg_that_is_followed(rig):
     """The other is not asked for."""
     for part in ("thigh", "shin", "foot"):
         rig.pose.bones[f"DEF-{part}.R"].constraints["fk"].mute = True
     assert "as fk of DEF-foot.R is muted: change that, or pick other bones" in refused(bake)
     assert bake(legs=[{"name": "left"}]) == {"FINISHED"}
+
+
+def test_a_constraint_that_is_switched_by_keys(rig):
+    """Between the frames that are looked at anyway."""
+    for part in ("thigh", "shin", "foot"):
+        constraint = rig.pose.bones[f"DEF-{part}.L"].constraints["fk"]
+        for frame, influence in ((7, 1.0), (8, 0.0), (9, 1.0)):
+            constraint.influence = influence
+            constraint.keyframe_insert("influence", frame=frame)
+    assert "DEF-foot.L does not follow foot_fk.L in frame 8, as fk of DEF-foot.L has influence 0" in refused(bake)
+
+
+def test_a_switch_that_is_on_or_off(rig):
+    rig.pose.bones["hips"]["IK_FK"] = False
+    rig.update_tag()
+    assert "as IK_FK of hips is 0: animate thigh_fk.L and the bones below it, and set that to 1" in refused(bake)
 
 
 def test_a_constraint_without_influence(rig):
@@ -249,14 +282,16 @@ def handler(request):
     bpy.app.handlers.frame_change_post.remove(turn)
 
 
+@pytest.mark.parametrize("operator", ["bake_feet", "bake_feet_actions"])
 @pytest.mark.parametrize("handler", ["walk"], indirect=True)
-def test_a_script_that_moves_bones(handler, tmp_path, capfd):
-    walks.walk(tmp_path)
-    assert bake() == {"FINISHED"}
-    text = capfd.readouterr().out
-    assert "Warning: Baked" in text
+def test_a_script_that_moves_bones(handler, operator, tmp_path, capfd, addon):
+    walker = walks.walk(tmp_path)
+    assert getattr(bpy.ops.ikcore, operator)(**PLANE) == {"FINISHED"}
+    assert "Warning: Baked" in capfd.readouterr().out
+    (text,) = addon.report.latest(walker).remarks()
+    assert text.startswith("left is seen up to ")
     assert "from where it was put, in frame" in text
-    assert "something moves it besides its keys" in text
+    assert text.endswith(": something moves it besides its keys")
 
 
 @pytest.mark.parametrize(
