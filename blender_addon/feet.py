@@ -179,6 +179,7 @@ def write(context, job, baked, made, frames, told, request):
     """Write channels into a new action, a strip or the armature's own action, all of it or nothing; keep the report."""
     if not made:  # a copy without another key would only be in the way
         told.idle = told.idle or "what would change is locked"
+        mark(context, told, request)
         report.keep(job.armature, nla.shown(job.armature.animation_data), told)
         return
     armature = job.armature

@@ -142,8 +142,9 @@ def sentence(made, refused):
     text += report.slid([line for one in made for line in one.told.lines])
     if troubled := [one.action.name for one in made if one.told.troubled() and not one.told.idle]:
         text += f"; play and look at {', '.join(troubled)}"
-    if idle := [(one.action.name, one.told.idle) for one in made if one.told.idle]:
-        text += f"; nothing has changed in {_reasons(idle)}"
+    for reason in dict.fromkeys(one.told.idle for one in made if one.told.idle):
+        same = ", ".join(one.action.name for one in made if one.told.idle == reason)
+        text += f"; nothing has changed in {same}: {reason}"
     return text + (f"; not baked: {_reasons(refused)}" if refused else "")
 
 

@@ -347,7 +347,7 @@ def test_one_action_of_many_with_nothing_to_do(tmp_path, capfd):
     assert bpy.ops.ikcore.bake_feet_actions(weight=0.0, **PLANE) == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 action" in text
-    assert "nothing has changed in walk Foot IK (Amount is 0)" in text
+    assert "nothing has changed in walk Foot IK: Amount is 0" in text
 
 
 def test_ik_without_influence(capfd):
