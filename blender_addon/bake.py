@@ -70,7 +70,8 @@ def bake(context, limbs, frames, progress=lambda done: None):
     acting = samples.limbs.influence > 0.0
     found = (bridge.unreached(solved.status) & acting, bridge.unusable(solved.status), solved.undefined & acting)
     idle = [limb.label() for limb, acts in zip(limbs, acting.any(axis=0), strict=True) if not acts]
-    return Report(len(limbs), frames, *(flags.any(axis=1) for flags in found), idle, away)
+    unreached, unusable, undefined = (flags.any(axis=1) for flags in found)
+    return Report(len(limbs), frames, unreached, unusable, undefined, idle, away)
 
 
 def _channels(limbs, samples, solved):
