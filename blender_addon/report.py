@@ -108,7 +108,8 @@ def of(job, baked, notes):
     moments = bridge.library.feet.verdicts.moments(after, before)
     found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
     problems = [(int(job.frames[frame]), text) for frame, text in sorted(found) if job.part[0] <= frame < job.part[1]]
-    return Report(job.part[1] - job.part[0], lines, problems, notes)
+    said = [note[:1].upper() + note[1:] for note in baked.notes]
+    return Report(job.part[1] - job.part[0], lines, problems, [*notes, *said])
 
 
 def idle(job, clips, baked):
