@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference as ref
-from chains import same_bits
+from chains import chain, same_bits
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
@@ -376,6 +376,83 @@ def test_a_frame_that_cannot_be_used_keeps_its_pose_and_the_correction_goes_on()
     assert_array_equal(found.pose.rotations[1], still.rotations[1])
     assert found.status[2] == 0
     assert found.iterations[2] == 0
+
+
+def human_arm(side: str) -> ik.Skeleton:
+    out = 1 if side == "left" else -1
+    limits = ik.limits.human_arm(side)
+    offsets = np.array([[0, 1.3, 0], [0.18 * out, 0.12, 0], [0.29 * out, 0, 0], [0.13 * out, 0, 0], [0.13 * out, 0, 0]])
+    return ik.Skeleton([-1, 0, 1, 2, 3], offsets, names=["chest", *limits], limits=limits)
+
+
+def waves(frames: int, count: int, seed: int) -> Any:
+    """Lissajous curves about the origin within a cube, (frames, count, 3): 2,001 frames would be a whole one."""
+    rng = np.random.default_rng(seed)
+    angle = np.linspace(0, 2 * np.pi * frames / 2001, frames)[:, np.newaxis, np.newaxis]
+    return np.sin(rng.integers(1, 4, (count, 3)) * angle + rng.uniform(0, 2 * np.pi, (count, 3)))
+
+
+def most_turned(found: ik.Solution) -> Any:
+    """The most degrees that a joint turns by from frame to frame, 0 where one of both frames is not reached."""
+    now = found.pose.rotations.astype(float)
+    dot = np.abs((now[1:] * now[:-1]).sum(-1)) / np.linalg.norm(now[1:], axis=-1) / np.linalg.norm(now[:-1], axis=-1)
+    reached = (found.status == 0)[..., np.newaxis]
+    return np.where(reached[1:] & reached[:-1], 2 * np.degrees(np.arccos(np.minimum(dot, 1))), 0).max(axis=-1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_hand_on_a_smooth_path_moves_an_arm_without_jumps(side: str, dtype: type) -> None:
+    """Through places that the arm can have; some frames are out of reach."""
+    arm, rng = human_arm(side), np.random.default_rng(8)
+    allowed = np.tile(arm.rest.rotations, (24, 1, 1))
+    for joint in (1, 2, 3, 4):
+        allowed[:, joint] = arm.limits[joint].sample(24, seed=joint)
+    centre = arm.forward(ik.Pose(allowed)).positions[:, 4]
+    path = centre + rng.uniform(0.05, 0.25, (24, 3)) * waves(150, 24, seed=9)
+    rest = ik.Pose(arm.rest.rotations.astype(dtype))
+    tolerance = 1e-5 if dtype == np.float64 else 1e-4
+    found = ik.fabrik(arm, rest, [ik.Reach("wrist", path, chain="shoulder")], sequence=True, tolerance=tolerance)
+    assert np.count_nonzero(found.status == 0) > 1800
+    assert most_turned(found).max() < 20
+
+
+def moving_within_limits(skeleton: ik.Skeleton, width: float, seed: int) -> Any:
+    """Smooth motions of all joints that have a limit, (frames, paths, joints, 4)."""
+    moving = np.tile(skeleton.rest.rotations, (150, 24, 1, 1))
+    for joint, limit in enumerate(skeleton.limits):
+        if limit is not None:
+            moving[:, :, joint] = limit.project(ik.rotations.exp(width * waves(150, 24, seed + joint)))
+    return moving
+
+
+def test_places_and_rotations_on_a_smooth_path_move_an_arm_without_jumps() -> None:
+    arm = human_arm("left")
+    world = arm.forward(ik.Pose(moving_within_limits(arm, 0.7, seed=3)))
+    goal = ik.Reach("wrist", world.positions[:, :, 4], world.rotations[:, :, 4], chain="shoulder")
+    found = ik.fabrik(arm, arm.rest, [goal], sequence=True)
+    assert np.mean(found.status == 0) > 0.99
+    assert most_turned(found).max() < 20
+
+
+@pytest.mark.parametrize("kind", ["cone", "ball", "hinge"])
+def test_the_tip_on_a_smooth_path_moves_a_limited_chain_without_jumps(kind: str) -> None:
+    """Joints whose axes pass near the tip would have to turn far to do little."""
+    skeleton = chain(kind, 10)[0]
+    world = skeleton.forward(ik.Pose(moving_within_limits(skeleton, 1, seed=5)))
+    found = ik.fabrik(skeleton, skeleton.rest, [ik.Reach(10, world.positions[:, :, 10])], sequence=True)
+    assert np.all(found.status == 0)
+    assert most_turned(found).max() < 20
+
+
+def test_rounding_turns_no_joint() -> None:
+    """A forearm whose axis passes through where the hand should be: rounding alone would say how far it turns."""
+    arm = human_arm("left")
+    found = ik.fabrik(
+        arm, arm.rest, [ik.Reach("wrist", [0.35, 1.35, 0.3] + 0.1 * waves(100, 1, 2)[:, 0], chain="shoulder")]
+    )
+    assert np.count_nonzero(found.status == 0) > 90
+    assert np.max(2 * np.arccos(np.minimum(np.abs(found.pose.rotations[:, 3, 0]), 1))) < 0.2
 
 
 def test_time_needs_an_axis() -> None:

@@ -5,6 +5,11 @@
  * is turned about the line through them. */
 #define FRAMES_ANCHOR (number)0.2
 
+/* A joint of an item that starts near its targets turns in a step by no more than so many times the way that an end has
+ * to go, in reaches, or the angle that it has to turn by. */
+#define FRAMES_PER_WAY   (number)8
+#define FRAMES_PER_ANGLE (number)3
+
 /* The steps of a fit. It starts from the fit before, so that few are enough. */
 enum { FRAMES_FIT_STEPS = 2 };
 
@@ -37,7 +42,11 @@ ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan)
 ik_inline int frames_run(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
 ik_inline int frames_previous(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
 ik_inline int frames_stride(const ik_plan *plan) { return frames_per_radian(plan) + 9; }
-ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_per_radian(plan) + 10 + 4 * slot; }
+/* The sine of half the largest turn of a joint in a step; 1 where that is any, and what it never falls below. */
+ik_inline int frames_largest(const ik_plan *plan) { return frames_per_radian(plan) + 10; }
+ik_inline int frames_lowest(const ik_plan *plan) { return frames_per_radian(plan) + 11; }
+ik_inline int frames_per_reach(const ik_plan *plan) { return frames_per_radian(plan) + 12; }
+ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_per_radian(plan) + 13 + 4 * slot; }
 ik_inline int frames_columns(const ik_plan *plan) { return frames_before(plan, plan->slots); }
 
 /* Of a step: how all joints were turned before they turn on, and in its sweep where the ends are. */
@@ -158,12 +167,43 @@ ik_inline frames_body frames_body_of(const ik_plan *plan, columns c, int k, quat
     return (frames_body){column_vec3(c, frames_point(plan, plan->nodes[k].slot)), rotation, pull_none()};
 }
 
-/* Turned to what pulls, a hinge about its axis; as far as its limit lets it, if that brings it nearer. */
-ik_outline void frames_follow(const ik_plan *plan, columns c, int k, frames_body *body) {
-    quat turn = frames_is_hinge(plan, k) ? pull_turn_about(&body->s, frames_axis(plan, k, body->rotation))
-                                         : pull_turn(&body->s, quat_rotate(body->rotation, vec3_splat(0, 1, 0)));
+/* By no more than an angle, of which `largest` is the sine of half; 1 is any. */
+ik_inline quat frames_shortened(quat turn, real largest) {
+    const real one = real_splat(1);
+    mask held = mask_less(largest, one);
+    if (!mask_any(held)) return turn;
+    real size = vec3_length(turn.v), cosine = real_sqrt(real_max(one - largest * largest, real_splat(0)));
+    quat shorter = {cosine, vec3_scale(largest / real_max(size, real_splat(TINY_LENGTH)), turn.v)};
+    return quat_select(held & mask_less(largest, size), shorter, turn);
+}
+
+/* A turn that its limit has cut short goes on along the limit: about the axis that is left of it, as far as is best.
+ * Only near the targets, where else nothing but a kick would help: it costs another look at the limit. */
+ik_outline quat frames_along_limit(const ik_plan *plan, columns c, int k, const frames_body *body, real largest,
+                                   quat cut) {
+    quat back = quat_conjugate(body->rotation), left = quat_multiply(cut, back);
+    quat turn = frames_shortened(pull_turn_about(&body->s, vec3_direction(left.v).unit), largest);
     quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
-    mask nearer = pull_is_nearer(&body->s, quat_multiply(rotation, quat_conjugate(body->rotation)));
+    real gain = pull_gain(&body->s, quat_multiply(rotation, back));
+    return quat_select(mask_less(pull_gain(&body->s, left), gain), rotation, cut);
+}
+
+/* Turned to what pulls, a hinge about its axis; as far as its limit lets it, if that brings it nearer. */
+ik_outline void frames_follow(const ik_plan *plan, columns c, int k, real largest, frames_body *body) {
+    const int hinge = frames_is_hinge(plan, k);
+    quat back = quat_conjugate(body->rotation);
+    quat turn = hinge ? pull_turn_about(&body->s, frames_axis(plan, k, body->rotation))
+                      : pull_turn(&body->s, quat_rotate(body->rotation, vec3_splat(0, 1, 0)));
+    turn = frames_shortened(turn, largest);
+    quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
+    mask near = mask_less(largest, real_splat(1));
+    if (frames_is_limited(plan, k) && !hinge && mask_any(near)) {
+        vec3 left = quat_multiply(rotation, back).v;
+        mask cut = near & mask_less(vec3_dot(left, left), real_splat((number)0.25) * vec3_dot(turn.v, turn.v));
+        if (mask_any(cut))
+            rotation = quat_select(cut, frames_along_limit(plan, c, k, body, largest, rotation), rotation);
+    }
+    mask nearer = pull_is_nearer(&body->s, quat_multiply(rotation, back));
     body->rotation = quat_select(nearer, rotation, body->rotation);
 }
 
@@ -284,7 +324,7 @@ static quat frames_to_ends(const ik_plan *plan, columns c, int k, vec3 from, qua
     frames_body body = frames_body_of(plan, c, k, rotation);
     for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling)
         frames_add_child(plan, c, k, child, from, &body);
-    frames_follow(plan, c, k, &body);
+    frames_follow(plan, c, k, real_splat(1), &body);
     return body.rotation;
 }
 
@@ -417,6 +457,17 @@ ik_inline real frames_rotation_error(const ik_plan *plan, columns c, int k) {
     mask counts = ~mask_equal(*column(c, frames_turned_weight(plan, goal)), real_splat(0));
     real half = vec3_length(off.v);
     return real_select(counts, half + half, real_splat(0));
+}
+
+/* The largest turn of a joint in a step, by how far the ends are from where they should be. */
+static real frames_turn_for_error(const ik_plan *plan, columns c) {
+    real most = *column(c, frames_lowest(plan)), per_reach = *column(c, frames_per_reach(plan));
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
+        if (task->rotation)
+            most = real_max(most, real_splat(FRAMES_PER_ANGLE / 2) * frames_rotation_error(plan, c, task->node));
+        else
+            most = real_max(most, real_splat(FRAMES_PER_WAY / 2) * (per_reach * frames_distance(plan, c, task->node)));
+    return real_min(most, real_splat(1));
 }
 
 /* The largest error of all goals, angles as the distances that weigh as much. */

@@ -30,7 +30,11 @@
  *   next step by a share of that, for momentum (see fabrik.h).
  * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
  *   some angles, the same ones for every item, within their limits. After some such kicks the best pose so far goes on
- *   for as long as it makes any progress. */
+ *   for as long as it makes any progress.
+ * - Frames that follow each other start near their targets, and should end near their start. There no joint turns by
+ *   much more in a step than what is still to go: passes that do are taken back, all other turns are shortened. Else a
+ *   joint with a short lever would turn far for little. And kicks start from the best pose, each twice as far as the
+ *   last: what is near is tried first. */
 
 /* ---- the method */
 
@@ -109,6 +113,17 @@ static real frames_tolerance(const ik_plan *plan) {
     return real_splat(2) * real_sincos(real_splat(angle < turn / 2 ? angle / 2 : turn / 4)).sine;
 }
 
+/* Where the start is near the targets, the result is to be near the start: turns are held to what the errors call for.
+ * Where it is so far that this allows any, they never are. */
+static void frames_stay_near(const ik_plan *plan, const pose *start, columns record) {
+    const real zero = real_splat(0), one = real_splat(1);
+    mask has_reach = mask_less(zero, start->reach);
+    *column(record, frames_per_reach(plan)) = real_select(has_reach, one / start->reach, zero);
+    *column(record, frames_lowest(plan)) = zero;
+    mask near = mask_less(frames_turn_for_error(plan, record), one);
+    *column(record, frames_lowest(plan)) = real_select(near, zero, one);
+}
+
 static void frames_begin(const ik_plan *plan, group at, const pose *start, columns record) {
     const real zero = real_splat(0), angle = frames_tolerance(plan);
     int points = 0;
@@ -132,12 +147,16 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, ERROR) = frames_error(plan, record);
     *column(record, frames_squared(plan)) = frames_square(plan, record);
     frames_keep_best(plan, record);
+    frames_stay_near(plan, start, record);
 }
 
 static void frames_step(const ik_plan *plan, real *bundle, int groups) {
     const int published = plan->job->options.textbook;
-    for (int g = 0; g < groups && !published; g++)
-        frames_go_on(plan, columns_of_bundle(bundle, g));
+    for (int g = 0; g < groups && !published; g++) {
+        columns c = columns_of_bundle(bundle, g);
+        *column(c, frames_largest(plan)) = frames_turn_for_error(plan, c);
+        frames_go_on(plan, c);
+    }
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->turns && node->point < 0) continue;

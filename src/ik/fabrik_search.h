@@ -18,7 +18,7 @@ enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
 #define FRAMES_BETTER (number)(1 - 1e-6)
 
 /* The tangent of half the angle by which the first kick turns a joint, at most, about each of three axes; the next ones
- * turn by more. */
+ * turn by more. What started near its targets is kicked by less (frames_free). */
 #define FRAMES_KICK (number)0.5
 
 /* ---- the sweep */
@@ -65,7 +65,7 @@ static void frames_sweep_joint(const ik_plan *plan, columns c, int k) {
     quat before = column_quat(c, i), above = frames_above(plan, c, k);
     frames_body body = frames_body_of(plan, c, k, before);
     frames_add_all_ends(plan, c, k, &body);
-    frames_follow(plan, c, k, &body);
+    frames_follow(plan, c, k, *column(c, frames_largest(plan)), &body);
     frames_carry_ends(plan, c, k, body.place, quat_multiply(body.rotation, quat_conjugate(before)));
     column_set_quat(c, i, quat_multiply(quat_conjugate(above), body.rotation));
 }
@@ -115,10 +115,25 @@ static void frames_return(const ik_plan *plan, columns c, int kept, mask chosen)
     }
 }
 
-/* Passes that took the ends much farther away are taken back. */
+/* Where some joint has turned by more than is allowed since `before`. */
+static mask frames_turned_far(const ik_plan *plan, columns c) {
+    const real one = real_splat(1);
+    real largest = *column(c, frames_largest(plan)), least = one;
+    mask held = mask_less(largest, one);
+    if (!mask_any(held)) return held;
+    for (int slot = 0; slot < plan->slots; slot++) {
+        if (!plan->nodes[plan->node_of_slot[slot]].turns) continue;
+        quat now = column_quat(c, frames_rotation(plan, slot)), before = column_quat(c, frames_before(plan, slot));
+        least = real_min(least, real_abs(quat_dot(now, before)));
+    }
+    real rounding = real_splat(64 * EPSILON);
+    return held & mask_less(largest * largest + rounding, one - least * least);
+}
+
+/* Passes that took the ends much farther away, or joints farther than is allowed, are taken back. */
 static void frames_take_back(const ik_plan *plan, columns c) {
     real most = real_splat(FRAMES_HARM) * *column(c, frames_squared(plan));
-    mask worse = ~mask_less(frames_square(plan, c), most);
+    mask worse = ~mask_less(frames_square(plan, c), most) | frames_turned_far(plan, c);
     if (mask_any(worse)) frames_return(plan, c, frames_before(plan, 0), worse);
 }
 
@@ -130,22 +145,23 @@ ik_inline quat frames_local(const ik_plan *plan, columns c, int kept, int k) {
     return quat_multiply(quat_conjugate(frames_above_in(plan, c, kept, k)), rotation);
 }
 
-/* Turned so many times as far; of small turns, that is. */
-ik_inline quat frames_farther(quat turn, real times) {
+/* Turned so many times as far, and by no more than `largest` says; of small turns, that is. */
+ik_inline quat frames_farther(quat turn, real times, real largest) {
     real by = real_negate_if(mask_less(turn.w, real_splat(0)), times);
-    return quat_unit((quat){real_abs(turn.w), vec3_scale(by, turn.v)});
+    return frames_shortened(quat_unit((quat){real_abs(turn.w), vec3_scale(by, turn.v)}), largest);
 }
 
 /* Every joint turns on, by so many times what it has turned since `before`. How it was until now is kept in `after`. */
 static void frames_turn_on(const ik_plan *plan, columns c, real times) {
     const int before = frames_before(plan, 0), after = frames_after(plan, 0);
+    const real largest = *column(c, frames_largest(plan));
     frames_keep(plan, c, after);
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
         quat local = frames_local(plan, c, after, k), turned = quat_conjugate(frames_local(plan, c, before, k));
-        turned = frames_farther(quat_multiply(turned, local), times);
+        turned = frames_farther(quat_multiply(turned, local), times, largest);
         local = solve_allowed(plan, k, quat_multiply(local, turned));
         column_set_quat(c, frames_rotation(plan, slot), quat_polished(quat_multiply(frames_above(plan, c, k), local)));
     }
@@ -216,8 +232,9 @@ static real frames_throw(frames_dice *dice) {
     return real_splat((number)(int32_t)(dice->state >> 8) * (number)0x1p-23f - 1);
 }
 
-/* All joints of the chosen lanes turn a little, for the given time. */
-static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
+/* All joints of the chosen lanes turn a little, for the given time; half the angle has at most this tangent. */
+static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time, real most) {
+    const real half = real_min(real_splat(FRAMES_KICK * (number)(1 + time)), most);
     frames_dice dice = {(uint32_t)time};
     for (int slot = plan->slots - 1; slot >= 0; slot--) { /* rotations become local ones */
         int k = plan->node_of_slot[slot];
@@ -232,7 +249,6 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time) {
         frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
         real x = frames_throw(&dice), y = frames_throw(&dice), z = frames_throw(&dice);
-        real half = real_splat(FRAMES_KICK * (number)(1 + time)); /* the tangent */
         quat local = column_quat(c, i), by = quat_unit((quat){real_splat(1), vec3_scale(half, (vec3){x, y, z})});
         quat above = frames_above(plan, c, k);
         quat turned = quat_multiply(above, solve_allowed(plan, k, quat_multiply(local, by)));
@@ -255,14 +271,18 @@ static void frames_keep_best(const ik_plan *plan, columns c) {
     }
 }
 
-/* The next kick of the lanes that are stuck; after the last one, the best pose. */
+/* The next kick of the lanes that are stuck; after the last one, the best pose. What started near its targets is kicked
+ * from its best pose, at first by no more than a step may turn a joint there, then twice as far each time. */
 static void frames_free(const ik_plan *plan, columns c, mask stuck) {
     real *kicks = column(c, frames_kicks(plan));
-    for (int time = 0; time <= FRAMES_KICKS; time++) {
+    mask near = stuck & mask_equal(*column(c, frames_lowest(plan)), real_splat(0));
+    if (mask_any(near)) frames_return(plan, c, frames_best(0), near);
+    real most = frames_turn_for_error(plan, c);
+    for (int time = 0; time <= FRAMES_KICKS; time++, most = most + most) {
         mask chosen = stuck & mask_equal(*kicks, real_splat((number)time));
         if (!mask_any(chosen)) continue;
         if (time < FRAMES_KICKS)
-            frames_kick(plan, c, chosen, time);
+            frames_kick(plan, c, chosen, time, most);
         else
             frames_return(plan, c, frames_best(0), chosen);
     }

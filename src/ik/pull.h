@@ -8,6 +8,9 @@ typedef struct {
     vec3 x, y, z;
 } pull;
 
+/* A sum that is a smaller share of its parts is rounding. */
+#define PULL_ROUNDING (number)(256 * EPSILON)
+
 ik_inline pull pull_none(void) { return (pull){vec3_splat(0, 0, 0), vec3_splat(0, 0, 0), vec3_splat(0, 0, 0)}; }
 
 ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
@@ -54,12 +57,18 @@ ik_inline pull pull_turned(quat by, const pull *s) {
     return (pull){quat_rotate(by, s->x), quat_rotate(by, s->y), quat_rotate(by, s->z)};
 }
 
+/* What a turn adds to the sum of the dot products. */
+ik_inline real pull_gain(const pull *s, quat turn) {
+    pull after = pull_turned(turn, s);
+    real sum = s->x.x + s->y.y + s->z.z;
+    return after.x.x + after.y.y + after.z.z - sum;
+}
+
 /* Whether a turn brings it nearer: the distances do not change, so that is where the sum of the dot products is more.
  * An angle off the best turn takes its square off the sum, so of an angle below the root of its rounding the sum says
  * nothing, and the turn itself is believed. */
 ik_inline mask pull_is_nearer(const pull *s, quat turn) {
-    pull after = pull_turned(turn, s);
-    real sum = s->x.x + s->y.y + s->z.z, gain = after.x.x + after.y.y + after.z.z - sum;
+    real gain = pull_gain(s, turn);
     real rounding = real_splat(4 * EPSILON) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
     mask small = mask_less(vec3_dot(turn.v, turn.v), real_splat(64 * EPSILON));
     return mask_less(real_splat(0), gain) | (small & mask_less(-rounding, gain));
@@ -71,8 +80,11 @@ ik_inline quat pull_turn(const pull *s, vec3 bone) {
     return pull_turn_by(torque, pull_along(s, vec3_direction(torque).unit), bone);
 }
 
-/* The best turn about a unit vector. */
+/* The best turn about a unit vector; none about one that all of it lies along, where only rounding says which way. */
 ik_inline quat pull_turn_about(const pull *s, vec3 axis) {
-    real sine = vec3_dot(pull_torque(s), axis);
-    return pull_turn_by(vec3_scale(sine, axis), pull_along(s, axis), vec3_perpendicular(axis));
+    real sine = vec3_dot(pull_torque(s), axis), cosine = pull_along(s, axis);
+    real least = real_splat(PULL_ROUNDING) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
+    mask none = mask_less(real_abs(sine) + real_abs(cosine), least);
+    sine = real_select(none, real_splat(0), sine), cosine = real_select(none, real_splat(1), cosine);
+    return pull_turn_by(vec3_scale(sine, axis), cosine, vec3_perpendicular(axis));
 }
