@@ -44,6 +44,31 @@ def test_the_stub_names_what_the_module_has() -> None:
     assert declared == present
 
 
+def test_types_of_arrays_are_named_by_their_size() -> None:
+    """What C calls int and long is of other sizes, and int32 by another name, elsewhere: all of Windows was refused."""
+    of_c = re.compile(r"NPY_U?(BYTE|SHORT|INT|LONG|LONGLONG|LONGDOUBLE)\b|PyArray_TYPE\(\w+\) [!=]= (?!NPY_FLOAT)")
+    found = {path.name: of_c.findall(path.read_text()) for path in (ROOT / "src/module").glob("*.c")}
+    assert "solve.c" in found
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize("code", "bhilq")
+def test_whole_numbers_are_taken_by_any_of_their_names(code: str) -> None:
+    arm = ik.Skeleton(np.array([-1, 0, 1], code), [[0, 0, 0], [1, 0, 0], [1, 0, 0]])
+    assert ik.fabrik(arm, arm.rest, [ik.Reach(2, [1, 1, 0])]).status == 0
+    floor = ik.Ground.mesh([[0, 0, 0], [0, 0, 2], [2, 0, 0]], np.array([[0, 1, 2]], code))
+    assert floor.at([0.5, 3, 0.5], above=9, below=9).hit
+
+
+@pytest.mark.parametrize("code", [code for code in "il" if np.dtype(code) == np.int32])
+def test_status_is_written_to_by_any_name_of_its_type(code: str) -> None:
+    leg = ([0, 0.9, 0], [0, 0.5, 0.05], [0, 0.1, 0], [0.1, 0.3, 0])
+    fields = {name: np.array(getattr(ik.two_bone(*leg), name)) for name in ik.Limb.__match_args__}
+    out = ik.Limb(**{**fields, "status": np.ones((), code)})
+    ik.two_bone(*leg, out=out)
+    assert out.status == 0
+
+
 def test_the_source_folder_is_not_mistaken_for_the_package(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "ikcore", tmp_path / "ikcore", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
     code = "import sys; sys.path.insert(0, sys.argv[1]); import ikcore"
