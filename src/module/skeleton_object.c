@@ -348,11 +348,11 @@ static PyObject *local(PyObject *module, PyObject *const *args, Py_ssize_t given
 
 static PyMethodDef functions[] = {
     {"forward", (PyCFunction)(void (*)(void))forward, METH_FASTCALL,
-     PyDoc_STR("forward(skeleton, rotations, translations, scales, positions, world_rotations, /)\n--\n\n"
-               "Writes the last two; translations and scales may be None.")},
+     "forward(skeleton, rotations, translations, scales, positions, world_rotations, /)\n--\n\n"
+     "Writes the last two; translations and scales may be None."},
     {"local", (PyCFunction)(void (*)(void))local, METH_FASTCALL,
-     PyDoc_STR("local(skeleton, world_rotations, positions, rotations, translations, /)\n--\n\n"
-               "Writes the last two.")},
+     "local(skeleton, world_rotations, positions, rotations, translations, /)\n--\n\n"
+     "Writes the last two."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -225,8 +225,8 @@ static PyObject *solve(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"solve", solve, METH_VARARGS,
-     PyDoc_STR("solve(method, skeleton, goals, rotations, translations, scales, options, outputs, /)\n--\n\n"
-               "Writes outputs: (rotations, status, error, rotation_error, iterations, history).")},
+     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, /)\n--\n\n"
+     "Writes outputs: (rotations, status, error, rotation_error, iterations, history)."},
     {NULL, NULL, 0, NULL},
 };
 
