@@ -57,7 +57,7 @@ OLDEST_NUMPY = "1.26.*" if sys.version_info < (3, 13) else "2.1.*"
 def tests(session: nox.Session, numpy: str) -> None:
     """The test suite against the built wheel, with the oldest NumPy there is for this Python and the newest."""
     wheel = build_wheel(session)
-    tools = ["pytest-xdist", "scipy", "ziglang", "abi3audit"]
+    tools = ["pytest-xdist", "scipy", "setuptools>=77", "ziglang", "abi3audit"]
     session.install(f"{wheel}[test,plot]", *tools, "numpy" if numpy == "newest" else f"numpy=={numpy}")
     env = {"IKCORE_WHEEL": wheel}
     # the C core does not depend on NumPy: once is enough

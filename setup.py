@@ -2,9 +2,11 @@
 
 import glob
 import os
+import re
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
@@ -15,10 +17,21 @@ from setuptools.command.build_ext import build_ext
 label = os.environ.get("IKCORE_BUILD_LABEL")
 version = "0.1.0" + (f"+{label}" if label else "")
 
+# Where the project is hosted is known to whoever publishes it (the release workflow says so): builds elsewhere name no
+# links. A package index shows README alone, so there its links and pictures need the whole address.
+home = os.environ.get("IKCORE_HOME", "").rstrip("/")
+urls = {"Source": home, "Issues": f"{home}/issues", "Changelog": f"{home}/blob/v{version}/CHANGELOG.md"} if home else {}
+readme = Path("README.md").read_text(encoding="utf-8")
+if home:
+    readme = re.sub(r"(!\[[^]]*\]\()(?!http)", rf"\g<1>{home}/raw/v{version}/", readme)
+    readme = re.sub(r"(?<=\]\()(?!http)", f"{home}/blob/v{version}/", readme)
+
 # Free-threaded Python has no limited API yet, so it gets a wheel of its own.
 free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 limited = [] if free_threaded else [("Py_LIMITED_API", "0x030B0000")]
 warnings = ["-Wall", "-Wextra"]
+# Python's own flags ask for debugging information: half the time of compiling, for what the linker takes out again.
+debugging = [] if "-g" in os.environ.get("CFLAGS", "") else ["-g0"]
 
 # For Windows, also from another system: CC, LDSHARED and _PYTHON_HOST_PLATFORM=win-amd64 say so. There gcc is asked for,
 # which knows the vectors that kernels are written in, and has no libraries of its own that a user would lack.
@@ -65,6 +78,9 @@ class SideBySide(build_ext):
 
 setup(
     version=version,
+    long_description=readme,
+    long_description_content_type="text/markdown",
+    project_urls=urls,
     cmdclass={"build_ext": SideBySide},
     ext_modules=[
         Extension(
@@ -79,7 +95,7 @@ setup(
             ],
             extra_compile_args=[
                 *("-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
-                *("-fvisibility=hidden", *warnings),
+                *("-fvisibility=hidden", *warnings, *debugging),
             ],
             extra_link_args=link_flags,
             py_limited_api=not free_threaded,

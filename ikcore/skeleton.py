@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -153,6 +152,8 @@ class Skeleton:
         if isinstance(joint, str):
             if joint in self._index:
                 return self._index[joint]
+            import difflib  # takes a while, and most names are right
+
             near = difflib.get_close_matches(joint, self._names, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(self._names)}"
             raise ValueError(f"no joint is called {joint!r}; {hint}")

@@ -25,6 +25,52 @@ def test_every_public_name_exists_and_is_documented() -> None:
         assert getattr(ik, name).__doc__
 
 
+def test_solving_does_not_wait_for_clips_feet_and_pages_to_be_imported() -> None:
+    """They are imported when they are first named; any public name is there in a fresh process, and listed."""
+    code = """
+import sys
+import ikcore as ik
+late = {"ikcore.bake", "ikcore.clip", "ikcore.feet", "ikcore.ground", "ikcore.gltf", "ikcore.report", "tempfile"}
+assert not late & set(sys.modules), late & set(sys.modules)
+for name in ik.__all__:
+    assert name in dir(ik) and getattr(ik, name) is getattr(ik, name)
+assert ik.Clip is ik.clip.Clip and ik.feet.Feet is ik.Feet
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONSAFEPATH": "1"})
+
+
+def test_a_name_that_is_not_there_is_refused_as_of_any_module() -> None:
+    with pytest.raises(AttributeError, match="module 'ikcore' has no attribute 'clips'"):
+        ik.clips  # type: ignore[attr-defined] # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'clips' from 'ikcore'"):
+        from ikcore import clips  # type: ignore[attr-defined] # noqa: F401
+
+
+def test_the_package_is_a_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "ikcore", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"ikcore {ik.__version__} on {_core.use_isa(None)}\n"
+
+
+@pytest.mark.parametrize("home", ["", "https://code.invalid/someone/ikcore/"])
+def test_where_it_is_published_every_link_in_readme_has_its_whole_address(home: str, tmp_path: Path) -> None:
+    """A package index shows README alone. Where nobody says where the project is hosted, no link is made up."""
+    pytest.importorskip("setuptools", minversion="77")
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "ikcore", tmp_path / "ikcore", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+    code = "from setuptools import build_meta; build_meta.prepare_metadata_for_build_wheel('.')"
+    env = {**os.environ, "IKCORE_HOME": home}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, check=True, capture_output=True)
+    (metadata,) = tmp_path.glob("*.dist-info/METADATA")
+    text = metadata.read_text(encoding="utf-8")
+    links, addresses = re.findall(r"\]\(([^)]*)\)", text), re.findall(r"^Project-URL: \w+, (.*)$", text, re.MULTILINE)
+    assert len(links) > 5
+    assert bool(addresses) == bool(home)
+    if home:
+        assert all(link.startswith(home) for link in [*links, *(f"{address}/" for address in addresses)])
+        assert sum("/raw/v" in link for link in links) == text.count("![")
+
+
 def test_one_version_everywhere() -> None:
     version = ik.__version__.partition("+")[0]
     assert f'version = "{version}"' in (ROOT / "blender_addon/blender_manifest.toml").read_text()

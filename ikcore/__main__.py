@@ -1,0 +1,7 @@
+"""``python -m ikcore``: the command line, where its script is not on the path."""
+
+import sys
+
+from ikcore.cli import main
+
+sys.exit(main())
