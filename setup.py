@@ -33,10 +33,11 @@ warnings = ["-Wall", "-Wextra"]
 # Python's own flags ask for debugging information: half the time of compiling, for what the linker takes out again.
 debugging = [] if "-g" in os.environ.get("CFLAGS", "") else ["-g0"]
 
-# For Windows, also from another system: CC, LDSHARED and _PYTHON_HOST_PLATFORM=win-amd64 say so. There gcc is asked for,
-# which knows the vectors that kernels are written in, and has no libraries of its own that a user would lack.
-windows = sysconfig.get_platform().startswith("win")
-link_flags = ["-s", "-static-libgcc"] if windows else ["-Wl,-s"] if sys.platform == "linux" else []
+# The system that is compiled for: another where CC, LDSHARED and _PYTHON_HOST_PLATFORM (win-amd64, say) name it. For
+# Windows gcc is asked for, which knows the vectors that kernels are written in.
+system = sysconfig.get_platform().partition("-")[0]
+windows = system.startswith("win")
+link_flags = ["-s", "-static-libgcc"] if windows else ["-Wl,-s"] if system == "linux" else []
 
 # Some Pythons link extensions with a run path into their own folder, which means nothing on another machine.
 if linker := sysconfig.get_config_var("LDSHARED"):

@@ -103,11 +103,13 @@ def platform_of(wheel):
 
 
 def manifest_with(wheels):
-    """The manifest's text with the wheels and their platforms added."""
+    """The manifest's text with the wheels, their platforms and the website added."""
     text = (ADDON / "blender_manifest.toml").read_text(encoding="utf-8")
     platforms = ", ".join(f'"{platform_of(wheel)}"' for wheel in wheels)
     names = "".join(f'  "./wheels/{wheel.name}",\n' for wheel in wheels)
-    return f"{text}platforms = [{platforms}]\nwheels = [\n{names}]\n"
+    home = os.environ.get("IKCORE_HOME")  # where the project is hosted, as in setup.py
+    website = f'website = "{home}"\n' if home else ""
+    return f"{text}{website}platforms = [{platforms}]\nwheels = [\n{names}]\n"
 
 
 def contents_with(wheels):

@@ -157,7 +157,7 @@ def build(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True)
 
 
-def test_a_zip_of_several_platforms(archive, tmp_path):
+def test_a_zip_of_several_platforms(archive, tmp_path, monkeypatch):
     """Every wheel is in it and named, and so are its platforms, which Blender goes by."""
     name, data = next(iter(wheels_in(archive).items()))
     tags = {"linux-x64": "manylinux2014_x86_64", "macos-arm64": "macosx_11_0_arm64", "windows-x64": "win_amd64"}
@@ -165,12 +165,14 @@ def test_a_zip_of_several_platforms(archive, tmp_path):
     for wheel in wheels:
         wheel.write_bytes(data)
     given = [word for wheel in reversed(wheels) for word in ("--wheel", wheel)]
+    monkeypatch.setenv("IKCORE_HOME", "https://example.org/ikcore")
     done = build(sys.executable, ROOT / "blender_addon" / "build_zip.py", *given, "--output", tmp_path / "out")
     path = pathlib.Path(done.stdout.strip())
     assert path.stem.endswith("-linux-x64-macos-arm64-windows-x64")
     with zipfile.ZipFile(path) as contents:
         manifest = tomllib.loads(contents.read("blender_manifest.toml").decode())
     assert manifest["platforms"] == list(tags)
+    assert manifest["website"] == "https://example.org/ikcore"
     assert manifest["wheels"] == [f"./wheels/{wheel.name}" for wheel in wheels]
     assert list(wheels_in(path)) == [wheel.name for wheel in wheels]
     extension_tool("validate", path)
