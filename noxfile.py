@@ -135,7 +135,8 @@ def windows(session: nox.Session) -> None:
     env = {"IKCORE_WHEEL": str(wheel), "IKCORE_CONTROL": str(control), "PYTHONSAFEPATH": "1"}
 
     def pytest(*arguments: str) -> None:
-        options = ["-q", "-rs", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
+        # the profile for slow machines, which wine is
+        options = ["-q", "-rs", "-p", "no:cacheprovider", "--hypothesis-profile=ci", "-n", "2", "--dist", "loadfile"]
         python_path = {"PYTHONPATH": str(here / "unpacked")}
         session.run(
             *(command, "run", "numpy2", "-m", "pytest", *options, *arguments), env=env | python_path, external=True
@@ -165,7 +166,7 @@ ZIG = {
 
 def headers_of_numpy(session: nox.Session, system: str) -> str:
     """Those of a system that pip calls macosx_11_0_arm64, say: they differ."""
-    folder = Path(session.create_tmp()) / f"numpy-{system}"
+    folder = Path(session.create_tmp()).resolve() / f"numpy-{system}"
     if not folder.exists():
         only = ["--no-deps", "--only-binary=:all:", "--platform", system, "--python-version", "3.11"]
         session.run("python", "-m", "pip", "download", "-q", *only, "-d", str(folder), "numpy==2.*")

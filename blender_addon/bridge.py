@@ -74,11 +74,22 @@ def version_of(wheels):
     return wheels[0].split("-")[1]
 
 
+def _is_for_here(wheel):
+    """Whether a wheel is for this operating system and processor, by its name."""
+    systems = {"win32": ("win_",), "darwin": ("macosx_",), "linux": ("manylinux", "linux_")}[sys.platform]
+    system = wheel.removesuffix(".whl").split("-")[-1]
+    return system.startswith(systems) and system.endswith(platform.machine().lower())
+
+
 def _import_sentence(wheels, error):
     here = f"{platform.system()} {platform.machine()} with Python {sys.version_info[0]}.{sys.version_info[1]}"
     if isinstance(error, ModuleNotFoundError) and error.name == "ikcore":
         if not wheels:
             return "The ikcore library is not installed: install the zip that blender_addon/build_zip.py makes"
+        if any(map(_is_for_here, wheels)):
+            return (
+                "Blender has not unpacked this extension's library (Windows: an older one was in use): install it again"
+            )
         tags = " and ".join(wheel.removesuffix(".whl").split("-", 2)[2] for wheel in wheels)
         return f"This extension was built for {tags}, but this Blender is {here}: install the zip made for it"
     return f"The ikcore library does not load on {here}: {error}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,3 +33,21 @@ def isa(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(scope="module", params=[np.float32, np.float64], ids=["f32", "f64"])
 def dtype(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _links() -> Iterator[None]:
+    """Windows makes links for some users alone, and wine makes none and does not say so: who needs one is skipped."""
+    with pytest.MonkeyPatch.context() as patch:
+        if os.name == "nt":
+            patch.setattr(Path, "symlink_to", link_or_skip)
+        yield
+
+
+def link_or_skip(path: Path, target: Path) -> None:
+    try:
+        os.symlink(target, path, target_is_directory=target.is_dir())
+    except OSError as error:
+        pytest.skip(f"no links here: {error}")
+    if not path.is_symlink():
+        pytest.skip("no links here")

@@ -413,7 +413,8 @@ def test_an_interrupt_ends_it_with_a_word(workers: int, folder: Path) -> None:
 def test_who_has_seen_enough_waits_for_no_more() -> None:
     code = "import time; from ikcore import many; results = many.each(time.sleep, [0] + 60 * [0.2], 2); next(results); "
     code += "start = time.monotonic(); results.close(); print(time.monotonic() - start)"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    asked = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)
     assert float(done.stdout) < 3  # of 6 seconds of work
 
 
