@@ -127,7 +127,7 @@ def windows(session: nox.Session) -> None:
     `nox -s windows -- quick`: of the package's suite what is quick and what systems differ in.
     """
     command, here = windows_python(session), Path(session.create_tmp())
-    wheel = compiled_for(session, "win-amd64", f"{command} cc")
+    wheel = compiled_for(session, "win-amd64", f"{command} cc -Werror")
     shutil.rmtree(here / "unpacked", ignore_errors=True)
     session.run("python", "-m", "zipfile", "-e", str(wheel), str(here / "unpacked"))
     control = here / "control.dll"
