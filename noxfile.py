@@ -98,7 +98,7 @@ def blender(session: nox.Session, blender: str) -> None:
 
 def compiled_for(session: nox.Session, system: str, compiler: str, link: str = "-shared") -> Path:
     """A wheel by a compiler for another system, which has the name that Python gives it there."""
-    folder = Path(session.create_tmp()) / f"for-{system}-{len(compiler)}"
+    folder = Path(session.create_tmp()).resolve() / f"for-{system}"
     shutil.rmtree(folder, ignore_errors=True)
     session.install("build", "setuptools>=77", "numpy>=2.0")
     env = {"CC": compiler, "LDSHARED": f"{compiler} {link}", "_PYTHON_HOST_PLATFORM": system}
@@ -126,7 +126,7 @@ def windows(session: nox.Session) -> None:
 
     `nox -s windows -- quick`: of the package's suite what is quick and what systems differ in.
     """
-    command, here = windows_python(session), Path(session.create_tmp())
+    command, here = windows_python(session), Path(session.create_tmp()).resolve()
     wheel = compiled_for(session, "win-amd64", f"{command} cc -Werror")
     shutil.rmtree(here / "unpacked", ignore_errors=True)
     session.run("python", "-m", "zipfile", "-e", str(wheel), str(here / "unpacked"))
