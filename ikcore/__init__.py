@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
+    from ikcore import starting as starting  # before what takes time
     from ikcore._core import __version__, isa
 except ModuleNotFoundError as error:
     raise ImportError(

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 import re
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,12 +38,10 @@ class How:
 
 @dataclass(frozen=True, kw_only=True)
 class Job(commands.Job):
-    """One clip to bake; files that are not whole yet are in folders beside those that they become."""
+    """One clip to bake."""
 
     how: How
     output: Path
-    beside: Path
-    beside_page: Path | None
     threads: int
 
 
@@ -56,28 +51,28 @@ def run(
     """Bake all clips of files and folders; return 1 if some could not be, else 0."""
     sources = list(_sources(clips, Path(out)))
     outputs = _outputs(sources, Path(out))
-    _check(outputs, [source.file for source in sources], out)
-    commands.check(how.ground)
     pages = commands.pages([(source.file, source.animation) for source in sources], folder)
-    with ExitStack() as stack:
-        beside = _hidden(Path(out).resolve().parent if outputs == [Path(out)] else Path(out), stack)
-        beside_page = _hidden(Path(folder), stack) if folder else None
-        jobs = [
-            Job(
-                file=source.file,
-                animation=source.animation,
-                page=page,
-                how=how,
-                output=output,
-                beside=beside,
-                beside_page=beside_page,
-                threads=workers if len(sources) == 1 else 1,
-            )
-            for source, output, page in zip(sources, outputs, pages, strict=True)
-        ]
-        outcomes = commands.outcomes(work, jobs, workers)
+    read = [*(source.file for source in sources), *how.ground.paths]
+    commands.check_written(outputs, read, f"-o {out}")
+    commands.check_pages(pages, read, folder)
+    commands.check(how.ground)
+    commands.make_folder(Path(out).parent if outputs == [Path(out)] else Path(out))
+    if folder:
+        commands.make_folder(Path(folder))
+    jobs = [
+        Job(
+            file=source.file,
+            animation=source.animation,
+            page=page,
+            how=how,
+            output=output,
+            threads=workers if len(sources) == 1 else 1,
+        )
+        for source, output, page in zip(sources, outputs, pages, strict=True)
+    ]
+    outcomes = commands.outcomes(work, jobs, workers)
     done = measuring.done_of(outcomes)
-    lines = [measuring.as_text("ikcore-bake/1", outcomes)] if as_json else _table(done)
+    lines = measuring.as_text("ikcore-bake/1", outcomes) if as_json else _table(done)
     return measuring.finish(outcomes, lines, folder, guessed=not (how.up and how.unit))
 
 
@@ -104,9 +99,9 @@ def _baked(job: Job) -> Outcome:
         workers=job.threads,
     )
     before, after = baked.measured()
-    _put(job.output, job.beside, baked.clip.write)
-    if job.page and job.beside_page:
-        _put(job.page, job.beside_page, lambda path: report.write(path, job.title, after, before))
+    commands.put(job.output, baked.clip.write)
+    if job.page:
+        commands.put(job.page, lambda path: report.write(path, job.title, after, before))
     return measuring.outcome(job, clip, after, before, output=str(job.output), **_moved(baked, after))
 
 
@@ -173,40 +168,6 @@ def _outputs(sources: Sequence[Source], out: Path) -> list[Path]:
 def _plain(animation: str | None) -> str | None:
     """Without what names of files may not hold."""
     return animation and re.sub(r'[/\\:*?"<>|\x00-\x1f]', "_", animation)
-
-
-def _check(outputs: Iterable[Path], sources: Iterable[str], out: str) -> None:
-    """That nothing that is read is written, whatever it is called there."""
-    read = {_identity(Path(source)): source for source in sources}
-    for path in outputs:
-        if path.exists() and (source := read.get(_identity(path))):
-            raise CommandError(f"-o {out} would write over {source}, which is read: give another name", 2)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Of a file, the same whatever it is called; None if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _hidden(folder: Path, stack: ExitStack) -> Path:
-    """A folder in another, made if needed, that is gone in the end, however it comes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".ikcore-", dir=folder)))
-
-
-def _put(path: Path, beside: Path, write: Callable[[Path], object]) -> None:
-    """Write a file whole or not at all."""
-    part = beside / f"{os.getpid()}{path.suffix}"
-    try:
-        write(part)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(part, path.resolve())
-    except OSError as error:
-        raise OSError(error.errno, f"cannot write: {error.strerror}", str(path)) from error
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------

@@ -14,13 +14,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core, rotations
+from ikcore import _core, files, rotations
 from ikcore.clip import Clip, FormatError
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -59,6 +60,7 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     start = _start_of_motion(data)
     joints = _joints(_Words(os.fspath(path), _decoded(data[:start])))
     values, frame_time = _motion(os.fspath(path), data, start, sum(len(joint.channels) for joint in joints))
+    _check_room(f"{os.fspath(path)}, line {data.count(10, 0, start) + 1}", joints, len(values), len(data))
     skeleton = Skeleton(
         [joint.parent for joint in joints], [joint.offset for joint in joints], names=[joint.name for joint in joints]
     )
@@ -83,7 +85,7 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
         The file. If there is one it is replaced.
     """
     skeleton, pose = clip.skeleton, _without_scales(clip)
-    _check_names(skeleton.names)
+    _check_names(os.fspath(path), skeleton.names)
     given = clip.channels if clip.channels and any(clip.channels) else _usual_channels(skeleton)
     orders = [_full_order(letters) for letters in given]
     angles = _angles(pose, orders)
@@ -102,12 +104,9 @@ def write(clip: Clip, path: str | os.PathLike[str]) -> None:
         for letter in channels[joint]
     ]
     values = np.round(np.stack(columns, axis=-1), _DIGITS) + 0  # no minus before zero
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write("\n".join(_hierarchy(skeleton, channels, tree)))
-        file.write(f"\nMOTION\nFrames: {len(clip)}\nFrame Time: {_frame_time(clip.fps)}\n")
-        row = " ".join([f"%.{_DIGITS}f"] * len(columns)) + "\n"
-        for first in range(0, len(values), 1000):  # so that the text need not fit in memory
-            file.write("".join([row % tuple(frame) for frame in values[first : first + 1000].tolist()]))
+    head = "\n".join(_hierarchy(skeleton, channels, tree))
+    head += f"\nMOTION\nFrames: {len(clip)}\nFrame Time: {_frame_time(clip.fps)}\n"
+    files.write(path, chain([head], _frames(values)))
 
 
 # --- reading: the hierarchy ------------------------------------------------------------------------------------------
@@ -269,7 +268,7 @@ def _is_number(word: str) -> bool:
 
 
 def _shown(word: str) -> str:
-    return repr(word if len(word) <= 40 else f"{word[:40]}...") if word else "the end of the hierarchy"
+    return files.quoted(word) if word else "the end of the hierarchy"
 
 
 def _decoded(data: bytes) -> str:
@@ -340,6 +339,19 @@ def _mistake_in_frames(path: str, data: bytes, at: int, frames: int, channels: i
     return FormatError(f"{path}, line {line}: expected {frames} frames, as Frames: says, got {found}")
 
 
+def _check_room(where: str, joints: Sequence[_Joint], frames: int, given: int) -> None:
+    """Joints without channels cost a file nothing, but a clip as much in every frame as others."""
+    each = (4 + 3 * any(_moves(joint) for joint in joints)) * np.dtype(float).itemsize
+    if too_much := files.too_much(each * len(joints) * frames, given):
+        still = sum(not joint.channels for joint in joints)
+        got = f"{still} of {len(joints)} without, and {frames} frames: {too_much}"
+        raise FormatError(f"{where}: expected channels of joints, got {got}; leave out joints that never move")
+
+
+def _moves(joint: _Joint) -> bool:
+    return joint.channels != joint.channels.upper()
+
+
 def _rotations(values: NDArray[np.float64], joints: Sequence[_Joint]) -> NDArray[np.float64]:
     """Local rotations (frames, joints, 4)."""
     found = np.empty((len(values), len(joints), 4))
@@ -356,7 +368,7 @@ def _rotations(values: NDArray[np.float64], joints: Sequence[_Joint]) -> NDArray
 
 def _translations(values: NDArray[np.float64], joints: Sequence[_Joint]) -> NDArray[np.float64] | None:
     """Local translations (frames, joints, 3), None if no joint has positions."""
-    if not any(joint.channels != joint.channels.upper() for joint in joints):
+    if not any(_moves(joint) for joint in joints):
         return None
     found = np.tile(np.array([joint.offset for joint in joints]), (len(values), 1, 1))
     for number, joint in enumerate(joints):
@@ -387,10 +399,13 @@ def _without_scales(clip: Clip) -> Pose:
     return clip.pose if clip.pose.scales is None else clip.skeleton.local(clip.skeleton.forward(clip.pose))
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check_names(path: str, names: Sequence[str]) -> None:
     for name in names:
+        said = f"{path}: a BVH file cannot hold the name {files.quoted(name)}"
         if not name or name != " ".join(name.split()) or set(name) & set("{}"):
-            raise ValueError(f"a BVH file cannot hold the name {name!r}: names have no braces, nor spaces in a row")
+            raise ValueError(f"{said}: names have no braces, nor spaces in a row")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(f"{said}: names have no halves of letters, as UTF-8 has none")
 
 
 def _usual_channels(skeleton: Skeleton) -> list[str]:
@@ -511,6 +526,13 @@ def _hierarchy(skeleton: Skeleton, channels: Sequence[str], tree: Sequence[tuple
 def _block(title: str, offset: NDArray[np.float64], depth: int) -> list[str]:
     numbers = " ".join(f"{number:.{_DIGITS}f}" for number in np.round(offset, _DIGITS) + 0)
     return ["\t" * depth + title, "\t" * depth + "{", "\t" * (depth + 1) + f"OFFSET {numbers}"]
+
+
+def _frames(values: NDArray[np.floating[Any]]) -> Iterator[str]:
+    """The lines of the motion; some at a time, so that the text need not fit in memory."""
+    row = " ".join([f"%.{_DIGITS}f"] * values.shape[1]) + "\n"
+    for first in range(0, len(values), 1000):
+        yield "".join([row % tuple(frame) for frame in values[first : first + 1000].tolist()])
 
 
 def _frame_time(fps: float) -> str:

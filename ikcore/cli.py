@@ -6,30 +6,39 @@ import argparse
 import dataclasses
 import inspect
 import math
+import os
 import re
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import ikcore
-from ikcore import baking, commands, demo, measuring
+from ikcore import baking, commands, demo, many, measuring, starting
 from ikcore.bake import BakeSettings
 from ikcore.bake.settings import PRESETS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status: 0 done, 1 failed with a sentence, 2 called wrongly, 130 interrupted."""
+    starting.done()
     options = _parser().parse_args(arguments)
     try:
-        status: int | None = options.run(options)
+        with _unwound():
+            status: int | None = options.run(options)
+            print(end="", flush=True)
     except BrokenPipeError:  # whoever read the output has seen enough
-        sys.stderr.close()
+        _say_no_more()
         return 1
     except commands.CommandError as error:
-        print(f"ikcore: {error}", file=sys.stderr)
+        commands.say(f"ikcore: {error}", sys.stderr)
         return error.status
     except OSError as error:
-        print(f"ikcore: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        if error.filename is None:
+            _say_no_more()
+        commands.say(f"ikcore: cannot write {error.filename or 'the output'}: {error.strerror}", sys.stderr)
         return 1
     except MemoryError:
         print("ikcore: not enough memory: ask for fewer items", file=sys.stderr)
@@ -38,6 +47,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("ikcore: interrupted", file=sys.stderr)
         return 130
     return status or 0
+
+
+@contextmanager
+def _unwound() -> Iterator[None]:
+    """A signal that ends the process unwinds it first, so that nothing is left half."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    here = threading.current_thread() is threading.main_thread()
+    taken = [number for number in many.ENDING_SIGNALS if here and signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _say_no_more() -> None:
+    """The output cannot be written: leave it nothing to try again with when the process ends."""
+    with suppress(OSError), open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_bake(subcommands)
 
     command = subcommands.add_parser("demo", help="put the feet of a walk on stairs, show the rate, draw it")
-    command.add_argument("-o", "--output", default="demo", metavar="DIR", help="the folder to write (default: demo)")
+    command.add_argument(
+        "-o", "--output", type=_path, default="demo", metavar="DIR", help="the folder to write (default: demo)"
+    )
     command.set_defaults(run=lambda options: demo.run(options.output))
     return parser
 
@@ -57,12 +92,15 @@ def _parser() -> argparse.ArgumentParser:
 def _add_metrics(subcommands: Any) -> None:
     command = subcommands.add_parser("metrics", help="measure how well feet stand: slide, sink, float, knees that pop")
     _add_clips(command)
-    command.add_argument("--source", metavar="CLIP", help="what they were made of: contacts are its, both are listed")
+    command.add_argument(
+        "--source", type=_path, metavar="CLIP", help="what they were made of: contacts are its, both are listed"
+    )
     for option, what in (("ground", "what clips walk on"), ("source-ground", "what the source was made for")):
         help = f"{what}, a file (default: a floor found under the feet); several are one ground"
-        command.add_argument(f"--{option}", metavar="FILE", action="append", default=[], help=help)
+        command.add_argument(f"--{option}", type=_path, metavar="FILE", action="append", default=[], help=help)
     _add_axes(command)
-    command.add_argument("-o", "--report", metavar="DIR", help="write a page of pictures about each clip into a folder")
+    help = "write a page of pictures about each clip into a folder"
+    command.add_argument("-o", "--report", type=_path, metavar="DIR", help=help)
     _add_work(command)
     command.set_defaults(run=_metrics, wrong=command.error)
 
@@ -71,10 +109,11 @@ def _add_bake(subcommands: Any) -> None:
     command = subcommands.add_parser("bake", help="put the feet of clips on the ground, and write the clips as BVH")
     _add_clips(command)
     help = "what to stand on, an .obj, .gltf or .glb file; several are one ground"
-    command.add_argument("--ground", metavar="FILE", action="append", required=True, help=help)
+    command.add_argument("--ground", type=_path, metavar="FILE", action="append", required=True, help=help)
     help = "the file to write, or a folder for many; never what is read"
-    command.add_argument("-o", "--output", metavar="OUT", required=True, help=help)
-    command.add_argument("--report", metavar="DIR", help="write a page of pictures about each clip into a folder")
+    command.add_argument("-o", "--output", type=_path, metavar="OUT", required=True, help=help)
+    help = "write a page of pictures about each clip into a folder"
+    command.add_argument("--report", type=_path, metavar="DIR", help=help)
     command.add_argument("--legs", type=_names, metavar="A,B", help="the legs that change, by name (default: all)")
     help = "the first frame that changes, and the first one after (default: all)"
     command.add_argument("--frames", type=_frames, metavar="A:B", help=help)
@@ -112,7 +151,8 @@ def _said_of_settings() -> dict[str, str]:
 
 
 def _add_clips(command: argparse.ArgumentParser) -> None:
-    command.add_argument("clips", nargs="+", metavar="CLIP", help="a .bvh, .gltf or .glb file, or a folder of them")
+    help = "a .bvh, .gltf or .glb file, or a folder of them"
+    command.add_argument("clips", type=_path, nargs="+", metavar="CLIP", help=help)
 
 
 def _add_axes(command: argparse.ArgumentParser) -> None:
@@ -169,6 +209,12 @@ def _bake(options: argparse.Namespace) -> int:
 
 def _grounds(options: argparse.Namespace, paths: list[str]) -> commands.Grounds:
     return commands.Grounds(tuple(paths), options.ground_up, options.ground_unit)
+
+
+def _path(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("expected the name of a file or a folder, got ''")
+    return text
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import os
 import re
 import sys
 import unicodedata
@@ -12,12 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import gltf, many
+from ikcore import files, gltf, many, report
 from ikcore.clip import Clip
 from ikcore.feet import Feet
 from ikcore.feet.metrics import leg_length
@@ -27,6 +28,7 @@ from ikcore.ground import Ground
 Up = Literal["Y", "Z"]
 
 ENDINGS = (".bvh", ".gltf", ".glb")
+INDEX = "index.html"
 # Metres, centimetres, inches, millimetres, and what the clips of the CMU library are in, which are many.
 _UNITS = (1.0, 0.01, 0.0254, 0.001, 0.0254 / 0.45)
 _TALL = 3.0  # so much less likely are legs that are too long than legs that are too short: there are children
@@ -83,7 +85,7 @@ def outcomes(work: Callable[[_Job], _Outcome], jobs: Sequence[_Job], workers: in
         for outcome in many.each(work, jobs, workers):
             found.append(outcome)
             if outcome.error:
-                print(f"ikcore: {outcome.error}", file=sys.stderr)
+                say(f"ikcore: {outcome.error}", sys.stderr)
     except BrokenExecutor as error:
         raise CommandError("a worker process has ended: ask for fewer --workers, they may lack memory") from error
     return found
@@ -103,8 +105,23 @@ def named(file: str, said: str) -> str:
 def sentence(error: OSError | ValueError) -> str:
     """What an error says, with the file that it is about."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
+
+
+def say(line: str, where: TextIO | None = None) -> None:
+    """Print a line that may hold what others have written, whatever it is and whatever can be shown there."""
+    where = where or sys.stdout
+    code = getattr(where, "encoding", None) or "utf-8"  # there may be no output at all
+    print(printable(line).encode(code, "backslashreplace").decode(code), file=where)
+
+
+def printable(text: str) -> str:
+    """With escapes for what a terminal would obey, and for what is no letter."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------
@@ -182,7 +199,48 @@ def check(*grounds: Grounds) -> None:
 def pages(titles: Iterable[tuple[str, str | None]], folder: str | None) -> list[Path | None]:
     """Where the page of each file and animation goes."""
     names = [re.sub(r"[^\w.-]+", "_", stem(file, animation)) for file, animation in titles]
-    return [Path(folder) / f"{name}.html" if folder else None for name in unique(names, "index")]
+    return [Path(folder) / f"{name}.html" if folder else None for name in unique(names, Path(INDEX).stem)]
+
+
+def check_written(paths: Iterable[Path], read: Iterable[str], option: str) -> None:
+    """That nothing that is read is written, whatever it is called there."""
+    known: dict[object, str] = {}
+    for source in read:
+        known |= dict.fromkeys(files.known_as(source) - known.keys(), source)
+    for path in paths:
+        for key in known.keys() & files.known_as(path):
+            raise CommandError(f"{option} would write over {known[key]}, which is read: give another name", 2)
+
+
+def check_pages(paths: Iterable[Path | None], read: Iterable[str], folder: str | None) -> None:
+    """That pages, and the list of them if there are several, take the place of nothing but older ones."""
+    if not folder:
+        return
+    there = [path for path in paths if path]
+    there += [Path(folder) / INDEX] * (len(there) > 1)
+    check_written(there, read, f"--report {folder}")
+    for path in there:
+        if path.is_file() and not report.is_page(path):
+            raise CommandError(f"--report {folder} would write over {path}, which is no report: give another folder", 2)
+
+
+def make_folder(folder: Path) -> None:
+    """If there is none; before any work, as it may be that it cannot be made."""
+    try:
+        Path(os.path.realpath(folder)).mkdir(parents=True, exist_ok=True)  # new/.. makes nothing new
+    except OSError as error:
+        error.filename = str(folder)
+        raise
+
+
+def put(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file, in a folder that is made if needed."""
+    to = Path(os.path.realpath(path))
+    try:
+        make_folder(to.parent)
+        write(to)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write: {error.strerror}", str(path)) from error
 
 
 def stem(file: str, animation: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from ikcore import samples, terrain
+from ikcore import commands, samples, terrain
 from ikcore.bake import Baked, bake_feet
 from ikcore.clip import Clip
 from ikcore.ground import Ground
@@ -14,15 +14,15 @@ from ikcore.ground import Ground
 def run(folder: str) -> None:
     """Bake the walk, print the rate and what has changed, write the clip and the page about it."""
     to = Path(folder)
-    to.mkdir(parents=True, exist_ok=True)
+    commands.make_folder(to)
     baked, seconds = timed(walk(), stairs())
     frames = len(baked.clip)
     print(f"a walk of {frames} frames put on stairs in {seconds * 1e3:.0f} ms, {frames / seconds:.0f} frames a second")
     print(baked)
     baked.clip.write(to / "walk_on_stairs.bvh")
     baked.report(to / "walk_on_stairs.html", "A walk on stairs")
-    print(f"the clip: {(to / 'walk_on_stairs.bvh').resolve()}")
-    print(f"pictures, for a browser: {(to / 'walk_on_stairs.html').resolve()}")
+    commands.say(f"the clip: {(to / 'walk_on_stairs.bvh').resolve()}")
+    commands.say(f"pictures, for a browser: {(to / 'walk_on_stairs.html').resolve()}")
 
 
 def walk() -> Clip:

@@ -9,6 +9,7 @@ import base64
 import binascii
 import json
 import os
+import stat
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import rotations
+from ikcore import files, rotations
 from ikcore._arrays import transformed
 from ikcore.clip import Clip, FormatError
 from ikcore.pose import Pose
@@ -140,13 +141,14 @@ def _refusing(path: str | os.PathLike[str], work: Callable[[_File], _T]) -> _T:
     """Whatever is amiss in a file, and there is much that can be, is one kind of error."""
     name = os.fspath(path)
     try:
-        return work(_File(Path(path)))
+        with np.errstate(all="ignore"):  # what is not finite is refused where it matters
+            return work(_File(Path(path)))
     except FormatError as error:
         raise FormatError(f"{name}: {error}") from error
     except KeyError as error:
-        raise FormatError(f"{name}: a damaged glTF file: {error} is missing") from error
+        raise FormatError(f"{name}: a damaged glTF file: {files.cut(error)} is missing") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
-        raise FormatError(f"{name}: a damaged glTF file: {error}") from error
+        raise FormatError(f"{name}: a damaged glTF file: {files.cut(error, 200)}") from error
 
 
 def _clip(file: _File, animation: str | None, up: str, unit: float) -> Clip:
@@ -162,10 +164,13 @@ def _clip(file: _File, animation: str | None, up: str, unit: float) -> Clip:
     )
     tracks = _tracks(file, animation, place)
     times, fps = _times([keys for keys, _, _ in tracks.values()])
+    file.check_room(len(times) * len(nodes) * 10, f"{len(times)} frames between keys, at {fps:g} a second")
     parts = {"translation": offsets, "rotation": rest, "scale": scales}
     moved = {name: np.tile(part, (len(times), 1, 1)) for name, part in parts.items()}
     for (joint, part), (keys, values, how) in tracks.items():
         moved[part][:, joint] = _sampled(keys, values, how, times, part == "rotation")
+    if not all(np.isfinite(part).all() for part in moved.values()):
+        raise FormatError("a damaged glTF file: motion that is not finite")
     scaled = None if (moved["scale"] == 1).all() else moved["scale"]
     return Clip(skeleton, Pose(moved["rotation"], moved["translation"], scaled), fps, up=up, unit=unit)
 
@@ -182,6 +187,7 @@ class _File:
 
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()
+        self._given, self._asked = len(data), 0  # bytes of files, and numbers that were read from them
         self._folder = path.parent
         self._binary = b""
         if data[:4] == b"glTF":
@@ -207,8 +213,15 @@ class _File:
         data = memoryview(self._buffer(view["buffer"]))[view.get("byteOffset", 0) :][: view["byteLength"]]
         if min(count, start, stride) < 0 or start + stride * (count - 1) + row > len(data):
             raise FormatError(f"a damaged glTF file: {count} rows of {size} numbers in {len(data)} bytes")
+        self._asked += count * size
+        self.check_room(self._asked, "numbers that are used again and again")
         rows = np.ndarray((count, size), kind, data, start, (stride, kind.itemsize))
         return rows / np.iinfo(kind).max if given.get("normalized") else rows.astype(np.float64)
+
+    def check_room(self, asked: int, what: str) -> None:
+        """Refuse so many numbers if the file is far too small to mean them."""
+        if too_much := files.too_much(asked * np.dtype(float).itemsize, self._given):
+            raise FormatError(f"expected about as much as there is in the file, got {what}: {too_much}")
 
     def check_plain(self, thing: dict[str, Any]) -> None:
         """Refuse what is compressed, unless the file has it as plain numbers too."""
@@ -224,11 +237,26 @@ class _File:
 
     def _fetched(self, uri: str) -> bytes:
         if not uri.startswith("data:"):
-            return (self._folder / unquote(uri)).read_bytes()
+            found = _beside(self._folder, unquote(uri))
+            self._given += len(found)
+            return found
         try:
             return base64.b64decode(uri.partition(",")[2], validate=True)
         except binascii.Error as error:
             raise FormatError(f"a damaged glTF file: {error}") from error
+
+
+def _beside(folder: Path, name: str) -> bytes:
+    """A file in a folder or below: none that is elsewhere, also by way of a link, no device, no pipe."""
+    path = Path(os.path.realpath(folder / name))
+    if not path.is_relative_to(os.path.realpath(folder)):
+        raise FormatError(f"expected numbers in the folder of the file or below, got {files.quoted(name)}")
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise FormatError(f"expected a file of numbers, got {files.quoted(name)}, which is something else")
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"its numbers are in {files.quoted(name)}: {error.strerror}") from error
 
 
 def _chunks(data: bytes) -> tuple[bytes, bytes]:
@@ -256,6 +284,11 @@ def _names(things: list[dict[str, Any]], otherwise: str = "") -> list[str]:
         taken.add(name)
         found.append(name)
     return found
+
+
+def _listed(names: list[str], most: int = 10) -> str:
+    """For a sentence."""
+    return ", ".join([*map(files.cut, names[:most]), *["..."] * (len(names) > most)])
 
 
 # --- the nodes -------------------------------------------------------------------------------------------------------
@@ -294,14 +327,13 @@ def _placed(node: dict[str, Any]) -> tuple[Array, Array, Array]:
 def _finite(numbers: list[float]) -> Array:
     found = np.array(numbers, float)
     if not np.isfinite(found).all():
-        raise FormatError(f"a damaged glTF file: expected numbers of a node, got {numbers}")
+        raise FormatError(f"a damaged glTF file: expected numbers of a node, got {files.cut(numbers)}")
     return found
 
 
 # --- meshes ----------------------------------------------------------------------------------------------------------
 
 
-@np.errstate(all="ignore")
 def _triangles(file: _File) -> tuple[Array, NDArray[np.int32]]:
     vertices, faces, count = [], [], 0
     for node, matrix in _scene(file.json):
@@ -337,7 +369,6 @@ def _moves(file: _File) -> bool:
     return False
 
 
-@np.errstate(all="ignore")
 def _skin(file: _File) -> dict[str, Array]:
     found = defaultdict(list)
     names = _names(file.json["nodes"], "node ")
@@ -452,10 +483,10 @@ def _tracks(file: _File, animation: str | None, place: dict[int, int]) -> dict[t
     given = file.json.get("animations", [])
     names = _names(given)
     if animation is None and len(names) != 1:
-        found = f"{len(names)}: {', '.join(names)}; name one with `animation`" if names else "none"
+        found = f"{len(names)}: {_listed(names)}; name one with `animation`" if names else "none"
         raise FormatError(f"expected one animation, got {found}")
     if animation is not None and animation not in names:
-        raise FormatError(f"there is no animation {animation!r} among {', '.join(names) or 'none'}")
+        raise FormatError(f"there is no animation {animation!r} among {_listed(names) or 'none'}")
     chosen = given[0 if animation is None else names.index(animation)]
     tracks = {}
     for channel in chosen["channels"]:
@@ -464,7 +495,7 @@ def _tracks(file: _File, animation: str | None, place: dict[int, int]) -> dict[t
             sampler = chosen["samplers"][channel["sampler"]]
             tracks[place[node], part] = _track(file, sampler, 4 if part == "rotation" else 3)
     if not tracks:
-        raise FormatError(f"expected an animation of joints, got none in {names[given.index(chosen)]!r}")
+        raise FormatError(f"expected an animation of joints, got none in {files.quoted(names[given.index(chosen)])}")
     return tracks
 
 
@@ -473,7 +504,7 @@ def _track(file: _File, sampler: dict[str, Any], size: int) -> _Track:
     how = sampler.get("interpolation", "LINEAR")
     each = 3 if how == "CUBICSPLINE" else 1  # with the tangents before and after
     if how not in ("STEP", "LINEAR", "CUBICSPLINE") or not len(keys) or values.shape != (each * len(keys), size):
-        raise FormatError(f"a damaged glTF file: {len(keys)} keys of {values.shape} numbers, {how}")
+        raise FormatError(f"a damaged glTF file: {len(keys)} keys of {values.shape} numbers, {files.cut(how)}")
     if not (np.isfinite(keys).all() and np.isfinite(values).all() and (np.diff(keys) > 0).all()):
         raise FormatError("a damaged glTF file: keys that are not finite, or whose times do not ascend")
     values = values.reshape(len(keys), each, size)

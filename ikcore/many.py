@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,8 +11,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from ikcore.files import drop_unfinished
+
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
+
+ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""The signals that end a process, as somebody logs out or a system goes down."""
 
 
 def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1) -> Iterator[_Result]:
@@ -32,17 +39,30 @@ def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1
     if workers == 1 or len(jobs) < 2:
         yield from _counted(map(work, jobs), len(jobs))
         return
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_end_when_interrupted)
+    others = multiprocessing.active_children()
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_end_at_once)
     try:
         futures: list[Future[_Result]] = [pool.submit(work, job) for job in jobs]
         yield from _counted((future.result() for future in futures), len(jobs))
+    except BaseException:  # nobody waits for what is still being done
+        for child in multiprocessing.active_children():
+            if child not in others:
+                child.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _end_when_interrupted() -> None:
-    """At once and without a word: the process that waits for this one says what there is to say."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _end_at_once() -> None:
+    """When interrupted or ended, without a word: the process that waits for this one says what there is to say."""
+
+    def end(number: int, _: object) -> None:
+        drop_unfinished()
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, *ENDING_SIGNALS):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
 
 
 def _counted(results: Iterable[_Result], count: int) -> Iterator[_Result]:

@@ -49,8 +49,7 @@ class Outcome:
     @property
     def name(self) -> str:
         """What the clip is called."""
-        name = self.job.file + (f": {self.job.animation}" if self.job.animation else "")
-        return name.encode("utf-8", "backslashreplace").decode("utf-8")  # names of files may be any bytes
+        return commands.printable(self.job.file + (f": {self.job.animation}" if self.job.animation else ""))
 
 
 def run(
@@ -66,12 +65,15 @@ def run(
     workers: int = 1,
 ) -> int:
     """Measure all clips of files and folders; return 1 if some could not be, else 0."""
-    if folder:
-        Path(folder).mkdir(parents=True, exist_ok=True)
     ground, source_ground = ground or Grounds(), source_ground or Grounds()
+    named = [(file, name) for file in many.files(clips, commands.ENDINGS) for name in commands.animations(file)]
+    pages = commands.pages(named, folder)
+    read = [*(file for file, _ in named), *([source] if source else []), *ground.paths, *source_ground.paths]
+    commands.check_pages(pages, read, folder)
+    if folder:
+        commands.make_folder(Path(folder))
     _source_of.cache_clear()  # since another run files may have changed
     commands.check(ground, source_ground)
-    named = [(file, name) for file in many.files(clips, commands.ENDINGS) for name in commands.animations(file)]
     jobs = [
         Job(
             file=file,
@@ -83,22 +85,22 @@ def run(
             source=source,
             source_ground=source_ground,
         )
-        for (file, animation), page in zip(named, commands.pages(named, folder), strict=True)
+        for (file, animation), page in zip(named, pages, strict=True)
     ]
     outcomes = commands.outcomes(work, jobs, workers)
-    lines = [as_text("ikcore-metrics/1", outcomes)] if as_json else _table(done_of(outcomes))
+    lines = as_text("ikcore-metrics/1", outcomes) if as_json else _table(done_of(outcomes))
     return finish(outcomes, lines, folder, guessed=not (up and unit))
 
 
 def finish(outcomes: Sequence[Outcome], lines: Sequence[str], folder: str | None, *, guessed: bool) -> int:
     """Print what is said of all clips, list their pages, and return the exit status."""
     done = done_of(outcomes)
-    if lines:
-        print("\n".join(lines))
+    for line in lines:
+        commands.say(line)
     if folder and len(done) > 1:
-        report.write_index(Path(folder) / "index.html", [_listed(each) for each in done])
+        report.write_index(Path(folder) / commands.INDEX, [_listed(each) for each in done])
     for line in _remarks(done, guessed=guessed, folder=folder):
-        print(line, file=sys.stderr)
+        commands.say(line, sys.stderr)
     return 1 if len(done) < len(outcomes) else 0
 
 
@@ -120,7 +122,7 @@ def _measured(job: Job) -> Outcome:
     source = _source(job)
     measured = measure(clip.convert(up="Y", unit=1), ground=commands.ground(job.ground), source=source)
     if job.page:
-        report.write(job.page, job.title, measured, source)
+        commands.put(job.page, lambda path: report.write(path, job.title, measured, source))
     return outcome(job, clip, measured, source, source=job.source)
 
 
@@ -185,8 +187,8 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def as_text(format: str, outcomes: Iterable[Outcome]) -> str:
-    """The JSON of ``--json``, which docs/report.md describes."""
+def as_text(format: str, outcomes: Iterable[Outcome]) -> list[str]:
+    """The lines of the JSON of ``--json``, which docs/report.md describes."""
     clips, failed = [], []
     for each in outcomes:
         names = {"file": each.job.file, "animation": each.job.animation}
@@ -199,7 +201,7 @@ def as_text(format: str, outcomes: Iterable[Outcome]) -> str:
         page = each.job.page and str(each.job.page)
         rates = {"frames": each.frames, "fps": each.fps, "up": each.up, "unit": each.unit}
         clips.append({**names, **each.more, "page": page, **rates, "legs": each.legs, "moments": moments})
-    return json.dumps({"format": format, "clips": clips, "failed": failed}, indent=1, allow_nan=False)
+    return json.dumps({"format": format, "clips": clips, "failed": failed}, indent=1, allow_nan=False).split("\n")
 
 
 _HEADS = {
@@ -244,6 +246,7 @@ def columns(lines: Sequence[Sequence[str]], *notes: str) -> list[str]:
     """A table of cells below its head, with words on its marks; nothing if there is only the head."""
     if len(lines) == 1:
         return []
+    lines = [[*map(commands.printable, line)] for line in lines]
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ["  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)).rstrip() for line in lines]
     notes = ("! is worth a look, !! more so",) * any("!" in line for line in text) + notes
@@ -273,4 +276,4 @@ def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> I
             yield f"ikcore: {clips} taken to have {up} up and units of {unit:g} m, as legs are; or give --up, --unit"
     pages = [each.job.page for each in done if each.job.page]
     if folder and pages:
-        yield f"ikcore: pages to look at: {(Path(folder) / 'index.html' if len(pages) > 1 else pages[0]).resolve()}"
+        yield f"ikcore: pages to look at: {(Path(folder) / commands.INDEX if len(pages) > 1 else pages[0]).resolve()}"

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore import files, polygon
+
 Point = tuple[float, float, float]
 
 
@@ -55,9 +57,9 @@ def _point(words: list[str]) -> Point:
     try:
         x, y, z = map(float, words[:3])
     except ValueError:
-        raise ValueError(f"expected three coordinates after 'v', got '{' '.join(words)}'") from None
+        raise ValueError(f"expected three coordinates after 'v', got {files.quoted(' '.join(words))}") from None
     if not all(map(math.isfinite, (x, y, z))):
-        raise ValueError(f"expected finite coordinates, got '{' '.join(words)}'")
+        raise ValueError(f"expected finite coordinates, got {files.quoted(' '.join(words))}")
     return x, y, z
 
 
@@ -66,9 +68,9 @@ def _index(word: str, defined: int) -> int:
     try:
         number = int(word.partition("/")[0])
     except ValueError:
-        raise ValueError(f"expected corners such as 3, 3/1 or 3//2 after 'f', got '{word}'") from None
+        raise ValueError(f"expected corners such as 3, 3/1 or 3//2 after 'f', got {files.quoted(word)}") from None
     if number == 0 or number < -defined:
-        raise ValueError(f"corner '{word}' is no vertex; they count from 1, or back from -1 to {-defined}")
+        raise ValueError(f"corner {files.quoted(word)} is no vertex; they count from 1, or back from -1 to {-defined}")
     return number - 1 if number > 0 else defined + number
 
 
@@ -77,10 +79,11 @@ def _triangles(face: list[int], vertices: list[Point]) -> list[tuple[int, int, i
     if len(face) < 3:
         raise ValueError(f"expected at least 3 corners after 'f', got {len(face)}")
     if max(face) >= len(vertices):
-        raise ValueError(f"corner {max(face) + 1} is no vertex; the file has {len(vertices)}")
+        raise ValueError(f"corner {files.cut(max(face) + 1)} is no vertex; the file has {len(vertices)}")
     if len(face) == 3:
         return [(face[0], face[1], face[2])]
-    return _cut(face, _flat([vertices[corner] for corner in face]))
+    cut = polygon.cut(_flat([vertices[corner] for corner in face]))
+    return [(face[a], face[b], face[c]) for a, b, c in cut]
 
 
 def _flat(points: list[Point]) -> list[tuple[float, float]]:
@@ -93,27 +96,3 @@ def _flat(points: list[Point]) -> list[tuple[float, float]]:
     sides = [(area(y, z), y, z), (area(z, x), z, x), (area(x, y), x, y)]
     size, u, v = max(sides, key=lambda side: abs(side[0]))
     return list(zip(u, v, strict=True)) if size >= 0 else list(zip(v, u, strict=True))
-
-
-def _cut(face: list[int], at: list[tuple[float, float]]) -> list[tuple[int, int, int]]:
-    """Ears off, one by one: a corner that turns left and has no other within its triangle."""
-    left, found = list(range(len(face))), []
-    while len(left) > 3:
-        ear = next((i for i in range(len(left)) if _is_ear(i, left, at)), 0)  # none: it crosses itself; any will do
-        found.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
-        del left[ear]
-    return [(face[a], face[b], face[c]) for a, b, c in [*found, (left[0], left[1], left[2])]]
-
-
-def _is_ear(i: int, left: list[int], at: list[tuple[float, float]]) -> bool:
-    corners = left[i - 1], left[i], left[(i + 1) % len(left)]
-    a, b, c = (at[corner] for corner in corners)
-    if _turn(a, b, c) <= 0:
-        return False
-    others = (at[corner] for corner in left if at[corner] not in (a, b, c))
-    return not any(_turn(a, b, p) >= 0 and _turn(b, c, p) >= 0 and _turn(c, a, p) >= 0 for p in others)
-
-
-def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    """Positive where a, b, c turn left."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import drawing
+from ikcore import drawing, files
 from ikcore.drawing import Panel, text
 from ikcore.feet import metrics, verdicts
 from ikcore.feet.measured import Measured, ground_under
@@ -52,6 +52,7 @@ _WORDS = {"good": "✓", "fair": "!", "poor": "✗"}
 _LEFT, _RIGHT, _NARROW, _WIDE = 64, 24, 860, 6000  # pixels
 _SHOWN = 8  # moments of one kind
 _MARKS = 300  # pops and flips of a leg
+_OURS = '<meta name="generator" content="ikcore"/>'
 _SUNK = 0.0025  # metres under the ground, from where a path is red
 
 
@@ -78,7 +79,7 @@ def write(path: str | os.PathLike[str], title: str, measured: Measured, source: 
     >>> "Nothing to look at" in path.read_text(encoding="utf-8")
     True
     """
-    Path(path).write_text(page(title, measured, source), encoding="utf-8", newline="\n")
+    files.write(path, [page(title, measured, source)])
 
 
 class Listed(NamedTuple):
@@ -122,7 +123,23 @@ def write_index(path: str | os.PathLike[str], clips: Sequence[Listed]) -> None:
             cells = "".join(f'<td class="number">{value}</td>' for value in values)
             lines.append(f"<tr><th>{link}</th><td>{text(leg)}</td>{cells}</tr>")
     table = _scrolled(f"<table><tbody>{''.join(lines)}</tbody></table>")
-    Path(path).write_text(_whole("Feet of clips", [table]), encoding="utf-8", newline="\n")
+    files.write(path, [_whole("Feet of clips", [table])])
+
+
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a page that `write` or `write_index` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    bool
+    """
+    with open(path, "rb") as file:
+        return _OURS.encode() in file.read(400)
 
 
 def page(title: str, measured: Measured, source: Measured | None = None) -> str:
@@ -161,7 +178,7 @@ def _whole(title: str, parts: Sequence[str]) -> str:
     style = resources.files("ikcore").joinpath("report.css").read_text(encoding="utf-8")
     body = "\n".join([f"<h1>{text(title)}</h1>", *parts])
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n{_OURS}\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title)}</title>\n<style>\n{style}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"

@@ -351,7 +351,9 @@ def test_json_has_the_keys_of_the_page_on_it(folder: Path, capsys: pytest.Captur
 # --- what is never touched -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["itself", "dots", "link", "hard link", "folder", "folder of links", "other input"])
+@pytest.mark.parametrize(
+    "how", ["itself", "dots", "a new folder", "link", "hard link", "folder", "folder of links", "other input", "ground"]
+)
 def test_what_is_read_is_never_written(how: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     clips, walk = folder / "clips", folder / "clips/walk.bvh"
     inputs, out = [walk], folder / "linked.bvh"
@@ -359,6 +361,11 @@ def test_what_is_read_is_never_written(how: str, folder: Path, capsys: pytest.Ca
         out = walk
     elif how == "dots":
         out = clips / "more/../walk.bvh"
+    elif how == "a new folder":
+        out = clips / "new/../walk.bvh"
+    elif how == "ground":
+        clips = folder / "stairs.obj"
+        out.symlink_to(clips)
     elif how == "link":
         out.symlink_to(walk)
     elif how == "hard link":
@@ -377,6 +384,18 @@ def test_what_is_read_is_never_written(how: str, folder: Path, capsys: pytest.Ca
     assert err.startswith(f"ikcore: -o {out} would write over {clips}")
     assert err.endswith(", which is read: give another name\n")
     assert contents(folder) == before
+    assert not (folder / "clips/new").exists()
+
+
+def test_a_page_is_never_written_over_what_is_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "pages").mkdir()
+    (folder / "pages/walk.html").symlink_to(folder / "clips/walk.bvh")
+    before = contents(folder)
+    pages, walk = folder / "pages", folder / "clips/walk.bvh"
+    status, out, err = run(capsys, folder, walk, "-o", folder / "out.bvh", "--report", pages)
+    said = f"--report {pages} would write over {walk}, which is read: give another name"
+    assert (status, out, err) == (2, "", f"ikcore: {said}\n")
+    assert contents(folder) == before
 
 
 def test_a_failure_leaves_what_was_there(
@@ -385,11 +404,10 @@ def test_a_failure_leaves_what_was_there(
     """The disk is full half way through."""
     (folder / "out.bvh").write_text("older")
 
-    def half(self: ik.Clip, path: Path) -> None:
-        Path(path).write_text("half")
+    def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(ik.Clip, "write", half)
+    monkeypatch.setattr(os, "fsync", full)
     before = contents(folder)
     status, out, err = run(capsys, folder, folder / "clips/walk.bvh", "-o", folder / "out.bvh")
     said = f"{folder / 'out.bvh'}: cannot write: No space left on device"
@@ -403,11 +421,10 @@ def test_an_interrupt_leaves_what_was_there(
 ) -> None:
     (folder / "out.bvh").write_text("older")
 
-    def interrupted(self: ik.Clip, path: Path) -> None:
-        Path(path).write_text("half")
+    def interrupted(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ik.Clip, "write", interrupted)
+    monkeypatch.setattr(os, "fsync", interrupted)
     before = contents(folder)
     status, out, err = run(capsys, folder, folder / "clips/walk.bvh", "-o", folder / "out.bvh")
     assert (status, out, err) == (130, "", "ikcore: interrupted\n")

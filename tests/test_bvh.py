@@ -6,6 +6,7 @@ import math
 import os
 import re
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -440,6 +441,35 @@ def test_many_ends_of_one_joint_take_no_long(tmp_path: Path) -> None:
     assert time.perf_counter() - start < 20  # a square of their number would take minutes
 
 
+def still(joints: int, frames: int, channels: str = "CHANNELS 0") -> str:
+    """Joints below one that turns."""
+    below = "".join(f"JOINT j{i}\n{{\nOFFSET 0 1 0\n{channels}\n}}\n" for i in range(joints))
+    root = "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 2 Xrotation Yposition\n"
+    row = "0 0" + " 0" * joints * ("1" in channels) + "\n"
+    return f"{root}{below}}}\nMOTION\nFrames: {frames}\nFrame Time: 1\n{row * frames}"
+
+
+def test_joints_that_cost_a_file_nothing_take_no_gigabytes(tmp_path: Path) -> None:
+    path = written(tmp_path, still(2000, 40_000))
+    assert path.stat().st_size < 250_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(ik.FormatError) as caught:
+            ik.Clip.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+    said = "expected channels of joints, got 2000 of 2001 without, and 40000 frames: 4.5 GB of memory from 0.24 MB of "
+    line = still(2000, 1).splitlines().index("MOTION") + 1
+    assert str(caught.value) == f"{path}, line {line}: {said}file; leave out joints that never move"
+
+
+def test_files_as_there_are_have_room(tmp_path: Path) -> None:
+    """As short as numbers can be, one for a joint; and a few minutes of fifty joints of which only the root moves."""
+    for text in (still(200, 2000, "CHANNELS 1 Xrotation"), still(50, 40_000)):
+        assert len(ik.Clip.read(written(tmp_path, text))) == int(text.partition("Frames: ")[2].split()[0])
+
+
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
@@ -536,10 +566,10 @@ def test_angles_go_on_without_jumps(tmp_path: Path, order: str) -> None:
             assert np.abs(steps[99, [0, 2]]).max() < 3e-6  # into the lock
 
 
-@pytest.mark.parametrize("name", ["", "two  spaces", " before", "br{ace", "br}ace", "new\nline"])
+@pytest.mark.parametrize("name", ["", "two  spaces", " before", "br{ace", "br}ace", "new\nline", "half\ud83d"])
 def test_a_name_that_could_not_be_read_again_is_refused(tmp_path: Path, name: str) -> None:
     clip = ik.Clip(ik.Skeleton([-1], [[0, 0, 0]], names=[name]), ik.Pose([[[1, 0, 0, 0]]]), 30)
-    with pytest.raises(ValueError, match="cannot hold the name"):
+    with pytest.raises(ValueError, match=r"out\.bvh: a BVH file cannot hold the name"):
         clip.write(tmp_path / "out.bvh")
     assert not (tmp_path / "out.bvh").exists()
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import errno
 import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -355,6 +358,54 @@ def test_a_folder_that_cannot_be_made_ends_in_a_sentence(folder: Path, capsys: p
     assert re.fullmatch(re.escape(f"ikcore: cannot write {folder / 'bad.bvh'}: ") + r"File (already )?exists\n", err)
 
 
+@pytest.mark.parametrize("names", [["walk.html"], ["index.html"], ["index.html", "bad.html"]])
+def test_pages_replace_nothing_but_pages(names: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Such as the list of somebody's own site, in the folder of clips."""
+    (folder / "broken.bvh").unlink()
+    for name in names:
+        (folder / name).write_text("<html>mine</html>")
+    status, out, err = run(capsys, folder, "-o", folder)
+    assert (status, out) == (2, "")
+    assert re.fullmatch(
+        rf"ikcore: --report {folder} would write over {folder}/({'|'.join(names)}), which is no report: .*\n", err
+    )
+    assert {file.read_text() for file in folder.glob("*.html")} == {"<html>mine</html>"}
+    for name in names:
+        (folder / name).unlink()
+    for _ in range(2):  # its own it does replace
+        assert run(capsys, folder, "-o", folder)[0] == 0
+    assert {file.name for file in folder.glob("*.html")} == {"walk.html", "bad.html", "index.html"}
+    (folder / "index.html").write_text("<html>mine</html>")
+    assert run(capsys, folder / "walk.bvh", "-o", folder)[0] == 0  # a single page needs no list
+    assert (folder / "index.html").read_text() == "<html>mine</html>"
+
+
+def test_pages_are_never_written_over_what_is_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "walk.html").symlink_to(folder / "bad.bvh")
+    before = (folder / "bad.bvh").read_bytes()
+    command: list[str | Path] = [folder / "walk.bvh", "--source", folder / "bad.bvh", "-o", folder / "new/.."]
+    status, out, err = run(capsys, *command)
+    said = f"would write over {folder / 'bad.bvh'}, which is read: give another name"
+    assert (status, out, err) == (2, "", f"ikcore: --report {folder / 'new/..'} {said}\n")
+    assert (folder / "bad.bvh").read_bytes() == before
+    assert not (folder / "new").exists()
+
+
+@pytest.mark.parametrize("asked", [["metrics", "{walk}", "-o", "{out}"], ["demo", "-o", "{out}"]])
+def test_a_full_disk_leaves_nothing_half(
+    asked: list[str], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert cli.main([word.format(walk=folder / "walk.bvh", out=folder / "out") for word in asked]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(r"out/walk(_on_stairs)?\.(html|bvh)", line)
+    assert "No space left on device" in line
+    assert not list((folder / "out").iterdir())
+
+
 # --- called wrongly, in many processes, interrupted ------------------------------------------------------------------
 
 
@@ -370,6 +421,10 @@ def test_a_folder_that_cannot_be_made_ends_in_a_sentence(folder: Path, capsys: p
         (["a.bvh", "--source-ground", "b.obj"], "--source-ground: is the ground of --source, which is not given"),
         (["a.bvh", "--up", "X"], "--up"),
         (["a.bvh", "--frames", "3"], "--frames"),
+        ([""], "argument CLIP: expected the name of a file or a folder, got ''"),
+        (["a.bvh", "-o", ""], "--report: expected the name of a file or a folder, got ''"),
+        (["a.bvh", "--ground", ""], "--ground: expected the name of a file or a folder, got ''"),
+        (["a.bvh", "--source", ""], "--source: expected the name of a file or a folder, got ''"),
     ],
 )
 def test_a_wrong_call_is_explained(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -410,6 +465,75 @@ def test_an_interrupt_ends_it_with_a_word(workers: int, folder: Path) -> None:
     assert interrupts.interrupted(asked, endless) == (130, "", "ikcore: interrupted\n")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends a process without asking it")
+@pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_signal_that_ends_it_leaves_nothing_half(workers: int, number: signal.Signals, folder: Path) -> None:
+    """While it writes, which takes long here."""
+    code = "import multiprocessing, os, sys, time; from ikcore import cli; os.fsync = lambda _: time.sleep(99); "
+    code += "multiprocessing.set_start_method('fork'); sys.exit(cli.main())"
+    asked = ["metrics", str(folder / "walk.bvh"), str(folder / "bad.bvh"), "-o", str(folder / "out")]
+    running = subprocess.Popen(
+        [sys.executable, "-P", "-c", code, *asked, "--workers", str(workers)], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        for _ in range(600):
+            if len(list(folder.glob("out/.ikcore-*"))) == workers:
+                break
+            time.sleep(0.1)
+        running.send_signal(number)
+        assert running.communicate(timeout=30)[1] == ""
+    finally:
+        running.kill()
+    assert running.returncode == 128 + number
+    assert not list((folder / "out").iterdir())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a signal to itself ends a process on Windows")
+@pytest.mark.parametrize("name", ["ikcore._core", "numpy", "numpy._core", "ikcore.bake", "ikcore.cli"])
+@pytest.mark.parametrize("how", ["script", "module"])
+def test_an_interrupt_while_it_starts_ends_it_with_a_word(how: str, name: str, tmp_path: Path) -> None:
+    """By whatever is imported then; the script is as pip makes it."""
+    interrupting = f"""import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r} or name == {name!r}.replace("_core", "core"):
+            os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which background jobs do not have
+sys.meta_path.insert(0, Interrupts())
+"""
+    script = tmp_path / "ikcore"
+    script.write_text(f"{interrupting}from ikcore.cli import main\nsys.exit(main())\n")
+    (tmp_path / "sitecustomize.py").write_text(interrupting if how == "module" else "")
+    path = os.pathsep.join([str(tmp_path), str(Path(ik.__file__).parent.parent)])
+    asked = [str(script)] if how == "script" else ["-m", "ikcore"]
+    done = subprocess.run(
+        [sys.executable, "-P", *asked, "--version"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "ikcore: interrupted\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
+def test_output_that_cannot_be_written_is_said(folder: Path) -> None:
+    with open("/dev/full", "w") as nowhere:
+        done = subprocess.run(
+            command(folder / "walk.bvh"), stdout=nowhere, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, "ikcore: cannot write the output: No space left on device\n")
+
+
+def test_who_needs_no_more_output_may_go(folder: Path) -> None:
+    running = subprocess.Popen(command(folder / "walk.bvh"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout
+    running.stdout.close()
+    assert running.communicate(timeout=60)[1] == ""
+    assert running.returncode == 1
+
+
 def test_who_has_seen_enough_waits_for_no_more() -> None:
     code = "import time; from ikcore import many; results = many.each(time.sleep, [0] + 60 * [0.2], 2); next(results); "
     code += "start = time.monotonic(); results.close(); print(time.monotonic() - start)"
@@ -446,6 +570,31 @@ def test_names_of_files_may_be_any_bytes(folder: Path, capsys: pytest.CaptureFix
     assert {page.name for page in (folder / "pages").iterdir()} == {"_.html", "walk.html", "index.html"}
     for page in (folder / "pages").iterdir():
         ET.parse(page)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_what_others_have_named_is_shown_not_obeyed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = folder / "red\x1b[31m\x9b2J\nikcore: ok\u2028.bvh"
+    WALK.write(odd)
+    (folder / "red\x1b[31m broken.bvh").write_text("HIERARCHY\nROOT \x1b[31m\nROOT")
+    status, out, err = run(capsys, folder, "-o", folder / "pages")
+    assert status == 1
+    assert "red\\x1b[31m\\x9b2J\\nikcore: ok\\u2028.bvh" in out
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028]", out + err)
+    assert len(err.splitlines()) == 3  # two that are broken, and where the pages are
+
+
+def test_what_the_terminal_has_no_letter_for_is_shown(folder: Path) -> None:
+    WALK.write(folder / "ходьба.bvh")
+    done = subprocess.run(
+        command(folder / "ходьба.bvh"),
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u0445" in done.stdout
 
 
 def test_files_are_as_given_and_folders_by_name(folder: Path) -> None:

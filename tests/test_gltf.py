@@ -7,9 +7,11 @@ import json
 import math
 import os
 import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -537,17 +539,17 @@ def test_times_that_are_no_times(tmp_path: Path) -> None:
             ik.Clip.read(glb(made, tmp_path), "bad")
 
 
-def read_or_refused(path: Path) -> None:
+def read_or_refused(path: Path, animation: str = "all") -> None:
     """Each of the ways to read one."""
     readers: list[Callable[[], Any]] = [
-        lambda: ik.Clip.read(path, "all"),
+        lambda: ik.Clip.read(path, animation),
         lambda: ik.gltf.mesh(path)[1],
         lambda: ik.gltf.skin(path),
     ]
     for read in readers:
         try:
             assert len(read()) >= 1
-        except (ik.FormatError, FileNotFoundError):  # of numbers beside it
+        except ik.FormatError:
             continue
 
 
@@ -598,6 +600,127 @@ def test_garbage(tmp_path: Path, data: bytes) -> None:
         read_or_refused(tmp_path / "some.glb")
     (tmp_path / "some.gltf").write_text("[" * 100_000)
     read_or_refused(tmp_path / "some.gltf")
+
+
+# --- files that ask for more than they are ----------------------------------------------------------------------------
+
+
+def keyed(*times: float) -> Builder:
+    """A node that moves at such times, and others that do not."""
+    made = Builder()
+    made.tree["nodes"] = [{} for _ in range(40)]
+    made.animation(
+        {0: [("translation", "LINEAR", [FPS * time for time in times], np.zeros((len(times), 3)))]}, name="all"
+    )
+    return made
+
+
+def peak(read: Callable[[], Any], refused: bool) -> float:
+    """How many bytes it takes to read a file, or to refuse it."""
+    tracemalloc.start()
+    try:
+        if refused:
+            with pytest.raises(
+                ik.FormatError, match=r"expected about as much as there is in the file, got .* of memory"
+            ):
+                read()
+        else:
+            read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_keys_that_are_too_close_take_no_gigabytes(tmp_path: Path) -> None:
+    path = glb(keyed(0, 1e-6, 2e-6, 0.5), tmp_path)
+    assert path.stat().st_size < 2000
+    assert peak(lambda: ik.Clip.read(path), refused=True) < 50e6
+    assert len(ik.Clip.read(glb(keyed(0, 1 / 60, 2 / 60, 600), tmp_path))) > 36_000  # ten minutes by four keys
+
+
+def test_meshes_that_are_there_many_times_take_no_gigabytes(tmp_path: Path) -> None:
+    for copies, refused in ((30, False), (3000, True)):
+        made = Builder()
+        mesh = made.mesh({"attributes": {"POSITION": made.accessor(np.zeros((30_000, 3)), "VEC3")}})
+        made.tree["nodes"] = [{"mesh": mesh} for _ in range(copies)]
+        path = glb(made, tmp_path)
+        assert peak(lambda path=path: ik.gltf.mesh(path), refused) < 1e9  # type: ignore[misc]
+
+
+def refused_numbers(folder: Path, uri: str) -> str:
+    """What is said of numbers that are elsewhere."""
+    made = everything()
+    path = folder / "some.gltf"
+    path.write_text(json.dumps(made.tree | {"buffers": [{"uri": uri, "byteLength": len(made.binary)}]}))
+    with pytest.raises(ik.FormatError) as caught:
+        ik.Clip.read(path, "all")
+    assert str(caught.value).startswith(f"{path}: ")
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+def test_numbers_are_read_from_the_folder_and_below_only(tmp_path: Path) -> None:
+    """Also where a link leads elsewhere."""
+    (tmp_path / "in/deep").mkdir(parents=True)
+    for place in ("numbers.bin", "in/deep/numbers.bin"):
+        (tmp_path / place).write_bytes(everything().binary)
+    made = everything()
+    below = tmp_path / "in/below.gltf"
+    below.write_text(json.dumps(made.tree | {"buffers": [{"uri": "x/../deep/./numbers.bin", "byteLength": 1}]}))
+    check_everything(ik.Clip.read(below, "all"))
+    (tmp_path / "in/link.bin").symlink_to(tmp_path / "numbers.bin")
+    (tmp_path / "in/inside.bin").symlink_to("deep/numbers.bin")
+    below.write_text(json.dumps(made.tree | {"buffers": [{"uri": "inside.bin", "byteLength": 1}]}))
+    check_everything(ik.Clip.read(below, "all"))
+    for uri in (
+        "../numbers.bin",
+        "%2e%2e/numbers.bin",
+        str(tmp_path / "numbers.bin"),
+        "link.bin",
+        "deep/../../numbers.bin",
+    ):
+        said = refused_numbers(tmp_path / "in", uri)
+        assert said.startswith(f"expected numbers in the folder of the file or below, got '{unquote(uri)[:40]}")
+    assert refused_numbers(tmp_path / "in", "none.bin") == "its numbers are in 'none.bin': No such file or directory"
+    assert "which is something else" in refused_numbers(tmp_path / "in", "deep")
+    assert len(refused_numbers(tmp_path / "in", "x" * 5000)) < 200
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe")
+def test_numbers_are_read_from_no_device_and_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert refused_numbers(tmp_path, "pipe") == "expected a file of numbers, got 'pipe', which is something else"
+    for device in ("/dev/zero", "/dev/stdin"):
+        assert "expected numbers in the folder" in refused_numbers(tmp_path, device)
+
+
+def test_long_words_are_not_said_whole(tmp_path: Path) -> None:
+    long = "x" * 10_000
+    for place, value in (
+        (["accessors", 0, "componentType"], long),
+        (["animations", 0, "samplers", 0, "interpolation"], long),
+        (["animations"], [{"name": long + str(i), "samplers": [], "channels": []} for i in range(50)]),
+        (["nodes", 1, "translation"], [long]),
+        (["nodes", 1, "rotation"], [None] * 5000),
+        (["accessors", 0, "type"], long),
+    ):
+        path = glb(changed(place, value), tmp_path)
+        with pytest.raises(ik.FormatError) as caught:
+            ik.Clip.read(path, "all")
+        assert len(str(caught.value)) < len(str(path)) + 600, place
+
+
+def test_numbers_that_overflow_are_refused_in_silence(tmp_path: Path) -> None:
+    """Warnings are errors here."""
+    for value in ({"scale": [1e308, 1e308, 1e308]}, {"matrix": [1e300] * 16}, {"rotation": [1e-320, 0, 0, 1e308]}):
+        path = glb(changed(["nodes", 4], value, all_there_is()), tmp_path)
+        read_or_refused(path)
+    made = everything()
+    made.animation({1: [(*SWAY[:3], np.full((3, 3, 3), 3e38))]}, name="large")
+    read_or_refused(glb(made, tmp_path), "large")
+    made = all_there_is()
+    for at in range(0, len(made.binary), 4):
+        made.binary = made.binary[:at] + b"\1\0\x80\x7f" + made.binary[at + 4 :]  # a NaN that signals
+        read_or_refused(glb(made, tmp_path))
 
 
 # --- files that others made ------------------------------------------------------------------------------------------

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
+import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +17,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ikcore import Ground, obj
+from ikcore.polygon import cut
 
 CORNERS = "v 0 0 0\nv 0 0 1\nv 1 0 1\nv 1 0 0\n"
 
+Corner = tuple[float, float]
 Read = Callable[[str | bytes], tuple[NDArray[Any], NDArray[Any]]]
 
 
@@ -83,7 +88,7 @@ def star(points: int, seed: int) -> NDArray[Any]:
     return np.stack([radius * np.sin(turn), 0 * turn, radius * np.cos(turn)], -1)
 
 
-@pytest.mark.parametrize("points", [4, 5, 8, 13, 40])
+@pytest.mark.parametrize("points", [4, 5, 8, 9, 13, 40])
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("turned", [1, -1])
 def test_faces_of_any_size_are_cut_within_their_outline(read: Read, points: int, seed: int, turned: int) -> None:
@@ -94,6 +99,126 @@ def test_faces_of_any_size_are_cut_within_their_outline(read: Read, points: int,
     areas = np.array([area(vertices[face]) for face in faces])
     assert (areas * turned > 0).all()  # all turn as the face does, so none lies over another
     np.testing.assert_allclose(areas.sum(), area(polygon), rtol=1e-12)
+
+
+def turns(polygon: list[Corner]) -> list[Fraction]:
+    """Twice the areas of the triangles of a polygon, exactly; and last that of the polygon."""
+    at = [(Fraction(x), Fraction(y)) for x, y in polygon]
+
+    def turn(a: int, b: int, c: int) -> Fraction:
+        return (at[b][0] - at[a][0]) * (at[c][1] - at[a][1]) - (at[b][1] - at[a][1]) * (at[c][0] - at[a][0])
+
+    whole = sum((at[i - 1][0] * at[i][1] - at[i][0] * at[i - 1][1] for i in range(len(at))), Fraction())
+    return [*(turn(*triangle) for triangle in cut(polygon)), whole]
+
+
+def comb(teeth: int) -> list[Corner]:
+    """Whose teeth are not all as long."""
+    tips = [corner for i in range(teeth) for corner in ((2.0 * i, 10 + math.sin(i)), (2.0 * i + 1, 1.0))]
+    return [(0.0, 0.0), (2.0 * teeth, 0.0), *reversed(tips)]
+
+
+def spiral(corners: int) -> list[Corner]:
+    """A wall that winds about itself, there and back."""
+
+    def wall(inwards: float) -> list[Corner]:
+        return [((i / 50 - inwards) * math.cos(i / 10), (i / 50 - inwards) * math.sin(i / 10)) for i in range(corners)]
+
+    return wall(-1.5) + wall(-1.0)[::-1]
+
+
+def square(side: int) -> list[Corner]:
+    """With many corners on straight sides."""
+    ahead, back = [float(i) for i in range(side)], [float(side - i) for i in range(side)]
+    far = float(side)
+    return [
+        *((i, 0.0) for i in ahead),
+        *((far, i) for i in ahead),
+        *((i, far) for i in back),
+        *((0.0, i) for i in back),
+    ]
+
+
+def cells(seed: int) -> list[Corner]:
+    """The outline of squares of a grid, which often meet at corners: it then touches itself there."""
+    numbers = random.Random(seed)
+    some = {(0, 0)}
+    while len(some) < 30:
+        x, y = numbers.choice(sorted(some))
+        some.add(numbers.choice([(x + 1, y), (x, y + 1), (x - 1, y), (x, y - 1)]))
+    after: dict[Corner, list[Corner]] = {}
+    for x, y in sorted(some):
+        sides = {(0, -1): (0, 0, 1, 0), (1, 0): (1, 0, 1, 1), (0, 1): (1, 1, 0, 1), (-1, 0): (0, 1, 0, 0)}
+        for (aside, above), (a, b, c, d) in sides.items():
+            if (x + aside, y + above) not in some:
+                after.setdefault((x + a, y + b), []).append((x + c, y + d))
+    start = min(after)
+    found = [start]
+    while (place := after[found[-1]].pop()) != start:
+        found.append(place)
+    return found
+
+
+def with_holes(count: int) -> list[Corner]:
+    """Each is reached over an edge from the outline, over which it goes back."""
+    found: list[Corner] = [(0, 10 * count + 5)]
+    for y in range(10 * count, 0, -10):
+        found += [(0, y), (2, y - 1), (4, y + 2), (5, y - 2), (2, y - 1), (0, y)]
+    return [*found, (0, 0), (9, 0), (9, 10 * count + 5)]
+
+
+def radii(seed: int) -> list[Corner]:
+    return [(x, y) for y, _, x in star(9 + seed, seed).tolist()]
+
+
+SIMPLE = [
+    *(pytest.param(radii(seed), id=f"star {seed}") for seed in range(0, 100, 7)),
+    *(pytest.param(cells(seed), id=f"cells {seed}") for seed in range(20)),
+    pytest.param(comb(30), id="comb"),
+    pytest.param([(-y, x) for x, y in comb(30)], id="comb on its side"),
+    pytest.param([(0.6 * x - 0.8 * y, 0.8 * x + 0.6 * y) for x, y in comb(30)], id="comb aslant"),
+    pytest.param(spiral(200), id="spiral"),
+    pytest.param(square(20), id="square"),
+    pytest.param(with_holes(7), id="holes"),
+    pytest.param([(1e-320 * x, 1e306 * y) for x, y in radii(50)], id="tiny and huge"),
+]
+
+
+@pytest.mark.parametrize("polygon", SIMPLE)
+@pytest.mark.parametrize("first", [0, 3, 7])
+def test_many_corners_are_cut_exactly(polygon: list[Corner], first: int) -> None:
+    """Triangles that all turn left and together are as large as the whole lie nowhere outside, nor over each other."""
+    *areas, whole = turns(polygon[first:] + polygon[:first])
+    assert len(areas) == len(polygon) - 2
+    assert min(areas) >= 0
+    assert sum(areas) == whole > 0
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda count: [(x, y) for y, _, x in star(count, 1).tolist()],
+        lambda count: comb(count // 2),
+        lambda count: spiral(count // 2),
+        lambda count: np.random.default_rng(0).normal(size=(count, 2)).tolist(),
+        lambda count: [(float(i), 0.0) for i in range(count)],
+        lambda count: [(1.0, 2.0)] * count,
+        lambda count: [(float(i % 2), 0.0) for i in range(count)],
+    ],
+    ids=["star", "comb", "spiral", "crossing itself", "a line", "a point", "to and fro"],
+)
+def test_a_face_of_many_corners_takes_no_long(make: Callable[[int], list[Corner]]) -> None:
+    """Eight times the corners, about eight times as long; a square would be 64."""
+
+    def seconds(polygon: Any) -> float:
+        start = time.process_time()
+        assert len(cut([tuple(corner) for corner in polygon])) == len(polygon) - 2
+        return time.process_time() - start
+
+    few, many = make(1500), make(12_000)
+    few_take = min(seconds(few) for _ in range(3))
+    assert few_take < 5  # far less than a second, where nothing else runs
+    assert seconds(many) < 25 * few_take
 
 
 def test_a_face_that_crosses_itself_or_has_no_area_ends_in_triangles(read: Read) -> None:
@@ -127,6 +252,14 @@ def test_what_is_wrong_is_said_with_its_line(read: Read, text: str | bytes, mess
         read(text)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("line", ["v 1 2 {}", "v {}", "f 1 2 {}", "f 1 2 -{}", "v {} 2 inf"])
+def test_long_lines_are_not_said_whole(read: Read, line: str) -> None:
+    for word in ("9" * 5000 + "x", "x " * 5000, "7" * 400):
+        with pytest.raises(ValueError, match=r"line 5: ") as raised:
+            read(CORNERS + line.format(word))
+        assert len(str(raised.value).partition("line 5: ")[2]) < 200
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

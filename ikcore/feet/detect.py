@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ikcore import files
 from ikcore._arrays import dot
 from ikcore.clip import Clip, FormatError
 from ikcore.feet import soles
@@ -225,7 +226,7 @@ class Feet:
             The file. If there is one it is replaced.
         """
         text = json.dumps({"format": _FORMAT, "legs": [_as_json(leg) for leg in self.legs]}, indent=1)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        files.write(path, [text + "\n"])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Feet:
@@ -251,9 +252,9 @@ class Feet:
                 raise ValueError(f"expected a file of feet, with the format {_FORMAT}")
             return cls(tuple(_from_json(leg) for leg in read["legs"]))
         except KeyError as error:
-            raise FormatError(f"{os.fspath(path)}: {error} is missing") from error
+            raise FormatError(f"{os.fspath(path)}: {files.cut(error)} is missing") from error
         except (AttributeError, RecursionError, TypeError, ValueError) as error:
-            raise FormatError(f"{os.fspath(path)}: {error}") from error
+            raise FormatError(f"{os.fspath(path)}: {files.cut(error, 200)}") from error
 
     def __getitem__(self, name: str) -> Leg:
         for leg in self.legs:
