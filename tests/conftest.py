@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,13 @@ def dtype(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _links() -> Iterator[None]:
-    """Windows makes links for some users alone, and wine makes none and does not say so: who needs one is skipped."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Windows makes links for some users alone, and wine makes none and does not say so: a test with one is skipped."""
     with pytest.MonkeyPatch.context() as patch:
         if os.name == "nt":
             patch.setattr(Path, "symlink_to", link_or_skip)
-        yield
+        return (yield)
 
 
 def link_or_skip(path: Path, target: Path) -> None:
