@@ -57,7 +57,7 @@ typedef struct {
     size_t (*scratch[2])(const ik_solve_job *job); /* f32, f64 */
     void (*solve[2])(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 } method;
-#define METHOD(name, doc)                                                                                              \
+#define METHOD(name, takes, doc)                                                                                       \
     {#name, {ik_##name##_scratch_f32, ik_##name##_scratch_f64}, {ik_##name##_f32, ik_##name##_f64}},
 static const method methods[] = {IK_METHODS(METHOD){0}};
 

@@ -33,7 +33,7 @@ ITEMS = 16_384
 BONES = (4, 10, 30)
 FEW = 4096  # problems from which two workers should help
 SINGLE = 100  # problems that packages solve one a call
-METHODS = [name for name, _ in _core.METHODS]
+METHODS = [name for name, *_ in _core.METHODS]
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
 
     If leading axes do not broadcast, say so by the names of the arguments.
     """
-    if workers != 1:
+    if type(workers) is not int or workers != 1:  # as a rule it is
         workers = _count_of(workers)
     try:
         if not outputs:
@@ -213,6 +213,15 @@ def _leading_axes(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> dict[str
     }
 
 
+def shown(value: Any, written: Callable[[Any], str] = repr) -> str:
+    """A value as error messages have it: not at any length."""
+    try:
+        text = written(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        return "a number of very many digits"
+    return text if len(text) <= 100 else f"{text[:80]}..."
+
+
 def whole_number(value: Any) -> int:
     """`value` as an int; TypeError where it is something else, True and False too."""
     if isinstance(value, bool):
@@ -223,9 +232,12 @@ def whole_number(value: Any) -> int:
 def switch(name: str, value: Any) -> bool:
     """An argument that is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}: expected True or False, got {value!r}")
+        raise TypeError(f"{name}: expected True or False, got {shown(value)}")
     return bool(value)
 
+
+# More threads than any use could be made of.
+_MOST_WORKERS = 1024
 
 # Fewer items than this are done about as soon by one thread: starting a second takes a few hundred microseconds.
 _WORTH_A_THREAD = 131_072
@@ -236,9 +248,11 @@ def _count_of(workers: int) -> int:
     try:
         workers = whole_number(workers)
     except TypeError:
-        raise TypeError(f"workers: expected a whole number, got {workers!r}") from None
+        raise TypeError(f"workers: expected a whole number, got {shown(workers)}") from None
     if workers < -1 or workers == 0:
-        raise ValueError(f"workers: expected a positive number, or -1 for all cores, got {workers}")
+        raise ValueError(f"workers: expected a positive number, or -1 for all cores, got {shown(workers)}")
+    if workers > _MOST_WORKERS:
+        raise ValueError(f"workers: expected {_MOST_WORKERS} at most, or -1 for all cores, got {shown(workers)}")
     if workers > 0:
         return workers
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
@@ -277,7 +291,7 @@ def _call_in_blocks(
 
 def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None]) -> None:
     """Do all items, on several threads if asked to and worth it: `work` is as many times what a closed form does."""
-    workers = 1 if workers == 1 else _count_of(workers)
+    workers = _count_of(workers)
     if workers == 1 or items * work < _WORTH_A_THREAD:
         solve(slice(0, items))
     else:
@@ -289,9 +303,16 @@ def _share_out(items: int, workers: int, solve: Callable[[slice], None]) -> None
     on_threads([slice(*edge) for edge in itertools.pairwise(edges)], workers, solve)
 
 
-def on_threads(blocks: Sequence[slice], workers: int, solve: Callable[[slice], None]) -> None:
+# A thread that waits for another hears of Ctrl-C so often, in seconds; where another thread or Windows got it, only so.
+_LISTENS_EVERY = 0.05
+
+
+def on_threads(
+    blocks: Sequence[slice], workers: int, solve: Callable[[slice], None], stop: Callable[[], None] = lambda: None
+) -> None:
     """Do all blocks on so many threads, this one among them. Where one fails, no other is begun, and it is raised here.
 
+    It is raised when all threads have ended, also for an interrupt; `stop` is called before, to make that soon.
     With `threading` this thread would wait until the others have started, which takes as long as a thousand solves.
     """
     waiting, failures = deque(blocks), []
@@ -305,8 +326,12 @@ def on_threads(blocks: Sequence[slice], workers: int, solve: Callable[[slice], N
                     break
                 solve(block)
         except BaseException as failure:
-            waiting.clear()
-            failures.append(failure)
+            give_up(failure)
+
+    def give_up(failure: BaseException) -> None:
+        failures.append(failure)
+        waiting.clear()
+        stop()
 
     def help_out(helping: _thread.LockType) -> None:
         try:
@@ -319,8 +344,12 @@ def on_threads(blocks: Sequence[slice], workers: int, solve: Callable[[slice], N
         helping.acquire()
         _thread.start_new_thread(help_out, (helping,))
     solve_waiting()
-    for helping in helpers:
-        helping.acquire()
+    while helpers:
+        try:
+            if helpers[-1].acquire(timeout=_LISTENS_EVERY):
+                helpers.pop()
+        except BaseException as failure:  # Ctrl-C
+            give_up(failure)
     if failures:
         raise failures[0]
 

@@ -9,7 +9,8 @@ _Array = NDArray[Any]
 __version__: Final[str]
 STATUS_FLAGS: Final[tuple[tuple[str, int, str], ...]]
 UNUSABLE: Final[int]
-METHODS: Final[tuple[tuple[str, str], ...]]
+TAKES_STIFFNESS: Final[int]
+METHODS: Final[tuple[tuple[str, str, int], ...]]
 OPTIONS: Final[tuple[tuple[str, str, float, float, float, str, str], ...]]
 
 def isa() -> str: ...
@@ -91,9 +92,9 @@ def cast(
 # An offset where a word is no number.
 def parse_numbers(text: bytes, start: int, /) -> NDArray[np.float64] | int: ...
 
-# A goal is (joint, chain, offset, position, rotation, weight, rotation_weight), the outputs are (rotations, status,
-# error, rotation_error, iterations, history). Arrays are (items, ...), the last four of a goal and the last output may
-# be None.
+# A goal is (joint, chain, offset, position, rotation, weight, rotation_weight, pole), the outputs are (rotations,
+# status, error, rotation_error, iterations, history). Arrays are (items, ...), the last five of a goal and the last
+# output may be None. It ends before all is done where the first byte of `stop` is set meanwhile.
 def solve(
     method: str,
     skeleton: Skeleton,
@@ -103,10 +104,11 @@ def solve(
     scales: _Array | None,
     options: tuple[float, ...],
     outputs: tuple[_Array | None, ...],
+    stop: bytearray = ...,
     /,
 ) -> None: ...
 
-# One item a call: a goal's last four are None, an ellipsis (an argument of the call) or one row. A call with the arrays
+# One item a call: a goal's last five are None, an ellipsis (an argument of the call) or one row. A call with the arrays
 # of more than one item, or of one that cannot be used, returns None.
 class Prepared:
     def __new__(

@@ -16,18 +16,46 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
 
-def checked_tasks(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
-    """The goals as tasks, after a look at what they are for."""
+def checked_tasks(method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
+    """The goals as tasks, after a look at what they are for and whether the method takes that."""
     _check_skeleton(skeleton)
     if not isinstance(pose, Pose):
         raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
     skeleton._check_joints("pose", pose.joints)
-    return tasks_of(skeleton, goals, pose.dtype)
+    tasks = tasks_of(skeleton, goals, pose.dtype)
+    _check_limits(method, skeleton, tasks)
+    return tasks
 
 
 def _check_skeleton(skeleton: Skeleton) -> None:
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+
+
+# By method; closed forms take nothing of what not every method takes.
+_TAKES = {method: takes for method, _, takes in _core.METHODS}
+
+
+def _check_limits(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
+    """Refuse limits that the method would not keep, of the joints that it moves."""
+    takes_stiffness = _TAKES.get(method, 0) & _core.TAKES_STIFFNESS
+    for task in tasks if any(skeleton.limits) else ():
+        turning = task.turning(skeleton)
+        for joint in task.path(skeleton):
+            limit, name = skeleton.limits[joint], skeleton.names[joint]
+            if limit is None:
+                continue
+            if np.isfinite(limit.position).any():
+                raise ValueError(
+                    f"limits: that of {name!r} has a position, which no method takes yet: give it none, "
+                    "or start the chain below that joint"
+                )
+            if joint in turning and limit.kind != "locked" and any(limit.stiffness) and not takes_stiffness:
+                takers = " or ".join(known for known, takes in _TAKES.items() if takes & _core.TAKES_STIFFNESS)
+                raise ValueError(
+                    f"limits: that of {name!r} has stiffness, which {method} does not take: use {takers}, or give it "
+                    "none"
+                )
 
 
 def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
@@ -71,9 +99,8 @@ class Found(NamedTuple):
         return Found._make(None if array is None else change(array) for array in self)
 
 
-# A block is one call of the core. So many items keep its lanes full, but for the last few that each call waits for, and
-# take a fraction of a second, so that Ctrl-C is heard; fewer than the smallest are done about as soon by one thread as
-# by two.
+# A block is one call of the core. So many items keep its lanes full, but for the last few that each call waits for;
+# fewer than the smallest are done about as soon by one thread as by two.
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
@@ -91,8 +118,9 @@ def prepared(
     """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one."""
     _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
+    _check_limits(method, skeleton, tasks)
     of_one_item = not any(any(task.up) or any(task.leading().values()) for task in tasks)
-    if method not in dict(_core.METHODS) or not of_one_item:
+    if method not in _TAKES or not of_one_item:
         return None
     tasks = tuple(_with_ellipses(task, goal) for task, goal in zip(tasks, goals, strict=True))
     return _core.Prepared(method, skeleton._data, _for_core(tasks), options, translated)
@@ -138,7 +166,7 @@ class Batch:
             return None if array is None else flat(array, row)
 
         joints = len(skeleton)
-        self.skeleton, self.stopped = skeleton, False
+        self.skeleton, self.stopped = skeleton, bytearray(1)  # 1: what runs ends soon
         self.animated = flat(pose.rotations, (joints, 4))
         self.translations = flat_or_none(pose.translations, (joints, 3))
         self.scales = flat_or_none(pose.scales, (joints, 3))
@@ -154,19 +182,18 @@ class Batch:
         def solve_block(block: slice) -> None:
             """All frames of some items, each from the solution of the frame before."""
             correction = np.array([1, 0, 0, 0], self.animated.dtype)
-            try:
-                for frame in range(self.frames):
-                    if self.stopped:
-                        return
-                    start = self._start(frame, block, correction) if frame else self.animated[frame, block]
-                    _core.solve(method, self.skeleton._data, *self._operands(frame, block, start, options))
-                    if self.frames > 1:
-                        correction = self._correction(frame, block, correction)
-            except BaseException:
-                self.stopped = True  # the others hear of an interrupt after their frame
-                raise
+            for frame in range(self.frames):
+                if self.stopped[0]:
+                    return
+                start = self._start(frame, block, correction) if frame else self.animated[frame, block]
+                _core.solve(method, self.skeleton._data, *self._operands(frame, block, start, options))
+                if self.frames > 1:
+                    correction = self._correction(frame, block, correction)
 
-        on_threads(self._blocks(workers), workers, solve_block)
+        on_threads(self._blocks(workers), workers, solve_block, self._stop)
+
+    def _stop(self) -> None:
+        self.stopped[0] = 1
 
     def _blocks(self, workers: int) -> list[slice]:
         size = _LARGEST_BLOCK
@@ -181,7 +208,8 @@ class Batch:
             return None if array is None else array[frame, block]
 
         goals = _for_core([task.map(part) for task in self.tasks])
-        return goals, start, part(self.translations), part(self.scales), options, self.found.map(part)
+        found = self.found.map(part)
+        return goals, start, part(self.translations), part(self.scales), options, found, self.stopped
 
     def _start(self, frame: int, block: slice, correction: NDArray[Any]) -> NDArray[Any]:
         """The animated pose with the correction of the frame before."""

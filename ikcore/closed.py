@@ -175,7 +175,7 @@ def _without_negative_weights(task: Task) -> Task:
 
 def _checked(form: Form, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
     """The goals as tasks of this form, no two for one joint."""
-    tasks = tuple(map(_without_negative_weights, checked_tasks(skeleton, pose, goals)))
+    tasks = tuple(map(_without_negative_weights, checked_tasks(form.name, skeleton, pose, goals)))
     turned: dict[int, int] = {}
     for index, task in enumerate(tasks):
         if task.position is None:
@@ -274,7 +274,8 @@ def _hinge_of(skeleton: Skeleton, world: World, joint: int) -> NDArray[Any] | No
     if limit is None or limit.kind != "hinge":
         return None
     low, high = limit.twist
-    axis = rotations.rotate(limit.frame, [1 if high >= -low else -1, 0, 0])
+    more = high >= -low or high - low >= 2 * math.pi  # or as much: there are no ends
+    axis = rotations.rotate(limit.frame, [1 if more else -1, 0, 0])
     return rotations.rotate(world.rotations[..., joint, :], axis.astype(world.rotations.dtype))
 
 

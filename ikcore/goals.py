@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore._arrays import rows, whole_number
+from ikcore._arrays import rows, shown, whole_number
 
 if TYPE_CHECKING:
     from ikcore.skeleton import Skeleton
@@ -55,7 +55,8 @@ class Reach(Goal):
         else may hang from that joint, and in iterative methods it may have no limit. For ``aim``, a point that `up`
         turns towards.
     level : int
-        Goals of level 0 come first, those of level 1 use what freedom is left, for the methods that have levels.
+        0. For methods to come, where goals of level 1 use what freedom those of level 0 leave: no method has levels
+        yet, and all refuse others than 0. Until then `weight` says what counts more.
 
     Examples
     --------
@@ -92,9 +93,9 @@ class Reach(Goal):
         if self.up is not None and self.pole is None:
             raise ValueError(f"Reach({self.joint!r}): up turns towards a pole, and there is none")
         if isinstance(self.level, str) or not _is_name_or_number(self.level):
-            raise TypeError(f"level: expected a whole number, got {self.level!r}")
+            raise TypeError(f"level: expected a whole number, got {shown(self.level)}")
         if self.level < 0:
-            raise ValueError(f"level: expected 0 or more, got {self.level}")
+            raise ValueError(f"level: expected 0 or more, got {shown(self.level)}")
 
 
 def _is_name_or_number(value: Any) -> bool:
@@ -201,7 +202,8 @@ def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) ->
 def _task_of(skeleton: Skeleton, goal: Any, where: str, dtype: np.dtype[Any]) -> Task:
     if goal.level:
         raise ValueError(
-            f"{where}: level {goal.level} needs a method with levels, and there is none yet: leave it at 0"
+            f"{where}: level {shown(goal.level)} needs a method with levels, and there is none yet: leave it at 0, and "
+            "say by weights which goal counts more"
         )
     joint = skeleton.index(goal.joint)
     arrays = {name: getattr(goal, name) for name in TASK_ROWS}
@@ -241,7 +243,7 @@ def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str
         return start
     if not 0 <= chain < len(above):
         name = skeleton.names[joint]
-        raise ValueError(f"{where}: chain={chain}, but {name!r} has {len(above) - 1} joints above it")
+        raise ValueError(f"{where}: chain={shown(chain)}, but {name!r} has {len(above) - 1} joints above it")
     return above[chain]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import call, number_type, rows, whole_number
+from ikcore._arrays import call, number_type, rows, shown, whole_number
 
 Array = NDArray[Any]
 Kind = Literal["free", "locked", "hinge", "ball", "euler"]
@@ -52,9 +52,10 @@ class Limit:
     lowest, highest : tuple of 3 floats
         Of an Euler box: the bounds of the angle about each of `axes`.
     stiffness : tuple of 3 floats
-        About the axes of the frame: 0 moves freely, 1 not at all.
+        About the axes of the frame: 0 moves freely, 1 not at all. Of the methods ``dls`` takes it.
     position : tuple of 2 tuples of 3 floats
-        Lowest and highest translation relative to the joint's offset, in the space of its parent.
+        Lowest and highest translation relative to the joint's offset, in the space of its parent. No method takes it
+        yet.
     """
 
     kind: Kind
@@ -70,7 +71,7 @@ class Limit:
     def __post_init__(self) -> None:
         """Refuse what is no limit, however it was made."""
         if self.kind not in get_args(Kind):
-            raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {self.kind!r}")
+            raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {shown(self.kind)}")
         if not any(_numbers("frame", self.frame, 4)):
             raise ValueError("frame: expected a rotation, got a zero quaternion")
         _range("twist", *_numbers("twist", self.twist, 2))
@@ -90,10 +91,11 @@ class Limit:
         Parameters
         ----------
         stiffness : float or (3,) array_like, default: 0
-            How much the joint resists to be moved, about each axis of the limit: 0 not, 1 it does not move. For solvers
-            that distribute motion; no part of what is allowed.
+            How much the joint resists to be moved, about each axis of the limit: 0 not, 1 it does not move. For
+            ``dls``, which distributes motion; other methods refuse it. No part of what is allowed.
         position : (2, 3) array_like, optional
             Lowest and highest translation relative to the joint's offset, in the space of its parent. Without it any.
+            For `project_position`: no method keeps it yet, so all refuse it on joints that they move.
 
         Returns
         -------
@@ -266,7 +268,7 @@ class Limit:
         array([0. , 0.3])
         """
         if sorted(str(order).lower()) != ["x", "y", "z"] or not (order.islower() or order.isupper()):
-            raise ValueError(f"order: expected three different axes such as 'xyz' or 'XYZ', got {order!r}")
+            raise ValueError(f"order: expected three different axes such as 'xyz' or 'XYZ', got {shown(order)}")
         forward = 1 if order.islower() else -1
         lows, highs = _numbers("low", low, 3), _numbers("high", high, 3)
         ranges = [_range(f"low, high of {letter}", *pair) for letter, *pair in zip(order, lows, highs, strict=True)]
@@ -387,7 +389,9 @@ class Limit:
         True
         """
         if _whole("n", n) < 0:
-            raise ValueError(f"n: expected 0 or more, got {n}")
+            raise ValueError(f"n: expected 0 or more, got {shown(n)}")
+        if n > _MOST_SAMPLES:
+            raise ValueError(f"n: expected {_MOST_SAMPLES} at most, got {shown(n)}")
         u = _uniform(n, _whole("seed", seed))
         if self.kind == "free":
             return replace(self, kind="ball").sample(n, seed)
@@ -433,12 +437,13 @@ class Limit:
 
 
 def _made(kind: Kind, stiffness: ArrayLike, position: ArrayLike | None, **parts: Any) -> Limit:
-    stiff = _numbers("stiffness", np.broadcast_to(stiffness, 3) if np.ndim(stiffness) == 0 else stiffness, 3)
+    given = rows("stiffness", stiffness, np.dtype(np.float64))
+    stiff = _numbers("stiffness", given if given.ndim else np.broadcast_to(given, 3), 3)
     if position is not None:
         bounds = rows("position", position, np.dtype(np.float64))
         if bounds.shape != (2, 3) or not (bounds[0] <= bounds[1]).all():
             raise ValueError(
-                f"position: expected the lowest and the highest point, [[x, y, z], [x, y, z]], got {position!r}"
+                f"position: expected the lowest and the highest point, [[x, y, z], [x, y, z]], got {shown(position)}"
             )
         parts["position"] = tuple(map(tuple, bounds.tolist()))
     return Limit(kind, stiffness=stiff, **parts)
@@ -447,7 +452,7 @@ def _made(kind: Kind, stiffness: ArrayLike, position: ArrayLike | None, **parts:
 def _numbers(name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
     array = rows(name, value, np.dtype(np.float64))
     if array.shape != (count,) or not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected {count} finite numbers, got {value!r}")
+        raise ValueError(f"{name}: expected {count} finite numbers, got {shown(value)}")
     return tuple(array.tolist())
 
 
@@ -455,7 +460,7 @@ def _whole(name: str, value: Any) -> int:
     try:
         return whole_number(value)
     except TypeError:
-        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
+        raise TypeError(f"{name}: expected a whole number, got {shown(value)}") from None
 
 
 def _range(name: str, low: float, high: float) -> tuple[float, float]:
@@ -477,6 +482,10 @@ def _frame(axis: ArrayLike, side: ArrayLike | None) -> tuple[float, ...]:
 
 
 # --- sampling --------------------------------------------------------------------------------------------------------
+
+
+# So many have numbers of their own.
+_MOST_SAMPLES = 2**32 // 3
 
 
 def _uniform(n: int, seed: int) -> Array:

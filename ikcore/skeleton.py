@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import in_blocks, number_type, rows, whole_number
+from ikcore._arrays import in_blocks, number_type, rows, shown, whole_number
 from ikcore.goals import path, start_of
 from ikcore.limits import Limit
 from ikcore.pose import Pose, joint_rows, leading_axes
@@ -160,9 +160,9 @@ class Skeleton:
         try:
             number = whole_number(joint)
         except TypeError:
-            raise TypeError(f"expected the name or index of a joint, got {joint!r}") from None
+            raise TypeError(f"expected the name or index of a joint, got {shown(joint)}") from None
         if not 0 <= number < len(self):
-            raise ValueError(f"expected a joint, 0 to {len(self) - 1}, got {number}")
+            raise ValueError(f"expected a joint, 0 to {len(self) - 1}, got {shown(number)}")
         return number
 
     def children(self, joint: str | int) -> tuple[int, ...]:
@@ -299,10 +299,10 @@ class Skeleton:
         if limits is None:
             return (None,) * len(self)
         if not isinstance(limits, (Mapping, Sequence)) or isinstance(limits, str):
-            raise TypeError(f"limits: expected a mapping or a list of Limit, got {limits!r}")
+            raise TypeError(f"limits: expected a mapping or a list of Limit, got {shown(limits)}")
         for limit in limits.values() if isinstance(limits, Mapping) else limits:
             if not isinstance(limit, Limit) and limit is not None:
-                raise TypeError(f"limits: expected a Limit, or None for a free joint, got {limit!r}")
+                raise TypeError(f"limits: expected a Limit, or None for a free joint, got {shown(limit)}")
         if isinstance(limits, Mapping):
             by_joint = {self.index(joint): limit for joint, limit in limits.items()}
             if len(by_joint) < len(limits):

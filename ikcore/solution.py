@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import rotations, status
+from ikcore import _core, rotations, status
+from ikcore._arrays import shown, whole_number
 from ikcore.goals import Task, ancestors
 from ikcore.pose import Pose
 from ikcore.span import distance, span_of
@@ -84,7 +86,8 @@ class Solution:
         Parameters
         ----------
         item : int or tuple of int
-            Its place in the leading axes; nothing where there is one pose only.
+            Its place in the leading axes. Default: the one pose there is; of several the worst, which is one that
+            cannot be used, or else is off by most.
 
         Returns
         -------
@@ -92,13 +95,13 @@ class Solution:
             A sentence or two a line. Angles are in degrees.
         """
         shape = np.shape(self.status)
-        at = item if isinstance(item, tuple) else (item,)
-        if len(at) != len(shape):
-            raise IndexError(f"item: expected {len(shape)} indices for leading axes {shape}, got {item!r}")
+        any_item = isinstance(item, tuple) and not item
+        at = self._worst() if any_item else _place(item, shape)
         flags = Status(int(np.asarray(self.status)[at]))
         pose, tasks = self.pose[at], [_task_at(task, shape, at) for task in self._tasks]
         world = self._skeleton.forward(pose)
-        lines = [_verdict(item, flags, int(np.asarray(self.iterations)[at]))]
+        name = _name(at, shape, is_worst=any_item)
+        lines = [_verdict(name, flags, int(np.asarray(self.iterations)[at]))]
         if flags.usable:
             lines += [line for task in tasks for line in _goal_lines(self._skeleton, pose, world, task, flags)]
         if flags.usable and flags:
@@ -106,6 +109,32 @@ class Solution:
             lines += [line for joint in turning for line in _limit_lines(self._skeleton, pose, joint)]
         lines += [f"Try: {advice}." for flag, advice in _ADVICE.items() if flag in flags]
         return "\n".join(lines)
+
+    def _worst(self) -> tuple[int, ...]:
+        """The first item that cannot be used; else what has not reached; else any: the one that is off by most."""
+        found = np.asarray(self.status)
+        if not found.size:
+            raise IndexError(f"item: there is none to explain, the leading axes are {found.shape}")
+        rest, skeleton = self._skeleton.rest, self._skeleton
+        chains = [chain_points(skeleton, rest, skeleton.forward(rest), task) for task in self._tasks]
+        reach = max(span_of(chain).outer for chain in chains) or 1.0
+        off = np.nan_to_num(np.asarray(self.error / reach + self.rotation_error, np.float64))
+        unusable = found >= _core.UNUSABLE
+        first = np.lexsort((-off.ravel(), (found == 0).ravel(), ~unusable.ravel()))[0]
+        return tuple(map(int, np.unravel_index(first, found.shape)))
+
+
+def _place(item: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Indices of one item."""
+    try:
+        at = tuple(map(whole_number, item if isinstance(item, tuple) else (item,)))
+    except TypeError:
+        raise TypeError(f"item: expected whole numbers, got {shown(item)}") from None
+    if len(at) != len(shape):
+        raise IndexError(f"item: expected {len(shape)} indices for leading axes {shape}, got {shown(item)}")
+    if not all(-length <= index < length for index, length in zip(at, shape, strict=True)):
+        raise IndexError(f"item: expected a place within the leading axes {shape}, got {shown(item)}")
+    return at
 
 
 _ADVICE = {
@@ -120,8 +149,14 @@ _ADVICE = {
 }
 
 
-def _verdict(item: int | tuple[int, ...], flags: Status, iterations: int) -> str:
-    name = "The pose" if isinstance(item, tuple) and not item else f"Item {item}"
+def _name(at: tuple[int, ...], shape: tuple[int, ...], *, is_worst: bool) -> str:
+    if not shape:
+        return "The pose"
+    name = f"Item {at[0] if len(at) == 1 else at}"
+    return f"{name}, the worst of {math.prod(shape)}," if is_worst else name
+
+
+def _verdict(name: str, flags: Status, iterations: int) -> str:
     after = f" after {iterations} iteration{'s' * (iterations != 1)}"
     if flags == 0:
         return f"{name} reaches its goals{after}."

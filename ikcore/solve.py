@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, closed
-from ikcore._arrays import _count_of, switch, whole_number
+from ikcore._arrays import _count_of, shown, switch, whole_number
 from ikcore.batch import Batch, Found, checked_tasks, items_of, prepared, solve_single
 from ikcore.goals import TASK_ROWS, Goal, checked_goals, completed, open_arrays
 from ikcore.pose import Pose
@@ -42,9 +43,11 @@ class Option:
         number = _number_of(type(self.default), value)
         if number is None:
             kind = {float: "a number", int: "a whole number", bool: "True or False"}[type(self.default)]
-            raise TypeError(f"{self.name}: expected {kind}, got {value!r}")
-        if not self.lowest <= number <= self.highest:
-            raise ValueError(f"{self.name}: expected {self.lowest:g} to {self.highest:g}, got {value}")
+            raise TypeError(f"{self.name}: expected {kind}, got {shown(value)}")
+        if not (self.lowest <= number <= self.highest and math.isfinite(number)):
+            bounded = math.isfinite(self.highest)
+            expected = f"{self.lowest:g} to {self.highest:g}" if bounded else "a finite number"
+            raise ValueError(f"{self.name}: expected {expected}, got {shown(value, str)}")
         return number
 
 
@@ -56,6 +59,8 @@ def _number_of(kind: type, value: Any) -> float | None:
         if kind is int:
             return whole_number(value)
         return float(value) if np.asarray(value).dtype.kind in "iufO" and np.ndim(value) == 0 else None
+    except OverflowError:
+        return math.inf  # as out of bounds
     except (TypeError, ValueError):
         return None
 
@@ -151,7 +156,8 @@ def _method(function: TypedFunction) -> TypedFunction:
     )
     text, _, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples\n")
     function.__doc__ = f"{text}{_ARGUMENTS.format(options=listed)}Examples\n{examples}"
-    _METHODS[name] = Method(name, dict(_core.METHODS)[name], options, function)
+    sentence = next(sentence for known, sentence, _ in _core.METHODS if known == name)
+    _METHODS[name] = Method(name, sentence, options, function)
     return function
 
 
@@ -196,7 +202,14 @@ def _checked(method: str, options: dict[str, Any], without: tuple[str, ...] = ()
     if unknown := [name for name in options if name not in known or name in without]:
         expected = ", ".join(name for name in known if name not in without)
         raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}")
+    for name in _SWITCHES:
+        switch(name, options.get(name, False))
+    _count_of(options.get("workers", 1))
     return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
+
+
+# What is on or off beside the options of methods.
+_SWITCHES = ("sequence", "history", "strict")
 
 
 @functools.cache
@@ -293,9 +306,9 @@ def _iterate(
 ) -> Solution:
     """What the typed function of every iterative method does."""
     numbers = _numbers(method, options)
-    for name, value in {"sequence": sequence, "history": history, "strict": strict}.items():
+    for name, value in zip(_SWITCHES, (sequence, history, strict), strict=True):
         switch(name, value)
-    tasks = checked_tasks(skeleton, pose, goals)
+    tasks = checked_tasks(method, skeleton, pose, goals)
     if any(any(task.up) for task in tasks):
         raise ValueError(f"up: {method} takes none; its chains bend towards the pole, whatever is up")
     shape = items_of(pose, tasks)
@@ -412,7 +425,6 @@ def solver(
                            output_core_dims=[["joint", "wxyz"], [], []])
     """
     checked = _checked(method, options, without=("sequence", "history"))
-    _count_of(options.get("workers", 1))
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
     return Solver(skeleton, tuple(checked_goals(goals)), method, translations, checked)

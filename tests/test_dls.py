@@ -274,6 +274,16 @@ def test_locked_joints_keep_still() -> None:
     assert np.all(found.pose.rotations[1] == [1, 0, 0, 0])
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 10.0, 37.0])
+def test_a_rotation_counts_as_the_distance_that_it_is_at_the_mean_bone(scale: float) -> None:
+    """A place asks for a right angle, a rotation for none: (1 - sin x)^2 + cos^2 x + x^2 is least where cos x = x."""
+    joint = ik.Skeleton([-1], [[0, 0, 0]])
+    goal = ik.Reach(0, [0, scale, 0], [1, 0, 0, 0], offset=[scale, 0, 0])
+    found = ik.dls(joint, joint.rest, [goal])
+    angle = 2 * np.arctan2(found.pose.rotations[0, 3], found.pose.rotations[0, 0])
+    assert angle == pytest.approx(0.7390851332151607, abs=1e-4)
+
+
 # --- stiffness and posture --------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import reference as ref
 from chains import KINDS, UP, Y, about, chain, forward, limited, rope
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -13,7 +14,7 @@ import ikcore as ik
 from ikcore import _core
 
 Array = Any
-pytestmark = pytest.mark.parametrize("method", [name for name, _ in _core.METHODS])
+pytestmark = pytest.mark.parametrize("method", [name for name, *_ in _core.METHODS])
 
 
 def problems() -> list[tuple[ik.Skeleton, Array, list[ik.Goal]]]:
@@ -30,6 +31,18 @@ def problems() -> list[tuple[ik.Skeleton, Array, list[ik.Goal]]]:
 
 
 PROBLEMS = problems()
+
+# What bounds nothing: ranges of a whole turn wherever they lie, a cone of half a turn, boxes of all rotations.
+WHOLE = {
+    "hinge": ik.Limit.hinge([0, 0, 1], -np.pi, np.pi),
+    "from rest": ik.Limit.hinge([0, 0, 1], 0, 2 * np.pi),
+    "anywhere": ik.Limit.hinge([0, 0, 1], 0.1 - 2 * np.pi, 0.1),
+    "two turns": ik.Limit.hinge([0, 0, 1], -2 * np.pi, 2 * np.pi),
+    "cone": ik.Limit.cone([1, 0, 0], np.pi),
+    "cone about z": ik.Limit.cone([0, 0, 1], np.pi, twist=(0, 2 * np.pi)),
+    "box": ik.Limit.euler("xyz", [-np.pi] * 3, [np.pi] * 3),
+    "half a box": ik.Limit.euler("zyx", [-np.pi, -np.pi / 2, -np.pi], [np.pi, np.pi / 2, np.pi]),
+}
 NAMES = ["free", *KINDS, "tree"]
 
 
@@ -146,3 +159,54 @@ def test_bones_of_no_length_do_no_harm(method: str, zero: int) -> None:
     skeleton = ik.Skeleton(np.arange(6) - 1, np.diff(points, axis=0, prepend=0), limits=[*[some] * 5, None])
     found = ik.solve(skeleton, skeleton.rest, [ik.Reach(5, [2, 2, 0.5])], method)
     assert found.status == 0
+
+
+@pytest.mark.parametrize("limit", WHOLE.values(), ids=WHOLE)
+@pytest.mark.parametrize("textbook", [False, True])
+def test_a_range_of_a_whole_turn_has_no_ends(
+    isa: str, method: str, dtype: Any, limit: ik.Limit, textbook: bool
+) -> None:
+    """From 179 degrees to 181, and across every other place where a range could end, the way is two degrees."""
+    arm = ik.Skeleton([-1, 0], [[0, 0, 0], [1, 0, 0]], limits=[limit, None])
+    at = np.deg2rad(np.arange(-2, 363, 1.0))
+    start = ik.Pose(np.stack([about([0, 0, 1], at), about([0, 0, 1], 0 * at)], axis=1).astype(dtype))
+    for way in (2, -2):
+        to = at + np.deg2rad(way)
+        target = np.stack([np.cos(to), np.sin(to), 0 * to], axis=-1)
+        found = ik.solve(arm, start, [ik.Reach(1, target)], method, textbook=textbook, history=True)
+        assert not np.any(found.status)
+        assert np.max(found.iterations) <= 4
+        assert np.nanmax(found.history) <= np.deg2rad(2.01)  # never by the long way round
+
+
+@pytest.mark.parametrize("textbook", [False, True])
+def test_where_a_whole_turn_lies_changes_nothing(isa: str, method: str, textbook: bool) -> None:
+    rng = np.random.default_rng(8)
+    target = rng.normal(size=(40, 3)) * 1.5
+    poses, status = [], []
+    for low, high in ((-np.pi, np.pi), (0, 2 * np.pi), (-2 * np.pi, 0), (-2 * np.pi, 2 * np.pi), (-1, 6)):
+        axes = ([0, 0, 1], [0, 1, 0], [1, 0, 1], [0, 1, 1])
+        limits = [*[ik.Limit.hinge(axis, low, high) for axis in axes], None]
+        arm = ik.Skeleton(range(-1, 4), [[0, 0, 0], *[[1, 0, 0]] * 4], limits=limits)
+        found = ik.solve(arm, arm.rest, [ik.Reach(4, target)], method, textbook=textbook)
+        poses.append(found.pose.rotations)
+        status.append(found.status)
+    for pose, said in zip(poses, status, strict=True):
+        assert_allclose(pose, poses[0], atol=1e-6)
+        assert_array_equal(said, status[0])
+
+
+def test_a_conflict_of_place_and_rotation_ends_alike_in_any_unit(method: str) -> None:
+    offsets = np.array([[0, 0, 0], [1, 0, 0], [0.7, 0.2, 0], [0.4, 0, 0.1]])
+    rng = np.random.default_rng(3)
+    turned = ref.unit(rng.normal(size=(50, 4)))
+    place = rng.normal(size=(50, 3))
+    limits = [ik.Limit.cone([1, 0, 0], 1.2, twist=(-1, 1))] * 4
+    for kind in (None, limits):
+        poses = []
+        for scale in (1, 10):
+            arm = ik.Skeleton([-1, 0, 1, 2], offsets * scale, limits=kind)
+            goals = [ik.Reach(3, place * scale, turned), ik.Reach(1, -place * scale)]
+            poses.append(ik.solve(arm, arm.rest, goals, method).pose)
+        apart = np.abs(np.sum(poses[0].rotations * poses[1].rotations, axis=-1))
+        assert np.mean(np.all(apart > 1 - 1e-6, axis=-1)) > 0.9

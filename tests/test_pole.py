@@ -15,7 +15,7 @@ from ikcore import _core
 
 Array = NDArray[Any]
 
-pytestmark = pytest.mark.parametrize("method", [name for name, _ in _core.METHODS])
+pytestmark = pytest.mark.parametrize("method", [name for name, *_ in _core.METHODS])
 
 PARENTS = [-1, 0, 1, 2, 3, 4]
 OFFSETS = np.array([[0, 1, 0], [0.2, 0, 0], [0.5, -0.3, 0.1], [0.4, -0.1, 0], [0.3, -0.2, 0.2], [0.2, -0.4, 0]])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import dataclasses
 import inspect
 import itertools
 import pickle
 import re
+import signal
 import threading
 import time
 import typing
@@ -22,7 +24,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ikcore as ik
 from ikcore import _arrays, _core, batch
 
-METHODS = [name for name, _ in _core.METHODS]
+METHODS = [name for name, *_ in _core.METHODS]
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
 REACH = np.linalg.norm(np.diff(POINTS, axis=0), axis=1).sum()
@@ -222,6 +224,102 @@ def test_what_fails_on_any_thread_is_raised_and_nothing_more_begun(helper: bool)
     assert len(begun) < 500
 
 
+# --- interrupts -------------------------------------------------------------------------------------------------------
+
+# They work for minutes.
+ROPE = ik.Skeleton.chain(np.arange(102)[:, np.newaxis] * [1.0, 0, 0])
+PULLED = np.random.default_rng(0).uniform(-30, 30, (4000, 3))
+LONG = {"iterations": 1_000_000, "tolerance": 0.0, "textbook": True}
+PULLS = [ik.Reach(joint, [0, joint, 9]) for joint in range(4, 102, 7)]  # more than they can all have
+WORK = {
+    "batch": lambda method: ik.solve(ROPE, ROPE.rest, [ik.Reach(101, PULLED)], method, **LONG),
+    "threads": lambda method: ik.solve(ROPE, ROPE.rest, [ik.Reach(101, PULLED)], method, workers=2, **LONG),
+    "one item": lambda method: ik.solve(ROPE, ROPE.rest, PULLS, method, **LONG),
+    "solver": lambda method: ik.solver(ROPE, [ik.Reach(50, position=...), *PULLS], method, **LONG)(
+        ROPE.rest.rotations, [0, 0, 200]
+    ),
+    "sequence": lambda method: ik.solve(
+        ROPE, ROPE.rest, [ik.Reach(101, PULLED.reshape(4, 1000, 3))], method, sequence=True, workers=2, **LONG
+    ),
+}
+
+
+def seconds_to_end(work: Any) -> float:
+    """From Ctrl-C, as it reaches a Python that listens, to the exception; no thread is left behind."""
+    threads, listening = _thread._count(), signal.signal(signal.SIGINT, signal.default_int_handler)
+    pressed: list[float] = []
+
+    def press() -> None:
+        pressed.append(time.monotonic())
+        signal.raise_signal(signal.SIGINT)
+
+    finger, ended = threading.Timer(0.3, press), None
+    try:
+        finger.start()
+        work()
+        finger.join()
+    except KeyboardInterrupt:
+        ended = time.monotonic()
+        finger.join()
+    finally:
+        signal.signal(signal.SIGINT, listening)
+    assert pressed
+    assert ended is not None, "it was done before"
+    assert _thread._count() == threads
+    return ended - pressed[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+def test_an_interrupt_ends_the_work_at_once(method: str, work: Any) -> None:
+    assert min(seconds_to_end(lambda: work(method)) for _ in range(2)) < 0.2
+
+
+def test_an_interrupt_while_this_thread_waits_for_another() -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    def solve(block: slice) -> None:
+        if threading.current_thread() is threading.main_thread():
+            assert begun.wait(60)
+        else:
+            begun.set()
+            assert stopped.wait(60)
+
+    assert seconds_to_end(lambda: _arrays.on_threads([slice(0)] * 2, 2, solve, stopped.set)) < 0.2
+
+
+def test_a_signal_with_another_handler_changes_nothing() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    finger = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
+    options = LONG | {"iterations": 30_000}
+    try:
+        finger.start()
+        found = ik.fabrik(ROPE, ROPE.rest, PULLS, **options)
+    finally:
+        finger.join()
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]
+    assert same_bits(found, ik.fabrik(ROPE, ROPE.rest, PULLS, **options))
+
+
+def test_the_core_ends_where_a_byte_is_set() -> None:
+    """Items that are done are written, nothing of others."""
+    stop, count = bytearray(b"\1"), 20_000
+    found = batch.Found.empty((count,), ARM.rest.rotations)
+    for array in found[:5]:
+        assert array is not None
+        array[...] = -7
+    goal = (3, 0, (0.0, 0.0, 0.0), targets(count), None, None, None, None)
+    options, start = tuple(row[2] for row in _core.OPTIONS), np.tile(ARM.rest.rotations, (count, 1, 1))
+    _core.solve("dls", ARM._data, (goal,), start, None, None, options, found, stop)
+    done, expected = found.status != -7, ik.dls(ARM, ARM.rest, [ik.Reach(3, targets(count))])
+    assert not done.all()
+    assert found.rotations[done].tobytes() == expected.pose.rotations[done].tobytes()
+    assert np.all(found.rotations[~done] == -7)
+    assert np.all(found.error[~done] == -7)
+
+
 # --- sequences --------------------------------------------------------------------------------------------------------
 
 
@@ -294,7 +392,7 @@ def test_a_sequence_without_frames() -> None:
 
 def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the_table() -> None:
     common = ["workers", "sequence", "history", "strict"]
-    for name, sentence in _core.METHODS:
+    for name, sentence, _ in _core.METHODS:
         function = getattr(ik, name)
         parameters = inspect.signature(function).parameters
         table = {row[0]: row for row in _core.OPTIONS if name in row[5].split()}
@@ -314,7 +412,7 @@ def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the
 
 
 def test_every_option_belongs_to_a_method() -> None:
-    known = {name for name, _ in _core.METHODS}
+    known = {name for name, *_ in _core.METHODS}
     for row in _core.OPTIONS:
         assert set(row[5].split()) & known
 
@@ -362,6 +460,147 @@ def test_a_wrong_option_is_explained(options: dict[str, Any], sentence: str) -> 
         ik.solve(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], **options)
 
 
+# Of every kind, and none that any option takes.
+NASTY = [
+    *[
+        10**30,
+        10**400,
+        -(10**400),
+        10**5000,
+        -(10**30),
+        -7,
+        np.nan,
+        np.inf,
+        -np.inf,
+        np.float64("nan"),
+        np.float32("inf"),
+    ],
+    *["1", "", b"1", None, [1], (), {}, 1j, ..., object(), np.array([1, 2]), np.array("1"), np.datetime64("2020")],
+    *[np.uint64(2**64 - 1), np.ma.masked],
+]
+GOALS = {"two_bone": ik.Reach(2, [1, 1, 0]), "aim": ik.Reach(2, [1, 1, 0], chain=0, offset=[1, 0, 0])}
+
+
+@pytest.mark.parametrize("value", NASTY, ids=[type(value).__name__ + str(i) for i, value in enumerate(NASTY)])
+@pytest.mark.parametrize("method", ik.methods())
+@pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
+def test_every_option_says_what_it_expects(method: str, value: Any) -> None:
+    known = ik.methods()[method]
+    goals = [GOALS.get(method, ik.Reach(3, [1, 1, 0]))]
+    iterative = method in METHODS
+    others = ["workers", "strict", *["sequence", "history"] * iterative]
+    for option in [*known.options, *others]:
+        unbounded = option == "twist" and isinstance(value, (int, np.integer)) and abs(int(value)) < 10**31
+        if unbounded:
+            continue
+        calls = [lambda option=option: ik.solve(ARM, ARM.rest, goals, method, **{option: value})]
+        if option not in ("sequence", "history"):
+            calls.append(lambda option=option: ik.solver(ARM, goals, method, **{option: value})(ARM.rest.rotations))
+        if iterative:
+            calls.append(lambda option=option: known.function(ARM, ARM.rest, goals, **{option: value}))
+        for call in calls:
+            with pytest.raises((TypeError, ValueError), match=rf"^{option}: expected .*, got ") as caught:
+                call()
+            assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=["large", "small", "huge"])
+def test_whole_numbers_of_any_size_are_refused_in_a_sentence(value: int) -> None:
+    for sentence, call in {
+        "expected a joint, 0 to 3, got ": lambda: ik.fabrik(ARM, ARM.rest, [ik.Reach(value, [1, 1, 0])]),
+        r"goals\[0\]: chain=.*, but '3' has 3 joints above it": lambda: ik.fabrik(
+            ARM, ARM.rest, [ik.Reach(3, [1, 1, 0], chain=value)]
+        ),
+        "level": lambda: ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0], level=value)]),
+        r"goals\[0\].weight: expected real numbers, got object": lambda: ik.fabrik(
+            ARM, ARM.rest, [ik.Reach(3, [1, 1, 0], weight=value)]
+        ),
+        "swing: expected real numbers": lambda: ik.Limit.cone([1, 0, 0], value),
+        "low, high: expected real numbers": lambda: ik.Limit.hinge([1, 0, 0], value, 1),
+        "stiffness: expected real numbers": lambda: ik.Limit.free(stiffness=value),
+        "position: expected real numbers": lambda: ik.Limit.free(position=[[value] * 3] * 2),
+        "n: expected (0 or more|1431655765 at most), got ": lambda: ik.Limit.cone([1, 0, 0], 1).sample(value),
+    }.items():
+        with pytest.raises((TypeError, ValueError), match=sentence) as caught:
+            call()
+        assert len(str(caught.value)) < 250
+
+
+# --- what no method, or not every one, takes --------------------------------------------------------------------------
+
+
+def limited_arm(joint: int, limit: ik.Limit) -> ik.Skeleton:
+    return ik.Skeleton(ARM.parents, ARM.offsets, names=["hip", "knee", "ankle", "toe"], limits={joint: limit})
+
+
+SLIDING = [ik.Limit.free(position=[[-0.1] * 3, [0.1] * 3]), ik.Limit.locked(position=[[0] * 3, [0, np.inf, 0]])]
+
+
+@pytest.mark.parametrize("limit", SLIDING, ids=["free", "locked"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_range_of_positions_is_refused_where_the_joint_is_moved(method: str, limit: ik.Limit) -> None:
+    said = "limits: that of 'knee' has a position, which no method takes yet: give it none, or start the chain below"
+    knee, goal = limited_arm(1, limit), ik.Reach("toe", [1, 1, 0])
+    for call in (
+        lambda: ik.solve(knee, knee.rest, [goal], method),
+        lambda: ik.solver(knee, [ik.Reach("toe", position=...)], method),
+        lambda: ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain="knee")], method),
+        lambda: ik.solve(knee, knee.rest, [ik.Reach("knee", [1, 1, 0])], method),
+        lambda: ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain=2)], "two_bone"),
+        lambda: ik.solve(knee, knee.rest, [ik.Reach("knee", [1, 1, 0], chain=0, offset=[1, 0, 0])], "aim"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+    below = ik.Reach("toe", [1, 1, 0], chain="ankle")
+    assert same_bits(ik.solve(knee, knee.rest, [below], method), ik.solve(ARM, ARM.rest, [below_(below)], method))
+    any_ = limited_arm(1, ik.Limit.free(position=[[-np.inf] * 3, [np.inf] * 3]))
+    assert ik.solve(any_, any_.rest, [goal], method).status == 0
+
+
+def below_(goal: ik.Reach) -> ik.Reach:
+    """The same of the arm without names."""
+    return ik.Reach(3, goal.position, chain="2")
+
+
+@pytest.mark.parametrize("stiffness", [1, 0.2, (0, 0, 1)])
+def test_stiffness_is_for_dls_only(stiffness: Any) -> None:
+    knee, goal = limited_arm(1, ik.Limit.free(stiffness=stiffness)), ik.Reach("toe", [1, 1, 0])
+    assert ik.dls(knee, knee.rest, [goal]).status == 0
+    for method in ("fabrik", "two_bone"):
+        with pytest.raises(
+            ValueError, match=f"'knee' has stiffness, which {method} does not take: use dls, or give it"
+        ):
+            ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain=2)], method)
+    with pytest.raises(ValueError, match="'knee' has stiffness, which fabrik does not take"):
+        ik.solver(knee, [ik.Reach("toe", position=...)])
+    for elsewhere in (ik.Reach("toe", [1, 1, 0], chain="ankle"), ik.Reach("knee", [1, 0.1, 0])):  # knee does not turn
+        assert ik.fabrik(knee, knee.rest, [elsewhere]).status < _core.UNUSABLE
+    locked = limited_arm(1, dataclasses.replace(ik.Limit.locked(), stiffness=(1.0, 1.0, 1.0)))
+    assert ik.fabrik(locked, locked.rest, [goal]).status < _core.UNUSABLE
+
+
+def test_the_core_refuses_them_too() -> None:
+    found = batch.Found.empty((), ARM.rest.rotations)
+    goal = (3, 0, (0.0, 0.0, 0.0), np.ones(3), None, None, None, None)
+    options = tuple(row[2] for row in _core.OPTIONS)
+    for limit, sentence in (
+        (SLIDING[0], "solve: a limit in a goal's chain has a position, which no method takes"),
+        (ik.Limit.free(stiffness=1), "solve: a limit in a goal's chain has stiffness, which the method does not take"),
+    ):
+        knee = limited_arm(1, limit)
+        with pytest.raises(ValueError, match=sentence):
+            _core.solve("fabrik", knee._data, (goal,), ARM.rest.rotations, None, None, options, found)
+
+
+def test_levels_are_refused() -> None:
+    for method in ik.methods():
+        goal = dataclasses.replace(GOALS.get(method, ik.Reach(3, [1, 1, 0])), level=1)
+        with pytest.raises(
+            ValueError, match=r"goals\[0\]: level 1 needs a method with levels, .* leave it at 0, and say"
+        ):
+            ik.solve(ARM, ARM.rest, [goal], method)
+
+
 def test_other_skeletons_and_poses_are_refused() -> None:
     goals = [ik.Reach(3, [1, 1, 0])]
     with pytest.raises(TypeError, match="skeleton: expected a Skeleton, got list"):
@@ -400,10 +639,40 @@ def test_explain_says_how_far_and_what_to_try() -> None:
 def test_explain_takes_the_place_in_all_leading_axes() -> None:
     found = ik.fabrik(ARM, poses(2, 1), [ik.Reach(3, targets(3))])
     assert found.explain((1, 2)).startswith("Item (1, 2) ")
-    for wrong in (1, (), (1, 2, 3)):
+    for wrong in (1, (1, 2, 3)):
         with pytest.raises(IndexError, match=r"item: expected 2 indices for leading axes \(2, 3\)"):
             found.explain(wrong)
+    for beyond in ((1, 3), (0, -4), (np.uint64(2**64 - 1), 0), (10**400, 0)):
+        with pytest.raises(IndexError, match=r"item: expected a place within the leading axes \(2, 3\), got \("):
+            found.explain(beyond)
+    for other in ("1", (None, 1), (1.0, 1), [1, 1], (True, 0)):
+        with pytest.raises(TypeError, match="item: expected whole numbers, got "):
+            found.explain(other)  # type: ignore[arg-type]
     assert ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [1, 1, 1])]).explain().startswith("The pose ")
+
+
+def test_explain_takes_the_worst_of_a_batch() -> None:
+    """What cannot be used; else what is farthest off of what did not reach, angles as at the end of the reach."""
+    target = targets(2, 3)
+    goal = [ik.Reach(3, target)]
+    best = ik.fabrik(ARM, ARM.rest, goal)
+    most = np.unravel_index(np.argmax(best.error), (2, 3))
+    assert best.explain().startswith(f"Item ({most[0]}, {most[1]}), the worst of 6, reaches its goals after ")
+    target[0, 2], target[1, 1] = [0, 9, 0], [0, 5, 0]
+    far = ik.fabrik(ARM, ARM.rest, goal)
+    assert far.explain().startswith("Item (0, 2), the worst of 6, after ")
+    assert far.explain().splitlines()[1:] == far.explain((0, 2)).splitlines()[1:]
+    target[1, 0] = np.nan
+    with pytest.warns(ik.UnusableWarning):
+        assert ik.fabrik(ARM, ARM.rest, goal).explain().startswith("Item (1, 0), the worst of 6, after ")
+
+    hinges = [ik.Limit.hinge([0, 0, 1], -0.1, 0.1)] * 4  # in millimetres: 90 of them are less than a radian
+    large = ik.Skeleton(ARM.parents, ARM.offsets * 1000, limits=hinges)
+    turned = ik.rotations.from_axis_angle([0, 0, 1], [0, 1.5, 0.2])
+    goals = [ik.Reach(3, [REACH * 1000 + 90, 0, 0], turned, weight=[1, 0, 0], rotation_weight=[0, 1, 1])]
+    assert ik.dls(large, large.rest, goals).explain().startswith("Item 1, the worst of 3, after ")
+    with pytest.raises(IndexError, match=r"item: there is none to explain, the leading axes are \(0,\)"):
+        ik.fabrik(ARM, ARM.rest, [ik.Reach(3, np.zeros((0, 3)))]).explain()
 
 
 def test_explain_tells_angles_in_degrees() -> None:

@@ -93,7 +93,7 @@ IK_SKELETON_SOLVERS(IK_SOLVER_FUNCTIONS)
         kernels_for(type, last - first)->name(job, first, last, scratch);                                              \
         ik_fpmode_leave(before);                                                                                       \
     }
-#define IK_METHOD_FUNCTIONS(name, doc) IK_METHOD_FUNCTION(name, f32) IK_METHOD_FUNCTION(name, f64)
+#define IK_METHOD_FUNCTIONS(name, takes, doc) IK_METHOD_FUNCTION(name, f32) IK_METHOD_FUNCTION(name, f64)
 IK_METHODS(IK_METHOD_FUNCTIONS)
 
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {

@@ -49,11 +49,12 @@ static record_size fabrik_points_size(const ik_plan *plan) {
 }
 
 /* The point at a distance from `from` towards `to`. Where they are one point, along x: a little is added there that is
- * below rounding anywhere else. */
+ * below rounding anywhere else. Where that is just what they are apart, as on a bone without length that has been drawn
+ * along before, it is `from`. */
 ik_inline vec3 fabrik_towards(vec3 from, vec3 to, real length) {
     vec3 d = vec3_sub(to, from);
     d.x = d.x + real_splat(TINY_LENGTH);
-    return vec3_add(from, vec3_scale(length / vec3_length(d), d));
+    return vec3_add(from, vec3_scale(length / (vec3_length(d) + real_splat(0x1p-120f)), d));
 }
 
 /* Slot `slot` of every group on the line from slot `from` to where it was, at the length of a bone. */

@@ -402,7 +402,8 @@ typedef struct ik_limit {
     int axes[3];           /* EULER: 0, 1, 2 for x, y, z; the first turns first, about fixed axes */
     double angles[3][2];   /* EULER: lowest and highest about each of those axes */
     double stiffness[3];   /* about the axes of the frame: 0 moves freely, 1 not at all */
-    double position[3][2]; /* lowest and highest of the translation relative to the offset, in the parent's space */
+    double position[3][2]; /* lowest and highest of the translation relative to the offset, in the parent's space;
+                              infinite: any */
 } ik_limit;
 
 /* The allowed rotation nearest to q (of a ball: twist and swing each the nearest), of the same sign, and the angle
@@ -510,17 +511,25 @@ typedef struct ik_options {
 } ik_options;
 #undef IK_OPTION_MEMBER
 
-/* The iterative methods. X(name, what it is) */
+/* What not every method takes, as bits; ik_solve_check refuses it for the others. No method takes a range of positions
+ * yet. */
+enum ik_takes {
+    IK_TAKES_STIFFNESS = 1, /* a joint that turns less willingly than others */
+};
+
+/* The iterative methods. X(name, what it takes, what it is) */
 #define IK_METHODS(X)                                                                                                  \
-    X(fabrik, "forward and backward reaching: moves joints along lines, two passes an iteration")                      \
-    X(dls, "damped least squares: turns all joints at once, by how each moves what should be reached")
+    X(fabrik, 0, "forward and backward reaching: moves joints along lines, two passes an iteration")                   \
+    X(dls, IK_TAKES_STIFFNESS,                                                                                         \
+      "damped least squares: turns all joints at once, by how each moves what should be reached")
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where neither offset nor rotation is given, since its turning would
  * change nothing. Everything else keeps its local rotation to the bit. Solvers write rotations only.
  *
  * The reach that a tolerance is of is that of the goal's chain; of one that has none, the longest of all. AT_LIMIT says
- * that some joint may not turn towards the goals, but may turn away. Uneven scales change the bones of joints below as
+ * that some joint may not turn towards the goals, but may turn away. A goal whose chain has no length is reached where
+ * nothing but rounding is left to go; else the item has NO_LENGTH. Uneven scales change the bones of joints below as
  * these turn: an item that misses for that is solved again from the pose that was found, again and again within
  * `iterations` altogether. */
 typedef struct ik_solve_job {
@@ -538,12 +547,16 @@ typedef struct ik_solve_job {
     ik_rows iterations;     /* int32_t */
     ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
                          iteration and after each; those beyond the last are left as they are */
+    int (*stop)(void *context); /* optional: asked by the thread that solves, at least every few milliseconds and as
+                                   often as every few microseconds, so let it be quick. Not 0: the solve ends. Items
+                                   that are done by then are written; of the others nothing is, but for their history */
+    void *context;
 } ik_solve_job;
 
 /* Solve items [first, last). Structure must be right: joints that exist, chains that are ancestors, one goal for a
- * point, as ik_solve_check says. `scratch` is as large as ik_..._scratch says, aligned to 64 bytes, and one thread's
- * alone. */
-const char *ik_solve_check(const ik_solve_job *job);
+ * point, limits that the method takes (a bit of ik_takes each), as ik_solve_check says. `scratch` is as large as
+ * ik_..._scratch says, aligned to 64 bytes, and one thread's alone. */
+const char *ik_solve_check(const ik_solve_job *job, unsigned takes);
 size_t ik_fabrik_scratch_f64(const ik_solve_job *job);
 size_t ik_fabrik_scratch_f32(const ik_solve_job *job);
 void ik_fabrik_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);

@@ -409,7 +409,18 @@ static quat dls_parent(const ik_plan *plan, columns c, int k) {
     return column_quat(c, dls_above(plan, base));
 }
 
+/* A hinge that turns all the way round has no ends. */
+static int dls_is_round(const ik_limit *limit) {
+    return range_is_whole((number)limit->twist[0], (number)limit->twist[1]);
+}
+
+/* A hinge's angle in its range; of one without ends, the same rotation by half a turn or less. */
 ik_inline real dls_within(const ik_limit *limit, real angle) {
+    if (dls_is_round(limit)) {
+        const real half = real_splat(4 * eighth_turn[0]), turn = half + half;
+        angle = real_select(mask_less(half, angle), angle - turn, angle);
+        return real_select(mask_less(angle, -half), angle + turn, angle);
+    }
     return real_max(real_min(real_splat((number)limit->twist[1]), angle), real_splat((number)limit->twist[0]));
 }
 
@@ -417,6 +428,7 @@ ik_inline real dls_within(const ik_limit *limit, real angle) {
 static mask dls_allow(const ik_plan *plan, columns c, int k, vec3 *turn) {
     const ik_limit *limit = dls_limit(plan, k);
     if (limit->kind == IK_HINGE) {
+        if (dls_is_round(limit)) return mask_splat(0);
         real angle = *column(c, dls_angle(plan, plan->nodes[k].slot));
         real wanted = angle + turn->x, allowed = dls_within(limit, wanted);
         turn->x = allowed - angle;
@@ -700,7 +712,8 @@ static void dls_shake_turns(const ik_plan *plan, columns c, int shake) {
         vec3 turn = vec3_splat(share * dls_random(shake, slot, 0), share * dls_random(shake, slot, 1),
                                share * dls_random(shake, slot, 2));
         if (dls_is_hinge(plan, k)) {
-            const double *range = dls_limit(plan, k)->twist;
+            const double half = 4 * eighth_turn[0], round[2] = {-half, half};
+            const double *range = dls_is_round(dls_limit(plan, k)) ? round : dls_limit(plan, k)->twist;
             real to =
                 real_splat((number)(0.5 * (range[0] + range[1] + (range[1] - range[0]) * dls_random(shake, slot, 0))));
             turn.x = real_splat(share) * (to - *column(c, dls_angle(plan, slot)));
@@ -836,6 +849,7 @@ ik_inline real dls_angle_of(const ik_plan *plan, int k, quat local) {
     quat q = quat_multiply(quat_conjugate(solve_rest(plan, k)), local);
     vec3 axis = quat_rotate(dls_frame(limit), vec3_splat(1, 0, 0));
     real half = real_atan2(vec3_dot(axis, q.v), q.w), angle = half + half;
+    if (dls_is_round(limit)) return dls_within(limit, angle);
     angle = real_select(mask_less(real_splat((number)limit->twist[1]) + real_splat(LIMIT_TOLERANCE), angle),
                         angle - turn, angle);
     angle = real_select(mask_less(angle, real_splat((number)limit->twist[0]) - real_splat(LIMIT_TOLERANCE)),

@@ -10,6 +10,12 @@ typedef struct {
     mask finite, has_length;
 } verdict;
 
+/* By how much rounding may put a node elsewhere. */
+ik_inline real solve_rounding(const pose *world, int k) {
+    real size = vec3_size(world->positions[k]) + world->scale * vec3_size(world->origin);
+    return real_splat(16 * EPSILON) * size;
+}
+
 ik_inline void solve_judge_position(const ik_plan *plan, group at, const pose *world, int k, verdict *v) {
     real weight;
     vec3 target = solve_target(plan, at, world, k, world->positions[k], &weight);
@@ -21,6 +27,7 @@ ik_inline void solve_judge_position(const ik_plan *plan, group at, const pose *w
     real within = reach.sum;
     if (mask_any(still)) within = real_select(still, solve_longest(plan, world), within);
     real slack = real_splat((number)plan->job->options.tolerance) * within;
+    if (mask_any(still)) slack = real_select(still, real_max(slack, solve_rounding(world, k)), slack);
     mask missed = mask_less(slack, error);
     mask far = mask_less(reach.sum + slack, distance), near = mask_less(distance, chain_inner(reach) - slack);
     v->missed |= missed;
@@ -49,7 +56,7 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
         if (plan->nodes[k].point >= 0) solve_judge_position(plan, at, world, k, &v), has_point = 1;
         if (plan->nodes[k].rotation >= 0) solve_judge_rotation(plan, at, world, k, &v), has_rotation = 1;
     }
-    if (has_point && !has_rotation) v.has_length = mask_less(zero, v.reach);
+    if (has_point && !has_rotation) v.has_length = mask_less(zero, v.reach) | ~v.missed;
     real most = real_splat((number)plan->job->options.iterations);
     mask ended = ~mask_less(iterations, most) & mask_splat(IK_ITERATION_LIMIT);
     mask said = v.said | flags;

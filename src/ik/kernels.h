@@ -71,7 +71,7 @@ const ik_kernels IK_TABLE = {
 #define IK_SOLVER_ROWS(name) name##_rows,
     IK_SOLVERS(IK_SOLVER_ROWS) IK_SKELETON_SOLVERS(IK_SOLVER_ROWS)
 #undef IK_SOLVER_ROWS
-#define IK_METHOD_ITEMS(name, doc) name##_scratch, name##_items,
+#define IK_METHOD_ITEMS(name, takes, doc) name##_scratch, name##_items,
         IK_METHODS(IK_METHOD_ITEMS) cast_rows,
 #undef IK_METHOD_ITEMS
 };

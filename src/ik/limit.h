@@ -59,10 +59,13 @@ ik_inline half_angle half_angle_of(number angle) {
     return (half_angle){number_of(half.cosine), number_of(half.sine)};
 }
 
+/* Whether a range bounds nothing: a whole turn, but for rounding. */
+ik_inline int range_is_whole(number low, number high) { return high - low > 8 * eighth_turn[0] - LIMIT_TOLERANCE; }
+
 ik_inline angle_range angle_range_of(number low, number high) {
-    const number half_turn = 4 * eighth_turn[0];
     number middle = (number)0.5 * (low + high), width = (number)0.5 * (high - low);
-    return (angle_range){half_angle_of(middle), width < half_turn ? half_angle_of(width) : (half_angle){0, 1}};
+    half_angle all = {0, 1};
+    return (angle_range){half_angle_of(middle), range_is_whole(low, high) ? all : half_angle_of(width)};
 }
 
 ik_inline void limit_prepare_swing(limit *to, const ik_limit *from) {

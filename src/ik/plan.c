@@ -1,6 +1,8 @@
 /* From a skeleton and goals to the nodes that a solve works on. */
 #include "plan.h"
 
+#include <math.h>
+
 static int has_offset(const ik_goal *goal) {
     return goal->offset[0] != 0 || goal->offset[1] != 0 || goal->offset[2] != 0;
 }
@@ -39,7 +41,31 @@ static const char *check_pole(const ik_solve_job *job, const ik_goal *goal) {
     return NULL;
 }
 
-const char *ik_solve_check(const ik_solve_job *job) {
+static int has_position(const ik_limit *limit) {
+    int some = 0;
+    for (int i = 0; i < 3; i++)
+        some |= limit->position[i][0] > -INFINITY || limit->position[i][1] < INFINITY;
+    return some;
+}
+
+static int is_stiff(const ik_limit *limit) {
+    const double *stiffness = limit->stiffness;
+    return limit->kind != IK_LOCKED && (stiffness[0] != 0 || stiffness[1] != 0 || stiffness[2] != 0);
+}
+
+/* Limits of a goal's chain that nobody would keep. */
+static const char *check_limits(const ik_skeleton *skeleton, const ik_goal *goal, unsigned takes) {
+    const int *parents = skeleton->parents, end = parents[goal->chain];
+    for (int joint = goal->joint; joint != end; joint = parents[joint])
+        if (has_position(&skeleton->limits[joint]))
+            return "a limit in a goal's chain has a position, which no method takes";
+    for (int joint = last_turning(skeleton, goal); joint != end && joint >= 0; joint = parents[joint])
+        if (is_stiff(&skeleton->limits[joint]) && !(takes & IK_TAKES_STIFFNESS))
+            return "a limit in a goal's chain has stiffness, which the method does not take";
+    return NULL;
+}
+
+const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
     const ik_skeleton *skeleton = job->skeleton;
     if (job->goal_count < 1) return "there is no goal";
     for (int g = 0; g < job->goal_count; g++) {
@@ -48,6 +74,7 @@ const char *ik_solve_check(const ik_solve_job *job) {
         if (!goal->position.data && !goal->rotation.data) return "a goal has neither position nor rotation";
         if (!is_ancestor(skeleton, goal->chain, goal->joint)) return "a goal's chain does not lead to its joint";
         const char *wrong = goal->pole.data ? check_pole(job, goal) : NULL;
+        if (!wrong && skeleton->limits) wrong = check_limits(skeleton, goal, takes);
         if (wrong) return wrong;
         for (int other = 0; other < g; other++) {
             const ik_goal *before = &job->goals[other];

@@ -94,6 +94,8 @@ typedef struct {
     int round;            /* 0, and then from the poses that were found */
     int wants;            /* some item gains by another */
     ptrdiff_t next, last; /* items not loaded yet */
+    long long worked;     /* since it was last asked whether to stop */
+    int stopped;
     pose world;
     quat *solved; /* local rotations of the group that ends */
     real *ready;  /* records of the group loaded last */
@@ -337,11 +339,30 @@ static void solve_empty(solve *s, int g, int lane) {
     s->item[g * LANES + lane] = NONE;
 }
 
+/* So much work lies between two questions whether to stop, in nodes times vectors: microseconds, or milliseconds where
+ * much is done for a node. */
+enum { SOLVE_WORK = 1024 };
+
+/* Whether the caller wants no more, after so much work. */
+static int solve_stops(solve *s, long long work) {
+    const ik_solve_job *job = s->job;
+    s->worked += work;
+    if (s->worked < SOLVE_WORK || !job->stop) return s->stopped;
+    s->worked = 0;
+    return s->stopped |= job->stop(job->context) != 0;
+}
+
+/* The work of a step on one vector: what goals have in common goes by pairs. */
+static long long solve_work(const ik_plan *plan) {
+    long long tasks = plan->task_count > 1 ? plan->task_count : 1;
+    return (plan->slots + 1) * tasks * tasks;
+}
+
 /* Whether there is another item to do, which is loaded then. */
 static int solve_has_next(solve *s) {
     for (;; s->taken++) {
         if (s->taken == s->loaded.count) {
-            if (s->next == s->last) return 0;
+            if (s->next == s->last || solve_stops(s, s->plan->count)) return 0;
             solve_load(s);
         }
         if (!s->round || s->wanted[s->taken]) return 1;
@@ -434,12 +455,13 @@ extern long long IK_LANE_STEPS;
 #endif
 
 static void solve_items(solve *s, int groups) {
+    const long long work = groups * solve_work(s->plan);
     solve_start(s, groups);
     for (;;) {
         int working = 0;
         for (int g = 0; g < groups; g++)
             working += solve_refill(s, g);
-        if (!working) break;
+        if (!working || solve_stops(s, work)) break;
         s->how->step(s->plan, s->bundle, groups);
         SOLVE_COUNT(groups * LANES);
         for (int g = 0; g < groups; g++) {
@@ -459,7 +481,7 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     ik_solve_job again = *job;
     again.rotations = again.solved;
     s->job = s->plan->job = &again;
-    for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants; s->round++) {
+    for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stopped; s->round++) {
         s->next = first;
         s->taken = s->loaded.count = s->wants = 0;
         solve_items(s, groups);

@@ -49,7 +49,7 @@ typedef struct ik_kernels {
     IK_SOLVERS(IK_SOLVER_KERNEL)
     IK_SKELETON_SOLVERS(IK_SOLVER_KERNEL)
 #undef IK_SOLVER_KERNEL
-#define IK_METHOD_KERNEL(name, doc)                                                                                    \
+#define IK_METHOD_KERNEL(name, takes, doc)                                                                             \
     size_t (*name##_scratch)(const ik_solve_job *job);                                                                 \
     void (*name)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
     IK_METHODS(IK_METHOD_KERNEL)

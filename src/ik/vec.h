@@ -9,6 +9,9 @@
 #define TINY_SINE   (1024 * EPSILON)
 #define TINY_LENGTH 0x1p-60f
 
+/* Added to a length to divide by it. No vector of which the square is lost has a direction longer than 1. */
+#define LEAST_LENGTH (number)(IK_BITS == 64 ? 0x1p-120f : 0x1p-75f)
+
 typedef struct {
     real x, y, z;
 } vec3;
@@ -46,7 +49,7 @@ typedef struct {
 } direction;
 
 ik_inline direction vec3_direction(vec3 a) {
-    real length = vec3_length(a), inverse = real_splat(1) / (length + real_splat(0x1p-120f));
+    real length = vec3_length(a), inverse = real_splat(1) / (length + real_splat(LEAST_LENGTH));
     return (direction){vec3_scale(inverse, a), length, inverse};
 }
 

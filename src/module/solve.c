@@ -3,7 +3,7 @@
  *
  * Arrays must fit: one kind of number, one item a row, or all of a single item. ikcore/solve.py makes them fit and says
  * what does not; what is refused here is a mistake there. Structure is checked before a kernel sees it. Runs without
- * the GIL. */
+ * the GIL, and ends soon after Ctrl-C. */
 #include "solve.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "arrays.h"
 #include "ik.h"
@@ -19,12 +20,13 @@
 
 typedef struct {
     const char *name, *doc;
+    unsigned takes;
     size_t (*scratch[2])(const ik_solve_job *job); /* float, double */
     void (*solve[2])(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 } method;
 
-#define METHOD(name, doc)                                                                                              \
-    {#name, doc, {ik_##name##_scratch_f32, ik_##name##_scratch_f64}, {ik_##name##_f32, ik_##name##_f64}},
+#define METHOD(name, takes, doc)                                                                                       \
+    {#name, doc, takes, {ik_##name##_scratch_f32, ik_##name##_scratch_f64}, {ik_##name##_f32, ik_##name##_f64}},
 static const method methods[] = {IK_METHODS(METHOD){0}};
 
 /* One call: the job, and what all its arrays have in common. */
@@ -187,8 +189,56 @@ static const method *find_method(const char *name) {
     return NULL;
 }
 
-static int run(const method *method, const call *call) {
-    const char *wrong = ik_solve_check(&call->job);
+/* How a solve hears that it should end: by a signal, which Python knows of once it is asked in its main thread; or by a
+ * bytearray of which the first byte is set meanwhile. */
+typedef struct {
+    PyThreadState *thread;     /* that solves, without the GIL */
+    const volatile char *byte; /* NULL: none */
+    double asked;              /* when, in seconds; 0: not yet */
+    int deaf;                  /* a thread that Python tells nothing */
+    int raised;                /* what the signal has raised is set */
+} listener;
+
+/* To ask takes the GIL, for which another thread may let this one wait for 5 ms. */
+#define ASKED_EVERY 0.05
+
+static double seconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int is_main_thread(void) {
+    PyObject *name = PyUnicode_FromString("threading"), *threading = name ? PyImport_GetModule(name) : NULL;
+    PyObject *thread = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL;
+    PyObject *ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
+    int is = !ident || PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
+    PyErr_Clear();
+    Py_XDECREF(ident);
+    Py_XDECREF(thread);
+    Py_XDECREF(threading);
+    Py_XDECREF(name);
+    return is;
+}
+
+static int ask(void *context) {
+    listener *ear = context;
+    if (ear->byte && *ear->byte) return 1;
+    if (ear->deaf) return 0;
+    double now = seconds(), since = now - ear->asked;
+    if (ear->asked == 0) since = 0, ear->asked = now;
+    if (since >= 0 && since < ASKED_EVERY) return 0; /* clocks are set back, too */
+    ear->asked = now;
+    PyEval_RestoreThread(ear->thread);
+    ear->raised = PyErr_CheckSignals() < 0;
+    ear->deaf = !ear->raised && !is_main_thread();
+    ear->thread = PyEval_SaveThread();
+    return ear->raised;
+}
+
+/* byte: see listener. */
+static int run(const method *method, const call *call, const char *byte) {
+    const char *wrong = ik_solve_check(&call->job, method->takes);
     if (wrong) {
         PyErr_Format(PyExc_ValueError, "solve: %s", wrong);
         return -1;
@@ -200,24 +250,28 @@ static int run(const method *method, const call *call) {
         return -1;
     }
     void *scratch = memory + (64 - (uintptr_t)memory % 64);
-    Py_BEGIN_ALLOW_THREADS;
-    method->solve[wide](&call->job, 0, call->items, scratch);
-    Py_END_ALLOW_THREADS;
+    listener ear = {.byte = byte};
+    ik_solve_job job = call->job;
+    job.stop = ask, job.context = &ear;
+    ear.thread = PyEval_SaveThread();
+    method->solve[wide](&job, 0, call->items, scratch);
+    PyEval_RestoreThread(ear.thread);
     free(memory);
-    return 0;
+    return ear.raised ? -1 : 0;
 }
 
 static PyObject *solve(PyObject *module, PyObject *args) {
     const char *name;
-    PyObject *skeleton, *goals, *rotations, *translations, *scales, *options, *outputs;
-    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
-                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs))
+    PyObject *skeleton, *goals, *rotations, *translations, *scales, *options, *outputs, *stop = NULL;
+    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
+                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop))
         return NULL;
+    const char *byte = stop && PyByteArray_Size(stop) > 0 ? PyByteArray_AsString(stop) : NULL;
     const method *method = find_method(name);
     call call = {.job.skeleton = skeleton_of(module, skeleton)};
     if (!method || !call.job.skeleton) return NULL;
     int failed = add_options(&call.job.options, options) < 0 || add_pose(&call, rotations, translations, scales) < 0 ||
-                 add_goals(&call, goals) < 0 || add_outputs(&call, outputs) < 0 || run(method, &call) < 0;
+                 add_goals(&call, goals) < 0 || add_outputs(&call, outputs) < 0 || run(method, &call, byte) < 0;
     free((void *)call.job.goals);
     if (failed) return NULL;
     Py_RETURN_NONE;
@@ -225,8 +279,9 @@ static PyObject *solve(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"solve", solve, METH_VARARGS,
-     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, /)\n--\n\n"
-     "Writes outputs: (rotations, status, error, rotation_error, iterations, history)."},
+     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
+     "Writes outputs: (rotations, status, error, rotation_error, iterations, history). Ends before all is done"
+     " where the first byte of stop, a bytearray, is set meanwhile."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -354,7 +409,7 @@ static PyObject *solve_item(const prepared *self, call *call) {
     call->job.rotation_error = (ik_rows){&rotation_error, 0, 0};
     call->job.status = (ik_rows){&status, 0, 0};
     call->job.iterations = (ik_rows){&iterations, 0, 0};
-    if (add_joints(call, &call->job.solved, solved, "rotations", 4, 1) == 0 && run(self->method, call) == 0 &&
+    if (add_joints(call, &call->job.solved, solved, "rotations", 4, 1) == 0 && run(self->method, call, NULL) == 0 &&
         status < IK_UNUSABLE) {
         PyArray_CLEARFLAGS((PyArrayObject *)solved, NPY_ARRAY_WRITEABLE); /* as those of a pose are */
         found = Py_BuildValue("ONN", solved, scalar(&error, call->type), scalar(&status, NPY_INT32));
@@ -431,7 +486,7 @@ static int append_row(PyObject *list, PyObject *row) {
 
 static int append_methods(PyObject *list) {
     for (const method *method = methods; method->name; method++)
-        if (append_row(list, Py_BuildValue("(ss)", method->name, method->doc)) < 0) return -1;
+        if (append_row(list, Py_BuildValue("(ssI)", method->name, method->doc, method->takes)) < 0) return -1;
     return 0;
 }
 
