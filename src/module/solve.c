@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef _WIN32
+#define NOGDI /* which has names of its own for common words */
+#include <windows.h>
+#endif
 
 #include "arrays.h"
 #include "ik.h"
@@ -203,9 +207,13 @@ typedef struct {
 #define ASKED_EVERY 0.05
 
 static double seconds(void) {
+#ifdef _WIN32 /* whose C library may lack what C has had since 2011 */
+    return 1e-3 * (double)GetTickCount64();
+#else
     struct timespec now;
     timespec_get(&now, TIME_UTC);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+#endif
 }
 
 static int is_main_thread(void) {
