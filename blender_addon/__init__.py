@@ -9,6 +9,7 @@ rotations.py   rotations as channels want them over time. Without bpy
 
 clips.py       an armature and its action as a clip in world space, on joints.py and hang.py (inheritance)
 channels.py    a clip back to channels
+follow.py      whether what is seen of a character goes where its legs go;  effect.py  whether it does after a bake
 ground.py      objects of the scene as a ground;  skin.py  which vertices follow which joint
 
 ranges.py      which frames to bake

@@ -29,6 +29,7 @@ KEY_PARTS = {
     "select_left_handle": (np.bool_, 1),
     "select_right_handle": (np.bool_, 1),
 }
+NEAR = 0.01  # of a frame: keys that are no farther apart are one to Blender, as soon as someone edits their curve
 FEW = 8  # values that are sooner asked for one by one than all keys are read
 # The new keys are linear, as nla.bake makes them: with a key on every frame a Bezier curve could only overshoot between
 # frames. Should someone turn them to Bezier, automatic clamped handles are what they expect.
@@ -319,7 +320,8 @@ def _remove(bag, channel):
 def write_keys(bag, channel, frames, interpolation="LINEAR"):
     """Replace the keys of one curve from the first to the last of `frames`; keys outside stay, to the digit.
 
-    Modifiers that reshape the curve are muted: what they did is in the new keys.
+    A key too near to an end to be one of its own is replaced too. Modifiers that reshape the curve are muted: what
+    they did is in the new keys.
     """
     frames = frames if channel.frames is None else channel.frames
     curve = bag.fcurves.find(channel.path, index=channel.index) or bag.fcurves.new(channel.path, index=channel.index)
@@ -335,25 +337,25 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
     keys = _made(channel, frames, interpolation, kept["co"], before)
     if not len(kept["co"]):
         _set(curve, keys)
-        curve.update()
+        points.handles_recalc()
         return
     every = {name: _read(points, name) for name in KEY_PARTS}
     for name, part in every.items():
         part[new] = keys.get(name, part[new])
         _around(part, new, kept[name])
     _set(curve, every)
-    curve.update()
-    for name in HANDLES:  # an update moves automatic ones
+    points.handles_recalc()  # not FCurve.update, which merges kept keys that are near each other
+    for name in HANDLES:  # automatic ones of kept keys have moved
         points.foreach_set(name, _around(_read(points, name), new, kept[name]).ravel())
 
 
 def _outside(curve, frames):
     """All parts of the keys before the first and after the last of `frames`."""
-    first, last = curve.range()
-    if frames[0] <= first and last <= frames[-1]:
+    (first, last), start, end = curve.range(), frames[0] - NEAR, frames[-1] + NEAR
+    if start <= first and last <= end:
         return {"co": np.empty((0, 2))}
     keys = {name: _read(curve.keyframe_points, name) for name in KEY_PARTS}
-    outside = (keys["co"][:, 0] < frames[0]) | (keys["co"][:, 0] > frames[-1])
+    outside = (keys["co"][:, 0] < start) | (keys["co"][:, 0] > end)
     return {name: part[outside] for name, part in keys.items()}
 
 

@@ -16,6 +16,7 @@ class Rig:
     """What moves the bones of one armature, read once for all of them. To be dropped before anything changes."""
 
     def __init__(self, armature):
+        self.object = armature
         self.bones = armature.pose.bones
         self.animation = armature.animation_data
 
@@ -105,6 +106,13 @@ def not_played(armature, known=()):
     if len(actions.layers_and_strips(animation.action)) > 1:
         return f"Action {animation.action.name} has several layers: this can only write to an action with one"
     return None
+
+
+def not_evaluated(context, armature):
+    """Why Blender does not move an armature at all, or None."""
+    if armature.evaluated_get(context.evaluated_depsgraph_get()).is_evaluated:
+        return None
+    return f"{armature.name} or its collection is disabled in viewports, so nothing moves it: enable it in the Outliner"
 
 
 def plays(track, animation):

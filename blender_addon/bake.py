@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bake: sample limbs, solve every frame of every limb at once, write the keys, mute the constraints.
+"""The bake: sample limbs, solve every frame of every limb at once, write the keys, mute the constraints, and look.
 
 Nothing in the file changes before everything that can fail is done; what sampling moves is put back by value.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import actions, bridge
 from . import rotations as rot
+from .effect import AWAY, COMPARED, besides_keys
 from .sample import sample
 from .solve import solve
 from .stage import finished, restored
@@ -24,10 +25,13 @@ class Report:
     unreached: np.ndarray  # (frames,), bool
     unusable: np.ndarray
     undefined: np.ndarray
+    idle: list[str] = field(default_factory=list)  # limbs whose IK did nothing, as their bones
+    away: list[str] = field(default_factory=list)  # sentences about limbs that are not seen where they were put
 
     def troubled(self):
         """Whether there is something to look at."""
-        return bool(self.unreached.any() or self.unusable.any() or self.undefined.any())
+        flags = (self.unreached, self.unusable, self.undefined)
+        return bool(self.idle or self.away or any(which.any() for which in flags))
 
     def sentence(self):
         """The report in one line."""
@@ -41,7 +45,9 @@ class Report:
         ):
             if which.any():
                 text += f", {int(np.count_nonzero(which))} {what} (frames {_spans(self.frames[which])})"
-        return text
+        if self.idle:
+            text += f"; IK has influence 0 throughout, so nothing has changed: {', '.join(self.idle)}"
+        return "; ".join([text, *self.away])
 
 
 def _spans(frames, most=4):
@@ -60,9 +66,12 @@ def bake(context, limbs, frames, progress=lambda done: None):
         channels = _channels(limbs, samples, solved)
         plans = finished(actions.copied(_work(armatures, limbs, samples, channels), frames, "Limb IK"))
         _commit(plans, limbs)
+        away = _away(context, limbs, samples.limbs, solved, frames)
     acting = samples.limbs.influence > 0.0
     found = (bridge.unreached(solved.status) & acting, bridge.unusable(solved.status), solved.undefined & acting)
-    return Report(len(limbs), frames, *(flags.any(axis=1) for flags in found))
+    idle = [limb.label() for limb, acts in zip(limbs, acting.any(axis=0), strict=True) if not acts]
+    unreached, unusable, undefined = (flags.any(axis=1) for flags in found)
+    return Report(len(limbs), frames, unreached, unusable, undefined, idle, away)
 
 
 def _channels(limbs, samples, solved):
@@ -78,6 +87,31 @@ def _channels(limbs, samples, solved):
     parents = samples.parents
     local = quat.multiply(quat.multiply(quat.conjugate(parents), delta), parents)
     return quat.normalize(quat.multiply(local, samples.channels))
+
+
+def _away(context, limbs, before, solved, frames):
+    """Sentences about limbs that are not seen where they were put, on some frames: nothing is taken for granted."""
+    quat = bridge.rotations
+    some = np.unique(np.linspace(0, len(frames) - 1, COMPARED).astype(int))
+    arm, forearm = before.mid - before.root, before.end - before.mid
+    mid = before.root + quat.rotate(solved.root, arm)
+    put = np.stack([mid, mid + quat.rotate(quat.multiply(solved.root, solved.mid), forearm)], axis=2)[some]
+    seen = np.empty_like(put)
+    for row, frame in enumerate(frames[some]):
+        context.scene.frame_set(int(frame))
+        depsgraph = context.evaluated_depsgraph_get()
+        for n, limb in enumerate(limbs):
+            bone = limb.object.evaluated_get(depsgraph).pose.bones[limb.chain[1]]
+            seen[row, n] = bone.head, bone.tail
+    reach = np.linalg.norm(arm[some], axis=-1) + np.linalg.norm(forearm[some], axis=-1)
+    far = np.linalg.norm(seen - put, axis=-1).max(axis=-1) / reach  # not a number is what Blender does not show
+    worst, size = np.argmax(far, axis=0), f"{AWAY:.1%} of its length"
+    return [
+        f"{limb.label()} is not seen within {size} of where it was put, in frame {frames[some[worst[n]]]}: "
+        f"{besides_keys(limb.object, limb.chain)}"
+        for n, limb in enumerate(limbs)
+        if not far[worst[n], n] <= AWAY
+    ]
 
 
 def _work(armatures, limbs, samples, channels):

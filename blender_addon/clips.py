@@ -13,7 +13,7 @@ import numpy as np
 
 from . import actions, bridge, stage
 from . import rotations as rot
-from .armatures import CannotBakeError, Rig, constrained, not_played
+from .armatures import CannotBakeError, Rig, constrained, not_evaluated, not_played
 from .joints import Bones, Parts
 
 UNSCALED = 1e-5  # a scale nearer to 1 than this is rounding too
@@ -79,6 +79,8 @@ def read(context, armature, frames, bones=None):
     if reason := not_played(armature):
         raise CannotBakeError(reason)
     with stage.restored(context, [armature], poses=True):
+        if reason := not_evaluated(context, armature):
+            raise CannotBakeError(reason)
         reason = not_from_curves(armature, chosen, rig)
         if reason is None:
             local, world = yield from stage.between(_from_curves(armature, chosen, rig, frames), 0.0, 0.8)

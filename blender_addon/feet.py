@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import actions, bridge, clips, contacts, ground, nla, report, skin, stage, trails
+from . import actions, bridge, clips, contacts, effect, follow, ground, nla, report, skin, stage, trails
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -72,12 +72,16 @@ def soles(context, job):
 
 def _look(context, job):
     read = 0.5 if job.moves else 0.9  # of the looking
-    reading, clip = yield from stage.between(_clips(context, job), 0.0, read)
+    mine = [leg for leg in job.legs if job.chosen is None or leg.name in job.chosen]
+    yield from stage.between(follow.check(context, job.armature, mine, job.frames[slice(*job.part)]), 0.0, 0.1)
+    reading, clip = yield from stage.between(_clips(context, job), 0.1, read)
     feet = yield from stage.between(_with_soles(context, job, clip), read, read + 0.1)
     floor, notes = None, []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
         floor, notes = yield from stage.between(steps, read + 0.1, 1.0)
+        if job.ground == "OBJECTS":  # a collection may have what it likes in it
+            notes += ground.unseen(context, job.objects, job.armature)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
@@ -120,6 +124,7 @@ def _bake(job, seen, times, progress):
     with report.timed(times, "measured"):
         told = report.of(job, baked, seen.notes)
     told.times, told.trails = times, trails.of_bake(job, seen, baked)
+    told.idle = report.idle(job, (seen.clip, seen.reading.clip), baked)
     return baked, told
 
 
@@ -170,12 +175,18 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, made, frames, told, request):
+def write(context, job, baked, made, frames, told, request):
     """Write channels into a new action, a strip or the armature's own action, all of it or nothing; keep the report."""
+    if not made:  # a copy without another key would only be in the way
+        told.idle = told.idle or "what would change is locked"
+        mark(context, told, request)
+        report.keep(job.armature, nla.shown(job.armature.animation_data), told)
+        return
     armature = job.armature
     with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
         if request.output == "OVERWRITE":
             yield from actions.overwrite([(armature, made)], frames)
+            effect.compare(context, job, baked, frames, told, request)
             mark(context, told, request)
         else:
             strip, source = request.output == "NLA", actions.original(armature.animation_data)
@@ -183,6 +194,7 @@ def write(context, job, made, frames, told, request):
                 nla.check(armature, made)
             (plan,) = yield from actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
             with nla.pushed_down(plan, frames, context.scene) if strip else actions.swapped([plan]):
+                effect.compare(context, job, baked, frames, told, request)
                 mark(context, told, request)
             plan[1][actions.SOURCE] = source
     report.keep(armature, nla.shown(armature.animation_data), told)

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bake Foot IK on many actions of an armature: each into a copy of its own; cancelled or failed, none of them.
 
-Actions that cannot be baked are left out, with the reason. What a copy was made of is baked again, never the copy.
+Actions that cannot be baked, or end in an error of ours, are left out, with the reason. What a copy was made of is
+baked again, never the copy.
 """
 
 import contextlib
 import fnmatch
+import traceback
 from dataclasses import dataclass
 
 import bpy
 
-from . import actions, feet, foot_job, keys, nla, report, stage
+from . import actions, effect, feet, foot_job, keys, nla, report, stage
 from .armatures import CannotBakeError, not_editable, not_played
 
 
@@ -90,6 +92,11 @@ def work(context, batch, request):
                         made.append((yield from stage.between(steps, number * each, (number + 1) * each)))
                 except CannotBakeError as error:
                     refused.append((action.name, str(error)))
+                except MemoryError:
+                    raise  # not for this action alone
+                except Exception as error:  # a defect here must not cost the work on the others
+                    traceback.print_exc()
+                    refused.append((action.name, f"unexpected {type(error).__name__}: {error}"))
         if not made:
             raise CannotBakeError(f"No action was baked: {_reasons(refused)}")
         now = next((one for one in made if one.original == playing), None)
@@ -113,6 +120,8 @@ def _bake(context, armature, request):
         channels, frames = yield from stage.between(steps, feet.WORKING, 0.9)
         steps = actions.copied([(armature, channels)], frames, "Foot IK")
         ((_, action, slot),) = yield from stage.between(steps, 0.9, 1.0)
+        with actions.played(armature, action):
+            effect.compare(context, job, baked, frames, told, request)
     action[actions.SOURCE] = original
     return Made(original, action, slot, told)
 
@@ -131,8 +140,11 @@ def sentence(made, refused):
     """How it went, in one line."""
     text = f"Baked {len(made)} {'action' if len(made) == 1 else 'actions'}"
     text += report.slid([line for one in made for line in one.told.lines])
-    if troubled := [one.action.name for one in made if one.told.troubled()]:
+    if troubled := [one.action.name for one in made if one.told.troubled() and not one.told.idle]:
         text += f"; play and look at {', '.join(troubled)}"
+    for reason in dict.fromkeys(one.told.idle for one in made if one.told.idle):
+        same = ", ".join(one.action.name for one in made if one.told.idle == reason)
+        text += f"; nothing has changed in {same}: {reason}"
     return text + (f"; not baked: {_reasons(refused)}" if refused else "")
 
 
@@ -148,7 +160,7 @@ def _played(context, armature, action, slot):
     """Let an armature play another action, from rest where only its own action has keys; then put all of that back."""
     had_data, own, own_slot = actions.assigned(armature)
     keyed, left = _paths(action, slot), _paths(own, own_slot)
-    before = {path: _value(armature, path) for path in keyed | left}
+    before = {path: stage.value(armature, path) for path in keyed | left}
     with stage.restored(context, [armature], poses=True):
         try:
             actions.assign(armature, action, slot)
@@ -163,7 +175,7 @@ def _played(context, armature, action, slot):
                 armature.animation_data_clear()
             for path, value in before.items():
                 if value is not None:
-                    _set(armature, path, value)
+                    stage.set_value(armature, path, value)
 
 
 def _paths(action, slot):
@@ -172,30 +184,8 @@ def _paths(action, slot):
     return {curve.data_path for bag in bags if bag for curve in bag.fcurves}
 
 
-def _value(armature, path):
-    """What a property is, by value; None if there is no such property."""
-    try:
-        value = armature.path_resolve(path)
-    except ValueError:
-        return None
-    return value if isinstance(value, str) or not hasattr(value, "__len__") else tuple(value)
-
-
-def _set(armature, path, value):
-    if path.endswith('"]'):  # a custom property
-        owner, _, name = path[:-2].rpartition('["')
-        _resolved(armature, owner)[bpy.utils.unescape_identifier(name)] = value
-    else:
-        owner, _, name = path.rpartition(".")
-        setattr(_resolved(armature, owner), name, value)
-
-
-def _resolved(armature, path):
-    return armature.path_resolve(path) if path else armature
-
-
 def _rest(armature, path):
     """Put a transform to rest."""
     owner, _, name = path.rpartition(".")
-    if name in stage.POSE_CHANNELS and _value(armature, path) is not None:
-        _set(armature, path, tuple(_resolved(armature, owner).bl_rna.properties[name].default_array))
+    if name in stage.POSE_CHANNELS and stage.value(armature, path) is not None:
+        stage.set_value(armature, path, tuple(stage.owner(armature, owner).bl_rna.properties[name].default_array))

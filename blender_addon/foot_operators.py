@@ -125,7 +125,7 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
             with nla.taken_down(job.armature):
                 steps = keys.made(job, seen, baked, told, self)
                 made, frames = yield from stage.between(steps, feet.WORKING, 0.9)
-            yield from stage.between(feet.write(context, job, made, frames, told, self), 0.9, 1.0)
+            yield from stage.between(feet.write(context, job, baked, made, frames, told, self), 0.9, 1.0)
         self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
 
 
@@ -176,7 +176,11 @@ class IKCORE_OT_detect_contacts(_Baking):
             shown = trails.of_source(dataclasses.replace(job, keyed=True), seen, baked)
             overlay.keep(job.armature, nla.shown(job.armature.animation_data), shown)
         kept = len(found) - len(wanted)
-        self.report({"INFO"}, f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else ""))
+        text = f"Contact curves: {len(wanted)} made" + (f", {kept} kept" if kept else "")
+        if wanted:
+            self.report({"INFO"}, text)
+        else:
+            self.report({"WARNING"}, f"{text}: tick Replace Curves to make them anew")
 
 
 class _Listing(Refusing):
@@ -210,8 +214,8 @@ class IKCORE_OT_detect_feet(_Listing):
         hips = {item.hip for item in listed}
         new = [leg for leg in found if leg.name not in kept and leg.hip not in hips]
         legs.fill(armature, new)
-        text = f"Found {', '.join(leg.name for leg in new)}" if new else "Found no other legs"
-        self.report({"INFO"}, text + (f"; kept {', '.join(sorted(kept))}" if kept else ""))
+        text = f"Found {', '.join(leg.name for leg in new)}" if new else "Found no other legs: nothing has changed"
+        self.report({"INFO" if new else "WARNING"}, text + (f"; kept {', '.join(sorted(kept))}" if kept else ""))
         return {"FINISHED"}
 
 
@@ -272,12 +276,10 @@ class IKCORE_OT_edit_feet(_Listing):
     def execute(self, context):
         kept = context.object.ikcore_feet
         what, _, of = self.change.partition("_")
-        if of in {"LEG", "OBJECT"}:
-            rows = kept.legs if of == "LEG" else kept.objects
-        elif kept.active_leg >= len(kept.legs):
+        rows = self._rows(kept, of)
+        if rows is None or (what == "REMOVE" and not len(rows)):
+            self.report({"WARNING"}, "Nothing has changed: there is nothing in that list")
             return {"CANCELLED"}
-        else:
-            rows = kept.legs[kept.active_leg].knees if of == "KNEE" else kept.legs[kept.active_leg].soles
         if what == "ADD":
             item = rows.add()
             if of == "LEG":
@@ -286,10 +288,20 @@ class IKCORE_OT_edit_feet(_Listing):
                 kept.active_leg = len(rows) - 1
         elif of == "SOLE":
             rows.clear()
-        elif len(rows):
+        else:
             rows.remove(kept.active_leg if of == "LEG" else len(rows) - 1)
             kept.active_leg = min(kept.active_leg, max(len(kept.legs) - 1, 0))
         return {"FINISHED"}
+
+    @staticmethod
+    def _rows(kept, of):
+        """The list to change, or None if there is no leg to have one."""
+        if of in {"LEG", "OBJECT"}:
+            return kept.legs if of == "LEG" else kept.objects
+        if kept.active_leg >= len(kept.legs):
+            return None
+        leg = kept.legs[kept.active_leg]
+        return leg.knees if of == "KNEE" else leg.soles
 
 
 CLASSES = (

@@ -82,7 +82,7 @@ def _draw_report(layout, told, width):
             column.label(text=text)
         if line.missed:
             column.label(text=f"does not reach in {line.missed} frames", icon="ERROR")
-    for text in [*([told.reduced()] if told.keys else []), *told.notes, *told.kept]:
+    for text in [*([told.reduced()] if told.keys else []), *told.remarks()]:
         sentence(layout, text, "INFO", width)
     for frame, text in told.problems[:5]:
         sentence(layout, f"Frame {frame}: {text}", "MARKER", width)

@@ -64,6 +64,14 @@ def read(context, objects, armature, frames=None):
     ]
 
 
+def unseen(context, objects, armature):
+    """Sentences about objects that were picked to stand on, but are not there to stand on."""
+    mine = own(armature)
+    seen = {key[0] for key in _bodies(context.evaluated_depsgraph_get(), set(objects), mine, faces=False)}
+    left_out = [item.name for item in objects if item not in mine and item.name_full not in seen]
+    return [f"{name} is hidden or has no faces, so nothing stands on it" for name in left_out]
+
+
 def _bodies(depsgraph, chosen, mine, faces=True):
     """All that is seen of these objects, instances included, by what tells them apart on all frames."""
     found = {}

@@ -17,6 +17,7 @@ def ground(layout, options):
 def contacts(layout, options):
     """When feet are planted, and how fast."""
     layout.prop(options, "keyed_contacts")
+    layout.prop(options, "travelling")
     layout.prop(options, "lock")
     column = layout.column()
     column.active = options.lock

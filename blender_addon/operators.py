@@ -8,7 +8,7 @@ import numpy as np
 from bpy.props import EnumProperty
 
 from . import bridge
-from .armatures import CannotBakeError
+from .armatures import CannotBakeError, not_evaluated
 from .bake import bake
 from .limbs import CHAIN, find_limbs, refusals, selected_limbs
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
@@ -101,6 +101,8 @@ class IKCORE_OT_bake_limb(FrameRange, Refusing):
             nothing = "No limb selected: select a bone of a two-bone IK limb, its target or its pole"
         if not limbs:
             return [], nothing
+        if reason := next(filter(None, (not_evaluated(context, limb.object) for limb in limbs)), None):
+            return [], reason
         return limbs, next(filter(None, refusals(limbs)), None)
 
     def _frames(self, context, limbs):

@@ -99,6 +99,12 @@ class FootOptions(FrameRange):
         soft_max=1,
         precision=3,
     )
+    travelling: BoolProperty(
+        name="Send on Its Way",
+        description="What walks on the spot is sent on its way, over the ground. Otherwise it stays on the spot, and "
+        "planted feet go back on the ground as fast as it would go",
+        default=True,
+    )
     blend: FloatProperty(
         name="Blend",
         description="Seconds in which a foot comes from where it was planted to its own way, and to the next place. "
@@ -301,7 +307,9 @@ def settings(options):
         chosen |= {name: _plain(getattr(options, name)) for name in ("lift", "drop")}
     if not options.auto_tilt:
         chosen["tilt"] = _plain(options.tilt)
-    return bridge.library.BakeSettings(lock=options.lock, pelvis=options.pelvis, **chosen)
+    return bridge.library.BakeSettings(
+        lock=options.lock, pelvis=options.pelvis, travelling=options.travelling, **chosen
+    )
 
 
 def _plain(number):

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import actions, bridge, nla, overlay
 
+MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
 _kept = {}  # the reports of armatures and their actions, by the uids of both, while Blender runs
 
 
@@ -38,13 +39,24 @@ class Report:
     problems: list[tuple[int, str]]  # frames and what is wrong there
     notes: list[str]  # what of the scene does not count
     kept: list[str] = field(default_factory=list)  # what locks and connections keep from being done
+    away: list[tuple[str, float, int]] = field(default_factory=list)  # legs not seen where they were put: how far, when
+    moved_by: str = ""  # the likely reason for that
+    idle: str | None = None  # why nothing has changed, if that is so
     keys: dict[str, int] = field(default_factory=dict)  # of few keys: how many, by leg and "pelvis"
     times: dict[str, float] = field(default_factory=dict)  # seconds that each stage took
     trails: object = None  # trails.Trails: where feet go, for the overlay
 
     def troubled(self):
         """Whether there is something to look at."""
-        return bool(self.notes or self.kept or any(line.missed for line in self.lines))
+        return bool(self.remarks() or any(line.missed for line in self.lines))
+
+    def remarks(self):
+        """What else there is to know, as sentences."""
+        said = [f"Nothing has changed: {self.idle}"] if self.idle else []
+        for leg, far, frame in self.away:
+            why = "by what locks keep" if self.kept else self.moved_by
+            said.append(f"{leg} is seen up to {length(far)} from where it was put, in frame {frame}: {why}")
+        return [*said, *self.notes, *self.kept]
 
     def sentence(self):
         """The report in one line."""
@@ -55,7 +67,7 @@ class Report:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
         if self.keys:
             text += f". {self.reduced()}"
-        return "; ".join([text, *self.notes, *self.kept])
+        return "; ".join([text, *self.remarks()])
 
     def reduced(self):
         """How many keys there are."""
@@ -96,7 +108,22 @@ def of(job, baked, notes):
     moments = bridge.library.feet.verdicts.moments(after, before)
     found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
     problems = [(int(job.frames[frame]), text) for frame, text in sorted(found) if job.part[0] <= frame < job.part[1]]
-    return Report(job.part[1] - job.part[0], lines, problems, notes)
+    said = [note[:1].upper() + note[1:] for note in baked.notes]
+    return Report(job.part[1] - job.part[0], lines, problems, [*notes, *said])
+
+
+def idle(job, clips, baked):
+    """Why a bake has left legs where they are in all of these clips, or None if it has not."""
+    legs, skeleton = [leg for leg in baked.feet if job.chosen is None or leg.name in job.chosen], baked.clip.skeleton
+    joints = sorted({skeleton.index(joint) for leg in legs for joint in leg.chain})
+    after, *before = (
+        skeleton.forward(clip.pose[slice(*job.part)]).positions[:, joints] for clip in (baked.clip, *clips)
+    )
+    if max(np.abs(after - places).max() for places in before) > MOVED * np.ptp(after[0], axis=0).max():
+        return None
+    if job.settings.weight == 0:
+        return "Amount is 0"
+    return "the feet are where they should be" if baked.stances else "no foot comes to stand, see Ground and Contacts"
 
 
 def _runs(mask):

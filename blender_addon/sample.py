@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads limbs over a range of frames from Blender into arrays.
 
-The IK stays switched on while sampling, so that targets which depend on some baked limb are right. The pose *without*
-IK is rebuilt from what IK does not change: the parent of the first bone, and the rotation, location and scale channels
-of both. This takes one evaluation of the scene a frame for all limbs together.
+The IK stays switched on while sampling, so that targets which depend on some baked limb are right, and because without
+a pole it alone says where the knee goes. The pose *without* IK is rebuilt from what IK does not change: the parent of
+the first bone, and the rotation, location and scale channels of both. This takes one evaluation of the scene a frame
+for all limbs together.
 """
 
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ def _empty(frames, limbs):
         "parent": np.tile(np.eye(4), (*count, 1, 1)),
         "basis": np.empty((*count, 2, 4, 4)),
         "pose": np.empty((*count, 2, 4, 4)),
+        "shown": np.empty((*count, 2, 4, 4)),
         "goal": np.empty((*count, 3)),
         "pole": np.zeros((*count, 3)),
         "pole_angle": np.empty(count),
@@ -84,7 +86,8 @@ class _Group:
     def read(self, depsgraph, raw, f):
         armature = self.armature.evaluated_get(depsgraph)
         bones = armature.pose.bones
-        raw["parent"][f, self.rooted] = self._matrices(bones, "matrix")[self.parents]
+        shown = self._matrices(bones, "matrix")
+        raw["parent"][f, self.rooted], raw["shown"][f, self.columns] = shown[self.parents], shown[self.chains]
         raw["basis"][f, self.columns] = self._matrices(bones, "matrix_basis")[self.chains]
         raw["world"][f, self.columns] = armature.matrix_world
         for n, limb in self.limbs:
@@ -125,17 +128,21 @@ def _arrays(limbs, raw, start):
     _check_parents(limbs, parents, basis)
     to_armature = np.linalg.inv(raw["world"])
     lengths = np.array([limb.mid.bone.length for limb in limbs])[:, None]
-    axes = rot.axes(pose[..., 0, :, :])
+    has_pole = np.array([limb.ik.pole_target is not None for limb in limbs])
+    # with a pole in line Blender shows no bones at all
+    shown = np.where(has_pole[:, None, None, None], pose, raw["shown"])
+    axes = rot.axes(pose)
     read = Limbs(
         root=pose[..., 0, :3, 3],
         mid=pose[..., 1, :3, 3],
         end=pose[..., 1, :3, 3] + pose[..., 1, :3, 1] * lengths,
-        root_axes=axes,
+        root_axes=axes[..., 0, :, :],
+        shown=bridge.rotations.from_matrix(rot.axes(shown) @ np.swapaxes(axes, -1, -2)),
         goal=_moved(to_armature, raw["goal"]),
         pole=_moved(to_armature, raw["pole"]),
         pole_angle=raw["pole_angle"],
         influence=raw["influence"],
-        has_pole=np.array([limb.ik.pole_target is not None for limb in limbs]),
+        has_pole=has_pole,
         rest_bend=np.array([_rest_bend(limb) for limb in limbs]),
     )
     hung, channels = (bridge.rotations.from_matrix(rot.axes(matrices)) for matrices in (parents, basis))

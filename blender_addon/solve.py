@@ -6,8 +6,10 @@ The constraint first turns the whole limb rigidly, then opens or closes the knee
 * with a pole, two directions go where two others are: the line root-end to the line root-goal, and `up` into the half
   plane of the pole, where up = cos(pole_angle) X + sin(pole_angle) Z of the root bone. So whatever angle the knee has
   about that line from `up` it keeps, and a pole angle set on the rest pose puts the knee in the pole's half plane;
-* without a pole this turn is the shortest arc from root-end to root-goal, which keeps the bend of the animated pose.
-  Here Blender's iteration bends sideways a little as well: the end is where Blender has it, the knee need not be.
+* without a pole its iteration bends sideways as well, by an amount that no formula says: but the pose that it ends with
+  is shown on every frame. The limb goes on from there, in the plane that it is bent in there, the little that the end
+  is off. Where that pose is too straight to say anything the shortest arc from root-end to root-goal turns the limb,
+  which keeps the bend of the animated pose.
 
 An influence below one moves the goal towards the animated end when there is no pole, and blends the resulting
 rotations of both bones when there is one.
@@ -38,6 +40,7 @@ class Limbs:
     mid: np.ndarray  # the head of the second
     end: np.ndarray  # the tail of the second
     root_axes: np.ndarray  # (frames, limbs, 3, 3): unit columns, the axes of the first bone
+    shown: np.ndarray  # (frames, limbs, 2, 4): rotations of both bones to where IK without a pole shows them
     goal: np.ndarray  # (frames, limbs, 3)
     pole: np.ndarray  # (frames, limbs, 3); what stands there for a limb without a pole is not used
     pole_angle: np.ndarray  # (frames, limbs)
@@ -62,16 +65,12 @@ def solve(limbs):
     weight = limbs.influence[..., None]
     goal = np.where(limbs.has_pole[:, None], limbs.goal, limbs.end + weight * (limbs.goal - limbs.end))
 
-    line, bend, straight = _bend(limbs)
-    turn, undefined = _turn(limbs, line, goal)
-    arm, forearm = limbs.mid - limbs.root, limbs.end - limbs.mid
-    arm, forearm = _straightened(arm, line, straight), _straightened(forearm, line, straight)
-    mid = limbs.root + quat.rotate(turn, arm)
-    end = mid + quat.rotate(turn, forearm)
-    limb = bridge.two_bone(limbs.root, mid, end, goal, bend=quat.rotate(turn, bend))
+    (first, second), (arm, forearm), bend, undefined = _start(limbs, goal)
+    mid = limbs.root + arm
+    limb = bridge.two_bone(limbs.root, mid, mid + forearm, goal, bend=bend)
 
-    root_delta = quat.multiply(limb.root, turn)
-    mid_delta = quat.multiply(quat.conjugate(turn), quat.multiply(limb.mid, turn))
+    root_delta = quat.multiply(limb.root, first)
+    mid_delta = quat.multiply(quat.conjugate(first), quat.multiply(limb.mid, second))
     share = np.where(limbs.has_pole, limbs.influence, 1.0)
     return Solved(
         quat.slerp(NO_TURN, root_delta, share),
@@ -81,10 +80,40 @@ def solve(limbs):
     )
 
 
+def _start(limbs, goal):
+    """Where limbs are before the knee opens or closes, and where a pole says nothing.
+
+    The rotations of both bones to there, both bones there as vectors, and the direction of the knee off their line.
+    """
+    rotate = bridge.rotations.rotate
+    line, bend, straight = _bend(limbs)
+    turn, undefined = _turn(limbs, line, goal)
+    shown, off = _shown(limbs)
+    first, second = (np.where(shown[..., None], limbs.shown[..., bone, :], turn) for bone in range(2))
+    straight &= ~shown
+    arm = rotate(first, _straightened(limbs.mid - limbs.root, line, straight))
+    forearm = rotate(second, _straightened(limbs.end - limbs.mid, line, straight))
+    return (first, second), (arm, forearm), np.where(shown[..., None], off, rotate(turn, bend)), undefined
+
+
+def _shown(limbs):
+    """Where what Blender shows is what to go on from, and there the knee off the line root-end."""
+    rotate = bridge.rotations.rotate
+    arm = rotate(limbs.shown[..., 0, :], limbs.mid - limbs.root)
+    forearm = rotate(limbs.shown[..., 1, :], limbs.end - limbs.mid)
+    off = rot.across(arm, rot.unit(arm + forearm)[0])
+    return ~limbs.has_pole & (np.linalg.norm(off, axis=-1) > STRAIGHT * _reach(arm, forearm)), off
+
+
+def _reach(arm, forearm):
+    """The length of a limb that is straight."""
+    return np.linalg.norm(arm, axis=-1) + np.linalg.norm(forearm, axis=-1)
+
+
 def _bend(limbs):
     """The unit line root-end, the direction of the knee off it, and where the pose is too straight to tell."""
     arm, forearm = limbs.mid - limbs.root, limbs.end - limbs.mid
-    reach = np.linalg.norm(arm, axis=-1) + np.linalg.norm(forearm, axis=-1)
+    reach = _reach(arm, forearm)
     line, length = rot.unit(limbs.end - limbs.root)
     line = np.where((length > STRAIGHT * reach)[..., None], line, rot.unit(arm)[0])
     bend = rot.across(arm, line)

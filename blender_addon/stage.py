@@ -4,6 +4,7 @@
 import contextlib
 import math
 
+import bpy
 import numpy as np
 
 POSE_CHANNELS = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, "scale": 3}
@@ -58,7 +59,7 @@ def restored(context, armatures, *, poses=False):
     """Put the frame back; after a failure, or where asked for, also poses: a change of frame drops what has no key."""
     scene = context.scene
     frame, subframe = scene.frame_current, scene.frame_subframe
-    before = [_read_pose(armature) for armature in armatures]
+    before = [read_pose(armature) for armature in armatures]
     try:
         yield
     except BaseException:
@@ -68,7 +69,7 @@ def restored(context, armatures, *, poses=False):
         scene.frame_set(frame, subframe=subframe)
         if poses:
             for armature, pose in zip(armatures, before, strict=True):
-                _write_pose(armature, pose)
+                write_pose(armature, pose)
             context.view_layer.update()
 
 
@@ -77,7 +78,7 @@ def _stretch(scene):
     return scene.render.frame_map_new / scene.render.frame_map_old
 
 
-def _read_pose(armature):
+def read_pose(armature):
     """All channels of all pose bones."""
     bones = armature.pose.bones
     pose = {name: np.empty(len(bones) * width, np.float32) for name, width in POSE_CHANNELS.items()}
@@ -86,7 +87,35 @@ def _read_pose(armature):
     return pose
 
 
-def _write_pose(armature, pose):
+def write_pose(armature, pose):
+    """Set all channels of all pose bones."""
     for name, values in pose.items():
         armature.pose.bones.foreach_set(name, values)
     armature.update_tag(refresh={"DATA"})
+
+
+# --- properties by their data paths ----------------------------------------------------------------------------------
+
+
+def value(armature, path):
+    """What a property is, by value; None if there is no such property."""
+    try:
+        found = armature.path_resolve(path)
+    except ValueError:
+        return None
+    return found if isinstance(found, str) or not hasattr(found, "__len__") else tuple(found)
+
+
+def set_value(armature, path, new):
+    """Set a property by value."""
+    if path.endswith('"]'):  # a custom property
+        above, _, name = path[:-2].rpartition('["')
+        owner(armature, above)[bpy.utils.unescape_identifier(name)] = new
+    else:
+        above, _, name = path.rpartition(".")
+        setattr(owner(armature, above), name, new)
+
+
+def owner(armature, path):
+    """What a path leads to: the armature itself if it is empty."""
+    return armature.path_resolve(path) if path else armature

@@ -101,8 +101,9 @@ def _baked(job: Job) -> Outcome:
     before, after = baked.measured()
     commands.put(job.output, baked.clip.write)
     if job.page:
-        commands.put(job.page, lambda path: report.write(path, job.title, after, before))
-    return measuring.outcome(job, clip, after, before, output=str(job.output), **_moved(baked, after))
+        commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=baked.notes))
+    facts = {"output": str(job.output), "notes": list(baked.notes), **_moved(baked, after)}
+    return measuring.outcome(job, clip, after, before, **facts)
 
 
 def _looped(clip: Clip) -> Clip:
@@ -177,6 +178,7 @@ _HEADS = {
     "penetration": "sinks",
     "penetration_swing": "in swing",
     "floating": "floats",
+    "off_ground": "unseen",
     "knee_pops": "knee pops",
 }
 

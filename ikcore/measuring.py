@@ -214,6 +214,7 @@ _HEADS = {
     "penetration_swing": "in swing",
     "floating": "floating",
     "sole_angle": "sole angle",
+    "off_ground": "unseen",
     "lift_lost": "lift lost",
     "extension": "extension",
     "reach_violations": "out of reach",
@@ -267,6 +268,7 @@ def short(said: str, verdict: verdicts.Verdict | None) -> str:
 def _remarks(done: Sequence[Outcome], *, guessed: bool, folder: str | None) -> Iterable[str]:
     """What else the reader should know."""
     for each in done:
+        yield from (f"ikcore: {each.name}: {note}" for note in each.more.get("notes", []))
         if not any(found for leg in each.legs.values() for found in leg["contacts"].values()):
             yield f"ikcore: {each.name}: no foot is ever on the ground"
     likely = Counter((each.up, each.unit) for each in done) if guessed else Counter()

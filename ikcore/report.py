@@ -35,6 +35,7 @@ MEANINGS = {
     "penetration_swing": "the deepest while a foot is in the air",
     "floating": "how high the lowest point of a foot that stands floats, all but the worst of twenty frames",
     "sole_angle": "between sole and ground while all of a foot stands, all but the worst of twenty frames",
+    "off_ground": "how far off it, beside the source, a foot is that seems to stand though it has no contact, at most",
     "lift_lost": "how much lower a foot is lifted in its swing than in the source",
     "extension": "how far a leg is stretched out at most: straight knees are at 100 %",
     "reach_violations": "frames in which an ankle is farther from the hip than the leg of the source is long",
@@ -56,7 +57,14 @@ _OURS = '<meta name="generator" content="ikcore"/>'
 _SUNK = 0.0025  # metres under the ground, from where a path is red
 
 
-def write(path: str | os.PathLike[str], title: str, measured: Measured, source: Measured | None = None) -> None:
+def write(
+    path: str | os.PathLike[str],
+    title: str,
+    measured: Measured,
+    source: Measured | None = None,
+    *,
+    notes: Iterable[str] = (),
+) -> None:
     """Write the page about a clip.
 
     Parameters
@@ -69,6 +77,8 @@ def write(path: str | os.PathLike[str], title: str, measured: Measured, source: 
         The clip, see `ikcore.feet.measure`.
     source : Measured, optional
         What it was made of, on its own ground: drawn and listed beside it.
+    notes : iterable of str, optional
+        Sentences about how the clip was made, at the top of the page.
 
     Examples
     --------
@@ -79,7 +89,7 @@ def write(path: str | os.PathLike[str], title: str, measured: Measured, source: 
     >>> "Nothing to look at" in path.read_text(encoding="utf-8")
     True
     """
-    files.write(path, [page(title, measured, source)])
+    files.write(path, [page(title, measured, source, notes=notes)])
 
 
 class Listed(NamedTuple):
@@ -142,12 +152,12 @@ def is_page(path: str | os.PathLike[str]) -> bool:
         return _OURS.encode() in file.read(400)
 
 
-def page(title: str, measured: Measured, source: Measured | None = None) -> str:
+def page(title: str, measured: Measured, source: Measured | None = None, *, notes: Iterable[str] = ()) -> str:
     """The page that `write` writes.
 
     Parameters
     ----------
-    title, measured, source
+    title, measured, source, notes
         As for `write`.
 
     Returns
@@ -157,6 +167,7 @@ def page(title: str, measured: Measured, source: Measured | None = None) -> str:
     """
     parts = [
         f"<p>{text(_about(measured, source))}</p>",
+        *(f'<p class="note">{text(note[:1].upper() + note[1:])}.</p>' for note in notes),
         _in_short(measured, source),
         *_to_look_at(measured, source),
         "<h2>Where the feet go</h2>",

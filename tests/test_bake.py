@@ -497,10 +497,10 @@ def test_a_contact_alone_leaves_the_rest() -> None:
 
 @functools.cache
 def first_bakes() -> tuple[ik.Baked, ik.Baked]:
-    """On bumps: by the contacts that are found, and as if the left foot never stood, which moves the pelvis, too."""
-    found = ik.bake_feet(walk(), bumps(), feet=feet())
+    """On stairs: by the contacts that are found, and as if the left foot never stood, which moves the pelvis, too."""
+    found = ik.bake_feet(walk(), stairs(), feet=feet())
     said: dict[Any, Any] = {key: weight * (key[0] == "right") for key, weight in found.contacts.weights.items()}
-    edited = ik.bake_feet(walk(), bumps(), feet=feet(), contacts=ik.Contacts.detect(walk(), feet(), curves=said))
+    edited = ik.bake_feet(walk(), stairs(), feet=feet(), contacts=ik.Contacts.detect(walk(), feet(), curves=said))
     assert apart(found.clip, edited.clip) > 0.01
     assert np.abs(found.rise - edited.rise).max() > 0.001
     return found, edited
@@ -509,7 +509,7 @@ def first_bakes() -> tuple[ik.Baked, ik.Baked]:
 def again(**options: Any) -> ik.Baked:
     """By the edited contacts, into what was baked without them."""
     found, edited = first_bakes()
-    return ik.bake_feet(walk(), bumps(), feet=feet(), contacts=edited.contacts, earlier=found.clip, **options)
+    return ik.bake_feet(walk(), stairs(), feet=feet(), contacts=edited.contacts, earlier=found.clip, **options)
 
 
 def test_one_leg_of_an_earlier_bake() -> None:
@@ -530,23 +530,23 @@ def test_one_leg_of_an_earlier_bake() -> None:
 def test_an_earlier_bake_again_as_it_was(legs: list[str] | None) -> None:
     found, _ = first_bakes()
     for frames in (None, (60, 180)):
-        baked = ik.bake_feet(walk(), bumps(), feet=feet(), earlier=found.clip, legs=legs, frames=frames)
+        baked = ik.bake_feet(walk(), stairs(), feet=feet(), earlier=found.clip, legs=legs, frames=frames)
         assert apart(baked.clip, found.clip) < 1e-9
 
 
 def test_some_frames_of_an_earlier_bake() -> None:
     """They go over to a bake of all; feet between the two are between where both have them, and nothing jumps."""
-    (found, edited), baked = first_bakes(), again(frames=(60, 180))
-    for outside in (slice(60), slice(180, None)):
+    (found, edited), baked = first_bakes(), again(frames=(110, 230))
+    for outside in (slice(110), slice(230, None)):
         assert np.array_equal(baked.clip.pose.rotations[outside], found.clip.pose.rotations[outside])
         assert np.array_equal(translations(baked.clip)[outside], translations(found.clip)[outside])
-    inside = slice(79, 161)
+    inside = slice(129, 211)
     assert np.array_equal(baked.clip.pose.rotations[inside], edited.clip.pose.rotations[inside])
     was, now, wanted = (positions(each.clip, "LeftFoot") for each in (found, baked, edited))
     away, far = now - was, wanted - was
     along = np.einsum("ij,ij->i", away, far) / np.maximum(np.einsum("ij,ij->i", far, far), 1e-12)
     np.testing.assert_allclose(away, along[:, np.newaxis] * far, atol=1e-6)
-    fading = slice(60, 79)
+    fading = slice(110, 129)
     moved = np.sqrt((far[fading] ** 2).sum(axis=1)) > 1e-3
     assert moved.sum() > 3
     assert (np.diff(along[fading][moved]) > -1e-6).all()

@@ -10,12 +10,13 @@ import numpy as np
 
 from ikcore import report, rotations
 from ikcore.bake import floors as floor
-from ikcore.bake import loops, partial
+from ikcore.bake import loops, notes, partial
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, hinges_of, pointed, reached
-from ikcore.bake.motion import LegMotion, legs_of, place_of
+from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
+from ikcore.bake.passed import passed_by
 from ikcore.bake.progress import Progress, Told
 from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
@@ -53,6 +54,10 @@ class Baked:
         Zeros as a rule.
     stances : int
         How many contacts with the ground there are.
+    notes : tuple of str
+        Sentences: that a clip on the spot was sent on its way; why nothing has changed, if so, or ground is missing.
+    on_the_spot : bool
+        Whether it walks on the spot and has stayed there: it is measured as if it went its way.
 
     Examples
     --------
@@ -70,10 +75,13 @@ class Baked:
     rise: Array
     short: dict[str, Array]
     stances: int
+    notes: tuple[str, ...] = ()
+    on_the_spot: bool = False
 
     def measured(self) -> tuple[Measured, Measured]:
         """How the source does on the ground, and how the result does, by the contacts of the source."""
-        return before_and_after(self.source, self.clip, self.feet, self.ground, self.contacts)
+        source, clip, feet, ground = self.source, self.clip, self.feet, self.ground
+        return before_and_after(source, clip, feet, ground, self.contacts, on_the_spot=self.on_the_spot)
 
     def report(self, path: str | os.PathLike[str], title: str = "Bake") -> None:
         """Write a page of pictures: the feet before and after, contacts, knees and measures.
@@ -86,7 +94,7 @@ class Baked:
             Its heading.
         """
         before, after = self.measured()
-        report.write(path, title, after, before)
+        report.write(path, title, after, before, notes=self.notes)
 
     def __repr__(self) -> str:
         frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
@@ -119,7 +127,7 @@ def bake_feet(
     Parameters
     ----------
     clip : Clip
-        The motion. If it walks on the spot, it is sent on its way first.
+        The motion. If it walks on the spot, it is sent on its way first, unless `travelling` of the settings is False.
     ground : Ground
         What to stand on, with the axis and the unit of the clip. If it moves, over as many frames as the clip.
     feet : Feet, optional
@@ -170,17 +178,20 @@ def bake_feet(
     settings = settings or BakeSettings()
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
-    clip = contacts.travelling(clip)
+    lacks = contacts.way
+    clip = contacts.travelling(clip) if settings.travelling else clip
     say(0.1)
     whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
-    motions = legs_of(whole, feet, workers)
+    motions = legs_of(whole, with_tips(feet, clip), workers)
     axis = "XYZ".index(clip.up)
     say(0.3)
     made = floor.made_on(motions, ground, clip.fps, axis)
     if made and given is None:
         contacts = Contacts.detect(clip, feet, ground)
-    scene = Scene(ground, clip.fps, axis, settings, workers, made)
-    stances, ways, under = _ways(motions, contacts, scene, way, Told(say, 0.3, 0.6))
+    held = contacts if way is None else loops.unrolled_contacts(contacts)
+    stays = lacks.any() and not settings.travelling
+    scene = Scene(ground, clip.fps, axis, settings, workers, made, held.way if stays else None)
+    stances, ways, under = _ways(motions, held, scene, way, Told(say, 0.3, 0.6))
     joint = pelvis_of(clip, feet, motions[0].size, pelvis)
     chosen = _chosen(feet, legs)
     body = body_of(place_of(whole, joint), ways, scene)
@@ -202,7 +213,8 @@ def bake_feet(
         baked, short = partial.changed(earlier, baked, ways, toes, chosen, share, scene)
         rise = (place_of(baked, joint) - body.pivot)[:, axis]
     say(1.0)
-    return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances))
+    said = notes.of(baked, earlier, lacks, stances, motions, scene)
+    return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances), said, bool(stays))
 
 
 def _check(
@@ -251,7 +263,6 @@ def _ways(
     motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None, told: Told
 ) -> tuple[list[Stance], list[Way], list[Floor]]:
     """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
-    contacts = contacts if way is None else loops.unrolled_contacts(contacts)
     under = floor.floors_of(motions, contacts, scene)
     stances = stances_of(motions, under, contacts, scene)
     footing = Footing(scene)
@@ -261,13 +272,13 @@ def _ways(
     else:
         loops.place_rounds(footing, motions, stances, under, way)
     if stances and all(stance.part < 0 for stance in stances):
-        raise ValueError("ground: there is none under any foot: is it in another place, or in another unit?")
-    ends = (stances[0], stances[-1]) if stances else (footing.nowhere(), footing.nowhere())
+        raise ValueError(notes.nowhere(motions, scene))
     ways, legs = [], told.part(0.5, 1.0)
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
+        passed = passed_by(motion, mine, stances, floors, scene)
         part = legs.part(at / len(motions), (at + 1) / len(motions))
-        ways.append(way_of(motion, mine, floors, scene, ends, way is not None, part))
+        ways.append(way_of(motion, mine, passed, floors, scene, way is not None, part))
     return stances, ways, under
 
 

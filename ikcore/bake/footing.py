@@ -36,33 +36,62 @@ class Footing:
 
     def place(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
         """Find place, lift, normals and part of a stance, and how far aside it is moved."""
-        scene, ground = self.scene, self.scene.ground.still(stance.middle)
-        names = list(motion.soles)
-        points = np.stack([mean(motion.soles[name][stance.flat]) for name in names])
-        points += stance.slips[stance.middle - stance.start]
-        points[:, scene.axis] = [_middle(floor.stood[name][stance.flat]) - floor.thick[name] for name in names]
+        ground, names = self.scene.ground.still(stance.middle), list(motion.soles)
+        points = self._points(motion, stance, floor)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
         found = self._at(ground, points, motion.scale, flown)
         stance.aside = self._off_edge(ground, motion, names, points, found)
         if stance.aside.any():
             points += stance.aside
             found = self._at(ground, points, motion.scale, flown)
+        self._stand(stance, motion, names, points, found)
+        if found.hit.any() and self.scene.made:
+            self._keep(stance, motion, floor)
+            self.lift = stance.lift
+
+    def pass_over(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
+        """Find the same, but for moving it aside, where a foot is without a contact.
+
+        What of the sole is higher than its lowest point may be so much deeper in the ground. A clip that was made on
+        this ground has found its own way: there it is as much too high or too deep as before.
+        """
+        points, lift, axis = self._points(motion, stance, floor), self.lift, self.scene.axis
+        found = self._at(self.scene.ground.still(stance.middle), points, motion.scale, flown=False)
+        self._stand(stance, motion, list(motion.soles), points, found)
+        if self.scene.made:
+            stance.floor, stance.lift = stance.normal, lift
+        elif found.hit.any():
+            above = np.array([(at[:, axis] - floor.stood[name])[stance.middle] for name, at in motion.soles.items()])
+            plane = dot(points - stance.place, self.scene.slope(stance.normal)) + above - above.min()
+            stance.lift = float((found.height - stance.place[axis] - plane)[found.hit].max())
+        self.lift = stance.lift
+
+    def go_on_from(self, stance: Stance, frame: int) -> None:
+        """Walk on from a stance that has been placed, and from where the ground has carried it by a frame."""
+        self.last, self.lift = stance.place.copy(), stance.lift
+        self.last[self.scene.axis] += stance.lift
+        if stance.part >= 0 and (part := self.scene.ground.parts[stance.part]).moves:
+            self.last = part.still(frame).world(part.still(stance.middle).local(self.last))
+
+    def _points(self, motion: LegMotion, stance: Stance, floor: Floor) -> Array:
+        """Of the sole, on the floor of the clip."""
+        points = np.stack([mean(at[stance.flat]) for at in motion.soles.values()])
+        points += stance.slips[stance.middle - stance.start]
+        points[:, self.scene.axis] = [
+            _middle(floor.stood[name][stance.flat]) - floor.thick[name] for name in motion.soles
+        ]
+        return points
+
+    def _stand(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
+        """On what was found; where that is nothing, as high as before."""
         stance.place = points[names.index(stance.phases[stance.main].point)].copy()
-        stance.normal = stance.floor = scene.up
+        stance.normal = stance.floor = self.scene.up
         stance.lift = self.lift
         if found.hit.any():
             self._fit(stance, motion, names, points, found)
-            if scene.made:
-                self._keep(stance, motion, floor)
             self.lift = stance.lift
             self.last = points[0].copy()
-            self.last[scene.axis] = found.height[found.hit].max()
-
-    def nowhere(self) -> Stance:
-        """A stance for a clip that has none: its floor is the ground."""
-        stance = Stance(0, 0, 0, [], 0, np.zeros(0, np.intp))
-        stance.normal = stance.floor = self.scene.up
-        return stance
+            self.last[self.scene.axis] = found.height[found.hit].max()
 
     def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
         """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""

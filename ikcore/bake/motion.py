@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -94,6 +95,25 @@ def blocks(frames: int) -> Iterator[slice]:
     """Frames, some at a time."""
     for start in range(0, frames, _BLOCK):
         yield slice(start, min(start + _BLOCK, frames))
+
+
+def with_tips(feet: Feet, clip: Clip) -> Feet:
+    """Legs without ankles that are ends in a file, which have places but no rotations: the shin carries the sole."""
+    return Feet(tuple(_with_tip(leg, clip) for leg in feet))
+
+
+def _with_tip(leg: Leg, clip: Clip) -> Leg:
+    skeleton = clip.skeleton
+    end = skeleton.index(leg.ankle) if leg.ankle else -1
+    if end < 0 or clip.channels is None or clip.channels[end] or (skeleton.parents == end).any():
+        return leg
+    above, (x, y, z) = skeleton.names[skeleton.parents[end]], skeleton.offsets[end].tolist()
+    soles = {
+        point: Sole(above, (x + sole.offset[0], y + sole.offset[1], z + sole.offset[2]))
+        for point, sole in leg.soles.items()
+        if sole.joint == leg.ankle
+    }
+    return dataclasses.replace(leg, ankle=None, ball=None, toe=None, soles=soles) if "ball" in soles else leg
 
 
 def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:

@@ -38,6 +38,8 @@ class Scene:
         How many threads.
     made : bool
         Whether the clip was made on this ground, rather than on a level floor.
+    way : (frames, 3) array, optional
+        How far a clip should have come that walks on the spot, and stays there.
     """
 
     ground: Ground
@@ -46,6 +48,7 @@ class Scene:
     settings: BakeSettings
     workers: int
     made: bool
+    way: Array | None = None
 
     @property
     def up(self) -> Array:
@@ -58,6 +61,11 @@ class Scene:
         flat = vectors.copy()
         flat[..., self.axis] = 0
         return flat
+
+    def gone(self, points: Array, frames: slice) -> Array:
+        """Horizontally, where points (frames, 3) are in some frames; of a clip on the spot, had it gone its way."""
+        at = self.level(points[frames])
+        return at if self.way is None else at + self.level(self.way[frames])
 
     def slope(self, normal: Array) -> Array:
         """How much the height of a plane changes along each axis."""

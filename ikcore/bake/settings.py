@@ -45,6 +45,9 @@ class BakeSettings:
         more).
     weight : float, default: 1
         How much of it all is done.
+    travelling : bool, default: True
+        Whether a clip that walks on the spot is sent on its way, over the ground. Without, it stays on the spot, and
+        its planted feet go back on the ground there as fast as it lacks.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class BakeSettings:
     straight: float = 0.985
     tilt: float | None = None
     weight: float = 1.0
+    travelling: bool = True
 
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():

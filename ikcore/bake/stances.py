@@ -15,6 +15,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, mean
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.metrics import core, runs
+from ikcore.feet.rules import SHORTEST
 
 _ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
@@ -122,7 +123,7 @@ def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int
 
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[tuple[int, int]]:
     """A stance in which the foot slides too far is several, with time between them to step."""
-    at, far = scene.level(motion.reference[start:stop]), scene.settings.unlock * motion.scale
+    at, far = scene.gone(motion.reference, slice(start, stop)), scene.settings.unlock * motion.scale
     if not scene.settings.lock or size(np.ptp(at, axis=0)) <= far:
         return [(start, stop)]
     step, found, first = max(1, round(scene.fps * _STEP)), [], 0
@@ -158,7 +159,7 @@ def _phases(motion: LegMotion, held: Mapping[str, Mask], start: int, stop: int, 
 
 def _leaves(motion: LegMotion, phase: Phase, scene: Scene) -> int:
     """The frame from which the ball moves away until the end of its contact while the toes stay; else the end."""
-    ball, toe = (scene.level(motion.soles[point][phase.frames]) for point in (phase.point, "toe"))
+    ball, toe = (scene.gone(motion.soles[point], phase.frames) for point in (phase.point, "toe"))
     middle = len(ball) // 2
     there = size(ball - ball[middle])[middle:] <= _ROLLS * motion.scale
     leaves = int(np.flatnonzero(there)[-1]) + middle + 1
@@ -172,7 +173,7 @@ def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> Non
     stance.slips = np.zeros((stance.stop - stance.start, 3))
     inner, slid = core(stance.start, stance.stop, scene.fps), 0.0
     for number, phase in enumerate(stance.phases):
-        at = scene.level(motion.soles[phase.point][phase.frames])
+        at = scene.gone(motion.soles[phase.point], phase.frames)
         if scene.settings.lock:
             stance.slips[stance.own(phase)] = _kept(at, number - stance.main, scene.fps) - at
         seen = slice(max(inner.start, phase.start), max(min(inner.stop, phase.stop), phase.start))
@@ -182,9 +183,16 @@ def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> Non
     points = {phase.point for phase in stance.phases}
     above = [motion.soles[point][inner, scene.axis] - floor.stood[point][inner] for point in points]
     off = float(np.abs(above).min(axis=0).max())
-    stance.clean = max(slid, off) <= scene.settings.tolerance * motion.scale
+    sunk, most = float(-np.min(above)), scene.settings.tolerance * motion.scale
+    stance.clean = max(slid, off) <= most or (sunk <= most and _cut(stance, len(motion.chain), scene))
     if stance.clean:
         stance.slips[:] = 0
+
+
+def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
+    """Whether the clip begins or ends so shortly before a stance ends or begins that the foot leaves, or arrives."""
+    brief = stance.stop - stance.start < SHORTEST * scene.fps
+    return brief and (stance.start == 0) != (stance.stop == frames)
 
 
 def _kept(at: Array, side: int, fps: float) -> Array:

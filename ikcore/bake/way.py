@@ -87,13 +87,13 @@ class Way:
 def way_of(
     motion: LegMotion,
     stances: list[Stance],
+    passed: list[Stance],
     floor: Floor,
     scene: Scene,
-    ends: tuple[Stance, Stance],
     rounds: bool,
     told: Told,
 ) -> Way:
-    """The way of one foot through all its stances; the first and the last of any leg lead it where it has none.
+    """The way of one foot through all its stances, and over what it passes before the first and after the last.
 
     Of three rounds of a loop, obstacles are those of the second.
     """
@@ -103,9 +103,11 @@ def way_of(
         _stand(way, stance, floor, scene)
     swings = _swings(stances, frames)
     for swing in told.part(0.4, 0.7).over(swings):
-        _swing(way, swing, ends, scene)
+        _swing(way, swing, passed, scene)
     way.plain = way.shift[:, scene.axis].copy()
-    _clear(way, [_span(swing, frames) for swing in swings], floor, scene, rounds, told.part(0.7, 1.0))
+    down = sorted([*stances, *(each for each in passed if 0 < each.start < frames - 1)], key=lambda each: each.start)
+    spans = [_span(swing, frames) for swing in _swings(down, frames)]
+    _clear(way, spans, floor, scene, rounds, told.part(0.7, 1.0))
     return way
 
 
@@ -226,24 +228,35 @@ def _span(swing: Swing, frames: int) -> tuple[int, int]:
     return before.stop if before else 0, after.start if after else frames
 
 
-def _swing(way: Way, swing: Swing, ends: tuple[Stance, Stance], scene: Scene) -> None:
-    """From one stance to the next, or to the end of the clip.
+def _swing(way: Way, swing: Swing, passed: list[Stance], scene: Scene) -> None:
+    """From one stance to the next; before the first and after the last over what the foot passes there.
 
     Of what the ground does, a foot follows the plane it leaves less and less, and more and more the one it comes to.
-    Before its first stance it comes from where the ground is at the first stance of any leg; and likewise at the end.
     """
-    before, after = swing
     start, stop = _span(swing, len(way.shift))
-    moved = _fading(way, swing, start, stop, scene)
-    source, flat = way.motion.reference[start:stop], scene.level(moved)
-    leaves, comes = (_followed(stance or end, source, flat, scene) for stance, end in zip(swing, ends, strict=True))
-    timed = eased(_shares([(start, stop)], len(way.shift), scene.fps)[0])
-    share = _progress(source + flat, timed, way.motion.scale, scene) if before and after else timed
-    moved[:, scene.axis] += leaves + share * (comes - leaves)
-    way.shift[start:stop] = moved
-    if before or after:
-        first, last = start - 1 if before else stop, stop if after else start - 1
-        way.turn[start:stop] = rotations.slerp(way.turn[first], way.turn[last], timed)
+    way.shift[start:stop] = _fading(way, swing, start, stop, scene)
+    before, after = ([stance] if stance else [] for stance in swing)
+    within = [stance for stance in passed if start <= stance.start < stop]
+    for stance in within:
+        way.turn[stance.start : stance.stop] = rotations.shortest_arc(stance.floor, stance.normal)
+    for leaves, comes in pairwise([*before, *within, *after]):
+        _between(way, leaves, comes, scene)
+    for stance in within:
+        here = slice(stance.start, stance.stop)
+        way.shift[here, scene.axis] += _followed(stance, way.motion.reference[here], way.shift[here], scene)
+
+
+def _between(way: Way, before: Stance, after: Stance, scene: Scene) -> None:
+    """Follow the ground from one plane to the next."""
+    here = slice(before.stop, after.start)
+    if here.stop <= here.start:
+        return
+    source, moved = way.motion.reference[here], way.shift[here]
+    leaves, comes = (_followed(stance, source, moved, scene) for stance in (before, after))
+    timed = eased(_shares([(here.start, here.stop)], len(way.shift), scene.fps)[0])
+    share = _progress(source + moved, timed, way.motion.scale, scene)
+    way.shift[here, scene.axis] += leaves + share * (comes - leaves)
+    way.turn[here] = rotations.slerp(way.turn[here.start - 1], way.turn[here.stop], timed)
 
 
 def _fading(way: Way, swing: Swing, start: int, stop: int, scene: Scene) -> Array:

@@ -79,7 +79,9 @@ class Contacts:
         proportion for others. Still is less than 4 % of the speed at which the point swings, which is 0.15 m/s in a
         usual walk, and at least 0.065 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
         that.
-        Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped, unless the clip ends there.
+        Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped. Where the clip begins or ends
+        within a time that is neither high nor fast, a contact goes on to there, unless that is for less than a gap, and
+        none is dropped: a foot that stands in the first frame is in contact.
         Loops go on at their ends. In a clip of one frame what is low is in contact.
 
         Parameters
@@ -169,6 +171,12 @@ class Contacts:
         """The intervals (n, 2) in which no leg is in contact."""
         return runs(~np.any([weights > 0.5 for weights in self.weights.values()], axis=0))
 
+    @property
+    def way(self) -> Array:
+        """What the root of a clip on the spot lacks (frames, 3): how far it should have come; zeros of others."""
+        steps = (self.treadmill[1:] + self.treadmill[:-1]) / (2 * self.fps)
+        return np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)
+
     def travelling(self, clip: Clip) -> Clip:
         """The clip that goes on its way: what it lacks on the spot is added to its roots, so that its feet stand.
 
@@ -197,9 +205,7 @@ class Contacts:
             raise ValueError(f"clip: expected the {len(self.treadmill)} frames of these contacts, got {len(clip)}")
         if not self.treadmill.any():
             return clip
-        steps = (self.treadmill[1:] + self.treadmill[:-1]) / (2 * clip.fps)
-        way = np.cumsum(np.concatenate([np.zeros((1, 3)), steps]), axis=0)
-        pose, roots = clip.pose, clip.skeleton.parents < 0
+        way, pose, roots = self.way, clip.pose, clip.skeleton.parents < 0
         at = clip.skeleton.offsets if pose.translations is None else pose.translations
         at = np.array(np.broadcast_to(at, (len(clip), len(clip.skeleton), 3)), pose.rotations.dtype)
         at[:, roots] += way[:, np.newaxis].astype(at.dtype)

@@ -55,6 +55,8 @@ class Measured:
         By leg.
     beyond : bool
         Whether what `metrics.BEYOND` names is what is beyond the source; if not, it is all there is.
+    own : dict of str to Track or None
+        The tracks of the source on its own ground, where it has a source.
     """
 
     clip: Clip
@@ -68,6 +70,7 @@ class Measured:
     held: dict[str, Mask]
     measures: dict[str, Measure]
     beyond: bool
+    own: dict[str, Track] | None = None
 
 
 def measure(
@@ -136,7 +139,7 @@ def measure(
 
 
 def before_and_after(
-    source: Clip, clip: Clip, feet: Feet, ground: Ground, contacts: Contacts
+    source: Clip, clip: Clip, feet: Feet, ground: Ground, contacts: Contacts, *, on_the_spot: bool = False
 ) -> tuple[Measured, Measured]:
     """Measure what a clip was made of and the clip, both on the ground of the clip, so that they compare.
 
@@ -154,6 +157,8 @@ def before_and_after(
         What the clip walks on.
     contacts : Contacts
         When the source stands, and how high that is.
+    on_the_spot : bool, default: False
+        Whether both walk on the spot: then feet slide that do not go back as fast as contacts say.
 
     Returns
     -------
@@ -172,10 +177,14 @@ def before_and_after(
     [0.1, 0.0]
     """
     _check(clip, source)
-    contacts = dataclasses.replace(contacts, treadmill=np.zeros_like(contacts.treadmill))
-    was, now = (_Places(each, with_soles(each, feet)) for each in (source, clip))
+    way = contacts.way if on_the_spot else None
+    was, now = (_Places(each, with_soles(each, feet), way) for each in (source, clip))
     before, own = _measured(was, ground, contacts), was.tracks(None, contacts)
-    return before, _measured(now, ground, contacts, own, beyond=False)
+    after = _measured(now, ground, contacts, own, beyond=False)
+    return (
+        dataclasses.replace(before, on_the_spot=on_the_spot),
+        dataclasses.replace(after, on_the_spot=on_the_spot),
+    )
 
 
 def ground_under(measured: Measured, leg: str, points: Array) -> Array:
@@ -266,6 +275,7 @@ def _measured(
         held,
         measures,
         beyond and source is not None,
+        source,
     )
 
 
@@ -282,8 +292,9 @@ def _at_ball(normals: Array, points: tuple[str, ...]) -> Array:
 class _Places:
     """Where joints and points of soles are: found in the space of the clip, given as metrics have it."""
 
-    def __init__(self, clip: Clip, feet: Feet) -> None:
+    def __init__(self, clip: Clip, feet: Feet, way: Array | None = None) -> None:
         self.clip, self.feet = clip, feet
+        self.way = np.zeros((len(clip), 3)) if way is None else way  # how far what slides is taken to have come
         self.points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
         self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
         self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
@@ -301,14 +312,14 @@ class _Places:
             chain = np.concatenate([chain, sole[:, -1:]], axis=1)
         points, surface = self.points[leg.name], None
         if ground is not None:
-            surface = surface_under(ground, self.clip, sole, metrics.leg_length(chain) / LEG)
+            surface = surface_under(ground, self.clip, sole, metrics.leg_length(chain) / LEG, sunk=True)
         if surface is None:
             below, normals = self._floor(leg.name, contacts), np.array(metrics.UP)
         else:
             below, normals = surface.height, self._upright(_at_ball(surface.normals, points))
         track = Track.on(
             self._upright(chain) * self.clip.unit,
-            self._upright(sole) * self.clip.unit,
+            self._upright(sole + self.way[:, np.newaxis]) * self.clip.unit,
             below * self.clip.unit,
             normals,
             soles=self._normals(leg.name),

@@ -26,13 +26,14 @@ Mask = NDArray[np.bool_]
 _DOUBLE = np.dtype(np.float64)
 UP = (0.0, 1.0, 0.0)
 _NEAR = 0.05  # metres, what is in contact by height alone
+_SLOW = 0.3  # metres a second, what is so besides seems to stand
 _ROUNDING = 1e-4  # a share of a leg, what no reach is over
 
 # Measures that with a source are what is beyond it, and those that say nothing without one.
 BEYOND = ("skating", "skating_by_height", "penetration", "penetration_swing", "floating", "sole_angle", "knee_flips")
 BESIDE = (
-    *("skating_by_height", "lift_lost", "reach_violations", "knee_acceleration", "ankle_jerk"),
-    *("pelvis_jerk", "pelvis_path", "length_error", "deviation"),
+    *("skating_by_height", "off_ground", "lift_lost", "reach_violations", "knee_acceleration"),
+    *("ankle_jerk", "pelvis_jerk", "pelvis_path", "length_error", "deviation"),
 )
 
 
@@ -376,6 +377,63 @@ def sole_angle(soles: ArrayLike, ground: ArrayLike = UP) -> Array:
     array([ 0., 45.])
     """
     return _angle(_vectors("soles", soles), _vectors("ground", ground))
+
+
+def rests(points: ArrayLike, heights: ArrayLike, *, fps: float) -> Mask:
+    """In which frames a foot seems to stand, whatever is known of its contacts.
+
+    A point of it is lower than 0.05 m, and along the ground slower than 0.3 m/s from the frame before or to the next.
+
+    Parameters
+    ----------
+    points : (frames, points, 3) array_like
+        Of its sole.
+    heights : (frames, points) array_like
+        Theirs above the ground; NaN where there is none.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (frames,) array of bool
+
+    Examples
+    --------
+    >>> points = np.array([0, 0, 1, 1])[:, np.newaxis, np.newaxis] * [1.0, 0, 0]
+    >>> rests(points, [[0], [0.01], [0.2], [0]], fps=30)
+    array([ True,  True, False,  True])
+    """
+    fast, low = _speeds(points, fps), _above(heights) < _NEAR
+    slow = np.ones((len(fast) + 1, fast.shape[1]), bool)
+    if len(fast):
+        slow[1:], slow[0] = fast < _SLOW, False
+        slow[:-1] |= fast < _SLOW
+    return np.asarray((slow & _spread("heights", low, slow.shape)).any(axis=1))
+
+
+def off_ground(heights: ArrayLike, source: ArrayLike) -> Array:
+    """How much farther than in the source a sole is from its ground, above it or in it: its lowest point.
+
+    What counts is where the source `rests` without a contact: a foot that stands, of which nobody knows.
+
+    Parameters
+    ----------
+    heights, source : (..., points) array_like
+        Of points of the sole above the ground, in the result and in the source. NaN where there is none.
+
+    Returns
+    -------
+    (...) array
+        Metres; infinite where there is no ground under the result, 0 where there is none in the source.
+
+    Examples
+    --------
+    >>> off_ground([[-0.4, -0.3], [0.02, 0.1], [np.nan, np.nan]], [[0.0, 0.1], [0.01, 0.0], [0.0, 0.0]]).round(6)
+    array([0.4 , 0.02,  inf])
+    """
+    now, was = _lowest(heights), _lowest(source)
+    farther = np.isfinite(was) & (np.abs(now) > np.abs(was))
+    return np.where(farther, np.abs(now - np.where(farther, was, 0)), 0.0)
 
 
 def lift_lost(heights: ArrayLike, source: ArrayLike, contact: ArrayLike) -> Array:
@@ -883,6 +941,8 @@ class Measure:
         The deepest in all other frames.
     sole_angle : float
         In frames in which all points are in contact, 95th percentile.
+    off_ground : float
+        In frames in which it `rests` without any contact, being as low as the source is; the most.
     lift_lost : float
         The median.
     extension : float
@@ -914,6 +974,7 @@ class Measure:
     penetration_swing: float
     floating: float
     sole_angle: float
+    off_ground: float
     lift_lost: float
     extension: float
     reach_violations: float
@@ -949,6 +1010,7 @@ _UNITS: dict[str, tuple[float, str]] = {
     **dict.fromkeys(["skating", "skating_by_height"], _PERCENT),
     **dict.fromkeys(["penetration", "penetration_swing", "floating"], _MM),
     "sole_angle": _DEGREES,
+    "off_ground": _MM,
     **dict.fromkeys(["lift_lost", "extension"], _PERCENT),
     **dict.fromkeys(["reach_violations", "knee_flips", "knee_pops"], _COUNT),
     **dict.fromkeys(["knee_acceleration", "ankle_jerk", "pelvis_jerk"], _TIMES),
@@ -1003,6 +1065,7 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
       penetration_swing -
       floating          0.0 mm
       sole_angle        -
+      off_ground        -
       lift_lost         -
       extension         97.0 %
       reach_violations  -
@@ -1070,7 +1133,9 @@ def _beside(leg: Track, held: Mask, fps: float, source: Track) -> dict[str, Any]
     reach = extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(source.chain))
     fast, was_fast = (_highest(np.abs(derivative(bends(each.chain), 2, fps=fps)), 99) for each in (leg, source))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
+    unseen = rests(leg.sole, source.heights, fps=fps) & ~held.any(axis=1)
     return {
+        "off_ground": _highest(off_ground(leg.heights, source.heights)[unseen]),
         "skating_by_height": max(low - was_low, 0.0),
         "lift_lost": _highest(lift_lost(_lowest(leg.heights), _lowest(source.heights), held.any(axis=1)), 50),
         "reach_violations": int((reach > 1 + _ROUNDING).sum()),

@@ -90,11 +90,27 @@ class Paths:
                 self.velocities = np.where((surface.part == number)[..., np.newaxis], there, self.velocities)
 
 
-def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Any) -> Surface:
-    """The ground under points in a clip, of legs that are so many times 0.87 m long."""
+def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Any, *, sunk: bool = False) -> Surface:
+    """The ground under points in a clip, of legs that are so many times 0.87 m long.
+
+    Where there is none it is looked for higher up, if feet may have sunk far into it.
+    """
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up!r}")
-    return ground.at(points, above=_STEP * sizes, below=_DEEP * sizes)
+    found = ground.at(points, above=_STEP * sizes, below=_DEEP * sizes)
+    return found if found.hit.all() or not sunk else _filled(found, ground.at(points, above=_DEEP * sizes, below=0.0))
+
+
+def _filled(found: Surface, other: Surface) -> Surface:
+    """With another surface where nothing was found."""
+    hit, wide = found.hit, found.hit[..., np.newaxis]
+    return Surface(
+        hit | other.hit,
+        np.where(hit, found.height, other.height),
+        np.where(wide, found.points, other.points),
+        np.where(wide, found.normals, other.normals),
+        np.where(hit, found.part, other.part),
+    )
 
 
 def percentile(values: Array, percent: float) -> float:

@@ -48,7 +48,10 @@ def stillness(speed: Array) -> tuple[Mask, Mask]:
 
 
 def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
-    """From the first to the last frame of the second in each run of the first; no short gaps, then no short runs."""
+    """From the first to the last frame of the second in each run of the first; no short gaps, then no short runs.
+
+    A run that the clip's end cuts goes on beyond it: `_held` says how far it counts, and what is short of it stays.
+    """
     if clip.loop and len(stays) > 1:
         once = len(stays) - 1
         before_and_after = _cleaned_once(np.tile(stays[:-1], 3), np.tile(enters[:-1], 3), clip.fps)
@@ -57,10 +60,25 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
 
 
 def _cleaned_once(stays: Mask, enters: Mask, fps: float) -> Mask:
-    entered = [start + np.flatnonzero(enters[start:stop]) for start, stop in runs(stays)]
-    held = _filled(len(stays), [(still[0], still[-1] + 1) for still in entered if len(still)])
+    each = runs(stays).tolist()
+    held = _filled(len(stays), (_held(enters, start, stop, fps) for start, stop in each))
     held |= _filled(len(stays), brief(~held, _GAP * fps))
-    return held & ~_filled(len(stays), brief(held, SHORTEST * fps))
+    cut = _filled(len(stays), ((start, stop) for start, stop in each if start == 0 or stop == len(stays)))
+    return held & ~_filled(len(stays), (run for run in brief(held, SHORTEST * fps) if not cut[run[0]]))
+
+
+def _held(enters: Mask, start: int, stop: int, fps: float) -> tuple[int, int]:
+    """What of a run is a contact.
+
+    One that the clip's end cuts reaches to there, but for what is shorter than a gap: there a foot arrives, or leaves.
+    If it is short it is one even without any frame of the second: that is beyond the end.
+    """
+    at_start, at_end = start == 0, stop == len(enters)
+    still = start + np.flatnonzero(enters[start:stop])
+    if not len(still):
+        return (start, stop) if (at_start or at_end) and stop - start < SHORTEST * fps else (start, start)
+    first, last, gap = int(still[0]), int(still[-1]) + 1, _GAP * fps - 1e-6  # rounding
+    return start if at_start and first - start >= gap else first, stop if at_end and stop - last >= gap else last
 
 
 def brief(mask: Mask, frames: float) -> NDArray[np.intp]:

@@ -43,6 +43,7 @@ BOUNDS = {
     "penetration_swing": Bound(0.01, 0.03, True),
     "floating": Bound(0.01, 0.03, True),
     "sole_angle": Bound(math.radians(5), math.radians(15)),
+    "off_ground": Bound(0.03, 0.1, True),
     "lift_lost": Bound(0.3, 0.6),
     "reach_violations": Bound(0, 0),
     "knee_flips": Bound(0, 0),
@@ -210,6 +211,14 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
     yield from _beyond(leg, "floats", np.where(down & np.isfinite(high), high, 0), BOUNDS["floating"].good * size)
     for start, stop in metrics.runs(down & np.isinf(high)).tolist():
         yield Moment(leg, "stands where there is no ground", math.nan, start, stop, math.inf)
+    if measured.own is not None:
+        own = measured.own[leg]
+        unseen = metrics.rests(track.sole, own.heights, fps=fps) & ~down
+        off = np.where(unseen, metrics.off_ground(track.heights, own.heights), 0)
+        limit = BOUNDS["off_ground"].good * size
+        yield from _beyond(
+            leg, "seems to stand without a contact, off the ground by", np.where(np.isfinite(off), off, 0), limit
+        )
     knees = metrics.bends(track.chain)
     usual = metrics.bends(source.tracks[leg].chain) if source else knees
     for start, stop in metrics.runs(_apart(np.asarray(metrics.pops(knees, usual).any(axis=1)), fps)).tolist():

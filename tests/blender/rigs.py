@@ -281,6 +281,34 @@ def rigify_like():
     return armature
 
 
+def control_rig():
+    """Legs of FK bones, of others that stand still, and of what deforms, which IK_FK of hips puts between both."""
+    kinds = {"fk": "{}_fk{}", "other": "MCH-{}{}", "deform": "DEF-{}{}"}
+    bones = list(TRUNK)
+    for side, sign in ((".L", 1), (".R", -1)):
+        for pattern in kinds.values():
+            for part, above, head, tail in LEG:
+                ends = [(sign * p[0], *p[1:]) for p in (head, tail)]
+                bones.append(
+                    (pattern.format(part, side), "hips" if above == "hips" else pattern.format(above, side), *ends)
+                )
+    armature = figure(bones, name="rig")
+    pose = armature.pose.bones
+    pose["hips"]["IK_FK"] = 1.0
+    pose["hips"].id_properties_ui("IK_FK").update(min=0.0, max=1.0)
+    for side in (".L", ".R"):
+        for part, *_ in LEG:
+            for kind in ("fk", "other"):
+                armature.data.bones[kinds[kind].format(part, side)].use_deform = False
+                copy = pose[kinds["deform"].format(part, side)].constraints.new("COPY_TRANSFORMS")
+                copy.name, copy.target, copy.subtarget = kind, armature, kinds[kind].format(part, side)
+            driver = copy.driver_add("influence").driver  # of the second
+            variable = driver.variables.new()
+            variable.name, driver.expression = "fk", "1 - fk"
+            variable.targets[0].id, variable.targets[0].data_path = armature, 'pose.bones["hips"]["IK_FK"]'
+    return armature
+
+
 def unreal_like():
     """As its FBX files come: centimetres, bones that point aside, a root on the floor, twists, IK bones, a skin."""
     words = {"hips": "pelvis", "spine": "spine_01", "head": "head", "shin": "calf", "toe": "ball"}

@@ -109,6 +109,35 @@ def test_keys_outside_the_range_stay(first, last):
             assert [key for key in keys if not first <= key[0][0] <= last] == outside
 
 
+@pytest.mark.parametrize("output", ["copy", "smooth"])
+@pytest.mark.parametrize("near", [0.004, 0.0099])
+def test_a_key_beside_the_range_is_one_on_its_end(near, output, addon):
+    """Blender takes keys nearer than 0.01 frame for one: files made at another rate have such."""
+    leg = animated_leg()
+    for curve in played(leg).values():
+        for frame in (20 + near, 1 - near, 23, 23.004, 27 + near):
+            points = curve.keyframe_points
+            points.add(1)
+            points[-1].co = (frame, 0.1)
+        curve.keyframe_points.sort()
+    before = {at: rigs.keys_of(curve) for at, curve in played(leg).items()}
+    frames, slopes = np.arange(1, 21), np.zeros(20) if output == "smooth" else None
+    if output == "copy":
+        bake()
+    else:
+        for (path, index), curve in played(leg).items():
+            channel = addon.actions.Channel(path, index, curve.group.name, np.zeros(20), slopes=slopes)
+            addon.actions.write_keys(addon.actions.played_bag(leg.animation_data), channel, frames)
+    for name in ("upper", "lower"):
+        for (path, index), curve in played(leg).items():
+            if path == ROTATION.format(name):
+                keys = rigs.keys_of(curve)
+                outside = [key for key in before[path, index] if not 0.5 <= key[0][0] <= 20.5]
+                assert [key for key in keys if not 0.5 <= key[0][0] <= 20.5] == outside
+                inside = [key[0][0] for key in keys if 0.5 <= key[0][0] <= 20.5]
+                assert inside == list(range(1, 21))
+
+
 def test_constraint_is_muted_not_removed_and_no_other():
     leg = rigs.leg()
     rigs.add_limb(leg, ".b", at=(0.5, 0, 0))

@@ -208,6 +208,55 @@ def test_without_a_pole_the_end_is_where_blender_has_it(influence):
     assert np.abs(before - rigs.tail(leg, rigs.sampled(leg, FRAMES), "lower")).max() < 2 * NEAR
 
 
+@pytest.mark.parametrize("aside", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("influence", [1.0, 0.6])
+def test_without_a_pole_the_knee_is_where_blender_has_it(aside, influence):
+    """It bends sideways a little where the target is aside, and turns bones about themselves."""
+    leg = rigs.leg(pole=False)
+    leg.pose.bones["lower"].constraints[0].influence = influence
+    target = bpy.data.objects["Leg target"]
+    target.animation_data_clear()
+    for frame, height in ((1, 0.2), (20, 0.9)):
+        target.location = (aside, -0.2, height)
+        target.keyframe_insert("location", frame=frame)
+    check_without_a_pole(leg)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("influence", [0.5, 1.0])
+def test_random_rig_without_a_pole(seed, influence):
+    rng = np.random.default_rng(100 + seed)
+    leg = _random_leg(rng)
+    ik = leg.pose.bones["lower"].constraints[0]
+    limb = _place_targets(leg, rng, FRAMES)
+    ik.pole_target, ik.influence = None, influence
+    rigs.select(leg, "lower")
+    check_without_a_pole(leg, limb)
+
+
+def check_without_a_pole(leg, limb=LIMB):
+    """Where Blender gets to the target, but for the little that it stops short, knee and turns are its own."""
+    before = rigs.sampled(leg, FRAMES)
+    assert bake() == {"FINISHED"}
+    after = rigs.sampled(leg, FRAMES)
+    ends = rigs.tail(leg, before, "lower")
+    short, bent = np.linalg.norm(ends - rigs.tail(leg, after, "lower"), axis=1), _bent(leg, before, ends)
+    reached = short < 1e-4 * limb
+    assert np.count_nonzero(reached) >= 15, "the test says little"
+    moved = np.linalg.norm((before - after)[:, leg.pose.bones.find("lower"), :3, 3], axis=1)
+    # the straighter a limb, the farther its knee goes for a little of its end
+    assert (moved <= 2 * short / bent + 1e-6 * limb)[reached].all()
+    assert rigs.turn_between(before, after)[reached & (bent > 0.05)].max() < TURNED
+
+
+def _bent(leg, poses, ends):
+    """The sine of the angle between both bones."""
+    root, knee = (poses[:, leg.pose.bones.find(name), :3, 3] for name in ("upper", "lower"))
+    arm, forearm = knee - root, ends - knee
+    lengths = np.linalg.norm(arm, axis=1) * np.linalg.norm(forearm, axis=1)
+    return np.linalg.norm(np.cross(arm, forearm), axis=1) / lengths
+
+
 def test_out_of_reach_is_straight_and_said(capfd):
     leg = rigs.leg()
     target = bpy.data.objects["Leg target"]

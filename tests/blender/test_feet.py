@@ -238,6 +238,24 @@ def test_setting(walker, name):
     walks.assert_feet(walker, wanted, FRAMES)
 
 
+@pytest.mark.parametrize("travelling", [True, False])
+def test_what_walks_on_the_spot_is_sent_on_its_way_or_stays(tmp_path, addon, travelling):
+    """As ikcore does it; and the report says what was done."""
+    walker = walks.walk(tmp_path, slide=0)
+    settings = ik.BakeSettings(travelling=travelling)
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"), settings=settings)
+    assert bake(ground="PLANE", plane_height=0.1, travelling=travelling) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES)
+    (said,) = addon.report.latest(walker).notes
+    assert said.startswith("It walks on the spot and " + ("was sent on its way" if travelling else "stays there"))
+
+
+def test_what_changes_nothing_says_why(tmp_path, addon):
+    walker = walks.walk(tmp_path, slide=1)
+    assert bake(ground="PLANE", plane_height=0) == {"FINISHED"}
+    assert addon.report.latest(walker).notes == ["Nothing has changed: all feet stand on the ground as they should"]
+
+
 def test_every_option_is_tried(addon):
     """Of the operator, somewhere in this file."""
     text = pathlib.Path(__file__).read_text(encoding="utf-8")

@@ -293,6 +293,35 @@ def test_one_that_cannot_be_baked(walker, capfd):
     assert "not baked: lower (LeftLeg has a locked rotation curve: unlock it" in text
 
 
+def test_an_unexpected_error_leaves_the_others_baked(addon, walker, monkeypatch, capfd):
+    """It is told with its name, and nothing is left of its copy; what it played is put back."""
+    real = addon.feet.actions.write_keys
+
+    def breaks(bag, channel, frames, *more):
+        if bag.id_data.name.startswith("lower"):
+            raise IndexError("made by the test")
+        return real(bag, channel, frames, *more)
+
+    monkeypatch.setattr(addon.feet.actions, "write_keys", breaks)
+    bake()
+    assert made() == ["still Foot IK", "walk Foot IK"]
+    assert walker.animation_data.action.name == "walk Foot IK"
+    said = capfd.readouterr()
+    assert "not baked: lower (unexpected IndexError: made by the test)" in said.out
+    assert "test_foot_batch.py" in said.err, "the console says nothing to find it by"
+
+
+def test_keys_beside_the_range(walker, capfd):
+    """As importers make them of files at another rate."""
+    for curve in bag(bpy.data.actions["lower"]).fcurves:
+        for frame in (40.004, 43, 45):
+            curve.keyframe_points.add(1)
+            curve.keyframe_points[-1].co = (frame, curve.keyframe_points[-2].co.y)
+    bake(frame_range="CUSTOM", frame_start=1, frame_end=40)
+    assert made() == ["lower Foot IK", "still Foot IK", "walk Foot IK"]
+    assert "Baked 3 actions" in capfd.readouterr().out
+
+
 def test_poll(walker):
     assert bpy.ops.ikcore.bake_feet_actions.poll()
     for action in list(bpy.data.actions):

@@ -20,6 +20,7 @@ def straight_limbs(count, noise=0.0, **changes):
         "mid": mid,
         "end": rows * (0.0, 0.0, -2.0),
         "root_axes": np.tile([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]], (count, 1, 1, 1)),  # Y down, Z to the back
+        "shown": np.tile([1.0, 0, 0, 0], (count, 1, 2, 1)),
         "goal": rows * (0.1, -0.4, -1.2),
         "pole": rows * (0.0, -3.0, -1.0),
         "pole_angle": np.full((count, 1), -np.pi / 2),

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is seen of a bake: whether keys put bones where they were meant to, as Blender evaluates them."""
+
+import numpy as np
+
+from . import actions, stage
+from .armatures import Rig, constrained
+
+COMPARED = 3  # frames that are looked at, from the first to the last, besides the one that differs most
+AWAY = 5e-3  # of the length of a leg: what is farther from where it was put is told of
+
+
+def compare(context, job, baked, frames, told, request):
+    """Look at some of the frames that have keys, and tell the report which legs are not seen where they were put."""
+    legs = [leg for leg in baked.feet if job.chosen is None or leg.name in job.chosen]
+    chains = {leg.name: [joint for joint in leg.chain if joint in job.armature.pose.bones] for leg in legs}
+    keyed = np.searchsorted(job.frames, frames)
+    was, put = (
+        {name: _places(clip, keyed, chain) for name, chain in chains.items()} for clip in (baked.source, baked.clip)
+    )
+    some = _telling(was, put)
+    seen = _seen(context, job.armature, chains, frames[some])
+    slack = request.key_tolerance if request.keys == "TOLERANCE" else 0.0
+    for name, places in put.items():
+        size = np.linalg.norm(np.diff(places[0], axis=0), axis=-1).sum()
+        away = np.linalg.norm(seen[name] - places[some], axis=-1).max(axis=-1)
+        if away.max() > AWAY * size + slack:
+            told.away.append((name, float(away.max()), int(frames[some[away.argmax()]])))
+    if told.away:
+        told.moved_by = besides_keys(job.armature, [joint for chain in chains.values() for joint in chain])
+
+
+def _places(clip, frames, joints):
+    """Where joints of a clip are, (frames, joints, 3)."""
+    numbers = [clip.skeleton.index(joint) for joint in joints]
+    return clip.skeleton.forward(clip.pose[frames]).positions[:, numbers]
+
+
+def _telling(was, put):
+    """The numbers of some frames, among them the one where legs were moved farthest."""
+    moved = np.max([np.abs(put[name] - was[name]).max(axis=(1, 2)) for name in put], axis=0)
+    return np.unique(np.r_[moved.argmax(), np.linspace(0, len(moved) - 1, COMPARED).astype(int)])
+
+
+def _seen(context, armature, chains, frames):
+    """Where Blender shows the heads of bones, as `_places` has them."""
+    seen = {name: np.empty((len(frames), len(chain), 3)) for name, chain in chains.items()}
+
+    def look(depsgraph, number):
+        shown = armature.evaluated_get(depsgraph)
+        for name, chain in chains.items():
+            seen[name][number] = [shown.matrix_world @ shown.pose.bones[joint].head for joint in chain]
+
+    stage.finished(stage.visit(context, frames, look))
+    return seen
+
+
+def besides_keys(armature, bones):
+    """What moves some bones besides the keys of the action that plays, as far as can be told."""
+    rig = Rig(armature)
+    for name in sorted(
+        {above.name for bone in bones for above in (rig.bones[bone], *rig.bones[bone].parent_recursive)}
+    ):
+        if reason := constrained(rig.bones[name], rig):
+            return reason
+        if any(path.startswith(actions.path_of(rig.bones[name], "")) for path in rig.drivers):
+            return f"{name} has a driver"
+    return "something moves it besides its keys"

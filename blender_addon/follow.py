@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether what is seen of a character goes where the bones of its legs go.
+
+Rigs have bones to be moved, those that deform follow them: all the way, in part, or not at all while a switch is set
+to other ones. No names tell; so thighs are turned a little and what follows is measured, as Blender evaluates it.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from . import actions, stage
+from .armatures import CannotBakeError, Rig, skins
+
+FEW = 5  # frames to look at, besides those where something is switched
+MOST = 20  # of those
+NEAR = 0.35  # of the length of a leg: where the bone is looked for that a foot is seen by
+TURN = 0.1  # radians that a thigh is turned
+STILL = 1e-3  # of the length of a leg: a foot that goes no farther is held by something else, which says nothing
+FOLLOWS = 0.95  # of the way of the foot: what goes as far follows it
+PROPERTY = re.compile(r'(?:pose\.bones\["(?P<bone>(?:[^"\\]|\\.)*)"\])?\["(?P<name>(?:[^"\\]|\\.)*)"\]')
+
+
+@dataclass
+class _Pair:
+    """A leg, and the bone that its foot is seen by."""
+
+    hip: str
+    foot: str
+    bone: str
+    size: float  # of the leg
+
+
+def check(context, armature, legs, frames):
+    """Refuse legs whose bones move nothing that is seen: a generator that yields the share that is done."""
+    pairs = [pair for pair in (_pair(armature, leg) for leg in legs) if pair]
+    if not pairs:
+        return
+    few = _few(armature, pairs, frames)
+    with stage.restored(context, [armature], poses=True):
+        for number, frame in enumerate(few):
+            stage.go(context.scene, frame)
+            turned = _turned(context, armature, pairs)
+            for pair in pairs:
+                if _share(pair, pair.bone, *turned) < FOLLOWS:
+                    raise CannotBakeError(_sentence(context, armature, pair, turned, frame))
+            yield (number + 1) / len(few)
+
+
+def _pair(armature, leg):
+    """A leg whose foot is seen by another bone, one where it is at rest; or None."""
+    bones = armature.data.bones
+    deforming = {bone.name for bone in bones if bone.use_deform}
+    seen = deforming & {group.name for skin in skins(armature) for group in skin.vertex_groups} or deforming
+    foot = [joint for joint in leg.bones if joint in bones][-1]  # other joints are tails
+    if not seen or foot in seen:
+        return None
+    at = bones[foot].head_local
+    size = (at - bones[leg.hip].head_local).length
+    bone = min(seen, key=lambda name: ((bones[name].head_local - at).length, name))
+    return _Pair(leg.hip, foot, bone, size) if (bones[bone].head_local - at).length <= NEAR * size else None
+
+
+def _turned(context, armature, pairs):
+    """The poses without and with all thighs turned a little."""
+    pose, before = stage.read_pose(armature), _poses(context, armature)
+    for pair in pairs:
+        _turn(armature.pose.bones, pair)
+    context.view_layer.update()
+    after = _poses(context, armature)
+    stage.write_pose(armature, pose)
+    context.view_layer.update()
+    return before, after
+
+
+def _turn(bones, pair):
+    """Turn a thigh across the line to its foot."""
+    thigh = bones[pair.hip]
+    way = thigh.bone.matrix_local.inverted().to_3x3() @ (bones[pair.foot].bone.head_local - thigh.bone.head_local)
+    thigh.matrix_basis = thigh.matrix_basis @ Matrix.Rotation(TURN, 4, way.orthogonal())
+
+
+def _poses(context, armature):
+    """All bones as Blender evaluates them, by name."""
+    shown = armature.evaluated_get(context.evaluated_depsgraph_get())
+    return {bone.name: np.array(bone.matrix) for bone in shown.pose.bones}
+
+
+def _share(pair, bone, before, after):
+    """How much of the way on which a foot would carry a bone the bone goes; all if the foot goes nowhere itself."""
+    carried = after[pair.foot] @ np.linalg.inv(before[pair.foot])
+    start = before[bone]
+    way, gone = (moved[:3, 3] - start[:3, 3] for moved in (carried @ start, after[bone]))
+    size = float(way @ way)
+    return float(way @ gone) / size if size > (STILL * pair.size) ** 2 else 1.0
+
+
+# --- why not ---------------------------------------------------------------------------------------------------------
+
+
+def _few(armature, pairs, frames):
+    """Frames to look at: some, and those where what may switch a leg has another value than before."""
+    rig, switched = Rig(armature), set()
+    for path in {path for pair in pairs for path in _switches(rig, pair)}:
+        for curve in rig.curves.get(path, ()):
+            changes = (both for both in pairwise(key.co for key in curve.keyframe_points) if both[0].y != both[1].y)
+            switched |= {round(key.x) for both in changes for key in both}
+    inside = sorted(switched.intersection(frames.tolist()))
+    few = frames[np.linspace(0, len(frames) - 1, FEW).astype(int)].tolist()
+    return sorted({*few, *inside[:: len(inside) // MOST + 1]})
+
+
+def _sentence(context, armature, pair, turned, frame):
+    share = _share(pair, pair.bone, *turned)
+    much = "Nothing" if share < 1 - FOLLOWS else f"Only {share:.0%}"
+    text = f"{much} of a bake would be seen: {pair.bone} does not follow {pair.foot} in frame {frame}"
+    cause = _cause(armature, pair, turned)
+    if cause is None:
+        return f"{text}: pick the bones that move it in the list of feet"
+    owner, constraint = cause
+    paths = _driving(Rig(armature), owner, constraint)
+    for path in paths:
+        value, better = stage.value(armature, path), _better(context, armature, pair, path)
+        if better is not None:
+            how = f"animate {pair.hip} and the bones below it, and set that to {better:g}"
+            return f"{text}, as {_label(path)} is {value:g}: {how}"
+    state = "is muted" if constraint.mute else f"has influence {constraint.influence:.2g}"
+    driven = f", driven by {_label(paths[0])}" if paths else ""
+    how = "change that, or pick other bones in the list of feet"
+    return f"{text}, as {constraint.name} of {owner} {state}{driven}: {how}"
+
+
+def _cause(armature, pair, turned):
+    """What keeps the bone that is seen from following the leg: (bone, constraint), or None.
+
+    On its way there is a bone that does not follow either, with a constraint to one that does: that constraint is off,
+    or one after it has more say.
+    """
+    for bone in _above(armature, pair.bone):
+        constraints = list(bone.constraints) if _share(pair, bone.name, *turned) < FOLLOWS else []
+        for number, constraint in enumerate(constraints):
+            if any(_share(pair, target, *turned) >= FOLLOWS for target in _targets(armature, constraint)):
+                if constraint.mute or constraint.influence < FOLLOWS:
+                    return bone.name, constraint
+                later = [each for each in constraints[number + 1 :] if _acts(each)]
+                if later:
+                    return bone.name, later[-1]
+    return None
+
+
+def _acts(constraint):
+    return not constraint.mute and constraint.influence > 1 - FOLLOWS
+
+
+def _above(armature, name):
+    """The bones that a bone hangs on and looks at, the nearest first, itself included: a generator."""
+    names = [name]
+    for found in names:  # more are added on the way
+        bone = armature.pose.bones[found]
+        yield bone
+        more = [bone.parent.name] if bone.parent else []
+        more += [target for each in bone.constraints if not each.mute for target in _targets(armature, each)]
+        names += [each for each in dict.fromkeys(more) if each not in names]
+
+
+def _targets(armature, constraint):
+    """The bones of the same armature that a constraint looks at."""
+    items = [*(getattr(constraint, "targets", None) or [constraint])]
+    mine = [item.subtarget for item in items if getattr(item, "target", None) == armature]
+    return [name for name in mine if name in armature.pose.bones]
+
+
+def _switches(rig, pair):
+    """The data paths of what may switch constraints on the way from the bone that is seen."""
+    found = [(bone.name, each) for bone in _above(rig.object, pair.bone) for each in bone.constraints]
+    return {path for at in found for path in (*_own_switches(rig, *at), *_driving(rig, *at))}
+
+
+def _own_switches(rig, owner, constraint):
+    base = actions.path_of(rig.bones[owner], f'constraints["{bpy.utils.escape_identifier(constraint.name)}"]')
+    return [f"{base}.{name}" for name in ("influence", "mute", "enabled")]
+
+
+def _driving(rig, owner, constraint):
+    """The custom properties of the armature that a constraint is switched by."""
+    drivers = [driver for path in _own_switches(rig, owner, constraint) for driver in rig.drivers.get(path, ())]
+    targets = [
+        target
+        for driver in drivers
+        for variable in driver.driver.variables
+        for target in variable.targets
+        if variable.type == "SINGLE_PROP"
+    ]
+    paths = [target.data_path for target in targets if target.id is not None and target.id.original == rig.object]
+    return [path for path in dict.fromkeys(paths) if PROPERTY.fullmatch(path)]
+
+
+def _label(path):
+    """A custom property in words."""
+    parts = {key: bpy.utils.unescape_identifier(part) for key, part in PROPERTY.fullmatch(path).groupdict("").items()}
+    return f"{parts['name']} of {parts['bone']}" if parts["bone"] else parts["name"]
+
+
+def _better(context, armature, pair, path):
+    """The end of the range of a property with which what is seen follows the leg, or None."""
+    now = stage.value(armature, path)
+    if not isinstance(now, int | float):
+        return None
+    above, _, name = path[:-2].rpartition('["')
+    ends = stage.owner(armature, above).id_properties_ui(bpy.utils.unescape_identifier(name)).as_dict()
+    others = [not now] if isinstance(now, bool) else [ends[key] for key in ("max", "min") if ends.get(key) != now]
+    try:
+        for other in others:
+            _switch(context, armature, path, other)
+            if _share(pair, pair.bone, *_turned(context, armature, [pair])) >= FOLLOWS:
+                return other
+        return None
+    finally:
+        _switch(context, armature, path, now)
+
+
+def _switch(context, armature, path, value):
+    stage.set_value(armature, path, value)
+    armature.update_tag()
+    context.view_layer.update()

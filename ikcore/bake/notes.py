@@ -1,0 +1,133 @@
+"""What should be known of a bake, in sentences: where a clip was sent, what is missing, why nothing has changed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ikcore._arrays import size
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import Array, Scene
+from ikcore.bake.stances import Stance
+from ikcore.clip import Clip
+from ikcore.ground import Plane
+
+# How many of one unit are another one, and which two that are.
+_UNITS = {
+    0.001: "millimetres for metres",
+    0.01: "centimetres for metres",
+    0.0254: "inches for metres",
+    0.3048: "feet for metres",
+    39.3701: "metres for inches",
+    100.0: "metres for centimetres",
+    1000.0: "metres for millimetres",
+}
+_WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
+_DIGITS = 1e-5  # of a quaternion, and of a leg: what is less are the digits of files
+_STEPS = 4.0  # legs: room for who stands
+_ROOMY, _FITS = 3.0, 1.6  # so many times as wide is usual; by a factor e to the power of this it may be off
+_LEVEL = 0.001  # of a leg: heights that are so near to each other are the same
+_UNEVEN = 0.05  # of a leg: what goes up and down by more is made to be walked up and down
+
+
+def of(
+    baked: Clip, before: Clip, lacks: Array, stances: list[Stance], motions: list[LegMotion], scene: Scene
+) -> tuple[str, ...]:
+    """All that there is to say.
+
+    Parameters
+    ----------
+    baked, before : Clip
+        The result, and what it would be if nothing had changed.
+    lacks : (frames, 3) array
+        The way that the clip lacks on the spot.
+    stances : list of Stance
+        Of all legs, placed.
+    motions : list of LegMotion
+        The legs.
+    scene : Scene
+        Where.
+    """
+    gone = lacks.any() and scene.way is None
+    reason = _missed(stances, motions, scene)
+    if _same(baked, before, max(motion.size for motion in motions)) and not gone:
+        reason = f"nothing has changed: {reason or 'all feet stand on the ground as they should'}"
+    return tuple(note for note in (_travelling(lacks, before, scene), reason) if note)
+
+
+def nowhere(motions: list[LegMotion], scene: Scene) -> str:
+    """Why a clip is refused that stands nowhere on the ground."""
+    return "ground: there is none under any foot" + _place(motions, scene)
+
+
+def _travelling(lacks: Array, clip: Clip, scene: Scene) -> str | None:
+    if not lacks.any():
+        return None
+    way = float(size(np.diff(lacks, axis=0)).sum()) * clip.unit
+    speed = f"{way * clip.fps / (len(lacks) - 1):.2g} m/s"
+    if scene.way is None:
+        return f"it walks on the spot and was sent on its way, {way:.2g} m at {speed}; without travelling it stays"
+    return f"it walks on the spot and stays there: its feet stand as if it went {speed}"
+
+
+def _missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
+    """What keeps feet from the ground, if something does."""
+    if not stances:
+        return "no foot was found to stand, so that nothing says where the ground is to be: give contacts"
+    nowhere = sum(stance.part < 0 for stance in stances)
+    if nowhere:
+        return f"there is no ground under {nowhere} of {len(stances)} places where feet stand{_place(motions, scene)}"
+    return _passes_by(stances, motions, scene)
+
+
+def _same(baked: Clip, before: Clip, leg: float) -> bool:
+    """But for what nobody sees."""
+    now, was = baked.pose, before.pose
+    moved, there = (before.skeleton.offsets if each is None else each for each in (now.translations, was.translations))
+    turned = np.abs(now.rotations - was.rotations).max()
+    return bool(turned <= _DIGITS and np.abs(moved - there).max() <= _DIGITS * leg)
+
+
+def _place(motions: list[LegMotion], scene: Scene) -> str:
+    """Where the ground may be instead."""
+    return f": {_unit(motions, scene) or 'it may be in another place, or in another unit'}"
+
+
+def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
+    """That ground which is level wherever feet stand and uneven elsewhere is larger than they go."""
+    leg = max(motion.size for motion in motions)
+    low, high = _bounds(scene)
+    lifts = [stance.lift for stance in stances]
+    if scene.made or np.ptp(lifts) > _LEVEL * leg or not high[scene.axis] - low[scene.axis] > _UNEVEN * leg:
+        return None
+    unit = _unit(motions, scene)
+    return unit and f"the ground is level wherever feet stand: {unit}"
+
+
+def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
+    """In which other unit the ground would be as wide as feet need it, if it is not by far."""
+    low, high = _bounds(scene)
+    wide, need = float(scene.level(high - low).max()), _needed(motions, scene)
+    if not wide > 0 or _NARROWER * need < wide < _WIDER * need:
+        return None
+    fits = {factor: abs(np.log(wide * factor / (_ROOMY * need))) for factor in _UNITS}
+    likely = [factor for factor in sorted(fits, key=lambda each: fits[each]) if fits[factor] < _FITS]
+    more, beside = (wide / need, "wider") if wide > need else (need / wide, "narrower")
+    units = " or ".join(f"{factor:g} ({_UNITS[factor]})" for factor in likely) or "what its unit is of that of the clip"
+    return f"it is {more:.0f} times {beside} than the way of the feet, as if in another unit: scale it by {units}"
+
+
+def _needed(motions: list[LegMotion], scene: Scene) -> float:
+    """How far feet go, and some steps."""
+    ways = np.concatenate([scene.level(motion.reference) for motion in motions])
+    return float(np.ptp(ways, axis=0).max()) + _STEPS * max(motion.size for motion in motions)
+
+
+def _bounds(scene: Scene) -> tuple[Array, Array]:
+    """The lowest and the highest coordinates of all but planes, which have no end."""
+    lows, highs = [], []
+    for part in scene.ground.still(0).parts:
+        if not isinstance(part.body, Plane):
+            at = part.world(np.asarray(part.body.vertices, np.float64))
+            lows.append(at.min(axis=0))
+            highs.append(at.max(axis=0))
+    return np.min([*lows, *highs] or np.zeros((1, 3)), axis=0), np.max([*lows, *highs] or np.zeros((1, 3)), axis=0)

@@ -1,0 +1,154 @@
+"""Where clips begin and end: feet that stand there, and those that pass over ground before a contact and after."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import gaits
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ikcore as ik
+from ikcore import samples, terrain
+from ikcore.feet import before_and_after, metrics, rules, verdicts
+
+Array = NDArray[Any]
+
+SIDES = ("left", "right")
+STEP = 0.16
+
+
+@functools.cache
+def walk() -> samples.Walk:
+    return samples.walk(seconds=4)
+
+
+@functools.cache
+def feet() -> ik.Feet:
+    return ik.Feet.detect(walk().clip.skeleton, clip=walk().clip)
+
+
+def stairs(sign: int) -> ik.Ground:
+    return terrain.stairs(14, rise=sign * STEP, run=0.35, width=6, landing=6).moved(translations=[0, 0, 0.5])
+
+
+def cuts(clip: ik.Clip, step: int) -> list[tuple[ik.Clip, slice, int]]:
+    """All of a stride: the clip, its frames, and which one of them is where it is cut."""
+    count, stride = len(clip), range(0, 70, step)
+    starts = [(clip[first:], slice(first, count), 0) for first in stride]
+    return starts + [(clip[: count - less], slice(0, count - less), -1) for less in stride]
+
+
+def lowest(clip: ik.Clip, side: str, ground: ik.Ground) -> Array:
+    """How high the lowest point of a sole is above what is under it (frames,)."""
+    found = feet().positions(clip.skeleton, clip.pose)
+    at = np.stack([found[side, point] for point in ("heel", "ball", "toe")], axis=1)
+    return np.asarray((at[..., 1] - ground.at(at, above=0.9, below=1.5).height).min(axis=1))
+
+
+# --- contacts --------------------------------------------------------------------------------------------------------
+
+
+def test_feet_that_stand_where_a_clip_is_cut_are_in_contact() -> None:
+    """Wherever it is cut, down to the last frame of a stance."""
+    gait = gaits.turning()
+    bare = ik.Feet.detect(gaits.BODY)
+    for clip, frames, at in cuts(gait.clip, 1):
+        contacts = ik.Contacts.detect(clip, bare)
+        for side in SIDES:
+            assert contacts.planted(side)[at] >= gait.planted(side)[frames][at], (frames, at, side)
+
+
+@pytest.mark.parametrize(
+    ("stays", "enters", "held"),
+    [
+        ((0, 24), (12, 20), (0, 20)),  # short, and lingering: it was still before the clip began
+        ((0, 24), (20, 24), (0, 24)),
+        ((0, 60), (4, 60), (4, 60)),  # it arrives
+        ((0, 8), (0, 0), (0, 8)),  # it leaves, and was still before
+        ((0, 14), (0, 0), (0, 0)),  # it is not, for as long as a contact lasts
+        ((30, 38), (30, 38), (0, 0)),
+        ((30, 60), (30, 60), (30, 60)),
+    ],
+)
+def test_what_the_end_of_a_clip_cuts_goes_on_beyond_it(
+    stays: tuple[int, int], enters: tuple[int, int], held: tuple[int, int]
+) -> None:
+    """At 120 frames a second: a gap is 8 frames, the shortest contact 12. The same at either end."""
+    clip = dataclasses.replace(walk().clip[:100], fps=120.0)
+    masks = [np.isin(np.arange(100), np.arange(*each)) for each in (stays, enters, held)]
+    for turned in (slice(None), slice(None, None, -1)):
+        inner, most, wanted = (mask[turned] for mask in masks)
+        np.testing.assert_array_equal(rules.cleaned(inner, most, clip), wanted)
+
+
+# --- the ground under feet -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["up", "down"])
+def test_where_a_clip_is_cut_feet_are_as_far_above_the_ground_as_above_their_floor(sign: int) -> None:
+    """But for an edge that they are about to clear or stand over: one step at most, and mostly nothing."""
+    ground, floor, off = stairs(sign), ik.Ground.plane(), []
+    for clip, _, at in cuts(walk().clip, 5):
+        baked = ik.bake_feet(clip, ground, feet=feet()).clip
+        off += [abs(lowest(baked, side, ground) - lowest(clip, side, floor))[at] for side in SIDES]
+    assert max(off) < STEP + 0.01
+    assert np.mean(off) < 0.035
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["up", "down"])
+def test_a_foot_whose_contacts_are_all_missed_still_walks_the_stairs(sign: int) -> None:
+    ground, clip = stairs(sign), walk().clip
+    contacts = ik.Contacts.detect(clip, feet(), modes={"left": "never"})
+    baked = ik.bake_feet(clip, ground, feet=feet(), contacts=contacts).clip
+    stands = walk().planted("LeftBall") & walk().planted("LeftHeel")
+    off = np.abs(lowest(baked, "left", ground))[stands]
+    assert np.median(off) < 0.03
+    assert off.max() < STEP
+
+
+@pytest.mark.parametrize("first", range(1, 66, 3))
+def test_a_clean_clip_is_left_to_the_bit_wherever_it_is_cut(first: int) -> None:
+    for clip in (
+        walk().clip[first:],
+        walk().clip[:-first],
+        gaits.walking().clip[first:],
+        gaits.walking().clip[:-first],
+    ):
+        baked = ik.bake_feet(clip, ik.Ground.plane()).clip
+        assert np.array_equal(baked.pose.rotations, clip.pose.rotations)
+        assert np.array_equal(baked.pose.translations, clip.pose.translations)
+
+
+# --- measures --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shift", "said"), [(-0.404, "swings through the ground"), (0.284, "seems to stand")])
+def test_measures_see_feet_that_stand_unseen(shift: float, said: str) -> None:
+    """Contacts of the first second are missed, and in it the clip is far under the ground, or above it."""
+    clip, plane = walk().clip, ik.Ground.plane()
+    curves = {leg.name: np.arange(len(clip)) >= 60 for leg in feet()}
+    contacts = ik.Contacts.detect(clip, feet())
+    weights = {key: weight * curves[key[0]] for key, weight in contacts.weights.items()}
+    missed = dataclasses.replace(contacts, weights=weights)
+    wrong = gaits.moved(clip, np.where(np.arange(len(clip)) < 60, shift, 0.0)[:, np.newaxis] * [0, 1, 0])
+    good, bad = before_and_after(clip, wrong, feet(), plane, missed)
+    for side in SIDES:
+        assert bad.measures[side].off_ground == pytest.approx(abs(shift), abs=0.01)
+        assert bad.measures[side].penetration_swing == pytest.approx(max(-shift, 0), abs=0.01)
+        assert verdicts.verdict("off_ground", bad.measures[side].off_ground) == "poor"
+    found = {moment.what for moment in verdicts.moments(bad, good) if moment.start < 60}
+    assert any(what.startswith(said) for what in found)
+    good, same = before_and_after(clip, clip, feet(), plane, missed)
+    assert same.measures["left"].off_ground == pytest.approx(0, abs=1e-9)
+    assert np.isnan(good.measures["left"].off_ground)
+
+
+def test_a_foot_rests_that_is_low_and_slow() -> None:
+    at = np.array([0, 0, 0.02, 0.04, 0.04])[:, np.newaxis, np.newaxis] * [1.0, 0, 0]
+    heights = [[0.0], [0.2], [0.0], [0.0], [np.nan]]
+    np.testing.assert_array_equal(metrics.rests(at, heights, fps=30), [True, False, False, True, False])
+    assert metrics.rests(at[:1], heights[:1], fps=30).tolist() == [True]

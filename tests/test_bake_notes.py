@@ -1,0 +1,180 @@
+"""What is said of a bake: where a clip on the spot goes, why nothing has changed, and that ground has another unit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gaits
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ikcore as ik
+from ikcore import cli, samples, terrain
+
+Array = NDArray[Any]
+
+WALK = samples.walk(seconds=4).clip
+BACK = np.arange(len(WALK))[:, np.newaxis] / WALK.fps * [0, 0, -1.3]
+SPOT = gaits.moved(WALK, BACK)
+SET = "nothing has changed: "
+
+
+def stairs(factor: float = 1.0) -> ik.Ground:
+    found = terrain.stairs(9, rise=0.16, run=0.35, landing=10).moved(translations=[0, 0, 1.4])
+    part = found.parts[0]
+    body: Any = part.body
+    return ik.Ground.mesh(part.world(np.asarray(body.vertices)) * factor, np.asarray(body.faces))
+
+
+def unchanged(clip: ik.Clip, other: ik.Clip) -> bool:
+    poses = (clip.pose, other.pose)
+    return all(np.array_equal(*(getattr(pose, name) for pose in poses)) for name in ("rotations", "translations"))
+
+
+# --- on the spot -----------------------------------------------------------------------------------------------------
+
+
+def test_what_walks_on_the_spot_is_sent_on_its_way_and_that_is_said() -> None:
+    baked = ik.bake_feet(SPOT, ik.Ground.plane())
+    assert baked.notes == (
+        "it walks on the spot and was sent on its way, 5.2 m at 1.3 m/s; without travelling it stays",
+    )
+    assert not baked.on_the_spot
+
+
+@pytest.mark.parametrize("height", [0.0, 0.1])
+def test_without_travelling_it_stays_on_the_spot(height: float) -> None:
+    """Its planted feet go back as fast as it lacks: on its own floor nothing changes."""
+    settings = ik.BakeSettings(travelling=False)
+    baked = ik.bake_feet(SPOT, ik.Ground.plane(height=height), settings=settings)
+    assert baked.on_the_spot
+    assert baked.notes[0] == "it walks on the spot and stays there: its feet stand as if it went 1.3 m/s"
+    assert unchanged(baked.clip, SPOT) == (height == 0)
+    _, after = baked.measured()
+    assert after.on_the_spot
+    for measured in after.measures.values():
+        assert max(measured.drift_most, measured.penetration, measured.floating) < 1e-3
+    moved = np.asarray(baked.clip.pose.translations) - SPOT.pose.translations
+    np.testing.assert_allclose(moved[:, 0], np.tile([0, height, 0], (len(SPOT), 1)), atol=1e-6)
+
+
+def test_on_the_spot_feet_are_mended_as_on_their_way() -> None:
+    """Those that slide beside what they lack."""
+    sway = 0.02 * np.sin(np.arange(len(SPOT)) / 9)[:, np.newaxis] * [1, 0, 0]
+    slides, settings = gaits.moved(SPOT, sway), ik.BakeSettings(travelling=False)
+    before, after = ik.bake_feet(slides, ik.Ground.plane(), settings=settings).measured()
+    _, gone = ik.bake_feet(slides, ik.Ground.plane()).measured()
+    for side in ("left", "right"):
+        assert before.measures[side].drift_most > 0.015
+        assert after.measures[side].drift_most < max(0.001, 1.1 * gone.measures[side].drift_most) < 0.005
+
+
+def test_on_the_spot_on_bumps_feet_stand_on_what_is_there() -> None:
+    ground, settings = terrain.bumps(0.04, spacing=1.5, count=8), ik.BakeSettings(travelling=False)
+    _, after = ik.bake_feet(SPOT, ground, settings=settings).measured()
+    for measured in after.measures.values():
+        assert max(measured.penetration, measured.floating) < 0.01
+
+
+# --- why nothing has changed -----------------------------------------------------------------------------------------
+
+
+def test_who_travels_and_is_changed_needs_no_words() -> None:
+    assert ik.bake_feet(WALK, stairs()).notes == ()
+
+
+def test_what_changes_nothing_says_why() -> None:
+    assert ik.bake_feet(WALK, ik.Ground.plane()).notes == (f"{SET}all feet stand on the ground as they should",)
+    swims = ik.Contacts.detect(WALK, modes="never")
+    (said,) = ik.bake_feet(WALK, ik.Ground.plane(), contacts=swims).notes
+    assert said.startswith(f"{SET}no foot was found to stand")
+
+
+@pytest.mark.parametrize(
+    ("factor", "scale"), [(100, "0.01 (centimetres for metres)"), (39.3701, "0.0254 (inches for metres)")]
+)
+def test_ground_that_is_too_large_is_in_another_unit(factor: float, scale: str) -> None:
+    baked = ik.bake_feet(WALK, stairs(factor))
+    assert unchanged(baked.clip, WALK)
+    (said,) = baked.notes
+    assert said.startswith(f"{SET}the ground is level wherever feet stand: it is ")
+    assert "as if in another unit: scale it by" in said
+    assert scale in said
+
+
+@pytest.mark.parametrize(("clip", "ground"), [(WALK.convert(unit=0.01), stairs()), (WALK, stairs(0.01))])
+def test_ground_that_is_too_small_is_refused_with_its_unit(clip: ik.Clip, ground: ik.Ground) -> None:
+    with pytest.raises(
+        ValueError, match=r"none under any foot: it is \d+ times narrower .* 100 \(metres for centimetres"
+    ):
+        ik.bake_feet(clip, ground)
+
+
+def test_ground_elsewhere_is_no_other_unit() -> None:
+    with pytest.raises(ValueError, match="it may be in another place, or in another unit"):
+        ik.bake_feet(WALK, stairs().moved(translations=[50, 0, 0]))
+
+
+def test_the_command_says_it_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    SPOT.write("spot.bvh")
+    Path("floor.obj").write_text("v -9 0 -9\nv -9 0 9\nv 9 0 9\nv 9 0 -9\nf 1 2 3 4\n", encoding="utf-8")
+    command = ["bake", "spot.bvh", "--ground", "floor.obj", "--unit", "1", "--up", "Y", "--report", "pages"]
+    assert cli.main([*command, "-o", "out.bvh"]) == 0
+    said = "it walks on the spot and was sent on its way, 5.2 m at 1.3 m/s; without travelling it stays"
+    assert f"ikcore: spot.bvh: {said}\n" in capsys.readouterr().err
+    assert f"I{said[1:]}." in Path("pages/spot.html").read_text(encoding="utf-8")
+    assert cli.main([*command, "-o", "out.bvh", "--no-travelling", "--json"]) == 0
+    (clip,) = json.loads(capsys.readouterr().out)["clips"]
+    assert clip["notes"][0].startswith("it walks on the spot and stays there")
+    moved = np.asarray(ik.Clip.read("out.bvh").pose.translations)[:, 0] - np.asarray(SPOT.pose.translations)[:, 0]
+    assert np.abs(moved[:, [0, 2]]).max() < 1e-5
+
+
+# --- what comes back -------------------------------------------------------------------------------------------------
+
+
+def spider(ends: int) -> ik.Skeleton:
+    """Eight legs of three joints, and so many End Sites at each: the first is what it stands on."""
+    names, parents, offsets = ["Root", "Body"], [-1, 0], [[0.0, 0.5, 0], [0.0, 0, 0]]
+    for side, sign in (("L", 1), ("R", -1)):
+        for number, z in enumerate((0.3, 0.1, -0.1, -0.3)):
+            first = len(names)
+            names += [f"Leg{number}{part}.{side}" for part in ("Coxa", "Femur", "Tibia")]
+            parents += [1, first, first + 1]
+            offsets += [[0.1 * sign, 0, z], [0.1 * sign, 0.05, 0.3 * z], [0.25 * sign, 0.15, z]]
+            for end in range(ends):
+                names.append(f"{names[first + 2]}_end{end + 1 if end else ''}")
+                parents.append(first + 2)
+                offsets.append([0.15 * sign, -0.7 + 0.05 * end, 0.02 * end])
+    return ik.Skeleton(parents, offsets, names=names)
+
+
+@pytest.mark.parametrize("ends", [1, 2, 3])
+def test_end_sites_that_are_stood_on_come_back_as_end_sites(ends: int, tmp_path: Path) -> None:
+    """26 joints are 26 again, on a slope too: an End Site has a place, and nothing to turn it by."""
+    skeleton, times = spider(ends), np.arange(61) / 30
+    turned = np.tile([1.0, 0, 0, 0], (61, len(skeleton), 1))
+    for joint, name in enumerate(skeleton.names):
+        if "Femur" in name:
+            lift = np.maximum(np.sin(2 * np.pi * times + np.pi * (int(name[3]) % 2 ^ (name[-1] == "R"))), 0)
+            axis = [0, 0, 1.0 if name[-1] == "L" else -1.0]
+            turned[:, joint] = ik.rotations.from_axis_angle(axis, 0.3 * lift)
+    path = tmp_path / "spider.bvh"
+    ik.Clip(skeleton, ik.Pose(turned), 30).write(path)
+    clip, before = ik.Clip.read(path), path.read_text(encoding="utf-8")
+    assert before.count("JOINT") + 1 == 26
+    baked = ik.bake_feet(clip, ik.Ground.plane([0.1, 1, -0.2]))
+    assert not unchanged(baked.clip, clip)
+    baked.clip.write(path)
+    text, again = path.read_text(encoding="utf-8"), ik.Clip.read(path)
+    assert (text.count("JOINT"), text.count("End Site")) == (before.count("JOINT"), before.count("End Site"))
+    assert again.skeleton == clip.skeleton
+    _, after = baked.measured()
+    for measured in after.measures.values():
+        assert max(measured.penetration, measured.floating) < 0.01
