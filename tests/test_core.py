@@ -209,6 +209,14 @@ def test_module_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     compile_all([compiler(name), *release, *MODULE_MACROS, *includes], MODULE, str(tmp_path))
 
 
+def test_gcc_aligns_the_stack_on_windows(tmp_path: Path) -> None:
+    """Vectors on it are read as if it were; where functions can be unwound gcc leaves it at 16 bytes there."""
+    code = tmp_path / "code.s"
+    run(compiler("x86_64-w64-mingw32-gcc"), "-std=c17", "-O0", "-S", "src/ik/isa_avx512_f64.c", "-o", str(code))
+    assert re.search(r"andq\s+\$-64, %rsp", code.read_text())
+    assert ".seh_proc" not in code.read_text()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 code")
 @pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])

@@ -367,7 +367,7 @@ def test_a_mesh_is_ground(tmp_path: Path) -> None:
         {"mesh": plate, "translation": [5, 3, 0], "scale": [-1, 1, 1]},
     ]
     for ending in ("glb", "GLB"):
-        path = glb(made, tmp_path).rename(tmp_path / f"plates.{ending}")
+        path = glb(made, tmp_path).replace(tmp_path / f"plates.{ending}")
         ground = ik.Ground.read(path, scale=0.5)
         hits = ground.cast([[0.1, 9, 0.1], [1.1, 9, 0.1], [2.4, 9, 0.1], [3.1, 9, 0.1]], [0, -1, 0])
         assert_allclose(hits.distance, [8.5, 8, 7.5, np.inf])

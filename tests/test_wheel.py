@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 
 WHEEL = Path(os.environ.get("IKCORE_WHEEL", ""))
+CORE = "ikcore/_core.pyd" if "-win" in WHEEL.name else "ikcore/_core.abi3.so"
 ROOT = Path(__file__).parent.parent
 
+elf = pytest.mark.skipif(sys.platform != "linux" or "linux" not in WHEEL.name, reason="reads ELF")
 pytestmark = pytest.mark.skipif(not WHEEL.is_file(), reason="IKCORE_WHEEL names no wheel")
 
 
 @pytest.fixture
 def core(tmp_path: Path) -> Path:
     with zipfile.ZipFile(WHEEL) as archive:
-        return Path(archive.extract("ikcore/_core.abi3.so", tmp_path))
+        return Path(archive.extract(CORE, tmp_path))
 
 
 def output(*command: str) -> str:
@@ -26,24 +28,24 @@ def output(*command: str) -> str:
 
 
 def test_one_wheel_serves_every_python() -> None:
-    assert re.fullmatch(r"ikcore-[\w.+]+-cp311-abi3-\w+\.whl", WHEEL.name)
+    assert re.fullmatch(r"ikcore-[\w.+]+-cp311-abi3-[\w.]+\.whl", WHEEL.name)
 
 
 def test_the_wheel_holds_the_package_and_nothing_else() -> None:
     with zipfile.ZipFile(WHEEL) as archive:
-        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
-    source = {f"ikcore/{p.relative_to(ROOT / 'ikcore')}" for p in (ROOT / "ikcore").rglob("*") if p.is_file()}
-    source = {name for name in source if not re.search(r"__pycache__|\.so$", name)}
-    assert packed == source | {"ikcore/_core.abi3.so"}
+        packed = {name for name in archive.namelist() if ".dist-info/" not in name and name[-1] != "/"}
+    source = {p.relative_to(ROOT).as_posix() for p in (ROOT / "ikcore").rglob("*") if p.is_file()}
+    source = {name for name in source if not re.search(r"__pycache__|\.so$|\.pyd$", name)}
+    assert packed == source | {CORE}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads ELF")
+@elf
 def test_the_module_exports_its_init_and_nothing_else(core: Path) -> None:
     symbols = output("nm", "-D", "--defined-only", str(core))
     assert re.findall(r" (\w+)$", symbols, re.MULTILINE) == ["PyInit__core"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads ELF")
+@elf
 def test_the_module_names_no_folder_of_the_build_machine(core: Path) -> None:
     assert not re.search("RPATH|RUNPATH", output("readelf", "-d", str(core)))
     assert os.path.expanduser("~").encode() not in core.read_bytes()

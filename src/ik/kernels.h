@@ -29,6 +29,12 @@
 #endif
 #endif
 
+/* On 64-bit Windows gcc aligns the stack to 16 bytes at most, whatever lies on it, for functions with tables to unwind
+ * them by (its bug 54412); without them to what wider vectors need. Nothing unwinds a kernel. */
+#if defined(_WIN64) && IK_BYTES > 16 && !defined(__clang__)
+#pragma GCC optimize("no-asynchronous-unwind-tables", "no-unwind-tables")
+#endif
+
 #include "real.h"
 #include "trig.h"
 #include "vec.h"

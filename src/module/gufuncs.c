@@ -159,7 +159,7 @@ static int add_gufunc(PyObject *module, gufunc *solver) {
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < solver->operand_count; i++)
             solver->loop_types[k * solver->operand_count + i] =
-                solver->types && solver->types[i] == 'i' ? NPY_INT : number_types[k];
+                solver->types && solver->types[i] == 'i' ? NPY_INT32 : number_types[k];
         solver->loop_data[k] = (struct loop_data){solver, solver->solve[k]};
         solver->loop_data_pointers[k] = &solver->loop_data[k];
     }

@@ -15,6 +15,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "arrays.h"
+
 typedef struct {
     PyObject_HEAD PyArrayObject *vertices; /* (3) doubles each */
     PyArrayObject *faces;                  /* (3) int32_t each */
@@ -142,7 +144,7 @@ static PyGetSetDef properties[] = {
 };
 
 static PyMethodDef methods[] = {
-    {"__reduce__", reduce, METH_NOARGS, PyDoc_STR("Pickles as vertices and faces.")},
+    {"__reduce__", reduce, METH_NOARGS, "Pickles as vertices and faces."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -176,8 +178,7 @@ static int take_rows(ik_rows *rows, PyObject *object, const array_role *role, np
     if (role->optional && object == Py_None) return 0;
     if (!PyArray_Check(object) || PyArray_NDIM(array) != (role->columns > 1 ? 2 : 1) ||
         PyArray_DIM(array, 0) != items || (role->columns > 1 && PyArray_DIM(array, 1) != role->columns) ||
-        PyArray_TYPE(array) != role->type ||
-        !(role->written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array))) {
+        !holds(array, role->type) || !(role->written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array))) {
         PyErr_Format(PyExc_TypeError, "cast: %s does not fit the job", role->name);
         return -1;
     }
@@ -270,8 +271,8 @@ static PyObject *cast(PyObject *module, PyObject *const *args, Py_ssize_t given)
 
 static PyMethodDef functions[] = {
     {"cast", (PyCFunction)(void (*)(void))cast, METH_FASTCALL,
-     PyDoc_STR("cast(bodies, each, front, first, last, origins, directions, lengths, chosen, distances, points, "
-               "normals, triangles, sides, parts, status, /)\n--\n\nWrites the last seven.")},
+     "cast(bodies, each, front, first, last, origins, directions, lengths, chosen, distances, points, "
+     "normals, triangles, sides, parts, status, /)\n--\n\nWrites the last seven."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -31,13 +31,12 @@ static PyObject *use_isa(PyObject *module, PyObject *name) {
 }
 
 static PyMethodDef functions[] = {
-    {"isa", isa, METH_NOARGS,
-     PyDoc_STR("isa()\n--\n\nThe instruction set in use: 'scalar', 'base', 'avx2' or 'avx512'.")},
+    {"isa", isa, METH_NOARGS, "isa()\n--\n\nThe instruction set in use: 'scalar', 'base', 'avx2' or 'avx512'."},
     {"use_isa", use_isa, METH_O,
-     PyDoc_STR("use_isa(name, /)\n--\n\nLower the instruction set to `name`, or None for the best; return its name.")},
+     "use_isa(name, /)\n--\n\nLower the instruction set to `name`, or None for the best; return its name."},
     {"single", make_single, METH_VARARGS,
-     PyDoc_STR("single(name, function, found, names, positional, pose, text, home, /)\n--\n\n"
-               "The function of a solver in C; `function` takes what is not a single item.")},
+     "single(name, function, found, names, positional, pose, text, home, /)\n--\n\n"
+     "The function of a solver in C; `function` takes what is not a single item."},
     {NULL, NULL, 0, NULL},
 };
 

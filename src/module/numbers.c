@@ -172,8 +172,8 @@ static PyObject *parse_numbers(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"parse_numbers", parse_numbers, METH_VARARGS,
-     PyDoc_STR("parse_numbers(text, start, /)\n--\n\nThe numbers from byte `start` to the end, between white space; or "
-               "where the first word begins that is none, or too large.")},
+     "parse_numbers(text, start, /)\n--\n\nThe numbers from byte `start` to the end, between white space; or "
+     "where the first word begins that is none, or too large."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "arrays.h"
+
 typedef struct {
     PyObject_HEAD _Atomic(PyObject *) fields[MAX_FIELDS]; /* NULL: not made yet, or not given */
     const gufunc *solver; /* whose outputs the numbers are; NULL: there are only the fields */
@@ -110,7 +112,7 @@ static PyArrayObject *array_for(const result *out, const gufunc *solver, int num
     PyArrayObject *array = (PyArrayObject *)field;
     const operand *output = output_of(solver, index);
     int fits = PyArray_NDIM(array) == output->core_dims && PyArray_ISCARRAY(array) &&
-               PyArray_TYPE(array) == type_of(solver, number, index);
+               holds(array, type_of(solver, number, index));
     for (int k = 0; fits && k < output->core_dims; k++)
         fits = PyArray_DIM(array, k) == output->expected;
     return fits ? array : NULL;

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrays.h"
+
 typedef struct {
     PyObject_HEAD ik_skeleton skeleton; /* its arrays are one block, which `parents` starts */
 } skeleton_object;
@@ -214,8 +216,8 @@ static PyObject *view(PyObject *self, int type, int columns, const void *data) {
         (void)unused;                                                                                                  \
         return view(self, type, columns, ((skeleton_object *)self)->skeleton.name);                                    \
     }
-VIEW(parents, NPY_INT, 0)
-VIEW(order, NPY_INT, 0)
+VIEW(parents, NPY_INT32, 0)
+VIEW(order, NPY_INT32, 0)
 VIEW(offsets, NPY_DOUBLE, 3)
 VIEW(rests, NPY_DOUBLE, 4)
 
@@ -285,7 +287,7 @@ static int add_array(call *call, int place, PyObject *object, const array_role *
         call->type = PyArray_TYPE(array) == NPY_FLOAT ? NPY_FLOAT : NPY_DOUBLE;
     }
     if (!is_array || PyArray_DIM(array, 0) != call->items || PyArray_DIM(array, 1) != call->skeleton->count ||
-        PyArray_DIM(array, 2) != op->columns || PyArray_TYPE(array) != call->type || !PyArray_ISBEHAVED_RO(array) ||
+        PyArray_DIM(array, 2) != op->columns || !holds(array, call->type) || !PyArray_ISBEHAVED_RO(array) ||
         (op->role == OUTPUT && !PyArray_ISWRITEABLE(array))) {
         PyErr_Format(PyExc_TypeError, "%s: expected %s array (items, %d, %d) of float32 or float64, all the same",
                      op->name, op->role == OUTPUT ? "a writeable" : "an", call->skeleton->count, op->columns);
@@ -346,11 +348,11 @@ static PyObject *local(PyObject *module, PyObject *const *args, Py_ssize_t given
 
 static PyMethodDef functions[] = {
     {"forward", (PyCFunction)(void (*)(void))forward, METH_FASTCALL,
-     PyDoc_STR("forward(skeleton, rotations, translations, scales, positions, world_rotations, /)\n--\n\n"
-               "Writes the last two; translations and scales may be None.")},
+     "forward(skeleton, rotations, translations, scales, positions, world_rotations, /)\n--\n\n"
+     "Writes the last two; translations and scales may be None."},
     {"local", (PyCFunction)(void (*)(void))local, METH_FASTCALL,
-     PyDoc_STR("local(skeleton, world_rotations, positions, rotations, translations, /)\n--\n\n"
-               "Writes the last two.")},
+     "local(skeleton, world_rotations, positions, rotations, translations, /)\n--\n\n"
+     "Writes the last two."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -12,7 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef _WIN32
+#define NOGDI /* which has names of its own for common words */
+#include <windows.h>
+#endif
 
+#include "arrays.h"
 #include "ik.h"
 #include "row.h"
 #include "skeleton_object.h"
@@ -41,7 +46,7 @@ static PyArrayObject *fitting(const call *call, PyObject *object, const char *na
                               int written) {
     PyArrayObject *array = (PyArrayObject *)object;
     int first = call->first, last = first + axes - 1;
-    if (PyArray_Check(object) && PyArray_NDIM(array) == first + axes && PyArray_TYPE(array) == type &&
+    if (PyArray_Check(object) && PyArray_NDIM(array) == first + axes && holds(array, type) &&
         (first == 0 || PyArray_DIM(array, 0) == call->items) && (axes == 0 || PyArray_DIM(array, last) == columns) &&
         (axes < 2 || PyArray_DIM(array, first) == call->job.skeleton->count) &&
         (written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array)))
@@ -154,10 +159,10 @@ static int add_outputs(call *call, PyObject *given) {
     ik_solve_job *job = &call->job;
     if (!PyArg_ParseTuple(given, "OOOOOO", &solved, &status, &error, &rotation_error, &iterations, &history)) return -1;
     return add_joints(call, &job->solved, solved, "solved", 4, 1) < 0 ||
-                   add_output(call, &job->status, status, "status", NPY_INT) < 0 ||
+                   add_output(call, &job->status, status, "status", NPY_INT32) < 0 ||
                    add_output(call, &job->error, error, "error", call->type) < 0 ||
                    add_output(call, &job->rotation_error, rotation_error, "rotation_error", call->type) < 0 ||
-                   add_output(call, &job->iterations, iterations, "iterations", NPY_INT) < 0 ||
+                   add_output(call, &job->iterations, iterations, "iterations", NPY_INT32) < 0 ||
                    add_history(call, history) < 0
                ? -1
                : 0;
@@ -202,9 +207,13 @@ typedef struct {
 #define ASKED_EVERY 0.05
 
 static double seconds(void) {
+#ifdef _WIN32 /* whose C library may lack what C has had since 2011 */
+    return 1e-3 * (double)GetTickCount64();
+#else
     struct timespec now;
     timespec_get(&now, TIME_UTC);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+#endif
 }
 
 static int is_main_thread(void) {
@@ -278,10 +287,9 @@ static PyObject *solve(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"solve", solve, METH_VARARGS,
-     PyDoc_STR(
-         "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
-         "Writes outputs: (rotations, status, error, rotation_error, iterations, history). Ends before all is done"
-         " where the first byte of stop, a bytearray, is set meanwhile.")},
+     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
+     "Writes outputs: (rotations, status, error, rotation_error, iterations, history). Ends before all is done"
+     " where the first byte of stop, a bytearray, is set meanwhile."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -412,7 +420,7 @@ static PyObject *solve_item(const prepared *self, call *call) {
     if (add_joints(call, &call->job.solved, solved, "rotations", 4, 1) == 0 && run(self->method, call, NULL) == 0 &&
         status < IK_UNUSABLE) {
         PyArray_CLEARFLAGS((PyArrayObject *)solved, NPY_ARRAY_WRITEABLE); /* as those of a pose are */
-        found = Py_BuildValue("ONN", solved, scalar(&error, call->type), scalar(&status, NPY_INT));
+        found = Py_BuildValue("ONN", solved, scalar(&error, call->type), scalar(&status, NPY_INT32));
     }
     Py_DECREF(solved);
     return found;

@@ -17,7 +17,8 @@ def main():
     if not arguments:
         raise SystemExit(__doc__)
     archive = pathlib.Path(arguments[0]).resolve()
-    with tempfile.TemporaryDirectory() as profile:
+    # Windows deletes no library that is loaded
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         os.environ.setdefault("BLENDER_USER_RESOURCES", profile)
         os.environ["IKCORE_TEST_ZIP"] = str(archive)
         import bpy
