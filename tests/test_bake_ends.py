@@ -120,6 +120,8 @@ def test_a_clean_clip_is_left_to_the_bit_wherever_it_is_cut(first: int) -> None:
     ):
         baked = ik.bake_feet(clip, ik.Ground.plane()).clip
         assert np.array_equal(baked.pose.rotations, clip.pose.rotations)
+        assert baked.pose.translations is not None
+        assert clip.pose.translations is not None
         assert np.array_equal(baked.pose.translations, clip.pose.translations)
 
 

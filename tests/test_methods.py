@@ -176,6 +176,7 @@ def test_a_range_of_a_whole_turn_has_no_ends(
         found = ik.solve(arm, start, [ik.Reach(1, target)], method, textbook=textbook, history=True)
         assert not np.any(found.status)
         assert np.max(found.iterations) <= 4
+        assert found.history is not None
         assert np.nanmax(found.history) <= np.deg2rad(2.01)  # never by the long way round
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import dataclasses
+import functools
 import inspect
 import itertools
 import pickle
@@ -13,6 +14,7 @@ import threading
 import time
 import typing
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -229,9 +231,9 @@ def test_what_fails_on_any_thread_is_raised_and_nothing_more_begun(helper: bool)
 # They work for minutes.
 ROPE = ik.Skeleton.chain(np.arange(102)[:, np.newaxis] * [1.0, 0, 0])
 PULLED = np.random.default_rng(0).uniform(-30, 30, (4000, 3))
-LONG = {"iterations": 1_000_000, "tolerance": 0.0, "textbook": True}
+LONG: dict[str, Any] = {"iterations": 1_000_000, "tolerance": 0.0, "textbook": True}
 PULLS = [ik.Reach(joint, [0, joint, 9]) for joint in range(4, 102, 7)]  # more than they can all have
-WORK = {
+WORK: dict[str, Callable[[str], Any]] = {
     "batch": lambda method: ik.solve(ROPE, ROPE.rest, [ik.Reach(101, PULLED)], method, **LONG),
     "threads": lambda method: ik.solve(ROPE, ROPE.rest, [ik.Reach(101, PULLED)], method, workers=2, **LONG),
     "one item": lambda method: ik.solve(ROPE, ROPE.rest, PULLS, method, **LONG),
@@ -406,8 +408,9 @@ def test_a_hand_on_a_smooth_path_moves_an_arm_without_jumps(side: str, dtype: ty
     """Through places that the arm can have; some frames are out of reach."""
     arm, rng = human_arm(side), np.random.default_rng(8)
     allowed = np.tile(arm.rest.rotations, (24, 1, 1))
-    for joint in (1, 2, 3, 4):
-        allowed[:, joint] = arm.limits[joint].sample(24, seed=joint)
+    for joint, limit in enumerate(arm.limits):
+        if limit is not None:
+            allowed[:, joint] = limit.sample(24, seed=joint)
     centre = arm.forward(ik.Pose(allowed)).positions[:, 4]
     path = centre + rng.uniform(0.05, 0.25, (24, 3)) * waves(150, 24, seed=9)
     rest = ik.Pose(arm.rest.rotations.astype(dtype))
@@ -563,27 +566,32 @@ GOALS = {"two_bone": ik.Reach(2, [1, 1, 0]), "aim": ik.Reach(2, [1, 1, 0], chain
 @pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
 def test_every_option_says_what_it_expects(method: str, value: Any) -> None:
     known = ik.methods()[method]
-    goals = [GOALS.get(method, ik.Reach(3, [1, 1, 0]))]
+    goals: list[ik.Goal] = [GOALS.get(method, ik.Reach(3, [1, 1, 0]))]
     iterative = method in METHODS
     others = ["workers", "strict", *["sequence", "history"] * iterative]
     for option in [*known.options, *others]:
         unbounded = option == "twist" and isinstance(value, (int, np.integer)) and abs(int(value)) < 10**31
         if unbounded:
             continue
-        calls = [lambda option=option: ik.solve(ARM, ARM.rest, goals, method, **{option: value})]
+        given: dict[str, Any] = {option: value}
+        calls: list[Callable[[], object]] = [functools.partial(ik.solve, ARM, ARM.rest, goals, method, **given)]
         if option not in ("sequence", "history"):
-            calls.append(lambda option=option: ik.solver(ARM, goals, method, **{option: value})(ARM.rest.rotations))
+            calls.append(functools.partial(solved_by_solver, goals, method, given))
         if iterative:
-            calls.append(lambda option=option: known.function(ARM, ARM.rest, goals, **{option: value}))
+            calls.append(functools.partial(known.function, ARM, ARM.rest, goals, **given))
         for call in calls:
             with pytest.raises((TypeError, ValueError), match=rf"^{option}: expected .*, got ") as caught:
                 call()
             assert len(str(caught.value)) < 250
 
 
+def solved_by_solver(goals: list[ik.Goal], method: str, options: dict[str, Any]) -> object:
+    return ik.solver(ARM, goals, method, **options)(ARM.rest.rotations)
+
+
 @pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=["large", "small", "huge"])
 def test_whole_numbers_of_any_size_are_refused_in_a_sentence(value: int) -> None:
-    for sentence, call in {
+    calls: dict[str, Callable[[], object]] = {
         "expected a joint, 0 to 3, got ": lambda: ik.fabrik(ARM, ARM.rest, [ik.Reach(value, [1, 1, 0])]),
         r"goals\[0\]: chain=.*, but '3' has 3 joints above it": lambda: ik.fabrik(
             ARM, ARM.rest, [ik.Reach(3, [1, 1, 0], chain=value)]
@@ -597,7 +605,8 @@ def test_whole_numbers_of_any_size_are_refused_in_a_sentence(value: int) -> None
         "stiffness: expected real numbers": lambda: ik.Limit.free(stiffness=value),
         "position: expected real numbers": lambda: ik.Limit.free(position=[[value] * 3] * 2),
         "n: expected (0 or more|1431655765 at most), got ": lambda: ik.Limit.cone([1, 0, 0], 1).sample(value),
-    }.items():
+    }
+    for sentence, call in calls.items():
         with pytest.raises((TypeError, ValueError), match=sentence) as caught:
             call()
         assert len(str(caught.value)) < 250
@@ -610,7 +619,7 @@ def limited_arm(joint: int, limit: ik.Limit) -> ik.Skeleton:
     return ik.Skeleton(ARM.parents, ARM.offsets, names=["hip", "knee", "ankle", "toe"], limits={joint: limit})
 
 
-SLIDING = [ik.Limit.free(position=[[-0.1] * 3, [0.1] * 3]), ik.Limit.locked(position=[[0] * 3, [0, np.inf, 0]])]
+SLIDING = [ik.Limit.free(position=[[-0.1] * 3, [0.1] * 3]), ik.Limit.locked(position=[[0.0] * 3, [0, np.inf, 0]])]
 
 
 @pytest.mark.parametrize("limit", SLIDING, ids=["free", "locked"])
@@ -719,9 +728,10 @@ def test_explain_takes_the_place_in_all_leading_axes() -> None:
     for wrong in (1, (1, 2, 3)):
         with pytest.raises(IndexError, match=r"item: expected 2 indices for leading axes \(2, 3\)"):
             found.explain(wrong)
-    for beyond in ((1, 3), (0, -4), (np.uint64(2**64 - 1), 0), (10**400, 0)):
+    beyond: list[Any] = [(1, 3), (0, -4), (np.uint64(2**64 - 1), 0), (10**400, 0)]
+    for place in beyond:
         with pytest.raises(IndexError, match=r"item: expected a place within the leading axes \(2, 3\), got \("):
-            found.explain(beyond)
+            found.explain(place)
     for other in ("1", (None, 1), (1.0, 1), [1, 1], (True, 0)):
         with pytest.raises(TypeError, match="item: expected whole numbers, got "):
             found.explain(other)  # type: ignore[arg-type]

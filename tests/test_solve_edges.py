@@ -147,7 +147,7 @@ def test_bones_without_length_anywhere_are_no_reason_to_fail(
     method: str, limit: ik.Limit | None, textbook: bool, dtype: Any
 ) -> None:
     """In chains, straight and folded ones, and in trees; where all bones have none there is no length."""
-    skeletons = []
+    skeletons: list[tuple[Any, Any, list[int]]] = []
     for bones in range(1, 4):
         for pattern in itertools.product((0, 1), repeat=bones):
             ways = [1] * bones, [(-1) ** bone for bone in range(bones)]
