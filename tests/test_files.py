@@ -66,7 +66,7 @@ def test_no_more_than_half_of_it_fits(path: Path) -> None:
     """Without anything that is put in the place of the system: a process that may write few bytes."""
     code = "import pathlib, resource, sys, test_files; resource.setrlimit(resource.RLIMIT_FSIZE, (99, 99)); "
     code += "path = pathlib.Path(sys.argv[1]); test_files.WRITERS[path.name](path)"
-    here = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    here = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, "-P", "-c", code, str(path)],
         env={**os.environ, "PYTHONPATH": here},

@@ -47,7 +47,9 @@ def test_a_name_that_is_not_there_is_refused_as_of_any_module() -> None:
 
 
 def test_the_package_is_a_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "ikcore", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "ikcore", "--version"], capture_output=True, text=True, check=True
+    )
     assert done.stdout == f"ikcore {ik.__version__} on {_core.use_isa(None)}\n"
 
 

@@ -9,7 +9,8 @@
 #define TINY_SINE   (1024 * EPSILON)
 #define TINY_LENGTH 0x1p-60f
 
-/* Added to a length to divide by it. No vector of which the square is lost has a direction longer than 1. */
+/* The least that is divided by for a length. Of a vector whose square is lost the length is 0: its direction must not be
+ * longer than 1, or not by much. */
 #define LEAST_LENGTH (number)(IK_BITS == 64 ? 0x1p-120f : 0x1p-75f)
 
 typedef struct {
@@ -49,7 +50,7 @@ typedef struct {
 } direction;
 
 ik_inline direction vec3_direction(vec3 a) {
-    real length = vec3_length(a), inverse = real_splat(1) / (length + real_splat(LEAST_LENGTH));
+    real length = vec3_length(a), inverse = real_splat(1) / real_max(length, real_splat(LEAST_LENGTH));
     return (direction){vec3_scale(inverse, a), length, inverse};
 }
 
