@@ -420,6 +420,69 @@ def test_a_hand_on_a_smooth_path_moves_an_arm_without_jumps(side: str, dtype: ty
     assert most_turned(found).max() < 20
 
 
+# How the shoulder and the elbow are turned in a frame, and where the wrist should be in the next three.
+CORNER = (
+    [[0.365265, -0.252048, 0.572203, -0.689665], [0.721948, 0, -0.691947, 0]],
+    [[0.19711, 1.024543, 0.037593], [0.197786, 1.024768, 0.039729], [0.198464, 1.024989, 0.041887]],
+)
+DEAD_ENDS = {
+    "left": (
+        [[0.350985, -0.152747, 0.349649, -0.855116], [0.371598, 0, -0.928394, 0]],
+        [[0.197838, 1.258455, 0.127883], [0.196761, 1.256943, 0.127014], [0.195692, 1.255442, 0.12616]],
+    ),
+    "right": (
+        [[0.751282, 0.194124, -0.32114, -0.542918], [0.322865, 0, 0.946445, 0]],
+        [[-0.307995, 1.509473, 0.090724], [-0.308623, 1.510666, 0.090217], [-0.30925, 1.511831, 0.089742]],
+    ),
+}
+
+
+def in_sequence(arm: ik.Skeleton, start: Any, path: Any) -> ik.Solution:
+    """From a frame that is reached, so that the first result counts as a step, too."""
+    rest = arm.rest.rotations
+    before = ik.Pose(np.concatenate([rest[:1], start, rest[3:]]))
+    path = np.concatenate([arm.forward(before).positions[4:], path])
+    return ik.fabrik(arm, before, [ik.Reach("wrist", path, chain="shoulder")], sequence=True)
+
+
+def least_turn(arm: ik.Skeleton, before: Any, target: Any) -> Any:
+    """Of all poses that take the wrist to a target: how little the joint that turns most can turn, in degrees. How far
+    away it is says how the elbow is bent, so all that is free is the turn about the line to it."""
+    bent = np.tile(before, (20001, 1, 1))
+    axis = ik.rotations.rotate(np.array(arm.limits[2].frame), np.array([1.0, 0, 0]))
+    bent[:, 2] = ik.rotations.from_axis_angle(axis, np.linspace(*arm.limits[2].twist, 20001))
+    places = arm.forward(ik.Pose(bent)).positions
+    shoulder, line = places[0, 1], target - places[0, 1]
+    off = np.linalg.norm(places[:, 4] - shoulder, axis=-1) - np.linalg.norm(line)
+    assert np.count_nonzero(np.diff(np.sign(off))) == 1
+    best = np.argmin(np.abs(off))
+    turns = ik.rotations.from_axis_angle(line / np.linalg.norm(line), np.linspace(-np.pi, np.pi, 7201))
+    turns = ik.rotations.multiply(turns, ik.rotations.shortest_arc(places[best, 4] - shoulder, line))
+    turned = ik.rotations.multiply(turns, before[1])
+    turned = turned[arm.limits[1].violation(turned) < 1e-6]
+    most = np.abs(turned @ before[1]).max(), np.abs(bent[best, 2] @ before[2])
+    return 2 * np.degrees(np.arccos(np.minimum(np.min(most), 1)))
+
+
+def test_at_a_corner_of_its_limits_an_arm_goes_on_along_them() -> None:
+    """Passes, each a little worse than the last, would lead it away to where the elbow is up."""
+    found = in_sequence(human_arm("left"), *CORNER)
+    assert np.all(found.status == 0)
+    assert most_turned(found).max() < 5
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_an_arm_jumps_where_its_motion_comes_to_a_dead_end(side: str) -> None:
+    """Two limits close in on it until no pose that is near reaches the target: all poses that do are looked at."""
+    arm, (start, path) = human_arm(side), DEAD_ENDS[side]
+    found = in_sequence(arm, start, path)
+    assert np.all(found.status == 0)
+    least = [least_turn(arm, *each) for each in zip(found.pose.rotations[:-1], np.array(path), strict=True)]
+    jumps = most_turned(found) > 20
+    assert np.count_nonzero(jumps) == 1
+    assert_array_equal(jumps, np.array(least) > 20)
+
+
 def moving_within_limits(skeleton: ik.Skeleton, width: float, seed: int) -> Any:
     """Smooth motions of all joints that have a limit, (frames, paths, joints, 4)."""
     moving = np.tile(skeleton.rest.rotations, (150, 24, 1, 1))

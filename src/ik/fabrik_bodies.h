@@ -177,15 +177,35 @@ ik_inline quat frames_shortened(quat turn, real largest) {
     return quat_select(held & mask_less(largest, size), shorter, turn);
 }
 
-/* A turn that its limit has cut short goes on along the limit: about the axis that is left of it, as far as is best.
- * Only near the targets, where else nothing but a kick would help: it costs another look at the limit. */
-ik_outline quat frames_along_limit(const ik_plan *plan, columns c, int k, const frames_body *body, real largest,
-                                   quat cut) {
-    quat back = quat_conjugate(body->rotation), left = quat_multiply(cut, back);
-    quat turn = frames_shortened(pull_turn_about(&body->s, vec3_direction(left.v).unit), largest);
+/* A small turn as a vector, twice the sine of half its angle long, and back. */
+ik_inline vec3 frames_vector(quat turn) {
+    return vec3_scale(real_negate_if(mask_less(turn.w, real_splat(0)), real_splat(2)), turn.v);
+}
+ik_inline quat frames_small_turn(vec3 vector) {
+    return quat_unit((quat){real_splat(1), vec3_scale(real_splat((number)0.5), vector)});
+}
+
+/* What the limit of node k leaves of a turn of a body. */
+ik_inline quat frames_cut(const ik_plan *plan, columns c, int k, const frames_body *body, quat turn) {
     quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
-    real gain = pull_gain(&body->s, quat_multiply(rotation, back));
-    return quat_select(mask_less(pull_gain(&body->s, left), gain), rotation, cut);
+    return quat_multiply(rotation, quat_conjugate(body->rotation));
+}
+
+/* A turn that its limit has cut short goes on along the limit. What is left of it, and of two turns beside it, ends on
+ * the limit, so the plane through the three is how the limit lies. The best turn to there is taken, if it is better.
+ * Only near the targets, where else nothing but a kick would help: it costs three more looks at the limit. */
+ik_outline quat frames_along_limit(const ik_plan *plan, columns c, int k, const frames_body *body, real largest,
+                                   quat turn, quat left) {
+    vec3 wanted = frames_vector(turn), from = frames_vector(left);
+    vec3 out = vec3_direction(vec3_sub(wanted, from)).unit, aside = vec3_perpendicular(out), off[2];
+    aside = vec3_scale(vec3_length(wanted), aside);
+    for (int i = 0; i < 2; i++, aside = vec3_cross(out, aside)) {
+        quat beside = frames_cut(plan, c, k, body, frames_small_turn(vec3_add(wanted, aside)));
+        off[i] = vec3_sub(frames_vector(beside), from);
+    }
+    vec3 best = vec3_add(from, pull_best_in_plane(&body->s, from, off[0], off[1]));
+    quat along = frames_cut(plan, c, k, body, frames_shortened(frames_small_turn(best), largest));
+    return quat_select(mask_less(pull_gain(&body->s, left), pull_gain(&body->s, along)), along, left);
 }
 
 /* Turned to what pulls, a hinge about its axis; as far as its limit lets it, if that brings it nearer. */
@@ -198,10 +218,13 @@ ik_outline void frames_follow(const ik_plan *plan, columns c, int k, real larges
     quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
     mask near = mask_less(largest, real_splat(1));
     if (frames_is_limited(plan, k) && !hinge && mask_any(near)) {
-        vec3 left = quat_multiply(rotation, back).v;
-        mask cut = near & mask_less(vec3_dot(left, left), real_splat((number)0.25) * vec3_dot(turn.v, turn.v));
-        if (mask_any(cut))
-            rotation = quat_select(cut, frames_along_limit(plan, c, k, body, largest, rotation), rotation);
+        quat left = quat_multiply(rotation, back);
+        real much = real_splat((number)0.25) * vec3_dot(turn.v, turn.v);
+        mask cut = near & mask_less(vec3_dot(left.v, left.v), much);
+        if (mask_any(cut)) {
+            quat along = frames_along_limit(plan, c, k, body, largest, turn, left);
+            rotation = quat_select(cut, quat_polished(quat_multiply(along, body->rotation)), rotation);
+        }
     }
     mask nearer = pull_is_nearer(&body->s, quat_multiply(rotation, back));
     body->rotation = quat_select(nearer, rotation, body->rotation);

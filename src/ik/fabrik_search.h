@@ -130,9 +130,12 @@ static mask frames_turned_far(const ik_plan *plan, columns c) {
     return held & mask_less(largest * largest + rounding, one - least * least);
 }
 
-/* Passes that took the ends much farther away, or joints farther than is allowed, are taken back. */
+/* Passes that took the ends much farther away, or joints farther than is allowed, are taken back. Near the targets much
+ * is reckoned from the least since the last kick: else many passes, each a little worse than the last, lead away. */
 static void frames_take_back(const ik_plan *plan, columns c) {
-    real most = real_splat(FRAMES_HARM) * *column(c, frames_squared(plan));
+    real squared = *column(c, frames_squared(plan)), least = real_min(squared, *column(c, frames_reference(plan)));
+    mask near = mask_equal(*column(c, frames_lowest(plan)), real_splat(0));
+    real most = real_splat(FRAMES_HARM) * real_select(near, least, squared);
     mask worse = ~mask_less(frames_square(plan, c), most) | frames_turned_far(plan, c);
     if (mask_any(worse)) frames_return(plan, c, frames_before(plan, 0), worse);
 }
