@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -56,7 +55,7 @@ def read(path: str | os.PathLike[str], *, up: str = "Y", unit: float = 1.0) -> C
     FormatError
         If the file is damaged or something else: one sentence, with the line.
     """
-    data = Path(path).read_bytes()
+    data = files.read(path)
     start = _start_of_motion(data)
     joints = _joints(_Words(os.fspath(path), _decoded(data[:start])))
     values, frame_time = _motion(os.fspath(path), data, start, sum(len(joint.channels) for joint in joints))

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 import ikcore
 from ikcore import baking, commands, demo, many, measuring, starting
@@ -76,8 +76,13 @@ def _say_no_more() -> None:
         os.dup2(nothing.fileno(), sys.stdout.fileno())
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(commands.printable(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ikcore", description="Inverse kinematics for characters and chains.")
+    parser = _Parser(prog="ikcore", description="Inverse kinematics for characters and chains.")
     parser.add_argument("--version", action="version", version=f"ikcore {ikcore.__version__} on {ikcore.isa()}")
     subcommands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 

@@ -1,7 +1,8 @@
-"""Files: written whole or not at all, whatever writes them; whether two are one; what they may ask for."""
+"""Files: how they are read; written whole or not at all; whether two are one; what they may ask for."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -19,8 +20,8 @@ _unfinished: set[Path] = set()
 def write(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
     """Write text to a file, in UTF-8: all of it, or nothing, whatever gets in the way.
 
-    It is written beside the file, and takes its place and its permissions when it is whole. A link stays a link. What
-    is no file, such as a pipe, is written to as it is.
+    It is written beside the file, and takes its place and its permissions when it is whole. A link stays a link, but
+    not a hard one; the owner is who writes. What is no file, such as a pipe, is written to as it is.
 
     Parameters
     ----------
@@ -43,6 +44,30 @@ def write(path: str | os.PathLike[str], parts: Iterable[str]) -> None:
                 file.writelines(parts)
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def read(path: str | os.PathLike[str]) -> bytes:
+    """All of a file, or of a pipe.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    OSError
+        If there is none, or it is a device, which may have no end.
+    """
+    with open(path, "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise OSError(errno.EINVAL, "is a device, and no file", os.fspath(path))
+        return file.read()
 
 
 def _mode(path: str | os.PathLike[str]) -> int | None:
@@ -68,6 +93,8 @@ def _replace(path: str | os.PathLike[str], parts: Iterable[str], mode: int | Non
             file.flush()
             os.fsync(file.fileno())  # some disks say only then that they are full
         part.replace(to)
+    except PermissionError as error:  # of the folder, as a rule: that of the file has been asked for
+        raise PermissionError(error.errno, f"{error.strerror} to put another file in its place") from error
     finally:
         _drop(part)
 

@@ -186,7 +186,7 @@ class _File:
     """The tree of a glTF file, and the numbers it refers to."""
 
     def __init__(self, path: Path) -> None:
-        data = path.read_bytes()
+        data = files.read(path)
         self._given, self._asked = len(data), 0  # bytes of files, and numbers that were read from them
         self._folder = path.parent
         self._binary = b""
@@ -250,7 +250,8 @@ def _beside(folder: Path, name: str) -> bytes:
     """A file in a folder or below: none that is elsewhere, also by way of a link, no device, no pipe."""
     path = Path(os.path.realpath(folder / name))
     if not path.is_relative_to(os.path.realpath(folder)):
-        raise FormatError(f"expected numbers in the folder of the file or below, got {files.quoted(name)}")
+        link = "" if ".." in Path(name).parts or Path(name).is_absolute() else ", which is a link to elsewhere"
+        raise FormatError(f"expected numbers in the folder of the file or below, got {files.quoted(name)}{link}")
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise FormatError(f"expected a file of numbers, got {files.quoted(name)}, which is something else")

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,12 +46,20 @@ def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1
         futures: list[Future[_Result]] = [pool.submit(work, job) for job in jobs]
         yield from _counted((future.result() for future in futures), len(jobs))
     except BaseException:  # nobody waits for what is still being done
-        for child in multiprocessing.active_children():
-            if child not in others:
-                child.terminate()
+        _end([child for child in multiprocessing.active_children() if child not in others])
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _end(children: list[BaseProcess]) -> None:
+    """End processes. Python hears no signal that comes just as it begins to wait, only the next: so again and again."""
+    for attempt in range(50):
+        children = [child for child in children if child.is_alive()]
+        for child in children:
+            (child.terminate if attempt < 49 else child.kill)()  # five seconds are enough
+        for child in children:
+            child.join(0.1)
 
 
 def _end_at_once() -> None:

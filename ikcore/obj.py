@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ def read(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.
     vertices: list[Point] = []
     triangles: list[tuple[int, int, int]] = []
     faces: list[tuple[int, list[int]]] = []
-    for number, line in _lines(Path(path).read_bytes()):
+    for number, line in _lines(files.read(path)):
         keyword, *words = line.split()
         try:
             if keyword == "v":

@@ -213,3 +213,30 @@ def test_two_ways_to_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         for way in ways:
             assert files.known_as(way) & files.known_as(path), way
     assert not files.known_as(path) & files.known_as(tmp_path / "other.txt")
+
+
+def test_a_folder_in_which_no_file_can_be_replaced_is_told_from_a_file_that_cannot(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "replace", refused)
+    with pytest.raises(PermissionError, match="not permitted to put another file in its place") as caught:
+        WRITERS[path.name](path)
+    assert caught.value.filename == str(path)
+    assert alone(path)
+
+
+READERS: list[Callable[[Path], object]] = [ik.Clip.read, ik.Ground.read, ik.Feet.load]
+
+
+@POSIX
+@pytest.mark.parametrize(("ending", "reader"), [(".bvh", 0), (".glb", 0), (".obj", 1), (".json", 2)])
+def test_a_device_is_not_read_to_its_end(tmp_path: Path, ending: str, reader: int) -> None:
+    """It may have none; a pipe has."""
+    endless = tmp_path / f"endless{ending}"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(OSError, match="is a device, and no file") as caught:
+        READERS[reader](endless)
+    assert caught.value.filename == str(endless)

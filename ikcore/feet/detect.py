@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -247,7 +246,7 @@ class Feet:
             If the file is something else.
         """
         try:
-            read = json.loads(Path(path).read_text(encoding="utf-8"))
+            read = json.loads(files.read(path).decode("utf-8"))
             if not isinstance(read, dict) or read.get("format") != _FORMAT:
                 raise ValueError(f"expected a file of feet, with the format {_FORMAT}")
             return cls(tuple(_from_json(leg) for leg in read["legs"]))
