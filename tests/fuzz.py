@@ -1,6 +1,6 @@
 """Files, motions and problems at random, under sanitizers: `python tests/fuzz.py [SECONDS] [--only TARGET [NUMBER]]`.
 
-Builds the module with AddressSanitizer and UndefinedBehaviorSanitizer, all its instruction sets, and calls what reads
+Builds the module with AddressSanitizer and UndefinedBehaviorSanitizer, all its widths of vectors, and calls what reads
 files, the bake and the solvers for so many seconds, a minute unless told. What a call gets comes from its target and
 number alone, so that one that fails is found again by `--only`. A call may end in a ValueError or an OSError and in
 nothing else.
@@ -52,10 +52,9 @@ def build(folder: Path) -> None:
     (folder / "call").write_text("what was not called yet")
     gcc = test_core.compiler("gcc")
     python = [f"-I{ROOT / 'src/ik'}", f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
-    objects = test_core.core_objects((gcc, *test_core.SANITIZED))
     (folder / "module").mkdir()
     command = (gcc, *test_core.SANITIZED, *test_core.MODULE_MACROS, *python)
-    objects = [*objects, *test_core.compile_all(command, test_core.MODULE, str(folder / "module"))]
+    objects = [*test_core.watched_objects(), *test_core.compile_all(command, test_core.MODULE, str(folder / "module"))]
     ignored = shutil.ignore_patterns("*.so", "__pycache__")
     shutil.copytree(ROOT / "ikcore", folder / "ikcore", ignore=ignored)
     module = folder / "ikcore/_core.abi3.so"
