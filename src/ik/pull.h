@@ -11,6 +11,13 @@ typedef struct {
 /* A sum that is a smaller share of its parts is rounding. */
 #define PULL_ROUNDING (number)(256 * EPSILON)
 
+/* The axis of a torque: none of one so small that its square is lost, which would be far longer than 1. */
+ik_inline direction pull_axis(vec3 torque) {
+    direction axis = vec3_direction(torque);
+    axis.unit = vec3_select(mask_less(real_splat(0), axis.length), axis.unit, vec3_splat(0, 0, 0));
+    return axis;
+}
+
 ik_inline pull pull_none(void) { return (pull){vec3_splat(0, 0, 0), vec3_splat(0, 0, 0), vec3_splat(0, 0, 0)}; }
 
 ik_inline void pull_add(pull *s, real weight, vec3 a, vec3 b) {
@@ -38,7 +45,7 @@ ik_inline quat pull_turn_by(vec3 torque, real along, vec3 bone) {
     mask beyond = mask_less(along, zero);
     quat turn = {size + real_abs(along) + least, torque};
     if (mask_any(beyond)) {
-        direction axis = vec3_direction(torque);
+        direction axis = pull_axis(torque);
         mask opposite = mask_less(across, real_splat(TINY_SINE) * size);
         axis.unit = vec3_select(opposite, vec3_perpendicular(vec3_direction(bone).unit), axis.unit);
         turn = quat_select(beyond, (quat){across, vec3_scale(turn.w, axis.unit)}, turn);
@@ -97,7 +104,7 @@ ik_inline vec3 pull_best_in_plane(const pull *s, vec3 from, vec3 a, vec3 b) {
 /* One step towards the best turn: about the axis of the torque as far as is best. */
 ik_inline quat pull_turn(const pull *s, vec3 bone) {
     vec3 torque = pull_torque(s);
-    return pull_turn_by(torque, pull_along(s, vec3_direction(torque).unit), bone);
+    return pull_turn_by(torque, pull_along(s, pull_axis(torque).unit), bone);
 }
 
 /* The best turn about a unit vector; none about one that all of it lies along, where only rounding says which way. */

@@ -9,10 +9,6 @@
 #define TINY_SINE   (1024 * EPSILON)
 #define TINY_LENGTH 0x1p-60f
 
-/* The least that is divided by for a length. Of a vector whose square is lost the length is 0: its direction must not be
- * longer than 1, or not by much. */
-#define LEAST_LENGTH (number)(IK_BITS == 64 ? 0x1p-120f : 0x1p-75f)
-
 typedef struct {
     real x, y, z;
 } vec3;
@@ -50,7 +46,7 @@ typedef struct {
 } direction;
 
 ik_inline direction vec3_direction(vec3 a) {
-    real length = vec3_length(a), inverse = real_splat(1) / real_max(length, real_splat(LEAST_LENGTH));
+    real length = vec3_length(a), inverse = real_splat(1) / (length + real_splat(0x1p-120f));
     return (direction){vec3_scale(inverse, a), length, inverse};
 }
 
