@@ -14,12 +14,14 @@ import numpy as np
 
 from ikcore import commands, many, measuring, report
 from ikcore.bake import Baked, BakeSettings, bake_feet
+from ikcore.bake.notes import Note
 from ikcore.clip import Clip
 from ikcore.commands import CommandError, Grounds, Up
 from ikcore.feet import Measured, verdicts
 from ikcore.measuring import Outcome
 
 _CLOSED = math.radians(1)  # by which a joint may differ between the first and the last frame of a loop
+_OTHERWISE = {"travelling": "with --no-travelling it stays"}  # by the setting that a note names
 _SHORT = 1e-3  # of a leg, by which it is out of reach
 
 
@@ -99,11 +101,17 @@ def _baked(job: Job) -> Outcome:
         workers=job.threads,
     )
     before, after = baked.measured()
+    notes = [_with_option(note) for note in baked.notes]
     commands.put(job.output, baked.clip.write)
     if job.page:
-        commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=baked.notes))
-    facts = {"output": str(job.output), "notes": list(baked.notes), **_moved(baked, after)}
+        commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=notes))
+    facts = {"output": str(job.output), "notes": notes, **_moved(baked, after)}
     return measuring.outcome(job, clip, after, before, **facts)
+
+
+def _with_option(note: Note) -> str:
+    """With the option that has it otherwise."""
+    return f"{note}; {_OTHERWISE[note.setting]}" if note.setting else str(note)
 
 
 def _looped(clip: Clip) -> Clip:

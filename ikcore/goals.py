@@ -202,8 +202,8 @@ def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) ->
 def _task_of(skeleton: Skeleton, goal: Any, where: str, dtype: np.dtype[Any]) -> Task:
     if goal.level:
         raise ValueError(
-            f"{where}: level {shown(goal.level)} needs a method with levels, and there is none yet: leave it at 0, and "
-            "say by weights which goal counts more"
+            f"{where}.level: expected 0, got {shown(goal.level)}: no method has levels yet, so say by weights "
+            "which goal counts more"
         )
     joint = skeleton.index(goal.joint)
     arrays = {name: getattr(goal, name) for name in TASK_ROWS}

@@ -153,7 +153,8 @@ def _name(at: tuple[int, ...], shape: tuple[int, ...], *, is_worst: bool) -> str
     if not shape:
         return "The pose"
     name = f"Item {at[0] if len(at) == 1 else at}"
-    return f"{name}, the worst of {math.prod(shape)}," if is_worst else name
+    count = math.prod(shape)
+    return f"{name}, the worst of {count}," if is_worst and count > 1 else name
 
 
 def _verdict(name: str, flags: Status, iterations: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import gaits
@@ -12,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore import samples, terrain
+from ikcore import demo, samples, terrain
 from ikcore.feet import before_and_after, metrics, rules, verdicts
 
 Array = NDArray[Any]
@@ -154,3 +155,35 @@ def test_a_foot_rests_that_is_low_and_slow() -> None:
     heights = [[0.0], [0.2], [0.0], [0.0], [np.nan]]
     np.testing.assert_array_equal(metrics.rests(at, heights, fps=30), [True, False, False, True, False])
     assert metrics.rests(at[:1], heights[:1], fps=30).tolist() == [True]
+
+
+@pytest.mark.parametrize("fps", [10, 30, 60, 120])
+def test_a_stay_is_unseen_that_is_long_enough_and_away_from_what_is_known(fps: int) -> None:
+    """0.2 s about contacts that are known a foot arrives and leaves; what is shorter than 0.1 s is no contact."""
+    tenth = fps // 10
+    points, heights = np.zeros((30 * tenth, 1, 3)), np.full((30 * tenth, 1), 0.2)
+    for start, stop in [(2, 12), (15, 16), (20, 30)]:
+        heights[start * tenth : stop * tenth] = 0
+    heights[18 * tenth : 19 * tenth - 1] = 0  # a frame too short
+    known = np.zeros(len(points), bool)
+    known[5 * tenth : 7 * tenth] = True
+    stays = metrics.runs(metrics.unseen(points, heights, known, fps=fps))
+    assert (stays / tenth).tolist() == [[2, 3], [9, 12], [15, 16], [20, 30]]
+    assert not metrics.unseen(points, heights, np.ones(len(points), bool), fps=fps).any()
+
+
+GAITS = [gaits.walking, gaits.running, gaits.strafing, gaits.turning, gaits.climbing, gaits.jumping]
+
+
+@pytest.mark.parametrize(
+    "clip",
+    [demo.walk, *(lambda made=made: made().clip for made in GAITS)],
+    ids=["demo", *(made.__name__ for made in GAITS)],
+)
+@pytest.mark.parametrize("ground", [demo.stairs(), terrain.bumps(0.1, spacing=1.5, count=12)], ids=["stairs", "bumps"])
+def test_no_foot_stands_unseen_whose_contacts_are_known(clip: Callable[[], ik.Clip], ground: ik.Ground) -> None:
+    """As they arrive and leave, feet are low and slow, too, and over steps off the ground: no contact is missed."""
+    before, after = ik.bake_feet(clip(), ground).measured()
+    for each in after.measures.values():
+        assert each.off_ground < 0.03
+    assert not [moment for moment in verdicts.moments(after, before) if moment.what.startswith("seems to stand")]

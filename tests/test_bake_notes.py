@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,11 @@ def unchanged(clip: ik.Clip, other: ik.Clip) -> bool:
 
 def test_what_walks_on_the_spot_is_sent_on_its_way_and_that_is_said() -> None:
     baked = ik.bake_feet(SPOT, ik.Ground.plane())
-    assert baked.notes == (
-        "it walks on the spot and was sent on its way, 5.2 m at 1.3 m/s; without travelling it stays",
-    )
+    (said,) = baked.notes
+    assert said == "it walks on the spot and was sent on its way, 5.2 m at 1.3 m/s"
+    assert said.setting == "travelling"
+    again = pickle.loads(pickle.dumps(said))
+    assert (again, again.setting) == (said, said.setting)
     assert not baked.on_the_spot
 
 
@@ -105,6 +108,51 @@ def test_ground_that_is_too_large_is_in_another_unit(factor: float, scale: str) 
     assert scale in said
 
 
+def course(factor: float, slope: float, height: float = 0.0) -> ik.Ground:
+    """30 m of hills, 3 m high, and a way between them that goes up a little."""
+    rows = np.linspace(-15, 15, 61)
+    x, z = (each.ravel() for each in np.meshgrid(rows, rows))
+    y = height + slope * z + np.where(np.abs(x) > 2, 3 * np.sin(x) ** 2, 0)
+    corner = (np.arange(60)[:, np.newaxis] * 61 + np.arange(60)).ravel()
+    faces = np.stack([corner, corner + 61, corner + 62, corner + 1], axis=1)
+    triangles = np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
+    return ik.Ground.mesh(factor * np.stack([x, y, z], axis=1), triangles)
+
+
+@pytest.mark.parametrize(("factor", "name"), [(39.3701, "inches"), (100, "centimetres"), (1000, "millimetres")])
+def test_ground_that_is_too_large_is_so_where_it_is_not_quite_level(factor: float, name: str) -> None:
+    (said,) = ik.bake_feet(WALK, course(factor, slope=0.002)).notes
+    assert said.startswith("the ground is level wherever feet stand: it is ")
+    assert f"({name} for metres)" in said
+
+
+@pytest.mark.parametrize("height", [0.05, -0.05])
+def test_ground_that_is_too_large_is_so_where_it_is_far_away(height: float) -> None:
+    (said,) = ik.bake_feet(WALK, course(100, 0.1, height)).notes
+    assert said.startswith("the ground is at least 5")
+    assert "legs away from where the clip stands: it is " in said
+    assert "(centimetres for metres)" in said
+
+
+def test_ground_in_its_own_unit_needs_no_words() -> None:
+    """Large, with hills, with a crate; sloped or level."""
+    crate = np.array([[x, y, z] for x in (40.0, 41) for y in (0.0, 1) for z in (40.0, 41)])
+    sides = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [2, 3, 7], [2, 7, 6]]
+    plain = 300 * np.array([[-1.0, 0, -1], [-1, 0, 1], [1, 0, 1], [1, 0, -1]])
+    wide = ik.Ground.mesh(plain, np.array([[0, 1, 2], [0, 2, 3]]))
+    grounds = [
+        *(course(1, slope) for slope in (0.0, 0.002, 0.1)),
+        *(course(100, slope) for slope in (0.03, -0.03)),
+        wide + ik.Ground.mesh(crate, np.array(sides)),
+        wide.moved(translations=[0, 5, 0]),
+        terrain.bumps(0.5, spacing=20, count=20),
+        terrain.stairs(1000, rise=0.16, run=0.35),
+        stairs(),
+    ]
+    said = [ik.bake_feet(WALK, ground).notes for ground in grounds]
+    assert not [note for notes in said for note in notes if "unit" in note]
+
+
 @pytest.mark.parametrize(("clip", "ground"), [(WALK.convert(unit=0.01), stairs()), (WALK, stairs(0.01))])
 def test_ground_that_is_too_small_is_refused_with_its_unit(clip: ik.Clip, ground: ik.Ground) -> None:
     with pytest.raises(
@@ -126,7 +174,7 @@ def test_the_command_says_it_too(
     Path("floor.obj").write_text("v -9 0 -9\nv -9 0 9\nv 9 0 9\nv 9 0 -9\nf 1 2 3 4\n", encoding="utf-8")
     command = ["bake", "spot.bvh", "--ground", "floor.obj", "--unit", "1", "--up", "Y", "--report", "pages"]
     assert cli.main([*command, "-o", "out.bvh"]) == 0
-    said = "it walks on the spot and was sent on its way, 5.2 m at 1.3 m/s; without travelling it stays"
+    said = "it walks on the spot and was sent on its way, 5.2 m at 1.3 m/s; with --no-travelling it stays"
     assert f"ikcore: spot.bvh: {said}\n" in capsys.readouterr().err
     assert f"I{said[1:]}." in Path("pages/spot.html").read_text(encoding="utf-8")
     assert cli.main([*command, "-o", "out.bvh", "--no-travelling", "--json"]) == 0

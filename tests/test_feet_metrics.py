@@ -482,8 +482,8 @@ def test_what_is_its_own_source_is_not_beside_it(fps: float) -> None:
 @pytest.mark.parametrize(
     ("moved", "expected"),
     [
-        (SINK, {"penetration": 0.03, "penetration_swing": 0.03, "off_ground": 0.03, "deviation": 0.03}),
-        (RISE, {"floating": 0.03, "off_ground": 0.03, "deviation": 0.03}),
+        (SINK, {"penetration": 0.03, "penetration_swing": 0.03, "deviation": 0.03}),
+        (RISE, {"floating": 0.03, "deviation": 0.03}),
     ],
 )
 def test_a_fault_reads_as_large_as_it_is_and_nothing_else_does(

@@ -745,7 +745,7 @@ def test_levels_are_refused() -> None:
     for method in ik.methods():
         goal = dataclasses.replace(GOALS.get(method, ik.Reach(3, [1, 1, 0])), level=1)
         with pytest.raises(
-            ValueError, match=r"goals\[0\]: level 1 needs a method with levels, .* leave it at 0, and say"
+            ValueError, match=r"goals\[0\]\.level: expected 0, got 1: no method has levels yet, so say by"
         ):
             ik.solve(ARM, ARM.rest, [goal], method)
 
@@ -815,6 +815,10 @@ def test_explain_takes_the_worst_of_a_batch() -> None:
     target[1, 0] = np.nan
     with pytest.warns(ik.UnusableWarning):
         assert ik.fabrik(ARM, ARM.rest, goal).explain().startswith("Item (1, 0), the worst of 6, after ")
+
+    alone = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [[0, 9, 0]])])
+    assert alone.explain() == alone.explain(0)
+    assert alone.explain().startswith("Item 0 after ")
 
     hinges = [ik.Limit.hinge([0, 0, 1], -0.1, 0.1)] * 4  # in millimetres: 90 of them are less than a radian
     large = ik.Skeleton(ARM.parents, ARM.offsets * 1000, limits=hinges)

@@ -16,6 +16,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, hinges_of, pointed, reached
 from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
+from ikcore.bake.notes import Note
 from ikcore.bake.passed import passed_by
 from ikcore.bake.progress import Progress, Told
 from ikcore.bake.scene import UNTURNED, Array, Scene
@@ -54,8 +55,9 @@ class Baked:
         Zeros as a rule.
     stances : int
         How many contacts with the ground there are.
-    notes : tuple of str
-        Sentences: that a clip on the spot was sent on its way; why nothing has changed, if so, or ground is missing.
+    notes : tuple of Note
+        Sentences, which are str: that a clip on the spot was sent on its way; why nothing has changed, if so, or ground
+        is missing or seems to be in another unit. Their `setting` names what of `BakeSettings` would have it otherwise.
     on_the_spot : bool
         Whether it walks on the spot and has stayed there: it is measured as if it went its way.
 
@@ -75,7 +77,7 @@ class Baked:
     rise: Array
     short: dict[str, Array]
     stances: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     on_the_spot: bool = False
 
     def measured(self) -> tuple[Measured, Measured]:

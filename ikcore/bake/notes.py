@@ -25,13 +25,32 @@ _WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
 _DIGITS = 1e-5  # of a quaternion, and of a leg: what is less are the digits of files
 _STEPS = 4.0  # legs: room for who stands
 _ROOMY, _FITS = 3.0, 1.6  # so many times as wide is usual; by a factor e to the power of this it may be off
-_LEVEL = 0.001  # of a leg: heights that are so near to each other are the same
-_UNEVEN = 0.05  # of a leg: what goes up and down by more is made to be walked up and down
+_UNEVEN = 0.1  # of a leg, over the way of the feet: what goes up and down by more is made to be walked up and down
+_LEVEL = 0.05  # of that: where it goes up and down by less it is level
+_APART = 1.0  # leg: ground that is so far above or below all of where the clip stands
+
+
+class Note(str):
+    """A sentence.
+
+    Attributes
+    ----------
+    setting : str or None
+        Of `BakeSettings`, what would have it otherwise, if something does; how that is switched each face says itself.
+    """
+
+    setting: str | None
+
+    def __new__(cls, sentence: str, setting: str | None = None) -> Note:
+        """As it is, with what it names."""
+        made = super().__new__(cls, sentence)
+        made.setting = setting
+        return made
 
 
 def of(
     baked: Clip, before: Clip, lacks: Array, stances: list[Stance], motions: list[LegMotion], scene: Scene
-) -> tuple[str, ...]:
+) -> tuple[Note, ...]:
     """All that there is to say.
 
     Parameters
@@ -51,7 +70,7 @@ def of(
     reason = _missed(stances, motions, scene)
     if _same(baked, before, max(motion.size for motion in motions)) and not gone:
         reason = f"nothing has changed: {reason or 'all feet stand on the ground as they should'}"
-    return tuple(note for note in (_travelling(lacks, before, scene), reason) if note)
+    return tuple(note for note in (_travelling(lacks, before, scene), reason and Note(reason)) if note)
 
 
 def nowhere(motions: list[LegMotion], scene: Scene) -> str:
@@ -59,14 +78,14 @@ def nowhere(motions: list[LegMotion], scene: Scene) -> str:
     return "ground: there is none under any foot" + _place(motions, scene)
 
 
-def _travelling(lacks: Array, clip: Clip, scene: Scene) -> str | None:
+def _travelling(lacks: Array, clip: Clip, scene: Scene) -> Note | None:
     if not lacks.any():
         return None
     way = float(size(np.diff(lacks, axis=0)).sum()) * clip.unit
     speed = f"{way * clip.fps / (len(lacks) - 1):.2g} m/s"
     if scene.way is None:
-        return f"it walks on the spot and was sent on its way, {way:.2g} m at {speed}; without travelling it stays"
-    return f"it walks on the spot and stays there: its feet stand as if it went {speed}"
+        return Note(f"it walks on the spot and was sent on its way, {way:.2g} m at {speed}", "travelling")
+    return Note(f"it walks on the spot and stays there: its feet stand as if it went {speed}")
 
 
 def _missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
@@ -93,14 +112,20 @@ def _place(motions: list[LegMotion], scene: Scene) -> str:
 
 
 def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
-    """That ground which is level wherever feet stand and uneven elsewhere is larger than they go."""
-    leg = max(motion.size for motion in motions)
+    """That uneven ground which is level wherever feet stand, or far above or below them, is larger than they go."""
+    unit, leg = _unit(motions, scene), max(motion.size for motion in motions)
     low, high = _bounds(scene)
-    lifts = [stance.lift for stance in stances]
-    if scene.made or np.ptp(lifts) > _LEVEL * leg or not high[scene.axis] - low[scene.axis] > _UNEVEN * leg:
+    if scene.made or not unit:
         return None
-    unit = _unit(motions, scene)
-    return unit and f"the ground is level wherever feet stand: {unit}"
+    uneven = float((high - low)[scene.axis] * _needed(motions, scene) / scene.level(high - low).max())
+    if not uneven > _UNEVEN * leg:
+        return None
+    lifts = np.array([stance.lift for stance in stances])
+    if np.ptp(lifts) < _LEVEL * uneven:
+        return f"the ground is level wherever feet stand: {unit}"
+    if (far := float(np.abs(lifts).min())) > _APART * leg:
+        return f"the ground is at least {far / leg:.2g} legs away from where the clip stands: {unit}"
+    return None
 
 
 def _unit(motions: list[LegMotion], scene: Scene) -> str | None:

@@ -27,6 +27,7 @@ _DOUBLE = np.dtype(np.float64)
 UP = (0.0, 1.0, 0.0)
 _NEAR = 0.05  # metres, what is in contact by height alone
 _SLOW = 0.3  # metres a second, what is so besides seems to stand
+_BRIEF, _ROLLS = 0.1, 0.2  # seconds: what is shorter is no contact; and how long feet arrive before one, or leave
 _ROUNDING = 1e-4  # a share of a leg, what no reach is over
 
 # Measures that with a source are what is beyond it, and those that say nothing without one.
@@ -416,10 +417,48 @@ def rests(points: ArrayLike, heights: ArrayLike, *, fps: float) -> Mask:
     return np.asarray((slow & _spread("heights", low, slow.shape)).any(axis=1))
 
 
+def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: float) -> Mask:
+    """In which frames a foot seems to stand of which no contact is known.
+
+    It `rests` for 0.1 s or more, the shortest contact there is, and 0.2 s or more away from those that are known: as a
+    foot arrives, and rolls off over its toes, it is low and slow, too.
+
+    Parameters
+    ----------
+    points : (frames, points, 3) array_like
+        Of its sole.
+    heights : (frames, points) array_like
+        Theirs above the ground; NaN where there is none.
+    contact : (frames,) array_like of bool
+        When any of them is in contact, as far as is known.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (frames,) array of bool
+
+    Examples
+    --------
+    A foot that stands for a second, of which the first three tenths are known:
+
+    >>> runs(unseen(np.zeros((10, 1, 3)), np.zeros((10, 1)), np.arange(10) < 3, fps=10))
+    array([[ 5, 10]])
+    """
+    held, found = _mask("contact", contact, 1), rests(points, heights, fps=fps)
+    _same("contact", held.shape, found.shape)
+    least, near = (math.ceil(time * _rate(fps) - 1e-6) for time in (_BRIEF, _ROLLS))  # rounding
+    for start, stop in runs(held).tolist():
+        found[max(start - near, 0) : stop + near] = False
+    for start, stop in runs(found).tolist():
+        found[start:stop] = stop - start >= least
+    return found
+
+
 def off_ground(heights: ArrayLike, source: ArrayLike) -> Array:
     """How much farther than in the source a sole is from its ground, above it or in it: its lowest point.
 
-    What counts is where the source `rests` without a contact: a foot that stands, of which nobody knows.
+    What counts is where the source seems to stand `unseen`, without a contact that is known.
 
     Parameters
     ----------
@@ -947,7 +986,7 @@ class Measure:
     sole_angle : float
         In frames in which all points are in contact, 95th percentile.
     off_ground : float
-        In frames in which it `rests` without any contact, being as low as the source is; the most.
+        In frames in which it seems to stand `unseen`, being as low as the source is; the most, 0 of none.
     lift_lost : float
         The median.
     extension : float
@@ -1138,9 +1177,9 @@ def _beside(leg: Track, held: Mask, fps: float, source: Track) -> dict[str, Any]
     reach = extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(source.chain))
     fast, was_fast = (_highest(np.abs(derivative(bends(each.chain), 2, fps=fps)), 99) for each in (leg, source))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
-    unseen = rests(leg.sole, source.heights, fps=fps) & ~held.any(axis=1)
+    stands = unseen(leg.sole, source.heights, held.any(axis=1), fps=fps)
     return {
-        "off_ground": _highest(off_ground(leg.heights, source.heights)[unseen]),
+        "off_ground": float(off_ground(leg.heights, source.heights)[stands].max(initial=0.0)),
         "skating_by_height": max(low - was_low, 0.0),
         "lift_lost": _highest(lift_lost(_lowest(leg.heights), _lowest(source.heights), held.any(axis=1)), 50),
         "reach_violations": int((reach > 1 + _ROUNDING).sum()),

@@ -213,7 +213,7 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
         yield Moment(leg, "stands where there is no ground", math.nan, start, stop, math.inf)
     if measured.own is not None:
         own = measured.own[leg]
-        unseen = metrics.rests(track.sole, own.heights, fps=fps) & ~down
+        unseen = metrics.unseen(track.sole, own.heights, down, fps=fps)
         off = np.where(unseen, metrics.off_ground(track.heights, own.heights), 0)
         limit = BOUNDS["off_ground"].good * size
         yield from _beyond(
