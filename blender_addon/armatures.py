@@ -4,8 +4,9 @@
 from functools import cached_property
 
 import bpy
+import numpy as np
 
-from . import actions
+from . import actions, stage
 
 
 class CannotBakeError(Exception):
@@ -108,11 +109,38 @@ def not_played(armature, known=()):
     return None
 
 
-def not_evaluated(context, armature):
-    """Why Blender does not move an armature at all, or None."""
-    if armature.evaluated_get(context.evaluated_depsgraph_get()).is_evaluated:
+def not_evaluated(context, armature, names=(), followers=()):
+    """Why Blender does not move an armature, or these bones and those above them, or followers of any; or None."""
+    shown = armature.evaluated_get(context.evaluated_depsgraph_get())
+    if shown.is_evaluated and (armature.visible_get() or _follow_channels(context, armature, names, followers)):
         return None
     return f"{armature.name} or its collection is disabled in viewports, so nothing moves it: enable it in the Outliner"
+
+
+def _follow_channels(context, armature, names, followers):
+    """Whether bones and those above them go where channels put them: of what is disabled Blender moves what it needs.
+
+    That is what some other object looks at that is shown.
+    """
+    rig = Rig(armature)
+    chosen = {bone.name for name in names for bone in (rig.bones[name], *rig.bones[name].parent_recursive)}
+    free = [n for n, bone in enumerate(rig.bones) if movable(bone, rig)]
+    asked = [n for n in free if rig.bones[n].name in chosen] + [rig.bones.find(name) for name in followers]
+    pose, before = stage.read_pose(armature), _places(context, armature)[asked]
+    try:
+        for n in free:
+            rig.bones[n].location.x += rig.bones[n].bone.length
+        return bool((np.abs(_places(context, armature)[asked] - before).max(axis=-1, initial=0.0) > 0.0).all())
+    finally:
+        stage.write_pose(armature, pose)
+        context.view_layer.update()
+
+
+def _places(context, armature):
+    """Where the heads of all bones are, (bones, 3)."""
+    armature.update_tag(refresh={"DATA"})
+    context.view_layer.update()
+    return np.array([bone.head for bone in armature.evaluated_get(context.evaluated_depsgraph_get()).pose.bones])
 
 
 def plays(track, animation):

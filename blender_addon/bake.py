@@ -10,9 +10,9 @@ import numpy as np
 
 from . import actions, bridge
 from . import rotations as rot
-from .effect import AWAY, COMPARED, besides_keys
+from .effect import COMPARED, besides_keys
 from .sample import sample
-from .solve import solve
+from .solve import AWAY, solve
 from .stage import finished, restored
 
 
@@ -25,29 +25,32 @@ class Report:
     unreached: np.ndarray  # (frames,), bool
     unusable: np.ndarray
     undefined: np.ndarray
+    short: np.ndarray  # a limb stays as it is shown, off a target in reach
+    stopped: list[str] = field(default_factory=list)  # sentences about such limbs
     idle: list[str] = field(default_factory=list)  # limbs whose IK did nothing, as their bones
     away: list[str] = field(default_factory=list)  # sentences about limbs that are not seen where they were put
 
     def troubled(self):
         """Whether there is something to look at."""
-        flags = (self.unreached, self.unusable, self.undefined)
+        flags = (self.unreached, self.unusable, self.undefined, self.short)
         return bool(self.idle or self.away or any(which.any() for which in flags))
 
     def sentence(self):
         """The report in one line."""
         limbs = "1 limb" if self.limbs == 1 else f"{self.limbs} limbs"
-        missed = int(np.count_nonzero(self.unreached))
+        missed = int(np.count_nonzero(self.unreached | self.short))
         text = f"Baked {limbs}, {len(self.frames)} frames: {len(self.frames) - missed} reached"
         for which, what in (
             (self.unreached, "out of reach"),
             (self.undefined, "with the pole in line"),
             (self.unusable, "left as they were"),
+            (self.short, "short of the target as shown"),
         ):
             if which.any():
                 text += f", {int(np.count_nonzero(which))} {what} (frames {_spans(self.frames[which])})"
         if self.idle:
             text += f"; IK has influence 0 throughout, so nothing has changed: {', '.join(self.idle)}"
-        return "; ".join([text, *self.away])
+        return "; ".join([text, *self.stopped, *self.away])
 
 
 def _spans(frames, most=4):
@@ -71,7 +74,8 @@ def bake(context, limbs, frames, progress=lambda done: None):
     found = (bridge.unreached(solved.status) & acting, bridge.unusable(solved.status), solved.undefined & acting)
     idle = [limb.label() for limb, acts in zip(limbs, acting.any(axis=0), strict=True) if not acts]
     unreached, unusable, undefined = (flags.any(axis=1) for flags in found)
-    return Report(len(limbs), frames, unreached, unusable, undefined, idle, away)
+    short, stopped = (solved.short > 0.0).any(axis=1), _stopped(limbs, solved.short.max(axis=0))
+    return Report(len(limbs), frames, unreached, unusable, undefined, short, stopped, idle, away)
 
 
 def _channels(limbs, samples, solved):
@@ -87,6 +91,16 @@ def _channels(limbs, samples, solved):
     parents = samples.parents
     local = quat.multiply(quat.multiply(quat.conjugate(parents), delta), parents)
     return quat.normalize(quat.multiply(local, samples.channels))
+
+
+def _stopped(limbs, short):
+    """Sentences about limbs that Blender leaves so far off their targets, in lengths of limbs."""
+    return [
+        f"{limb.ik.name} of {limb.owner} stops up to {off:.2g} of the limb's length from its target: "
+        f"raise its Iterations ({limb.ik.iterations})"
+        for limb, off in zip(limbs, short, strict=True)
+        if off > 0.0
+    ]
 
 
 def _away(context, limbs, before, solved, frames):

@@ -79,7 +79,7 @@ def read(context, armature, frames, bones=None):
     if reason := not_played(armature):
         raise CannotBakeError(reason)
     with stage.restored(context, [armature], poses=True):
-        if reason := not_evaluated(context, armature):
+        if reason := not_evaluated(context, armature, bones or ()):
             raise CannotBakeError(reason)
         reason = not_from_curves(armature, chosen, rig)
         if reason is None:

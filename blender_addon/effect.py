@@ -5,9 +5,9 @@ import numpy as np
 
 from . import actions, stage
 from .armatures import Rig, constrained
+from .solve import AWAY
 
 COMPARED = 3  # frames that are looked at, from the first to the last, besides the one that differs most
-AWAY = 5e-3  # of the length of a leg: what is farther from where it was put is told of
 
 
 def compare(context, job, baked, frames, told, request):

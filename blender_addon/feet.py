@@ -121,17 +121,22 @@ def _with_soles(context, job, clip):
 def _bake(job, seen, times, progress):
     with report.timed(times, "baked"):
         baked = _baked(job, seen, lambda share: progress(BAKING * share))
+    if job.held and report.sent(job, baked):
+        raise CannotBakeError(
+            f"{job.held}, so what walks on the spot cannot be sent on its way: "
+            f"mute that or apply it first, or {report.STAYS}"
+        )
     with report.timed(times, "measured"):
-        told = report.of(job, baked, seen.notes)
+        nothing = report.idle(job, (seen.clip, seen.reading.clip), baked)
+        told = report.of(job, baked, seen.notes, nothing)
     told.times, told.trails = times, trails.of_bake(job, seen, baked)
-    told.idle = report.idle(job, (seen.clip, seen.reading.clip), baked)
     return baked, told
 
 
 def _baked(job, seen, progress):
     clip, floor = seen.clip, _floor(job, seen)
     whole = job.part == (0, len(clip))
-    return bridge.library.bake_feet(
+    baked = bridge.library.bake_feet(
         clip,
         floor,
         feet=seen.feet,
@@ -143,6 +148,29 @@ def _baked(job, seen, progress):
         earlier=seen.reading.clip,
         progress=progress,
     )
+    return _carried(job, baked, clip)
+
+
+def _carried(job, baked, clip):
+    """The same with the way of a root that is held gone by the bone below it that carries all legs and can be moved."""
+    if job.carrier is None:
+        return baked
+    skeleton, pose = clip.skeleton, baked.clip.pose
+    root, carrier = (skeleton.index(name) for name in job.carrier)
+    before = _moved(clip)[:, root]
+    moved = _moved(baked.clip).copy()
+    way = moved[:, root] - before
+    _, axes = bridge.library.feet.soles.space(skeleton, pose, int(skeleton.parents[carrier]))
+    moved[:, root] = before
+    moved[:, carrier] += np.linalg.solve(axes, way[..., np.newaxis])[..., 0]
+    pose = bridge.library.Pose(pose.rotations, moved, pose.scales)
+    return dataclasses.replace(baked, clip=dataclasses.replace(baked.clip, pose=pose))
+
+
+def _moved(clip):
+    """Where all joints of a clip are in the spaces of their parents, (frames, joints, 3)."""
+    found = clip.skeleton.offsets if clip.pose.translations is None else clip.pose.translations
+    return np.broadcast_to(found, (len(clip), len(clip.skeleton), 3))
 
 
 def _floor(job, seen):

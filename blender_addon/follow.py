@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from . import actions, stage
-from .armatures import CannotBakeError, Rig, skins
+from .armatures import CannotBakeError, Rig, not_evaluated, skins
 
 FEW = 5  # frames to look at, besides those where something is switched
 MOST = 20  # of those
@@ -42,6 +42,8 @@ def check(context, armature, legs, frames):
         return
     few = _few(armature, pairs, frames)
     with stage.restored(context, [armature], poses=True):
+        if reason := not_evaluated(context, armature, followers=[pair.bone for pair in pairs]):
+            raise CannotBakeError(reason)
         for number, frame in enumerate(few):
             stage.go(context.scene, frame)
             turned = _turned(context, armature, pairs)

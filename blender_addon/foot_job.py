@@ -8,7 +8,7 @@ import numpy as np
 from mathutils import Vector
 
 from . import actions, legs, nla, options
-from .armatures import CannotBakeError, Rig, movable, not_editable, not_played
+from .armatures import CannotBakeError, Rig, constrained, movable, not_editable, not_played
 from .ranges import animated_range, chosen_range
 
 ABOUT = 0.35  # of the length of a leg: bones that are nearer to the hips may be the pelvis
@@ -31,6 +31,8 @@ class Job:
     keyed: bool
     source: bpy.types.Action | None  # what plays was made of this, and it is to start from there
     pelvis: str | None
+    carrier: tuple[str, str] | None  # a root that cannot be moved, and the bone below it that goes on its way instead
+    held: str | None  # what holds such a root, as a sentence, if there is no such bone
     settings: object  # ikcore.BakeSettings
 
     @property
@@ -78,6 +80,8 @@ def _asked(context, armature, request, bare):
     frames = np.arange(min(ends[0], whole[0]), max(ends[1], whole[1]) + 1)
     items = armature.ikcore_feet.legs
     known = legs.listed(armature, bare) if items else legs.found(context, armature)
+    pelvis = _pelvis(armature, request, known)
+    carrier, held = _carrier(armature, known, pelvis)
     return Job(
         armature=armature,
         frames=frames,
@@ -91,7 +95,9 @@ def _asked(context, armature, request, bare):
         plane=(tuple(request.plane_normal), request.plane_height),
         keyed=request.keyed_contacts,
         source=actions.source(armature.animation_data) if request.restart else None,
-        pelvis=_pelvis(armature, request, known),
+        pelvis=pelvis,
+        carrier=carrier,
+        held=held,
         settings=options.settings(request),
     )
 
@@ -146,12 +152,27 @@ def _pelvis(armature, request, known):
         if request.pelvis_bone not in bones:
             raise CannotBakeError(f"{armature.name} has no bone {request.pelvis_bone} to move the body with")
         return request.pelvis_bone
-    hips, rig = [bones[leg.hip] for leg in known], Rig(armature)
-    shared = [bone for bone in hips[0].parent_recursive if all(bone in hip.parent_recursive for hip in hips)]
-    free = [bone for bone in shared if movable(bone, rig)]
+    hips, (shared, free) = [bones[leg.hip] for leg in known], _shared(armature, known)
     if len(free) in (0, len(shared)):
         return None
     middle = sum((hip.bone.head_local for hip in hips), Vector()) / len(hips)
     size = (hips[0].bone.head_local - bones[known[0].foot].bone.head_local).length
     near = [bone for bone in free if (bone.bone.head_local - middle).length <= ABOUT * size]
     return (near or free[:1])[-1].name
+
+
+def _carrier(armature, known, pelvis):
+    """What goes on its way in place of a root that cannot be moved, and if there is nothing, what holds that."""
+    shared, free = _shared(armature, known)
+    if not shared or shared[-1] in free or shared[-1].name == pelvis:
+        return None, None
+    if free:
+        return (shared[-1].name, free[-1].name), None
+    return None, constrained(shared[-1], Rig(armature))
+
+
+def _shared(armature, known):
+    """The bones that carry all legs, the nearest first, and those of them that can be moved."""
+    hips, rig = [armature.pose.bones[leg.hip] for leg in known], Rig(armature)
+    shared = [bone for bone in hips[0].parent_recursive if all(bone in hip.parent_recursive for hip in hips)]
+    return shared, [bone for bone in shared if movable(bone, rig)]

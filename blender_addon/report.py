@@ -11,6 +11,8 @@ import numpy as np
 from . import actions, bridge, nla, overlay
 
 MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
+NOTHING = "nothing has changed: "  # how a note of ikcore starts that says so
+STAYS = "switch off Send on Its Way"
 _kept = {}  # the reports of armatures and their actions, by the uids of both, while Blender runs
 
 
@@ -67,7 +69,7 @@ class Report:
                 text += f"; {line.leg} does not reach in {line.missed} frames"
         if self.keys:
             text += f". {self.reduced()}"
-        return "; ".join([text, *self.remarks()])
+        return ". ".join([text, *self.remarks()])
 
     def reduced(self):
         """How many keys there are."""
@@ -100,16 +102,31 @@ def slid(lines):
     return f": feet slid up to {before}, now {after}"
 
 
-def of(job, baked, notes):
-    """The report of a bake."""
+def of(job, baked, notes, nothing):
+    """The report of a bake, given why it has changed nothing, if that is so."""
     before, after = baked.measured()
     lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
     found = [(start, f"{name} does not reach") for name, short in baked.short.items() for start, _ in _runs(short > 0)]
     moments = bridge.library.feet.verdicts.moments(after, before)
     found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
     problems = [(int(job.frames[frame]), text) for frame, text in sorted(found) if job.part[0] <= frame < job.part[1]]
-    said = [note[:1].upper() + note[1:] for note in baked.notes]
-    return Report(job.part[1] - job.part[0], lines, problems, [*notes, *said])
+    said = [note[:1].upper() + note[1:] for note in _notes(job, baked, nothing)]
+    return Report(job.part[1] - job.part[0], lines, problems, [*notes, *said], idle=nothing)
+
+
+def sent(job, baked):
+    """Whether a clip that walks on the spot was sent on its way."""
+    return bool(job.settings.travelling and baked.contacts.way.any())
+
+
+def _notes(job, baked, nothing):
+    """What ikcore has to say and is not said yet, with options as the panel calls them."""
+    notes = [note for note in baked.notes if not (nothing and note.startswith(NOTHING))]
+    said = [f"{note}; {STAYS} to keep it there" if note.setting == "travelling" else note for note in notes]
+    if job.carrier and sent(job, baked):
+        root, carrier = job.carrier
+        said.append(f"In place of {root}, which is held, {carrier} went: bones that do not hang on it stay")
+    return said
 
 
 def idle(job, clips, baked):
@@ -123,7 +140,10 @@ def idle(job, clips, baked):
         return None
     if job.settings.weight == 0:
         return "Amount is 0"
-    return "the feet are where they should be" if baked.stances else "no foot comes to stand, see Ground and Contacts"
+    if not baked.stances:
+        return "no foot comes to stand, see Ground and Contacts"
+    said = (note.removeprefix(NOTHING) for note in baked.notes if note.startswith(NOTHING))
+    return next(said, "the feet are where they should be")
 
 
 def _runs(mask):

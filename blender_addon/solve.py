@@ -8,8 +8,9 @@ The constraint first turns the whole limb rigidly, then opens or closes the knee
   about that line from `up` it keeps, and a pole angle set on the rest pose puts the knee in the pole's half plane;
 * without a pole its iteration bends sideways as well, by an amount that no formula says: but the pose that it ends with
   is shown on every frame. The limb goes on from there, in the plane that it is bent in there, the little that the end
-  is off. Where that pose is too straight to say anything the shortest arc from root-end to root-goal turns the limb,
-  which keeps the bend of the animated pose.
+  is off. Where it is off by more, as the iterations were too few, the limb stays as it is shown. Where that pose is too
+  straight to say anything the shortest arc from root-end to root-goal turns the limb, which keeps the bend of the
+  animated pose.
 
 An influence below one moves the goal towards the animated end when there is no pole, and blends the resulting
 rotations of both bones when there is one.
@@ -24,6 +25,7 @@ import numpy as np
 from . import bridge
 from . import rotations as rot
 
+AWAY = 5e-3  # of the length of a leg: what is farther from where it was put is told of
 # A knee nearer to the line root-end than this share of the limb says nothing about where to bend: with the single
 # precision of Blender's matrices it is mostly rounding.
 STRAIGHT = 1e-4
@@ -56,6 +58,7 @@ class Solved:
     root: np.ndarray  # (frames, limbs, 4)
     mid: np.ndarray  # (frames, limbs, 4); as if the first bone had not moved
     status: np.ndarray  # (frames, limbs), the flags of ikcore
+    short: np.ndarray  # (frames, limbs): how far the end that is shown, and kept, is off its goal, in lengths of limbs
     undefined: np.ndarray  # (frames, limbs), bool: the pole, or `up`, lies on the line root-goal and says nothing
 
 
@@ -64,6 +67,7 @@ def solve(limbs):
     quat = bridge.rotations
     weight = limbs.influence[..., None]
     goal = np.where(limbs.has_pole[:, None], limbs.goal, limbs.end + weight * (limbs.goal - limbs.end))
+    goal, short = _as_far_as_shown(limbs, goal)
 
     (first, second), (arm, forearm), bend, undefined = _start(limbs, goal)
     mid = limbs.root + arm
@@ -76,6 +80,7 @@ def solve(limbs):
         quat.slerp(NO_TURN, root_delta, share),
         quat.slerp(NO_TURN, mid_delta, share),
         np.asarray(limb.status),
+        short,
         undefined,
     )
 
@@ -96,11 +101,27 @@ def _start(limbs, goal):
     return (first, second), (arm, forearm), np.where(shown[..., None], off, rotate(turn, bend)), undefined
 
 
+def _as_far_as_shown(limbs, goal):
+    """The goals, but the end that is shown where that is off what is in reach; and how far, in lengths of limbs."""
+    (arm, forearm), known = _bones_shown(limbs), _shown(limbs)[0]
+    upper, lower = np.linalg.norm(arm, axis=-1), np.linalg.norm(forearm, axis=-1)
+    aim, distance = rot.unit(goal - limbs.root)
+    near = limbs.root + aim * np.clip(distance, np.abs(upper - lower), upper + lower)[..., None]
+    end = limbs.root + arm + forearm
+    off = np.linalg.norm(end - near, axis=-1) / (upper + lower)
+    short = known & (off > AWAY)
+    return np.where(short[..., None], end, goal), np.where(short, off, 0.0)
+
+
+def _bones_shown(limbs):
+    """Both bones as vectors, as Blender shows them."""
+    bones = (limbs.mid - limbs.root, limbs.end - limbs.mid)
+    return tuple(bridge.rotations.rotate(limbs.shown[..., n, :], bone) for n, bone in enumerate(bones))
+
+
 def _shown(limbs):
     """Where what Blender shows is what to go on from, and there the knee off the line root-end."""
-    rotate = bridge.rotations.rotate
-    arm = rotate(limbs.shown[..., 0, :], limbs.mid - limbs.root)
-    forearm = rotate(limbs.shown[..., 1, :], limbs.end - limbs.mid)
+    arm, forearm = _bones_shown(limbs)
     off = rot.across(arm, rot.unit(arm + forearm)[0])
     return ~limbs.has_pole & (np.linalg.norm(off, axis=-1) > STRAIGHT * _reach(arm, forearm)), off
 

@@ -393,3 +393,15 @@ def _place_targets(leg, rng, frames):
             item.location = leg.matrix_world @ Vector(root + direction / np.linalg.norm(direction) * distance)
             item.keyframe_insert("location", frame=frame)
     return upper + lower
+
+
+@pytest.mark.parametrize("iterations", [3, 10])
+def test_few_iterations(iterations, capfd):
+    """Without a pole: what is shown stays, though it is off the target, and that is said."""
+    leg = rigs.leg(pole=False)
+    leg.pose.bones["lower"].constraints["IK"].iterations = iterations
+    check(leg, near=5e-3 * LIMB, turned=5e-3 * LIMB)  # what is nearer to the target goes there
+    text = capfd.readouterr().out
+    assert "Warning: Baked 1 limb, 20 frames: " in text
+    assert " short of the target as shown (frames " in text
+    assert f"of the limb's length from its target: raise its Iterations ({iterations})" in text

@@ -213,6 +213,34 @@ def test_generated_rigify_is_refused_in_its_ik_mode():
         bpy.ops.preferences.addon_disable(module="rigify")
 
 
+def test_generated_rigify_that_walks_on_the_spot(addon, capfd):
+    """Its topmost bone above the legs is held, so the one below goes on its way; nothing is keyed that is not seen."""
+    bpy.ops.preferences.addon_enable(module="rigify")
+    try:
+        bpy.ops.object.armature_human_metarig_add()
+        bpy.ops.pose.rigify_generate()
+        rig = bpy.context.object
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], 40
+        for side, phase in (("L", 0), ("R", np.pi)):
+            rig.pose.bones[f"thigh_parent.{side}"]["IK_FK"] = 1.0
+            thigh = rig.pose.bones[f"thigh_fk.{side}"]
+            for frame in range(1, 41, 3):
+                half = 0.25 * np.sin(frame / 20 * 2 * np.pi + phase)
+                thigh.rotation_mode, thigh.rotation_quaternion = "QUATERNION", (np.cos(half), np.sin(half), 0, 0)
+                thigh.keyframe_insert("rotation_quaternion", frame=frame)
+        bpy.context.view_layer.update()
+        before = feet(rig)
+        assert bake() == {"FINISHED"}
+        told = addon.report.latest(rig)
+        assert "In place of MCH-torso.parent, which is held, torso went" in capfd.readouterr().out
+        assert not told.away
+        assert np.abs(feet(rig) - before).max() > 0.5
+        rig.hide_viewport = True
+        assert "rig or its collection is disabled in viewports" in refused(bake)
+    finally:
+        bpy.ops.preferences.addon_disable(module="rigify")
+
+
 # --- armatures that Blender does not move ----------------------------------------------------------------------------
 
 
@@ -254,8 +282,31 @@ def test_limbs_of_what_is_disabled_in_viewports(hide):
     assert "Leg or its collection is disabled in viewports" in refused(bpy.ops.ikcore.bake_limb)
 
 
+def test_a_part_is_moved_of_what_is_disabled(tmp_path):
+    """What something else looks at, that is shown: not the legs."""
+    walker = walks.walk(tmp_path)
+    follower = rigs.add_object("Follower").constraints.new("COPY_LOCATION")
+    follower.target, follower.subtarget = walker, "Head"
+    walker.hide_viewport = True
+    bpy.context.view_layer.objects.active = walker
+    assert "walk or its collection is disabled in viewports" in refused(bake)
+
+
+def test_disabled_but_moved(tmp_path, addon):
+    """While a skin of its legs is shown Blender moves them, so they are baked."""
+    walker = walks.walk(tmp_path)
+    rigs.shoe(walker, dict.fromkeys(walks.LEGS, (0, 0.1)), 0)
+    bpy.data.objects["Shoe"].parent = None
+    walker.hide_viewport = True
+    bpy.context.view_layer.objects.active = walker
+    before = rigs.sampled(walker, FRAMES)
+    assert bake() == {"FINISHED"}
+    assert np.abs(rigs.sampled(walker, FRAMES) - before).max() > 0.01
+    assert not addon.report.latest(walker).away
+
+
 def test_hidden_but_moved(tmp_path):
-    """By the eye in the Outliner, or disabled while a skin is shown: Blender moves it, so it is baked."""
+    """By the eye in the Outliner: Blender moves it, so it is baked."""
     walker = walks.walk(tmp_path)
     clip = walks.read(walker)
     walker.hide_set(True)
@@ -340,6 +391,7 @@ def test_a_bake_of_nothing(options, reason, output, tmp_path, capfd):
     text = capfd.readouterr().out
     assert "Warning: Baked" in text
     assert f"Nothing has changed: {reason}" in text
+    assert text.count("Nothing has changed") == 1
 
 
 def test_one_action_of_many_with_nothing_to_do(tmp_path, capfd):
@@ -398,7 +450,7 @@ def test_ground_that_is_not_there(tmp_path, capfd):
     assert bpy.ops.ikcore.bake_feet(**options) == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked" in text
-    assert "Step 2 is hidden or has no faces, so nothing stands on it; Empty is hidden" in text
+    assert "Step 2 is hidden or has no faces, so nothing stands on it. Empty is hidden" in text
 
 
 def test_back_to_the_original_is_a_change(tmp_path, capfd):

@@ -138,7 +138,7 @@ def test_ground_that_changes_its_shape_is_told(walker, addon, capfd):
     wanted = ik.bake_feet(walks.read(walker), walks.ground_of(["Sea"]))
     assert on(["Sea"], ground_moves=True) == {"FINISHED"}
     assert "Warning: Baked 2 legs, 61 frames" in (said := capfd.readouterr().out)
-    assert "; Sea changes its shape: the one on frame 1 counts" in said
+    assert ". Sea changes its shape: the one on frame 1 counts" in said
     assert addon.report.latest(walker).notes == ["Sea changes its shape: the one on frame 1 counts"]
     walks.assert_feet(walker, wanted, FRAMES)
 
@@ -239,8 +239,8 @@ def test_setting(walker, name):
 
 
 @pytest.mark.parametrize("travelling", [True, False])
-def test_what_walks_on_the_spot_is_sent_on_its_way_or_stays(tmp_path, addon, travelling):
-    """As ikcore does it; and the report says what was done."""
+def test_what_walks_on_the_spot_is_sent_on_its_way_or_stays(tmp_path, addon, travelling, capfd):
+    """As ikcore does it; and the report says what was done, and which switch does the other."""
     walker = walks.walk(tmp_path, slide=0)
     settings = ik.BakeSettings(travelling=travelling)
     wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"), settings=settings)
@@ -248,12 +248,54 @@ def test_what_walks_on_the_spot_is_sent_on_its_way_or_stays(tmp_path, addon, tra
     walks.assert_feet(walker, wanted, FRAMES)
     (said,) = addon.report.latest(walker).notes
     assert said.startswith("It walks on the spot and " + ("was sent on its way" if travelling else "stays there"))
+    assert said.endswith("; switch off Send on Its Way to keep it there") == travelling
+    assert "without" not in said
+    assert f". {said}" in capfd.readouterr().out
 
 
-def test_what_changes_nothing_says_why(tmp_path, addon):
+def held(walker, *, hips=False):
+    """Hang the hips on a bone that a constraint holds; they may be held too."""
+    bones = rigs.edit_bones(walker)
+    bones.new("holder").tail = 0, 0, 0.3
+    bones["Hips"].parent = bones["holder"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for name in ("holder", "Hips") if hips else ("holder",):
+        hold = walker.pose.bones[name].constraints.new("LIMIT_SCALE")
+        hold.name = "Hold"
+    bpy.context.view_layer.update()
+
+
+@pytest.mark.parametrize("keys", ["EVERY", "TOLERANCE"])
+def test_below_a_root_that_is_held_the_next_bone_goes_on_its_way(tmp_path, addon, keys):
+    """To where all would go else."""
+    walker = walks.walk(tmp_path, slide=0)
+    held(walker)
+    walker.rotation_euler, walker.scale = (0, 0, 0.7), (2, 2, 2)
+    bpy.context.view_layer.update()
+    wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))
+    way = np.linalg.norm(np.ptp(wanted.clip.pose.translations[:, 0], axis=0))
+    assert way > 1, "the test does not move"
+    assert bake(ground="PLANE", plane_height=0.1, keys=keys) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, FRAMES, tolerance=0.03 if keys == "TOLERANCE" else 1e-4)
+    sent, instead = addon.report.latest(walker).remarks()
+    assert "was sent on its way" in sent
+    assert instead == "In place of holder, which is held, Hips went: bones that do not hang on it stay"
+
+
+def test_what_cannot_go_on_its_way_is_told_how_to_stay(tmp_path):
+    walker = walks.walk(tmp_path, slide=0)
+    held(walker, hips=True)
+    with pytest.raises(RuntimeError) as error:
+        bake(ground="PLANE", plane_height=0.1)
+    assert "has constraint Hold, so what walks on the spot cannot be sent on its way: mute that or" in str(error.value)
+    assert "or switch off Send on Its Way" in str(error.value)
+
+
+def test_what_changes_nothing_says_why(tmp_path, addon, capfd):
     walker = walks.walk(tmp_path, slide=1)
     assert bake(ground="PLANE", plane_height=0) == {"FINISHED"}
-    assert addon.report.latest(walker).notes == ["Nothing has changed: all feet stand on the ground as they should"]
+    assert addon.report.latest(walker).remarks() == ["Nothing has changed: all feet stand on the ground as they should"]
+    assert capfd.readouterr().out.count("Nothing has changed") == 1
 
 
 def test_every_option_is_tried(addon):
