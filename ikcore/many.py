@@ -45,7 +45,7 @@ def each(work: Callable[[_Job], _Result], jobs: Sequence[_Job], workers: int = 1
     try:
         futures: list[Future[_Result]] = [pool.submit(work, job) for job in jobs]
         yield from _counted((future.result() for future in futures), len(jobs))
-    except BaseException:  # nobody waits for what is still being done
+    except (KeyboardInterrupt, SystemExit):  # nobody waits for what is still being done
         _end([child for child in multiprocessing.active_children() if child not in others])
         raise
     finally:

@@ -448,9 +448,12 @@ def in_sequence(arm: ik.Skeleton, start: Any, path: Any) -> ik.Solution:
 def least_turn(arm: ik.Skeleton, before: Any, target: Any) -> Any:
     """Of all poses that take the wrist to a target: how little the joint that turns most can turn, in degrees. How far
     away it is says how the elbow is bent, so all that is free is the turn about the line to it."""
+    _, upper, elbow, *_ = arm.limits
+    assert upper is not None
+    assert elbow is not None
     bent = np.tile(before, (20001, 1, 1))
-    axis = ik.rotations.rotate(np.array(arm.limits[2].frame), np.array([1.0, 0, 0]))
-    bent[:, 2] = ik.rotations.from_axis_angle(axis, np.linspace(*arm.limits[2].twist, 20001))
+    axis = ik.rotations.rotate(np.array(elbow.frame), np.array([1.0, 0, 0]))
+    bent[:, 2] = ik.rotations.from_axis_angle(axis, np.linspace(elbow.twist[0], elbow.twist[1], 20001))
     places = arm.forward(ik.Pose(bent)).positions
     shoulder, line = places[0, 1], target - places[0, 1]
     off = np.linalg.norm(places[:, 4] - shoulder, axis=-1) - np.linalg.norm(line)
@@ -459,7 +462,7 @@ def least_turn(arm: ik.Skeleton, before: Any, target: Any) -> Any:
     turns = ik.rotations.from_axis_angle(line / np.linalg.norm(line), np.linspace(-np.pi, np.pi, 7201))
     turns = ik.rotations.multiply(turns, ik.rotations.shortest_arc(places[best, 4] - shoulder, line))
     turned = ik.rotations.multiply(turns, before[1])
-    turned = turned[arm.limits[1].violation(turned) < 1e-6]
+    turned = turned[upper.violation(turned) < 1e-6]
     most = np.abs(turned @ before[1]).max(), np.abs(bent[best, 2] @ before[2])
     return 2 * np.degrees(np.arccos(np.minimum(np.min(most), 1)))
 
