@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ def test_it_runs(name: str) -> None:
     assert "|" in done.stdout  # a table
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_the_build_that_counts_lanes_compiles() -> None:
     """It takes two minutes and is left out of the short form of methods.py."""
     core = FOLDER.parent / "src/ik"
