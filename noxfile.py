@@ -68,6 +68,9 @@ def types(session: nox.Session) -> None:
     session.run("mypy", "ikcore", "noxfile.py", *scripts)
 
 
+# A file to a worker, in the order of tests/conftest.py.
+BY_FILE = ["--dist", "loadfile", "--no-loadscope-reorder"]
+
 # NumPy has no wheels of its oldest supported version for newer Pythons.
 OLDEST_NUMPY = "1.26.*" if sys.version_info < (3, 13) else "2.1.*"
 
@@ -80,8 +83,8 @@ def tests(session: nox.Session, numpy: str) -> None:
     With the oldest there is for this Python what is quick and what arrays go through, on one instruction set, in the
     unpacked sdist: so that all tests are found there and run.
     """
-    wheel, tools = build_wheel(session), ["pytest-xdist", "scipy", "setuptools>=77"]
-    pytest = ["pytest", "-q", "-rs", "-n", "auto", "--dist", "loadfile", "--pyargs", "tests", "ikcore"]
+    wheel, tools = build_wheel(session), ["pytest-xdist>=3.8", "scipy", "setuptools>=77"]
+    pytest = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
     if numpy == "newest":
         session.install(f"{wheel}[test,plot,dask]", *tools, "ziglang", "abi3audit", "xarray")
         session.run(*pytest, *session.posargs, env={"IKCORE_WHEEL": wheel})
@@ -166,7 +169,7 @@ def windows(session: nox.Session) -> None:
 
     def pytest(*arguments: str) -> None:
         # the profile for slow machines, which wine is
-        options = ["-q", "-rs", "-p", "no:cacheprovider", "--hypothesis-profile=ci", "-n", "2", "--dist", "loadfile"]
+        options = ["-q", "-rs", "-p", "no:cacheprovider", "--hypothesis-profile=ci", "-n", "2", *BY_FILE]
         python_path = {"PYTHONPATH": str(here / "unpacked")}
         session.run(
             *(command, "run", "numpy2", "-m", "pytest", *options, *arguments), env=env | python_path, external=True

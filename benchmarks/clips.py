@@ -21,7 +21,7 @@ from run import table
 from timing import QUICK, parser_of
 
 import ikcore as ik
-from ikcore import commands, many
+from ikcore.command import commands, many
 from ikcore.feet import metrics, verdicts
 
 COLUMNS = (

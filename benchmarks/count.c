@@ -54,11 +54,15 @@ static ik_rows input(int which, size_t size) {
 /* The iterative methods. */
 typedef struct {
     const char *name;
+    ik_options (*options)(void);
     size_t (*scratch[2])(const ik_solve_job *job); /* f32, f64 */
     void (*solve[2])(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 } method;
 #define METHOD(name, takes, doc)                                                                                       \
-    {#name, {ik_##name##_scratch_f32, ik_##name##_scratch_f64}, {ik_##name##_f32, ik_##name##_f64}},
+    {#name,                                                                                                            \
+     ik_##name##_options,                                                                                              \
+     {ik_##name##_scratch_f32, ik_##name##_scratch_f64},                                                               \
+     {ik_##name##_f32, ik_##name##_f64}},
 static const method methods[] = {IK_METHODS(METHOD){0}};
 
 /* What to count, of which one is given. */
@@ -93,7 +97,7 @@ static int count_forward(size_t size) {
     for (int i = 0; i < JOINTS * 3; i++)
         offsets[i] = next();
     if (ik_skeleton_order(JOINTS, parents, order, rank) != JOINTS) return 1;
-    const ik_skeleton skeleton = {JOINTS, parents, order, rank, offsets, rests, NULL};
+    const ik_skeleton skeleton = {JOINTS, parents, order, rank, offsets, rests, NULL, NULL};
     ik_rows rotations = output(4, size);
     for (int i = 0; i < ITEMS * 4; i++) {
         double x = i % 4 ? 0.5 : -0.5; /* of unit length exactly, as most that come are to rounding */
@@ -131,7 +135,7 @@ static int count_method(const method *method, size_t size, int bones, int chains
         if (i) reach += offsets[3 * i] = 1 + 0.25 * next();
     }
     if (ik_skeleton_order(count, parents, order, rank) != count) return 1;
-    const ik_skeleton skeleton = {count, parents, order, rank, offsets, rests, NULL};
+    const ik_skeleton skeleton = {count, parents, order, rank, offsets, rests, NULL, NULL};
     ik_rows rotations = rows(calloc((size_t)(chains * count), 4 * size), 4, size);
     for (int i = 0; i < chains * count * 4; i++)
         put(rotations, i, size, i % 4 ? 0.05 * next() : 1);
@@ -143,8 +147,7 @@ static int count_method(const method *method, size_t size, int bones, int chains
             put(targets, 3 * i + k, size, p[k]);
     }
     const ik_goal goal = {.joint = bones, .position = targets};
-#define DEFAULT(name, type, default_, low, high, methods, doc) .name = default_,
-    ik_solve_job job = {.skeleton = &skeleton, .goals = &goal, .goal_count = 1, .options = {IK_OPTIONS(DEFAULT)}};
+    ik_solve_job job = {.skeleton = &skeleton, .goals = &goal, .goal_count = 1, .options = method->options()};
     job.options.tolerance = 1e-4;
     job.rotations = lists(rotations, count);
     job.solved = lists(rows(calloc((size_t)(chains * count), 4 * size), 4, size), count);

@@ -8,6 +8,9 @@
 
 enum { INPUTS = 5 };
 
+/* The kernels that a single item gets. */
+extern const ik_forms ik_forms_scalar_f64;
+
 static PyObject *nothing(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
     (void)self, (void)args, (void)count, (void)keywords;
     return Py_NewRef(Py_None);
@@ -47,7 +50,7 @@ static PyObject *solve(PyObject *self, PyObject *const *args, Py_ssize_t count, 
         .flip = {found + 18, 0, step},
         .stretch = {found + 19, 0, step},
     };
-    ik_kernels_scalar_f64.two_bone(&job, 0, 1);
+    ik_forms_scalar_f64.two_bone(&job, 0, 1);
     return Py_NewRef(Py_None);
 }
 

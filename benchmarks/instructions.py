@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +21,7 @@ from pathlib import Path
 from timing import QUICK, parser_of
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 RECORD = HERE / "instructions.json"
 ITEMS, CHAINS = 16_384, 2048  # as in count.c
 WHAT = {"rotations": "a limb, rotations and status", "all": "all outputs", "forward": "a joint, forward"}
@@ -51,28 +53,28 @@ def main() -> int:
 
 
 def build(folder: Path, *defined: str) -> Path:
-    """Compile count.c and the core as a release is compiled, with some macros defined."""
-    command = [*cc(), *release_flags(), *defined, f"-I{HERE.parent / 'src/ik'}"]
+    """Compile count.c and the core as the package is compiled, with some macros defined."""
+    command = [*cc(), *package_flags(), *defined, "-Isrc/ik"]
 
     def compiled(source: Path) -> Path:
         made = folder / f"{source.stem}.o"
-        subprocess.run([*command, "-c", source, "-o", made], check=True)
+        subprocess.run([*command, "-c", source.relative_to(ROOT), "-o", made], check=True, cwd=ROOT)
         return made
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = list(pool.map(compiled, [HERE / "count.c", *sorted((HERE.parent / "src/ik").glob("*.c"))]))
+        parts = list(pool.map(compiled, [HERE / "count.c", *sorted((ROOT / "src/ik").rglob("*.c"))]))
     program = folder / "count"
     subprocess.run([*cc(), *parts, "-o", program, "-lm"], check=True)
     return program
 
 
-def release_flags() -> list[str]:
-    """The compiler's flags in setup.py."""
-    for node in ast.walk(ast.parse((HERE.parent / "setup.py").read_text())):
-        if isinstance(node, ast.keyword) and node.arg == "extra_compile_args":
-            words = (word.value for word in ast.walk(node) if isinstance(word, ast.Constant))
-            return [word for word in words if isinstance(word, str)]
-    raise SystemExit("setup.py: no extra_compile_args found")
+def package_flags() -> list[str]:
+    """What the core is compiled with in a wheel, in the same order: a cache of compiles has it from there."""
+    python = " ".join([sysconfig.get_config_var("CFLAGS") or "", os.environ.get("CFLAGS", ""), "-fPIC"]).split()
+    for node in ast.parse((ROOT / "setup.py").read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FLAGS":
+            return [*python, *ast.literal_eval(node.value)]
+    raise SystemExit("setup.py: no FLAGS found")
 
 
 def methods(program: Path) -> list[str]:

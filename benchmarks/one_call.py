@@ -56,7 +56,7 @@ def floor_module(folder: str) -> ModuleType:
     """Compile floor.c with the scalar kernel and import it."""
     here, library = Path(__file__).parent, Path(folder) / "floor.so"
     core = here.parent / "src/ik"
-    sources = [here / "floor.c", *(core / f"{part}.c" for part in ("isa_scalar_f64", "plan", "skeleton"))]
+    sources = [here / "floor.c", core / "instances/forms_scalar_f64.c"]
     include: list[str | Path] = ["-I", sysconfig.get_path("include"), "-I", core]
     subprocess.run([*cc(), *FLAGS, *include, *sources, "-o", library], check=True)
     spec = importlib.util.spec_from_file_location("floor", library)
@@ -135,7 +135,7 @@ def pose_variants() -> dict[str, Variant]:
 
 def solve_alone(chain: ik.Skeleton) -> Callable[[Any], None]:
     """The call of the core for `fabrik`, all operands made before."""
-    options = tuple(row[2] for row in _core.OPTIONS)
+    options = (None,) * len(_core.OPTIONS)
     one, rotations = np.ones(()), chain.rest.rotations
     found = (np.empty_like(rotations), np.empty((), np.int32), np.empty(()), np.empty(()), np.empty((), np.int32), None)
 

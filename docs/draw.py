@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 import ikcore as ik
-from ikcore import demo
+from ikcore.command import demo
 
 BLUE, ORANGE, GREEN, RED, GREY = "#3a80c4", "#c8781e", "#2a9d5c", "#d0463b", "#7c7c7c"
 STYLE: dict[Any, Any] = {

@@ -1,4 +1,4 @@
-/* A leg reaches for a point: cc -I src/ik examples/limb.c src/ik/[a-z]*.c -lm && ./a.out */
+/* A leg reaches for a point: cc -I src/ik examples/limb.c src/ik/[a-z]*.c src/ik/instances/[a-z]*.c -lm && ./a.out */
 #include <stdio.h>
 
 #include "ik.h"

@@ -19,58 +19,77 @@ except ModuleNotFoundError as error:
         "or install with `pip install -e .`; if not, install the wheel for this system"
     ) from error
 from ikcore import limits, rotations
-from ikcore.goals import Goal, Reach
+from ikcore.forms import Aim, Gaze, Limb, PlanarLimb, aim, look, two_bone, two_bone_2d
+from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Posture, Reach, Relative
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, jacobian
-from ikcore.solution import Solution
-from ikcore.solve import Method, Methods, Option, Solver, dls, fabrik, methods, solve, solver
-from ikcore.solvers import Aim, Limb, Look, PlanarLimb, aim, look, two_bone, two_bone_2d
+from ikcore.solving.by_name import Solver, solve, solver
+from ikcore.solving.heuristic import fabrik
+from ikcore.solving.jacobian import dls
+from ikcore.solving.solution import Solution
+from ikcore.solving.table import Method, Methods, Option, methods
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 if TYPE_CHECKING:
-    from ikcore import bvh, feet, gltf, report, samples, terrain
+    from ikcore import feet
     from ikcore.bake import Baked, BakeSettings, FootLock, bake_feet
-    from ikcore.clip import Clip, FormatError
+    from ikcore.clips import bvh, gltf, samples
+    from ikcore.clips.clip import Clip, FormatError
     from ikcore.feet import Contacts, Feet, Leg
-    from ikcore.ground import Ground, Hits, Surface
+    from ikcore.grounds import terrain
+    from ikcore.grounds.ground import Ground, Hits, Surface
+    from ikcore.pages import report
 
 # Clips, ground, feet and pages are imported when they are first named: who only solves does not wait for them.
-_ON_FIRST_USE = {
-    **dict.fromkeys(("bvh", "feet", "gltf", "report", "samples", "terrain")),  # modules themselves
+_MODULES = {
+    "bvh": "clips.bvh",
+    "feet": "feet",
+    "gltf": "clips.gltf",
+    "report": "pages.report",
+    "samples": "clips.samples",
+    "terrain": "grounds.terrain",
+}
+_HOMES = {
     **dict.fromkeys(("Baked", "BakeSettings", "FootLock", "bake_feet"), "bake"),
-    **dict.fromkeys(("Clip", "FormatError"), "clip"),
+    **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
-    **dict.fromkeys(("Ground", "Hits", "Surface"), "ground"),
+    **dict.fromkeys(("Ground", "Hits", "Surface"), "grounds.ground"),
 }
 
 if not TYPE_CHECKING:  # checkers see the imports above, and say so where a name is wrong
 
     def __getattr__(name: str) -> Any:
-        if name not in _ON_FIRST_USE:
+        if name in _MODULES:
+            value = import_module(f"ikcore.{_MODULES[name]}")
+        elif name in _HOMES:
+            value = getattr(import_module(f"ikcore.{_HOMES[name]}"), name)
+        else:
             raise AttributeError(f"module 'ikcore' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-        home = _ON_FIRST_USE[name]
-        found = import_module(f"ikcore.{home or name}")
-        globals()[name] = value = getattr(found, name) if home else found
+        globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_FIRST_USE})
+    return sorted({*globals(), *_MODULES, *_HOMES})
 
 
 __all__ = [
     "Aim",
     "BakeSettings",
     "Baked",
+    "CentreOfMass",
     "Clip",
     "Contacts",
+    "Distance",
     "Feet",
     "FootLock",
     "FormatError",
+    "Gaze",
     "Goal",
     "Ground",
     "Hits",
+    "Inside",
     "Leg",
     "Limb",
     "Limit",
@@ -80,7 +99,9 @@ __all__ = [
     "Option",
     "PlanarLimb",
     "Pose",
+    "Posture",
     "Reach",
+    "Relative",
     "Skeleton",
     "Solution",
     "Solver",

@@ -2,6 +2,6 @@
 
 import sys
 
-from ikcore.cli import main
+from ikcore.command.cli import main
 
 sys.exit(main())

@@ -9,9 +9,13 @@ _Array = NDArray[Any]
 __version__: Final[str]
 STATUS_FLAGS: Final[tuple[tuple[str, int, str], ...]]
 UNUSABLE: Final[int]
-TAKES_STIFFNESS: Final[int]
 METHODS: Final[tuple[tuple[str, str, int], ...]]
-OPTIONS: Final[tuple[tuple[str, str, float, float, float, str, str], ...]]
+TAKES: Final[tuple[tuple[str, int, str], ...]]
+GOAL_KINDS: Final[tuple[tuple[str, str], ...]]
+GOAL_ROWS: Final[tuple[tuple[str, int, str], ...]]
+FORMS: Final[tuple[tuple[str, str, int], ...]]
+OPTIONS: Final[tuple[str, ...]]
+METHOD_OPTIONS: Final[tuple[tuple[str, str, str, float, float, float, str], ...]]
 
 def isa() -> str: ...
 def use_isa(name: str | None, /) -> str: ...
@@ -34,7 +38,12 @@ class Aim(Result): ...
 
 class Skeleton:
     def __new__(
-        cls, parents: ArrayLike, offsets: ArrayLike, rests: ArrayLike, limits: ArrayLike | None = None
+        cls,
+        parents: ArrayLike,
+        offsets: ArrayLike,
+        rests: ArrayLike,
+        limits: ArrayLike | None = None,
+        joints: ArrayLike | None = None,
     ) -> Self: ...
     @property
     def parents(self) -> NDArray[np.int32]: ...
@@ -44,6 +53,8 @@ class Skeleton:
     def offsets(self) -> NDArray[np.float64]: ...
     @property
     def rests(self) -> NDArray[np.float64]: ...
+    @property
+    def joints(self) -> NDArray[np.float64] | None: ...
 
 # Arrays are (items, joints, 3 or 4), all float32 or all float64.
 def forward(
@@ -92,9 +103,10 @@ def cast(
 # An offset where a word is no number.
 def parse_numbers(text: bytes, start: int, /) -> NDArray[np.float64] | int: ...
 
-# A goal is (joint, chain, offset, position, rotation, weight, rotation_weight, pole), the outputs are (rotations,
-# status, error, rotation_error, iterations, history). Arrays are (items, ...), the last five of a goal and the last
-# output may be None. It ends before all is done where the first byte of `stop` is set meanwhile.
+# A goal is (kind, joint, chain, relative, other, other_chain, level, offset, other_offset, axis, rows), its rows as
+# GOAL_ROWS has them. The outputs are (rotations, status, error, rotation_error, iterations, history, translations,
+# goal_errors). Arrays are (items, ...); rows and the last three outputs may be None. It ends before all is done where
+# the first byte of `stop` is set meanwhile.
 def solve(
     method: str,
     skeleton: Skeleton,
@@ -102,13 +114,13 @@ def solve(
     rotations: _Array,
     translations: _Array | None,
     scales: _Array | None,
-    options: tuple[float, ...],
+    options: tuple[float | None, ...],
     outputs: tuple[_Array | None, ...],
     stop: bytearray = ...,
     /,
 ) -> None: ...
 
-# One item a call: a goal's last five are None, an ellipsis (an argument of the call) or one row. A call with the arrays
+# One item a call: a row of a goal is None, the number of an argument of the call, or numbers. A call with the arrays
 # of more than one item, or of one that cannot be used, returns None.
 class Prepared:
     def __new__(
@@ -116,7 +128,7 @@ class Prepared:
         method: str,
         skeleton: Skeleton,
         goals: tuple[tuple[Any, ...], ...],
-        options: tuple[float, ...],
+        options: tuple[float | None, ...],
         translated: bool,
         /,
     ) -> Self: ...

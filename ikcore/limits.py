@@ -53,9 +53,9 @@ class Limit:
         Of an Euler box: the bounds of the angle about each of `axes`.
     stiffness : tuple of 3 floats
         About the axes of the frame: 0 moves freely, 1 not at all. Of the methods ``dls`` takes it.
-    position : tuple of 2 tuples of 3 floats
-        Lowest and highest translation relative to the joint's offset, in the space of its parent. No method takes it
-        yet.
+    position : tuple of 2 tuples of 3 floats, or None
+        Given, the joint slides: the lowest and highest translation relative to its offset, in the space of its parent,
+        infinite ones being no bound. None: its translation stays what it is in the pose.
     """
 
     kind: Kind
@@ -66,7 +66,7 @@ class Limit:
     lowest: tuple[float, ...] = (-np.pi,) * 3
     highest: tuple[float, ...] = (np.pi,) * 3
     stiffness: tuple[float, ...] = (0.0, 0.0, 0.0)
-    position: tuple[tuple[float, ...], tuple[float, ...]] = ((-np.inf,) * 3, (np.inf,) * 3)
+    position: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no limit, however it was made."""
@@ -94,8 +94,8 @@ class Limit:
             How much the joint resists to be moved, about each axis of the limit: 0 not, 1 it does not move. For
             ``dls``, which distributes motion; other methods refuse it. No part of what is allowed.
         position : (2, 3) array_like, optional
-            Lowest and highest translation relative to the joint's offset, in the space of its parent. Without it any.
-            For `project_position`: no method keeps it yet, so all refuse it on joints that they move.
+            The joint slides: lowest and highest translation relative to its offset, in the space of its parent, where
+            an axis with equal bounds does not. For ``fabrik`` and ``dls``; others refuse it.
 
         Returns
         -------
@@ -338,11 +338,12 @@ class Limit:
         """
         kind = get_args(Kind).index(self.kind)
         angles = itertools.chain(*zip(self.lowest, self.highest, strict=True))
-        position = itertools.chain(*zip(*self.position, strict=True))
-        return (kind, *self.frame, *self.twist, *self.swing, *self.axes, *angles, *self.stiffness, *position)
+        slides, bounds = self.position is not None, self.position or ((-np.inf,) * 3, (np.inf,) * 3)
+        position = itertools.chain(*zip(*bounds, strict=True))
+        return (kind, *self.frame, *self.twist, *self.swing, *self.axes, *angles, *self.stiffness, slides, *position)
 
     def project_position(self, position: ArrayLike) -> Array:
-        """Translations within the range of `position`.
+        """Translations within the range of `position`; any, where there is none.
 
         Parameters
         ----------
@@ -360,9 +361,11 @@ class Limit:
         array([0., 2., 0.])
         """
         dtype = number_type(position)
+        given: Array = rows("position", position, dtype, 3)
+        if self.position is None:
+            return given.copy()
         low, high = (np.asarray(bound, dtype) for bound in self.position)
-        projected: Array = np.clip(rows("position", position, dtype, 3), low, high)
-        return projected
+        return np.clip(given, low, high)
 
     def sample(self, n: int, seed: int = 0) -> Array:
         """Draw allowed rotations, uniformly: equal volumes of rotations are equally likely.
@@ -431,7 +434,7 @@ class Limit:
         --------
         >>> Limit.cone([0, 0, 1], 0.5, twist=(-1, 1)).draw()  # doctest: +SKIP
         """
-        from ikcore._limit_drawing import draw
+        from ikcore.pages.limit_drawing import draw
 
         return draw(self, ax)
 

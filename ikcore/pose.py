@@ -65,10 +65,11 @@ class Pose:
             array = given.get(name)
             object.__setattr__(self, name, None if array is None else read_only(with_axes(array, shape)))
 
-    def turned(self, rotations: NDArray[Any]) -> Pose:
-        """The pose with other rotations of the same joints and type."""
+    def turned(self, rotations: NDArray[Any], translations: NDArray[Any] | None = None) -> Pose:
+        """The pose with other rotations of the same joints and type, and other translations where they are given."""
         pose = object.__new__(Pose)
-        given = {"rotations": rotations, "translations": self.translations, "scales": self.scales}
+        moved = self.translations if translations is None else translations
+        given = {"rotations": rotations, "translations": moved, "scales": self.scales}
         pose._keep({name: array for name, array in given.items() if array is not None})
         return pose
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
 from ikcore._arrays import in_blocks, number_type, rows, shown, whole_number
-from ikcore.goals import path, start_of
 from ikcore.limits import Limit
 from ikcore.pose import Pose, joint_rows, leading_axes
 from ikcore.span import Span, span_of
@@ -53,6 +52,14 @@ class Skeleton:
         One for each joint, all different (default: "0", "1", and so on).
     limits : mapping or sequence, optional
         Limits by name or index, or one for each joint, None being free.
+    masses : (joints,) array_like, optional
+        What hangs on every joint and on no joint below, in any unit (default: none, so that there is no centre of
+        mass).
+    centres : (joints, 3) array_like, optional
+        Where the middle of that mass is, in the space of the joint (default: at the joint).
+    preferred : (joints, 4) array_like, optional
+        Local rotations (w, x, y, z), of any length, that joints are drawn to where no goal objects, as `dls` does by
+        `posture` (default: rest).
 
     Examples
     --------
@@ -77,6 +84,9 @@ class Skeleton:
         rest: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         limits: Limits | None = None,
+        masses: ArrayLike | None = None,
+        centres: ArrayLike | None = None,
+        preferred: ArrayLike | None = None,
     ) -> None:
         tree = _whole_numbers(parents)
         joints = len(tree)
@@ -86,7 +96,8 @@ class Skeleton:
         self._index = {name: joint for joint, name in enumerate(self._names)}
         self._limits = self._limits_of(limits)
         parameters = [_FREE if limit is None else limit.parameters() for limit in self._limits]
-        self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None)
+        numbers = _numbers_of_joints(joints, turned, masses, centres, preferred)
+        self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None, numbers)
         self._rest = Pose(self._data.rests)
         self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were asked for
 
@@ -140,6 +151,30 @@ class Skeleton:
     def limits(self) -> tuple[Limit | None, ...]:
         """The limit of every joint, None where it is free."""
         return self._limits
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """(joints,) array, read-only: the mass that hangs on every joint and on no joint below, 0 being none."""
+        return self._numbers[:, 0]
+
+    @property
+    def centres(self) -> NDArray[np.float64]:
+        """(joints, 3) array, read-only: where the middle of that mass is, in the space of the joint."""
+        return self._numbers[:, 1:4]
+
+    @property
+    def preferred(self) -> Pose:
+        """The pose that joints prefer, float64: as a rule the one at rest."""
+        return Pose(self._numbers[:, 4:])
+
+    @property
+    def _numbers(self) -> NDArray[np.float64]:
+        """Mass, centre and preferred rotation of every joint."""
+        if self._data.joints is not None:
+            return self._data.joints
+        none = np.column_stack([np.zeros((len(self), 4)), self._data.rests])
+        none.setflags(write=False)
+        return none
 
     def index(self, joint: str | int) -> int:
         """The index of a joint, by name; an index is checked and returned as it is.
@@ -286,13 +321,19 @@ class Skeleton:
             return NotImplemented
         same = self._names == other._names and self._limits == other._limits
         pairs = [(getattr(self._data, name), getattr(other._data, name)) for name in ("parents", "offsets", "rests")]
-        return same and all(np.array_equal(*pair) for pair in pairs)
+        return same and all(np.array_equal(*pair) for pair in [*pairs, (self._numbers, other._numbers)])
 
     def __hash__(self) -> int:
         return hash((self._names, self.parents.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits)
+        return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits, *self._given())
+
+    def _given(self) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any] | None]:
+        """Masses, centres and preferred rotations as arguments: None where there are none but the default."""
+        masses, centres, preferred = self.masses, self.centres, self._numbers[:, 4:]
+        weighs, prefers = masses.any() or centres.any(), not np.array_equal(preferred, self._data.rests)
+        return masses if weighs else None, centres if weighs else None, preferred if prefers else None
 
     def _limits_of(self, limits: Limits | None) -> tuple[Limit | None, ...]:
         """One limit for each joint."""
@@ -330,6 +371,55 @@ class Skeleton:
             function(self._data, *(None if array is None else array[block] for array in batch))
 
         in_blocks(items, len(self), workers, solve)
+
+
+def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str, name: str = "chain") -> int:
+    """The first joint of a chain down to `joint`, given as `Reach` has it; `name` is what it is called there."""
+    check_chain(chain, name)
+    above = ancestors(skeleton, joint)
+    if chain is None:
+        return above[-1]
+    if isinstance(chain, str):
+        start = skeleton.index(chain)
+        if start not in above:
+            raise ValueError(
+                f"{where}: the chain starts at {chain!r}, which is neither {skeleton.names[joint]!r} nor above it"
+            )
+        return start
+    if not 0 <= chain < len(above):
+        end = skeleton.names[joint]
+        raise ValueError(f"{where}: {name}={shown(chain)}, but {end!r} has {len(above) - 1} joints above it")
+    return above[chain]
+
+
+def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
+    """The joints from one down to another."""
+    above = ancestors(skeleton, joint)
+    return list(above[above.index(start) :: -1])
+
+
+def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
+    """The joint, its parent and so on up to the root."""
+    if joint not in skeleton._ancestors:
+        joints, parents = [joint], skeleton.parents
+        while (parent := int(parents[joints[-1]])) >= 0:
+            joints.append(parent)
+        skeleton._ancestors[joint] = tuple(joints)
+    return skeleton._ancestors[joint]
+
+
+def check_chain(chain: Any, name: str = "chain") -> None:
+    """Refuse what cannot be the start of a chain."""
+    if chain is not None and not is_name_or_number(chain):
+        raise TypeError(f"{name}: expected a joint's name or how many joints may turn, got {type(chain).__name__}")
+
+
+def is_name_or_number(value: Any) -> bool:
+    """Whether it could be the name of a joint, or its index."""
+    try:
+        return isinstance(value, str) or whole_number(value) is not None
+    except TypeError:
+        return False
 
 
 def jacobian(
@@ -389,7 +479,7 @@ def jacobian(
 
 
 # The numbers of an ik_limit that does not limit.
-_FREE = (0, 1, *(0,) * 21, *(-math.inf, math.inf) * 3)
+_FREE = Limit.free().parameters()
 
 
 def _whole_numbers(parents: ArrayLike) -> NDArray[Any]:
@@ -406,11 +496,32 @@ def _whole_numbers(parents: ArrayLike) -> NDArray[Any]:
     return array.astype(np.int64)
 
 
-def _one_each(name: str, value: ArrayLike, joints: int, size: int) -> NDArray[Any]:
-    array = rows(name, value, np.dtype(float), size)
-    if array.shape != (joints, size):
-        raise ValueError(f"{name}: expected shape ({joints}, {size}), one for each parent, got {array.shape}")
+def _one_each(name: str, value: ArrayLike, joints: int, *row: int) -> NDArray[Any]:
+    array = rows(name, value, np.dtype(float), *row)
+    if array.shape != (joints, *row):
+        raise ValueError(f"{name}: expected shape {(joints, *row)}, one for each parent, got {array.shape}")
     return array
+
+
+def _numbers_of_joints(
+    joints: int,
+    rest: NDArray[Any],
+    masses: ArrayLike | None,
+    centres: ArrayLike | None,
+    preferred: ArrayLike | None,
+) -> NDArray[Any] | None:
+    """Rows of mass, centre and preferred rotation; None where none of them is given."""
+    if masses is None and centres is not None:
+        raise ValueError("centres: they belong to masses, and there are none")
+    if masses is None and preferred is None:
+        return None
+    numbers = np.zeros((joints, 8))
+    numbers[:, 4:] = rest if preferred is None else _one_each("preferred", preferred, joints, 4)
+    if masses is not None:
+        numbers[:, 0] = _one_each("masses", masses, joints)
+    if centres is not None:
+        numbers[:, 1:4] = _one_each("centres", centres, joints, 3)
+    return numbers
 
 
 def _unique_names(names: Sequence[str] | None, joints: int) -> tuple[str, ...]:

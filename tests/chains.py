@@ -9,6 +9,7 @@ import numpy as np
 import reference as ref
 
 import ikcore as ik
+from ikcore import _core
 
 Array = Any
 UP: Array = np.array([0.0, 1.0, 0.0])
@@ -25,6 +26,11 @@ def forward(skeleton: ik.Skeleton, rotations: Array) -> tuple[Array, Array]:
             positions[..., joint, :] = positions[..., parent, :] + ref.rotate(above, skeleton.offsets[joint])
             turned[..., joint, :] = ref.multiply(above, local[..., joint, :])
     return positions, turned
+
+
+def taking(*words: str) -> list[str]:
+    """The iterative methods that take all of that; the others refuse it, as test_goal_kinds.py sees to."""
+    return [name for name, *_ in _core.METHODS if ik.methods()[name].takes.issuperset(words)]
 
 
 def generator(seed: int) -> Iterator[float]:

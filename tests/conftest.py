@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         seen.add(name)
         if Path(item.path).name in ARRAYS:
             item.add_marker(pytest.mark.arrays)
+    longest_files_first(items)
+
+
+def longest_files_first(items: list[pytest.Item]) -> None:
+    """A file goes to one worker as a whole: one of minutes that came last would leave the others idle."""
+    tests = Counter(item.path for item in items)
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: (slow[item.path], tests[item.path]), reverse=True)
 
 
 @pytest.hookimpl(wrapper=True)

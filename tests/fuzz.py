@@ -23,9 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import test_core
 
 ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "benchmarks"))  # test_core has the flags of the package from there
+
+import test_core  # noqa: E402
+
 SEED = 20261122
 
 

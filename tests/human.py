@@ -1,42 +1,50 @@
-"""The human of the published benchmark, of hinges stacked at joints, without the slides of its root.
+"""The human of the published benchmark: 70 slides and hinges, stacked at its joints, and what it should reach.
 
-Height 1.75, +Y up, +Z forward, +X left; lengths as shares of the height. A joint's hinges have no length between them,
-the first is the outermost.
+Height 1.75, +Y up, +Z forward, +X left; lengths as shares of the height. What a joint consists of has no length between
+it, the first is the outermost: the root slides along three axes and then turns about three.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import textbook
+from chains import generator
 from numpy.typing import NDArray
 
 import ikcore as ik
 
+Array = NDArray[Any]
+
 HEIGHT = 1.75
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 
-# An axis, its lowest and its highest angle, degrees.
-Hinge = tuple[tuple[int, int, int], float, float]
+# A: five places, B: the same from a root that is where it should be and stays there, C: turned as they should be, too.
+Set = Literal["A", "B", "C"]
+ROOT = 6  # so many of the 70 are the root's
+SLIDES = 3  # and the first of those slide
+
+# An axis, its lowest and its highest angle, degrees; of a slide, lengths.
+Part = tuple[tuple[int, int, int], float, float]
 
 
-def zyx(z: tuple[float, float], y: float | tuple[float, float], x: float | tuple[float, float]) -> list[Hinge]:
+def zyx(z: tuple[float, float], y: float | tuple[float, float], x: float | tuple[float, float]) -> list[Part]:
     """Hinges about Z, Y and X; one number is a range both ways."""
     ranges = [r if isinstance(r, tuple) else (-r, r) for r in (z, y, x)]
     return [(axis, *r) for axis, r in zip((Z, Y, X), ranges, strict=True)]
 
 
 class Human:
-    """Its skeleton, its hinges, and the five ends that are goals: joint, offset, and the first joint below the root."""
+    """What it consists of, as `linkage`; and as a skeleton with a joint for every hinge, whose root may move."""
 
     def __init__(self) -> None:
-        self.axes: list[tuple[int, int, int]] = []
-        self.low: list[float] = []
-        self.high: list[float] = []
         self._parents: list[int] = []
-        self._offsets: list[NDArray[Any]] = []
-        self.ends: list[tuple[int, NDArray[Any], int]] = []
-        root = self._joint(-1, (0, 0.530, 0), zyx((-30, 30), 45, 30))
+        self._offsets: list[Array] = []
+        self._parts: list[Part] = []
+        self._ends: list[tuple[int, Array]] = []
+        slides: list[Part] = [(axis, -0.35, 0.35) for axis in (X, Y, Z)]
+        root = self._joint(-1, (0, 0.530, 0), slides + zyx((-30, 30), 45, 30))
         spine = root
         for i in range(6):
             spine = self._joint(spine, (0, 0.048 if i else 0.024, 0), zyx((-6, 6), 6, (-5, 12)))
@@ -46,19 +54,21 @@ class Human:
             self._arm(spine, left)
         for left in (1, -1):
             self._leg(root, left)
-        self.ends.append((head, np.array([0, 0.130 * HEIGHT, 0]), 0))
-        self.ends = [(joint, offset, self._below_root(joint)) for joint, offset, _ in self.ends]
-        self.limits = np.radians(np.array([self.low, self.high]))
-        hinges = [ik.Limit.hinge(axis, *ends) for axis, ends in zip(self.axes, self.limits.T, strict=True)]
-        self.skeleton = ik.Skeleton(self._parents, self._offsets, limits=hinges)
+        self._ends.append((head, np.array([0, 0.130 * HEIGHT, 0])))
+        self.linkage = self._linked()
+        self.travel = self.linkage.limits[:, :SLIDES]  # of the root, lowest and highest
+        hinges = zip(self.linkage.axes[SLIDES:], self.linkage.limits.T[SLIDES:], strict=True)
+        self.skeleton = ik.Skeleton(
+            [max(parent - SLIDES, -1) for parent in self._parents[SLIDES:]],
+            [self._offsets[0], *self._offsets[SLIDES + 1 :]],
+            limits=[ik.Limit.hinge(axis, *ends) for axis, ends in hinges],
+        )
 
-    def _joint(self, parent: int, offset: tuple[float, float, float], hinges: list[Hinge]) -> int:
-        for i, (axis, low, high) in enumerate(hinges):
+    def _joint(self, parent: int, offset: tuple[float, float, float], parts: list[Part]) -> int:
+        for i, part in enumerate(parts):
             self._offsets.append(np.multiply(HEIGHT, offset) * (i == 0))
             self._parents.append(parent)
-            self.axes.append(axis)
-            self.low.append(low)
-            self.high.append(high)
+            self._parts.append(part)
             parent = len(self._parents) - 1
         return parent
 
@@ -73,32 +83,87 @@ class Human:
         forearm = self._joint(elbow, (left * 0.073, 0, 0), [(X, -80, 80)])
         wrist = self._joint(forearm, (left * 0.073, 0, 0), [(Y, -70, 70), (Z, -25, 25)])
         self._joint(wrist, (left * 0.054, 0, 0), [(out, -20, 90), (Z, -15, 15)])
-        self.ends.append((wrist, np.zeros(3), 0))
+        self._ends.append((wrist, np.zeros(3)))
 
     def _leg(self, root: int, left: int) -> None:
         hip = self._joint(root, (left * 0.0955, 0, 0), zyx((-30, 45) if left > 0 else (-45, 30), 45, (-120, 30)))
         knee = self._joint(hip, (0, -0.245, 0), [(X, 0, 135)])
         ankle = self._joint(knee, (0, -0.246, 0), [(X, -20, 50), (Y, -15, 15), (Z, -25, 25)])
         self._joint(ankle, (0, -0.039, 0.1), [(X, -70, 45)])
-        self.ends.append((ankle, np.zeros(3), 0))
+        self._ends.append((ankle, np.zeros(3)))
 
-    def _below_root(self, joint: int) -> int:
-        while self._parents[joint] > 2:
-            joint = self._parents[joint]
-        return joint
+    def _linked(self) -> textbook.Linkage:
+        axes, low, high = (np.array(column, float) for column in zip(*self._parts, strict=True))
+        slides = np.arange(len(axes)) < SLIDES
+        limits = np.where(slides, [low, high], np.radians([low, high]))
+        return textbook.Linkage(self._parents, np.array(self._offsets), axes, slides, limits, self._ends)
 
-    def pose(self, angles: NDArray[Any]) -> ik.Pose:
-        """All hinges at angles from rest."""
-        return ik.Pose(ik.rotations.from_axis_angle(np.array(self.axes), angles))
+    # ---- the benchmark
 
-    def angles(self, pose: ik.Pose) -> NDArray[Any]:
-        """The angles of all hinges."""
-        along = (pose.rotations[..., 1:] * np.array(self.axes)).sum(-1)
-        angles: NDArray[Any] = 2 * np.arctan2(along, pose.rotations[..., 0])
-        return angles
+    def truths(self, count: int = 200) -> Array:
+        """States (count, 70) within the limits: what their ends do is what is asked for."""
+        draw = generator(70)
+        low, high = self.linkage.limits
+        return np.array([low + (high - low) * [next(draw) for _ in low] for _ in range(count)])
 
-    def at_rest(self) -> NDArray[Any]:
-        """All at 0 or the angle nearest to it, but elbows and knees at .2."""
-        angles: NDArray[Any] = np.clip(np.zeros(len(self.axes)), *self.limits)
-        angles[(np.array(self.low) == 0) & (np.array(self.high) > 100)] = 0.2
-        return angles
+    def at_rest(self) -> Array:
+        """All at 0 or what is nearest to it, but elbows and knees at .2."""
+        low, high = self.linkage.limits
+        state: Array = np.clip(0.0, low, high)
+        state[(low == 0) & (high > np.radians(100))] = 0.2
+        return state
+
+    def starts(self, truths: Array, which: Set) -> Array:
+        """Where a set starts from."""
+        starts = np.tile(self.at_rest(), (len(truths), 1))
+        if which == "B":
+            starts[:, :ROOT] = truths[:, :ROOT]
+        return starts
+
+    def free(self, which: Set) -> Array:
+        """What may move."""
+        return (which != "B") | (np.arange(len(self._parents)) >= ROOT)
+
+    def solve(self, which: Set, truths: Array, limits: Literal["clamp", "lock"] = "lock") -> textbook.Found:
+        """A set by the reference solver."""
+        wanted = textbook.forward(self.linkage, truths)
+        turns = wanted.turned if which == "C" else None
+        starts, free = self.starts(truths, which), self.free(which)
+        return textbook.solve(self.linkage, starts, wanted.ends, turns, free=free, limits=limits)
+
+    # ---- the skeleton
+
+    def pose(self, states: Array) -> ik.Pose:
+        """Of states, (..., 70)."""
+        moved = np.broadcast_to(self.skeleton.offsets, (*states.shape[:-1], *self.skeleton.offsets.shape)).copy()
+        moved[..., 0, :] += states[..., :SLIDES]
+        return ik.Pose(ik.rotations.from_axis_angle(self.linkage.axes[SLIDES:], states[..., SLIDES:]), moved)
+
+    def states(self, pose: ik.Pose) -> Array:
+        """Of poses that have translations."""
+        assert pose.translations is not None
+        slid = pose.translations[..., 0, :] - self.skeleton.offsets[0]
+        along = (pose.rotations[..., 1:] * self.linkage.axes[SLIDES:]).sum(-1)
+        return np.concatenate([slid, 2 * np.arctan2(along, pose.rotations[..., 0])], axis=-1)
+
+    def goals(self, truths: Array) -> list[ik.Reach]:
+        """Those of set B: all below the root may turn."""
+        wanted = np.moveaxis(textbook.forward(self.linkage, truths).ends, -2, 0)
+        return [
+            ik.Reach(end - SLIDES, place, offset=offset, chain=str(self._up_to_root(end)[-1] - SLIDES))
+            for (end, offset), place in zip(self.linkage.ends, wanted, strict=True)
+        ]
+
+    def mean_bone(self) -> float:
+        """What dls counts damping and errors in: of all that moves in set B, hinges without length among it."""
+        tips = [float(np.linalg.norm(offset)) for _, offset in self._ends if offset.any()]
+        moving = {part for end, _ in self._ends for part in self._up_to_root(end)[:-1]}
+        return float(np.mean([*tips, *(np.linalg.norm(self._offsets[part]) for part in sorted(moving))]))
+
+    def _up_to_root(self, part: int) -> list[int]:
+        """It and all above it, but for the root."""
+        way = []
+        while part >= ROOT:
+            way.append(part)
+            part = self._parents[part]
+        return way

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import baking, cli, commands
+from ikcore.command import baking, cli, commands
 
 WALK = ik.samples.walk(seconds=3).clip
 RISE, START = 0.16, 1.2  # metres: of a step, and where the stairs begin
@@ -522,7 +522,7 @@ def test_a_broken_ground_is_one_sentence(folder: Path, capsys: pytest.CaptureFix
 
 def command(folder: Path, *arguments: str | Path, start: str = "spawn") -> list[str]:
     """In a process of its own, which starts others in one way."""
-    code = "import multiprocessing, sys; from ikcore import cli; "
+    code = "import multiprocessing, sys; from ikcore.command import cli; "
     code += f"multiprocessing.set_start_method({start!r}); sys.exit(cli.main())"
     return [sys.executable, "-P", "-c", code, "bake", *map(str, arguments), "--ground", str(folder / "stairs.obj")]
 

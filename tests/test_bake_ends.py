@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore import demo, samples, terrain
+from ikcore import samples, terrain
+from ikcore.command import demo
 from ikcore.feet import before_and_after, metrics, rules, verdicts
 
 Array = NDArray[Any]

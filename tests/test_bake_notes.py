@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore import cli, samples, terrain
+from ikcore import samples, terrain
+from ikcore.command import cli
 
 Array = NDArray[Any]
 

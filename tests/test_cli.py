@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import cli, commands, many
+from ikcore.command import cli, commands, many
 
 WALK = ik.samples.walk(seconds=4).clip
 FLOOR = "v -9 {0} -9\nv -9 {0} 9\nv 9 {0} 9\nv 9 {0} -9\nf 1 2 3 4\n"  # an .obj file
@@ -437,7 +437,7 @@ def test_a_wrong_call_is_explained(arguments: list[str], said: str, capsys: pyte
 
 def command(*arguments: str | Path, start: str | None = None) -> list[str]:
     """In a process of its own, which starts others in one way."""
-    code = "import multiprocessing, sys; from ikcore import cli; "
+    code = "import multiprocessing, sys; from ikcore.command import cli; "
     code += f"multiprocessing.set_start_method({start!r}); " if start else ""
     return [sys.executable, "-P", "-c", f"{code}sys.exit(cli.main())", "metrics", *map(str, arguments)]
 
@@ -472,8 +472,9 @@ def test_an_interrupt_ends_it_with_a_word(workers: int, folder: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_signal_that_ends_it_leaves_nothing_half(workers: int, number: signal.Signals, folder: Path) -> None:
     """While it writes, which takes long here."""
-    code = "import multiprocessing, os, sys, time; from ikcore import cli; os.fsync = lambda _: time.sleep(99); "
-    code += "multiprocessing.set_start_method('fork'); sys.exit(cli.main())"
+    code = "import multiprocessing, os, signal, sys, time; from ikcore.command import cli; "
+    code += f"signal.signal({int(number)}, signal.SIG_DFL); "  # who runs the tests may ignore it
+    code += "os.fsync = lambda _: time.sleep(99); multiprocessing.set_start_method('fork'); sys.exit(cli.main())"
     asked = ["metrics", str(folder / "walk.bvh"), str(folder / "bad.bvh"), "-o", str(folder / "out")]
     running = subprocess.Popen(
         [sys.executable, "-P", "-c", code, *asked, "--workers", str(workers)], stderr=subprocess.PIPE, text=True
@@ -492,7 +493,7 @@ def test_a_signal_that_ends_it_leaves_nothing_half(workers: int, number: signal.
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a signal to itself ends a process on Windows")
-@pytest.mark.parametrize("name", ["ikcore._core", "numpy", "numpy._core", "ikcore.bake", "ikcore.cli"])
+@pytest.mark.parametrize("name", ["ikcore._core", "numpy", "numpy._core", "ikcore.bake", "ikcore.command.cli"])
 @pytest.mark.parametrize("how", ["script", "module"])
 def test_an_interrupt_while_it_starts_ends_it_with_a_word(how: str, name: str, tmp_path: Path) -> None:
     """By whatever is imported then; the script is as pip makes it."""
@@ -505,7 +506,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # which background job
 sys.meta_path.insert(0, Interrupts())
 """
     script = tmp_path / "ikcore"
-    script.write_text(f"{interrupting}from ikcore.cli import main\nsys.exit(main())\n")
+    script.write_text(f"{interrupting}from ikcore.command.cli import main\nsys.exit(main())\n")
     (tmp_path / "sitecustomize.py").write_text(interrupting if how == "module" else "")
     path = os.pathsep.join([str(tmp_path), str(Path(ik.__file__).parent.parent)])
     asked = [str(script)] if how == "script" else ["-m", "ikcore"]
@@ -539,11 +540,11 @@ def test_who_needs_no_more_output_may_go(folder: Path) -> None:
 
 
 def test_who_has_seen_enough_waits_for_no_more() -> None:
-    code = "import time; from ikcore import many; results = many.each(time.sleep, [0] + 60 * [0.2], 2); next(results); "
-    code += "start = time.monotonic(); results.close(); print(time.monotonic() - start)"
+    code = "import time; from ikcore.command import many; results = many.each(time.sleep, [0] + 60 * [2], 2); "
+    code += "next(results); start = time.monotonic(); results.close(); print(time.monotonic() - start)"
     asked = [sys.executable, "-P", "-c", code]
     done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)
-    assert float(done.stdout) < 3  # of 6 seconds of work
+    assert float(done.stdout) < 30  # of a minute of work
 
 
 class Terminal(io.StringIO):

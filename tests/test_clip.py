@@ -306,6 +306,29 @@ def test_partners_that_names_do_not_tell_can_be_given() -> None:
     assert_array_equal(clip.mirror({"b1": "b7", "c7": "c1"}).pose.rotations, clip_of().mirror().pose.rotations)
 
 
+def test_the_image_of_a_body_weighs_and_prefers_what_its_partners_do(dtype: Any) -> None:
+    random = np.random.default_rng(5)
+    plain, centres, preferred = with_rest(), random.normal(size=(6, 3)), random.normal(size=(6, 4))
+    joints = plain.parents, plain.offsets, plain.rest.rotations, plain.names
+    body = ik.Skeleton(*joints, masses=[9, 1, 2, 3, 4, 5], centres=centres, preferred=preferred)
+    clip = clip_of(body, dtype=dtype)
+    image = clip.mirror()
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    assert_allclose(middle(image), middle(clip) * [-1, 1, 1], atol=tolerance)
+    one, other = (skeleton.forward(skeleton.preferred).positions for skeleton in (body, image.skeleton))
+    assert_allclose(other[[0, 3, 4, 1, 2, 5]], one * [-1, 1, 1], atol=1e-12)
+    assert_allclose(image.mirror().skeleton.centres, body.centres, atol=1e-12)
+    weightless = clip_of(plain, dtype=dtype).mirror().skeleton
+    assert_array_equal(weightless.preferred.rotations, weightless.rest.rotations)
+
+
+def middle(clip: ik.Clip) -> Array:
+    """The centre of mass."""
+    skeleton, world = clip.skeleton, clip.skeleton.forward(clip.pose)
+    points = world.positions + rotated(world.rotations, skeleton.centres)
+    return np.asarray(np.einsum("fjk,j->fk", points, skeleton.masses) / skeleton.masses.sum())
+
+
 # --- axes and units --------------------------------------------------------------------------------------------------
 
 
@@ -322,6 +345,13 @@ def test_up_and_unit_change_coordinates_and_nothing_else(skeleton: ik.Skeleton, 
     back = other.convert(up="Y", unit=1)
     for one, another in zip(world(back), world(clip), strict=True):
         assert_allclose(one, another, atol=tolerance)
+    body = ik.Skeleton(
+        skeleton.parents, skeleton.offsets, masses=[9, 1, 2, 3, 4, 5], centres=np.eye(6, 3), preferred=np.eye(6, 4) + 1
+    )
+    heavy = ik.Clip(body, clip.pose, 30).convert(up="Z", unit=0.0254)
+    x, y, z = np.moveaxis(middle(ik.Clip(body, clip.pose, 30)), -1, 0)
+    assert_allclose(middle(heavy) * 0.0254, np.stack([x, -z, y], -1), atol=tolerance)
+    assert_array_equal(heavy.skeleton.preferred.rotations[1:], body.preferred.rotations[1:])
     at_rest = skeleton.forward(skeleton.rest).positions
     assert_allclose(other.skeleton.forward(other.skeleton.rest).positions[:, 2] * 0.0254, at_rest[:, 1], atol=1e-12)
 

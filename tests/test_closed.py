@@ -472,10 +472,10 @@ def test_a_solver_aims() -> None:
     ("goals", "sentence"),
     [
         ([ik.Reach("head", X, offset=Z)], r"goals\[0\]: aim turns one joint, chain=0; this chain has 3"),
-        ([ik.Reach("head", rotation=[1, 0, 0, 0], chain=0)], r"goals\[0\]: aim needs a position"),
+        ([ik.Reach("head", rotation=[1, 0, 0, 0], chain=0)], r"goals\[0\]: a rotation is nothing that aim takes"),
         ([ik.Reach("head", X, chain=0)], r"goals\[0\]: aim needs an offset, the point that the ray"),
         ([ik.Reach("head", X, chain=0, offset=[0, 0, 0])], r"goals\[0\]: aim needs an offset, the point that the ray"),
-        ([ik.Reach("head", X, [1, 0, 0, 0], chain=0, offset=Z)], r"goals\[0\]: aim takes no rotation"),
+        ([ik.Reach("head", X, [1, 0, 0, 0], chain=0, offset=Z)], r"goals\[0\]: a rotation is nothing that aim takes"),
         ([ik.Reach("head", X, chain=0, offset=Z, pole=Y)], r"goals\[0\]: aim takes pole and up, .*, both or neither"),
         (
             [ik.Reach("head", X, chain=0, offset=Z), ik.Reach("head", X, chain=0, offset=Y)],

@@ -17,12 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from instructions import package_flags
 
 ROOT = Path(__file__).parent.parent
-CORE = sorted(map(str, (ROOT / "src/ik").glob("*.c")))
+CORE = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "src/ik").rglob("*.c"))
 MODULE = sorted(map(str, (ROOT / "src/module").glob("*.c")))
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 RELEASE = ["-std=c17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", *WARNINGS, "-Wpedantic"]
+PACKAGE = package_flags()  # what gcc has compiled with these for a wheel, ccache has for these tests
 # Not -g, which doubles the time to compile: -g1 has lines and functions.
 SANITIZED = ["-g1", "-O1", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 MODULE_MACROS = ["-DPy_LIMITED_API=0x030B0000", "-DNPY_TARGET_VERSION=NPY_1_23_API_VERSION", '-DIKCORE_VERSION="0"']
@@ -59,6 +61,12 @@ HASHES = {
         "dls_damping f64": "d9581f9d9f6f034f",
         "dls_scales f32": "664ae104fadd2b26",
         "dls_scales f64": "e4a9c30e64ca29c8",
+        "dls_kinds f32": "56a5bee220720849",
+        "dls_kinds f64": "605849eb01bd760a",
+        "dls_levels f32": "c2ae0e89cca1426f",
+        "dls_levels f64": "024715a8eb6c72f1",
+        "dls_slides f32": "93aff6ec98cf88e1",
+        "dls_slides f64": "da28f9cadb43f954",
     },
 }
 
@@ -77,28 +85,38 @@ def compiler(name: str) -> str:
     return shutil.which(name) or pytest.skip(f"no {name}")
 
 
+def instance_of(source: str) -> str | None:
+    """avx2_f32, say; None: what is the same for all of them."""
+    path = Path(source)
+    return path.stem.partition("_")[2] if path.parent.name == "instances" else None
+
+
+# The instances of a width differ in the type of number alone, so where a compiler is tried once more, or everything is
+# watched, which takes four times as long, one of each is enough. Two compilers may fuse: each has a half.
+HALF = frozenset({"scalar_f32", "base_f64", "avx2_f32", "avx512_f64"})
+OTHER_HALF = frozenset({"scalar_f64", "base_f32", "avx2_f64", "avx512_f32"})
+
+
 @functools.cache
-def core_objects(command: tuple[str, ...]) -> list[str]:
-    """The core compiled by a command, once for all tests."""
+def core_objects(command: tuple[str, ...], instances: frozenset[str] | None = None) -> list[str]:
+    """The core compiled by a command, once for all tests; of instances only these, and the others as in the package."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
-    return compile_all(command, CORE, folder)
+    sources = [source for source in CORE if not instances or instance_of(source) in {None, *instances}]
+    made = compile_all(command, sources, folder)
+    others = {Path(source).stem for source in CORE if source not in sources}
+    assert bool(others) == bool(instances)
+    return made + [name for name in (core_objects(package()) if others else []) if Path(name).stem in others]
 
 
-# To watch an instance takes four times as long to compile. Those of a width differ in the type of number alone, so
-# one of each is.
-WATCHED = {"isa_scalar_f32", "isa_base_f64", "isa_avx2_f32", "isa_avx512_f64"}
+def package() -> tuple[str, ...]:
+    """The command that the core of a wheel is compiled by."""
+    return (compiler("gcc"), *PACKAGE)
 
 
-@functools.cache
 def watched_objects() -> list[str]:
     """The core with sanitizers."""
-    folder, gcc = tempfile.mkdtemp(), compiler("gcc")
-    atexit.register(shutil.rmtree, folder)
-    plain = [source for source in CORE if "/isa_" in source and Path(source).stem not in WATCHED]
-    assert len(plain) == len(WATCHED)
-    watched = compile_all((gcc, *SANITIZED), [source for source in CORE if source not in plain], folder)
-    return [*watched, *compile_all((gcc, "-O1", "-fPIC"), plain, folder)]
+    return core_objects((compiler("gcc"), *SANITIZED), HALF)
 
 
 def compile_all(command: Iterable[str], sources: Iterable[str], folder: str) -> list[str]:
@@ -113,17 +131,20 @@ def compile_all(command: Iterable[str], sources: Iterable[str], folder: str) -> 
 
     def compile_one(source: str) -> str:
         made = f"{folder}/{Path(source).stem}.o"
-        run(*command, "-c", source, "-o", made)
+        said = subprocess.run(
+            [*command, "-c", source, "-o", made], capture_output=True, text=True, cwd=ROOT, check=False
+        )
+        assert (said.returncode, said.stderr) == (0, "")  # no warning
         return made
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(compile_one, sources))
 
 
-def build(tmp_path: Path, program: str, command: list[str], core: list[str] | None = None) -> str:
-    binary, core = str(tmp_path / "program"), core or core_objects(tuple(command))
-    quiet = "-w"  # the core is to be free of warnings; the programs leave fields of a job out
-    run(*command, quiet, "-I", "src/ik", program, *core, "-o", binary, "-lm")
+def build(tmp_path: Path, program: str, command: Iterable[str], core: list[str]) -> str:
+    binary = str(tmp_path / "program")
+    # the core is to be free of warnings; the programs leave fields of a job out, and how they are compiled is no matter
+    run(*command, "-w", "-O1", "-I", "src/ik", program, *core, "-o", binary, "-lm")
     return binary
 
 
@@ -137,34 +158,38 @@ def hashes(output: str) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_the_example_needs_no_flags(tmp_path: Path) -> None:
-    command = [shutil.which("gcc") or "cc"]  # on most machines one compiler: the tests below use what this compiles
-    assert "ankle at (0.100, 0.200, 0.100), status 0" in run(build(tmp_path, "examples/limb.c", command))
+    command = (shutil.which("gcc") or "cc",)  # on most machines one compiler: the tests below use what this compiles
+    made = build(tmp_path, "examples/limb.c", command, core_objects(command, HALF))
+    assert "ankle at (0.100, 0.200, 0.100), status 0" in run(made)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", HASHES)
 @pytest.mark.parametrize(
-    "command",
+    ("name", "flags", "instances"),
     [
-        ["gcc"],
-        ["gcc", *RELEASE],
-        ["gcc", "-O2", "-march=native"],  # fused multiply-add is there to be misused, from -O2 on
-        ["clang", "-O2"],
-        ["clang", *RELEASE],
-        ["clang", "-O3", "-march=native"],
+        ("gcc", [], HALF),
+        ("gcc", PACKAGE, None),
+        ("gcc", ["-O2", "-march=native"], OTHER_HALF),  # fused multiply-add is there to be misused, from -O2 on
+        ("clang", RELEASE, None),
+        ("clang", ["-O3", "-march=native"], HALF),  # all that -O2 does, too
     ],
-    ids=" ".join,
+    ids=["gcc", "gcc as in the package", "gcc native", "clang", "clang native"],
 )
-def test_every_compiler_gives_the_same_bytes(tmp_path: Path, command: list[str], program: str) -> None:
-    command = [compiler(command[0]), *command[1:]]
-    assert hashes(run(build(tmp_path, f"tests/c/{program}", command))) == HASHES[program]
+def test_every_compiler_gives_the_same_bytes(
+    tmp_path: Path, name: str, flags: list[str], instances: frozenset[str] | None, program: str
+) -> None:
+    command = (compiler(name), *flags)
+    made = build(tmp_path, f"tests/c/{program}", command, core_objects(command, instances))
+    assert hashes(run(made)) == HASHES[program]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", HASHES)
 def test_aarch64_gives_the_same_bytes(tmp_path: Path, program: str) -> None:
     cross, emulator = compiler("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or pytest.skip("no qemu-aarch64")
-    output = run(emulator, build(tmp_path, f"tests/c/{program}", [cross, "-static", "-O3"]))
+    command = (cross, "-static", "-O3")
+    output = run(emulator, build(tmp_path, f"tests/c/{program}", command, core_objects(command)))
     assert output.startswith("scalar")
     assert "\nbase" in output
     assert hashes(output) == HASHES[program]
@@ -186,8 +211,7 @@ def test_compiles_for(tmp_path: Path, target: str) -> None:
     if importlib.util.find_spec("ziglang") is None:
         pytest.skip("no ziglang")
     command = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-std=c17", "-O0", *WARNINGS]
-    instances = {f"isa_{name}" for name in TARGETS[target]}
-    sources = [name for name in CORE if not Path(name).stem.startswith("isa_") or Path(name).stem in instances]
+    sources = [source for source in CORE if instance_of(source) in {None, *TARGETS[target]}]
     assert len(sources) < len(CORE)
     compile_all(command, sources, str(tmp_path))
 
@@ -195,12 +219,12 @@ def test_compiles_for(tmp_path: Path, target: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["test_two_bone.c", *HASHES])
 def test_sanitizers_find_nothing(tmp_path: Path, program: str) -> None:
-    run(build(tmp_path, f"tests/c/{program}", [compiler("gcc"), *SANITIZED], watched_objects()))
+    run(build(tmp_path, f"tests/c/{program}", (compiler("gcc"), *SANITIZED), watched_objects()))
 
 
 @pytest.mark.parametrize("flag", ["-Ofast", "-ffinite-math-only", "-mno-sse2"])
 def test_flags_that_would_spoil_results_are_refused(tmp_path: Path, flag: str) -> None:
-    command = [compiler("gcc"), flag, "-c", "src/ik/isa_scalar_f32.c", "-o", str(tmp_path / "object.o")]
+    command = [compiler("gcc"), flag, "-c", "src/ik/instances/forms_scalar_f32.c", "-o", str(tmp_path / "object.o")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     if "unrecognized" in done.stderr:
         pytest.skip(f"no {flag} here")
@@ -217,7 +241,8 @@ def test_trigonometry_keeps_its_stated_bounds(tmp_path: Path, bits: str) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_core_compiles_without_warnings(name: str) -> None:
-    core_objects((compiler(name), *RELEASE))
+    """Those of the compiler's front; what is compiled above must be without others."""
+    run(compiler(name), "-std=c17", "-fsyntax-only", *WARNINGS, "-Wpedantic", *CORE)
 
 
 @pytest.mark.slow
@@ -226,13 +251,16 @@ def test_core_compiles_without_warnings(name: str) -> None:
 def test_module_compiles_without_warnings(tmp_path: Path, name: str) -> None:
     includes = ["-I", "src/ik", "-isystem", sysconfig.get_path("include"), "-isystem", np.get_include()]
     release = [flag for flag in RELEASE if flag != "-Wpedantic"]  # Python's own headers are not
+    if name == "clang":  # all its warnings are of its front
+        release = [*release, "-fsyntax-only"]
     compile_all([compiler(name), *release, *MODULE_MACROS, *includes], MODULE, str(tmp_path))
 
 
-def test_gcc_aligns_the_stack_on_windows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", ["frame", "heuristic"])
+def test_gcc_aligns_the_stack_on_windows(tmp_path: Path, family: str) -> None:
     """Vectors on it are read as if it were; where functions can be unwound gcc leaves it at 16 bytes there."""
-    code = tmp_path / "code.s"
-    run(compiler("x86_64-w64-mingw32-gcc"), "-std=c17", "-O0", "-S", "src/ik/isa_avx512_f64.c", "-o", str(code))
+    code, source = tmp_path / "code.s", f"src/ik/instances/{family}_avx512_f64.c"
+    run(compiler("x86_64-w64-mingw32-gcc"), "-std=c17", "-O0", "-S", source, "-o", str(code))
     assert re.search(r"andq\s+\$-64, %rsp", code.read_text())
     assert ".seh_proc" not in code.read_text()
 
@@ -245,8 +273,9 @@ def test_square_roots_are_packed(name: str, isa: str) -> None:
     """A compiler that gave up on vectors would still be right, and ten times slower."""
     register = {"base": "xmm", "avx2": "ymm", "avx512": "zmm"}[isa]
     for bits, packed in [("32", "sqrtps"), ("64", "sqrtpd")]:
-        (made,) = (obj for obj in core_objects((compiler(name), *RELEASE)) if obj.endswith(f"isa_{isa}_f{bits}.o"))
-        roots = re.findall(r"\bv?(sqrt[ps][sd])\s.*%([xyz]mm)\d+$", run("objdump", "-d", made), re.MULTILINE)
+        command = package() if name == "gcc" else (compiler(name), *RELEASE)
+        made = [obj for obj in core_objects(command) if obj.endswith(f"_{isa}_f{bits}.o")]
+        roots = re.findall(r"\bv?(sqrt[ps][sd])\s.*%([xyz]mm)\d+$", run("objdump", "-d", *made), re.MULTILINE)
         assert roots
         assert set(roots) == {(packed, register)}
 
@@ -256,6 +285,6 @@ def test_square_roots_are_packed(name: str, isa: str) -> None:
 @pytest.mark.parametrize("isa", ["base", "avx2", "avx512"])
 def test_boxes_of_the_ray_tree_are_packed(isa: str) -> None:
     """Likewise: the lesser of two floats is one instruction for all lanes."""
-    (made,) = (obj for obj in core_objects((compiler("gcc"), *RELEASE)) if obj.endswith(f"isa_{isa}_f64.o"))
+    (made,) = (obj for obj in core_objects(package()) if obj.endswith(f"rays_{isa}_f64.o"))
     found = re.findall(r"\bv?(minp?s?s)\s.*%([xyz]mm)\d+$", run("objdump", "-d", made), re.MULTILINE)
     assert set(found) == {("minps", "xmm" if isa == "base" else "ymm")}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import reference as ref
 from chains import KINDS, UP, Y, about, chain, forward, generator, in_ball, limited, random_rotation, rope
-from human import Human
+from human import ROOT, SLIDES, Human
 from numpy.testing import assert_allclose, assert_array_equal
 from published import cases
 
@@ -297,20 +297,10 @@ def test_human_limbs_reach_what_they_can(limb: ik.Skeleton, end: str, turned: bo
 @pytest.mark.slow
 def test_most_of_a_human_of_hinges_reaches_with_five_ends() -> None:
     human, rng = Human(), np.random.default_rng(0)
-    low, high = human.limits
-    angles = low + (high - low) * rng.random((100, len(low)))
-    angles[:, :3] = human.at_rest()[:3]  # the root keeps still
-    positions, rotations = forward(human.skeleton, human.pose(angles).rotations)
-    goals = [
-        ik.Reach(
-            end,
-            positions[:, end] + ref.rotate(rotations[:, end], offset),
-            chain=human.skeleton.names[first],
-            offset=offset,
-        )
-        for end, offset, first in human.ends
-    ]
-    found = ik.fabrik(human.skeleton, human.pose(np.tile(human.at_rest(), (100, 1))), goals)
+    low, high = human.linkage.limits
+    hinges = (high - low)[SLIDES:] * rng.random((100, len(low) - SLIDES)) + low[SLIDES:]
+    wanted = np.concatenate([np.tile(human.at_rest()[:ROOT], (100, 1)), hinges[:, ROOT - SLIDES :]], axis=1)
+    found = ik.fabrik(human.skeleton, human.pose(np.tile(human.at_rest(), (100, 1))), human.goals(wanted))
     assert np.count_nonzero(found.status == 0) >= 90
     assert limited(human.skeleton, found) <= 1e-9
 

@@ -77,7 +77,7 @@ def turned_by(deltas: Any) -> Any:
     return np.stack(turns, axis=-2)
 
 
-def ray_after(found: ik.Look, chain: dict[str, Any]) -> tuple[Any, Any]:
+def ray_after(found: ik.Gaze, chain: dict[str, Any]) -> tuple[Any, Any]:
     """Start and direction of the axis, rebuilt in doubles from the deltas."""
     joints, turns = np.asarray(chain["joints"], float), turned_by(found.deltas)
     bones = ref.rotate(turns[..., :-1, :], np.diff(joints, axis=-2))
@@ -491,7 +491,7 @@ def test_the_core_takes_a_chain_without_joints(isa: str) -> None:
 # --- the same bits --------------------------------------------------------------------------------------------------
 
 
-def raw(found: ik.Look) -> list[bytes]:
+def raw(found: ik.Gaze) -> list[bytes]:
     return [getattr(found, field).tobytes() for field in FIELDS]
 
 
@@ -506,7 +506,7 @@ def nasty(dtype: Any, count: int) -> dict[str, Any]:
     return chain
 
 
-def solve(chain: dict[str, Any]) -> ik.Look:
+def solve(chain: dict[str, Any]) -> ik.Gaze:
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ik.UnusableWarning)
         return ik.look(**chain)

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ikcore import Ground, obj
-from ikcore.polygon import cut
+from ikcore import Ground
+from ikcore.grounds import obj
+from ikcore.grounds.polygon import cut
 
 CORNERS = "v 0 0 0\nv 0 0 1\nv 1 0 1\nv 1 0 0\n"
 

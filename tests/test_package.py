@@ -1,6 +1,8 @@
 """The package as its users meet it: names, versions, the command line, the examples in README."""
 
+import ast
 import doctest
+import graphlib
 import json
 import os
 import re
@@ -8,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,8 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import _core, cli, demo
+from ikcore import _core
+from ikcore.command import cli, demo
 
 ROOT = Path(__file__).parent.parent
 
@@ -30,20 +34,21 @@ def test_solving_does_not_wait_for_clips_feet_and_pages_to_be_imported() -> None
     code = """
 import sys
 import ikcore as ik
-late = {"ikcore.bake", "ikcore.clip", "ikcore.feet", "ikcore.ground", "ikcore.gltf", "ikcore.report", "tempfile"}
-assert not late & set(sys.modules), late & set(sys.modules)
+late = ("ikcore.bake", "ikcore.clips", "ikcore.command", "ikcore.feet", "ikcore.grounds", "ikcore.pages", "tempfile")
+early = [name for name in sys.modules if name.startswith(late)]
+assert not early, early
 for name in ik.__all__:
     assert name in dir(ik) and getattr(ik, name) is getattr(ik, name)
-assert ik.Clip is ik.clip.Clip and ik.feet.Feet is ik.Feet
+assert ik.Clip is ik.clips.clip.Clip and ik.feet.Feet is ik.Feet
 """
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONSAFEPATH": "1"})
 
 
 def test_a_name_that_is_not_there_is_refused_as_of_any_module() -> None:
-    with pytest.raises(AttributeError, match="module 'ikcore' has no attribute 'clips'"):
-        ik.clips  # type: ignore[attr-defined] # noqa: B018
-    with pytest.raises(ImportError, match="cannot import name 'clips' from 'ikcore'"):
-        from ikcore import clips  # type: ignore[attr-defined] # noqa: F401
+    with pytest.raises(AttributeError, match="module 'ikcore' has no attribute 'clop'"):
+        ik.clop  # type: ignore[attr-defined] # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'clop' from 'ikcore'"):
+        from ikcore import clop  # type: ignore[attr-defined] # noqa: F401
 
 
 def test_the_package_is_a_command() -> None:
@@ -83,6 +88,38 @@ def test_every_folder_of_the_package_is_shipped() -> None:
     told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
     there = [path.parent.relative_to(ROOT) for path in (ROOT / "ikcore").rglob("__init__.py")]
     assert sorted(told) == sorted(".".join(path.parts) for path in there)
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in (ROOT / "ikcore").rglob("*.py*") if path.suffix in (".py", ".pyi")}
+
+
+def imported(nodes: Iterable[ast.AST], *, late: bool) -> set[str]:
+    """The modules of this package imported when a module is, or late: in a function."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner & MODULES.keys() or {str(node.module)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.FunctionDef) and not late:
+            continue
+        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            found |= imported(ast.iter_child_nodes(node), late=late)
+    return found & MODULES.keys()
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    trees = {name: ast.parse(path.read_text(encoding="utf-8")).body for name, path in MODULES.items()}
+    graph = {name: imported(body, late=False) for name, body in trees.items()}
+    assert len(graph) > 60
+    graphlib.TopologicalSorter(graph).prepare()  # names the circle
+    doors = {(name, to) for name, body in trees.items() for to in imported(body, late=True) - graph[name]}
+    assert doors == {("ikcore.clips.clip", "ikcore.clips.formats"), ("ikcore.limits", "ikcore.pages.limit_drawing")}
 
 
 def test_the_stub_names_what_the_module_has() -> None:

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import ikcore as ik
-from ikcore import commands, drawing, many, report
+from ikcore import report
+from ikcore.command import commands, many
 from ikcore.feet import Measured, before_and_after, measure, metrics, verdicts
+from ikcore.pages import drawing
 
 FPS = 60
 WALK = ik.samples.walk(seconds=4, fps=FPS)

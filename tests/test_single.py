@@ -268,7 +268,7 @@ def test_the_function_has_its_signature_docstring_and_name() -> None:
         function = getattr(ik, name)
         assert list(inspect.signature(function).parameters)[-2:] == ["workers", "strict"]
         assert ">>> " in function.__doc__
-        assert function.__module__ == "ikcore.solvers"
+        assert function.__module__ == "ikcore.forms"
         assert pickle.loads(pickle.dumps(function)) is function
 
 

@@ -418,6 +418,8 @@ def test_equal_skeletons_are_equal_and_survive_pickling() -> None:
         ik.Skeleton([-1, 0], skeleton.offsets * 2, skeleton.rest.rotations, ["a", "b"]),
         ik.Skeleton([-1, 0], skeleton.offsets, None, ["a", "b"]),
         ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "c"]),
+        ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "b"], masses=[1, 0]),
+        ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "b"], preferred=np.eye(4)[:2]),
     ]
     for other in different:
         assert other != skeleton
@@ -437,9 +439,71 @@ def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
         ik.Skeleton(*chain, limits={"d": free})
     for wrong in [(9, 1), (-1, 1), (0.5, 1), (np.nan, 1), (0, np.nan)]:
         with pytest.raises(ValueError, match="limits: that of joint 0 is not one"):
-            _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[*wrong, *(0,) * 27]])
-    with pytest.raises(ValueError, match="limits: expected rows of 29 numbers, got 2"):
+            _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[*wrong, *(0,) * 28]])
+    with pytest.raises(ValueError, match="limits: expected rows of 30 numbers, got 2"):
         _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[0, 1]])
+
+
+def weighed(**numbers: Any) -> ik.Skeleton:
+    """Of two joints, turned at rest."""
+    return ik.Skeleton([-1, 0], np.eye(3)[:2], [[1, 1, 0, 0], [2, 0, 0, 0]], ["a", "b"], **numbers)
+
+
+def test_joints_weigh_nothing_and_prefer_rest_unless_said() -> None:
+    plain = weighed()
+    np.testing.assert_array_equal(plain.masses, [0, 0])
+    np.testing.assert_array_equal(plain.centres, np.zeros((2, 3)))
+    np.testing.assert_array_equal(plain.preferred.rotations, plain.rest.rotations)
+    heavy = weighed(masses=[3, 1], centres=[[0, 1, 0], [0, 0, 2]])
+    np.testing.assert_array_equal(heavy.masses, [3, 1])
+    np.testing.assert_array_equal(heavy.centres, [[0, 1, 0], [0, 0, 2]])
+    np.testing.assert_array_equal(heavy.preferred.rotations, plain.rest.rotations)
+    bent = weighed(preferred=[[0, 2, 0, 0], [1, 0, 0, 0]])
+    np.testing.assert_array_equal(bent.preferred.rotations, [[0, 1, 0, 0], [1, 0, 0, 0]])
+    np.testing.assert_array_equal(bent.masses, [0, 0])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"masses": [3, 1]},
+        {"masses": [3, 1], "centres": [[0, 1, 0], [0, 0, 2]], "preferred": [[1, 2, 3, 4], [1, 0, 1, 0]]},
+        {"preferred": [[1, 2, 3, 4], [1, 0, 1, 0]]},
+        {"masses": [0, 0], "centres": [[0, 1, 0], [0, 0, 2]]},
+        {"masses": [0, 0]},
+    ],
+    ids=" ".join,
+)
+def test_what_joints_weigh_and_prefer_pickles_and_cannot_be_changed(numbers: dict[str, Any]) -> None:
+    skeleton = weighed(**numbers)
+    again = pickle.loads(pickle.dumps(skeleton))
+    assert again == skeleton
+    np.testing.assert_array_equal(again.masses, skeleton.masses)
+    np.testing.assert_array_equal(again.preferred.rotations, skeleton.preferred.rotations)
+    for array in (skeleton.masses, skeleton.centres, skeleton.preferred.rotations, weighed().masses):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sentence"),
+    [
+        ({"masses": [1]}, r"masses: expected shape \(2,\), one for each parent, got \(1,\)"),
+        ({"masses": 1}, r"masses: expected shape \(2,\), one for each parent, got \(\)"),
+        ({"masses": [1, -1]}, "masses: that of joint 1 is negative or not finite"),
+        ({"masses": [np.nan, 1]}, "masses: that of joint 0 is negative or not finite"),
+        ({"masses": [np.inf, 1]}, "masses: that of joint 0 is negative or not finite"),
+        ({"centres": np.zeros((2, 3))}, "centres: they belong to masses, and there are none"),
+        ({"masses": [1, 1], "centres": np.eye(3)}, r"centres: expected shape \(2, 3\), one for each parent, got"),
+        ({"masses": [1, 1], "centres": [[0, 0, 0], [np.inf, 0, 0]]}, "centres: that of joint 1 is not finite"),
+        ({"preferred": [[1, 0, 0, 0]]}, r"preferred: expected shape \(2, 4\), one for each parent, got \(1, 4\)"),
+        ({"preferred": [[1, 0, 0, 0], [0, 0, 0, 0]]}, "preferred: the rotation of joint 1 is zero"),
+        ({"preferred": [[1, 0, 0, np.nan], [1, 0, 0, 0]]}, "preferred: the rotation of joint 0 is not finite"),
+    ],
+)
+def test_what_no_joint_can_weigh_or_prefer_ends_in_a_sentence(numbers: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        weighed(**numbers)
 
 
 @pytest.mark.parametrize(

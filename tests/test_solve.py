@@ -24,9 +24,11 @@ from chains import chain, same_bits
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
-from ikcore import _arrays, _core, batch
+from ikcore import _arrays, _core
+from ikcore.solving import batch
 
 METHODS = [name for name, *_ in _core.METHODS]
+NOT_GIVEN = (None,) * len(_core.OPTIONS)  # options of the core
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
 REACH = np.linalg.norm(np.diff(POINTS, axis=0), axis=1).sum()
@@ -122,8 +124,9 @@ def test_what_strides_allow_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> No
         warnings.simplefilter("ignore")  # nothing has written the status
         ik.fabrik(ARM, ik.Pose(rotations), [ik.Reach(3, target[:, :1], weight=1)], iterations=7)
         ik.fabrik(ARM, ARM.rest, [ik.Reach(3, target[:, 2])])
-    (_, _, _, given, *_), (_, _, ((joint, chain, offset, position, rotation, weight, *_),), rest, *_) = seen
-    assert (joint, chain, offset, rotation) == (3, 0, (0.0, 0.0, 0.0), None)
+    (_, _, _, given, *_), (_, _, (goal,), rest, *_) = seen
+    position, rotation, _, _, weight, _ = goal[-1]
+    assert (goal[1:3], goal[7], rotation) == ((3, 0), (0.0, 0.0, 0.0), None)
     assert given.shape == (30, 4, 4)
     assert np.shares_memory(given, rotations)
     assert rest.shape == (6, 4, 4)
@@ -305,6 +308,12 @@ def test_a_signal_with_another_handler_changes_nothing() -> None:
     assert same_bits(found, ik.fabrik(ROPE, ROPE.rest, PULLS, **options))
 
 
+def place_of(joint: int, position: Any, weight: Any = None) -> tuple[Any, ...]:
+    """A goal of the core: a place of a joint, by a chain from the root."""
+    none = (0.0, 0.0, 0.0)
+    return (0, joint, 0, False, 0, -1, 0, none, none, none, (position, None, None, None, weight, None))
+
+
 def test_the_core_ends_where_a_byte_is_set() -> None:
     """Items that are done are written, nothing of others."""
     stop, count = bytearray(b"\1"), 20_000
@@ -312,8 +321,8 @@ def test_the_core_ends_where_a_byte_is_set() -> None:
     for array in found[:5]:
         assert array is not None
         array[...] = -7
-    goal = (3, 0, (0.0, 0.0, 0.0), targets(count), None, None, None, None)
-    options, start = tuple(row[2] for row in _core.OPTIONS), np.tile(ARM.rest.rotations, (count, 1, 1))
+    goal = place_of(3, targets(count))
+    options, start = NOT_GIVEN, np.tile(ARM.rest.rotations, (count, 1, 1))
     _core.solve("dls", ARM._data, (goal,), start, None, None, options, found, stop)
     done, expected = found.status != -7, ik.dls(ARM, ARM.rest, [ik.Reach(3, targets(count))])
     assert not done.all()
@@ -537,15 +546,15 @@ def test_a_sequence_without_frames() -> None:
 
 
 def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the_table() -> None:
-    common = ["workers", "sequence", "history", "strict"]
+    common = ["workers", "sequence", "history", "goal_errors", "strict"]
     for name, sentence, _ in _core.METHODS:
         function = getattr(ik, name)
         parameters = inspect.signature(function).parameters
-        table = {row[0]: row for row in _core.OPTIONS if name in row[5].split()}
+        table = {row[1]: row[2:] for row in _core.METHOD_OPTIONS if row[0] == name}
         assert list(parameters) == ["skeleton", "pose", "goals", *table, *common]
         types = typing.get_type_hints(function)
-        for option, (_, kind, default, lowest, highest, _, said) in table.items():
-            expected = float if kind == "double" else bool if (lowest, highest) == (0, 1) else int
+        for option, (kind, default, _, _, said) in table.items():
+            expected = {"double": float, "int": int, "switch": bool}[kind]
             assert types[option] is expected
             assert type(parameters[option].default) is expected
             assert parameters[option].default == default
@@ -558,9 +567,25 @@ def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the
 
 
 def test_every_option_belongs_to_a_method() -> None:
-    known = {name for name, *_ in _core.METHODS}
-    for row in _core.OPTIONS:
-        assert set(row[5].split()) & known
+    """Those that a form has alone are no business of the core's solvers."""
+    owners = {option: {row[0] for row in _core.METHOD_OPTIONS if row[1] == option} for option in _core.OPTIONS}
+    assert all(owner & set(METHODS) for owner in owners.values())
+    assert {row[0] for row in _core.METHOD_OPTIONS} == {name for name, *_ in (*_core.METHODS, *_core.FORMS)}
+    for method, option, _, default, lowest, highest, _ in _core.METHOD_OPTIONS:
+        assert lowest <= default <= highest, (method, option)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_not_given_to_the_core_has_the_default_of_the_method(method: str) -> None:
+    tasks = batch.checked_tasks(method, ARM, ARM.rest, [ik.Reach(3, [1, 1, 0.5])])
+    found = [batch.Found.empty((), ARM.rest.rotations) for _ in range(2)]
+    own = ik.methods()[method].options
+    given = tuple([own[name].default if name in own else None for name in _core.OPTIONS])
+    for options, outputs in zip((given, NOT_GIVEN), found, strict=True):
+        batch.solve_single(method, ARM, ARM.rest, tasks, outputs, options)
+    assert found[0].iterations == found[1].iterations > 0
+    assert found[0].rotations.tobytes() == found[1].rotations.tobytes()
+    assert found[0].status == found[1].status == 0
 
 
 def test_methods_are_printed_with_their_options() -> None:
@@ -568,6 +593,9 @@ def test_methods_are_printed_with_their_options() -> None:
     assert re.search(r"^fabrik: forward and backward reaching", said, re.M)
     assert re.search(r"^  iterations=200: the most iterations", said, re.M)
     assert re.search(r"^two_bone: the limb in closed form", said, re.M)
+    assert re.search(r"^fabrik: .*\n  takes place, pole, slides, turn\n  iterations=200: the most", said, re.M)
+    assert ik.methods()["aim"].takes == {"place", "pole"}
+    assert ik.methods()["dls"].takes >= {"stiffness", "centre of mass"}
 
 
 def test_by_name_is_the_typed_function() -> None:
@@ -634,14 +662,14 @@ def test_every_option_says_what_it_expects(method: str, value: Any) -> None:
     known = ik.methods()[method]
     goals: list[ik.Goal] = [GOALS.get(method, ik.Reach(3, [1, 1, 0]))]
     iterative = method in METHODS
-    others = ["workers", "strict", *["sequence", "history"] * iterative]
+    others = ["workers", "strict", *["sequence", "history", "goal_errors"] * iterative]
     for option in [*known.options, *others]:
         unbounded = option == "twist" and isinstance(value, (int, np.integer)) and abs(int(value)) < 10**31
         if unbounded:
             continue
         given: dict[str, Any] = {option: value}
         calls: list[Callable[[], object]] = [functools.partial(ik.solve, ARM, ARM.rest, goals, method, **given)]
-        if option not in ("sequence", "history"):
+        if option not in ("sequence", "history", "goal_errors"):
             calls.append(functools.partial(solved_by_solver, goals, method, given))
         if iterative:
             calls.append(functools.partial(known.function, ARM, ARM.rest, goals, **given))
@@ -689,24 +717,26 @@ SLIDING = [ik.Limit.free(position=[[-0.1] * 3, [0.1] * 3]), ik.Limit.locked(posi
 
 
 @pytest.mark.parametrize("limit", SLIDING, ids=["free", "locked"])
-@pytest.mark.parametrize("method", METHODS)
-def test_a_range_of_positions_is_refused_where_the_joint_is_moved(method: str, limit: ik.Limit) -> None:
-    said = "limits: that of 'knee' has a position, which no method takes yet: give it none, or start the chain below"
+@pytest.mark.parametrize("method", sorted(ik.methods()))
+def test_a_joint_that_slides_is_refused_by_methods_that_do_not_slide_it(method: str, limit: ik.Limit) -> None:
     knee, goal = limited_arm(1, limit), ik.Reach("toe", [1, 1, 0])
-    for call in (
-        lambda: ik.solve(knee, knee.rest, [goal], method),
-        lambda: ik.solver(knee, [ik.Reach("toe", position=...)], method),
-        lambda: ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain="knee")], method),
-        lambda: ik.solve(knee, knee.rest, [ik.Reach("knee", [1, 1, 0])], method),
-        lambda: ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain=2)], "two_bone"),
-        lambda: ik.solve(knee, knee.rest, [ik.Reach("knee", [1, 1, 0], chain=0, offset=[1, 0, 0])], "aim"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            call()
     below = ik.Reach("toe", [1, 1, 0], chain="ankle")
-    assert same_bits(ik.solve(knee, knee.rest, [below], method), ik.solve(ARM, ARM.rest, [below_(below)], method))
-    any_ = limited_arm(1, ik.Limit.free(position=[[-np.inf] * 3, [np.inf] * 3]))
-    assert ik.solve(any_, any_.rest, [goal], method).status == 0
+    if method in METHODS:
+        assert same_bits(ik.solve(knee, knee.rest, [below], method), ik.solve(ARM, ARM.rest, [below_(below)], method))
+        with pytest.raises(ValueError, match="'knee' slides"):
+            ik.solver(knee, [ik.Reach("toe", position=...)], method)
+    if "slides" in ik.methods()[method].takes:
+        assert ik.solve(knee, knee.rest, [goal], method).status == 0
+        return
+    goals = {
+        "two_bone": [ik.Reach("toe", [1, 1, 0], chain=2)],
+        "aim": [ik.Reach("knee", [1, 1, 0], chain=0, offset=[1, 0, 0])],
+    }.get(method, [goal, ik.Reach("toe", [1, 1, 0], chain="knee"), ik.Reach("knee", [1, 1, 0])])
+    for goal in goals:
+        with pytest.raises(
+            ValueError, match=f"'knee' slides, which is nothing that {method} takes: start the chain below"
+        ):
+            ik.solve(knee, knee.rest, [goal], method)
 
 
 def below_(goal: ik.Reach) -> ik.Reach:
@@ -720,10 +750,10 @@ def test_stiffness_is_for_dls_only(stiffness: Any) -> None:
     assert ik.dls(knee, knee.rest, [goal]).status == 0
     for method in ("fabrik", "two_bone"):
         with pytest.raises(
-            ValueError, match=f"'knee' has stiffness, which {method} does not take: use dls, or give it"
+            ValueError, match=f"'knee' has stiffness, which is nothing that {method} takes: give it none, or use dls"
         ):
             ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain=2)], method)
-    with pytest.raises(ValueError, match="'knee' has stiffness, which fabrik does not take"):
+    with pytest.raises(ValueError, match="'knee' has stiffness, which is nothing that fabrik takes"):
         ik.solver(knee, [ik.Reach("toe", position=...)])
     for elsewhere in (ik.Reach("toe", [1, 1, 0], chain="ankle"), ik.Reach("knee", [1, 0.1, 0])):  # knee does not turn
         assert ik.fabrik(knee, knee.rest, [elsewhere]).status < _core.UNUSABLE
@@ -731,26 +761,22 @@ def test_stiffness_is_for_dls_only(stiffness: Any) -> None:
     assert ik.fabrik(locked, locked.rest, [goal]).status < _core.UNUSABLE
 
 
-def test_the_core_refuses_them_too() -> None:
+def test_the_core_refuses_it_too() -> None:
     found = batch.Found.empty((), ARM.rest.rotations)
-    goal = (3, 0, (0.0, 0.0, 0.0), np.ones(3), None, None, None, None)
-    options = tuple(row[2] for row in _core.OPTIONS)
-    for limit, sentence in (
-        (SLIDING[0], "solve: a limit in a goal's chain has a position, which no method takes"),
-        (ik.Limit.free(stiffness=1), "solve: a limit in a goal's chain has stiffness, which the method does not take"),
-    ):
-        knee = limited_arm(1, limit)
-        with pytest.raises(ValueError, match=sentence):
-            _core.solve("fabrik", knee._data, (goal,), ARM.rest.rotations, None, None, options, found)
+    knee = limited_arm(1, ik.Limit.free(stiffness=1))
+    with pytest.raises(ValueError, match="solve: a limit in a goal's chain has stiffness, which the method does not"):
+        _core.solve("fabrik", knee._data, (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found)
+    slider = limited_arm(1, SLIDING[0])
+    with pytest.raises(ValueError, match="solve: a joint of a goal's chain slides, and its translation has no place"):
+        _core.solve("dls", slider._data, (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found)
 
 
-def test_levels_are_refused() -> None:
-    for method in ik.methods():
-        goal = dataclasses.replace(GOALS.get(method, ik.Reach(3, [1, 1, 0])), level=1)
-        with pytest.raises(
-            ValueError, match=r"goals\[0\]\.level: expected 0, got 1: no method has levels yet, so say by"
-        ):
-            ik.solve(ARM, ARM.rest, [goal], method)
+def test_levels_are_refused_by_methods_without() -> None:
+    for name, method in ik.methods().items():
+        first = GOALS.get(name, ik.Reach(3, [1, 1, 0]))
+        if "levels" not in method.takes:
+            with pytest.raises(ValueError, match=rf"goals\[1\]\.level: a level is nothing that {name} takes: say by"):
+                ik.solve(ARM, ARM.rest, [first, dataclasses.replace(first, joint=1, chain=0, level=1)], name)
 
 
 def test_other_skeletons_and_poses_are_refused() -> None:
@@ -904,7 +930,7 @@ def test_a_solver_says_what_it_lacks() -> None:
     goals: Any
     for goals, sentence in (
         (ik.Reach(3, position=...), "goals: expected a list of goals, got Reach"),
-        (["hand"], r"goals\[0\]: expected a Reach, got str"),
+        (["hand"], r"goals\[0\]: expected a Reach or another goal, got str"),
     ):
         with pytest.raises(TypeError, match=sentence):
             ik.solver(ARM, goals)
@@ -1007,19 +1033,19 @@ def test_a_solver_is_checked_when_it_is_made() -> None:
 
 
 def test_prepared_refuses_what_does_not_fit() -> None:
-    options, goal = tuple(row[2] for row in _core.OPTIONS), (3, 0, (0.0, 0.0, 0.0), ..., None, 1.0, 1.0, None)
+    options, goal = NOT_GIVEN, place_of(3, 0, 1.0)
     for arguments in (
         ("magic", ARM._data, (goal,), options, False),
         ("fabrik", ARM, (goal,), options, False),
         ("fabrik", ARM._data, [goal], options, False),
         ("fabrik", ARM._data, (goal[:6],), options, False),
-        ("fabrik", ARM._data, ((3, 0, (0.0, 0.0, 0.0), [1, 2], None, 1.0, 1.0, None),), options, False),
+        ("fabrik", ARM._data, (place_of(3, [1, 2]),), options, False),
         ("fabrik", ARM._data, (goal,), options[:3], False),
     ):
         with pytest.raises((TypeError, ValueError, IndexError)):
             _core.Prepared(*arguments)
     with pytest.raises(ValueError, match="solve: "):
-        _core.Prepared("fabrik", ARM._data, ((9, 0, *goal[2:]),), options, False)(ARM.rest.rotations, [1, 1, 0])
+        _core.Prepared("fabrik", ARM._data, (place_of(9, 0),), options, False)(ARM.rest.rotations, [1, 1, 0])
 
 
 @pytest.mark.slow
@@ -1128,7 +1154,7 @@ def test_a_limit_hides_no_nan(method: str, scaled: bool) -> None:
     [
         (([], [ik.Reach(3, ...)]), {}, "skeleton: expected a Skeleton, got list"),
         ((ARM, ik.Reach(3, ...)), {}, "goals: expected a list of goals, got Reach"),
-        ((ARM, [3]), {}, r"goals\[0\]: expected a Reach, got int"),
+        ((ARM, [3]), {}, r"goals\[0\]: expected a Reach or another goal, got int"),
         ((ARM, [ik.Reach(7, ...)]), {}, "expected a joint, 0 to 3, got 7"),
         ((ARM, [ik.Reach(3, ..., chain=9)]), {}, r"goals\[0\]: chain=9"),
         ((ARM, [ik.Reach(3, [1, 2], ...)]), {}, r"goals\[0\].position: expected an array of shape"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference as ref
-from chains import same_bits
+from chains import same_bits, taking
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
@@ -18,7 +18,8 @@ from ikcore import Status, _core, rotations
 
 Array = NDArray[Any]
 pytestmark = pytest.mark.usefixtures("everywhere")
-every = pytest.mark.parametrize("method", [name for name, *_ in _core.METHODS])
+every = pytest.mark.parametrize("method", taking("place"))
+turning = pytest.mark.parametrize("method", taking("place", "turn"))
 ROPE = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]]))
 # Two arms at a chest.
 TREE = ik.Skeleton(
@@ -76,7 +77,7 @@ def test_a_joint_that_may_not_lean_so_far_is_at_its_limit(method: str, limit: ik
     assert_array_equal((found.status & Status.AT_LIMIT) != 0, [True, True, False, False])
 
 
-@every
+@turning
 def test_a_rotation_beyond_a_limit_is_at_the_limit(method: str) -> None:
     head = ik.Skeleton([-1], [[0, 0, 0]], limits=[ik.Limit.hinge([0, 1, 0], -1, 1)])
     turned = rotations.from_axis_angle([0, 1, 0], [0.5, 2, -2])
@@ -189,6 +190,17 @@ GOALS: dict[str, Any] = {
 }
 
 
+# What every method takes of them.
+weighing = pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        (method, name)
+        for name, (_, goals) in GOALS.items()
+        for method in taking("place", *["turn"] * any(rotation is not None for *_, rotation in goals))
+    ],
+)
+
+
 def weighted(name: str, method: str, **weights: Any) -> ik.Solution:
     """The first goal has these weights."""
     skeleton, goals = GOALS[name]
@@ -196,8 +208,7 @@ def weighted(name: str, method: str, **weights: Any) -> ik.Solution:
     return solve(skeleton, skeleton.rest, [first, *others], method)
 
 
-@every
-@pytest.mark.parametrize("name", GOALS)
+@weighing
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 def test_a_weight_that_is_not_finite_makes_the_item_unusable(method: str, name: str, wrong: float) -> None:
     rest = GOALS[name][0].rest.rotations
@@ -210,8 +221,7 @@ def test_a_weight_that_is_not_finite_makes_the_item_unusable(method: str, name: 
         assert found.pose.rotations[0].tobytes() == weighted(name, method).pose.rotations.tobytes()
 
 
-@every
-@pytest.mark.parametrize("name", GOALS)
+@weighing
 def test_a_negative_weight_counts_as_none(method: str, name: str) -> None:
     """And then the goal may be anything."""
     for kind in ("weight", "rotation_weight"):
@@ -220,8 +230,7 @@ def test_a_negative_weight_counts_as_none(method: str, name: str) -> None:
     assert found.status == 0
 
 
-@every
-@pytest.mark.parametrize("name", GOALS)
+@weighing
 def test_only_the_ratio_of_weights_matters(method: str, name: str, dtype: Any) -> None:
     skeleton, goals = GOALS[name]
     pose = ik.Pose(skeleton.rest.rotations.astype(dtype))
@@ -323,7 +332,7 @@ def test_the_closed_form_follows_bones_too() -> None:
     assert np.all((even.status & ~Status.POLE_UNDEFINED) == 0)
 
 
-@every
+@turning
 def test_rotations_under_uneven_scales(method: str) -> None:
     skeleton, start, there = squashed(6, 0.15)
     world = skeleton.forward(there)
@@ -430,7 +439,7 @@ def test_sequences_of_one_and_histories_of_none(method: str) -> None:
     assert none.status == Status.ITERATION_LIMIT
 
 
-@every
+@turning
 def test_a_skeleton_of_one_joint(method: str) -> None:
     ball = ik.Skeleton([-1], [[0, 0, 0]])
     turned = rotations.from_axis_angle([0, 0, 1], 1.0)
@@ -448,7 +457,7 @@ def test_a_skeleton_of_one_joint(method: str) -> None:
         assert np.all(np.isfinite(found.pose.rotations))
 
 
-@every
+@turning
 def test_a_chain_of_the_joint_alone(method: str) -> None:
     """chain=0: only the joint itself turns, and for a place that is not enough."""
     place, turned = [1, 1, 1], rotations.from_axis_angle([0, 1, 0], 0.5)
@@ -460,7 +469,7 @@ def test_a_chain_of_the_joint_alone(method: str) -> None:
     assert_array_equal(found.pose.rotations[:3], ROPE.rest.rotations[:3])
 
 
-@every
+@turning
 def test_two_goals_for_points_of_one_joint(method: str) -> None:
     """One place and one rotation may be two goals; two points of a joint may differ by their offset."""
     turned = rotations.from_axis_angle([0, 0, 1], 1.0)
@@ -468,8 +477,13 @@ def test_two_goals_for_points_of_one_joint(method: str) -> None:
     apart = ik.Reach(3, [1, 1, 1], offset=[0.5, 0, 0])
     with pytest.raises(ValueError, match="for the same point of '3'"):
         ik.solve(ROPE, ROPE.rest, [apart, apart], method)
-    with pytest.raises(ValueError, match="for the same point of '3'"):
-        ik.solve(ROPE, ROPE.rest, [place, rotation], method)
+    with pytest.raises(ValueError, match="for the rotation of '3'"):
+        ik.solve(ROPE, ROPE.rest, [rotation, ik.Reach(3, apart.position, turned, offset=apart.offset)], method)
+    both, one = (
+        ik.solve(ROPE, ROPE.rest, goals, method) for goals in ([place, rotation], [ik.Reach(3, [1, 1, 1], turned)])
+    )
+    assert both.status == one.status == 0
+    assert both.pose.rotations.tobytes() == one.pose.rotations.tobytes()
     ends: Any = [[1, 1, 1], np.add([1, 1, 1], ref.rotate(turned, np.array([0.5, 0, 0])))]
     found = ik.solve(ROPE, ROPE.rest, [ik.Reach(3, ends[0]), ik.Reach(3, ends[1], offset=[0.5, 0, 0])], method)
     assert found.status == 0

@@ -38,6 +38,10 @@ def test_values_are_the_contract() -> None:
         "PARTIAL_WEIGHT": 32,
         "STALLED": 64,
         "ITERATION_LIMIT": 128,
+        "CONFLICT": 256,
+        "LEVEL": 512,
+        "OFF_BALANCE": 1024,
+        "TOO_FAST": 2048,
         "NOT_FINITE": 1 << 16,
         "NO_LENGTH": 1 << 17,
     }

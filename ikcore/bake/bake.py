@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore import report, rotations
+from ikcore import rotations
 from ikcore.bake import floors as floor
 from ikcore.bake import loops, notes, partial
 from ikcore.bake.body import Body, body_of
@@ -25,11 +25,12 @@ from ikcore.bake.stances import Stance, stances_of
 from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Way, way_of
 from ikcore.bake.write import Turn, pelvis_of, turns_of, written
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
 from ikcore.feet.measured import Measured, before_and_after
-from ikcore.ground import Ground
+from ikcore.grounds.ground import Ground
+from ikcore.pages import report
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from ikcore._arrays import size
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.feet.contacts import Contacts
-from ikcore.ground import Ground, Plane
+from ikcore.grounds.ground import Ground, Plane
 
 _LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
 _STILL = 0.2  # metres a second, likewise

@@ -9,7 +9,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
 from ikcore.bake.stances import Stance, headings
-from ikcore.ground import Ground, Surface
+from ikcore.grounds.ground import Ground, Surface
 
 # Metres for a leg of 0.87 m.
 _UP, _DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for

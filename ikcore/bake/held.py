@@ -11,7 +11,7 @@ from ikcore.bake.legs import Bent, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array
 from ikcore.bake.write import turns_of, written
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
 
 _STRAIGHTEST = 0.999  # of the length of its bones: a leg that is asked for more falls short

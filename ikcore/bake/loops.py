@@ -11,7 +11,7 @@ from ikcore.bake.footing import Footing
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array
 from ikcore.bake.stances import Stance
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.pose import Pose
 

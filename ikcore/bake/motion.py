@@ -10,7 +10,7 @@ import numpy as np
 
 from ikcore._arrays import size
 from ikcore.bake.scene import Array, median
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import points

@@ -8,8 +8,8 @@ from ikcore._arrays import size
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.stances import Stance
-from ikcore.clip import Clip
-from ikcore.ground import Plane
+from ikcore.clips.clip import Clip
+from ikcore.grounds.ground import Plane
 
 # How many of one unit are another one, and which two that are.
 _UNITS = {

@@ -15,7 +15,7 @@ from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array, Scene, eased
 from ikcore.bake.way import Way
 from ikcore.bake.write import Turn, turn, turn_of, turns_of
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
 from ikcore.pose import Pose
 

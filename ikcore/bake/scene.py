@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bake.settings import BakeSettings
-from ikcore.ground import Ground
+from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

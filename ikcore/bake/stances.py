@@ -14,7 +14,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, mean
 from ikcore.feet.contacts import Contacts
-from ikcore.feet.metrics import core, runs
+from ikcore.feet.intervals import core, runs
 from ikcore.feet.rules import SHORTEST
 
 _ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes

@@ -17,8 +17,8 @@ from ikcore.bake.motion import LegMotion, blocks
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import UNTURNED, Array, Scene, eased, unit
 from ikcore.bake.stances import Phase, Stance, headings
-from ikcore.feet.metrics import core
-from ikcore.ground import Ground
+from ikcore.feet.intervals import core
+from ikcore.grounds.ground import Ground
 
 # Seconds.
 _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that leaves from it

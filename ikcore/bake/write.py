@@ -12,7 +12,7 @@ from ikcore.bake import loops
 from ikcore.bake.body import Body
 from ikcore.bake.motion import LegMotion, blocks
 from ikcore.bake.scene import Array, Mask
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet.leg import Leg, ancestors
 from ikcore.feet.soles import space
 from ikcore.pose import Pose

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore.feet.metrics import core, runs
-from ikcore.ground import Ground, Surface
+from ikcore.feet.intervals import core, runs
+from ikcore.grounds.ground import Ground, Surface
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

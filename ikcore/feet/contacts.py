@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import size
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet import floor, rules, treadmill
 from ikcore.feet.detect import Feet
-from ikcore.feet.metrics import runs
+from ikcore.feet.intervals import runs
 from ikcore.feet.paths import POINTS, Key, Paths, keys, straight
-from ikcore.ground import Ground
+from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 
 Array = NDArray[np.float64]

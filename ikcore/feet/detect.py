@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import files
 from ikcore._arrays import dot
-from ikcore.clip import Clip, FormatError
+from ikcore.clips.clip import Clip, FormatError
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, under
 from ikcore.feet.names import Named, by_name, side_of

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import median, size
 from ikcore.feet import rules
+from ikcore.feet.intervals import runs
 from ikcore.feet.leg import row
-from ikcore.feet.metrics import runs
 from ikcore.feet.paths import Paths, percentile, straight
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import cross
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet import metrics
 from ikcore.feet.carried import carried_back
 from ikcore.feet.contacts import Contacts, with_soles
@@ -18,7 +18,7 @@ from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.paths import LEG, surface_under
-from ikcore.ground import Ground
+from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -19,9 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import rotations
 from ikcore._arrays import cross, percentile, rows
+from ikcore.feet.intervals import Mask, mask_of
+from ikcore.feet.intervals import core as core
+from ikcore.feet.intervals import runs as runs
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _DOUBLE = np.dtype(np.float64)
 UP = (0.0, 1.0, 0.0)
@@ -36,57 +38,6 @@ BESIDE = (
     *("skating_by_height", "off_ground", "lift_lost", "reach_violations", "knee_acceleration"),
     *("ankle_jerk", "pelvis_jerk", "pelvis_path", "length_error", "deviation"),
 )
-
-
-# --- intervals -------------------------------------------------------------------------------------------------------
-
-
-def runs(mask: ArrayLike) -> NDArray[np.intp]:
-    """The intervals in which something holds: stances of a contact, swings of its opposite.
-
-    Parameters
-    ----------
-    mask : (frames,) array_like of bool
-        Say whether a point is in contact.
-
-    Returns
-    -------
-    (n, 2) array of int
-        Of each its first frame, and the first one after it.
-
-    Examples
-    --------
-    >>> runs([True, True, False, False, True])
-    array([[0, 2],
-           [4, 5]])
-    """
-    held = _mask("mask", mask, 1)
-    wide = np.zeros(len(held) + 2, bool)
-    wide[1:-1] = held
-    return np.flatnonzero(wide[1:] != wide[:-1]).reshape(-1, 2)
-
-
-def core(start: int, stop: int, fps: float) -> slice:
-    """An interval less 10 % of it and 1/30 s at each end: there feet still arrive, or leave. Never empty.
-
-    Parameters
-    ----------
-    start, stop : int
-        Its first frame, and the first one after it.
-    fps : float
-        Frames a second.
-
-    Returns
-    -------
-    slice
-
-    Examples
-    --------
-    >>> core(0, 10, 30)
-    slice(2, 8, None)
-    """
-    cut = min(round(0.1 * (stop - start) + fps / 30), (stop - start - 1) // 2)
-    return slice(start + cut, stop - cut)
 
 
 # --- sliding ---------------------------------------------------------------------------------------------------------
@@ -226,7 +177,7 @@ def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: f
     0.5
     """
     fast = _speeds(points, fps)
-    held = _spread("contact", _mask("contact", contact, 2), (len(fast) + 1, fast.shape[1]))
+    held = _spread("contact", mask_of("contact", contact, 2), (len(fast) + 1, fast.shape[1]))
     skates = held[1:] & held[:-1] & (fast > speed) & (_mean_about(fast, int(_rate(fps) / 8)) > speed)
     return float(skates.any(axis=1).mean()) if len(skates) else 0.0
 
@@ -445,7 +396,7 @@ def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: fl
     >>> runs(unseen(np.zeros((10, 1, 3)), np.zeros((10, 1)), np.arange(10) < 3, fps=10))
     array([[ 5, 10]])
     """
-    held, found = _mask("contact", contact, 1), rests(points, heights, fps=fps)
+    held, found = mask_of("contact", contact, 1), rests(points, heights, fps=fps)
     _same("contact", held.shape, found.shape)
     least, near = (math.ceil(time * _rate(fps) - 1e-6) for time in (_BRIEF, _ROLLS))  # rounding
     for start, stop in runs(held).tolist():
@@ -502,7 +453,7 @@ def lift_lost(heights: ArrayLike, source: ArrayLike, contact: ArrayLike) -> Arra
     """
     now, was = rows("heights", heights, _DOUBLE), rows("source", source, _DOUBLE)
     _same("source", was.shape, now.shape)
-    peaks = [(now[start:stop].max(), was[start:stop].max()) for start, stop in runs(~_mask("contact", contact, 1))]
+    peaks = [(now[start:stop].max(), was[start:stop].max()) for start, stop in runs(~mask_of("contact", contact, 1))]
     return np.array([1 - result / lift for result, lift in peaks if 0 < lift < np.inf], _DOUBLE)
 
 
@@ -848,7 +799,7 @@ def agreement(contact: ArrayLike, truth: ArrayLike) -> float:
     >>> round(agreement([True, True, False, False], [True, True, True, True]), 4)
     0.6667
     """
-    found, true = _mask("contact", contact), _mask("truth", truth)
+    found, true = mask_of("contact", contact), mask_of("truth", truth)
     either = int(found.sum() + true.sum())
     return 2 * int((found & true).sum()) / either if either else 1.0
 
@@ -875,7 +826,7 @@ def onset_error(contact: ArrayLike, truth: ArrayLike, *, fps: float) -> Array:
     >>> onset_error(contact, truth, fps=10), onset_error(~contact, ~truth, fps=10)
     (array([0.1]), array([0.1]))
     """
-    found, true = (_onsets(_mask(name, mask, 1)) for name, mask in (("contact", contact), ("truth", truth)))
+    found, true = (_onsets(mask_of(name, mask, 1)) for name, mask in (("contact", contact), ("truth", truth)))
     apart = np.abs(true[:, np.newaxis] - found).astype(_DOUBLE)
     return np.asarray(apart.min(axis=1, initial=np.inf) / _rate(fps))
 
@@ -1122,7 +1073,7 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
       length_error      -
       deviation         -
     """
-    held = _spread("contact", _mask("contact", contact), leg.heights.shape)
+    held = _spread("contact", mask_of("contact", contact), leg.heights.shape)
     if source is not None:
         for name in ("chain", "sole"):
             _same("source", getattr(source, name).shape, getattr(leg, name).shape)
@@ -1259,15 +1210,6 @@ def _vectors(name: str, value: ArrayLike, *axes: int | str) -> Array:
 
 def _fits(axis: int | str, length: int) -> bool:
     return axis == length or isinstance(axis, str)
-
-
-def _mask(name: str, value: ArrayLike, axes: int | None = None) -> Mask:
-    mask = np.asarray(value)
-    if mask.dtype != np.bool_:
-        raise TypeError(f"{name}: expected True and False, got {mask.dtype}; of weights take those above 0.5")
-    if axes is not None and mask.ndim != axes:
-        raise ValueError(f"{name}: expected {axes} axes, time first, got shape {mask.shape}")
-    return mask
 
 
 def _intervals(stances: ArrayLike, frames: int) -> list[list[int]]:

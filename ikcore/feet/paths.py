@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ikcore import _arrays
 from ikcore._arrays import size
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet import soles
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
-from ikcore.ground import Ground, Surface
+from ikcore.grounds.ground import Ground, Surface
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore.clip import Clip
-from ikcore.feet.metrics import runs
+from ikcore.clips.clip import Clip
+from ikcore.feet.intervals import runs
 from ikcore.feet.paths import percentile
 
 Array = NDArray[np.float64]

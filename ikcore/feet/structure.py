@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import cross, dot, size
-from ikcore.clip import Clip
+from ikcore.clips.clip import Clip
 from ikcore.feet.leg import ancestors
 from ikcore.feet.names import side_of, words
 from ikcore.pose import Pose

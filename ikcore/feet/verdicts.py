@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore.feet import metrics
+from ikcore.feet.intervals import runs
 from ikcore.feet.measured import Measured
 from ikcore.feet.metrics import Measure
 from ikcore.feet.paths import LEG
@@ -209,7 +210,7 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
         leg, "swings through the ground", np.where(down, 0, deep), BOUNDS["penetration_swing"].good * size
     )
     yield from _beyond(leg, "floats", np.where(down & np.isfinite(high), high, 0), BOUNDS["floating"].good * size)
-    for start, stop in metrics.runs(down & np.isinf(high)).tolist():
+    for start, stop in runs(down & np.isinf(high)).tolist():
         yield Moment(leg, "stands where there is no ground", math.nan, start, stop, math.inf)
     if measured.own is not None:
         own = measured.own[leg]
@@ -221,12 +222,12 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
         )
     knees = metrics.bends(track.chain)
     usual = metrics.bends(source.tracks[leg].chain) if source else knees
-    for start, stop in metrics.runs(_apart(np.asarray(metrics.pops(knees, usual).any(axis=1)), fps)).tolist():
+    for start, stop in runs(_apart(np.asarray(metrics.pops(knees, usual).any(axis=1)), fps)).tolist():
         yield Moment(leg, "knee pops", math.nan, start, stop, 10.0)
     flips = metrics.flips(track.chain).any(axis=1)
     if source:
         flips &= ~metrics.flips(source.tracks[leg].chain).any(axis=1)
-    for start, stop in metrics.runs(flips).tolist():
+    for start, stop in runs(flips).tolist():
         yield Moment(leg, "knee bends to the other side", math.nan, start, stop, 10.0)
 
 
@@ -256,7 +257,7 @@ def stances(measured: Measured, leg: str) -> list[tuple[int, int, str, float]]:
     track, held, fps = measured.tracks[leg], measured.held[leg], measured.clip.fps
     found = []
     for at, point in enumerate(measured.points[leg]):
-        each = metrics.runs(held[:, at])
+        each = runs(held[:, at])
         slid = metrics.drift(track.sole[:, at], each, fps=fps, normals=track.normals)
         found += [(start, stop, point, way) for (start, stop), way in zip(each.tolist(), slid.tolist(), strict=True)]
     return found
@@ -277,7 +278,7 @@ def _worst_of_each(found: Iterator[Moment]) -> Iterator[Moment]:
 
 
 def _beyond(leg: str, what: str, values: NDArray[np.float64], limit: float) -> Iterator[Moment]:
-    for start, stop in metrics.runs(values > limit).tolist():
+    for start, stop in runs(values > limit).tolist():
         most = float(values[start:stop].max())
         yield Moment(leg, what, most, start, stop, most / limit)
 
@@ -285,7 +286,7 @@ def _beyond(leg: str, what: str, values: NDArray[np.float64], limit: float) -> I
 def _apart(mask: NDArray[np.bool_], fps: float) -> NDArray[np.bool_]:
     """With gaps of less than 0.1 s closed: one event each."""
     closed = mask.copy()
-    for start, stop in metrics.runs(~mask).tolist():
+    for start, stop in runs(~mask).tolist():
         if start > 0 and stop < len(mask) and stop - start < 0.1 * fps:
             closed[start:stop] = True
     return closed

@@ -77,7 +77,7 @@ static const ik_kernels *kernels_for(int type, ptrdiff_t count) {
 #define IK_SOLVER_FUNCTION(name, type)                                                                                 \
     void ik_##name##_##type(const ik_##name##_job *job, ptrdiff_t count) {                                             \
         ik_fpmode before = ik_fpmode_enter();                                                                          \
-        kernels_for(type, count)->name(job, 0, count);                                                                 \
+        kernels_for(type, count)->forms->name(job, 0, count);                                                          \
         ik_fpmode_leave(before);                                                                                       \
     }
 #define IK_SOLVER_FUNCTIONS(name) IK_SOLVER_FUNCTION(name, f32) IK_SOLVER_FUNCTION(name, f64)
@@ -93,7 +93,11 @@ IK_SKELETON_SOLVERS(IK_SOLVER_FUNCTIONS)
         kernels_for(type, last - first)->name(job, first, last, scratch);                                              \
         ik_fpmode_leave(before);                                                                                       \
     }
-#define IK_METHOD_FUNCTIONS(name, takes, doc) IK_METHOD_FUNCTION(name, f32) IK_METHOD_FUNCTION(name, f64)
+#define IK_DEFAULT(option, default_, lowest, highest, doc) .option = default_,
+#define IK_METHOD_FUNCTIONS(name, takes, doc)                                                                          \
+    ik_options ik_##name##_options(void) { return (ik_options){IK_OPTIONS_OF_##name(IK_DEFAULT)}; }                    \
+    IK_METHOD_FUNCTION(name, f32)                                                                                      \
+    IK_METHOD_FUNCTION(name, f64)
 IK_METHODS(IK_METHOD_FUNCTIONS)
 
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {

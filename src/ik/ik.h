@@ -1,8 +1,8 @@
 /* ikcore: inverse kinematics for characters and chains, in C17 without dependencies.
  *
- * Add the .c files of this folder to a project and include this header; no compiler flags are needed for right results
- * (README.md names those for speed, and the few that would spoil them). There is no allocation, no printing, and no
- * state but the instruction set in use.
+ * Add the .c files of this folder and of instances/ to a project and include this header; no compiler flags are needed
+ * for right results (README.md names those for speed, and the few that would spoil them). There is no allocation, no
+ * printing, and no state but the instruction set in use.
  *
  * Contents
  *   ik_rows, ik_lists       rows of numbers in the caller's memory, and lists of them
@@ -14,9 +14,12 @@
  *   ik_look_f32, _f64       several joints do so together
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *   ik_limit                what a joint may do; ik_limit_project_..., the nearest rotation that it allows
+ *   ik_joint                what a joint weighs, and the rotation it prefers
  *   ik_skeleton             joints, their parents, how they rest, and their limits
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
+ *   ik_goal                 what a pose should reach: places, rotations, distances, balance, in levels
+ *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options
  *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them and of planes
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
@@ -63,6 +66,10 @@ typedef struct ik_lists {
     X(PARTIAL_WEIGHT, 1 << 5, "the weight is below 1, so the pose is between the input and the solution")              \
     X(STALLED, 1 << 6, "the iterations came to a standstill short of the target")                                      \
     X(ITERATION_LIMIT, 1 << 7, "the iterations ended before the target was reached")                                   \
+    X(CONFLICT, 1 << 8, "the goals contradict each other, so the pose is between them, by what they weigh")            \
+    X(LEVEL, 1 << 9, "a goal gives way to goals of a level before its own")                                            \
+    X(OFF_BALANCE, 1 << 10, "the centre of mass is outside of where it should be")                                     \
+    X(TOO_FAST, 1 << 11, "a joint may not move as fast as the target asks for (for solves over time, to come)")        \
     X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so the input pose is returned")    \
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 
@@ -402,8 +409,9 @@ typedef struct ik_limit {
     int axes[3];           /* EULER: 0, 1, 2 for x, y, z; the first turns first, about fixed axes */
     double angles[3][2];   /* EULER: lowest and highest about each of those axes */
     double stiffness[3];   /* about the axes of the frame: 0 moves freely, 1 not at all */
-    double position[3][2]; /* lowest and highest of the translation relative to the offset, in the parent's space;
-                              infinite: any */
+    int slides;            /* not 0: the joint may move along the axes of its parent's space, as far as */
+    double position[3][2]; /* lowest and highest say, relative to its offset; infinite: any way. Where it does not slide
+                              a pose's translation stays what it is */
 } ik_limit;
 
 /* The allowed rotation nearest to q (of a ball: twist and swing each the nearest), of the same sign, and the angle
@@ -425,6 +433,13 @@ typedef struct ik_limit_project_job {
 void ik_limit_project_f64(const ik_limit_project_job *job, ptrdiff_t count);
 void ik_limit_project_f32(const ik_limit_project_job *job, ptrdiff_t count);
 
+/* Numbers of a joint that do not move it by themselves. */
+typedef struct ik_joint {
+    double mass;         /* of what hangs on it and on no joint below; any unit, 0: none */
+    double centre[3];    /* of that mass, in the joint's space */
+    double preferred[4]; /* the local rotation that it is drawn to where no goal objects, of unit length */
+} ik_joint;
+
 /* A skeleton: joints with parents, in any order. Everything is in the joint's parent's space; a root's in the world's.
  * A pose gives every joint a local rotation, and where it likes its own translation (in place of the offset) and
  * scale. */
@@ -436,6 +451,7 @@ typedef struct ik_skeleton {
     const double *offsets;  /* (3) each: where the joint is at rest */
     const double *rests;    /* (4) each: its local rotation at rest, of unit length */
     const ik_limit *limits; /* one each; NULL: all free */
+    const ik_joint *joints; /* one each; NULL: no masses, and rest is preferred */
 } ik_skeleton;
 
 /* Fills in `order` and `rank`: every parent before its children, otherwise ascending. Returns `count`, or else a joint
@@ -479,53 +495,155 @@ void ik_forward_f32(const ik_forward_job *job, ptrdiff_t count);
 void ik_local_f64(const ik_local_job *job, ptrdiff_t count);
 void ik_local_f32(const ik_local_job *job, ptrdiff_t count);
 
-/* A wish: a joint, or a point fixed to it, should be somewhere; and turned some way, if that is given. */
+/* What a goal may ask for. X(name, numbers of its error, what it is) */
+#define IK_GOAL_KINDS(X)                                                                                               \
+    X(PLACE, 3, "a joint, or a point fixed to it, is somewhere")                                                       \
+    X(TURN, 3, "a joint is turned some way")                                                                           \
+    X(LOOK, 3, "an axis fixed to a joint points at a place")                                                           \
+    X(DISTANCE, 1, "a point fixed to a joint is so far from another")                                                  \
+    X(CENTRE_OF_MASS, 3, "the centre of mass of all joints is somewhere")                                              \
+    X(INSIDE, 1, "a point fixed to a joint, or the centre of mass, is on one side of a plane")                         \
+    X(POSTURE, 0, "a joint is turned some way, as far as all other goals leave that open")
+
+#define IK_GOAL_MEMBER(name, numbers, doc) IK_##name,
+enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
+#undef IK_GOAL_MEMBER
+
+/* What a goal has for every item. X(name, columns, what it is) */
+#define IK_GOAL_ROWS(X)                                                                                                \
+    X(position, 3, "where: the place, the point to look at or to be far from, or a point of the plane")                \
+    X(rotation, 4, "how turned, of any length")                                                                        \
+    X(normal, 3, "of the plane, towards the side to be on, of any length")                                             \
+    X(distance, 1, "how far: from the other point, or at least from the plane")                                        \
+    X(weight, 1,                                                                                                       \
+      "1: how much it counts beside other goals of its level; only the ratio matters. 0: not at all, NaN or not, and " \
+      "so a negative one; one that is not finite makes the item NOT_FINITE. Of a posture the share of the way there, " \
+      "0 to 1, in an iteration")                                                                                       \
+    X(pole, 3,                                                                                                         \
+      "a point that the chain bends towards. The first joint that turns must do so freely, and nothing else hang "     \
+      "from it: it turns about the line to the end")
+
+/* A wish. Which rows it must have goes by its kind: a PLACE its position; a TURN its rotation; a LOOK its position, and
+ * an axis; a DISTANCE its distance, and a position, but where it is relative; a CENTRE_OF_MASS its position; an INSIDE
+ * its position and normal. A weight, the distance of an INSIDE (0), the rotation of a POSTURE (rest) and the pole of a
+ * PLACE may be given; others must not be.
+ *
+ * A POSTURE moves nothing by itself; its chain must lead to its joint all the same. A LOOK needs poses without scales.
+ *
+ * A relative goal sees its joint from another: a PLACE has its position, a TURN its rotation in the space of `other`,
+ * and a LOOK or a DISTANCE has the point `other_offset` of that joint in place of a position. */
 typedef struct ik_goal {
-    int joint;
-    int chain;        /* the first joint that may turn for it: an ancestor, or the joint itself */
-    double offset[3]; /* the point, in the joint's space; 0: the joint. */
-    ik_rows position; /* (3) optional: where the point should be, in the world */
-    ik_rows rotation; /* (4) optional: the joint's rotation in the world, of any length */
-    ik_rows weight;   /* 1: how much the position counts beside other goals; only the ratio matters. 0: not at all,
-                         NaN or not, and so a negative one; one that is not finite makes the item NOT_FINITE */
-    ik_rows rotation_weight; /* 1: how much the rotation counts; likewise */
-    ik_rows pole; /* (3) optional: a point that the chain bends towards. The first joint that turns must do so
-                     freely, and nothing else hang from it: it turns about the line to the end */
+    enum ik_goal_kind kind;
+    int joint;        /* -1: the centre of mass, of an INSIDE */
+    int chain;        /* the first joint that may turn for it: an ancestor, or the joint itself. Of goals for the centre
+                         of mass: those below it may as well; -1: all may */
+    int relative;     /* not 0: as seen from `other` */
+    int other;        /* a joint */
+    int other_chain;  /* the first joint that may turn for that one; -1: none does */
+    int level;        /* goals of a level move nothing that those of levels before need */
+    double offset[3]; /* the point, in the joint's space; 0: the joint. A TURN has none, but with that of a PLACE of the
+                         same joint it is one wish with it */
+    double other_offset[3]; /* of a relative LOOK or DISTANCE */
+    double axis[3];         /* of a LOOK: which axis, in the joint's space, of any length. It starts at the offset */
+#define IK_GOAL_ROW(name, columns, doc) ik_rows name;
+    IK_GOAL_ROWS(IK_GOAL_ROW)
+#undef IK_GOAL_ROW
 } ik_goal;
 
-/* The options of the iterative methods, one table for all layers.
- * X(name, type, default, lowest, highest, which methods, what it says) */
+/* The options of iterative methods, each once: one table for all layers. X(name, type); a switch is 0 or 1 */
 #define IK_OPTIONS(X)                                                                                                  \
-    X(iterations, int, 200, 0, 1000000, "fabrik dls", "the most iterations")                                           \
-    X(tolerance, double, 1e-5, 0, 1, "fabrik dls", "distance to the target that counts as reached, of the reach")      \
-    X(rotation_tolerance, double, 1e-4, 0, 4, "fabrik dls", "angle to the target rotation that counts as reached")     \
-    X(textbook, int, 0, 0, 1, "fabrik dls", "1: as published, without what keeps a chain from being stuck")            \
-    X(damping, double, 0, 0, 1e6, "dls", "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")      \
-    X(max_step, double, 1, 0, 4, "dls", "the most that a joint turns in one iteration, radians")                       \
-    X(max_error, double, 0, 0, 1e6, "dls", "the error is cut to this many mean bones in every iteration; 0: not")      \
-    X(posture, double, 0, 0, 1, "dls", "the share of the way back to rest that joints turn where no goal objects")
+    X(iterations, int)                                                                                                 \
+    X(tolerance, double)                                                                                               \
+    X(rotation_tolerance, double)                                                                                      \
+    X(textbook, switch)                                                                                                \
+    X(damping, double)                                                                                                 \
+    X(max_step, double)                                                                                                \
+    X(max_error, double)                                                                                               \
+    X(posture, double)
 
-#define IK_OPTION_MEMBER(name, type, default_, low, high, methods, doc) type name;
+#define IK_OPTION_int                int
+#define IK_OPTION_double             double
+#define IK_OPTION_switch             int
+#define IK_OPTION_MEMBER(name, type) IK_OPTION_##type name;
 typedef struct ik_options {
     IK_OPTIONS(IK_OPTION_MEMBER)
 } ik_options;
 #undef IK_OPTION_MEMBER
+#undef IK_OPTION_int
+#undef IK_OPTION_double
+#undef IK_OPTION_switch
 
-/* What not every method takes, as bits; ik_solve_check refuses it for the others. No method takes a range of positions
- * yet. */
+/* Which of them a method has, and as what: IK_OPTIONS_OF_ and its name.
+ * X(option, default, lowest, highest, what it says) */
+#define IK_COMMON_OPTIONS(X, most)                                                                                     \
+    X(iterations, most, 0, 1000000, "the most iterations")                                                             \
+    IK_TOLERANCES(X)                                                                                                   \
+    X(textbook, 0, 0, 1, "1: as published, without what keeps a chain from being stuck")
+#define IK_TOLERANCES(X)                                                                                               \
+    X(tolerance, 1e-5, 0, 1, "distance to the target that counts as reached, of the reach")                            \
+    X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached")
+
+#define IK_OPTIONS_OF_fabrik(X) IK_COMMON_OPTIONS(X, 200)
+#define IK_OPTIONS_OF_dls(X)                                                                                           \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
+    X(max_step, 1, 0, 4, "the most that a joint turns in one iteration, radians")                                      \
+    X(max_error, 0, 0, 1e6, "each error is cut to this many mean bones in every iteration; 0: not")                    \
+    X(posture, 0, 0, 1,                                                                                                \
+      "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
+
+/* What not every method takes; ik_solve_check refuses it for the others. Kinds of goals follow, a bit each.
+ * X(name, what is refused) */
+#define IK_TAKES(X)                                                                                                    \
+    X(STIFFNESS, "a limit in a goal's chain has stiffness")                                                            \
+    X(POLE, "a goal has a pole")                                                                                       \
+    X(RELATIVE, "a goal is relative to another joint")                                                                 \
+    X(LEVELS, "goals have levels")                                                                                     \
+    X(SLIDES, "a joint of a goal's chain slides")
+
+#define IK_TAKES_MEMBER(name, doc) IK_TAKES_INDEX_##name,
+enum ik_takes_index { IK_TAKES(IK_TAKES_MEMBER) IK_TAKES_KINDS };
+#undef IK_TAKES_MEMBER
+#define IK_TAKES_MEMBER(name, doc)        IK_TAKES_##name = 1 << IK_TAKES_INDEX_##name,
+#define IK_TAKES_KIND(name, numbers, doc) IK_TAKES_##name = 1 << (IK_TAKES_KINDS + IK_##name),
 enum ik_takes {
-    IK_TAKES_STIFFNESS = 1, /* a joint that turns less willingly than others */
+    IK_TAKES(IK_TAKES_MEMBER) IK_GOAL_KINDS(IK_TAKES_KIND) IK_TAKES_ALL = (1 << (IK_TAKES_KINDS + IK_GOAL_KIND_COUNT)) -
+        1,
 };
+#undef IK_TAKES_MEMBER
+#undef IK_TAKES_KIND
 
 /* The iterative methods. X(name, what it takes, what it is) */
 #define IK_METHODS(X)                                                                                                  \
-    X(fabrik, 0, "forward and backward reaching: moves joints along lines, two passes an iteration")                   \
-    X(dls, IK_TAKES_STIFFNESS,                                                                                         \
-      "damped least squares: turns all joints at once, by how each moves what should be reached")
+    X(fabrik, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_SLIDES,                                        \
+      "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
+    X(dls, IK_TAKES_ALL, "damped least squares: turns all joints at once, by how each moves what should be reached")
+
+/* Methods that have no functions here: each is made of the closed form of that name, one goal after another, as the
+ * module for Python does it. X as IK_METHODS; the options that only they have, and which they have, as above. */
+#define IK_FORMS(X)                                                                                                    \
+    X(two_bone, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE,                                                        \
+      "the limb in closed form: every goal has a chain of two bones, and a pole where wanted")                         \
+    X(aim, IK_TAKES_PLACE | IK_TAKES_POLE,                                                                             \
+      "one joint a goal turns in closed form: the ray from it through the goal's offset meets the position")
+#define IK_FORM_OPTIONS(X)                                                                                             \
+    X(twist, double)                                                                                                   \
+    X(soften, double)                                                                                                  \
+    X(min_bend, double)                                                                                                \
+    X(max_bend, double)
+#define IK_OPTIONS_OF_two_bone(X)                                                                                      \
+    IK_TOLERANCES(X)                                                                                                   \
+    X(twist, 0, -INFINITY, INFINITY, "radians of turning about the line to the target")                                \
+    X(soften, 1, 0, 1, "the share of the reach where a limb starts to give")                                           \
+    X(min_bend, 0, 0, 3.141592653589793, "the least angle between the bones, 0 being straight")                        \
+    X(max_bend, 3.141592653589793, 0, 3.141592653589793, "the largest angle between the bones")
+#define IK_OPTIONS_OF_aim(X)                                                                                           \
+    X(rotation_tolerance, 1e-4, 0, 4, "angle to the target that counts as reached, radians")                           \
+    X(twist, 0, -INFINITY, INFINITY, "radians of turning about the line to the target")
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
- * to the goal's joint: without the joint itself where neither offset nor rotation is given, since its turning would
- * change nothing. Everything else keeps its local rotation to the bit. Solvers write rotations only.
+ * to the goal's joint: without the joint itself where its turning would change nothing (a PLACE without offset, say).
+ * Of these, those slide whose limits let them. Everything else keeps its local rotation and translation to the bit.
  *
  * The reach that a tolerance is of is that of the goal's chain; of one that has none, the longest of all. AT_LIMIT says
  * that some joint may not turn towards the goals, but may turn away. A goal whose chain has no length is reached where
@@ -536,14 +654,17 @@ typedef struct ik_solve_job {
     const ik_skeleton *skeleton;
     const ik_goal *goals;
     int goal_count;
-    ik_options options;
+    ik_options options;     /* those of the method, as ik_..._options gives them */
     ik_lists rotations;     /* (4) local rotation of every joint, of any length */
     ik_lists translations;  /* (3) optional: of every joint, in place of its offset */
     ik_lists scales;        /* (3) optional */
     ik_lists solved;        /* (4) the local rotations afterwards; may be the very rows of `rotations` */
+    ik_lists moved;         /* (3) the local translations afterwards; optional where no joint slides. May be the very
+                               rows of `translations` */
     ik_rows status;         /* int32_t */
-    ik_rows error;          /* the largest distance from a goal's point to its position; NaN where not finite */
-    ik_rows rotation_error; /* the largest angle to a goal's rotation, radians; likewise */
+    ik_rows error;          /* the largest distance by which a goal is missed; NaN where not finite */
+    ik_rows rotation_error; /* the largest angle, of a TURN or LOOK, radians; likewise */
+    ik_lists goal_errors;   /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
     ik_rows iterations;     /* int32_t */
     ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
                          iteration and after each; those beyond the last are left as they are */
@@ -557,14 +678,17 @@ typedef struct ik_solve_job {
  * point, limits that the method takes (a bit of ik_takes each), as ik_solve_check says. `scratch` is as large as
  * ik_..._scratch says, aligned to 64 bytes, and one thread's alone. */
 const char *ik_solve_check(const ik_solve_job *job, unsigned takes);
-size_t ik_fabrik_scratch_f64(const ik_solve_job *job);
-size_t ik_fabrik_scratch_f32(const ik_solve_job *job);
-void ik_fabrik_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
-void ik_fabrik_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
-size_t ik_dls_scratch_f64(const ik_solve_job *job);
-size_t ik_dls_scratch_f32(const ik_solve_job *job);
-void ik_dls_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
-void ik_dls_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+
+/* Of every method: ik_..._options, its options at their defaults, to start from; ik_..._scratch_f32, _f64; and
+ * ik_..._f32, _f64, which solve. */
+#define IK_METHOD_PROTOTYPES(name, takes, doc)                                                                         \
+    ik_options ik_##name##_options(void);                                                                              \
+    size_t ik_##name##_scratch_f64(const ik_solve_job *job);                                                           \
+    size_t ik_##name##_scratch_f32(const ik_solve_job *job);                                                           \
+    void ik_##name##_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);                     \
+    void ik_##name##_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+IK_METHODS(IK_METHOD_PROTOTYPES)
+#undef IK_METHOD_PROTOTYPES
 
 /* Triangles in a tree, for rays. Once built it is only read, by any number of threads. It keeps its numbers about the
  * centre of the triangles, so that places far from the origin lose nothing. Triangles without an area are left out. */

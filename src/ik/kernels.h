@@ -1,8 +1,10 @@
-/* All solvers for one instruction set and one type of number. Each isa_*.c defines these and includes this file:
+/* A family of kernels for one instruction set and one type of number. Each file of instances/ includes this one and
+ * defines these:
  *   IK_BITS    32 or 64, the size of a number
  *   IK_BYTES   0 (scalar), 16, 32 or 64, the size of a vector of them
- *   IK_TABLE   the name of the table of kernels that comes out
- * System headers come first: what follows the target pragma is compiled for that instruction set. */
+ *   IK_FAMILY  the header of the family: what it includes is all that is compiled again when some of it changes
+ * Where the compiler has no such vectors nothing comes out. System headers come first: what follows the target pragma
+ * is compiled for that instruction set. */
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -10,8 +12,9 @@
 #include <string.h>
 
 #include "plan.h"
-#include "ray_tree.h"
 #include "solvers.h"
+
+#if IK_BYTES == 0 || (IK_BYTES == 16 && defined(IK_HAS_VECTORS)) || (IK_BYTES >= 32 && defined(IK_HAS_X86))
 
 /* gcc and clang each have their own way to say which instructions the functions below may use; neither needs a flag.
  * fma is never among them: a fused multiply-add rounds once where the other instruction sets round twice. */
@@ -35,47 +38,33 @@
 #pragma GCC optimize("no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-#include "real.h"
-#include "trig.h"
-#include "vec.h"
-#include "quat.h"
-#include "lanes.h"
-
-#include "two_bone.h"
-#include "two_bone_2d.h"
-#include "rotations.h"
-#include "limit.h"
-#include "aim.h"
-#include "look.h"
-#include "skeleton.h"
-
-#include "pose.h"
-#include "judge.h"
-#include "pull.h"
-#include "solve.h"
-
-#include "fabrik.h"
-#include "fabrik_bodies.h"
-#include "fabrik_search.h"
-#include "fabrik_frames.h"
-#include "jacobian.h"
-
-#if IK_BITS == 64
-#include "ray_cast.h"
+/* What families know of each other has the name of its instance: ik_forms_avx2_f32. */
+#if IK_BYTES == 0
+#define IK_ISA scalar
+#elif IK_BYTES == 16
+#define IK_ISA base
+#elif IK_BYTES == 32
+#define IK_ISA avx2
 #else
-#define cast_rows NULL
+#define IK_ISA avx512
 #endif
+#define IK_JOINED(name, isa, bits) ik_##name##_##isa##_f##bits
+#define IK_JOIN(name, isa, bits)   IK_JOINED(name, isa, bits)
+#define IK_NAME(name)              IK_JOIN(name, IK_ISA, IK_BITS)
 
-const ik_kernels IK_TABLE = {
-    LANES,
-#define IK_SOLVER_ROWS(name) name##_rows,
-    IK_SOLVERS(IK_SOLVER_ROWS) IK_SKELETON_SOLVERS(IK_SOLVER_ROWS)
-#undef IK_SOLVER_ROWS
-#define IK_METHOD_ITEMS(name, takes, doc) name##_scratch, name##_items,
-        IK_METHODS(IK_METHOD_ITEMS) cast_rows,
-#undef IK_METHOD_ITEMS
-};
+extern ik_hidden const ik_forms IK_NAME(forms);
+ik_hidden void IK_NAME(cast)(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
+
+#include "lanes/real.h"
+#include "lanes/trig.h"
+#include "lanes/vec.h"
+#include "lanes/quat.h"
+#include "lanes/lanes.h"
+
+#include IK_FAMILY
 
 #if defined(__clang__) && IK_BYTES >= 32
 #pragma clang attribute pop
+#endif
+
 #endif

@@ -1,33 +1,43 @@
 /* What a solve needs of a skeleton's structure: the joints on the way from the roots to the goals, compacted. Made once
  * for a batch, the same for every item and every width of vector.
  *
- * A node is such a joint, or the point a goal has beside its joint. Nodes stand parents first. Those that turn or move
- * are what a method works on: they have a slot each, 0 to `slots`, in the same order. */
+ * A node is such a joint, or a point beside one: a goal's, or where the mass of a joint is. Nodes stand parents first.
+ * Those that turn or move, or that goals are about, are what a method works on: they have a slot each, 0 to `slots`, in
+ * the same order. */
 #ifndef IK_PLAN_H
 #define IK_PLAN_H
 
 #include "ik.h"
 
 typedef struct ik_node {
-    int joint;  /* of the skeleton; -1: the point of a goal beside its joint */
-    int parent; /* a node; -1: none */
-    int turns;  /* the method may turn it */
-    int locked; /* the method might, but its limit holds it at rest */
-    int moves;  /* a node above it turns */
-    int slot;   /* -1: neither */
-    int owner;  /* the nearest node above that turns, -1: none: that one carries it, like a part of itself */
-    int child;  /* the first of those it carries that matter: nodes that turn, points and rotations of goals. -1: none;
-                   the others follow as siblings */
+    int joint;            /* of the skeleton; -1: a point beside its parent */
+    const double *offset; /* of such a point, in the space of its parent */
+    int parent;           /* a node; -1: none */
+    int turns;            /* the method may turn it */
+    int locked;           /* the method might, but its limit holds it at rest */
+    int slides;           /* the method may move it, within its limit */
+    int moves;            /* a node above it turns or slides */
+    int slot;             /* -1: none */
+    int owner;            /* the nearest node above that turns, -1: none: that one carries it, like a part of itself */
+    int child;            /* the first of those it carries that matter: nodes that turn, places and rotations of goals.
+                             -1: none; the others follow as siblings */
     int sibling;
-    int point;    /* the goal whose point this is, -1: none */
-    int rotation; /* the goal whose rotation is for this, -1: none */
+    int point;    /* the PLACE in the world that is about this, -1: none */
+    int rotation; /* the TURN in the world that is about this, -1: none */
+    int posture;  /* the POSTURE of this, -1: none */
+    int place;    /* where it is matters to some task */
+    double mass;  /* here; 0 where no goal asks for the centre of mass */
+    double heavy; /* here and in what it carries */
 } ik_node;
 
-/* What a node should reach: the place of a goal's point, or the rotation of its joint. */
+/* What should come to 0: how far nodes are from what a goal wants. */
 typedef struct ik_task {
-    int node;
+    enum ik_goal_kind kind;
     int goal;
-    int rotation; /* 0: a place */
+    int node;  /* -1: the centre of mass */
+    int other; /* the node that it is relative to; -1: the world */
+    int level; /* from 0, without gaps */
+    int row;   /* its first; it has as many as its kind has numbers */
 } ik_task;
 
 /* A chain with a pole: it turns about the line from node to node. */
@@ -45,26 +55,43 @@ typedef struct ik_plan {
     const ik_solve_job *job;
     int count; /* of nodes */
     int slots;
-    int bases;    /* slots that turn without moving: chains start there */
-    int branches; /* some node has several children */
-    int limited;  /* some node that turns has a limit */
-    int rigid;    /* some node has children beyond others that only move */
+    int bases;                                  /* slots that do not move: chains start there */
+    int branches;                               /* some node has several children */
+    int limited;                                /* some node that turns has a limit */
+    int rigid;                                  /* some node has children beyond others that only move */
+    int slides;                                 /* some node slides */
+    int weighed;                                /* some goal is about the centre of mass: all masses are nodes, */
+    double mass;                                /* of this sum */
+    int inside;                                 /* some goal is an INSIDE */
+    int postures;                               /* some goal is a POSTURE */
+    int rests;                                  /* what joints hang from matters: for limits, slides or postures */
+    int columns_of_slides, columns_of_postures; /* slots, or 0 where there are none */
     ik_node *nodes;
     int *node_of_slot;
-    ik_task *tasks; /* of nodes with a slot, by goals; of one, the place first */
+    ik_task *tasks; /* by levels, and then by goals; behind those to work on some that nothing moves, to be judged */
     int task_count;
+    int judged; /* with those */
+    int rows;   /* of all tasks */
+    int levels; /* 1, if there is any task */
     ik_bend *bends;
     int bend_count;
-    int *slot_of_point; /* by goal; -1: it has no point, or one that neither turns nor moves */
+    int *slot_of_point; /* by goal; -1: it is no PLACE in the world, or of a node that neither turns nor moves */
     ik_still *still;
     int still_count;
+    signed char *sides; /* by task and slot: see task_side */
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
     const void *pose;   /* of the kernel: where the nodes are, of the group at work */
 } ik_plan;
 
 size_t ik_plan_bytes(const ik_solve_job *job);
 
+/* The most nodes that it can have. */
+size_t ik_plan_nodes(const ik_solve_job *job);
+
 /* In memory of that size, aligned for pointers. */
 ik_plan *ik_plan_make(const ik_solve_job *job, void *memory);
+
+/* How many rows a task has. */
+int ik_task_rows(const ik_task *task);
 
 #endif

@@ -15,9 +15,9 @@
 
 #define IK_BITS  64
 #define IK_BYTES 0
-#include "real.h"
+#include "lanes/real.h"
 
-#include "ray_tree.h"
+#include "rays/ray_tree.h"
 
 enum {
     BINS = 16,

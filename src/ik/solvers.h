@@ -1,7 +1,7 @@
-/* The closed-form solvers, each named once: X(name). From this list come the tables of kernels (kernels.h), the public
+/* The closed-form solvers, each named once: X(name). From this list come the tables of kernels (frame.h), the public
  * functions (dispatch.c) and the calls the Python module makes (gufuncs.c). A solver `name` has a job ik_name_job in
- * ik.h made of nothing but ik_rows and ik_lists, a header that defines name_rows (rotations.h has all the quat_ ones),
- * and a gufunc of its name. */
+ * ik.h made of nothing but ik_rows and ik_lists, a header that defines name_rows (rotation_rows.h has all the quat_
+ * ones), and a gufunc of its name. */
 #ifndef IK_SOLVERS_H
 #define IK_SOLVERS_H
 
@@ -43,12 +43,16 @@
 enum { IK_FORWARD_NUMBERS = 17, IK_WIDEST = 64 };
 
 /* The solvers compiled for one instruction set and one type of number. rows [first, last) of a job. */
-typedef struct ik_kernels {
-    int lanes;
+typedef struct ik_forms {
 #define IK_SOLVER_KERNEL(name) void (*name)(const ik_##name##_job *job, ptrdiff_t first, ptrdiff_t last);
     IK_SOLVERS(IK_SOLVER_KERNEL)
     IK_SKELETON_SOLVERS(IK_SOLVER_KERNEL)
 #undef IK_SOLVER_KERNEL
+} ik_forms;
+
+typedef struct ik_kernels {
+    int lanes;
+    const ik_forms *forms;
 #define IK_METHOD_KERNEL(name, takes, doc)                                                                             \
     size_t (*name##_scratch)(const ik_solve_job *job);                                                                 \
     void (*name)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
@@ -64,13 +68,20 @@ typedef struct ik_kernels {
 #endif
 #endif
 
-extern const ik_kernels ik_kernels_scalar_f32, ik_kernels_scalar_f64;
+/* What only the core itself sees. */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define ik_hidden __attribute__((visibility("hidden")))
+#else
+#define ik_hidden
+#endif
+
+extern ik_hidden const ik_kernels ik_kernels_scalar_f32, ik_kernels_scalar_f64;
 #ifdef IK_HAS_VECTORS
-extern const ik_kernels ik_kernels_base_f32, ik_kernels_base_f64;
+extern ik_hidden const ik_kernels ik_kernels_base_f32, ik_kernels_base_f64;
 #endif
 #ifdef IK_HAS_X86
-extern const ik_kernels ik_kernels_avx2_f32, ik_kernels_avx2_f64;
-extern const ik_kernels ik_kernels_avx512_f32, ik_kernels_avx512_f64;
+extern ik_hidden const ik_kernels ik_kernels_avx2_f32, ik_kernels_avx2_f64;
+extern ik_hidden const ik_kernels ik_kernels_avx512_f32, ik_kernels_avx512_f64;
 #endif
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Everything is checked when the object is made: numbers that can be computed with, vertices that exist. Any argument
  * at all ends in an object or an exception. `cast` takes NumPy arrays that fit and refuses all others:
- * ikcore/ground.py makes them fit. Building and casting run without the GIL. */
+ * ikcore/grounds makes them fit. Building and casting run without the GIL. */
 #include "mesh_object.h"
 
 #include "ik.h"

@@ -72,7 +72,6 @@ static int execute(PyObject *module) {
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
     if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
-    if (PyModule_AddIntConstant(module, "TAKES_STIFFNESS", IK_TAKES_STIFFNESS) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);
 }
 

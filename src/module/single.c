@@ -219,7 +219,7 @@ PyObject *make_single(PyObject *module, PyObject *args) {
     single *self = single_at(module, index), old = *self;
     *self = new;
     retain(self);
-    release(&old); /* where solvers.py is loaded again */
+    release(&old); /* where forms.py is loaded again */
     return PyCFunction_NewEx(&self->method, module, home);
 }
 

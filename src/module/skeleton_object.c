@@ -1,8 +1,8 @@
 /* The skeleton as a Python object, immutable, and forward kinematics on it.
  *
  * Everything is checked when the object is made, so that a kernel never sees a bad index: parents, finite numbers,
- * kinds and axes of limits. Any argument at all ends in an object or an exception. Functions take NumPy arrays that fit
- * and refuse all others: ikcore/skeleton.py makes them fit. They run without the GIL. */
+ * kinds and axes of limits, masses. Any argument at all ends in an object or an exception. Functions take NumPy arrays
+ * that fit and refuse all others: ikcore/skeleton.py makes them fit. They run without the GIL. */
 #include "skeleton_object.h"
 
 #include "state.h"
@@ -25,7 +25,7 @@ typedef struct {
  */
 
 /* The numbers of an ik_limit in the order of its fields, as a row of the argument `limits`. */
-enum { LIMIT_NUMBERS = 29 };
+enum { LIMIT_NUMBERS = 30 };
 
 /* An argument as an array of doubles, or of integers, with `columns` numbers a joint (0: one); count -1: any. */
 static PyArrayObject *array_of(PyObject *object, const char *name, int type, npy_intp count, npy_intp columns) {
@@ -44,9 +44,13 @@ static PyArrayObject *array_of(PyObject *object, const char *name, int type, npy
     return NULL;
 }
 
+/* The numbers of an ik_joint, likewise of the argument `joints`. */
+enum { JOINT_NUMBERS = sizeof(ik_joint) / sizeof(double) };
+
 /* One block for all arrays, the widest type first. */
-static int allocate(ik_skeleton *skeleton, npy_intp count, int with_limits) {
-    size_t joint = sizeof(ik_limit) * (size_t)with_limits + 7 * sizeof(double) + 3 * sizeof(int);
+static int allocate(ik_skeleton *skeleton, npy_intp count, int with_limits, int with_joints) {
+    size_t numbers_each = 7 + (with_joints ? (size_t)JOINT_NUMBERS : 0);
+    size_t joint = sizeof(ik_limit) * (size_t)with_limits + numbers_each * sizeof(double) + 3 * sizeof(int);
     if (count > INT32_MAX / (npy_intp)joint) {
         PyErr_Format(PyExc_ValueError, "expected at most %zd joints, got %zd", (Py_ssize_t)(INT32_MAX / joint),
                      (Py_ssize_t)count);
@@ -58,12 +62,13 @@ static int allocate(ik_skeleton *skeleton, npy_intp count, int with_limits) {
         return -1;
     }
     double *numbers = (double *)(block + sizeof(ik_limit) * (size_t)with_limits * (size_t)count);
-    int *indices = (int *)(numbers + 7 * count);
+    int *indices = (int *)(numbers + numbers_each * (size_t)count);
     *skeleton = (ik_skeleton){
         .count = (int)count,
         .limits = with_limits ? (ik_limit *)block : NULL,
         .offsets = numbers,
         .rests = numbers + 3 * count,
+        .joints = with_joints ? (ik_joint *)(numbers + 7 * count) : NULL,
         .parents = indices,
         .order = indices + count,
         .rank = indices + 2 * count,
@@ -107,21 +112,24 @@ static int take_offsets(const ik_skeleton *skeleton, PyArrayObject *array) {
     return 0;
 }
 
+static int check_rotation(const char *name, int joint, const double *q) {
+    if (!isfinite(q[0]) || !isfinite(q[1]) || !isfinite(q[2]) || !isfinite(q[3])) {
+        PyErr_Format(PyExc_ValueError, "%s: the rotation of joint %d is not finite", name, joint);
+        return -1;
+    }
+    if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: the rotation of joint %d is zero, which is none; expected (1, 0, 0, 0) for that", name,
+                     joint);
+        return -1;
+    }
+    return 0;
+}
+
 static int take_rests(const ik_skeleton *skeleton, PyArrayObject *array) {
     const double *given = PyArray_DATA(array);
-    for (int joint = 0; joint < skeleton->count; joint++) {
-        const double *q = given + 4 * (npy_intp)joint;
-        if (!isfinite(q[0]) || !isfinite(q[1]) || !isfinite(q[2]) || !isfinite(q[3])) {
-            PyErr_Format(PyExc_ValueError, "rest: the rotation of joint %d is not finite", joint);
-            return -1;
-        }
-        if (q[0] == 0 && q[1] == 0 && q[2] == 0 && q[3] == 0) {
-            PyErr_Format(PyExc_ValueError,
-                         "rest: the rotation of joint %d is zero, which is none; expected (1, 0, 0, 0) for that",
-                         joint);
-            return -1;
-        }
-    }
+    for (int joint = 0; joint < skeleton->count; joint++)
+        if (check_rotation("rest", joint, given + 4 * (npy_intp)joint) < 0) return -1;
     ik_quat_normalize_job job = {.q = {(void *)given, 4 * sizeof(double), sizeof(double)},
                                  .out = {(void *)skeleton->rests, 4 * sizeof(double), sizeof(double)}};
     ik_quat_normalize_f64(&job, skeleton->count);
@@ -151,8 +159,30 @@ static int take_limits(const ik_skeleton *skeleton, PyArrayObject *array) {
             limit->axes[i] = (int)axes[i];
         memcpy(limit->angles, given + 14, sizeof limit->angles);
         memcpy(limit->stiffness, given + 20, sizeof limit->stiffness);
-        memcpy(limit->position, given + 23, sizeof limit->position);
+        limit->slides = given[23] != 0;
+        memcpy(limit->position, given + 24, sizeof limit->position);
     }
+    return 0;
+}
+
+static int take_joints(const ik_skeleton *skeleton, PyArrayObject *array) {
+    const ik_joint *given = PyArray_DATA(array);
+    ik_joint *joints = (ik_joint *)skeleton->joints;
+    for (int joint = 0; joint < skeleton->count; joint++) {
+        const double mass = given[joint].mass, *centre = given[joint].centre;
+        if (!(mass >= 0) || isinf(mass)) {
+            PyErr_Format(PyExc_ValueError, "masses: that of joint %d is negative or not finite", joint);
+            return -1;
+        }
+        if (!isfinite(centre[0]) || !isfinite(centre[1]) || !isfinite(centre[2])) {
+            PyErr_Format(PyExc_ValueError, "centres: that of joint %d is not finite", joint);
+            return -1;
+        }
+        if (check_rotation("preferred", joint, given[joint].preferred) < 0) return -1;
+        joints[joint] = given[joint];
+    }
+    ik_rows preferred = {joints->preferred, sizeof *joints, sizeof(double)};
+    ik_quat_normalize_f64(&(ik_quat_normalize_job){.q = preferred, .out = preferred}, skeleton->count);
     return 0;
 }
 
@@ -167,9 +197,10 @@ static int take(const ik_skeleton *skeleton, PyObject *object, const char *name,
 }
 
 static PyObject *skeleton_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"parents", "offsets", "rests", "limits", NULL};
-    PyObject *parents, *offsets, *rests, *limits = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|O", names, &parents, &offsets, &rests, &limits)) return NULL;
+    static char *names[] = {"parents", "offsets", "rests", "limits", "joints", NULL};
+    PyObject *parents, *offsets, *rests, *limits = Py_None, *joints = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|OO", names, &parents, &offsets, &rests, &limits, &joints))
+        return NULL;
     PyArrayObject *given = array_of(parents, "parents", NPY_INT64, -1, 0);
     if (!given) return NULL;
     skeleton_object *self = (skeleton_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
@@ -178,11 +209,12 @@ static PyObject *skeleton_new(PyTypeObject *type, PyObject *args, PyObject *keyw
         PyErr_SetString(PyExc_ValueError, "parents: expected at least one joint, got none");
         failed = 1;
     }
-    failed = failed || allocate(&self->skeleton, PyArray_DIM(given, 0), limits != Py_None) < 0 ||
+    failed = failed || allocate(&self->skeleton, PyArray_DIM(given, 0), limits != Py_None, joints != Py_None) < 0 ||
              take_parents(&self->skeleton, given) < 0 ||
              take(&self->skeleton, offsets, "offsets", 3, take_offsets) < 0 ||
              take(&self->skeleton, rests, "rest", 4, take_rests) < 0 ||
-             (limits != Py_None && take(&self->skeleton, limits, "limits", LIMIT_NUMBERS, take_limits) < 0);
+             (limits != Py_None && take(&self->skeleton, limits, "limits", LIMIT_NUMBERS, take_limits) < 0) ||
+             (joints != Py_None && take(&self->skeleton, joints, "joints", JOINT_NUMBERS, take_joints) < 0);
     Py_DECREF(given);
     if (!failed) return (PyObject *)self;
     Py_XDECREF((PyObject *)self);
@@ -220,17 +252,24 @@ VIEW(parents, NPY_INT32, 0)
 VIEW(order, NPY_INT32, 0)
 VIEW(offsets, NPY_DOUBLE, 3)
 VIEW(rests, NPY_DOUBLE, 4)
+VIEW(joints, NPY_DOUBLE, JOINT_NUMBERS)
+
+static PyObject *view_joints_or_none(PyObject *self, void *unused) {
+    return ((skeleton_object *)self)->skeleton.joints ? view_joints(self, unused) : Py_NewRef(Py_None);
+}
 
 static PyGetSetDef properties[] = {
     {"parents", view_parents, NULL, "Parent of every joint, -1 for a root.", NULL},
     {"order", view_order, NULL, "The joints, every parent before its children.", NULL},
     {"offsets", view_offsets, NULL, "(3) each.", NULL},
     {"rests", view_rests, NULL, "(4) each, of unit length.", NULL},
+    {"joints", view_joints_or_none, NULL, "Mass (1), centre (3) and preferred rotation (4) of each, or None.", NULL},
     {0},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Skeleton(parents, offsets, rests, limits=None)\n--\n\nJoints; checked and sorted once, immutable."},
+    {Py_tp_doc,
+     "Skeleton(parents, offsets, rests, limits=None, joints=None)\n--\n\nJoints; checked and sorted once, immutable."},
     {Py_tp_new, skeleton_new},
     {Py_tp_dealloc, skeleton_dealloc},
     {Py_tp_getset, properties},

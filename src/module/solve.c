@@ -1,7 +1,7 @@
 /* The iterative methods as functions of Python: `solve`, which takes the name of the method, and `Prepared`, which
  * takes one item a call and knows everything else before.
  *
- * Arrays must fit: one kind of number, one item a row, or all of a single item. ikcore/solve.py makes them fit and says
+ * Arrays must fit: one kind of number, one item a row, or all of a single item. ikcore/solving makes them fit and says
  * what does not; what is refused here is a mistake there. Structure is checked before a kernel sees it. Runs without
  * the GIL, and ends soon after Ctrl-C. */
 #include "solve.h"
@@ -9,6 +9,8 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarrayobject.h>
 
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,16 +24,42 @@
 #include "row.h"
 #include "skeleton_object.h"
 
+/* An option of a method: a row of METHOD_OPTIONS. */
+typedef struct {
+    const char *name, *type;
+    double default_, lowest, highest;
+    const char *doc;
+} option;
+
+#define OPTION_TYPE(name, type) static const char type_of_##name[] = #type;
+IK_OPTIONS(OPTION_TYPE)
+IK_FORM_OPTIONS(OPTION_TYPE)
+#define OPTION(name, default_, lowest, highest, doc) {#name, type_of_##name, default_, lowest, highest, doc},
+#define OPTIONS_OF(name, takes, doc) static const option options_of_##name[] = {IK_OPTIONS_OF_##name(OPTION){0}};
+IK_METHODS(OPTIONS_OF)
+IK_FORMS(OPTIONS_OF)
+
 typedef struct {
     const char *name, *doc;
     unsigned takes;
+    const option *options;
+    ik_options (*defaults)(void);                  /* this and the rest: NULL of a form */
     size_t (*scratch[2])(const ik_solve_job *job); /* float, double */
     void (*solve[2])(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 } method;
 
 #define METHOD(name, takes, doc)                                                                                       \
-    {#name, doc, takes, {ik_##name##_scratch_f32, ik_##name##_scratch_f64}, {ik_##name##_f32, ik_##name##_f64}},
+    {#name,                                                                                                            \
+     doc,                                                                                                              \
+     takes,                                                                                                            \
+     options_of_##name,                                                                                                \
+     ik_##name##_options,                                                                                              \
+     {ik_##name##_scratch_f32, ik_##name##_scratch_f64},                                                               \
+     {ik_##name##_f32, ik_##name##_f64}},
 static const method methods[] = {IK_METHODS(METHOD){0}};
+
+#define FORM(name, takes, doc) {#name, doc, takes, options_of_##name, NULL, {NULL, NULL}, {NULL, NULL}},
+static const method forms[] = {IK_FORMS(FORM){0}};
 
 /* One call: the job, and what all its arrays have in common. */
 typedef struct {
@@ -99,19 +127,42 @@ static int add_history(call *call, PyObject *object) {
     return 0;
 }
 
-/* (joint, chain, offset, position, rotation, weight, rotation_weight, pole) */
+/* The rows that a goal may have. */
+typedef struct {
+    const char *name, *doc;
+    int columns;
+    size_t at; /* in an ik_goal */
+} goal_field;
+
+#define GOAL_FIELD(name, columns, doc) {#name, doc, columns, offsetof(ik_goal, name)},
+static const goal_field goal_fields[] = {IK_GOAL_ROWS(GOAL_FIELD)};
+enum { GOAL_ROWS = sizeof goal_fields / sizeof *goal_fields };
+
+static ik_rows *goal_rows(ik_goal *goal, int field) { return (ik_rows *)((char *)goal + goal_fields[field].at); }
+
+/* (kind, joint, chain, relative, other, other_chain, level, offset, other_offset, axis, rows): all but the rows, of
+ * which there are as many as fields. */
+static PyObject *parse_goal(ik_goal *goal, PyObject *given) {
+    int kind;
+    PyObject *rows;
+    double *offset = goal->offset, *other = goal->other_offset, *axis = goal->axis;
+    if (!PyArg_ParseTuple(given, "iiiiiii(ddd)(ddd)(ddd)O!", &kind, &goal->joint, &goal->chain, &goal->relative,
+                          &goal->other, &goal->other_chain, &goal->level, &offset[0], &offset[1], &offset[2], &other[0],
+                          &other[1], &other[2], &axis[0], &axis[1], &axis[2], &PyTuple_Type, &rows))
+        return NULL;
+    goal->kind = (enum ik_goal_kind)kind;
+    if (PyTuple_Size(rows) == GOAL_ROWS) return rows;
+    PyErr_Format(PyExc_TypeError, "solve: expected %d rows of a goal", GOAL_ROWS);
+    return NULL;
+}
+
 static int add_goal(const call *call, ik_goal *goal, PyObject *given) {
-    PyObject *position, *rotation, *weight, *rotation_weight, *pole;
-    if (!PyArg_ParseTuple(given, "ii(ddd)OOOOO", &goal->joint, &goal->chain, &goal->offset[0], &goal->offset[1],
-                          &goal->offset[2], &position, &rotation, &weight, &rotation_weight, &pole))
-        return -1;
-    return add_rows(call, &goal->position, position, "position", 3) < 0 ||
-                   add_rows(call, &goal->rotation, rotation, "rotation", 4) < 0 ||
-                   add_rows(call, &goal->weight, weight, "weight", 1) < 0 ||
-                   add_rows(call, &goal->rotation_weight, rotation_weight, "rotation_weight", 1) < 0 ||
-                   add_rows(call, &goal->pole, pole, "pole", 3) < 0
-               ? -1
-               : 0;
+    PyObject *rows = parse_goal(goal, given);
+    for (int k = 0; rows && k < GOAL_ROWS; k++) {
+        PyObject *row = PyTuple_GetItem(rows, k);
+        if (add_rows(call, goal_rows(goal, k), row, goal_fields[k].name, goal_fields[k].columns) < 0) return -1;
+    }
+    return rows ? 0 : -1;
 }
 
 static int add_goals(call *call, PyObject *given) {
@@ -140,30 +191,45 @@ static int to_double(PyObject *object, double *x) {
     return *x == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* In the order of OPTIONS. */
-static int add_options(ik_options *options, PyObject *given) {
+static int to_switch(PyObject *object, int *x) { return to_int(object, x); }
+
+/* In the order of OPTIONS; None: the default of the method. */
+static int add_options(ik_options *options, const method *method, PyObject *given) {
     Py_ssize_t at = 0;
-#define OPTION(name, type, default_, low, high, methods_, doc)                                                         \
+    *options = method->defaults();
+#define TAKE_OPTION(name, type)                                                                                        \
     {                                                                                                                  \
         PyObject *value = PyTuple_GetItem(given, at++);                                                                \
-        if (!value || to_##type(value, &options->name) < 0) return -1;                                                 \
+        if (!value || (value != Py_None && to_##type(value, &options->name) < 0)) return -1;                           \
     }
-    IK_OPTIONS(OPTION)
-#undef OPTION
+    IK_OPTIONS(TAKE_OPTION)
     return 0;
 }
 
-/* (rotations, status, error, rotation_error, iterations, history) */
+/* A number of every goal of an item. */
+static int add_goal_errors(call *call, PyObject *object) {
+    if (object == Py_None) return 0;
+    PyArrayObject *array = fitting(call, object, "goal_errors", call->type, 1, call->job.goal_count, 1);
+    if (!array) return -1;
+    call->job.goal_errors =
+        (ik_lists){{PyArray_DATA(array), step(call, array), 0}, stride(call, array, 0), call->job.goal_count};
+    return 0;
+}
+
+/* (rotations, status, error, rotation_error, iterations, history, translations, goal_errors) */
 static int add_outputs(call *call, PyObject *given) {
-    PyObject *solved, *status, *error, *rotation_error, *iterations, *history;
+    PyObject *solved, *status, *error, *rotation_error, *iterations, *history, *moved, *goal_errors;
     ik_solve_job *job = &call->job;
-    if (!PyArg_ParseTuple(given, "OOOOOO", &solved, &status, &error, &rotation_error, &iterations, &history)) return -1;
+    if (!PyArg_ParseTuple(given, "OOOOOOOO", &solved, &status, &error, &rotation_error, &iterations, &history, &moved,
+                          &goal_errors))
+        return -1;
     return add_joints(call, &job->solved, solved, "solved", 4, 1) < 0 ||
                    add_output(call, &job->status, status, "status", NPY_INT32) < 0 ||
                    add_output(call, &job->error, error, "error", call->type) < 0 ||
                    add_output(call, &job->rotation_error, rotation_error, "rotation_error", call->type) < 0 ||
                    add_output(call, &job->iterations, iterations, "iterations", NPY_INT32) < 0 ||
-                   add_history(call, history) < 0
+                   add_history(call, history) < 0 || add_joints(call, &job->moved, moved, "translations", 3, 1) < 0 ||
+                   add_goal_errors(call, goal_errors) < 0
                ? -1
                : 0;
 }
@@ -278,8 +344,9 @@ static PyObject *solve(PyObject *module, PyObject *args) {
     const method *method = find_method(name);
     call call = {.job.skeleton = skeleton_of(module, skeleton)};
     if (!method || !call.job.skeleton) return NULL;
-    int failed = add_options(&call.job.options, options) < 0 || add_pose(&call, rotations, translations, scales) < 0 ||
-                 add_goals(&call, goals) < 0 || add_outputs(&call, outputs) < 0 || run(method, &call, byte) < 0;
+    int failed = add_options(&call.job.options, method, options) < 0 ||
+                 add_pose(&call, rotations, translations, scales) < 0 || add_goals(&call, goals) < 0 ||
+                 add_outputs(&call, outputs) < 0 || run(method, &call, byte) < 0;
     free((void *)call.job.goals);
     if (failed) return NULL;
     Py_RETURN_NONE;
@@ -288,7 +355,8 @@ static PyObject *solve(PyObject *module, PyObject *args) {
 static PyMethodDef functions[] = {
     {"solve", solve, METH_VARARGS,
      "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
-     "Writes outputs: (rotations, status, error, rotation_error, iterations, history). Ends before all is done"
+     "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
+     " last three where they are not None. Ends before all is done"
      " where the first byte of stop, a bytearray, is set meanwhile."},
     {NULL, NULL, 0, NULL},
 };
@@ -297,11 +365,9 @@ static PyMethodDef functions[] = {
  *
  * As in single.c, what is not a single item is left to Python, which has all the rules and words: None says so. */
 
-enum { GOAL_ROWS = 5 };
-static const int columns_of[GOAL_ROWS] = {3, 4, 1, 1, 3}; /* position, rotation, weight, rotation_weight, pole */
-
 typedef struct {
-    enum { ABSENT, FIXED, OPEN /* an argument of the call */ } state;
+    enum { ABSENT, FIXED, OPEN } state;
+    int argument; /* of the call, where open */
     double row[MAX_COLUMNS];
 } goal_row;
 
@@ -314,22 +380,22 @@ typedef struct {
     int arguments;
 } prepared;
 
-/* (joint, chain, offset, position, rotation, weight, rotation_weight, pole), the last five None, an ellipsis or a row.
- */
+/* As `parse_goal` has it; a row is None, a whole number, which says the argument of the call, or numbers. */
 static int prepare_goal(prepared *self, ik_goal *goal, goal_row *rows, PyObject *given) {
-    PyObject *values[GOAL_ROWS];
-    if (!PyArg_ParseTuple(given, "ii(ddd)OOOOO", &goal->joint, &goal->chain, &goal->offset[0], &goal->offset[1],
-                          &goal->offset[2], &values[0], &values[1], &values[2], &values[3], &values[4]))
-        return -1;
-    for (int k = 0; k < GOAL_ROWS; k++) {
-        int is_float;
-        rows[k].state = values[k] == Py_None ? ABSENT : values[k] == Py_Ellipsis ? OPEN : FIXED;
-        self->arguments += rows[k].state == OPEN;
-        if (rows[k].state != FIXED || read_row(values[k], columns_of[k], rows[k].row, &is_float)) continue;
-        PyErr_Format(PyExc_TypeError, "Prepared: %R is not a row of %d numbers", values[k], columns_of[k]);
+    PyObject *values = parse_goal(goal, given);
+    for (int k = 0; values && k < GOAL_ROWS; k++) {
+        PyObject *value = PyTuple_GetItem(values, k);
+        int is_float, columns = goal_fields[k].columns;
+        rows[k].state = value == Py_None ? ABSENT : PyLong_CheckExact(value) ? OPEN : FIXED;
+        if (rows[k].state == OPEN) {
+            rows[k].argument = 1 + self->translated + (int)PyLong_AsLong(value);
+            self->arguments++;
+        }
+        if (rows[k].state != FIXED || read_row(value, columns, rows[k].row, &is_float)) continue;
+        PyErr_Format(PyExc_TypeError, "Prepared: %R is not a row of %d numbers", value, columns);
         return -1;
     }
-    return 0;
+    return values ? 0 : -1;
 }
 
 static int prepare(prepared *self, PyObject *module, const char *name, PyObject *goals, PyObject *options) {
@@ -337,7 +403,7 @@ static int prepare(prepared *self, PyObject *module, const char *name, PyObject 
     ik_solve_job *job = &self->call.job;
     job->skeleton = skeleton_of(module, self->skeleton);
     self->method = find_method(name);
-    if (!job->skeleton || !self->method || add_options(&job->options, options) < 0) return -1;
+    if (!job->skeleton || !self->method || add_options(&job->options, self->method, options) < 0) return -1;
     ik_goal *made = calloc(count + 1, sizeof *made);
     job->goals = made;
     job->goal_count = (int)count;
@@ -382,20 +448,16 @@ static void prepared_dealloc(PyObject *object) {
 /* Gives the goals their rows, those of this call included. 0 for what is left to Python. */
 static int fill_goals(const prepared *self, PyObject *args, int type, ik_goal *goals, goal_row *rows) {
     ptrdiff_t size = type == NPY_FLOAT ? sizeof(float) : sizeof(double);
-    Py_ssize_t next = 1 + self->translated;
-    for (int i = 0; i < self->call.job.goal_count; i++, rows += GOAL_ROWS) {
-        ik_rows *places[GOAL_ROWS] = {&goals[i].position, &goals[i].rotation, &goals[i].weight,
-                                      &goals[i].rotation_weight, &goals[i].pole};
+    for (int i = 0; i < self->call.job.goal_count; i++, rows += GOAL_ROWS)
         for (int k = 0; k < GOAL_ROWS; k++) {
-            int is_float;
+            int is_float, columns = goal_fields[k].columns;
             if (rows[k].state == ABSENT) continue;
             if (rows[k].state == OPEN &&
-                !read_row(PyTuple_GetItem(args, next++), columns_of[k], rows[k].row, &is_float))
+                !read_row(PyTuple_GetItem(args, rows[k].argument), columns, rows[k].row, &is_float))
                 return 0;
-            if (type == NPY_FLOAT) narrow_row(rows[k].row, columns_of[k]);
-            *places[k] = (ik_rows){rows[k].row, 0, size};
+            if (type == NPY_FLOAT) narrow_row(rows[k].row, columns);
+            *goal_rows(&goals[i], k) = (ik_rows){rows[k].row, 0, size};
         }
-    }
     return 1;
 }
 
@@ -492,26 +554,67 @@ static int append_row(PyObject *list, PyObject *row) {
     return failed ? -1 : 0;
 }
 
-static int append_methods(PyObject *list) {
-    for (const method *method = methods; method->name; method++)
+static int append_rows(PyObject *list, const method *method) {
+    for (; method->name; method++)
         if (append_row(list, Py_BuildValue("(ssI)", method->name, method->doc, method->takes)) < 0) return -1;
     return 0;
 }
 
-#define int_FORMAT    "i"
-#define double_FORMAT "d"
-#define OPTION_ROW(name, type, default_, low, high, methods_, doc)                                                     \
-    if (append_row(list, Py_BuildValue("(ss" type##_FORMAT type##_FORMAT type##_FORMAT "ss)", #name, #type,            \
-                                       (type)(default_), (type)(low), (type)(high), methods_, doc)) < 0)               \
-        return -1;
-
-static int append_options(PyObject *list) {
-    IK_OPTIONS(OPTION_ROW)
+static int append_goal_kinds(PyObject *list) {
+#define GOAL_KIND(name, numbers, doc)                                                                                  \
+    if (append_row(list, Py_BuildValue("(ss)", #name, doc)) < 0) return -1;
+    IK_GOAL_KINDS(GOAL_KIND)
     return 0;
+}
+
+static int append_goal_rows(PyObject *list) {
+    for (int k = 0; k < GOAL_ROWS; k++)
+        if (append_row(list, Py_BuildValue("(sis)", goal_fields[k].name, goal_fields[k].columns, goal_fields[k].doc)) <
+            0)
+            return -1;
+    return 0;
+}
+
+/* Of what not every method takes the word and its bit; kinds of goals are among them. */
+static int append_takes(PyObject *list) {
+#define TAKES(name, doc)                                                                                               \
+    if (append_row(list, Py_BuildValue("(sIs)", #name, (unsigned)IK_TAKES_##name, doc)) < 0) return -1;
+#define TAKES_KIND(name, numbers, doc) TAKES(name, doc)
+    IK_TAKES(TAKES)
+    IK_GOAL_KINDS(TAKES_KIND)
+    return 0;
+}
+
+static int append_methods(PyObject *list) { return append_rows(list, methods); }
+static int append_forms(PyObject *list) { return append_rows(list, forms); }
+
+#define OPTION_NAME(name, type)                                                                                        \
+    if (append_row(list, PyUnicode_FromString(#name)) < 0) return -1;
+static int append_options(PyObject *list) {
+    IK_OPTIONS(OPTION_NAME)
+    return 0;
+}
+
+static int append_options_of(PyObject *list, const method *method) {
+    for (; method->name; method++)
+        for (const option *o = method->options; o->name; o++)
+            if (append_row(list, Py_BuildValue("(sssddds)", method->name, o->name, o->type, o->default_, o->lowest,
+                                               o->highest, o->doc)) < 0)
+                return -1;
+    return 0;
+}
+
+static int append_method_options(PyObject *list) {
+    return append_options_of(list, forms) < 0 ? -1 : append_options_of(list, methods);
 }
 
 int add_solve(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0) return -1;
-    if (add_table(module, "METHODS", append_methods) < 0 || add_table(module, "OPTIONS", append_options) < 0) return -1;
+    if (add_table(module, "METHODS", append_methods) < 0 || add_table(module, "FORMS", append_forms) < 0 ||
+        add_table(module, "OPTIONS", append_options) < 0 ||
+        add_table(module, "METHOD_OPTIONS", append_method_options) < 0 ||
+        add_table(module, "GOAL_KINDS", append_goal_kinds) < 0 ||
+        add_table(module, "GOAL_ROWS", append_goal_rows) < 0 || add_table(module, "TAKES", append_takes) < 0)
+        return -1;
     return add_prepared(module) < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }

@@ -5,7 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Adds solve, METHODS and OPTIONS to the module. 0, or -1 with an exception set. */
+/* Adds solve and the tables of methods to the module. 0, or -1 with an exception set. */
 int add_solve(PyObject *module);
 
 #endif

@@ -10,7 +10,7 @@ import pytest
 import walks
 
 import ikcore as ik
-from ikcore import cli
+from ikcore.command import cli
 
 MOCAP = pathlib.Path(os.environ.get("IKCORE_MOCAP", "none"))
 FLOOR = pathlib.Path(os.environ.get("IKCORE_TERRAIN", "none")) / "ozz_foot_ik_floor.obj"

@@ -17,6 +17,7 @@ import walks
 from conftest import EXTENSION
 
 import ikcore as ik
+from ikcore.grounds import obj
 
 MOCAP = pathlib.Path(os.environ.get("IKCORE_MOCAP", "none"))
 TERRAIN = pathlib.Path(os.environ.get("IKCORE_TERRAIN", "none"))
@@ -166,7 +167,7 @@ def test_clips_on_terrain(file, turn):
     floor.rotation_euler.z += math.radians(turn)
     floor.scale = (size,) * 3
     bpy.context.view_layer.objects.active = armature
-    points, faces = ik.obj.read(TERRAIN / "ozz_foot_ik_floor.obj")
+    points, faces = obj.read(TERRAIN / "ozz_foot_ik_floor.obj")
     turned = ik.rotations.from_axis_angle([0.0, 0, 1], math.radians(turn))
     upright = size * points[:, [0, 2, 1]] * [1, -1, 1]
     ground = ik.Ground.mesh(ik.rotations.rotate(turned, upright), faces, up="z")

@@ -52,12 +52,12 @@ static ik_skeleton random_skeleton(int first_kind) {
                 (&targets[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                  \
             for (int i = 0; i < ITEMS * 4; i++)                                                                        \
                 (&turned[0][0])[i] = (number)random_number();                                                          \
-            ik_goal goals[GOALS] = {                                                                                   \
-                {.joint = 5, .position = {targets[0], 3 * size, size}},                                                \
-                {.joint = 8, .position = {targets[1], 3 * size, size}, .rotation = {turned, 4 * size, size}}};         \
+            ik_goal goals[GOALS + 1] = {{.joint = 5, .position = {targets[0], 3 * size, size}},                        \
+                                        {.joint = 8, .position = {targets[1], 3 * size, size}},                        \
+                                        {.kind = IK_TURN, .joint = 8, .rotation = {turned, 4 * size, size}}};          \
             ik_solve_job job = {.skeleton = &skeleton,                                                                 \
                                 .goals = goals,                                                                        \
-                                .goal_count = GOALS,                                                                   \
+                                .goal_count = GOALS + 1,                                                               \
                                 .options = {.iterations = ITERATIONS, .tolerance = 1e-4, .rotation_tolerance = 1e-3},  \
                                 .rotations = {{pose, item, size}, joint, JOINTS},                                      \
                                 .solved = {{solved, item, size}, joint, JOINTS},                                       \

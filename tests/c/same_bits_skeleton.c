@@ -79,7 +79,7 @@ int main(void) {
         offsets[i] = (double)(i * 7 % 16 - 8) / 8;
     for (int i = 0; i < JOINTS; i++)
         rests[4 * i] = 1;
-    const ik_skeleton skeleton = {JOINTS, parents, order, rank, offsets, rests, NULL};
+    const ik_skeleton skeleton = {JOINTS, parents, order, rank, offsets, rests, NULL, NULL};
     for (int i = 0; i < 4; i++) {
         if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
         printf("%s skeleton f32 %016llx\n", isas[i], (unsigned long long)hash_f32(&skeleton, scratch));

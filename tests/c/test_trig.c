@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define IK_BYTES 0
-#include "real.h"
-#include "trig.h"
+#include "lanes/real.h"
+#include "lanes/trig.h"
 
 #if IK_BITS == 64
 typedef long double wide;

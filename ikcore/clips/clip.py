@@ -1,0 +1,506 @@
+"""Clips: a skeleton and its pose over time."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import rotations
+from ikcore._arrays import transformed
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+
+
+class FormatError(ValueError):
+    """A file is damaged, or not what its ending says: one sentence with the file, the line if it has lines, and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clip:
+    """A skeleton and its pose over time. Immutable; what changes one returns another.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The joints.
+    pose : Pose
+        Its one leading axis is time.
+    fps : float
+        Frames a second. Files have odd ones, such as 120.00048, and they are kept.
+    loop : bool, default: False
+        Whether it is played over and over. The last frame of a loop is its first one again, but for where the root is.
+    up : {"Y", "Z"}
+        The axis that points up.
+    unit : float, default: 1
+        Metres in one unit of length.
+    channels : sequence of str, optional
+        What a BVH file animates of every joint, in its order: small letters are positions, capitals rotations, so
+        "xyzZXY" stands for ``Xposition Yposition Zposition Zrotation Xrotation Yrotation``. Kept for writing.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0]])
+    >>> bends = ik.rotations.from_axis_angle([0, 0, 1], np.linspace(0, 1, 31)[:, np.newaxis] * [1, 0])
+    >>> clip = ik.Clip(arm, ik.Pose(bends), fps=30)
+    >>> clip
+    Clip(31 frames of 2 joints at 30 fps, 1 s, Y up)
+    >>> clip[10:21].duration, len(clip.resample(60))
+    (0.3333333333333333, 61)
+    """
+
+    skeleton: Skeleton
+    pose: Pose
+    fps: float
+    loop: bool = False
+    up: str = "Y"
+    unit: float = 1.0
+    channels: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (("skeleton", Skeleton), ("pose", Pose)):
+            if not isinstance(given := getattr(self, name), kind):
+                raise TypeError(f"{name}: expected a {kind.__name__}, got {type(given).__name__}")
+        if len(self.pose.shape) != 1 or len(self.pose) < 1:
+            raise ValueError(f"pose: expected one leading axis, time, of one frame or more, got {self.pose.shape}")
+        if self.pose.joints != len(self.skeleton):
+            raise ValueError(f"pose: expected {len(self.skeleton)} joints as the skeleton has, got {self.pose.joints}")
+        for name in ("fps", "unit"):
+            object.__setattr__(self, name, _positive(name, getattr(self, name)))
+        if self.up not in _TURNED:
+            raise ValueError(f"up: expected 'Y' or 'Z', got {self.up!r}")
+        if self.channels is not None:
+            object.__setattr__(self, "channels", _checked_channels(self.channels, len(self.skeleton)))
+
+    @classmethod
+    def read(
+        cls, path: str | os.PathLike[str], animation: str | None = None, *, up: str = "Y", unit: float = 1.0
+    ) -> Clip:
+        """Read a file, by its ending: .bvh, .gltf or .glb; see `ikcore.bvh.read` and `ikcore.gltf.read`.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        animation : str, optional
+            Which one of those in a glTF file.
+        up : {"Y", "Z"}
+            Which axis of the file points up. BVH files do not say; most have Y, as glTF has.
+        unit : float, default: 1
+            Metres in one unit of length, which BVH files do not say either: 0.01 for centimetres, 0.0254 for inches.
+
+        Returns
+        -------
+        Clip
+            In the axes and units of the file; `convert` changes them. No loop, as files do not say so;
+            ``dataclasses.replace(clip, loop=True)`` makes it one.
+        """
+        from ikcore.clips import formats  # whose modules make clips
+
+        return formats.read(path, animation, up=up, unit=unit)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file, by its ending: .bvh, see `ikcore.bvh.write`.
+
+        Parameters
+        ----------
+        path : path
+            The file. If there is one it is replaced.
+        """
+        from ikcore.clips import formats
+
+        formats.write(self, path)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the last."""
+        return (len(self) - 1) / self.fps
+
+    def __len__(self) -> int:
+        return len(self.pose)
+
+    def __getitem__(self, frames: slice) -> Clip:
+        """Some of the frames, as slices of lists have it; `clip.pose` has single ones."""
+        if not isinstance(frames, slice):
+            raise TypeError(f"expected a slice such as clip[10:20], got {frames!r}; clip.pose[3] is a single pose")
+        start, stop, step = frames.indices(len(self))
+        if step < 0 or len(range(start, stop, step)) == 0:
+            raise ValueError(f"expected frames among 0 to {len(self) - 1}, ascending, got {_text(frames)}")
+        whole = (start, step) == (0, 1) and stop == len(self)
+        return dataclasses.replace(self, pose=self.pose[frames], fps=self.fps / step, loop=self.loop and whole)
+
+    def cut(self, start: float = 0.0, end: float | None = None) -> Clip:
+        """The frames from one time to another, both included.
+
+        Parameters
+        ----------
+        start : float, default: 0
+            Seconds. The frame nearest to it is the first one.
+        end : float, optional
+            Seconds, likewise of the last frame (default: the end).
+
+        Returns
+        -------
+        Clip
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> walk = ik.samples.walk(seconds=2).clip
+        >>> walk.cut(0.5, 1.5).duration
+        1.0
+        """
+        end = self.duration if end is None else end
+        if not -0.5 <= start * self.fps <= end * self.fps < len(self) - 0.5:
+            raise ValueError(f"cut: expected 0 <= start <= end <= {self.duration:g} seconds, got {start:g} to {end:g}")
+        return self[round(start * self.fps) : round(end * self.fps) + 1]
+
+    def resample(self, fps: float) -> Clip:
+        """The same motion at another rate: rotations turn the shorter way, the rest moves straight.
+
+        Parameters
+        ----------
+        fps : float
+            Frames a second. A loop keeps its first and its last frame, and takes the nearest rate that does so.
+
+        Returns
+        -------
+        Clip
+            As long as the old one, or shorter by less than a frame. Frames at the times of old ones are the same.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> ik.samples.walk(seconds=2, fps=120).clip.resample(30)
+        Clip(61 frames of 21 joints at 30 fps, 2 s, Y up)
+        """
+        fps, last = _positive("fps", fps), len(self) - 1
+        if self.loop and last:
+            steps = max(1, round(self.duration * fps))
+            return dataclasses.replace(
+                self, pose=self._between(np.arange(steps + 1) * last / steps), fps=steps / self.duration
+            )
+        steps = math.floor(last * fps / self.fps + 1e-6)  # a frame that rounding puts beyond the end is none
+        return dataclasses.replace(self, pose=self._between(np.arange(steps + 1) * self.fps / fps), fps=fps)
+
+    def _between(self, frames: NDArray[Any]) -> Pose:
+        """The poses at so many frames from the start, which may be fractions."""
+        last = len(self) - 1
+        share, whole = np.modf(np.minimum(frames, last))
+        before = whole.astype(np.intp)
+        after = np.minimum(before + 1, last)
+        t = share.astype(self.pose.dtype)[:, np.newaxis]
+
+        def straight(values: NDArray[Any] | None) -> NDArray[Any] | None:
+            if values is None:
+                return None
+            moved: NDArray[Any] = values[before] + t[..., np.newaxis] * (values[after] - values[before])
+            return moved
+
+        pose = self.pose
+        turned = rotations.slerp(pose.rotations[before], pose.rotations[after], t)
+        return Pose(turned, straight(pose.translations), straight(pose.scales))
+
+    def mirror(self, pairs: Mapping[str, str] | None = None) -> Clip:
+        """The motion in a mirror, the plane x = 0: what the left did the right does.
+
+        Every joint is exactly where its partner's mirror image is, so bones have the lengths of their partners. The
+        rotations at rest are kept, so limits and meshes need no change.
+
+        Parameters
+        ----------
+        pairs : mapping of str to str, optional
+            The joints of one side and their partners. The others are in the middle. Default: names that differ in Left
+            and Right, or in one letter L and R, in any case.
+
+        Returns
+        -------
+        Clip
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> walk = ik.samples.walk(seconds=2).clip
+        >>> left, right = walk.skeleton.index("LeftFoot"), walk.skeleton.index("RightFoot")
+        >>> mirrored = walk.mirror()
+        >>> there = walk.skeleton.forward(walk.pose).positions[:, left]
+        >>> here = mirrored.skeleton.forward(mirrored.pose).positions[:, right]
+        >>> np.allclose(here, there * [-1, 1, 1])
+        True
+        """
+        partner = _partners(self.skeleton, pairs)
+        facing = _Mirror(self.skeleton, partner)
+        pose = self.pose
+        scales = None if pose.scales is None else facing.scaled(pose.scales)
+        moved = None if pose.translations is None else facing.moved(pose.translations)
+        channels = None if self.channels is None else tuple(self.channels[joint] for joint in partner)
+        skeleton = facing.skeleton(self.skeleton)
+        pose = Pose(facing.turned(pose.rotations), moved, scales)
+        return dataclasses.replace(self, skeleton=skeleton, pose=pose, channels=channels)
+
+    def convert(self, *, up: str | None = None, unit: float | None = None) -> Clip:
+        """The same motion with another axis up, or in another unit of length.
+
+        What turns are the roots, so all other local rotations, and what meshes and limits refer to, stay.
+
+        Parameters
+        ----------
+        up : {"Y", "Z"}, optional
+            The axis that points up; what went along x still does.
+        unit : float, optional
+            Metres in one unit of length.
+
+        Returns
+        -------
+        Clip
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> walk = ik.samples.walk(seconds=2).clip
+        >>> centimetres = walk.convert(up="Z", unit=0.01)
+        >>> centimetres
+        Clip(121 frames of 21 joints at 60 fps, 2 s, Z up, unit 0.01 m)
+        >>> centimetres.skeleton.offsets[0]
+        array([  0.,   0., 100.])
+        """
+        changed = dataclasses.replace(self, up=self.up if up is None else up, unit=self.unit if unit is None else unit)
+        if any(limit and limit.position is not None for limit in self.skeleton.limits):
+            raise ValueError("convert: limits of positions are not converted: make the skeleton without them")
+        turn = _Turn(self, changed)
+        skeleton = turn.skeleton(self.skeleton)
+        moved = None if self.pose.translations is None else turn.moved(self.pose.translations)
+        pose = Pose(turn.turned(self.pose.rotations), moved, self.pose.scales)
+        return dataclasses.replace(changed, skeleton=skeleton, pose=pose)
+
+    @staticmethod
+    def concatenate(clips: Iterable[Clip]) -> Clip:
+        """One clip after another, as they are: nothing is blended or moved.
+
+        Parameters
+        ----------
+        clips : sequence of Clip
+            Of one skeleton, rate, axis and unit.
+
+        Returns
+        -------
+        Clip
+            No loop; with the channels of the first.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> walk = ik.samples.walk(seconds=2).clip
+        >>> len(ik.Clip.concatenate([walk[:50], walk[50:]])) == len(walk)
+        True
+        """
+        clips = list(clips)
+        if not clips:
+            raise ValueError("concatenate: expected at least one clip")
+        for name in ("skeleton", "fps", "up", "unit"):
+            values = [getattr(clip, name) for clip in clips]
+            if any(value != values[0] for value in values):
+                raise ValueError(f"concatenate: expected clips of one {name}, got {', '.join(map(str, values[:4]))}")
+        return dataclasses.replace(clips[0], pose=_joined(clips), loop=False)
+
+    def __repr__(self) -> str:
+        unit = "" if self.unit == 1 else f", unit {self.unit:g} m"
+        frames = f"{len(self)} frame{'s' * (len(self) != 1)} of {len(self.skeleton)} joints at {self.fps:g} fps"
+        return f"Clip({frames}, {self.duration:g} s{', loop' * self.loop}, {self.up} up{unit})"
+
+
+def _positive(name: str, value: float) -> float:
+    number = float(value)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name}: expected a positive number, got {value!r}")
+    return number
+
+
+def _checked_channels(channels: Iterable[str], joints: int) -> tuple[str, ...]:
+    each = tuple(channels)
+    if len(each) != joints:
+        raise ValueError(f"channels: expected one for each of the {joints} joints, got {len(each)}")
+    for letters in each:
+        if not isinstance(letters, str) or len(set(letters)) < len(letters) or not set(letters) <= set("xyzXYZ"):
+            raise ValueError(f"channels: expected letters of 'xyzXYZ', none of them twice, got {letters!r}")
+    return each
+
+
+def _text(frames: slice) -> str:
+    ends = ["" if end is None else str(end) for end in (frames.start, frames.stop, frames.step)]
+    return f"[{':'.join(ends if ends[2] else ends[:2])}]"
+
+
+def _joined(clips: list[Clip]) -> Pose:
+    """All frames of poses of one skeleton."""
+    poses = [clip.pose for clip in clips]
+
+    def parts(values: list[NDArray[Any] | None], otherwise: NDArray[Any]) -> NDArray[Any] | None:
+        if all(value is None for value in values):
+            return None
+        whole = [
+            np.broadcast_to(otherwise.astype(pose.dtype), (len(pose), *otherwise.shape)) if value is None else value
+            for pose, value in zip(poses, values, strict=True)
+        ]
+        return np.concatenate(whole)
+
+    offsets = clips[0].skeleton.offsets
+    translations = parts([pose.translations for pose in poses], offsets)
+    scales = parts([pose.scales for pose in poses], np.ones_like(offsets))
+    return Pose(np.concatenate([pose.rotations for pose in poses]), translations, scales)
+
+
+# --- axes and units --------------------------------------------------------------------------------------------------
+
+# Where Y is up and where Z is: the components of a vector there, and their signs, that become those of one here.
+_TURNED = {"Y": ((0, 2, 1), (1.0, 1.0, -1.0)), "Z": ((0, 2, 1), (1.0, -1.0, 1.0))}
+
+
+class _Turn:
+    """From one axis up to another, and from one unit to another, for the joints of a skeleton."""
+
+    def __init__(self, before: Clip, after: Clip) -> None:
+        self._up = None if before.up == after.up else after.up
+        self._factor = before.unit / after.unit
+        self._roots = before.skeleton.parents < 0
+
+    def skeleton(self, before: Skeleton) -> Skeleton:
+        """The skeleton; what is in the space of a joint changes in size alone."""
+        masses, centres, preferred = before._given()
+        return Skeleton(
+            before.parents,
+            self.moved(before.offsets),
+            self.turned(before.rest.rotations),
+            before.names,
+            before.limits,
+            masses,
+            None if centres is None else centres * self._factor,
+            None if preferred is None else self.turned(preferred),
+        )
+
+    def moved(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Offsets or translations (..., joints, 3)."""
+        moved: NDArray[Any] = points * points.dtype.type(self._factor)
+        if self._up:
+            places, signs = _TURNED[self._up]
+            moved[..., self._roots, :] = moved[..., self._roots, :][..., places] * np.array(signs, points.dtype) + 0
+        return moved
+
+    def turned(self, local: NDArray[Any]) -> NDArray[Any]:
+        """Local rotations (..., joints, 4)."""
+        if not self._up:
+            return local
+        turned, half = local.copy(), math.sqrt(0.5)
+        turn = np.array([half, half if self._up == "Z" else -half, 0, 0], local.dtype)
+        turned[..., self._roots, :] = rotations.multiply(turn, local[..., self._roots, :])
+        return turned
+
+
+# --- mirrored --------------------------------------------------------------------------------------------------------
+
+
+class _Mirror:
+    """What makes of a skeleton's pose its mirror image, with M the reflection x -> -x.
+
+    The world rotation of a joint is to be M W M S, with W that of its partner and S a constant that makes it the
+    joint's own where the partner is at rest. So locally, of a joint below a parent with S', S'^-1 M L M S.
+    """
+
+    def __init__(self, skeleton: Skeleton, partner: NDArray[np.intp]) -> None:
+        rest = skeleton.forward(skeleton.rest).rotations
+        self._partner = partner
+        self._own = rotations.multiply(rotations.conjugate(_reflected(rest[partner])), rest)
+        above = np.where((skeleton.parents < 0)[:, np.newaxis], [1.0, 0, 0, 0], self._own[skeleton.parents])
+        self._back = rotations.conjugate(above)
+
+    def skeleton(self, before: Skeleton) -> Skeleton:
+        """The skeleton, with limits and rest as they were: they are of a joint, on whichever side."""
+        masses, centres, preferred = before._given()
+        return Skeleton(
+            before.parents,
+            self.moved(before.offsets),
+            before.rest.rotations,
+            before.names,
+            before.limits,
+            None if masses is None else masses[self._partner],
+            None if centres is None else rotations.rotate(rotations.conjugate(self._own), self._across(centres)),
+            None if preferred is None else self.turned(preferred),
+        )
+
+    def turned(self, local: NDArray[Any]) -> NDArray[Any]:
+        """Local rotations (..., joints, 4)."""
+        back, own = self._back.astype(local.dtype), self._own.astype(local.dtype)
+        return rotations.multiply(back, rotations.multiply(_reflected(local[..., self._partner, :]), own))
+
+    def moved(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Offsets or translations (..., joints, 3)."""
+        return rotations.rotate(self._back.astype(points.dtype), self._across(points))
+
+    def _across(self, points: NDArray[Any]) -> NDArray[Any]:
+        """M times those of the partners."""
+        across: NDArray[Any] = points[..., self._partner, :] * np.array([-1, 1, 1], points.dtype)
+        return across
+
+    def scaled(self, scales: NDArray[Any]) -> NDArray[Any]:
+        """Scales (..., joints, 3): exact where they are even, or the partners' axes are each other's but for signs."""
+        axes = rotations.to_matrix(self._own).astype(scales.dtype) ** 2
+        return transformed(np.swapaxes(axes, -1, -2), scales[..., self._partner, :])
+
+
+def _reflected(q: NDArray[Any]) -> NDArray[Any]:
+    """M q M."""
+    reflected: NDArray[Any] = q * np.array([1, 1, -1, -1], q.dtype)
+    return reflected
+
+
+def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np.intp]:
+    """The joint on the other side of every joint, itself in the middle."""
+    partner = np.arange(len(skeleton))
+    for one, other in (_pairs_by_name(skeleton.names) if pairs is None else pairs).items():
+        joints = [skeleton.index(one), skeleton.index(other)]
+        if (partner[joints] != joints).any() and (partner[joints] != joints[::-1]).any():
+            raise ValueError(f"mirror: {one!r} and {other!r} have other partners too: give `pairs`, each joint once")
+        partner[joints] = joints[::-1]
+    if (partner == np.arange(len(skeleton))).all():
+        raise ValueError("mirror: no two names differ in Left and Right only, or in L and R: give `pairs`")
+    above = skeleton.parents
+    odd = np.flatnonzero(above[partner] != np.where(above < 0, -1, partner[above]))
+    if len(odd):
+        alone = odd[partner[odd] == odd]
+        if len(alone):
+            one, other = skeleton.names[alone[0]], skeleton.names[above[alone[0]]]
+            raise ValueError(f"mirror: {one!r} has no partner, and its parent {other!r} has one: give `pairs`")
+        one, other = skeleton.names[odd[0]], skeleton.names[partner[odd[0]]]
+        raise ValueError(f"mirror: the parents of {one!r} and {other!r} are not each other's partners: give `pairs`")
+    return partner
+
+
+def _pairs_by_name(names: tuple[str, ...]) -> dict[str, str]:
+    """The joints on the left, and those on the right: of the same case if there are, else of any."""
+    exact = {name: name for name in names}
+    known = {name.lower(): name for name in names}
+
+    def partner(name: str) -> str | None:
+        right = list(_on_the_right(name))
+        found = (exact.get(other) for other in right), (known.get(other.lower()) for other in right)
+        return next(filter(None, chain(*found)), None)
+
+    return {name: other for name in names if (other := partner(name))}
+
+
+def _on_the_right(name: str) -> Iterable[str]:
+    """What the partner of a joint on the left may be called: words before letters."""
+    for left, right in (("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT")):
+        if left in name:
+            yield name.replace(left, right)
+    for at, letter in enumerate(name):
+        if letter in "lL":
+            yield name[:at] + {"l": "r", "L": "R"}[letter] + name[at + 1 :]

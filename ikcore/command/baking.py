@@ -1,0 +1,211 @@
+"""What ``ikcore bake`` does: put the feet of clips on the ground, write them, say what has changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ikcore.bake import Baked, BakeSettings, bake_feet
+from ikcore.bake.notes import Note
+from ikcore.clips.clip import Clip
+from ikcore.command import commands, many, measuring
+from ikcore.command.commands import CommandError, Grounds, Up
+from ikcore.command.measuring import Outcome
+from ikcore.feet import Measured, verdicts
+from ikcore.pages import report
+
+_CLOSED = math.radians(1)  # by which a joint may differ between the first and the last frame of a loop
+_OTHERWISE = {"travelling": "with --no-travelling it stays"}  # by the setting that a note names
+_SHORT = 1e-3  # of a leg, by which it is out of reach
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How clips are baked."""
+
+    ground: Grounds
+    settings: BakeSettings
+    up: Up | None = None
+    unit: float | None = None
+    legs: tuple[str, ...] | None = None
+    frames: tuple[int | None, int | None] | None = None
+    loop: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(commands.Job):
+    """One clip to bake."""
+
+    how: How
+    output: Path
+    threads: int
+
+
+def run(
+    clips: Sequence[str], out: str, how: How, *, folder: str | None = None, as_json: bool = False, workers: int = 1
+) -> int:
+    """Bake all clips of files and folders; return 1 if some could not be, else 0."""
+    sources = list(_sources(clips, Path(out)))
+    outputs = _outputs(sources, Path(out))
+    pages = commands.pages([(source.file, source.animation) for source in sources], folder)
+    read = [*(source.file for source in sources), *how.ground.paths]
+    commands.check_written(outputs, read, f"-o {out}")
+    commands.check_pages(pages, read, folder)
+    commands.check(how.ground)
+    commands.make_folder(Path(out).parent if outputs == [Path(out)] else Path(out))
+    if folder:
+        commands.make_folder(Path(folder))
+    jobs = [
+        Job(
+            file=source.file,
+            animation=source.animation,
+            page=page,
+            how=how,
+            output=output,
+            threads=workers if len(sources) == 1 else 1,
+        )
+        for source, output, page in zip(sources, outputs, pages, strict=True)
+    ]
+    outcomes = commands.outcomes(work, jobs, workers)
+    done = measuring.done_of(outcomes)
+    lines = measuring.as_text("ikcore-bake/1", outcomes) if as_json else _table(done)
+    return measuring.finish(outcomes, lines, folder, guessed=not (how.up and how.unit))
+
+
+def work(job: Job) -> Outcome:
+    """Bake one clip."""
+    try:
+        return _baked(job)
+    except (OSError, ValueError, MemoryError) as error:
+        return Outcome(job, commands.failure(job, error))
+
+
+def _baked(job: Job) -> Outcome:
+    how = job.how
+    clip = commands.read(job.file, job.animation, how.up, how.unit)
+    ground = commands.ground(how.ground, clip.up, clip.unit)
+    assert ground is not None  # the command line asks for one
+    first, stop = how.frames or (None, None)
+    baked = bake_feet(
+        _looped(clip) if how.loop else clip,
+        ground,
+        settings=how.settings,
+        legs=how.legs,
+        frames=(first or 0, len(clip) if stop is None else stop) if how.frames else None,
+        workers=job.threads,
+    )
+    before, after = baked.measured()
+    notes = [_with_option(note) for note in baked.notes]
+    commands.put(job.output, baked.clip.write)
+    if job.page:
+        commands.put(job.page, lambda path: report.write(path, job.title, after, before, notes=notes))
+    facts = {"output": str(job.output), "notes": notes, **_moved(baked, after)}
+    return measuring.outcome(job, clip, after, before, **facts)
+
+
+def _with_option(note: Note) -> str:
+    """With the option that has it otherwise."""
+    return f"{note}; {_OTHERWISE[note.setting]}" if note.setting else str(note)
+
+
+def _looped(clip: Clip) -> Clip:
+    """As a loop, if it is one."""
+    if len(clip) < 3:
+        raise ValueError(f"a loop has three frames or more, got {len(clip)}: bake without --loop")
+    first, last = clip.pose.rotations[0].astype(np.float64), clip.pose.rotations[-1].astype(np.float64)
+    apart = 2 * np.arccos(np.clip(np.abs((first * last).sum(axis=-1)), 0, 1))
+    joint = int(np.argmax(apart))
+    if apart[joint] > _CLOSED:
+        name, degrees = clip.skeleton.names[joint], math.degrees(apart[joint])
+        raise ValueError(
+            f"the last frame of a loop is its first one again, but {name!r} differs by {degrees:.0f} degrees: "
+            "add that frame, or bake without --loop"
+        )
+    return dataclasses.replace(clip, loop=True)
+
+
+def _moved(baked: Baked, after: Measured) -> dict[str, Any]:
+    """What JSON says of the body: how far the pelvis was moved, metres, and in how many frames legs were too short."""
+    unit = baked.clip.unit
+    far = {leg: _SHORT * after.lengths[leg] for leg in baked.short}
+    return {
+        "pelvis": [float(baked.rise.min()) * unit, float(baked.rise.max()) * unit],
+        "short": {leg: int((short * unit > far[leg]).sum()) for leg, short in baked.short.items()},
+    }
+
+
+# --- where all goes --------------------------------------------------------------------------------------------------
+
+
+class Source(NamedTuple):
+    """An animation of a file, and where the file is below the folder that was given."""
+
+    file: str
+    animation: str | None
+    below: Path
+
+
+def _sources(clips: Iterable[str], out: Path) -> Iterator[Source]:
+    """All of files and folders, but what is in the folder of outputs that is in one of those."""
+    for path in map(Path, clips):
+        output = out.resolve() if path.is_dir() and path.resolve() in out.resolve().parents else None
+        for file in map(Path, many.files([str(path)], commands.ENDINGS)):
+            if output not in file.resolve().parents:
+                below = file.parent.relative_to(path) if path.is_dir() and file != path else Path()
+                yield from (Source(str(file), animation, below) for animation in commands.animations(str(file)))
+
+
+def _outputs(sources: Sequence[Source], out: Path) -> list[Path]:
+    """The file to write for each: OUT itself if there is one clip, else files in it, in the same folders."""
+    one = len(sources) == 1
+    if out.suffix.lower() == ".bvh" and not out.is_dir():
+        if one:
+            return [out]
+        raise CommandError(f"{out}: expected a folder for {len(sources)} clips, got the name of one file", 2)
+    if one and out.suffix and not out.is_dir():
+        raise CommandError(f"{out}: expected a file that ends in .bvh, or a folder that exists", 2)
+    names = commands.unique(str(each.below / commands.stem(each.file, _plain(each.animation))) for each in sources)
+    return [out / f"{name}.bvh" for name in names]
+
+
+def _plain(animation: str | None) -> str | None:
+    """Without what names of files may not hold."""
+    return animation and re.sub(r'[/\\:*?"<>|\x00-\x1f]', "_", animation)
+
+
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+_HEADS = {
+    "drift_most": "slides",
+    "penetration": "sinks",
+    "penetration_swing": "in swing",
+    "floating": "floats",
+    "off_ground": "unseen",
+    "knee_pops": "knee pops",
+}
+
+
+def _table(outcomes: Sequence[Outcome]) -> list[str]:
+    """One line a clip: before and after, each of the leg that did worst."""
+    lines = [["clip", *_HEADS.values(), "pelvis", "out of reach"]]
+    for each in outcomes:
+        low, high = each.more["pelvis"]
+        short = sum(each.more["short"].values())
+        cells = [" -> ".join(_worst(name, each, when) for when in (0, 1)) for name in _HEADS]
+        lines.append([each.name, *cells, f"{low:+.2f} to {high:+.2f} m", f"{short} frames" if short else "-"])
+    return measuring.columns(lines)
+
+
+def _worst(name: str, outcome: Outcome, when: int) -> str:
+    """Of all legs for which it is known, before or after."""
+    records = {leg: both[when] for leg, both in outcome.measures.items()}
+    leg = verdicts.worst(records, name)
+    ((said, verdict),) = verdicts.said(name, [records[leg]], outcome.legs[leg]["length"] or math.nan)
+    return measuring.short(said, verdict)

@@ -1,0 +1,268 @@
+"""What commands about clips share: which files, how these are read, work on all of them, what is said when it fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, TextIO, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import files
+from ikcore.clips import gltf
+from ikcore.clips.clip import Clip
+from ikcore.command import many
+from ikcore.feet import Feet
+from ikcore.feet.metrics import leg_length
+from ikcore.feet.paths import LEG, percentile
+from ikcore.grounds.ground import Ground
+from ikcore.pages import report
+
+Up = Literal["Y", "Z"]
+
+ENDINGS = (".bvh", ".gltf", ".glb")
+INDEX = "index.html"
+# Metres, centimetres, inches, millimetres, and what the clips of the CMU library are in, which are many.
+_UNITS = (1.0, 0.01, 0.0254, 0.001, 0.0254 / 0.45)
+_TALL = 3.0  # so much less likely are legs that are too long than legs that are too short: there are children
+_HALF = math.sqrt(0.5)
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """Files of what clips walk on; none are a floor found under the feet."""
+
+    paths: tuple[str, ...] = ()
+    up: Up = "Y"
+    unit: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One clip to work on; it goes to other processes."""
+
+    file: str
+    animation: str | None
+    page: Path | None
+
+    @property
+    def title(self) -> str:
+        """What its page is called."""
+        return Path(self.file).name + (f": {self.animation}" if self.animation else "")
+
+
+class CommandError(Exception):
+    """A command cannot go on: a sentence, and the exit status."""
+
+    def __init__(self, sentence: str, status: int = 1) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Outcome(Protocol):
+    """What comes of a job."""
+
+    @property
+    def error(self) -> str | None:
+        """The sentence about what has failed, if something has."""
+
+
+_Job = TypeVar("_Job", bound=Job)
+_Outcome = TypeVar("_Outcome", bound=Outcome)
+
+
+def outcomes(work: Callable[[_Job], _Outcome], jobs: Sequence[_Job], workers: int) -> list[_Outcome]:
+    """Do all jobs; what fails is said at once, one sentence each."""
+    found = []
+    try:
+        for outcome in many.each(work, jobs, workers):
+            found.append(outcome)
+            if outcome.error:
+                say(f"ikcore: {outcome.error}", sys.stderr)
+    except BrokenExecutor as error:
+        raise CommandError("a worker process has ended: ask for fewer --workers, they may lack memory") from error
+    return found
+
+
+def failure(job: Job, error: OSError | ValueError | MemoryError) -> str:
+    """The sentence about a job that has failed, which names its file."""
+    said = "not enough memory" if isinstance(error, MemoryError) else sentence(error)
+    return named(job.file + (f": {job.animation}" if job.animation else ""), said)
+
+
+def named(file: str, said: str) -> str:
+    """With the name of the file, if it is not there yet."""
+    return said if file in said else f"{file}: {said}"
+
+
+def sentence(error: OSError | ValueError) -> str:
+    """What an error says, with the file that it is about."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def say(line: str, where: TextIO | None = None) -> None:
+    """Print a line that may hold what others have written, whatever it is and whatever can be shown there."""
+    where = where or sys.stdout
+    code = getattr(where, "encoding", None) or "utf-8"  # there may be no output at all
+    print(printable(line).encode(code, "backslashreplace").decode(code), file=where)
+
+
+def printable(text: str) -> str:
+    """With escapes for what a terminal would obey, and for what is no letter."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------
+
+
+def animations(file: str) -> tuple[str | None, ...]:
+    """All in a file; None for its only one, also of a file that reading will have something to say about."""
+    if Path(file).suffix.lower() == ".bvh":
+        return (None,)
+    try:
+        names = gltf.animations(file)
+    except (OSError, ValueError):
+        return (None,)
+    return names if len(names) > 1 else (None,)
+
+
+def read(file: str, animation: str | None, up: Up | None, unit: float | None) -> Clip:
+    """A clip; what is not said of it is what its legs make likely."""
+    if Path(file).is_dir():
+        raise ValueError(f"{file}: expected {' or '.join(ENDINGS)} files in this folder, got none")
+    clip = Clip.read(file, animation, up=up or "Y", unit=unit or 1.0)
+    if up and unit:
+        return clip
+    down, length = _legs(clip, up)
+    bvh = file.lower().endswith(".bvh")  # other files have Y up, and metres, if not centimetres by mistake
+    lying = bvh and down[2] < -abs(down[1])
+    units = _UNITS if bvh else _UNITS[:2]
+    likely = min(units, key=lambda unit: _unlikely(length * unit)) if length > 0 else 1.0
+    return dataclasses.replace(clip, up=up or ("Z" if lying else "Y"), unit=unit or likely)
+
+
+def _unlikely(length: float) -> float:
+    """How far a leg of so many metres is from a human's."""
+    off = math.log(length / LEG)
+    return max(_TALL * off, -off)
+
+
+def _legs(clip: Clip, up: Up | None) -> tuple[NDArray[np.float64], float]:
+    """Where legs hang, and how long they are, in units of the clip."""
+    places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
+    legs = Feet.detect(clip.skeleton, up=up)
+    chains = [places[:, [clip.skeleton.index(joint) for joint in leg.bones]] for leg in legs]
+    down = np.sum([np.nan_to_num(chain[:, -1] - chain[:, 0]).sum(axis=0) for chain in chains], axis=0)
+    return down, percentile(np.array([leg_length(chain) for chain in chains]), 50)
+
+
+@functools.lru_cache(maxsize=4)
+def ground(grounds: Grounds, up: str = "Y", unit: float = 1.0) -> Ground | None:
+    """All files together, with the axis and the unit of a clip; read once in a process."""
+    whole = None
+    for path in grounds.paths:
+        if Path(path).suffix.lower() in ENDINGS[1:] and gltf.moves(path):
+            raise ValueError(f"{path}: expected ground at rest, and its animations move it: save it without them")
+        part = Ground.read(path, up="y" if grounds.up == "Y" else "z", scale=grounds.unit / unit)
+        if grounds.up != up:
+            turned = part.moved(rotations=[_HALF, _HALF if up == "Z" else -_HALF, 0, 0])
+            part = Ground(turned.parts, "z" if up == "Z" else "y")
+        whole = part if whole is None else whole + part
+    return whole
+
+
+def check(*grounds: Grounds) -> None:
+    """Read them before any clip, so that what is wrong with them is said once."""
+    ground.cache_clear()  # since another run files may have changed
+    try:
+        for each in grounds:
+            ground(each)
+    except (OSError, ValueError) as error:
+        raise CommandError(sentence(error)) from error
+
+
+# --- what is written -------------------------------------------------------------------------------------------------
+
+
+def pages(titles: Iterable[tuple[str, str | None]], folder: str | None) -> list[Path | None]:
+    """Where the page of each file and animation goes."""
+    names = [re.sub(r"[^\w.-]+", "_", stem(file, animation)) for file, animation in titles]
+    return [Path(folder) / f"{name}.html" if folder else None for name in unique(names, Path(INDEX).stem)]
+
+
+def check_written(paths: Iterable[Path], read: Iterable[str], option: str) -> None:
+    """That nothing that is read is written, whatever it is called there."""
+    known: dict[object, str] = {}
+    for source in read:
+        known |= dict.fromkeys(files.known_as(source) - known.keys(), source)
+    for path in paths:
+        for key in known.keys() & files.known_as(path):
+            raise CommandError(f"{option} would write over {known[key]}, which is read: give another name", 2)
+
+
+def check_pages(paths: Iterable[Path | None], read: Iterable[str], folder: str | None) -> None:
+    """That pages, and the list of them if there are several, take the place of nothing but older ones."""
+    if not folder:
+        return
+    there = [path for path in paths if path]
+    there += [Path(folder) / INDEX] * (len(there) > 1)
+    check_written(there, read, f"--report {folder}")
+    for path in there:
+        if path.is_file() and not report.is_page(path):
+            raise CommandError(f"--report {folder} would write over {path}, which is no report: give another folder", 2)
+
+
+def make_folder(folder: Path) -> None:
+    """If there is none; before any work, as it may be that it cannot be made."""
+    try:
+        Path(os.path.realpath(folder)).mkdir(parents=True, exist_ok=True)  # new/.. makes nothing new
+    except OSError as error:
+        error.filename = str(folder)
+        raise
+
+
+def put(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file, in a folder that is made if needed."""
+    to = Path(os.path.realpath(path))
+    try:
+        make_folder(to.parent)
+        write(to)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write: {error.strerror}", str(path)) from error
+
+
+def stem(file: str, animation: str | None) -> str:
+    """The name of what is made of an animation, without an ending."""
+    return Path(file).stem + (f"_{animation}" if animation else "")
+
+
+def unique(names: Iterable[str], *taken: str) -> list[str]:
+    """The same with numbers, where needed, so that no two are one file on any system."""
+
+    def key(name: str) -> str:
+        return unicodedata.normalize("NFC", name).casefold()
+
+    seen, found = set(map(key, taken)), []
+    for name in names:
+        free, number = name, 1
+        while key(free) in seen:
+            number += 1
+            free = f"{name}-{number}"
+        seen.add(key(free))
+        found.append(free)
+    return found

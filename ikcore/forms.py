@@ -1,0 +1,553 @@
+"""The solvers as typed functions: arrays in, arrays out, a status for every item."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ikcore import _core, rotations, status
+from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows, single
+
+
+@dataclass(frozen=True, eq=False)
+class Limb(_core.Limb):
+    """What `two_bone` found, item by item.
+
+    Attributes
+    ----------
+    root, mid : (..., 4) arrays
+        World-space delta rotations (w, x, y, z), w >= 0, of the two joints, for the pose that came in: a joint's local
+        rotation becomes ``W^-1 delta W local``, with W its parent's world rotation in that pose. The mid bone has then
+        turned by ``root * mid``.
+    positions : (..., 3, 3) array
+        Where root, mid and end are afterwards.
+    status : (...) int32 array
+        `Status` flags; 0 means that the end is on the target.
+    error : (...) array
+        Distance from the end to the target.
+    flip : (...) array
+        The angle between the direction that decides the bend (pole or bend) and the line through root and target, in
+        radians: near 0 the limb is about to flip. pi/2 where neither is given.
+    stretch : (...) array
+        The factor by which the bones are longer than they came in.
+    """
+
+    __slots__ = ()
+
+    root: NDArray[Any] = field()
+    mid: NDArray[Any] = field()
+    positions: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
+    flip: NDArray[Any] = field()
+    stretch: NDArray[Any] = field()
+
+    @classmethod
+    def empty(cls, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> Limb:
+        """Uninitialised arrays for ``out=``, one item per element of `shape`."""
+        items, numbers = np.broadcast_shapes(shape), np.dtype(dtype)
+        if numbers not in (np.float32, np.float64):
+            raise TypeError(f"dtype: expected float32 or float64, got {numbers}")
+        return cls(*(np.empty(shape, number) for _, number, shape in _arrays_for(items, numbers)))
+
+    def summary(self) -> str:
+        """The batch in words: how many reached, how many did not and why."""
+        return status.summarize("limb", self.status, self.error)
+
+    def tip(
+        self,
+        rule: Literal["local", "keep", "take", "maintain"],
+        *,
+        rotation: ArrayLike | None = None,
+        target: ArrayLike | None = None,
+        space: ArrayLike | None = None,
+        space_after: ArrayLike | None = None,
+        weight: ArrayLike = 1.0,
+    ) -> NDArray[Any]:
+        """Return the world-space delta rotation of the tip joint (foot, hand), for the pose that came in, as `root` is.
+
+        Parameters
+        ----------
+        rule : {"local", "keep", "take", "maintain"}
+            ``local``: the tip follows the limb, nothing to do. ``keep``: it holds its world rotation, the usual one for
+            feet. ``take``: it takes the world rotation `target`; needs its present world rotation, `rotation`.
+            ``maintain``: it turns as a space does whose world rotation goes from `space` to `space_after`.
+        rotation, target, space, space_after : (..., 4) array_like
+            World rotations (w, x, y, z).
+        weight : (...) array_like, optional
+            From following the limb (0) to the rule (1), by the shortest way.
+
+        Returns
+        -------
+        (..., 4) array
+            The tip's local rotation L becomes ``W^-1 delta W L``, W being its parent's world rotation as it came in.
+
+        Examples
+        --------
+        >>> import ikcore as ik
+        >>> leg = ik.two_bone([0, 0, 0], [0, -1, 0.1], [0, -2, 0], [0, -1, 1])
+        >>> foot = leg.tip("keep")
+        >>> ik.rotations.multiply(ik.rotations.multiply(leg.root, leg.mid), foot).round(12)
+        array([1., 0., 0., 0.])
+        """
+        given: dict[str, Any] = {"rotation": rotation, "target": target, "space": space, "space_after": space_after}
+        needed = _TIP_RULES.get(rule)
+        if needed is None:
+            raise ValueError(f"rule: expected one of {', '.join(_TIP_RULES)}, got {rule!r}")
+        if wrong := {name for name, value in given.items() if (value is not None) != (name in needed)}:
+            raise ValueError(
+                f"tip({rule!r}) takes {' and '.join(needed) or 'no rotation'}: check {', '.join(sorted(wrong))}"
+            )
+        follow = np.array([1, 0, 0, 0], self.root.dtype)
+        if rule == "local":
+            return np.broadcast_to(follow, self.root.shape).copy()
+        delta = rotations.conjugate(rotations.multiply(self.root, self.mid))
+        if needed:
+            before, after = (rows(name, given[name], self.root.dtype, 4) for name in needed)
+            turn = rotations.multiply(rotations.normalize(after), rotations.conjugate(rotations.normalize(before)))
+            delta = rotations.multiply(delta, turn)
+        share = np.clip(rows("weight", weight, self.root.dtype), 0, 1)
+        return rotations.slerp(follow, rotations.canonical(delta), share)
+
+
+# The world rotations a rule for the tip needs, before and after.
+_TIP_RULES: dict[str, tuple[str, ...]] = {
+    "local": (),
+    "keep": (),
+    "take": ("rotation", "target"),
+    "maintain": ("space", "space_after"),
+}
+
+
+@single(Limb, pose=3)
+def two_bone(
+    root: ArrayLike,
+    mid: ArrayLike,
+    end: ArrayLike,
+    target: ArrayLike,
+    *,
+    pole: ArrayLike | None = None,
+    bend: ArrayLike | None = None,
+    hinge: ArrayLike | None = None,
+    twist: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    soften: ArrayLike | None = None,
+    stretch_start: ArrayLike | None = None,
+    stretch_max: ArrayLike | None = None,
+    min_bend: ArrayLike | None = None,
+    max_bend: ArrayLike | None = None,
+    out: Limb | None = None,
+    workers: int = 1,
+    strict: bool = False,
+) -> Limb:
+    """Turn a limb of two bones so that its end meets the target: closed form, exact wherever the target is in reach.
+
+    A target too far away leaves the limb straight and pointing at it; one too near leaves it folded. The bones keep
+    their length and their twist: the mid joint is a hinge.
+
+    Parameters
+    ----------
+    root, mid, end : (..., 3) array_like
+        Positions of the joints. Leading axes broadcast. float32 when all three are, else float64; everything else is
+        converted to that.
+    target : (..., 3) array_like
+        Where the end should go.
+    pole : (..., 3) array_like, optional
+        The point the limb bends towards.
+    bend : (..., 3) array_like, optional
+        The direction it bends towards where there is no pole, or the pole is on the line from root to target. Without
+        it the limb bends the way it is bent.
+    hinge : (..., 3) array_like, optional
+        The axis the limb bends about: turning the second bone about it bends the limb. Tells forwards from backwards,
+        and which way a straight limb bends.
+    twist : (...) array_like, optional
+        Radians that the limb turns about the line from root to target, after the pole (default 0).
+    weight : (...) array_like, optional
+        The share of the rotations and of the stretch to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the
+        target, NaN included.
+    soften : (...) array_like, optional
+        The share of the reach where the limb starts to give, 0 to 1 (default 1: not at all). Beyond, it approaches full
+        extension smoothly and never reaches it, so that the knee does not snap.
+    stretch_start, stretch_max : (...) array_like, optional
+        The share of the reach from which the bones lengthen, and the most they lengthen by (default 1: not at all).
+    min_bend, max_bend : (...) array_like, optional
+        The angle between the bones, 0 being straight, stays within these (default 0 and pi).
+    out : Limb, optional
+        Where to write the result: arrays of its very shapes and types, as `Limb.empty` makes them.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used (NaN, say), instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    Limb
+        Delta rotations, positions, status and error of every item.
+
+    Examples
+    --------
+    A leg, and two targets: one in reach, one below it.
+
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> hip, knee, ankle = [0, 0.9, 0], [0, 0.5, 0.05], [0, 0.1, 0]
+    >>> leg = ik.two_bone(hip, knee, ankle, [[0.1, 0.2, 0.1], [0.1, -0.1, 0.1]], pole=[0, 0.5, 1])
+    >>> leg.positions[:, 2].round(4)
+    array([[0.1   , 0.2   , 0.1   ],
+           [0.0798, 0.1017, 0.0798]])
+    >>> [ik.Status(s) for s in leg.status]
+    [<Status: 0>, <Status.TOO_FAR: 1>]
+    """
+    dtype = number_type(root, mid, end)
+    inputs = {
+        "root": rows("root", root, dtype, 3),
+        "mid": rows("mid", mid, dtype, 3),
+        "end": rows("end", end, dtype, 3),
+        "target": rows("target", target, dtype, 3),
+        "pole": optional_rows("pole", pole, dtype, 3),
+        "bend": optional_rows("bend", bend, dtype, 3),
+        "hinge": optional_rows("hinge", hinge, dtype, 3),
+        "twist": optional_number("twist", twist, dtype),
+        "weight": optional_number("weight", weight, dtype),
+        "soften": optional_number("soften", soften, dtype),
+        "stretch_start": optional_number("stretch_start", stretch_start, dtype),
+        "stretch_max": optional_number("stretch_max", stretch_max, dtype),
+        "min_bend": optional_number("min_bend", min_bend, dtype),
+        "max_bend": optional_number("max_bend", max_bend, dtype),
+    }
+    outputs = () if out is None else _outputs(out, dtype, inputs)
+    found = call(_core.two_bone, inputs, outputs, workers)
+    limb = Limb(*found) if out is None else out
+    status.report_unusable("two_bone", limb.status, strict=strict)
+    return limb
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarLimb(_core.PlanarLimb):
+    """What `two_bone_2d` found, item by item.
+
+    Attributes
+    ----------
+    angles : (..., 2, 2) array
+        Joint angles of both branches: ``angles[..., 0, :]`` bends counter-clockwise, ``angles[..., 1, :]`` clockwise.
+        The first angle turns bone 1 from the x axis, the second bone 2 from bone 1.
+    status : (...) int32 array
+        `Status` flags; 0 means that the end is on the target.
+    error : (...) array
+        Distance from the end to the target.
+    """
+
+    __slots__ = ()
+
+    angles: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
+
+    def summary(self) -> str:
+        """The batch in words: how many reached, how many did not and why."""
+        return status.summarize("limb", self.status, self.error)
+
+
+@single(PlanarLimb, pose=3)
+def two_bone_2d(
+    length1: ArrayLike, length2: ArrayLike, target: ArrayLike, *, workers: int = 1, strict: bool = False
+) -> PlanarLimb:
+    """Find the joint angles of a planar limb from the origin to the target: both branches, closed form.
+
+    Parameters
+    ----------
+    length1, length2 : (...) array_like
+        Lengths of the bones. Leading axes broadcast.
+    target : (..., 2) array_like
+        Where the end should go. float32 when lengths and target are, else float64.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    PlanarLimb
+        Joint angles of both branches, status and error of every item.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.two_bone_2d(1, 1, [1, 1])
+    >>> arm.angles.round(4)
+    array([[ 0.    ,  1.5708],
+           [ 1.5708, -1.5708]])
+    """
+    dtype = number_type(length1, length2, target)
+    inputs = {
+        "length1": rows("length1", length1, dtype),
+        "length2": rows("length2", length2, dtype),
+        "target": rows("target", target, dtype, 2),
+    }
+    limb = PlanarLimb(*call(_core.two_bone_2d, inputs, (), workers))
+    status.report_unusable("two_bone_2d", limb.status, strict=strict)
+    return limb
+
+
+@dataclass(frozen=True, eq=False)
+class Aim(_core.Aim):
+    """What `aim` found, item by item.
+
+    Attributes
+    ----------
+    delta : (..., 4) array
+        World-space rotation (w, x, y, z), w >= 0, to apply to the joint: its world rotation W becomes ``delta W``.
+    status : (...) int32 array
+        `Status` flags; 0 means that the axis points at the target.
+    error : (...) array
+        The angle left between the axis and the direction from its start to the target, radians.
+    """
+
+    __slots__ = ()
+
+    delta: NDArray[Any] = field()
+    status: NDArray[np.int32] = field()
+    error: NDArray[Any] = field()
+
+    def summary(self) -> str:
+        """The batch in words: how many hit, how many did not and why."""
+        return status.summarize("joint", self.status, self.error)
+
+
+@single(Aim, pose=2)
+def aim(
+    position: ArrayLike,
+    rotation: ArrayLike,
+    target: ArrayLike,
+    *,
+    forward: ArrayLike,
+    offset: ArrayLike | None = None,
+    up: ArrayLike | None = None,
+    pole: ArrayLike | None = None,
+    twist: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    workers: int = 1,
+    strict: bool = False,
+) -> Aim:
+    """Turn a joint so that an axis of it points at the target, as a head, an eye or a gun does.
+
+    The joint takes the shortest way; with `up` and `pole` it also rolls until up is on the pole's side. Where the axis
+    starts beside the joint (`offset`) a target nearer than it passes by cannot be hit: TOO_NEAR.
+
+    Parameters
+    ----------
+    position : (..., 3) array_like
+        Where the joint is. Leading axes broadcast. float32 when position and rotation are, else float64.
+    rotation : (..., 4) array_like
+        The joint's world rotation (w, x, y, z).
+    target : (..., 3) array_like
+        The point to aim at.
+    forward : (..., 3) array_like
+        The axis to aim, in the joint's own space, of any length.
+    offset : (..., 3) array_like, optional
+        Where the axis starts, in the joint's own space (default: at the joint).
+    up : (..., 3) array_like, optional
+        The axis to keep towards the pole, in the joint's own space. Needs `pole`.
+    pole : (..., 3) array_like, optional
+        A point. Needs `up`.
+    twist : (...) array_like, optional
+        Radians that the joint turns about the line to the target, after the pole (default 0).
+    weight : (...) array_like, optional
+        The share of the rotation to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    Aim
+        Delta rotation, status and angle left of every item.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> eye = ik.aim([0, 1.7, 0], [1, 0, 0, 0], [2, 1.7, 2], forward=[0, 0, 1])
+    >>> ik.rotations.rotate(eye.delta, [0, 0, 1]).round(4)
+    array([0.7071, 0.    , 0.7071])
+    """
+    if (up is None) != (pole is None):
+        raise ValueError("up and pole: expected both or neither, got one")
+    dtype = number_type(position, rotation)
+    inputs = {
+        "position": rows("position", position, dtype, 3),
+        "rotation": rows("rotation", rotation, dtype, 4),
+        "target": rows("target", target, dtype, 3),
+        "forward": rows("forward", forward, dtype, 3),
+        "offset": optional_rows("offset", offset, dtype, 3),
+        "up": optional_rows("up", up, dtype, 3),
+        "pole": optional_rows("pole", pole, dtype, 3),
+        "twist": optional_number("twist", twist, dtype),
+        "weight": optional_number("weight", weight, dtype),
+    }
+    found = Aim(*call(_core.aim, inputs, (), workers))
+    status.report_unusable("aim", found.status, strict=strict)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gaze:
+    """What `look` found, item by item.
+
+    Attributes
+    ----------
+    deltas : (..., n, 4) array
+        World-space delta rotations (w, x, y, z), w >= 0, of the joints, for the pose that came in: a joint's local
+        rotation becomes ``W^-1 delta W local``, with W its parent's world rotation in that pose. Joint k has then
+        turned by ``deltas[0] * deltas[1] * ... * deltas[k]``.
+    positions : (..., n, 3) array
+        Where the joints are afterwards.
+    status : (...) int32 array
+        `Status` flags; 0 means that the axis points at the target.
+    error : (...) array
+        The angle left between the axis and the direction from its start to the target, radians.
+    """
+
+    deltas: NDArray[Any]
+    positions: NDArray[Any]
+    status: NDArray[np.int32]
+    error: NDArray[Any]
+
+    def summary(self) -> str:
+        """The batch in words: how many hit, how many did not and why."""
+        return status.summarize("chain", self.status, self.error)
+
+
+def look(
+    joints: ArrayLike,
+    rotation: ArrayLike,
+    target: ArrayLike,
+    *,
+    forward: ArrayLike,
+    weights: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    up: ArrayLike | None = None,
+    pole: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
+    clamp: ArrayLike | None = None,
+    clamp_start: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    workers: int = 1,
+    strict: bool = False,
+) -> Gaze:
+    """Turn several joints together, spine to head, so that an axis of the last one points at the target.
+
+    Each joint takes a share of the turn by its weight; with `up` and `pole` also of the roll. `reference` and `clamp`
+    keep the axis within a cone. The last joint that has a weight does what is left, as `aim` does, so that the axis
+    meets the target exactly; nearer to that joint than the axis passes by it cannot: TOO_NEAR.
+
+    Parameters
+    ----------
+    joints : (..., n, 3) array_like
+        Where the joints are, from the root to the tip. Leading axes broadcast. float32 when joints and rotation are,
+        else float64.
+    rotation : (..., 4) array_like
+        The last joint's world rotation (w, x, y, z).
+    target : (..., 3) array_like
+        The point to look at.
+    forward : (..., 3) array_like
+        The axis to aim, in the last joint's own space, of any length.
+    weights : (..., n) array_like, optional
+        How the joints share the turn; only the ratios count. Default: all alike. A negative one counts as 0.
+    offset : (..., 3) array_like, optional
+        Where the axis starts, in the last joint's own space (default: at that joint).
+    up : (..., 3) array_like, optional
+        The axis to keep towards the pole, in the last joint's own space. Needs `pole`.
+    pole : (..., 3) array_like, optional
+        A point. Needs `up`.
+    reference : (..., 3) array_like, optional
+        The middle of the cone, a direction in the world: where the chest faces, say. Needs `clamp`.
+    clamp : (...) array_like, optional
+        How narrow the cone is, 0 to 1: it opens by (1 - clamp) pi to each side. Needs `reference`.
+    clamp_start : (...) array_like, optional
+        The share of the cone's angle where the axis starts to give way, 0 to 1 (default 1: not at all). Beyond, it
+        approaches the cone smoothly and never reaches it. Needs `clamp`.
+    weight : (...) array_like, optional
+        The share of every rotation to apply, 0 to 1 (default 1). At 0 nothing moves, whatever the target, NaN included.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    Gaze
+        Delta rotations, positions, status and angle left of every item.
+
+    Examples
+    --------
+    Chest, neck and head look to the side; the head turns the most.
+
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> spine = [[0, 1.2, 0], [0, 1.45, 0], [0, 1.6, 0.02]]
+    >>> gaze = ik.look(spine, [1, 0, 0, 0], [2, 1.6, 0], forward=[0, 0, 1], weights=[0.2, 0.3, 0.5])
+    >>> np.degrees(2 * np.arccos(gaze.deltas[:, 0])).round(1)
+    array([18.1, 27.2, 45.1])
+    >>> ik.Status(int(gaze.status))
+    <Status: 0>
+    """
+    for needed, value, needs, other in (("up", up, "pole", pole), ("reference", reference, "clamp", clamp)):
+        if (value is None) != (other is None):
+            raise ValueError(f"{needed} and {needs}: expected both or neither, got one")
+    if clamp_start is not None and clamp is None:
+        raise ValueError("clamp_start: expected reference and clamp with it, got neither")
+    dtype = number_type(joints, rotation)
+    chain = rows("joints", joints, dtype, 3)
+    if chain.ndim < 2 or chain.shape[-2] == 0:
+        raise ValueError(
+            f"joints: expected an array of shape (..., n, 3) of one joint or more, got shape {chain.shape}"
+        )
+    inputs = {
+        "joints": chain,
+        "rotation": rows("rotation", rotation, dtype, 4),
+        "target": rows("target", target, dtype, 3),
+        "forward": rows("forward", forward, dtype, 3),
+        "weights": optional_rows("weights", weights, dtype, chain.shape[-2]),
+        "offset": optional_rows("offset", offset, dtype, 3),
+        "up": optional_rows("up", up, dtype, 3),
+        "pole": optional_rows("pole", pole, dtype, 3),
+        "reference": optional_rows("reference", reference, dtype, 3),
+        "clamp": optional_number("clamp", clamp, dtype),
+        "clamp_start": optional_number("clamp_start", clamp_start, dtype),
+        "weight": optional_number("weight", weight, dtype),
+    }
+    found = Gaze(*call(_core.look, inputs, (), workers))
+    status.report_unusable("look", found.status, strict=strict)
+    return found
+
+
+def _outputs(out: Limb, dtype: np.dtype[Any], inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """The arrays of `out`, each of which must be just what the result is."""
+    if not isinstance(out, Limb):
+        raise TypeError(f"out: expected a Limb (see Limb.empty), got {type(out).__name__}")
+    arrays = tuple(getattr(out, name) for name in Limb.__match_args__)
+    expected = _arrays_for(items_of(_core.two_bone, inputs), dtype)
+    for array, (name, number, shape) in zip(arrays, expected, strict=True):
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"out.{name}: expected an array (see Limb.empty), got {type(array).__name__}")
+        if array.dtype != number:
+            raise TypeError(f"out.{name}: expected an array of {number}, got {array.dtype}")
+        if array.shape != shape:
+            raise ValueError(f"out.{name}: expected shape {shape}, got {array.shape}")
+    return arrays
+
+
+@functools.lru_cache(maxsize=16)
+def _arrays_for(items: tuple[int, ...], dtype: np.dtype[Any]) -> list[tuple[str, np.dtype[Any], tuple[int, ...]]]:
+    """Name, type and shape of the fields of a Limb of so many items; a caller who reuses `out` asks for the same."""
+    number = {"status": np.dtype(np.int32)}
+    return [(name, number.get(name, dtype), (*items, *_ROWS.get(name, ()))) for name in Limb.__match_args__]
+
+
+# The shape of a row of those fields of Limb that are more than a number.
+_ROWS = {"root": (4,), "mid": (4,), "positions": (3, 3)}

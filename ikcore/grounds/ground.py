@@ -1,0 +1,700 @@
+"""Ground: what feet stand on, and where rays and feet meet it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core, rotations
+from ikcore._arrays import broadcast_axes, dot, in_blocks, number_type, rows
+from ikcore.clips import gltf
+from ikcore.grounds import obj
+
+_AXES = ("x", "y", "z")
+_UNITS = np.eye(3)
+_DOUBLE = np.dtype(np.float64)
+_RAY = 8  # what a ray costs beside an item of a closed form
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Where rays first meet the ground; the leading axes are those of the rays.
+
+    Attributes
+    ----------
+    hit : (...) array of bool
+        Whether the ray meets it.
+    distance : (...) array
+        From the origin; infinite where nothing is hit.
+    points, normals : (..., 3) arrays
+        Where, and the normal of the side that is hit, of unit length; NaN where nothing is.
+    front : (...) array of bool
+        Whether that side is the front, from where the corners of a triangle run counter-clockwise.
+    part, triangle : (...) arrays of int32
+        Which part of the ground, and which of its triangles; -1 where nothing is hit, and for a plane's triangle.
+    status : (...) array of int32
+        0; `Status.NOT_FINITE` or `Status.NO_LENGTH` where the ray cannot be used, which then hits nothing.
+    """
+
+    hit: NDArray[np.bool_]
+    distance: NDArray[Any]
+    points: NDArray[Any]
+    normals: NDArray[Any]
+    front: NDArray[np.bool_]
+    part: NDArray[np.int32]
+    triangle: NDArray[np.int32]
+    status: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """The ground at some points; the leading axes are theirs.
+
+    Attributes
+    ----------
+    hit : (...) array of bool
+        Whether there is ground within the window.
+    height : (...) array
+        How high it is, along the up axis from 0; NaN where there is none.
+    points, normals : (..., 3) arrays
+        The point of it, and its normal, of unit length and upwards; NaN where there is none.
+    part : (...) array of int32
+        Which part of the ground, -1 where there is none.
+    """
+
+    hit: NDArray[np.bool_]
+    height: NDArray[Any]
+    points: NDArray[Any]
+    normals: NDArray[Any]
+    part: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane:
+    """The points whose product with the normal, a unit vector, is the height; its front is where the normal points."""
+
+    normal: NDArray[np.float64]
+    height: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One body of a ground: triangles or a plane, and how it is placed, the same always or frame by frame.
+
+    Attributes
+    ----------
+    body : Mesh or Plane
+        In its own space.
+    rotations : (4,) or (frames, 4) array, optional
+        From its space to the world's, of unit length (default: none).
+    translations : (3,) or (frames, 3) array, optional
+        After the rotation.
+    scales : (3,) or (frames, 3) array, optional
+        Before the rotation, positive.
+    """
+
+    body: _core.Mesh | Plane
+    rotations: NDArray[np.float64] | None = None
+    translations: NDArray[np.float64] | None = None
+    scales: NDArray[np.float64] | None = None
+
+    def local(self, points: ArrayLike) -> NDArray[Any]:
+        """Points of the world in the space of the part, where what stands on it keeps its place.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Where the part moves their first axis is its frames.
+
+        Returns
+        -------
+        (..., 3) array
+            Float32 if the points were, else float64.
+        """
+        dtype = number_type(points)
+        at = rows("points", points, _DOUBLE, 3)
+        if self.translations is not None:
+            at = at - self._frames(self.translations, at.shape[:-1])
+        if self.rotations is not None:
+            at = rotations.rotate(self._frames(rotations.conjugate(self.rotations), at.shape[:-1]), at)
+        if self.scales is not None:
+            at = at / self._frames(self.scales, at.shape[:-1])
+        return at.astype(dtype, copy=False)
+
+    def world(self, points: ArrayLike) -> NDArray[Any]:
+        """Points of the part in the world: what `local` undoes.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            In the space of the part. Where it moves their first axis is its frames.
+
+        Returns
+        -------
+        (..., 3) array
+            Float32 if the points were, else float64.
+        """
+        dtype = number_type(points)
+        at = rows("points", points, _DOUBLE, 3)
+        if self.scales is not None:
+            at = at * self._frames(self.scales, at.shape[:-1])
+        if self.rotations is not None:
+            at = rotations.rotate(self._frames(self.rotations, at.shape[:-1]), at)
+        if self.translations is not None:
+            at = at + self._frames(self.translations, at.shape[:-1])
+        return at.astype(dtype, copy=False)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is placed frame by frame."""
+        return any(array is not None and array.ndim > 1 for array in self._placing)
+
+    def still(self, frames: int | slice | NDArray[np.intp]) -> Part:
+        """The part as it is in one frame, or in some of them."""
+        if not self.moves:
+            return self
+        return Part(
+            self.body, *(array if array is None or array.ndim < 2 else array[frames] for array in self._placing)
+        )
+
+    @property
+    def _placing(self) -> tuple[NDArray[Any] | None, ...]:
+        return self.rotations, self.translations, self.scales
+
+    def _placed(self, shape: tuple[int, ...]) -> _Placed:
+        """The body and how the core places it, for rays with these leading axes."""
+        body = (*self.body.normal.tolist(), self.body.height) if isinstance(self.body, Plane) else self.body
+        for frames in (self.translations, self.rotations, self.scales):
+            if frames is not None:
+                self._frames(frames, shape)
+        return body, None if self.translations is None else self.translations.reshape(-1, 3), self._to_local()
+
+    def _to_local(self) -> NDArray[Any] | None:
+        """The matrix (9,) from the world to the space of the part, one or one a frame; None if it only shifts."""
+        if self.rotations is None and self.scales is None:
+            return None
+        turn = np.eye(3) if self.rotations is None else rotations.to_matrix(rotations.conjugate(self.rotations))
+        return (turn if self.scales is None else turn / self.scales[..., np.newaxis]).reshape(-1, 9)
+
+    def _frames(self, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        """Values of frames, with as many axes as the points of these leading axes."""
+        if values.ndim == 1:
+            return values
+        if not shape or shape[0] != len(values):
+            raise ValueError(
+                f"the ground moves over {len(values)} frames: expected points of shape ({len(values)}, ..., 3), "
+                f"got {(*shape, 3)}"
+            )
+        return values.reshape(len(values), *(1,) * (len(shape) - 1), values.shape[-1])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ground:
+    """What feet stand on: meshes, height grids and planes, any number of them, at rest or moving.
+
+    Made by `Ground.read`, `mesh`, `heights` and `plane`; ``a + b`` is both together, `moved` places one or lets it
+    move. It never changes, and can be pickled.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        The bodies it consists of.
+    up : {"x", "y", "z"}
+        The axis that points up.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> ground = ik.Ground.plane() + ik.terrain.stairs(5, rise=0.2, run=0.3)
+    >>> ground
+    Ground(plane, 22 triangles; y is up)
+    >>> feet = [[0.0, 0.1, -1.0], [0.0, 0.35, 0.45]]  # in front of the stairs, and above the second step
+    >>> ground.at(feet, above=0.5, below=0.5).height
+    array([0. , 0.4])
+    """
+
+    parts: tuple[Part, ...]
+    up: Literal["x", "y", "z"] = "y"
+
+    def __post_init__(self) -> None:
+        if self.up not in _AXES:
+            raise ValueError(f"up: expected 'x', 'y' or 'z', got {self.up!r}")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], *, up: Literal["x", "y", "z"] = "y", scale: float = 1.0) -> Ground:
+        """The faces of a Wavefront file (.obj), or the meshes in the scene of a glTF file (.gltf, .glb).
+
+        Parameters
+        ----------
+        path : str or path
+            The file. Faces may have any number of corners; materials, normals and groups are not looked at. Of a glTF
+            file what a skin carries is left out, see `ikcore.gltf.mesh`.
+        up : {"x", "y", "z"}, optional
+            Which axis of the file points up. Nothing is turned.
+        scale : float, optional
+            What its coordinates are multiplied by, say 0.01 from centimetres to metres.
+
+        Returns
+        -------
+        Ground
+            One mesh.
+
+        Raises
+        ------
+        ValueError
+            Where the file says what cannot be: a sentence, with the number of the line if it has lines.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in (".obj", ".gltf", ".glb"):
+            raise ValueError(f"{path}: expected a .obj, .gltf or .glb file")
+        vertices, faces = obj.read(path) if ending == ".obj" else gltf.mesh(path)
+        return cls.mesh(vertices * float(scale), faces, up=up)
+
+    @classmethod
+    def mesh(cls, vertices: ArrayLike, faces: ArrayLike, *, up: Literal["x", "y", "z"] = "y") -> Ground:
+        """Triangles.
+
+        Parameters
+        ----------
+        vertices : (vertices, 3) array_like
+            Where they are. Kept about their centre, to 14 digits of their extent, so that they may be far from the
+            origin.
+        faces : (triangles, 3) array_like of int
+            The vertices of each. Those without an area are never hit.
+        up : {"x", "y", "z"}, optional
+            The axis that points up.
+
+        Returns
+        -------
+        Ground
+            One mesh. Both sides of it count, see `at` and `cast`.
+
+        Examples
+        --------
+        >>> square = Ground.mesh([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+        >>> square.at([0.25, 0.3, 0.5], above=1, below=1).normals.round(3)
+        array([-0.707,  0.707,  0.   ])
+        """
+        points = rows("vertices", vertices, _DOUBLE, 3).reshape(-1, 3)
+        corners = np.asarray(faces)
+        if corners.size == 0:
+            corners = np.zeros((0, 3), np.int32)
+        if corners.dtype.kind not in "iu":
+            raise TypeError(f"faces: expected whole numbers, got {corners.dtype}")
+        if corners.ndim != 2 or corners.shape[1] != 3:
+            raise ValueError(f"faces: expected an array of shape (triangles, 3), got shape {corners.shape}")
+        wrong = np.flatnonzero(((corners < 0) | (corners >= len(points))).any(1))
+        if wrong.size:
+            bad = corners[wrong[0]].tolist()
+            raise ValueError(f"faces: face {wrong[0]} is {bad}; expected vertices, 0 to {len(points) - 1}")
+        return cls((Part(_core.Mesh(points, corners.astype(np.int32))),), up)
+
+    @classmethod
+    def heights(
+        cls,
+        grid: ArrayLike,
+        spacing: float = 1.0,
+        origin: ArrayLike = (0, 0, 0),
+        *,
+        up: Literal["x", "y", "z"] = "y",
+    ) -> Ground:
+        """A grid of heights, as meshes are: two triangles between every four neighbours.
+
+        Parameters
+        ----------
+        grid : (n, m) array_like
+            Heights above the origin. The first axis runs along the axis that follows `up` in x, y, z, x, the second
+            along the one after that: z and x where y is up, x and y where z is.
+        spacing : float, optional
+            The distance between neighbours.
+        origin : (3,) array_like, optional
+            Where height 0 of the first of them is.
+        up : {"x", "y", "z"}, optional
+            The axis that points up.
+
+        Returns
+        -------
+        Ground
+            One mesh, its front above.
+
+        Examples
+        --------
+        >>> ramp = Ground.heights([[0, 0, 0], [1, 1, 1]], spacing=2)
+        >>> ramp.at([3, 0, 0.5], above=1, below=1).height
+        array(0.25)
+        """
+        height = rows("grid", grid, _DOUBLE)
+        if height.ndim != 2 or min(height.shape) < 2:
+            raise ValueError(f"grid: expected at least 2 x 2 heights, got shape {height.shape}")
+        if not np.isfinite(height).all():
+            n, m = np.argwhere(~np.isfinite(height))[0].tolist()
+            raise ValueError(f"grid: height [{n}, {m}] is not finite")
+        if not 0 < spacing < math.inf:
+            raise ValueError(f"spacing: expected a positive number, got {spacing!r}")
+        along = np.arange(max(height.shape)) * float(spacing)
+        n, m = height.shape
+        points = _point_of(up, height, along[:n, np.newaxis], along[np.newaxis, :m])
+        corner = (np.arange(n - 1)[:, np.newaxis] * m + np.arange(m - 1)).ravel()
+        next_, across, both = corner + m, corner + 1, corner + m + 1
+        faces = np.stack([corner, next_, both, corner, both, across], axis=-1).reshape(-1, 3)
+        return cls.mesh(points.reshape(-1, 3) + rows("origin", origin, _DOUBLE, 3), faces, up=up)
+
+    @classmethod
+    def plane(cls, normal: ArrayLike | None = None, height: float = 0.0, *, up: Literal["x", "y", "z"] = "y") -> Ground:
+        """A plane without end.
+
+        Parameters
+        ----------
+        normal : (3,) array_like, optional
+            Its normal, of any length (default: up).
+        height : float, optional
+            Its distance from the origin, along the normal.
+        up : {"x", "y", "z"}, optional
+            The axis that points up.
+
+        Returns
+        -------
+        Ground
+            What is behind the normal is inside.
+
+        Examples
+        --------
+        >>> Ground.plane([0, 2, 0], 0.5).at([7, 0.4, 9], above=1, below=1).height
+        array(0.5)
+        """
+        ground = cls((), up)
+        n = rows("normal", ground._up if normal is None else normal, _DOUBLE, 3)
+        length = float(np.sqrt(dot(n, n)))
+        if n.ndim != 1 or not 0 < length < math.inf:
+            raise ValueError(f"normal: expected three numbers with a length, got {normal!r}")
+        if not math.isfinite(height):
+            raise ValueError(f"height: expected a finite number, got {height!r}")
+        return cls((Part(Plane(n / length, float(height))),), up)
+
+    def __repr__(self) -> str:
+        return f"Ground({', '.join(map(_name_of, self.parts)) or 'nothing'}; {self.up} is up)"
+
+    def __add__(self, other: Ground) -> Ground:
+        if not isinstance(other, Ground):
+            return NotImplemented
+        if self.up != other.up:
+            raise ValueError(f"up: these grounds have different ones, {self.up!r} and {other.up!r}")
+        return Ground(self.parts + other.parts, self.up)
+
+    def moved(
+        self,
+        rotations: ArrayLike | None = None,
+        translations: ArrayLike | None = None,
+        scales: ArrayLike | None = None,
+    ) -> Ground:
+        """The ground at another place, or moving: scaled and turned about the origin, then shifted.
+
+        Parameters
+        ----------
+        rotations : (4,) or (frames, 4) array_like, optional
+            Quaternions (w, x, y, z) of any length (default: none).
+        translations : (3,) or (frames, 3) array_like, optional
+            (default: none).
+        scales : (3,) or (frames, 3) array_like, optional
+            Along x, y and z, positive (default: none); a single number, or (frames, 1), is for all three. What was
+            turned before can only be scaled evenly.
+
+        Returns
+        -------
+        Ground
+            With frames, whatever is asked of it has them as its first axis.
+
+        Examples
+        --------
+        >>> lift = Ground.plane().moved(translations=[[0, 0, 0], [0, 0.1, 0], [0, 0.2, 0]])
+        >>> lift.at(np.zeros((3, 2, 3)), above=1, below=1).height
+        array([[0. , 0. ],
+               [0.1, 0.1],
+               [0.2, 0.2]])
+        """
+        q = None if rotations is None else _frames_of("rotations", rotations, 4)
+        t = None if translations is None else _frames_of("translations", translations, 3)
+        s = None if scales is None else _scales_of(scales)
+        return Ground(tuple(_moved(part, q, t, s) for part in self.parts), self.up)
+
+    @property
+    def moves(self) -> bool:
+        """Whether any part is placed frame by frame."""
+        return any(part.moves for part in self.parts)
+
+    def still(self, frames: int | slice | NDArray[np.intp]) -> Ground:
+        """The ground as it is in one frame, or in some of them.
+
+        Parameters
+        ----------
+        frames : int, slice or array of int
+            Which.
+
+        Returns
+        -------
+        Ground
+            The same one if it does not move.
+
+        Examples
+        --------
+        >>> lift = Ground.plane().moved(translations=[[0, 0, 0], [0, 0.1, 0], [0, 0.2, 0]])
+        >>> lift.still(2).at([0, 0, 0], above=1, below=1).height
+        array(0.2)
+        """
+        return Ground(tuple(part.still(frames) for part in self.parts), self.up) if self.moves else self
+
+    def cast(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        length: ArrayLike | None = None,
+        backs: bool = True,
+        workers: int = 1,
+    ) -> Hits:
+        """Where rays first meet the ground.
+
+        A ray also hits the edges and corners of triangles, and none gets through between two that share them. One
+        within the plane of a triangle misses it. Of several at the same distance the first counts.
+
+        Parameters
+        ----------
+        origins, directions : (..., 3) array_like
+            Rays; directions of any length. Leading axes broadcast. Where the ground moves the first is its frames.
+        length : (...) array_like, optional
+            What is farther away does not count (default: everything does).
+        backs : bool, optional
+            Whether surfaces count that are seen from behind.
+        workers : int, optional
+            How many threads, -1 for all cores. The result is the same to the bit.
+
+        Returns
+        -------
+        Hits
+            Float32 if origins and directions are, else float64; computed in doubles.
+
+        Examples
+        --------
+        >>> ground = Ground.plane(height=1)
+        >>> hits = ground.cast([[0, 3, 0], [0, 0, 0], [0, 3, 0]], [[0, -1, 1], [0, 2, 0], [0, 1, 0]])
+        >>> hits.hit, hits.front, hits.distance.round(3)
+        (array([ True,  True, False]), array([ True, False, False]), array([2.828, 1.   ,   inf]))
+        """
+        dtype = number_type(origins, directions)
+        given = {
+            "origins": rows("origins", origins, _DOUBLE, 3),
+            "directions": rows("directions", directions, _DOUBLE, 3),
+            "length": rows("length", np.inf if length is None else length, _DOUBLE)[..., np.newaxis],
+        }
+        shape, (start, way, limit) = _one_each("cast", given)
+        made = _Made.every(len(start))
+        self._cast(_Rays(start, way, limit[:, 0], shape), made, backs=backs, workers=workers)
+        return Hits(
+            hit=(made.side != 0).reshape(shape),
+            distance=_narrow(made.distance, dtype).reshape(shape),
+            points=_narrow(made.points, dtype).reshape(*shape, 3),
+            normals=_narrow(made.normals, dtype).reshape(*shape, 3),
+            front=(made.side > 0).reshape(shape),
+            part=made.part.reshape(shape),
+            triangle=made.triangle.reshape(shape),
+            status=made.status.reshape(shape),
+        )
+
+    def at(self, points: ArrayLike, *, above: ArrayLike, below: ArrayLike, workers: int = 1) -> Surface:
+        """The ground that a foot at a point stands on: the highest within a window about it.
+
+        The window is a vertical line from `above` the point to `below` it: `above` is as high a step as may be taken,
+        so that of floors above one another, and under an overhang that is higher, the right one is found. Surfaces
+        count from both sides, as the triangles of many files face anywhere; but where the window begins within a
+        body, whose surface is then seen from behind, only what faces up does.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Where the ground moves their first axis is its frames.
+        above, below : (...) array_like
+            The window, as distances.
+        workers : int, optional
+            How many threads, -1 for all cores. The result is the same to the bit.
+
+        Returns
+        -------
+        Surface
+            Float32 if the points are, else float64; computed in doubles.
+
+        Examples
+        --------
+        >>> floors = Ground.plane() + Ground.heights(np.full((2, 2), 3.0), spacing=10)
+        >>> floors.at([[5, 0.1, 5], [5, 2.9, 5], [5, 1.5, 5]], above=0.5, below=0.5).height
+        array([ 0.,  3., nan])
+        """
+        dtype, axis = number_type(points), _AXES.index(self.up)
+        given = {
+            "points": rows("points", points, _DOUBLE, 3),
+            "above": rows("above", above, _DOUBLE)[..., np.newaxis],
+            "below": rows("below", below, _DOUBLE)[..., np.newaxis],
+        }
+        shape, (start, rise, drop) = _one_each("at", given)
+        start, rise, drop = start.copy(), rise[:, 0], drop[:, 0]
+        start[:, axis] += rise
+        down = _Rays(start, _repeated(-self._up, start.shape), rise + drop, shape)
+        made = _Made.surface(len(start))
+        self._cast(down, made, backs=True, workers=workers)
+        behind = made.side < 0
+        if behind.any():
+            self._leave_bodies(down, behind, made, workers)
+        points = _narrow(made.points, dtype).reshape(*shape, 3)
+        normals = _narrow(made.normals, dtype).reshape(*shape, 3)
+        return Surface((made.side != 0).reshape(shape), points[..., axis], points, normals, made.part.reshape(shape))
+
+    @property
+    def _up(self) -> NDArray[np.float64]:
+        up: NDArray[np.float64] = _UNITS[_AXES.index(self.up)]
+        return up
+
+    def _cast(
+        self, rays: _Rays, made: _Made, *, backs: bool, workers: int, chosen: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Write what rays hit: all of them, or those that are chosen."""
+        bodies = tuple(part._placed(rays.shape) for part in self.parts)
+        each = max(math.prod(rays.shape[1:]), 1)
+        arrays = (rays.origins, rays.directions, rays.lengths, chosen, *made)
+
+        def solve(block: slice) -> None:
+            _core.cast(bodies, each, not backs, block.start, block.stop, *arrays)
+
+        in_blocks(len(rays.origins), _RAY * len(bodies), workers, solve)
+
+    def _leave_bodies(self, down: _Rays, behind: NDArray[np.bool_], made: _Made, workers: int) -> None:
+        """Rays that began within a body, which is what they come out of upwards as well, find what faces up."""
+        without_end = np.broadcast_to(np.inf, down.lengths.shape)
+        out = _Made(side=np.zeros(len(behind), np.int32))
+        upwards = _Rays(down.origins, -down.directions, without_end, down.shape)
+        self._cast(upwards, out, backs=True, workers=workers, chosen=behind)
+        self._cast(down, made, backs=False, workers=workers, chosen=out.side < 0)
+
+
+def _name_of(part: Part) -> str:
+    name = "plane" if isinstance(part.body, Plane) else f"{len(part.body.faces)} triangles"
+    frames = {
+        len(array) for array in (part.rotations, part.translations, part.scales) if array is not None and array.ndim > 1
+    }
+    return name + "".join(f" over {count} frames" for count in frames)
+
+
+# --- rays ------------------------------------------------------------------------------------------------------------
+
+
+_Placed = tuple[_core.Mesh | tuple[float, float, float, float], NDArray[Any] | None, NDArray[Any] | None]
+
+
+class _Rays(NamedTuple):
+    """Rays one after the other, in doubles, and the leading axes they came with."""
+
+    origins: NDArray[Any]
+    directions: NDArray[Any]
+    lengths: NDArray[Any]
+    shape: tuple[int, ...]
+
+
+class _Made(NamedTuple):
+    """Where the core writes what each ray hits, None if nobody asks: side is 1 for a front, -1 for a back, else 0."""
+
+    distance: Any = None
+    points: Any = None
+    normals: Any = None
+    triangle: Any = None
+    side: Any = None
+    part: Any = None
+    status: Any = None
+
+    @classmethod
+    def every(cls, count: int) -> _Made:
+        """Space for all there is to know of so many rays."""
+        whole = [np.empty(count, np.int32) for _ in range(4)]
+        return cls(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), *whole)
+
+    @classmethod
+    def surface(cls, count: int) -> _Made:
+        """Space for what a `Surface` says."""
+        side, part = np.empty(count, np.int32), np.empty(count, np.int32)
+        return cls(points=np.empty((count, 3)), normals=np.empty((count, 3)), side=side, part=part)
+
+
+def _narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    if array.dtype == dtype:
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(dtype, copy=False)
+
+
+def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
+    """Rows one after the other, as many of each, and the leading axes they came with."""
+    leading = {name: array.shape[:-1] for name, array in given.items()}
+    shape = broadcast_axes(what, leading, leading)
+    size = math.prod(shape)
+    return shape, [_repeated(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
+
+
+def _repeated(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array itself if it has that shape."""
+    if array.shape == shape:
+        return array
+    whole = np.empty(shape, array.dtype)
+    whole[...] = array
+    return whole
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+def _point_of(up: str, height: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Points from their height and where they are along the two axes that follow up, in x, y, z, x."""
+    axis = _AXES.index(up) if up in _AXES else 1  # Ground says what is wrong with it
+    points = np.empty((*np.broadcast_shapes(height.shape, first.shape, second.shape), 3))
+    for shift, values in enumerate((height, first, second)):
+        points[..., (axis + shift) % 3] = values
+    return points
+
+
+def _frames_of(name: str, value: ArrayLike, size: int) -> NDArray[Any]:
+    array = rows(name, value, _DOUBLE, size)
+    if array.ndim > 2:
+        raise ValueError(f"{name}: expected an array of shape ({size},) or (frames, {size}), got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}: expected finite numbers")
+    return rotations.normalize(array) if size == 4 else array
+
+
+def _scales_of(value: ArrayLike) -> NDArray[Any]:
+    given = np.asarray(value, float)
+    even = given.ndim == 0 or given.shape[-1] == 1
+    scales = _frames_of("scales", np.repeat(np.atleast_1d(given), 3, axis=-1) if even else given, 3)
+    if not (scales > 0).all():
+        raise ValueError(f"scales: expected positive numbers, got {scales.min():g}")
+    return scales
+
+
+def _moved(part: Part, q: NDArray[Any] | None, t: NDArray[Any] | None, s: NDArray[Any] | None) -> Part:
+    """The part after its own placement and then this one."""
+    turned, shifted, scaled = part.rotations, part.translations, part.scales
+    frames = {len(array) for array in (turned, shifted, scaled, q, t, s) if array is not None and array.ndim > 1}
+    if len(frames) > 1:
+        raise ValueError(f"moved: expected the same number of frames everywhere, got {sorted(frames)}")
+    if s is not None:
+        if turned is not None and (s != s[..., :1]).any():
+            raise ValueError("moved: uneven scales would shear what was turned before: scale it first, or evenly")
+        scaled = s if scaled is None else s * scaled
+        shifted = None if shifted is None else s * shifted
+    if q is not None:
+        turned = q if turned is None else rotations.multiply(q, turned)
+        shifted = None if shifted is None else rotations.rotate(q, shifted)
+    if t is not None:
+        shifted = t if shifted is None else shifted + t
+    return Part(part.body, turned, shifted, scaled)

@@ -1,0 +1,148 @@
+"""Small grounds made by rule, whose heights are known everywhere: stairs, a ramp, bumps."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from ikcore.grounds.ground import Ground, _point_of
+
+
+def stairs(
+    steps: int,
+    *,
+    rise: float,
+    run: float,
+    width: float = 2.0,
+    landing: float = 1.0,
+    up: Literal["x", "y", "z"] = "y",
+) -> Ground:
+    """Stairs that begin at the origin and go up along the axis that follows `up` in x, y, z, x.
+
+    Parameters
+    ----------
+    steps : int
+        How many.
+    rise, run : float
+        The height and depth of each.
+    width : float, optional
+        To both sides of the origin together.
+    landing : float, optional
+        The length of the flat ground before the first step and after the last.
+    up : {"x", "y", "z"}, optional
+        The axis that points up.
+
+    Returns
+    -------
+    Ground
+        Its height at `s` along the way is ``rise * (floor(s / run) + 1)`` from 0 to ``steps * run``.
+
+    Examples
+    --------
+    >>> up = stairs(3, rise=0.2, run=0.5)
+    >>> up.at([[0, 0, -0.5], [0, 0, 0.25], [0, 0.5, 1.75]], above=0.5, below=0.5).height.round(9)
+    array([0. , 0.2, 0.6])
+    """
+    if steps < 1:
+        raise ValueError(f"steps: expected at least 1, got {steps!r}")
+    _check_positive(run=run, width=width)
+    corners = [(step * run, level * rise) for step in range(steps) for level in (step, step + 1)]
+    return _strip([(-landing, 0.0), *corners, (steps * run + landing, steps * rise)], width, up)
+
+
+def ramp(
+    length: float,
+    height: float,
+    *,
+    width: float = 2.0,
+    landing: float = 1.0,
+    up: Literal["x", "y", "z"] = "y",
+) -> Ground:
+    """A ramp that begins at the origin and goes up, or down, along the axis that follows `up` in x, y, z, x.
+
+    Parameters
+    ----------
+    length, height : float
+        How far it goes forward, and up in all.
+    width : float, optional
+        To both sides of the origin together.
+    landing : float, optional
+        The length of the flat ground before and after it.
+    up : {"x", "y", "z"}, optional
+        The axis that points up.
+
+    Returns
+    -------
+    Ground
+        Its height at `s` along the way is ``height * s / length`` from 0 to `length`.
+
+    Examples
+    --------
+    >>> ramp(4, 1).at([0, 0, 2], above=1, below=1).height
+    array(0.5)
+    """
+    _check_positive(length=length, width=width)
+    return _strip([(-landing, 0.0), (0.0, 0.0), (length, height), (length + landing, height)], width, up)
+
+
+def bumps(
+    height: float,
+    *,
+    spacing: float = 1.0,
+    count: int = 4,
+    cells: int = 16,
+    up: Literal["x", "y", "z"] = "y",
+) -> Ground:
+    """Smooth bumps in rows, about the origin.
+
+    Parameters
+    ----------
+    height : float
+        Of each.
+    spacing : float, optional
+        From one to the next.
+    count : int, optional
+        How many to each side.
+    cells : int, optional
+        The cells of the grid across a bump.
+    up : {"x", "y", "z"}, optional
+        The axis that points up.
+
+    Returns
+    -------
+    Ground
+        A grid of ``height * b(s) * b(t)``, where `b` is ``16 * (x * (1 - x)) ** 2`` and `x` the place between two
+        valleys, 0 to 1.
+
+    Examples
+    --------
+    >>> bumps(0.1).at([[0.5, 0, 0.5], [1, 0, 0.5]], above=1, below=1).height
+    array([0.1, 0. ])
+    """
+    for name, number in (("count", count), ("cells", cells)):
+        if number < 1:
+            raise ValueError(f"{name}: expected at least 1, got {number!r}")
+    _check_positive(spacing=spacing)
+    x = np.arange(count * cells + 1) % cells / cells
+    bump = x * (1 - x) * (x * (1 - x)) * 16
+    half = np.array(-0.5 * count * spacing)
+    origin = _point_of(up, np.array(0.0), half, half)
+    return Ground.heights(height * bump[:, np.newaxis] * bump, spacing / cells, origin, up=up)
+
+
+def _check_positive(**lengths: float) -> None:
+    for name, length in lengths.items():
+        if not 0 < length < math.inf:
+            raise ValueError(f"{name}: expected a positive number, got {length!r}")
+
+
+def _strip(profile: list[tuple[float, float]], width: float, up: Literal["x", "y", "z"]) -> Ground:
+    """A line of (along, height) drawn out to both sides, its front above."""
+    along, heights = np.array(profile, float).T
+    sides = np.array([-width / 2, width / 2])
+    points = _point_of(up, heights[:, np.newaxis], along[:, np.newaxis], sides)
+    corner = 2 * np.arange(len(along) - 1)
+    faces = np.stack([corner, corner + 2, corner + 3, corner, corner + 3, corner + 1], axis=-1)
+    return Ground.mesh(points.reshape(-1, 3), faces.reshape(-1, 3), up=up)

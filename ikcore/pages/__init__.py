@@ -1,0 +1,1 @@
+"""Pages about clips and feet, and the drawings in them."""

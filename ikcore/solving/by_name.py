@@ -1,0 +1,151 @@
+"""Solving by the name of a method: at once, or as a function of arrays that is made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core
+from ikcore.goals import GOAL_ARRAYS, Goal, checked_goals, completed, open_arrays
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
+from ikcore.solving.batch import prepared
+from ikcore.solving.solution import Solution
+from ikcore.solving.table import METHODS, checked_options, numbers_of
+
+
+def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "fabrik", **options: Any) -> Solution:
+    """Solve by the method of that name; the same as its typed function.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton.
+    pose : Pose
+        Where to start.
+    goals : list of Goal
+        What should be reached.
+    method : str, optional
+        One of `methods`.
+    **options
+        Those of the method.
+
+    Returns
+    -------
+    Solution
+        Pose, status and errors of every item.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    >>> found = ik.solve(arm, arm.rest, [ik.Reach(3, [1, 1, 1])], method="fabrik", iterations=50)
+    >>> print(found.status)
+    0
+    """
+    checked = checked_options(method, options)
+    return METHODS[method].function(skeleton, pose, goals, **checked)
+
+
+# The core dimensions of a row of a goal.
+_DIMENSIONS = {(): "()", (3,): "(p)", (4,): "(q)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """What `solver` makes: a function of arrays that knows its skeleton, goals, method and options."""
+
+    skeleton: Skeleton
+    goals: tuple[Goal, ...]
+    method: str
+    translations: bool
+    options: dict[str, Any]
+    _prepared: _core.Prepared | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the goals, and prepare for calls on one item."""
+        numbers = numbers_of(self.method, self.options)
+        made = prepared(self.method, self.skeleton, self.goals, numbers, translated=self.translations)
+        object.__setattr__(self, "_prepared", made)
+
+    @property
+    def signature(self) -> str:
+        """The core dimensions as `dask.array.apply_gufunc` has them: j joints, q for w, x, y, z, p for x, y, z."""
+        given = ["(j,q)", *["(j,p)"] * self.translations]
+        given += [_DIMENSIONS[GOAL_ARRAYS[name]] for goal in self.goals for name in open_arrays(goal)]
+        return f"{','.join(given)}->(j,q),(),()"
+
+    def __call__(
+        self, rotations: ArrayLike, *arrays: ArrayLike
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
+        """Rotations, errors and status of the solution."""
+        if self._prepared and (item := self._prepared(rotations, *arrays)):
+            return item
+        expected = self.signature.partition("->")[0].count("(") - 1
+        if len(arrays) != expected:
+            raise TypeError(f"{self.signature}: expected {expected} arrays after the rotations, got {len(arrays)}")
+        rest = iter(arrays)
+        pose = Pose(rotations, next(rest) if self.translations else None)
+        goals = [completed(goal, rest) for goal in self.goals]
+        found = METHODS[self.method].function(self.skeleton, pose, goals, **self.options)
+        return found.pose.rotations, found.error, found.status
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Solver, (self.skeleton, self.goals, self.method, self.translations, self.options)
+
+
+def solver(
+    skeleton: Skeleton, goals: Sequence[Goal], method: str = "fabrik", *, translations: bool = False, **options: Any
+) -> Solver:
+    """Make a function from arrays to arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
+
+    It pickles. It takes local rotations (..., joints, 4), with ``translations=True`` local translations
+    (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
+    (...), poles (..., 3). It returns local rotations (..., joints, 4), errors (...) and status (...), as `Solution` has
+    them. The axes named here are the core dimensions, all others broadcast.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton.
+    goals : list of Goal
+        What should be reached; an ellipsis stands for an array that comes with the call.
+    method : str, optional
+        One of `methods`.
+    translations : bool, optional
+        Whether poses have translations.
+    **options
+        Those of the method.
+
+    Returns
+    -------
+    Solver
+        The function. Its `signature` names the core dimensions.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    >>> solve_arm = ik.solver(arm, [ik.Reach(3, position=...)], "fabrik")
+    >>> solve_arm.signature
+    '(j,q),(p)->(j,q),(),()'
+    >>> rotations, error, status = solve_arm(arm.rest.rotations, [[1, 1, 1], [1, 2, 0]])
+    >>> rotations.shape, status
+    ((2, 4, 4), array([0, 0], dtype=int32))
+
+    With dask, and with xarray::
+
+        dask.array.apply_gufunc(solve_arm, solve_arm.signature, rotations, targets,
+                                output_dtypes=(float, float, np.int32))
+        xarray.apply_ufunc(solve_arm, rotations, targets, input_core_dims=[["joint", "wxyz"], ["xyz"]],
+                           output_core_dims=[["joint", "wxyz"], [], []])
+    """
+    checked = checked_options(method, options, without=("sequence", "history", "goal_errors"))
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+    return Solver(skeleton, tuple(checked_goals(goals)), method, translations, checked)

@@ -1,0 +1,48 @@
+"""What the typed function of every iterative method does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ikcore._arrays import _count_of, switch
+from ikcore.goals import Goal
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+from ikcore.solving.batch import Batch, Found, checked_tasks, items_of, sliding, solve_single
+from ikcore.solving.solution import Solution
+from ikcore.solving.table import SWITCHES, numbers_of
+
+
+def iterate(
+    method: str,
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    workers: int,
+    sequence: bool,
+    history: bool,
+    goal_errors: bool,
+    strict: bool,
+    **options: Any,
+) -> Solution:
+    """Check what is given, solve, and say what came out; options are those of the method."""
+    numbers = numbers_of(method, options)
+    for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
+        switch(name, value)
+    tasks = checked_tasks(method, skeleton, pose, goals)
+    shape = items_of(pose, tasks)
+    if sequence and not shape:
+        raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
+    found = Found.empty(shape, pose.rotations, moves=bool(sliding(skeleton, tasks)), tasks=len(tasks) * goal_errors)
+    if history:
+        found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
+    threads = _count_of(workers)
+    if shape:
+        Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, threads)
+    else:
+        solve_single(method, skeleton, pose, tasks, found, numbers)
+    return Solution.of(method, skeleton, pose, tasks, found, strict=strict)

@@ -1,0 +1,53 @@
+"""Methods that turn all joints at once, by how each moves what should be reached: dls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ikcore.goals import Goal
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+from ikcore.solving.iterative import iterate
+from ikcore.solving.solution import Solution
+from ikcore.solving.table import method
+
+
+@method
+def dls(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    damping: float = 0.0,
+    max_step: float = 1.0,
+    max_error: float = 0.0,
+    posture: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by damped least squares: all joints turn at once, by how each moves what should be reached.
+
+    Few iterations, for positions and rotations of any number of goals; where they contradict each other, what they
+    weigh decides. Limits hold in every iteration, and `Limit` stiffness says how willingly a joint turns.
+
+    Examples
+    --------
+    A hand that should be somewhere and turned some way; then an elbow that should be somewhere too.
+
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
+    >>> hand = ik.Reach(3, [1, 1, 1], ik.rotations.from_axis_angle([0, 0, 1], 1.5))
+    >>> found = ik.dls(arm, arm.rest, [hand])
+    >>> int(found.status), int(found.iterations)
+    (0, 6)
+    >>> int(ik.dls(arm, arm.rest, [hand, ik.Reach(1, [0, 1, 0])]).status)
+    0
+    """
+    return iterate("dls", **locals())

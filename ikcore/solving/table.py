@@ -1,0 +1,206 @@
+"""The methods of solving on skeletons and their options: one table, which typed functions enter."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ikcore import _core
+from ikcore._arrays import _count_of, shown, switch, whole_number
+from ikcore.solving.solution import Solution
+
+TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a method: a number, its default and its bounds, and what it says."""
+
+    name: str
+    default: float
+    lowest: float
+    highest: float
+    sentence: str
+
+    def __str__(self) -> str:
+        default = f"{self.default:g}" if isinstance(self.default, float) else self.default
+        return f"{self.name}={default}: {self.sentence}"
+
+    def checked(self, value: Any) -> float:
+        """The value as the core takes it."""
+        number = _number_of(type(self.default), value)
+        if number is None:
+            kind = {float: "a number", int: "a whole number", bool: "True or False"}[type(self.default)]
+            raise TypeError(f"{self.name}: expected {kind}, got {shown(value)}")
+        if not (self.lowest <= number <= self.highest and math.isfinite(number)):
+            bounded = math.isfinite(self.highest)
+            expected = f"{self.lowest:g} to {self.highest:g}" if bounded else "a finite number"
+            raise ValueError(f"{self.name}: expected {expected}, got {shown(value, str)}")
+        return number
+
+
+def _number_of(kind: type, value: Any) -> float | None:
+    """A float, int or bool of that value; a number is neither text nor a list nor True."""
+    try:
+        if kind is bool:
+            return operator.index(value)
+        if kind is int:
+            return whole_number(value)
+        return float(value) if np.asarray(value).dtype.kind in "iufO" and np.ndim(value) == 0 else None
+    except OverflowError:
+        return math.inf  # as out of bounds
+    except (TypeError, ValueError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of `solve`: its name, what it is, what not all methods take, its options, and its typed function."""
+
+    name: str
+    sentence: str
+    takes: frozenset[str]
+    options: dict[str, Option]
+    function: Callable[..., Solution]
+
+    def __repr__(self) -> str:
+        lines = [f"{self.name}: {self.sentence}"]
+        lines += [f"  takes {', '.join(sorted(self.takes))}"] if self.takes else []
+        lines += [f"  {option}" for option in self.options.values()]
+        return "\n".join(lines)
+
+
+class Methods(dict[str, Method]):
+    """The methods by name; printed, one after the other with their options."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.values()))
+
+
+def methods() -> Methods:
+    """Every method of `solve` by its name: what it is, its options and their defaults.
+
+    >>> import ikcore as ik
+    >>> ik.methods()["fabrik"].options["iterations"].default
+    200
+    """
+    return Methods(METHODS)
+
+
+METHODS = Methods()  # typed functions enter theirs
+
+
+def method(function: TypedFunction) -> TypedFunction:
+    """Enter a typed function in the table of methods and say in its docstring what its arguments are."""
+    name = function.__name__
+    sentence, takes = next(row[1:] for row in (*_core.FORMS, *_core.METHODS) if row[0] == name)
+    METHODS[name] = Method(name, sentence, _words(takes), _options_of(name), function)
+    text, mark, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples\n")
+    function.__doc__ = f"{text.rstrip()}\n\n{_arguments_said(METHODS[name])}{_RETURNS}{mark}{examples}"
+    return function
+
+
+def _words(takes: int) -> frozenset[str]:
+    return frozenset(word.lower().replace("_", " ") for word, bit, _ in _core.TAKES if takes & bit)
+
+
+def _options_of(method: str) -> dict[str, Option]:
+    return {row[1]: _option(*row[1:]) for row in _core.METHOD_OPTIONS if row[0] == method}
+
+
+def _option(name: str, kind: str, default: float, lowest: float, highest: float, sentence: str) -> Option:
+    """A row of the table of the core."""
+    number = {"double": float, "int": int, "switch": bool}[kind]
+    return Option(name, number(default), number(lowest), number(highest), sentence)
+
+
+# What every typed function says of its arguments, as far as it has them.
+_GIVEN = """\
+Parameters
+----------
+skeleton : Skeleton
+    The skeleton; its limits hold.
+pose : Pose
+    Where to start. The leading axes of poses and goals broadcast. The result is in its type of number.
+goals : list of Goal
+    What should be reached, together.
+"""
+_COMMON = {
+    "workers": """\
+workers : int, optional
+    How many threads, -1 for all cores. The result is the same to the bit.
+""",
+    "sequence": """\
+sequence : bool, optional
+    Axis 0 is time: each frame starts from the solution of the frame before, carried over as the correction of the
+    animated pose.
+""",
+    "history": """\
+history : bool, optional
+    Keep the error of every iteration.
+""",
+    "goal_errors": """\
+goal_errors : bool, optional
+    Say by how much every goal is missed.
+""",
+    "strict": """\
+strict : bool, optional
+    Raise `UnusableError` where some item cannot be used (NaN, say), instead of one `UnusableWarning`.
+""",
+}
+_RETURNS = """
+Returns
+-------
+Solution
+    Pose, status and errors of every item.
+
+"""
+
+
+def _arguments_said(method: Method) -> str:
+    said = _GIVEN
+    for name in _arguments_of(method.name):
+        said += _COMMON[name] if name in _COMMON else _option_said(method.options[name])
+    return said
+
+
+def _option_said(option: Option) -> str:
+    first, rest = option.sentence[0].upper(), option.sentence[1:]
+    return f"{option.name} : {type(option.default).__name__}, optional\n    {first}{rest} (default {option.default}).\n"
+
+
+def checked_options(method: str, options: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The options, if the typed function of that method takes them."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    known, own = _arguments_of(method), METHODS[method].options
+    if unknown := [name for name in options if name not in known or name in without]:
+        expected = ", ".join(name for name in known if name not in without)
+        raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}")
+    for name in SWITCHES:
+        switch(name, options.get(name, False))
+    _count_of(options.get("workers", 1))
+    return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
+
+
+# What is on or off beside the options of methods.
+SWITCHES = ("sequence", "history", "goal_errors", "strict")
+
+
+@functools.cache
+def _arguments_of(method: str) -> list[str]:
+    """What the typed function of a method takes by name."""
+    return list(inspect.signature(METHODS[method].function).parameters)[3:]
+
+
+def numbers_of(method: str, options: dict[str, Any]) -> tuple[float | None, ...]:
+    """Options in the order of the core, None where they are not given."""
+    own = METHODS[method].options
+    return tuple([own[name].checked(options[name]) if name in options else None for name in _core.OPTIONS])

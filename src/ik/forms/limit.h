@@ -1,0 +1,90 @@
+/* Joint limits: the allowed rotation nearest to a given one. The contract is in ik.h, at ik_limit.
+ *
+ * A rotation q relative to rest is seen in the limit's own space, where x is the axis of twist. As a pair of complex
+ * numbers, with t and s half the angle of twist and of swing,
+ *     w + i x = cos(s) e^(i t),   y + i z = sin(s) e^(i lean) e^(-i t)
+ * and its twist, alone, is the direction of the first. Ranges of angles are arcs of half angles, and so are compared by
+ * products; sines and cosines are only taken of the limit itself, once. That is limit_prepare.
+ *
+ *   hinge   the nearest twist in the range, no swing
+ *   ball    the nearest twist in the range; then the nearest swing in the ellipse through sin(a / 2) on each half axis.
+ *           On the sphere of half angles that ellipse is a cone, u^2 cot^2(a / 2) + v^2 cot^2(b / 2) <= cos^2(s), so
+ *           nothing is lost near half a turn. Equal angles all round make it a round cone, and the answer exact along
+ *           the great circle.
+ *   euler   the nearest of all rotations in the box, see there
+ *
+ * All are continuous but where two answers are equally near. After a swing of half a turn the twist counts as none.
+ * A rotation that is outside by no more than LIMIT_TOLERANCE stays as it is, so that projecting twice is projecting
+ * once, to the bit. */
+#define LIMIT_TOLERANCE (16 * EPSILON)
+
+/* A complex number shorter than this has no direction. */
+#define TINY_TURN (4 * EPSILON)
+
+/* Cosine and sine of half an angle, the same in all lanes. */
+typedef struct {
+    number cosine, sine;
+} half_angle;
+
+/* From middle - width to middle + width; width is half a turn where all angles are allowed. */
+typedef struct {
+    half_angle middle, width;
+} angle_range;
+
+/* An ik_limit ready for use. */
+typedef struct {
+    enum ik_limit_kind kind;
+    number axes[3][3];     /* HINGE, BALL: x, y, z of the limit's space. EULER: outer, middle, and their normal */
+    angle_range ranges[3]; /* HINGE, BALL: only the first, of the twist. EULER: see there */
+    half_angle swing[4];   /* BALL: towards +y, -y, +z, -z */
+    number cotangents[4];  /* of these halves */
+} limit;
+
+/* Whether a range bounds nothing: a whole turn, but for rounding. */
+ik_inline int range_is_whole(number low, number high) { return high - low > 8 * eighth_turn[0] - LIMIT_TOLERANCE; }
+
+/* --- half angles -------------------------------------------------------------------------------------------------- */
+
+ik_inline cosine_sine half_angle_splat(half_angle a) { return (cosine_sine){real_splat(a.cosine), real_splat(a.sine)}; }
+ik_inline cosine_sine turn_conjugate(cosine_sine a) { return (cosine_sine){a.cosine, -a.sine}; }
+ik_inline cosine_sine turn_multiply(cosine_sine a, cosine_sine b) {
+    return (cosine_sine){a.cosine * b.cosine - a.sine * b.sine, a.sine * b.cosine + a.cosine * b.sine};
+}
+/* a times the conjugate of b: the angle from b to a. */
+ik_inline cosine_sine turn_divide(cosine_sine a, cosine_sine b) { return turn_multiply(a, turn_conjugate(b)); }
+ik_inline cosine_sine turn_add(cosine_sine a, cosine_sine b) {
+    return (cosine_sine){a.cosine + b.cosine, a.sine + b.sine};
+}
+ik_inline cosine_sine turn_scale(real s, cosine_sine a) { return (cosine_sine){s * a.cosine, s * a.sine}; }
+ik_inline cosine_sine turn_select(mask choose, cosine_sine a, cosine_sine b) {
+    return (cosine_sine){real_select(choose, a.cosine, b.cosine), real_select(choose, a.sine, b.sine)};
+}
+ik_inline real turn_length(cosine_sine a) { return real_sqrt(a.cosine * a.cosine + a.sine * a.sine); }
+
+/* Length 1; none where it is rounding. */
+ik_inline cosine_sine turn_unit(cosine_sine a) {
+    const real one = real_splat(1);
+    real length = turn_length(a);
+    mask defined = mask_less(real_splat(TINY_TURN), length);
+    cosine_sine unit = turn_scale(one / real_select(defined, length, one), a);
+    return turn_select(defined, unit, (cosine_sine){one, real_splat(0)});
+}
+
+/* Half of an angle: the direction between a and 1, whichever way does not cancel. */
+ik_inline cosine_sine turn_half(cosine_sine a) {
+    real length = turn_length(a), zero = real_splat(0);
+    mask backwards = mask_less(a.cosine, zero);
+    real along = length + real_abs(a.cosine), across = real_abs(a.sine);
+    cosine_sine half = {real_select(backwards, across, along), real_select(backwards, along, across)};
+    return turn_unit((cosine_sine){half.cosine, real_negate_if(mask_less(a.sine, zero), half.sine)});
+}
+
+ik_inline vec3 limit_axis(const limit *l, int i) { return vec3_splat(l->axes[i][0], l->axes[i][1], l->axes[i][2]); }
+
+/* --- compiled with the closed forms ------------------------------------------------------------------------------- */
+
+ik_hidden void IK_NAME(limit_prepare)(limit *to, const ik_limit *from);
+
+/* The nearest allowed rotation to the unit quaternion q, both relative to rest and of the same sign: the identity goes
+ * to a w of the sign of q's. */
+ik_hidden quat IK_NAME(limit_project)(const limit *l, quat q);

@@ -1,0 +1,52 @@
+/* ik_limit_project, row by row: limits from numbers, and rotations to what they allow. */
+
+ik_inline number row_number(const ik_rows *rows, ptrdiff_t item, int column) {
+    return *(const number *)((const char *)rows->data + item * rows->stride + column * rows->step);
+}
+
+/* A whole number below count; anything else is 0. */
+ik_inline int row_choice(const ik_rows *rows, ptrdiff_t item, int column, int count) {
+    number x = row_number(rows, item, column);
+    while (--count > 0 && x != (number)count) {
+    }
+    return count;
+}
+
+static ik_limit limit_load(const ik_limit_project_job *job, ptrdiff_t item) {
+    ik_limit l = {.kind = (enum ik_limit_kind)row_choice(&job->kind, item, 0, IK_EULER + 1)};
+    for (int i = 0; i < 4; i++) {
+        l.frame[i] = row_number(&job->frame, item, i);
+        l.swing[i] = row_number(&job->swing, item, i);
+    }
+    for (int i = 0; i < 2; i++)
+        l.twist[i] = row_number(&job->twist, item, i);
+    for (int i = 0; i < 3; i++) {
+        l.axes[i] = row_choice(&job->axes, item, i, 3);
+        l.angles[i][0] = row_number(&job->lowest, item, i);
+        l.angles[i][1] = row_number(&job->highest, item, i);
+    }
+    return l;
+}
+
+/* Items up to `last` from `first` on that have their limit by the same row: all, or one. */
+static ptrdiff_t limit_shared(const ik_limit_project_job *job, ptrdiff_t first, ptrdiff_t last) {
+    ptrdiff_t strides = job->kind.stride | job->frame.stride | job->twist.stride | job->swing.stride |
+                        job->axes.stride | job->lowest.stride | job->highest.stride;
+    return strides ? first + 1 : last;
+}
+
+static void limit_project_rows(const ik_limit_project_job *job, ptrdiff_t first, ptrdiff_t last) {
+    for (ptrdiff_t next; first < last; first = next) {
+        next = limit_shared(job, first, last);
+        ik_limit given = limit_load(job, first);
+        limit ready;
+        IK_NAME(limit_prepare)(&ready, &given);
+        EACH_GROUP (at, first, next) {
+            quat q = lanes_load_quat(&job->q, at), unit = quat_unit(q);
+            real poison = quat_poison(q);
+            quat projected = IK_NAME(limit_project)(&ready, unit);
+            lanes_store_quat(&job->projected, at, quat_written(projected, poison));
+            lanes_store_real(&job->violation, at, real_written(limit_violation(unit, projected), poison));
+        }
+    }
+}

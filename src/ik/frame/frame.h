@@ -1,0 +1,21 @@
+/* The frame of the iterative methods, and the table of all kernels of an instance. */
+#include "method.h"
+#include "judge.h"
+#include "solve.h"
+
+#define METHOD_KERNELS(name, takes, doc)                                                                               \
+    static size_t name##_scratch(const ik_solve_job *job) { return solve_scratch(job, IK_NAME(name##_size)); }         \
+    static void name##_items(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                \
+        ik_plan *plan = ik_plan_make(job, scratch);                                                                    \
+        solve_run(IK_NAME(name##_method)(plan), plan, first, last, solve_lanes(job, scratch));                         \
+    }
+IK_METHODS(METHOD_KERNELS)
+
+#if IK_BITS == 64
+#define CAST_ROW IK_NAME(cast)
+#else
+#define CAST_ROW NULL
+#endif
+#define METHOD_ROWS(name, takes, doc) name##_scratch, name##_items,
+
+const ik_kernels IK_NAME(kernels) = {LANES, &IK_NAME(forms), IK_METHODS(METHOD_ROWS) CAST_ROW};

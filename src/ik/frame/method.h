@@ -1,0 +1,100 @@
+/* What a method is to the frame (solve.h), and what it has of it: the frame's side is compiled once, a method's in its
+ * family, and they meet at the two doors at the end. */
+#include "../forms/rotations.h"
+#include "../forms/limit.h"
+#include "../forms/skeleton.h"
+#include "pose.h"
+#include "pull.h"
+
+#if LANES == 1
+#define GROUPS 1
+#else
+#define GROUPS 4
+#endif
+
+/* The columns every method has. */
+enum record {
+    ERROR,      /* of all goals one number, of the pose a step leaves; set in begin and in every step, and compared with
+                   TOLERANCE. NaN where the item is not usable: max loses NaN, see real_poison */
+    TOLERANCE,  /* at which the item is done: of the longest chain, scaled; where nothing has a length, 0 or of the way
+                   that something has to slide, and where there are only rotations the method sets its own */
+    UNSCALE,    /* the length in the world of 1 */
+    ITERATIONS, /* so far */
+    SAID,       /* status flags, as bits; any ends the item */
+    OWN,        /* the method's columns start here */
+};
+
+typedef struct {
+    int columns; /* of a record, with those of the frame */
+    int results; /* of those, how many finish needs */
+    int work;    /* columns that only a bundle has, behind those: what a step keeps is not an item's */
+} record_size;
+
+/* The columns of one vector of lanes: of a record, or of a bundle, where a column has GROUPS vectors. */
+typedef struct {
+    real *first;
+    int step;
+} columns;
+
+ik_inline columns columns_of_record(real *record) { return (columns){record, 1}; }
+ik_inline columns columns_of_bundle(real *bundle, int g) { return (columns){bundle + g, GROUPS}; }
+ik_inline real *column(columns c, int i) { return c.first + (ptrdiff_t)i * c.step; }
+ik_inline vec3 column_vec3(columns c, int i) {
+    const real *x = column(c, i);
+    return (vec3){x[0], x[c.step], x[2 * c.step]};
+}
+ik_inline void column_set_vec3(columns c, int i, vec3 a) {
+    real *x = column(c, i);
+    x[0] = a.x, x[c.step] = a.y, x[2 * c.step] = a.z;
+}
+
+ik_inline quat column_quat(columns c, int i) { return (quat){*column(c, i), column_vec3(c, i + 1)}; }
+ik_inline void column_set_quat(columns c, int i, quat q) {
+    *column(c, i) = q.w;
+    column_set_vec3(c, i + 1, q.v);
+}
+
+/* Columns are allocated, and moved from lane to lane, so many at a time. */
+enum { COLUMNS_AT_ONCE = 4 };
+
+ik_inline int columns_allocated(int count) { return (count + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE * COLUMNS_AT_ONCE; }
+
+/* A method. Targets come from solve_target, which knows weights of 0, through solve_nearer, so that squares are
+ * numbers; tolerances through solve_within; limits from solve_allowed. */
+typedef struct {
+    /* By the counts of a plan alone: it is asked for the largest plan there can be as well, which has no nodes. */
+    record_size (*size)(const ik_plan *plan);
+    /* From the pose that comes in to records. `record` has no columns of work, and what the group before left in it. */
+    void (*begin)(const ik_plan *plan, group at, const pose *start, columns record);
+    /* One iteration of the first `groups` vectors of a bundle; lanes without an item are lanes like others. */
+    void (*step)(const ik_plan *plan, real *bundle, int groups);
+    /* What node k, which turns or slides, is relative to its parent by its result, in place of what came in; nodes
+     * above it are in their places in `world` by then, not scaled. The frame brings it into its limit, the rotation to
+     * the side of what came in and to length 1. */
+    void (*place)(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local);
+} method;
+
+/* A little less than what is judged by, for the rounding on the way there. */
+ik_inline number solve_within(const ik_plan *plan, double tolerance) {
+    number given = (number)tolerance, rounding = 4 * plan->slots * EPSILON;
+    return given - (rounding < given / 4 ? rounding : given / 4);
+}
+
+/* Where something slides a chain is as long as it is now: what a distance counts for beside TOLERANCE, by the reach
+ * that it is judged by. */
+ik_inline real solve_counts_for(const ik_plan *plan, columns c, real reach) {
+    const real zero = real_splat(0), one = real_splat(1), tolerance = *column(c, TOLERANCE);
+    real own = real_splat(solve_within(plan, plan->job->options.tolerance)) * reach;
+    own = real_max(own, real_splat(SMALLEST) + tolerance * real_splat(EPSILON));
+    return real_select(mask_less(zero, reach) & mask_less(zero, tolerance), tolerance / own, one);
+}
+
+/* The doors of every method. A header of one ends with SOLVE_METHOD(name), which opens its own. */
+#define METHOD_DOORS(name, takes, doc)                                                                                 \
+    ik_hidden record_size IK_NAME(name##_size)(const ik_plan *plan);                                                   \
+    ik_hidden const method *IK_NAME(name##_method)(const ik_plan *plan);
+IK_METHODS(METHOD_DOORS)
+
+#define SOLVE_METHOD(name)                                                                                             \
+    record_size IK_NAME(name##_size)(const ik_plan *plan) { return name##_size(plan); }                                \
+    const method *IK_NAME(name##_method)(const ik_plan *plan) { return name##_method(plan); }

@@ -1,0 +1,428 @@
+/* A group of items in the world, node by node of the plan: forward kinematics, the reach of chains, what the goals want
+ * of it, and what limits allow. What all iterative methods see of a pose. */
+
+#include "tasks.h"
+
+/* A group of items in the world, node by node. */
+typedef struct {
+    vec3 *positions;      /* scale * (position - origin); while a pose is rebuilt, as they are */
+    quat *rotations;      /* the products of the local ones, whatever the scales: what a method turns */
+    scaled_joint *scaled; /* NULL where no scales are given */
+    vec3 origin;          /* where the first node is that turns */
+    real scale;
+    real reach;     /* of the longest chain; scaled */
+    real heaviest;  /* solve_heaviest of the first level. In a pose that came in */
+    mask given;     /* whether the rotations that came in are numbers: a limit makes a rotation of anything */
+    mask undefined; /* a pole lies on the line of its chain */
+} pose;
+
+/* ---- forward kinematics of the nodes */
+
+ik_inline quat solve_rest(const ik_plan *plan, int k) {
+    const double *rest = plan->job->skeleton->rests + 4 * plan->nodes[k].joint;
+    return (quat){real_splat((number)rest[0]), vec3_of(rest + 1)};
+}
+
+/* The local rotation that node k prefers. */
+ik_inline quat solve_preferred(const ik_plan *plan, int k) {
+    const ik_joint *joints = plan->job->skeleton->joints;
+    if (!joints) return solve_rest(plan, k);
+    const double *preferred = joints[plan->nodes[k].joint].preferred;
+    return (quat){real_splat((number)preferred[0]), vec3_of(preferred + 1)};
+}
+
+/* A locked joint where it is at rest, else its rest, on the same side. A NaN stays. */
+ik_inline quat solve_locked(const ik_plan *plan, int k, quat given) {
+    const real tolerance = real_splat(LIMIT_TOLERANCE);
+    quat rest = solve_rest(plan, k);
+    rest = quat_negate_if(mask_less(quat_dot(rest, given), real_splat(0)), rest);
+    quat off = {rest.w - given.w, vec3_sub(rest.v, given.v)};
+    return quat_select(mask_less(tolerance * tolerance, quat_dot(off, off)), rest, given);
+}
+
+/* The lowest (0) or highest (1) translation that a sliding node may have. */
+ik_inline vec3 solve_end_of_travel(const ik_plan *plan, int k, int end) {
+    const int joint = plan->nodes[k].joint;
+    const double *offset = plan->job->skeleton->offsets + 3 * (ptrdiff_t)joint;
+    const double (*range)[2] = plan->job->skeleton->limits[joint].position;
+    const double all[3] = {offset[0] + range[0][end], offset[1] + range[1][end], offset[2] + range[2][end]};
+    return vec3_of(all);
+}
+
+/* The nearest translation that a sliding node may have. A NaN stays. */
+ik_inline vec3 solve_slid(const ik_plan *plan, int k, vec3 translation) {
+    const vec3 low = solve_end_of_travel(plan, k, 0), high = solve_end_of_travel(plan, k, 1);
+    const real lows[3] = {low.x, low.y, low.z}, highs[3] = {high.x, high.y, high.z};
+    real *moved[3] = {&translation.x, &translation.y, &translation.z};
+    for (int i = 0; i < 3; i++) {
+        *moved[i] = real_select(mask_less(*moved[i], lows[i]), lows[i], *moved[i]);
+        *moved[i] = real_select(mask_less(highs[i], *moved[i]), highs[i], *moved[i]);
+    }
+    return translation;
+}
+
+/* A node relative to its parent, in the pose that comes in; a locked or sliding one as its limit has it. */
+ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
+    const ik_solve_job *job = plan->job;
+    const ik_node *node = &plan->nodes[k];
+    if (node->joint < 0) return (local_joint){quat_identity(), vec3_of(node->offset), vec3_splat(1, 1, 1)};
+    const ik_forward_job from = {.skeleton = job->skeleton,
+                                 .rotations = job->rotations,
+                                 .translations = job->translations,
+                                 .scales = job->scales};
+    local_joint local = forward_load(&from, at, node->joint);
+    if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
+    if (node->slides) local.translation = solve_slid(plan, k, local.translation);
+    return local;
+}
+
+/* A node's rotation in the world, as it counts. */
+ik_inline quat solve_rotation(const pose *world, int k) {
+    return world->scaled ? world->scaled[k].joint.rotation : world->rotations[k];
+}
+
+/* A direction in the world as the parent of node k has it; of any length. */
+ik_inline vec3 solve_direction(const ik_plan *plan, const pose *world, int k, vec3 way) {
+    int parent = plan->nodes[k].parent;
+    if (parent < 0) return way;
+    if (!world->scaled) return quat_rotate(quat_conjugate(world->rotations[parent]), way);
+    mat3 columns = mat3_transposed(world->scaled[parent].matrix);
+    mat3 inverse = {vec3_cross(columns.y, columns.z), vec3_cross(columns.z, columns.x),
+                    vec3_cross(columns.x, columns.y)}; /* times the determinant */
+    mask mirrored = mask_less(vec3_dot(columns.x, inverse.x), real_splat(0));
+    way = mat3_apply(inverse, way);
+    return vec3_select(mirrored, vec3_scale(real_splat(-1), way), way);
+}
+
+/* Only where it is. */
+ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
+    const ik_solve_job *job = plan->job;
+    int joint = plan->nodes[k].joint;
+    if (joint < 0) return vec3_of(plan->nodes[k].offset);
+    if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
+    return lanes_load_joint_vec3(&job->translations, at, joint);
+}
+
+/* Node k in the world, from its local rotation and its parent. */
+ik_inline void solve_place(const ik_plan *plan, int k, local_joint local, pose *world) {
+    int parent = plan->nodes[k].parent;
+    if (world->scaled) {
+        quat rotation = local.rotation;
+        if (parent >= 0) rotation = quat_polished(quat_multiply(world->rotations[parent], rotation));
+        world->scaled[k] = scaled_of_local(parent < 0 ? NULL : &world->scaled[parent], local);
+        world->positions[k] = world->scaled[k].joint.position;
+        world->rotations[k] = rotation;
+    } else {
+        world_joint above;
+        if (parent >= 0) above = (world_joint){world->rotations[parent], world->positions[parent]};
+        world_joint placed = world_of_local(parent < 0 ? NULL : &above, local);
+        world->positions[k] = placed.position;
+        world->rotations[k] = placed.rotation;
+    }
+}
+
+/* Asks for node k of the next group: rows of one joint lie far apart, so the processor does not see what comes. */
+ik_inline void solve_prefetch(const ik_plan *plan, group at, int k) {
+#ifdef __GNUC__
+    const ik_lists *lists = &plan->job->rotations;
+    if (plan->nodes[k].joint < 0 || !lists->rows.stride) return;
+    for (int lane = LANES; lane < 2 * LANES; lane++)
+        __builtin_prefetch(lanes_row(&lists->rows, at, lane) + plan->nodes[k].joint * lists->next);
+#endif
+}
+
+static inline void solve_pose(const ik_plan *plan, group at, pose *world) {
+    for (int k = 0; k < plan->count; k++) {
+        solve_prefetch(plan, at, k);
+        solve_place(plan, k, solve_local(plan, at, k), world);
+    }
+}
+
+/* ---- chains */
+
+/* The node from which the chain that ends at node k starts: the highest that turns or slides for it. */
+ik_inline int solve_base(const ik_plan *plan, int k) {
+    while (plan->nodes[k].moves)
+        k = plan->nodes[k].parent;
+    return k;
+}
+
+ik_inline vec3 solve_bone(const ik_plan *plan, const pose *world, int k) {
+    return vec3_sub(world->positions[k], world->positions[plan->nodes[k].parent]);
+}
+
+typedef struct {
+    real sum, longest;
+} chain_reach;
+
+/* Of the chain that ends at node k. */
+ik_inline chain_reach solve_reach(const ik_plan *plan, const pose *world, int k) {
+    chain_reach reach = {real_splat(0), real_splat(0)};
+    for (; plan->nodes[k].moves; k = plan->nodes[k].parent) {
+        real length = vec3_length(solve_bone(plan, world, k));
+        reach.sum = reach.sum + length;
+        reach.longest = real_max(reach.longest, length);
+    }
+    return reach;
+}
+
+/* Of the longest chain to what tasks are about. */
+static inline real solve_longest(const ik_plan *plan, const pose *world) {
+    real longest = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].place) longest = real_max(longest, solve_reach(plan, world, k).sum);
+    }
+    return longest;
+}
+
+/* The tolerance is of the longest chain: how much more the distance to the target of node k counts. */
+ik_inline real solve_per_distance(const ik_plan *plan, const pose *world, int k) {
+    const real one = real_splat(1);
+    real reach = solve_reach(plan, world, k).sum;
+    return real_select(mask_less(real_splat(0), reach), world->reach / reach, one);
+}
+
+/* What is left of the longest bone when all others fold back along it. */
+ik_inline real chain_inner(chain_reach reach) {
+    return real_max(reach.longest + reach.longest - reach.sum, real_splat(0));
+}
+
+/* Of all that moves, the mean length; 1 where there is none. */
+static inline real solve_mean_bone(const ik_plan *plan, const pose *world) {
+    const real one = real_splat(1);
+    real sum = real_splat(0), count = sum;
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (!plan->nodes[k].moves) continue;
+        sum = sum + vec3_length(solve_bone(plan, world, k));
+        count = count + one;
+    }
+    return real_select(mask_equal(sum, real_splat(0)), one, sum / real_max(count, one));
+}
+
+/* Where the first node is that turns or slides, in the pose that comes in: the same before and after. */
+ik_inline vec3 solve_origin(const ik_plan *plan, group at, const pose *world) {
+    if (!plan->slots) return vec3_splat(0, 0, 0);
+    int k = plan->node_of_slot[0], parent = plan->nodes[k].parent;
+    if (!plan->nodes[k].slides) return world->positions[k];
+    vec3 offset = solve_offset(plan, at, k);
+    return parent < 0 ? offset : vec3_add(world->positions[parent], quat_rotate(world->rotations[parent], offset));
+}
+
+/* Positions scaled and about the origin, from then on: of the nodes that a method works on or that are judged. */
+ik_inline void solve_center(const ik_plan *plan, pose *world) {
+    for (int k = 0; k < plan->count; k++) {
+        if (plan->nodes[k].slot < 0 && !plan->nodes[k].place) continue;
+        world->positions[k] = vec3_scale(world->scale, vec3_sub(world->positions[k], world->origin));
+    }
+}
+
+/* How much a goal counts: a negative weight as none, one that is not finite as NaN. */
+ik_inline real solve_weight(const ik_rows *weights, group at) {
+    real weight = lanes_load_option(weights, at, 1);
+    return real_select(mask_less(weight, real_splat(0)), real_splat(0), weight) + (weight - weight);
+}
+
+/* The largest weight of a level, of which only the ratio counts; 1 where none counts. */
+static inline real solve_heaviest(const ik_plan *plan, group at, int level) {
+    real most = real_splat(0);
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
+        if (task->level == level) most = real_max(most, solve_weight(&plan->job->goals[task->goal].weight, at));
+    return real_select(mask_less(real_splat(0), most), most, real_splat(1));
+}
+
+/* The pose that comes in. */
+static inline void solve_load_pose(const ik_plan *plan, group at, pose *world) {
+    solve_pose(plan, at, world);
+    real size = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].moves) size = size + vec3_size(solve_bone(plan, world, k));
+    }
+    world->scale = real_select(mask_equal(size, real_splat(0)), real_splat(1), real_unit_scale(size));
+    world->origin = solve_origin(plan, at, world);
+    solve_center(plan, world);
+    world->reach = solve_longest(plan, world);
+    world->heaviest = solve_heaviest(plan, at, 0);
+}
+
+/* Whether node `below` is node k or turns with it. */
+ik_inline int solve_carries(const ik_plan *plan, int k, int below) {
+    while (below > k)
+        below = plan->nodes[below].parent;
+    return below == k;
+}
+
+/* ---- goals */
+
+/* Where node k should be, scaled; where its goal counts for nothing (weight 0), `otherwise`, so that a NaN there does
+ * not matter. */
+ik_inline vec3 solve_target(const ik_plan *plan, group at, const pose *world, int k, vec3 otherwise, real *weight) {
+    const ik_goal *goal = &plan->job->goals[plan->nodes[k].point];
+    *weight = solve_weight(&goal->weight, at);
+    vec3 target = vec3_scale(world->scale, vec3_sub(lanes_load_vec3(&goal->position, at), world->origin));
+    return vec3_select(mask_equal(*weight, real_splat(0)), otherwise, target);
+}
+
+/* How far the chain that ends at node k may slide; scaled. */
+static inline real solve_travel(const ik_plan *plan, const pose *start, int k) {
+    real sum = real_splat(0);
+    for (int end = plan->nodes[solve_base(plan, k)].parent; k != end; k = plan->nodes[k].parent) {
+        if (!plan->nodes[k].slides) continue;
+        vec3 way = vec3_sub(solve_end_of_travel(plan, k, 1), solve_end_of_travel(plan, k, 0));
+        sum = sum + start->scale * (way.x + way.y + way.z);
+    }
+    return sum;
+}
+
+/* The longest way from where nodes are to where they should be. */
+static inline real solve_way(const ik_plan *plan, group at, const pose *world) {
+    real longest = real_splat(0), weight;
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        if (task->kind != IK_PLACE || task->other >= 0) continue;
+        vec3 now = world->positions[task->node];
+        vec3 target = solve_target(plan, at, world, task->node, now, &weight);
+        longest = real_max(longest, vec3_direction_of_any(vec3_sub(target, now)).length);
+    }
+    return longest;
+}
+
+/* A target that is far away, nearer, to where squares are still numbers: what matters is the direction. */
+#define SOLVE_FAR  (number)1e3 /* of the reach */
+#define SOLVE_AWAY 0x1p30f     /* scaled: what slides may go far */
+ik_inline vec3 solve_nearer(const ik_plan *plan, const pose *start, int k, vec3 target) {
+    vec3 base = start->positions[solve_base(plan, k)];
+    direction off = vec3_direction_of_any(vec3_sub(target, base));
+    real most = real_splat(SOLVE_FAR) * solve_reach(plan, start, k).sum;
+    if (plan->slides)
+        most = real_min(most + real_splat(SOLVE_FAR) * solve_travel(plan, start, k), real_splat(SOLVE_AWAY));
+    mask far = mask_less(most, off.length);
+    return vec3_select(far, vec3_add(base, vec3_scale(most, off.unit)), target);
+}
+
+/* How it should be turned; likewise. */
+ik_inline quat solve_wanted_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
+    const ik_goal *goal = &plan->job->goals[plan->nodes[k].rotation];
+    *weight = solve_weight(&goal->weight, at);
+    quat target = quat_unit(lanes_load_quat(&goal->rotation, at));
+    return quat_select(mask_equal(*weight, real_splat(0)), otherwise, target);
+}
+
+/* The same for what a method turns: with scales, as far from that as the two are apart now. */
+ik_inline quat solve_target_rotation(const ik_plan *plan, group at, int k, quat otherwise, real *weight) {
+    const pose *now = plan->pose;
+    quat target = solve_wanted_rotation(plan, at, k, otherwise, weight);
+    if (!now->scaled) return target;
+    quat apart = quat_multiply(quat_conjugate(solve_rotation(now, k)), now->rotations[k]);
+    return quat_select(mask_equal(*weight, real_splat(0)), otherwise, quat_multiply(target, apart));
+}
+
+/* What a task wants, scaled; of a goal that counts for nothing what is harmless. */
+static inline task_wanted solve_wanted(const ik_plan *plan, group at, const pose *world, const ik_task *task,
+                                       real *weight) {
+    const ik_goal *goal = &plan->job->goals[task->goal];
+    const real zero = real_splat(0);
+    *weight = solve_weight(&goal->weight, at);
+    const mask counts = ~mask_equal(*weight, zero);
+    task_wanted wanted = {.place = vec3_splat(0, 0, 0), .number = zero};
+    if (task->kind == IK_TURN) {
+        wanted.rotation = quat_select(counts, quat_unit(lanes_load_quat(&goal->rotation, at)), quat_identity());
+        return wanted;
+    }
+    real distance = world->scale * lanes_load_option(&goal->distance, at, 0);
+    if (goal->position.data) {
+        vec3 from = task->other >= 0 ? vec3_splat(0, 0, 0) : world->origin;
+        wanted.place = vec3_scale(world->scale, vec3_sub(lanes_load_vec3(&goal->position, at), from));
+    }
+    wanted.number = distance;
+    if (task->kind == IK_INSIDE) {
+        vec3 given = lanes_load_vec3(&goal->normal, at), normal = vec3_direction_of_any(given).unit;
+        wanted.number = vec3_dot(normal, wanted.place) + distance + vec3_poison(given);
+        wanted.place = normal;
+    }
+    wanted.place = vec3_select(counts, wanted.place, vec3_splat(0, 0, 0));
+    wanted.number = real_select(counts, wanted.number, zero);
+    return wanted;
+}
+
+/* With scales: from a node's rotation, as it counts, to the product of rotations that a method turns. */
+ik_inline quat solve_apart(const pose *world, int k) {
+    return quat_multiply(quat_conjugate(solve_rotation(world, k)), world->rotations[k]);
+}
+
+/* The local rotation that a posture wants of node k. */
+static inline quat solve_posture(const ik_plan *plan, group at, int k) {
+    const ik_node *node = &plan->nodes[k];
+    const ik_rows *given = node->posture < 0 ? NULL : &plan->job->goals[node->posture].rotation;
+    if (given && given->data) return quat_unit(lanes_load_quat(given, at));
+    return solve_preferred(plan, k);
+}
+
+/* Where the centre of mass is. */
+static inline vec3 solve_centre(const ik_plan *plan, const pose *world) {
+    vec3 sum = vec3_splat(0, 0, 0);
+    for (int k = 0; k < plan->count; k++)
+        if (plan->nodes[k].mass > 0)
+            sum =
+                vec3_add(sum, vec3_scale(real_splat((number)(plan->nodes[k].mass / plan->mass)), world->positions[k]));
+    return sum;
+}
+
+static inline task_view solve_view(const ik_plan *plan, const pose *world, const ik_task *task) {
+    task_view view = {
+        .other_place = vec3_splat(0, 0, 0), .rotation = quat_identity(), .other_rotation = quat_identity()};
+    view.place = task->node < 0 ? solve_centre(plan, world) : world->positions[task->node];
+    if (task->node >= 0) view.rotation = solve_rotation(world, task->node);
+    if (task->other < 0) return view;
+    view.other_place = world->positions[task->other];
+    view.other_rotation = solve_rotation(world, task->other);
+    return view;
+}
+
+/* How far a pose is from what a task wants: a distance in the scale of the pose, or an angle. */
+static inline real solve_miss(const ik_plan *plan, group at, const pose *world, const ik_task *task, real *weight) {
+    task_wanted wanted = solve_wanted(plan, at, world, task, weight);
+    task_view view = solve_view(plan, world, task);
+    real miss = vec3_length(task_miss(task, task_error(plan, task, &wanted, &view)));
+    return real_select(mask_equal(*weight, real_splat(0)), real_splat(0), miss);
+}
+
+/* The reach that a task's tolerance is of. */
+static inline real solve_task_reach(const ik_plan *plan, const pose *world, const ik_task *task) {
+    real reach = real_splat(0);
+    if (task->node >= 0) reach = solve_reach(plan, world, task->node).sum;
+    if (task->other >= 0) reach = real_max(reach, solve_reach(plan, world, task->other).sum);
+    return real_select(mask_less(real_splat(0), reach), reach, solve_longest(plan, world));
+}
+
+/* From node k to the centre of what it carries, times the share of that in the whole mass: by so much the centre of
+ * mass moves as it turns. */
+static inline vec3 solve_carried_arm(const ik_plan *plan, const pose *world, int k) {
+    vec3 sum = vec3_splat(0, 0, 0);
+    for (int below = k; below < plan->count; below++) {
+        if (plan->nodes[below].mass == 0 || !solve_carries(plan, k, below)) continue;
+        vec3 arm = vec3_sub(world->positions[below], world->positions[k]);
+        sum = vec3_add(sum, vec3_scale(real_splat((number)(plan->nodes[below].mass / plan->mass)), arm));
+    }
+    return sum;
+}
+
+/* ---- limits */
+
+/* The nearest local rotation that node k may have. */
+ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
+    const limit *limits = plan->limits;
+    if (!limits || limits[k].kind == IK_FREE) return local;
+    quat rest = solve_rest(plan, k);
+    return quat_multiply(rest, IK_NAME(limit_project)(&limits[k], quat_multiply(quat_conjugate(rest), local)));
+}
+
+static inline void solve_prepare_limits(ik_plan *plan, limit *limits) {
+    const ik_limit free = {.kind = IK_FREE};
+    for (int k = 0; k < plan->count; k++) {
+        const ik_node *node = &plan->nodes[k];
+        IK_NAME(limit_prepare)(&limits[k], node->turns ? &plan->job->skeleton->limits[node->joint] : &free);
+    }
+    plan->limits = limits;
+}

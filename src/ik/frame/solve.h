@@ -1,0 +1,527 @@
+/* The frame of every iterative method: lanes that finish are filled again at once.
+ *
+ * Iteration counts have a long tail, so lanes that wait for the slowest of their vector would waste four fifths of the
+ * work. Here every lane of a bundle (GROUPS vectors, worked on together to hide the latency of root and division) holds
+ * one item, and when that item is done takes the next:
+ *
+ *   load     a group of items: forward kinematics of the nodes, then the method makes a record of each
+ *   take     a record -> a lane of the bundle
+ *   iterate  the method's step, on all lanes
+ *   put      a lane that is done -> a record of results
+ *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
+ *            and stored
+ *   again    where uneven scales made bones longer or shorter as joints turned, from the pose that was found
+ *
+ * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
+ * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
+ * near 1, and positions are relative to the first node. A lane never looks at another, so the bits of an item do not
+ * depend on its neighbours. */
+
+/* A solve under way. */
+typedef struct {
+    const ik_solve_job *job;
+    ik_plan *plan;
+    const method *how;
+    record_size size;
+    int round;            /* 0, and then from the poses that were found */
+    int wants;            /* some item gains by another */
+    ptrdiff_t next, last; /* items not loaded yet */
+    long long worked;     /* since it was last asked whether to stop */
+    int stopped;
+    pose world;
+    quat *solved; /* local rotations of the group that ends */
+    vec3 *moved;  /* and translations, of nodes that slide */
+    real *ready;  /* records of the group loaded last */
+    group loaded;
+    integer wanted[LANES]; /* which of those gain, in rounds after the first */
+    int taken;             /* of those */
+    real *bundle;
+    ptrdiff_t item[GROUPS * LANES]; /* in every lane; NONE */
+    real *results;
+    ptrdiff_t result_item[LANES];
+    int result_count;
+} solve;
+
+enum { NONE = -1 };
+
+/* ---- poles */
+
+/* Square to a unit vector. */
+ik_inline direction solve_across(vec3 a, vec3 along) {
+    direction off = vec3_direction_of_any(vec3_sub(a, vec3_scale(vec3_dot(a, along), along)));
+    off.length = real_select(mask_less(real_splat(TINY_SINE) * vec3_size(a), off.length), off.length, real_splat(0));
+    return off;
+}
+
+/* Where the joints of a chain are, on the whole, seen from its first one. */
+static vec3 solve_belly(const ik_plan *plan, const ik_bend *bend, const pose *world) {
+    vec3 sum = vec3_splat(0, 0, 0), base = world->positions[bend->base];
+    for (int k = plan->nodes[bend->end].parent; k != bend->base; k = plan->nodes[k].parent)
+        sum = vec3_add(sum, vec3_sub(world->positions[k], base));
+    return sum;
+}
+
+/* The turn of a chain about the line to its end that brings its belly to the side of the pole. A straight one has none,
+ * and a goal of no weight no line. */
+static quat solve_to_pole(const ik_plan *plan, group at, const ik_bend *bend, pose *world) {
+    const real zero = real_splat(0);
+    const ik_goal *goal = &plan->job->goals[bend->goal];
+    vec3 base = world->positions[bend->base], pole = lanes_load_vec3(&goal->pole, at);
+    mask counts = ~mask_equal(solve_weight(&goal->weight, at), zero);
+    direction line = vec3_direction_of_any(vec3_sub(world->positions[bend->end], base));
+    vec3 along = line.unit;
+    direction now = solve_across(solve_belly(plan, bend, world), along);
+    direction wanted = solve_across(vec3_sub(pole, base), along);
+    mask bent = mask_less(zero, now.length);
+    mask defined = mask_less(zero, wanted.length) & mask_less(real_splat(TINY_SINE) * now.length, line.length);
+    int above = plan->nodes[bend->base].parent;
+    if (world->scaled && above >= 0) defined &= world->scaled[above].even; /* else nothing there turns as a whole */
+    world->given &= vec3_is_finite(pole) | ~counts;
+    world->undefined |= counts & bent & ~defined;
+    real sine = vec3_dot(vec3_cross(now.unit, wanted.unit), along);
+    quat turn = quat_about(vec3_dot(now.unit, wanted.unit), sine, along);
+    return quat_select(counts & bent & defined, turn, quat_identity());
+}
+
+/* The chain turned as a whole; but a rotation that is given stays. */
+static void solve_turn_chain(const solve *s, group at, const ik_bend *bend, quat turn, pose *world) {
+    const ik_plan *plan = s->plan;
+    for (int k = bend->base; k < plan->count; k++) {
+        if (!solve_carries(plan, bend->base, k)) continue;
+        const ik_node *node = &plan->nodes[k];
+        local_joint local = solve_local(plan, at, k);
+        if (node->turns) local.rotation = s->solved[k];
+        if (node->slides) local.translation = s->moved[k];
+        quat above = node->parent < 0 ? quat_identity() : world->rotations[node->parent];
+        if (k == bend->base)
+            local.rotation = quat_multiply(quat_multiply(quat_conjugate(above), turn), world->rotations[k]);
+        if (node->turns && node->rotation >= 0 && k != bend->base) {
+            real weight = solve_weight(&plan->job->goals[node->rotation].weight, at);
+            quat kept = quat_multiply(quat_conjugate(above), world->rotations[k]);
+            local.rotation = quat_select(mask_equal(weight, real_splat(0)), local.rotation, kept);
+        }
+        if (node->turns) s->solved[k] = local.rotation = quat_polished(local.rotation);
+        solve_place(plan, k, local, world);
+    }
+}
+
+static void solve_to_poles(const solve *s, group at, pose *world) {
+    const ik_plan *plan = s->plan;
+    world->undefined = mask_splat(0);
+    for (const ik_bend *bend = plan->bends; bend < plan->bends + plan->bend_count; bend++)
+        solve_turn_chain(s, at, bend, solve_to_pole(plan, at, bend, world), world);
+}
+
+/* ---- the end of an item */
+
+/* Joints that do not turn keep their rotation to the bit. */
+static void solve_copy(const ik_plan *plan, group at) {
+    const ik_lists *from = &plan->job->rotations, *to = &plan->job->solved;
+    const ptrdiff_t size = sizeof(number);
+    if (from->rows.data == to->rows.data) return;
+    int packed = from->rows.step == size && to->rows.step == size && from->next == 4 * size && to->next == 4 * size;
+    for (const ik_still *run = plan->still; run < plan->still + plan->still_count; run++)
+        for (int lane = 0; lane < at.count; lane++) {
+            const char *source = lanes_row(&from->rows, at, lane) + run->first * from->next;
+            char *copy = lanes_row(&to->rows, at, lane) + run->first * to->next;
+            if (packed) {
+                memcpy(copy, source, 4 * sizeof(number) * (size_t)run->count);
+                continue;
+            }
+            for (int joint = 0; joint < run->count; joint++)
+                for (int i = 0; i < 4; i++)
+                    memcpy(copy + joint * to->next + i * to->rows.step,
+                           source + joint * from->next + i * from->rows.step, sizeof(number));
+        }
+}
+
+/* Joints that do not slide keep their translation to the bit. */
+static void solve_copy_translations(const ik_plan *plan, group at) {
+    const ik_solve_job *job = plan->job;
+    const int joints = job->skeleton->count;
+    if (!job->moved.rows.data || job->translations.rows.data == job->moved.rows.data) return;
+    for (int joint = 0; joint < joints; joint++) {
+        vec3 translation = vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
+        if (job->translations.rows.data) translation = lanes_load_joint_vec3(&job->translations, at, joint);
+        lanes_store_joint_vec3(&job->moved, at, joint, translation);
+    }
+}
+
+/* From the rotations in the world that a method found to local ones, and to where they put the nodes. */
+static void solve_rebuild(const solve *s, group at, pose *world) {
+    const ik_plan *plan = s->plan;
+    columns record = columns_of_record(s->results);
+    world->scale = real_unscale(*column(record, UNSCALE));
+    world->given = ~mask_splat(0);
+    for (int k = 0; k < plan->count; k++) {
+        local_joint local = solve_local(plan, at, k);
+        world->given &= mask_is_finite(quat_dot(local.rotation, local.rotation));
+        if (plan->nodes[k].turns || plan->nodes[k].slides) {
+            if (world->scaled) solve_place(plan, k, local, world); /* for solve_target_rotation */
+            quat came = local.rotation;
+            s->how->place(plan, at, record, world, k, &local);
+            if (plan->nodes[k].turns) {
+                quat turned = solve_allowed(plan, k, local.rotation);
+                mask other_side = mask_less(quat_dot(turned, came), real_splat(0));
+                local.rotation = quat_polished(quat_negate_if(other_side, turned));
+            }
+            if (plan->nodes[k].slides) s->moved[k] = local.translation = solve_slid(plan, k, local.translation);
+        }
+        s->solved[k] = local.rotation;
+        solve_place(plan, k, local, world);
+    }
+    solve_to_poles(s, at, world);
+    world->origin = solve_origin(plan, at, world);
+    solve_center(plan, world);
+}
+
+/* Uneven scales above a joint that turns: its bones change as it does. */
+static mask solve_is_uneven(const ik_plan *plan, const pose *world) {
+    mask uneven = mask_splat(0);
+    for (int k = 0; k < plan->count; k++) {
+        int parent = plan->nodes[k].parent;
+        if (plan->nodes[k].turns && parent >= 0) uneven |= ~world->scaled[parent].even;
+    }
+    return uneven;
+}
+
+/* Where another round may help, if the bones change. */
+static mask solve_gains(const ik_plan *plan, const verdict *v, real iterations) {
+    mask may = mask_less(iterations, real_splat((number)plan->job->options.iterations));
+    return may & v->missed & v->finite & v->has_length;
+}
+
+/* Where a round has brought nothing. */
+static mask solve_is_no_better(const solve *s, group at, const verdict *v) {
+    real error = lanes_load_option(&s->job->error, at, LARGEST) / s->results[UNSCALE];
+    real angle = lanes_load_option(&s->job->rotation_error, at, 0);
+    return ~mask_less(v->error + v->rotation_error, error + angle);
+}
+
+/* Returns the lanes that keep what an earlier round has stored. */
+static mask solve_store(const solve *s, group at, const verdict *v) {
+    const ik_solve_job *job = s->job;
+    const ik_plan *plan = s->plan;
+    mask usable = v->finite & v->has_length, keep = mask_splat(0);
+    if (s->round) keep = solve_is_no_better(s, at, v);
+    const int all_usable = !mask_any(~usable | keep);
+    solve_copy(plan, at);
+    solve_copy_translations(plan, at);
+    for (int k = 0; k < plan->count; k++) {
+        const int joint = plan->nodes[k].joint;
+        if (!plan->nodes[k].turns && !plan->nodes[k].locked) continue;
+        quat solved = s->solved[k];
+        if (!all_usable)
+            solved = quat_select(usable & ~keep, solved, lanes_load_joint_quat(&job->rotations, at, joint));
+        lanes_store_joint_quat(&job->solved, at, joint, solved);
+    }
+    for (int k = 0; k < plan->count && plan->slides; k++) {
+        if (!plan->nodes[k].slides) continue;
+        vec3 moved = vec3_select(usable & ~keep, s->moved[k], solve_offset(plan, at, k));
+        lanes_store_joint_vec3(&job->moved, at, plan->nodes[k].joint, moved);
+    }
+    mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
+    mask status = mask_select(usable, v->said, why);
+    mask known = v->finite;
+    if (plan->inside) known &= v->has_length; /* a plane without sides: others of its goals may have moved the pose */
+    real error = real_select(known, v->error * s->results[UNSCALE], real_nan());
+    real angle = real_select(known, v->rotation_error, real_nan());
+    if (s->round) {
+        status = mask_select(keep, lanes_load_status(&job->status, at), status);
+        error = real_select(keep, lanes_load_option(&job->error, at, 0), error);
+        angle = real_select(keep, lanes_load_option(&job->rotation_error, at, 0), angle);
+    }
+    lanes_store_status(&job->status, at, status);
+    lanes_store_real(&job->error, at, error);
+    lanes_store_real(&job->rotation_error, at, angle);
+    lanes_store_count(&job->iterations, at, s->results[ITERATIONS]);
+    return keep;
+}
+
+static void solve_store_goal_error(const solve *s, group at, int goal, const verdict *v, mask keep, real error) {
+    ik_rows rows = lanes_list_row(&s->job->goal_errors, goal);
+    error = real_select(v->finite & v->has_length, error, real_nan());
+    if (s->round) error = real_select(keep, lanes_load_real(&rows, at), error);
+    lanes_store_real(&rows, at, error);
+}
+
+/* Of every goal its own error; of a posture the angle. */
+static void solve_store_goal_errors(const solve *s, group at, const verdict *v, mask keep) {
+    const ik_plan *plan = s->plan;
+    real weight;
+    if (!s->job->goal_errors.rows.data) return;
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->judged; task++) {
+        real miss = solve_miss(plan, at, &s->world, task, &weight);
+        if (!task_is_angle(task)) miss = miss * s->results[UNSCALE];
+        solve_store_goal_error(s, at, task->goal, v, keep, miss);
+    }
+    for (int k = 0; k < plan->count; k++) {
+        if (plan->nodes[k].posture < 0) continue;
+        const int goal = plan->nodes[k].posture;
+        mask counts = ~mask_equal(solve_weight(&plan->job->goals[goal].weight, at), real_splat(0));
+        quat off = quat_multiply(solve_posture(plan, at, k), quat_conjugate(s->solved[k]));
+        real angle = real_select(counts, vec3_length(rotation_vector(off)), real_splat(0));
+        solve_store_goal_error(s, at, goal, v, keep, angle);
+    }
+}
+
+static void solve_finish(solve *s) {
+    group at = {0, s->result_count, s->result_item};
+    for (int lane = s->result_count; lane < LANES; lane++)
+        s->result_item[lane] = s->result_item[0];
+    solve_rebuild(s, at, &s->world);
+    verdict v = solve_judge(s->plan, at, &s->world, s->results[ITERATIONS], real_bits(s->results[SAID]));
+    if (mask_any(v.missed)) v.said = solve_why(s->plan, at, &s->world, s->solved, &v);
+    solve_store_goal_errors(s, at, &v, solve_store(s, at, &v));
+    s->result_count = 0;
+}
+
+/* ---- lanes of the bundle */
+
+/* The first columns of one item, from its lane to another. */
+ik_inline void solve_move(columns to, int to_lane, columns from, int from_lane, int count) {
+    const ptrdiff_t step = to.step * LANES, from_step = from.step * LANES;
+    number *target = (number *)to.first + to_lane;
+    const number *source = (const number *)from.first + from_lane;
+    for (int i = 0; i < count;
+         i += COLUMNS_AT_ONCE, target += COLUMNS_AT_ONCE * step, source += COLUMNS_AT_ONCE * from_step)
+        for (int k = 0; k < COLUMNS_AT_ONCE; k++)
+            target[k * step] = source[k * from_step];
+}
+
+/* Which of the group loaded another round is for: it goes by nothing but the item. */
+static void solve_choose(solve *s) {
+    mask wanted = solve_is_uneven(s->plan, &s->world);
+    if (s->round && mask_any(wanted)) {
+        verdict v = solve_judge(s->plan, s->loaded, &s->world, s->ready[ITERATIONS], mask_splat(0));
+        wanted &= solve_gains(s->plan, &v, s->ready[ITERATIONS]);
+    }
+    s->wants |= mask_any(wanted);
+    memcpy(s->wanted, &wanted, sizeof wanted);
+}
+
+static void solve_load(solve *s) {
+    s->loaded = lanes_group(s->next, s->last);
+    s->next += s->loaded.count;
+    s->taken = 0;
+    solve_load_pose(s->plan, s->loaded, &s->world);
+    s->ready[TOLERANCE] = real_splat(solve_within(s->plan, s->job->options.tolerance)) * s->world.reach;
+    if (s->plan->slides) {
+        real way = solve_way(s->plan, s->loaded, &s->world), zero = real_splat(0);
+        s->ready[TOLERANCE] =
+            real_select(mask_equal(s->world.reach, zero), real_splat(4 * EPSILON) * way, s->ready[TOLERANCE]);
+    }
+    s->ready[UNSCALE] = real_unscale(s->world.scale);
+    s->ready[ITERATIONS] = s->round ? lanes_load_count(&s->job->iterations, s->loaded) : real_splat(0);
+    s->ready[SAID] = real_splat(0);
+    if (s->world.scaled) solve_choose(s);
+    s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
+}
+
+/* A lane with no item never works. */
+static void solve_empty(solve *s, int g, int lane) {
+    const number largest = LARGEST;
+    memcpy((number *)column(columns_of_bundle(s->bundle, g), TOLERANCE) + lane, &largest, sizeof largest);
+    s->item[g * LANES + lane] = NONE;
+}
+
+/* So much work lies between two questions whether to stop, in nodes times vectors: microseconds, or milliseconds where
+ * much is done for a node. */
+enum { SOLVE_WORK = 1024 };
+
+/* Whether the caller wants no more, after so much work. */
+static int solve_stops(solve *s, long long work) {
+    const ik_solve_job *job = s->job;
+    s->worked += work;
+    if (s->worked < SOLVE_WORK || !job->stop) return s->stopped;
+    s->worked = 0;
+    return s->stopped |= job->stop(job->context) != 0;
+}
+
+/* The work of a step on one vector: what goals have in common goes by pairs. */
+static long long solve_work(const ik_plan *plan) {
+    long long tasks = plan->task_count > 1 ? plan->task_count : 1;
+    return (plan->slots + 1) * tasks * tasks;
+}
+
+/* Whether there is another item to do, which is loaded then. */
+static int solve_has_next(solve *s) {
+    for (;; s->taken++) {
+        if (s->taken == s->loaded.count) {
+            if (s->next == s->last || solve_stops(s, s->plan->count)) return 0;
+            solve_load(s);
+        }
+        if (!s->round || s->wanted[s->taken]) return 1;
+    }
+}
+
+/* The next item into a lane; false where there is none. */
+static int solve_take(solve *s, int g, int lane) {
+    if (!solve_has_next(s)) {
+        solve_empty(s, g, lane);
+        return 0;
+    }
+    solve_move(columns_of_bundle(s->bundle, g), lane, columns_of_record(s->ready), s->taken, s->size.columns);
+    s->item[g * LANES + lane] = s->loaded.first + s->taken++;
+    return 1;
+}
+
+static void solve_put(solve *s, int g, int lane) {
+    columns results = columns_of_record(s->results);
+    solve_move(results, s->result_count, columns_of_bundle(s->bundle, g), lane, s->size.results);
+    s->result_item[s->result_count++] = s->item[g * LANES + lane];
+    if (s->result_count == LANES) solve_finish(s);
+}
+
+/* Lanes that still work on their item. */
+ik_inline mask solve_works(const solve *s, int g) {
+    columns c = columns_of_bundle(s->bundle, g);
+    real most = real_splat((number)s->job->options.iterations);
+    return mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & mask_less(*column(c, ITERATIONS), most) &
+           mask_zero(real_bits(*column(c, SAID)));
+}
+
+/* The error of every item at work, as often as it is asked for. */
+static void solve_record(const solve *s, int g) {
+    columns c = columns_of_bundle(s->bundle, g);
+    real in_world = *column(c, ERROR) * *column(c, UNSCALE);
+    number error[LANES], iterations[LANES];
+    memcpy(error, &in_world, sizeof error);
+    memcpy(iterations, column(c, ITERATIONS), sizeof iterations);
+    for (int k = 0; k < LANES; k++) {
+        ptrdiff_t item = s->item[g * LANES + k];
+        if (item == NONE) continue;
+        const ik_lists *history = &s->job->history;
+        char *row = (char *)history->rows.data + item * history->rows.stride;
+        memcpy(row + (ptrdiff_t)iterations[k] * history->next, &error[k], sizeof(number));
+    }
+}
+
+/* Lists the lanes that do not work, without a branch on any of them; returns how many. */
+ik_inline int solve_list_idle(mask at_work, int *idle) {
+    integer works[LANES];
+    int count = 0;
+    memcpy(works, &at_work, sizeof works);
+    for (int lane = 0; lane < LANES; lane++) {
+        idle[count] = lane;
+        count += works[lane] == 0;
+    }
+    return count;
+}
+
+/* Puts what is done and takes what is next, until every lane has work or there is none. Returns how many work. */
+static int solve_refill(solve *s, int g) {
+    for (;;) {
+        mask at_work = solve_works(s, g);
+        if (!mask_any(~at_work)) return LANES;
+        int idle[LANES], count = solve_list_idle(at_work, idle), taken = 0;
+        for (int i = 0; i < count; i++) {
+            if (s->item[g * LANES + idle[i]] == NONE) continue;
+            solve_put(s, g, idle[i]);
+            taken |= solve_take(s, g, idle[i]);
+        }
+        if (!taken) return LANES - count;
+        if (s->job->history.rows.data) solve_record(s, g);
+    }
+}
+
+static void solve_start(solve *s, int groups) {
+    for (int lane = 0; lane < groups * LANES; lane++)
+        solve_take(s, lane / LANES, lane % LANES);
+    for (int g = 0; g < groups && s->job->history.rows.data; g++)
+        solve_record(s, g);
+}
+
+/* A build for benchmarks counts lanes times steps. */
+#ifdef IK_LANE_STEPS
+extern long long IK_LANE_STEPS;
+#define SOLVE_COUNT(lanes) (IK_LANE_STEPS += (lanes))
+#else
+#define SOLVE_COUNT(lanes) ((void)0)
+#endif
+
+static void solve_items(solve *s, int groups) {
+    const long long work = groups * solve_work(s->plan);
+    solve_start(s, groups);
+    for (;;) {
+        int working = 0;
+        for (int g = 0; g < groups; g++)
+            working += solve_refill(s, g);
+        if (!working || solve_stops(s, work)) break;
+        s->how->step(s->plan, s->bundle, groups);
+        SOLVE_COUNT(groups * LANES);
+        for (int g = 0; g < groups; g++) {
+            real *iterations = column(columns_of_bundle(s->bundle, g), ITERATIONS);
+            *iterations = *iterations + real_splat(1);
+            if (s->job->history.rows.data) solve_record(s, g);
+        }
+    }
+    if (s->result_count) solve_finish(s);
+}
+
+/* All items, and then, from the poses that were found, those of which the bones have changed. */
+enum { SOLVE_ROUNDS = 40 };
+static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
+    solve_items(s, groups);
+    const ik_solve_job *job = s->job;
+    ik_solve_job again = *job;
+    again.rotations = again.solved;
+    s->job = s->plan->job = &again;
+    for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stopped; s->round++) {
+        s->next = first;
+        s->taken = s->loaded.count = s->wants = 0;
+        solve_items(s, groups);
+    }
+    s->job = s->plan->job = job;
+}
+
+/* ---- scratch memory: the plan, then lanes */
+
+/* Of a node: position and rotation, local rotation and translation, and the scaled joint. */
+enum { POSE_REALS = 14 + sizeof(scaled_joint) / sizeof(real) };
+
+/* Where the lanes' part starts. */
+ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }
+ik_inline void *solve_lanes(const ik_solve_job *job, void *scratch) { return (char *)scratch + solve_plan_part(job); }
+
+/* For the largest plan there can be. */
+static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(const ik_plan *plan)) {
+    int nodes = (int)ik_plan_nodes(job);
+    ik_plan most = {.job = job, .count = nodes, .slots = nodes, .bases = nodes, .limited = 1};
+    most.slides = most.weighed = most.inside = most.postures = most.rests = 1;
+    most.columns_of_slides = most.columns_of_postures = nodes, most.levels = 2;
+    most.task_count = job->goal_count, most.rows = 3 * job->goal_count;
+    record_size size = size_of(&most);
+    size_t records = (size_t)columns_allocated(size.columns) + (size_t)columns_allocated(size.results);
+    size_t bundle = (size_t)columns_allocated(size.columns + size.work) * GROUPS;
+    size_t reals = (size_t)nodes * POSE_REALS + records + bundle;
+    return solve_plan_part(job) + reals * sizeof(real) + (size_t)nodes * sizeof(limit);
+}
+
+ik_inline real *solve_cut(real **free, int count) {
+    real *cut = *free;
+    *free += count;
+    return cut;
+}
+
+static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last, void *lanes) {
+    solve s = {.job = plan->job, .plan = plan, .how = how, .next = first, .last = last};
+    real *free = lanes;
+    s.size = how->size(plan);
+    s.world.positions = (vec3 *)solve_cut(&free, 3 * plan->count);
+    s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
+    s.solved = (quat *)solve_cut(&free, 4 * plan->count);
+    s.moved = (vec3 *)solve_cut(&free, 3 * plan->count);
+    if (plan->job->scales.rows.data) {
+        const int numbers = (int)(sizeof(scaled_joint) / sizeof(real));
+        s.world.scaled = (scaled_joint *)solve_cut(&free, numbers * plan->count);
+    }
+    s.ready = solve_cut(&free, columns_allocated(s.size.columns));
+    s.results = solve_cut(&free, columns_allocated(s.size.results));
+    s.bundle = solve_cut(&free, columns_allocated(s.size.columns + s.size.work) * GROUPS);
+    memset(s.ready, 0, (size_t)(free - s.ready) * sizeof(real));
+    if (plan->limited) solve_prepare_limits(plan, (limit *)free);
+    plan->pose = &s.world;
+    solve_rounds(&s, first, last - first <= LANES ? 1 : GROUPS);
+    plan->pose = NULL;
+}

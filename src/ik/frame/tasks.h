@@ -1,0 +1,135 @@
+/* Tasks: what a goal asks for as rows of numbers that should come to 0, and how these change as joints turn and move.
+ * One place for all who judge a pose and all who better it.
+ *
+ * A motion of one joint takes the point of a task along by `shift` and turns what hangs there by `turn`: with r from
+ * the joint to the point, d about the joint is (d x r, d), and u along an axis is (u, 0). With side 1 the joint carries
+ * what the task is about, with -1 what that is relative to. Seen from there what the task is about then goes the
+ * opposite way, so that the rows of a relative task, in the axes of the world, come to
+ *
+ *   PLACE            e = wanted - p             side shift
+ *   TURN             e = log(wanted R^-1)       side turn
+ *   LOOK             e = the turn from the axis a to the direction t of the target, at distance D
+ *                                               turn - (a . turn) a + t x shift / D, or from the other side
+ *                                               - t x shift / D
+ *   DISTANCE         e = wanted - |p - q|       n . side shift, where n is the direction from q to p
+ *   CENTRE_OF_MASS   e = wanted - p             shift
+ *   INSIDE           e = height - n . p         n . shift; only what is more than 0 counts
+ *
+ * where for a PLACE the shift from the other side is that of p itself, but for a LOOK or a DISTANCE that of q. */
+
+/* What is asked for: of a TURN the rotation; of all others a place or a normal, and a number. */
+typedef union {
+    quat rotation;
+    struct {
+        vec3 place;
+        real number; /* the distance; the height of a plane along its normal */
+    };
+} task_wanted;
+
+/* Where the joints of a task are: only what its kind looks at matters. */
+typedef struct {
+    vec3 place;
+    quat rotation;
+    vec3 other_place;
+    quat other_rotation;
+} task_view;
+
+typedef struct {
+    vec3 shift, turn;
+} motion;
+
+/* Whether the node in a slot carries what the task is about (1), what that is relative to (-1), or both or neither,
+ * which changes nothing (0). */
+ik_inline int task_side(const ik_plan *plan, int task, int slot) {
+    return plan->sides[(ptrdiff_t)task * plan->slots + slot];
+}
+
+ik_inline vec3 task_scalar(real x) { return (vec3){x, real_splat(0), real_splat(0)}; }
+
+/* Whether its rows are angles. */
+ik_inline int task_is_angle(const ik_task *task) { return task->kind == IK_TURN || task->kind == IK_LOOK; }
+
+/* The axis of a LOOK in the world. */
+ik_inline vec3 task_axis(const ik_plan *plan, const ik_task *task, const task_view *v) {
+    return quat_rotate(v->rotation, vec3_direction_of_any(vec3_of(plan->job->goals[task->goal].axis)).unit);
+}
+
+/* Where a LOOK or a DISTANCE ends. */
+ik_inline vec3 task_end(const ik_task *task, const task_wanted *wanted, const task_view *v) {
+    return task->other >= 0 ? v->other_place : wanted->place;
+}
+
+ik_inline vec3 rotation_vector(quat q) {
+    turn by = turn_of_quat(q);
+    return vec3_scale(by.half + by.half, by.axis);
+}
+
+/* From the axis to the direction of the target; where that is on the joint, none. */
+static inline vec3 task_look(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v) {
+    const real zero = real_splat(0);
+    vec3 axis = task_axis(plan, task, v), way = vec3_sub(task_end(task, wanted, v), v->place);
+    direction to = vec3_direction_of_any(way);
+    quat arc = quat_shortest_arc(axis, to.unit, vec3_perpendicular(axis));
+    vec3 off = vec3_select(mask_less(zero, to.length), rotation_vector(arc), vec3_splat(0, 0, 0));
+    return vec3_poisoned(off, vec3_poison(way));
+}
+
+/* How far the pose is from what the task wants, in the axes of the world; numbers stand first. */
+ik_inline vec3 task_error(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v) {
+    vec3 place = wanted->place;
+    quat rotation = wanted->rotation;
+    switch (task->kind) {
+    case IK_PLACE:
+        if (task->other >= 0) place = vec3_add(v->other_place, quat_rotate(v->other_rotation, place));
+        return vec3_sub(place, v->place);
+    case IK_TURN:
+        if (task->other >= 0) rotation = quat_multiply(v->other_rotation, rotation);
+        return rotation_vector(quat_multiply(rotation, quat_conjugate(v->rotation)));
+    case IK_LOOK:
+        return task_look(plan, task, wanted, v);
+    case IK_DISTANCE:
+        return task_scalar(wanted->number - vec3_length(vec3_sub(v->place, task_end(task, wanted, v))));
+    case IK_INSIDE:
+        return task_scalar(wanted->number - vec3_dot(wanted->place, v->place));
+    default:
+        return vec3_sub(place, v->place);
+    }
+}
+
+/* The point that motions of a joint on that side take along. */
+ik_inline vec3 task_lever(const ik_task *task, const task_wanted *wanted, const task_view *v, int side) {
+    return side < 0 && task->kind != IK_PLACE ? task_end(task, wanted, v) : v->place;
+}
+
+/* What a small motion adds to what the task sees: of its error that much is taken off. */
+static inline vec3 task_change(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v,
+                               int side, motion by) {
+    vec3 shift = side < 0 ? vec3_scale(real_splat(-1), by.shift) : by.shift;
+    switch (task->kind) {
+    case IK_TURN:
+        return side < 0 ? vec3_scale(real_splat(-1), by.turn) : by.turn;
+    case IK_LOOK: {
+        vec3 axis = task_axis(plan, task, v);
+        direction to = vec3_direction_of_any(vec3_sub(task_end(task, wanted, v), v->place));
+        vec3 aside =
+            vec3_scale(real_splat(1) / real_max(to.length, real_splat(TINY_LENGTH)), vec3_cross(to.unit, shift));
+        if (side < 0) return aside;
+        return vec3_add(vec3_sub(by.turn, vec3_scale(vec3_dot(axis, by.turn), axis)), aside);
+    }
+    case IK_DISTANCE: {
+        direction apart = vec3_direction_of_any(vec3_sub(v->place, task_end(task, wanted, v)));
+        vec3 along = vec3_select(mask_less(real_splat(0), apart.length), apart.unit, vec3_splat(1, 0, 0));
+        return task_scalar(vec3_dot(along, shift));
+    }
+    case IK_INSIDE:
+        return task_scalar(vec3_dot(wanted->place, shift));
+    default:
+        return shift;
+    }
+}
+
+/* What counts of an error. */
+ik_inline vec3 task_miss(const ik_task *task, vec3 error) {
+    if (task->kind == IK_INSIDE) error.x = real_max(error.x, real_splat(0));
+    return error;
+}

@@ -1,0 +1,5 @@
+/* The closed forms: 64-byte vectors of doubles (AVX-512). */
+#define IK_BITS   64
+#define IK_BYTES  64
+#define IK_FAMILY "forms/forms.h"
+#include "../kernels.h"

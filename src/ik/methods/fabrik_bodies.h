@@ -1,0 +1,607 @@
+/* FABRIK with frames, its bodies and passes: what a record holds, how a joint turns as a rigid body within its limit,
+ * backward and forward, and how far off the pose is then. fabrik_frames.h has the idea. */
+
+/* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
+ * is turned about the line through them. */
+#define FRAMES_ANCHOR (number)0.2
+
+/* A joint of an item that starts near its targets turns in a step by no more than so many times the way that an end has
+ * to go, in reaches, or the angle that it has to turn by. */
+#define FRAMES_PER_WAY   (number)8
+#define FRAMES_PER_ANGLE (number)3
+
+/* The steps of a fit. It starts from the fit before, so that few are enough. */
+enum { FRAMES_FIT_STEPS = 2 };
+
+/* Of a pose: how all joints are turned, and from a column on how far those that slide are from where they were at
+ * first, in the space of the parent. */
+ik_inline int frames_pose(const ik_plan *plan) { return (plan->slides ? 7 : 4) * plan->slots; }
+ik_inline int frames_slid_in(const ik_plan *plan, int first, int slot) { return first + 4 * plan->slots + 3 * slot; }
+
+/* The columns of a record. The best pose comes first: it is the result. */
+ik_inline int frames_best(int slot) { return OWN + 4 * slot; }
+ik_inline int frames_rotation(const ik_plan *plan, int slot) { return OWN + frames_pose(plan) + 4 * slot; }
+ik_inline int frames_slid(const ik_plan *plan, int slot) {
+    return frames_slid_in(plan, frames_rotation(plan, 0), slot);
+}
+/* The rotation of its parent, in the space of what carries it; of what does not turn, its own. */
+ik_inline int frames_socket(const ik_plan *plan, int slot) { return OWN + 2 * frames_pose(plan) + 4 * slot; }
+ik_inline int frames_point(const ik_plan *plan, int slot) { return frames_socket(plan, plan->slots) + 3 * slot; }
+/* Where it is in the space of what carries it; of what nothing that turns carries, its place. */
+ik_inline int frames_bone(const ik_plan *plan, int slot) { return frames_point(plan, plan->slots) + 3 * slot; }
+ik_inline int frames_share(const ik_plan *plan, int slot) { return frames_bone(plan, plan->slots) + slot; }
+/* Where something slides, in the space of what carries a node: the way to it from its parent at first, and how its
+ * parent is turned; how far it may slide, lowest and highest; and the weight of all places to reach at and below it. */
+ik_inline int frames_link(const ik_plan *plan, int slot) { return frames_share(plan, plan->slots) + 14 * slot; }
+ik_inline int frames_track(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 3; }
+ik_inline int frames_travel(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 7; }
+ik_inline int frames_drawn(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 13; }
+ik_inline int frames_target(const ik_plan *plan, int goal) {
+    return frames_link(plan, plan->slides ? plan->slots : 0) + 11 * goal;
+}
+ik_inline int frames_target_share(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 3; }
+ik_inline int frames_target_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 4; }
+ik_inline int frames_turned(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 5; }
+ik_inline int frames_turned_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 9; }
+/* What the distance to the target counts for: more where the chain is shorter than the longest. */
+ik_inline int frames_per_distance(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 10; }
+ik_inline int frames_per_radian(const ik_plan *plan) { return frames_target(plan, plan->job->goal_count); }
+ik_inline int frames_least(const ik_plan *plan) { return frames_per_radian(plan) + 1; }
+ik_inline int frames_reference(const ik_plan *plan) { return frames_per_radian(plan) + 2; }
+ik_inline int frames_idle(const ik_plan *plan) { return frames_per_radian(plan) + 3; }
+ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan) + 4; }
+ik_inline int frames_squared(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
+/* The length that makes angles distances: the mean bone. */
+ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
+/* Steps in a row that brought the ends nearer, what the last one came to, the stride, and the pose before it. */
+ik_inline int frames_run(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
+ik_inline int frames_previous(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
+ik_inline int frames_stride(const ik_plan *plan) { return frames_per_radian(plan) + 9; }
+/* The sine of half the largest turn of a joint in a step; 1 where that is any, and what it never falls below. */
+ik_inline int frames_largest(const ik_plan *plan) { return frames_per_radian(plan) + 10; }
+ik_inline int frames_lowest(const ik_plan *plan) { return frames_per_radian(plan) + 11; }
+ik_inline int frames_per_reach(const ik_plan *plan) { return frames_per_radian(plan) + 12; }
+ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_per_radian(plan) + 13 + 4 * slot; }
+ik_inline int frames_columns(const ik_plan *plan) { return frames_before(plan, 0) + frames_pose(plan); }
+
+/* Of a step: the pose before its joints go on, and in its sweep where the ends are. */
+ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
+ik_inline int frames_end(const ik_plan *plan, int goal) { return frames_after(plan, 0) + frames_pose(plan) + 7 * goal; }
+ik_inline int frames_end_turned(const ik_plan *plan, int goal) { return frames_end(plan, goal) + 3; }
+
+static record_size frames_size(const ik_plan *plan) {
+    int columns = frames_columns(plan);
+    return (record_size){columns, frames_rotation(plan, 0), frames_end(plan, plan->job->goal_count) - columns};
+}
+
+/* ---- turns of a body */
+
+/* The shortest turn that makes the bone of a body point somewhere. */
+ik_inline quat frames_aim(quat rotation, vec3 bone, vec3 towards) {
+    vec3 now = quat_rotate(rotation, bone);
+    quat turn = pull_turn_by(vec3_cross(now, towards), vec3_dot(now, towards), now);
+    return quat_polished(quat_multiply(turn, rotation));
+}
+
+/* The middle of a body, in its own space, and where its children would have it. */
+typedef struct {
+    vec3 bone, place;
+} body_middle;
+
+static body_middle frames_middle(const ik_plan *plan, columns c, int k) {
+    body_middle sum = {vec3_splat(0, 0, 0), column_vec3(c, frames_point(plan, plan->nodes[k].slot))};
+    sum.place = vec3_scale(real_splat(FRAMES_ANCHOR), sum.place);
+    for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
+        int slot = plan->nodes[child].slot;
+        real share = *column(c, frames_share(plan, slot));
+        sum.bone = vec3_add(sum.bone, vec3_scale(share, column_vec3(c, frames_bone(plan, slot))));
+        sum.place = vec3_add(sum.place, vec3_scale(share, column_vec3(c, frames_point(plan, slot))));
+    }
+    real all = real_splat(1 / (1 + FRAMES_ANCHOR));
+    return (body_middle){vec3_scale(all, sum.bone), vec3_scale(all, sum.place)};
+}
+
+/* A body with several children turned to where they are. It stays where it is, or is fitted as a whole. */
+ik_outline void frames_fit(const ik_plan *plan, columns c, int k, int stays, quat *rotation) {
+    vec3 place = column_vec3(c, frames_point(plan, plan->nodes[k].slot)), none = vec3_splat(0, 0, 0);
+    body_middle middle = {none, place};
+    if (!stays) middle = frames_middle(plan, c, k);
+    pull s = pull_none();
+    vec3 now = quat_rotate(*rotation, vec3_sub(none, middle.bone));
+    pull_add(&s, real_splat(FRAMES_ANCHOR), now, vec3_sub(place, middle.place));
+    for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
+        int slot = plan->nodes[child].slot;
+        now = quat_rotate(*rotation, vec3_sub(column_vec3(c, frames_bone(plan, slot)), middle.bone));
+        pull_add(&s, *column(c, frames_share(plan, slot)), now,
+                 vec3_sub(column_vec3(c, frames_point(plan, slot)), middle.place));
+    }
+    for (int step = 0; step < FRAMES_FIT_STEPS; step++) {
+        quat turn = pull_turn(&s, now);
+        *rotation = quat_polished(quat_multiply(turn, *rotation));
+        s = pull_turned(turn, &s);
+    }
+}
+
+/* ---- limits */
+
+ik_inline int frames_is_limited(const ik_plan *plan, int k) {
+    const limit *limits = plan->limits;
+    return limits && plan->nodes[k].turns && limits[k].kind != IK_FREE;
+}
+
+/* The rotation that the joint of node k starts from, where rotations are in columns from `first` on. */
+ik_inline quat frames_above_in(const ik_plan *plan, columns c, int first, int k) {
+    const ik_node *node = &plan->nodes[k];
+    quat socket = column_quat(c, frames_socket(plan, node->slot));
+    if (node->owner < 0) return socket;
+    quat owner = column_quat(c, first + 4 * plan->nodes[node->owner].slot);
+    return node->owner == node->parent ? owner : quat_multiply(owner, socket);
+}
+ik_inline quat frames_above(const ik_plan *plan, columns c, int k) {
+    return frames_above_in(plan, c, frames_rotation(plan, 0), k);
+}
+
+/* The rotation of node k as its limit has it. */
+ik_inline quat frames_limited(const ik_plan *plan, columns c, int k, quat rotation) {
+    if (!frames_is_limited(plan, k)) return rotation;
+    quat above = frames_above(plan, c, k), local = quat_multiply(quat_conjugate(above), rotation);
+    quat allowed = solve_allowed(plan, k, local);
+    return quat_polished(quat_multiply(above, allowed));
+}
+
+/* The rotation that what carries node k must have for its limit, if k stays as it is. */
+ik_inline quat frames_limited_owner(const ik_plan *plan, columns c, int k, quat owner) {
+    if (!frames_is_limited(plan, k)) return owner;
+    int rigid = plan->nodes[k].owner != plan->nodes[k].parent, slot = plan->nodes[k].slot;
+    quat socket = column_quat(c, frames_socket(plan, slot)), rotation = column_quat(c, frames_rotation(plan, slot));
+    quat above = rigid ? quat_multiply(owner, socket) : owner;
+    quat allowed = solve_allowed(plan, k, quat_multiply(quat_conjugate(above), rotation));
+    above = quat_multiply(rotation, quat_conjugate(allowed));
+    return quat_polished(rigid ? quat_multiply(above, quat_conjugate(socket)) : above);
+}
+
+/* ---- a body within its limit */
+
+ik_inline int frames_is_hinge(const ik_plan *plan, int k) {
+    const limit *limits = plan->limits;
+    return frames_is_limited(plan, k) && limits[k].kind == IK_HINGE && !plan->job->options.textbook;
+}
+
+ik_inline vec3 frames_axis(const ik_plan *plan, int k, quat rotation) {
+    return quat_rotate(rotation, limit_axis((const limit *)plan->limits + k, 0));
+}
+
+/* A body, and what pulls at it from where it turns. */
+typedef struct {
+    vec3 place;
+    quat rotation;
+    pull s;
+} frames_body;
+
+ik_inline frames_body frames_body_of(const ik_plan *plan, columns c, int k, quat rotation) {
+    return (frames_body){column_vec3(c, frames_point(plan, plan->nodes[k].slot)), rotation, pull_none()};
+}
+
+/* By no more than an angle, of which `largest` is the sine of half; 1 is any. */
+ik_inline quat frames_shortened(quat turn, real largest) {
+    const real one = real_splat(1);
+    mask held = mask_less(largest, one);
+    if (!mask_any(held)) return turn;
+    real size = vec3_length(turn.v), cosine = real_sqrt(real_max(one - largest * largest, real_splat(0)));
+    quat shorter = {cosine, vec3_scale(largest / real_max(size, real_splat(TINY_LENGTH)), turn.v)};
+    return quat_select(held & mask_less(largest, size), shorter, turn);
+}
+
+/* A small turn as a vector, twice the sine of half its angle long, and back. */
+ik_inline vec3 frames_vector(quat turn) {
+    return vec3_scale(real_negate_if(mask_less(turn.w, real_splat(0)), real_splat(2)), turn.v);
+}
+ik_inline quat frames_small_turn(vec3 vector) {
+    return quat_unit((quat){real_splat(1), vec3_scale(real_splat((number)0.5), vector)});
+}
+
+/* What the limit of node k leaves of a turn of a body. */
+ik_inline quat frames_cut(const ik_plan *plan, columns c, int k, const frames_body *body, quat turn) {
+    quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
+    return quat_multiply(rotation, quat_conjugate(body->rotation));
+}
+
+/* A turn that its limit has cut short goes on along the limit. What is left of it, and of two turns beside it, ends on
+ * the limit, so the plane through the three is how the limit lies. The best turn to there is taken, if it is better.
+ * Only near the targets, where else nothing but a kick would help: it costs three more looks at the limit. */
+ik_outline quat frames_along_limit(const ik_plan *plan, columns c, int k, const frames_body *body, real largest,
+                                   quat turn, quat left) {
+    vec3 wanted = frames_vector(turn), from = frames_vector(left);
+    vec3 out = vec3_direction(vec3_sub(wanted, from)).unit, aside = vec3_perpendicular(out), off[2];
+    aside = vec3_scale(vec3_length(wanted), aside);
+    for (int i = 0; i < 2; i++, aside = vec3_cross(out, aside)) {
+        quat beside = frames_cut(plan, c, k, body, frames_small_turn(vec3_add(wanted, aside)));
+        off[i] = vec3_sub(frames_vector(beside), from);
+    }
+    vec3 best = vec3_add(from, pull_best_in_plane(&body->s, from, off[0], off[1]));
+    quat along = frames_cut(plan, c, k, body, frames_shortened(frames_small_turn(best), largest));
+    return quat_select(mask_less(pull_gain(&body->s, left), pull_gain(&body->s, along)), along, left);
+}
+
+/* Turned to what pulls, a hinge about its axis; as far as its limit lets it, if that brings it nearer. */
+ik_outline void frames_follow(const ik_plan *plan, columns c, int k, real largest, frames_body *body) {
+    const int hinge = frames_is_hinge(plan, k);
+    quat back = quat_conjugate(body->rotation);
+    quat turn = hinge ? pull_turn_about(&body->s, frames_axis(plan, k, body->rotation))
+                      : pull_turn(&body->s, quat_rotate(body->rotation, vec3_splat(0, 1, 0)));
+    turn = frames_shortened(turn, largest);
+    quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
+    mask near = mask_less(largest, real_splat(1));
+    if (frames_is_limited(plan, k) && !hinge && mask_any(near)) {
+        quat left = quat_multiply(rotation, back);
+        real much = real_splat((number)0.25) * vec3_dot(turn.v, turn.v);
+        mask cut = near & mask_less(vec3_dot(left.v, left.v), much);
+        if (mask_any(cut)) {
+            quat along = frames_along_limit(plan, c, k, body, largest, turn, left);
+            rotation = quat_select(cut, quat_polished(quat_multiply(along, body->rotation)), rotation);
+        }
+    }
+    mask nearer = pull_is_nearer(&body->s, quat_multiply(rotation, back));
+    body->rotation = quat_select(nearer, rotation, body->rotation);
+}
+
+/* ---- ends below a body */
+
+/* How what the backward pass has arranged goes along with a body: `from` comes to `to`, seen from where the body turns,
+ * and all else turns about it. */
+typedef struct {
+    vec3 from, to;
+    quat turn;
+} carried;
+
+/* The points of goals at node k and below, each drawn to where the backward pass has it. */
+static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, const carried *by, frames_body *body) {
+    const ik_node *node = &plan->nodes[k];
+    if (node->point >= 0) {
+        vec3 end = column_vec3(c, frames_point(plan, node->slot));
+        vec3 now = vec3_add(by->to, quat_rotate(by->turn, vec3_sub(end, by->from)));
+        real share = *column(c, frames_target_share(plan, node->point)) * weight;
+        pull_add(&body->s, share, now, vec3_sub(end, body->place));
+        weight = weight - share;
+    }
+    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
+        frames_add_ends(plan, c, child, weight * *column(c, frames_share(plan, plan->nodes[child].slot)), by, body);
+}
+
+/* The only point of a goal at node k and below; -1: there are several, or none. */
+static int frames_only_end(const ik_plan *plan, int k) {
+    const ik_node *nodes = plan->nodes;
+    while (nodes[k].point < 0 && nodes[k].child >= 0 && nodes[nodes[k].child].sibling < 0)
+        k = nodes[k].child;
+    return nodes[k].child < 0 && nodes[k].point >= 0 ? k : -1;
+}
+
+/* A hinge that bends: what it turns is at `lever` from it, and it is at `bone` from what carries it. */
+typedef struct {
+    vec3 axis, bone, lever;
+} frames_elbow;
+
+/* The two angles at which the end is at a distance from what carries the hinge, or as near to that as can be:
+ *
+ *   |bone + R lever|^2 = distance^2   is   cosine cos(angle) + sine sin(angle) = want */
+typedef struct {
+    cosine_sine angle[2];
+} frames_bends;
+
+ik_inline frames_bends frames_bends_of(const frames_elbow *e, real distance) {
+    real along = vec3_dot(e->bone, e->axis) * vec3_dot(e->lever, e->axis);
+    real squares = vec3_dot(e->bone, e->bone) + vec3_dot(e->lever, e->lever);
+    real want = real_splat((number)0.5) * (distance * distance - squares) - along;
+    cosine_sine middle = {vec3_dot(e->bone, e->lever) - along, vec3_dot(e->bone, vec3_cross(e->axis, e->lever))};
+    real size = turn_length(middle), x = real_max(real_min(want, size), -size), y = real_sqrt(size * size - x * x);
+    cosine_sine off = {x, y};
+    return (frames_bends){{turn_unit(turn_multiply(middle, off)), turn_unit(turn_divide(middle, off))}};
+}
+
+/* The turn of the hinge k, within its limit, that takes its end as far from what carries it as it should be. Of two
+ * the one that does it better. */
+ik_outline quat frames_bend(const ik_plan *plan, columns c, int k, const frames_elbow *elbow, real distance) {
+    quat now = column_quat(c, frames_rotation(plan, plan->nodes[k].slot)), above = frames_above(plan, c, k);
+    frames_bends bends = frames_bends_of(elbow, distance);
+    quat best = quat_identity();
+    real least = real_splat(LARGEST);
+    for (int i = 0; i < 2; i++) {
+        quat bent = quat_multiply(quat_about(bends.angle[i].cosine, bends.angle[i].sine, elbow->axis), now);
+        bent = quat_multiply(above, solve_allowed(plan, k, quat_multiply(quat_conjugate(above), bent)));
+        quat turn = quat_multiply(bent, quat_conjugate(now));
+        real off = real_abs(vec3_length(vec3_add(elbow->bone, quat_rotate(turn, elbow->lever))) - distance);
+        mask better = mask_less(off, least);
+        best = quat_select(better, turn, best);
+        least = real_select(better, off, least);
+    }
+    return best;
+}
+
+/* A hinge bends by how far its end should be from a body that can turn to wherever that is. */
+static carried frames_carried_by_hinge(const ik_plan *plan, columns c, int k, int child, int end,
+                                       const frames_body *body, quat turn) {
+    int slot = plan->nodes[child].slot;
+    vec3 at = column_vec3(c, frames_point(plan, slot)), bone = column_vec3(c, frames_bone(plan, slot));
+    vec3 tip = column_vec3(c, frames_point(plan, plan->nodes[end].slot));
+    frames_elbow elbow = {.axis = frames_axis(plan, child, column_quat(c, frames_rotation(plan, slot))),
+                          .bone = quat_rotate(column_quat(c, frames_rotation(plan, plan->nodes[k].slot)), bone),
+                          .lever = vec3_sub(tip, at)};
+    quat bend = frames_bend(plan, c, child, &elbow, vec3_length(vec3_sub(tip, body->place)));
+    return (carried){at, quat_rotate(body->rotation, bone), quat_multiply(turn, bend)};
+}
+
+/* A child that has a limit cannot go on from wherever it is brought, so the ends below it pull in its place, which the
+ * body takes along as the backward pass has arranged them. */
+static void frames_add_child(const ik_plan *plan, columns c, int k, int child, vec3 from, frames_body *body) {
+    int slot = plan->nodes[child].slot, end = frames_only_end(plan, child);
+    real share = *column(c, frames_share(plan, slot));
+    if (!frames_is_limited(plan, child)) {
+        vec3 now = quat_rotate(body->rotation, column_vec3(c, frames_bone(plan, slot)));
+        pull_add(&body->s, share, now, vec3_sub(column_vec3(c, frames_point(plan, slot)), body->place));
+        return;
+    }
+    quat before = column_quat(c, frames_rotation(plan, plan->nodes[k].slot));
+    carried by = {from, vec3_splat(0, 0, 0), quat_multiply(body->rotation, quat_conjugate(before))};
+    if (end >= 0 && frames_is_hinge(plan, child) && !frames_is_hinge(plan, k))
+        by = frames_carried_by_hinge(plan, c, k, child, end, body, by.turn);
+    frames_add_ends(plan, c, child, share, &by, body);
+}
+
+/* Whether a body should look at the ends below it. */
+static int frames_looks_at_ends(const ik_plan *plan, int k) {
+    const ik_node *node = &plan->nodes[k];
+    if (node->rotation >= 0 || plan->job->options.textbook) return 0;
+    if (frames_is_hinge(plan, k)) return node->child >= 0;
+    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
+        if (frames_is_limited(plan, child) && (frames_is_limited(plan, k) || frames_is_hinge(plan, child))) return 1;
+    return 0;
+}
+
+/* In the forward pass: the body is in its place by now, and was at `from`. */
+static quat frames_to_ends(const ik_plan *plan, columns c, int k, vec3 from, quat rotation) {
+    frames_body body = frames_body_of(plan, c, k, rotation);
+    for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling)
+        frames_add_child(plan, c, k, child, from, &body);
+    frames_follow(plan, c, k, real_splat(1), &body);
+    return body.rotation;
+}
+
+/* ---- where a body turns */
+
+/* A body whose rotation is given, or that of a part of it. */
+ik_inline quat frames_given(const ik_plan *plan, columns c, int k, quat rotation) {
+    const ik_node *node = &plan->nodes[k];
+    if (node->rotation >= 0) {
+        mask counts = ~mask_equal(*column(c, frames_turned_weight(plan, node->rotation)), real_splat(0));
+        rotation = quat_select(counts, column_quat(c, frames_turned(plan, node->rotation)), rotation);
+    }
+    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling) {
+        int goal = plan->nodes[child].rotation;
+        if (goal < 0 || plan->nodes[child].turns) continue;
+        mask counts = ~mask_equal(*column(c, frames_turned_weight(plan, goal)), real_splat(0));
+        quat socket = column_quat(c, frames_socket(plan, plan->nodes[child].slot));
+        quat given = quat_multiply(column_quat(c, frames_turned(plan, goal)), quat_conjugate(socket));
+        rotation = quat_select(counts, given, rotation);
+    }
+    return rotation;
+}
+
+/* A body turned towards its children. */
+ik_inline quat frames_towards(const ik_plan *plan, columns c, int k, int stays) {
+    const ik_node *node = &plan->nodes[k];
+    quat rotation = column_quat(c, frames_rotation(plan, node->slot));
+    if (node->child < 0) return rotation;
+    if (plan->nodes[node->child].sibling >= 0) {
+        frames_fit(plan, c, k, stays, &rotation);
+        return rotation;
+    }
+    int child = plan->nodes[node->child].slot;
+    vec3 to = column_vec3(c, frames_point(plan, child)), from = column_vec3(c, frames_point(plan, node->slot));
+    return frames_aim(rotation, column_vec3(c, frames_bone(plan, child)), vec3_sub(to, from));
+}
+
+/* ---- what slides */
+
+/* The bone of node k, by how far it and what lies between have slid. */
+static void frames_stretch(const ik_plan *plan, columns c, int k) {
+    const ik_node *node = &plan->nodes[k];
+    vec3 bone = column_vec3(c, frames_link(plan, node->slot));
+    if (node->moves && node->owner != node->parent)
+        bone = vec3_add(column_vec3(c, frames_bone(plan, plan->nodes[node->parent].slot)), bone);
+    if (node->slides) {
+        quat track = column_quat(c, frames_track(plan, node->slot));
+        bone = vec3_add(bone, quat_rotate(track, column_vec3(c, frames_slid(plan, node->slot))));
+    }
+    column_set_vec3(c, frames_bone(plan, node->slot), bone);
+}
+
+/* How far node k may slide, of how far it should. */
+static vec3 frames_within_travel(const ik_plan *plan, columns c, int k, vec3 slid) {
+    vec3 low = column_vec3(c, frames_travel(plan, plan->nodes[k].slot));
+    vec3 high = column_vec3(c, frames_travel(plan, plan->nodes[k].slot) + 3);
+    return (vec3){real_max(low.x, real_min(high.x, slid.x)), real_max(low.y, real_min(high.y, slid.y)),
+                  real_max(low.z, real_min(high.z, slid.z))};
+}
+
+/* Node k slides on, seen from what carries it, as far as it may; returns by how much. */
+static vec3 frames_slide(const ik_plan *plan, columns c, int k, vec3 by) {
+    const int slot = plan->nodes[k].slot;
+    quat track = column_quat(c, frames_track(plan, slot));
+    vec3 before = column_vec3(c, frames_slid(plan, slot));
+    vec3 slid = vec3_add(before, quat_rotate(quat_conjugate(track), by));
+    slid = frames_within_travel(plan, c, k, slid);
+    column_set_vec3(c, frames_slid(plan, slot), slid);
+    return quat_rotate(track, vec3_sub(slid, before));
+}
+
+/* A weighted sum to its mean; where nothing weighs it is 0. */
+ik_inline vec3 frames_mean(vec3 sum, real all) {
+    const real one = real_splat(1);
+    return vec3_scale(one / real_select(mask_equal(all, real_splat(0)), one, all), sum);
+}
+
+/* How far what node k takes along as it slides is from where the passes have it, on the whole: in the world, all of the
+ * same body, which is in its place. Only what leads to a place to reach counts. */
+static vec3 frames_away(const ik_plan *plan, columns c, int k, vec3 place, quat rotation) {
+    vec3 sum = vec3_splat(0, 0, 0);
+    real all = real_splat(0);
+    for (int slot = plan->nodes[k].slot; slot < plan->slots; slot++) {
+        const int part = plan->node_of_slot[slot];
+        const ik_node *node = &plan->nodes[part];
+        if (node->owner != plan->nodes[k].owner || (!node->turns && node->point < 0)) continue;
+        if (!solve_carries(plan, k, part)) continue;
+        real weight = *column(c, frames_drawn(plan, slot));
+        vec3 now = vec3_add(place, quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot))));
+        sum = vec3_add(sum, vec3_scale(weight, vec3_sub(column_vec3(c, frames_point(plan, slot)), now)));
+        all = all + weight;
+    }
+    return frames_mean(sum, all);
+}
+
+/* What slides in the body of node `owner` (-1: what nothing that turns carries), which is in its place: as near as it
+ * may to where the passes have what it takes along. A bone that can be longer is then as long as the way is. */
+static void frames_slide_body(const ik_plan *plan, columns c, int owner, vec3 place, quat rotation) {
+    for (int slot = plan->slots - 1; slot >= 0; slot--) {
+        const int k = plan->node_of_slot[slot];
+        if (!plan->nodes[k].slides || plan->nodes[k].owner != owner) continue;
+        frames_slide(plan, c, k, quat_rotate(quat_conjugate(rotation), frames_away(plan, c, k, place, rotation)));
+        for (int below = slot; below < plan->slots; below++)
+            if (plan->nodes[plan->node_of_slot[below]].owner == owner)
+                frames_stretch(plan, c, plan->node_of_slot[below]);
+    }
+}
+
+/* ---- the passes */
+
+/* Where the children would have a body. */
+ik_inline vec3 frames_pulled(const ik_plan *plan, columns c, int k, quat rotation) {
+    vec3 sum = vec3_splat(0, 0, 0);
+    for (int child = plan->nodes[k].child; child >= 0; child = plan->nodes[child].sibling) {
+        int slot = plan->nodes[child].slot;
+        vec3 bone = quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot)));
+        vec3 place = vec3_sub(column_vec3(c, frames_point(plan, slot)), bone);
+        sum = vec3_add(sum, vec3_scale(*column(c, frames_share(plan, slot)), place));
+    }
+    return sum;
+}
+
+/* A body turned towards its children, in the backward pass. */
+ik_inline quat frames_turned_back(const ik_plan *plan, columns c, int k) {
+    quat rotation = frames_given(plan, c, k, frames_towards(plan, c, k, 0));
+    int child = plan->nodes[k].child;
+    if (child < 0 || plan->nodes[child].sibling >= 0) return rotation;
+    return frames_limited_owner(plan, c, child, rotation);
+}
+
+static void frames_backward(const ik_plan *plan, columns c, int k) {
+    const ik_node *node = &plan->nodes[k];
+    vec3 p = column_vec3(c, frames_point(plan, node->slot));
+    if (node->turns) {
+        quat rotation = frames_turned_back(plan, c, k);
+        column_set_quat(c, frames_rotation(plan, node->slot), rotation);
+        if (plan->slides) frames_slide_body(plan, c, k, p, rotation);
+        if (node->child >= 0) p = frames_pulled(plan, c, k, rotation);
+    }
+    if (node->point >= 0) {
+        real share = *column(c, frames_target_share(plan, node->point));
+        vec3 target = column_vec3(c, frames_target(plan, node->point));
+        p = vec3_add(vec3_scale(real_splat(1) - share, p), vec3_scale(share, target));
+    }
+    column_set_vec3(c, frames_point(plan, node->slot), p);
+}
+
+/* To where what carries it holds it; what nothing that turns carries to its place. */
+ik_inline void frames_hang(const ik_plan *plan, columns c, int k) {
+    const ik_node *node = &plan->nodes[k];
+    if (plan->slides) frames_stretch(plan, c, k);
+    vec3 p = column_vec3(c, frames_bone(plan, node->slot));
+    if (node->owner >= 0) {
+        int owner = plan->nodes[node->owner].slot;
+        p = quat_rotate(column_quat(c, frames_rotation(plan, owner)), p);
+        p = vec3_add(column_vec3(c, frames_point(plan, owner)), p);
+    }
+    column_set_vec3(c, frames_point(plan, node->slot), p);
+}
+
+static void frames_forward(const ik_plan *plan, columns c, int k) {
+    const ik_node *node = &plan->nodes[k];
+    vec3 before = column_vec3(c, frames_point(plan, node->slot));
+    frames_hang(plan, c, k);
+    if (!node->turns) return;
+    quat rotation = frames_limited(plan, c, k, frames_given(plan, c, k, frames_towards(plan, c, k, 1)));
+    if (frames_looks_at_ends(plan, k)) rotation = frames_to_ends(plan, c, k, before, rotation);
+    column_set_quat(c, frames_rotation(plan, node->slot), rotation);
+    if (plan->slides) frames_slide_body(plan, c, k, column_vec3(c, frames_point(plan, node->slot)), rotation);
+}
+
+/* ---- errors */
+
+ik_inline real frames_distance(const ik_plan *plan, columns c, int k) {
+    int goal = plan->nodes[k].point;
+    vec3 at = column_vec3(c, frames_point(plan, plan->nodes[k].slot));
+    real off = vec3_length(vec3_sub(column_vec3(c, frames_target(plan, goal)), at));
+    mask counts = ~mask_equal(*column(c, frames_target_weight(plan, goal)), real_splat(0));
+    return real_select(counts, off, real_splat(0));
+}
+
+/* What the distance to the target of node k counts for. */
+static real frames_counts_for(const ik_plan *plan, columns c, int k) {
+    real reach = real_splat(0);
+    if (!plan->slides) return *column(c, frames_per_distance(plan, plan->nodes[k].point));
+    for (int above; plan->nodes[k].moves; k = above) {
+        above = plan->nodes[k].parent;
+        vec3 from = column_vec3(c, frames_point(plan, plan->nodes[above].slot));
+        reach = reach + vec3_length(vec3_sub(column_vec3(c, frames_point(plan, plan->nodes[k].slot)), from));
+    }
+    return solve_counts_for(plan, c, reach);
+}
+
+ik_inline real frames_position_error(const ik_plan *plan, columns c, int k) {
+    return frames_counts_for(plan, c, k) * frames_distance(plan, c, k);
+}
+
+/* How node k is turned. */
+ik_inline quat frames_now(const ik_plan *plan, columns c, int k) {
+    const ik_node *node = &plan->nodes[k];
+    if (node->turns) return column_quat(c, frames_rotation(plan, node->slot));
+    if (node->owner < 0) return column_quat(c, frames_socket(plan, node->slot));
+    quat owner = column_quat(c, frames_rotation(plan, plan->nodes[node->owner].slot));
+    return quat_multiply(owner, column_quat(c, frames_socket(plan, node->slot)));
+}
+
+/* What a rotation weighs, as a point at the lever. */
+ik_inline real frames_rotation_weight(const ik_plan *plan, columns c, int goal) {
+    real lever = *column(c, frames_lever(plan));
+    return lever * lever * *column(c, frames_turned_weight(plan, goal));
+}
+
+/* Twice the sine of half the angle. */
+ik_inline real frames_rotation_error(const ik_plan *plan, columns c, int k) {
+    int goal = plan->nodes[k].rotation;
+    quat off = quat_multiply(column_quat(c, frames_turned(plan, goal)), quat_conjugate(frames_now(plan, c, k)));
+    mask counts = ~mask_equal(*column(c, frames_turned_weight(plan, goal)), real_splat(0));
+    real half = vec3_length(off.v);
+    return real_select(counts, half + half, real_splat(0));
+}
+
+/* The largest turn of a joint in a step, by how far the ends are from where they should be. */
+static real frames_turn_for_error(const ik_plan *plan, columns c) {
+    real most = *column(c, frames_lowest(plan)), per_reach = *column(c, frames_per_reach(plan));
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
+        if (task->kind == IK_TURN)
+            most = real_max(most, real_splat(FRAMES_PER_ANGLE / 2) * frames_rotation_error(plan, c, task->node));
+        else
+            most = real_max(most, real_splat(FRAMES_PER_WAY / 2) * (per_reach * frames_distance(plan, c, task->node)));
+    return real_min(most, real_splat(1));
+}
+
+/* The largest error of all goals, angles as the distances that weigh as much. */
+static real frames_error(const ik_plan *plan, columns c) {
+    real most = real_splat(0), per_radian = *column(c, frames_per_radian(plan));
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].point >= 0) most = real_max(frames_position_error(plan, c, k), most);
+        if (plan->nodes[k].rotation >= 0) most = real_max(per_radian * frames_rotation_error(plan, c, k), most);
+    }
+    return most;
+}

@@ -1,0 +1,370 @@
+/* FABRIK with frames, what is done beside its passes: the sweep, momentum and strides, and kicks for what is stuck.
+ * fabrik_frames.h has the idea. */
+
+/* Poor progress takes less than this share off the error in so many iterations. */
+#define FRAMES_POOR (number)0.1
+enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
+
+/* Passes are taken back that make the sum of squares this many times as large. */
+#define FRAMES_HARM (number)4
+
+/* The longest stride, in steps. */
+#define FRAMES_STRIDE (number)256
+
+/* So many good steps come before momentum. */
+#define FRAMES_WAITS (number)5
+
+/* A better pose has a sum of squares of no more than this times the best so far. */
+#define FRAMES_BETTER (number)(1 - 1e-6)
+
+/* The tangent of half the angle by which the first kick turns a joint, at most, about each of three axes; the next ones
+ * turn by more. What started near its targets is kicked by less (frames_free). */
+#define FRAMES_KICK (number)0.5
+
+/* ---- the sweep */
+
+/* Where all ends are, from now on apart from their nodes. */
+static void frames_find_ends(const ik_plan *plan, columns c) {
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
+        if (task->kind == IK_TURN)
+            column_set_quat(c, frames_end_turned(plan, task->goal), frames_now(plan, c, task->node));
+        else
+            column_set_vec3(c, frames_end(plan, task->goal),
+                            column_vec3(c, frames_point(plan, plan->nodes[task->node].slot)));
+}
+
+/* All ends at or below a body pull at it, by their weights. */
+static void frames_add_all_ends(const ik_plan *plan, columns c, int k, frames_body *body) {
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        if (!solve_carries(plan, k, task->node)) continue;
+        int goal = task->goal;
+        if (task->kind == IK_TURN)
+            pull_add_rotation(&body->s, frames_rotation_weight(plan, c, goal),
+                              column_quat(c, frames_end_turned(plan, goal)), column_quat(c, frames_turned(plan, goal)));
+        else
+            pull_add(&body->s, *column(c, frames_target_weight(plan, goal)),
+                     vec3_sub(column_vec3(c, frames_end(plan, goal)), body->place),
+                     vec3_sub(column_vec3(c, frames_target(plan, goal)), body->place));
+    }
+}
+
+static void frames_carry_ends(const ik_plan *plan, columns c, int k, vec3 place, quat turn) {
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        if (!solve_carries(plan, k, task->node)) continue;
+        int end = frames_end(plan, task->goal), turned = frames_end_turned(plan, task->goal);
+        if (task->kind == IK_TURN)
+            column_set_quat(c, turned, quat_multiply(turn, column_quat(c, turned)));
+        else
+            column_set_vec3(c, end, vec3_add(place, quat_rotate(turn, vec3_sub(column_vec3(c, end), place))));
+    }
+}
+
+/* One joint turns with all that is below it; what is above has not turned yet. Its rotation becomes a local one. */
+static void frames_sweep_joint(const ik_plan *plan, columns c, int k) {
+    int i = frames_rotation(plan, plan->nodes[k].slot);
+    quat before = column_quat(c, i), above = frames_above(plan, c, k);
+    frames_body body = frames_body_of(plan, c, k, before);
+    frames_add_all_ends(plan, c, k, &body);
+    frames_follow(plan, c, k, *column(c, frames_largest(plan)), &body);
+    frames_carry_ends(plan, c, k, body.place, quat_multiply(body.rotation, quat_conjugate(before)));
+    column_set_quat(c, i, quat_multiply(quat_conjugate(above), body.rotation));
+}
+
+/* One node slides with all ends at or below it, as is best for them. */
+static void frames_sweep_slide(const ik_plan *plan, columns c, int k) {
+    const int owner = plan->nodes[k].owner;
+    const ik_task *last = plan->tasks + plan->task_count;
+    quat above = quat_identity();
+    if (owner >= 0) above = column_quat(c, frames_rotation(plan, plan->nodes[owner].slot));
+    vec3 sum = vec3_splat(0, 0, 0);
+    real all = real_splat(0);
+    for (const ik_task *task = plan->tasks; task < last; task++) {
+        if (task->kind == IK_TURN || !solve_carries(plan, k, task->node)) continue;
+        real weight = *column(c, frames_target_weight(plan, task->goal));
+        vec3 off =
+            vec3_sub(column_vec3(c, frames_target(plan, task->goal)), column_vec3(c, frames_end(plan, task->goal)));
+        sum = vec3_add(sum, vec3_scale(weight, off));
+        all = all + weight;
+    }
+    vec3 by = quat_rotate(quat_conjugate(above), frames_mean(sum, all));
+    by = quat_rotate(above, frames_slide(plan, c, k, by));
+    for (const ik_task *task = plan->tasks; task < last; task++) {
+        if (task->kind == IK_TURN || !solve_carries(plan, k, task->node)) continue;
+        int end = frames_end(plan, task->goal);
+        column_set_vec3(c, end, vec3_add(column_vec3(c, end), by));
+    }
+}
+
+/* From the tips to the base. */
+static void frames_sweep(const ik_plan *plan, columns c) {
+    frames_find_ends(plan, c);
+    for (int slot = plan->slots - 1; slot >= 0; slot--) {
+        if (plan->nodes[plan->node_of_slot[slot]].turns) frames_sweep_joint(plan, c, plan->node_of_slot[slot]);
+        if (plan->nodes[plan->node_of_slot[slot]].slides) frames_sweep_slide(plan, c, plan->node_of_slot[slot]);
+    }
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        column_set_quat(c, i, quat_polished(quat_multiply(frames_above(plan, c, k), column_quat(c, i))));
+    }
+}
+
+/* What slides does so as is best for all ends below it, one after the other from the tips. */
+static void frames_just_slide(const ik_plan *plan, columns c) {
+    frames_find_ends(plan, c);
+    for (int slot = plan->slots - 1; slot >= 0; slot--)
+        if (plan->nodes[plan->node_of_slot[slot]].slides) frames_sweep_slide(plan, c, plan->node_of_slot[slot]);
+    for (int slot = 0; slot < plan->slots; slot++)
+        frames_hang(plan, c, plan->node_of_slot[slot]);
+}
+
+/* ---- what the sweep makes less */
+
+/* The sum of the squares of all distances, by weight; angles count as at the lever. */
+static real frames_square(const ik_plan *plan, columns c) {
+    real sum = real_splat(0);
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        int goal = task->goal;
+        real weight = task->kind == IK_TURN ? frames_rotation_weight(plan, c, goal)
+                                            : *column(c, frames_target_weight(plan, goal));
+        real off =
+            task->kind == IK_TURN ? frames_rotation_error(plan, c, task->node) : frames_distance(plan, c, task->node);
+        sum = sum + weight * (off * off);
+    }
+    return sum;
+}
+
+/* A slot of the pose from column `from` on becomes that of another, in the chosen lanes. */
+ik_inline void frames_copy_slot(const ik_plan *plan, columns c, int to, int from, int slot, mask chosen) {
+    const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
+    if (node->turns) {
+        quat now = column_quat(c, to + 4 * slot), other = column_quat(c, from + 4 * slot);
+        column_set_quat(c, to + 4 * slot, quat_select(chosen, other, now));
+    }
+    if (node->slides) {
+        int i = frames_slid_in(plan, to, slot);
+        vec3 now = column_vec3(c, i), other = column_vec3(c, frames_slid_in(plan, from, slot));
+        column_set_vec3(c, i, vec3_select(chosen, other, now));
+    }
+}
+
+static void frames_copy(const ik_plan *plan, columns c, int to, int from, mask chosen) {
+    for (int slot = 0; slot < plan->slots; slot++)
+        frames_copy_slot(plan, c, to, from, slot, chosen);
+}
+
+/* The pose that is kept from a column on, in the chosen lanes; all joints hang from it. */
+static void frames_return(const ik_plan *plan, columns c, int kept, mask chosen) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        frames_copy_slot(plan, c, frames_rotation(plan, 0), kept, slot, chosen);
+        frames_hang(plan, c, plan->node_of_slot[slot]);
+    }
+}
+
+/* Where some joint has turned by more than is allowed since `before`. */
+static mask frames_turned_far(const ik_plan *plan, columns c) {
+    const real one = real_splat(1);
+    real largest = *column(c, frames_largest(plan)), least = one;
+    mask held = mask_less(largest, one);
+    if (!mask_any(held)) return held;
+    for (int slot = 0; slot < plan->slots; slot++) {
+        if (!plan->nodes[plan->node_of_slot[slot]].turns) continue;
+        quat now = column_quat(c, frames_rotation(plan, slot)), before = column_quat(c, frames_before(plan, slot));
+        least = real_min(least, real_abs(quat_dot(now, before)));
+    }
+    real rounding = real_splat(64 * EPSILON);
+    return held & mask_less(largest * largest + rounding, one - least * least);
+}
+
+/* Passes that took the ends much farther away, or joints farther than is allowed, are taken back. Near the targets much
+ * is reckoned from the least since the last kick: else many passes, each a little worse than the last, lead away. */
+static void frames_take_back(const ik_plan *plan, columns c) {
+    real squared = *column(c, frames_squared(plan)), least = real_min(squared, *column(c, frames_reference(plan)));
+    mask near = mask_equal(*column(c, frames_lowest(plan)), real_splat(0));
+    real most = real_splat(FRAMES_HARM) * real_select(near, least, squared);
+    mask worse = ~mask_less(frames_square(plan, c), most) | frames_turned_far(plan, c);
+    if (mask_any(worse)) frames_return(plan, c, frames_before(plan, 0), worse);
+}
+
+/* ---- momentum and strides */
+
+/* The local rotation of node k, where rotations are kept from a column on. */
+ik_inline quat frames_local(const ik_plan *plan, columns c, int kept, int k) {
+    quat rotation = column_quat(c, kept + 4 * plan->nodes[k].slot);
+    return quat_multiply(quat_conjugate(frames_above_in(plan, c, kept, k)), rotation);
+}
+
+/* Turned so many times as far, and by no more than `largest` says; of small turns, that is. */
+ik_inline quat frames_farther(quat turn, real times, real largest) {
+    real by = real_negate_if(mask_less(turn.w, real_splat(0)), times);
+    return frames_shortened(quat_unit((quat){real_abs(turn.w), vec3_scale(by, turn.v)}), largest);
+}
+
+/* Every joint goes on, by so many times what it has turned and slid since `before`. How it was until now is kept in
+ * `after`. */
+static void frames_turn_on(const ik_plan *plan, columns c, real times) {
+    const int before = frames_before(plan, 0), after = frames_after(plan, 0);
+    const real largest = *column(c, frames_largest(plan));
+    frames_copy(plan, c, after, frames_rotation(plan, 0), ~mask_splat(0));
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].slides) {
+            vec3 slid = column_vec3(c, frames_slid(plan, slot));
+            vec3 by = vec3_scale(times, vec3_sub(slid, column_vec3(c, frames_slid_in(plan, before, slot))));
+            column_set_vec3(c, frames_slid(plan, slot), frames_within_travel(plan, c, k, vec3_add(slid, by)));
+        }
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        quat local = frames_local(plan, c, after, k), turned = quat_conjugate(frames_local(plan, c, before, k));
+        turned = frames_farther(quat_multiply(turned, local), times, largest);
+        local = solve_allowed(plan, k, quat_multiply(local, turned));
+        column_set_quat(c, frames_rotation(plan, slot), quat_polished(quat_multiply(frames_above(plan, c, k), local)));
+    }
+}
+
+/* As in fabrik_go_on. A chain with one thing to reach is fast enough without at first;
+ * where several pull against each other it is never too early. */
+static void frames_go_on(const ik_plan *plan, columns c) {
+    const real zero = real_splat(0), waits = real_splat(plan->task_count > 1 ? 0 : FRAMES_WAITS);
+    real run = real_max(*column(c, frames_run(plan)) - waits, zero);
+    frames_turn_on(plan, c, fabrik_momentum(run));
+    frames_copy(plan, c, frames_before(plan, 0), frames_after(plan, 0), ~mask_splat(0));
+}
+
+/* After a step all turn on by a stride, which doubles where that brings the ends nearer; where it does not, they stay.
+ * Steps that creep along a valley, each a little shorter than the last, are made at once. */
+static void frames_walk_on(const ik_plan *plan, columns c) {
+    real *stride = column(c, frames_stride(plan)), *squared = column(c, frames_squared(plan));
+    *squared = frames_square(plan, c);
+    frames_turn_on(plan, c, *stride);
+    real walked = frames_square(plan, c);
+    mask nearer = mask_less(walked, *squared);
+    if (mask_any(~nearer)) frames_return(plan, c, frames_after(plan, 0), ~nearer);
+    *squared = real_select(nearer, walked, *squared);
+    real longer = real_min(*stride + *stride, real_splat(FRAMES_STRIDE));
+    *stride = real_select(nearer, longer, real_max(*stride * real_splat((number)0.25), real_splat((number)0.5)));
+}
+
+/* How many steps in a row brought the ends nearer. */
+static void frames_count(const ik_plan *plan, columns c) {
+    real *run = column(c, frames_run(plan)), *previous = column(c, frames_previous(plan));
+    real squared = *column(c, frames_squared(plan));
+    *run = real_select(mask_less(squared, *previous), *run + real_splat(1), real_splat(0));
+    *previous = squared;
+}
+
+/* Momentum starts anew in the chosen lanes. */
+static void frames_stop(const ik_plan *plan, columns c, mask chosen) {
+    real *run = column(c, frames_run(plan)), *previous = column(c, frames_previous(plan));
+    *run = real_select(chosen, real_splat(0), *run);
+    *previous = real_select(chosen, real_splat(LARGEST), *previous);
+    frames_copy(plan, c, frames_before(plan, 0), frames_rotation(plan, 0), chosen);
+}
+
+/* What follows the passes. */
+static void frames_search(const ik_plan *plan, columns c) {
+    frames_take_back(plan, c);
+    frames_sweep(plan, c);
+    frames_walk_on(plan, c);
+    frames_count(plan, c);
+}
+
+/* ---- what is stuck */
+
+/* From -1 to 1, always the same ones. */
+typedef struct {
+    uint32_t state;
+} frames_dice;
+
+static real frames_throw(frames_dice *dice) {
+    dice->state = 1664525u * dice->state + 1013904223u;
+    return real_splat((number)(int32_t)(dice->state >> 8) * (number)0x1p-23f - 1);
+}
+
+static void frames_kick_slide(const ik_plan *plan, columns c, mask chosen, int k, real half, frames_dice *dice) {
+    const int i = frames_slid(plan, plan->nodes[k].slot);
+    real x = frames_throw(dice), y = frames_throw(dice), z = frames_throw(dice);
+    vec3 slid = column_vec3(c, i), by = vec3_scale(half * *column(c, frames_lever(plan)), (vec3){x, y, z});
+    chosen &= mask_less(real_splat(0), *column(c, frames_drawn(plan, plan->nodes[k].slot)));
+    column_set_vec3(c, i, vec3_select(chosen, frames_within_travel(plan, c, k, vec3_add(slid, by)), slid));
+}
+
+/* All joints of the chosen lanes turn a little, for the given time; half the angle has at most this tangent. What
+ * slides does so by as much at the lever. */
+static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time, real most) {
+    const real half = real_min(real_splat(FRAMES_KICK * (number)(1 + time)), most);
+    frames_dice dice = {(uint32_t)time};
+    for (int slot = plan->slots - 1; slot >= 0; slot--) { /* rotations become local ones */
+        int k = plan->node_of_slot[slot];
+        if (!plan->nodes[k].turns) continue;
+        int i = frames_rotation(plan, slot);
+        quat rotation = column_quat(c, i);
+        quat local = quat_multiply(quat_conjugate(frames_above(plan, c, k)), rotation);
+        column_set_quat(c, i, quat_select(chosen, local, rotation));
+    }
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
+        if (plan->nodes[k].slides) frames_kick_slide(plan, c, chosen, k, half, &dice);
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        real x = frames_throw(&dice), y = frames_throw(&dice), z = frames_throw(&dice);
+        quat local = column_quat(c, i), by = quat_unit((quat){real_splat(1), vec3_scale(half, (vec3){x, y, z})});
+        quat above = frames_above(plan, c, k);
+        quat turned = quat_multiply(above, solve_allowed(plan, k, quat_multiply(local, by)));
+        column_set_quat(c, i, quat_select(chosen, quat_unit(turned), local));
+    }
+}
+
+/* What is within tolerance is best, and then it ends. A little less than the least is rounding: without a reason to, a
+ * kicked pose, which is all twisted, does not take the place of another. */
+static void frames_keep_best(const ik_plan *plan, columns c) {
+    real squared = *column(c, frames_squared(plan));
+    real *least = column(c, frames_least(plan));
+    mask better =
+        mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    *least = real_select(better, squared, *least);
+    frames_copy(plan, c, frames_best(0), frames_rotation(plan, 0), better);
+}
+
+/* The next kick of the lanes that are stuck; after the last one, the best pose. What started near its targets is kicked
+ * from its best pose, at first by no more than a step may turn a joint there, then twice as far each time. */
+static void frames_free(const ik_plan *plan, columns c, mask stuck) {
+    real *kicks = column(c, frames_kicks(plan));
+    mask near = stuck & mask_equal(*column(c, frames_lowest(plan)), real_splat(0));
+    if (mask_any(near)) frames_return(plan, c, frames_best(0), near);
+    real most = frames_turn_for_error(plan, c);
+    for (int time = 0; time <= FRAMES_KICKS; time++, most = most + most) {
+        mask chosen = stuck & mask_equal(*kicks, real_splat((number)time));
+        if (!mask_any(chosen)) continue;
+        if (time < FRAMES_KICKS)
+            frames_kick(plan, c, chosen, time, most);
+        else
+            frames_return(plan, c, frames_best(0), chosen);
+    }
+    *kicks = real_select(stuck, *kicks + real_splat(1), *kicks);
+    real *squared = column(c, frames_squared(plan));
+    *squared = real_select(stuck, frames_square(plan, c), *squared);
+    frames_stop(plan, c, stuck);
+}
+
+/* Kicks lanes that make poor progress, and gives up those that were kicked often and make none. */
+static void frames_watch(const ik_plan *plan, columns c) {
+    const real zero = real_splat(0), one = real_splat(1);
+    real *idle = column(c, frames_idle(plan)), *reference = column(c, frames_reference(plan));
+    real squared = *column(c, frames_squared(plan)), least = real_splat(FABRIK_PROGRESS);
+    mask last = mask_less(real_splat(FRAMES_KICKS), *column(c, frames_kicks(plan)));
+    int free = !plan->limited && !plan->slides; /* such chains are slow only near full reach */
+    real poor = free ? least : real_splat(FRAMES_POOR);
+    real less = one - real_select(last, least, poor);
+    mask progress = mask_less(squared, less * less * *reference);
+    *reference = real_select(progress, squared, *reference);
+    *idle = real_select(progress, zero, *idle + one);
+    mask stuck = mask_less(real_splat(FRAMES_PATIENCE), *idle) & mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    if (!mask_any(stuck)) return;
+    real *said = column(c, SAID);
+    *said = real_from_bits(real_bits(*said) | (stuck & last & mask_splat(IK_STALLED)));
+    *idle = real_select(stuck, zero, *idle);
+    *reference = real_select(stuck, real_splat(LARGEST), *reference);
+    frames_free(plan, c, stuck);
+}

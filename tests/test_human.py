@@ -1,0 +1,117 @@
+"""The human of the published benchmark: the figures of its reference solver, and what dls makes of it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+import textbook
+from human import SLIDES, Human, Set
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+import ikcore as ik
+from ikcore import rotations
+
+HUMAN = Human()
+
+
+def test_the_human_is_the_published_one() -> None:
+    rest = textbook.forward(HUMAN.linkage, np.zeros(70)).ends
+    hands, feet = [[x, 1.4315, 0] for x in (0.80675, -0.80675)], [[x, 0.06825, 0] for x in (0.167125, -0.167125)]
+    assert_allclose(rest, [*hands, *feet, [0, 1.75, 0]], rtol=0, atol=1e-12)
+    first = textbook.forward(HUMAN.linkage, HUMAN.truths(1)[0]).ends
+    expected = [[-0.343333313, 1.651198663, 0.850607224], [-0.439056657, 1.547514568, 0.657412633]]
+    assert_allclose(first[[0, 4]], expected, rtol=0, atol=1e-9)
+
+
+def test_its_skeleton_moves_as_it_does() -> None:
+    truths = HUMAN.truths(20)
+    pose, wanted = HUMAN.pose(truths), textbook.forward(HUMAN.linkage, truths)
+    world = HUMAN.skeleton.forward(pose)
+    for e, (end, offset) in enumerate(HUMAN.linkage.ends):
+        turned = world.rotations[:, end - SLIDES]
+        at = world.positions[:, end - SLIDES] + rotations.rotate(turned, offset)
+        assert_allclose(at, wanted.ends[:, e], rtol=0, atol=1e-14)
+        assert_allclose(rotations.to_matrix(turned), wanted.turned[:, e], rtol=0, atol=1e-14)
+    assert_allclose(HUMAN.states(pose), truths, rtol=0, atol=1e-15)
+
+
+# --- the reference solver ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("which", "first"), [("A", [14, 13, 12, 8, 7]), ("B", [11, 9, 15, 33, 8])])
+def test_the_first_targets_take_the_published_iterations(which: Set, first: list[int]) -> None:
+    assert HUMAN.solve(which, HUMAN.truths(5)).iterations.tolist() == first
+
+
+def test_the_first_poses_that_are_reached_take_the_published_iterations() -> None:
+    found = HUMAN.solve("C", HUMAN.truths(4)[[0, 3]])
+    assert found.iterations.tolist() == [43, 9]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("which", "limits", "solved", "figures"),
+    [
+        ("A", "lock", 200, (9.26, 9, 13, 23)),
+        ("A", "clamp", 165, (59.7, 47, 158, 196)),
+        ("B", "lock", 200, (14.63, 12, 33, 66)),
+        ("C", "lock", 113, (23.4, 14, 74, 197)),
+    ],
+)
+def test_whole_sets_are_the_published_ones(
+    which: Set, limits: Literal["clamp", "lock"], solved: int, figures: tuple[float, ...]
+) -> None:
+    """How many of 200 are reached, and their iterations: mean, median, 95 of a hundred, most."""
+    found = HUMAN.solve(which, HUMAN.truths(), limits)
+    assert found.reached.sum() == solved
+    counts = found.iterations[found.reached]
+    mean, *others = figures
+    assert counts.mean() == pytest.approx(mean, abs=0.05 if mean in (59.7, 23.4) else 0.005)
+    assert [np.median(counts), round(np.percentile(counts, 95)), counts.max()] == others
+    low, high = HUMAN.linkage.limits
+    assert np.all((found.states >= low) & (found.states <= high))
+
+
+# --- dls --------------------------------------------------------------------------------------------------------------
+
+
+def textbook_counts(truths: NDArray[Any]) -> NDArray[Any]:
+    """The iterations of set B by dls with the options of the reference solver; those it has not reached with 99 are -1.
+
+    From the start for every number of them: what counts as reached is a distance here, the same for all ends, while the
+    tolerance of dls is a share of the reach of each.
+    """
+    bone, ends = HUMAN.mean_bone(), textbook.forward(HUMAN.linkage, truths).ends
+    options: dict[str, Any] = {"damping": 0.1 / bone, "max_error": 0.2 / bone, "max_step": np.pi / 4, "textbook": True}
+    counts, todo = np.full(len(truths), -1), np.arange(len(truths))
+    for iterations in range(100):
+        start, goals = HUMAN.pose(HUMAN.starts(truths[todo], "B")), HUMAN.goals(truths[todo])
+        pose = ik.dls(HUMAN.skeleton, start, goals, iterations=iterations, tolerance=0, **options).pose
+        off = ends[todo] - textbook.forward(HUMAN.linkage, HUMAN.states(pose)).ends
+        there = (np.linalg.norm(off, axis=-1) <= 1e-3).all(axis=-1)
+        counts[todo[there]] = iterations
+        todo = todo[~there]
+        if not todo.size:
+            break
+    return counts
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_textbook_dls_takes_the_iterations_of_the_reference_solver(count: int) -> None:
+    truths = HUMAN.truths(count)
+    assert textbook_counts(truths).tolist() == HUMAN.solve("B", truths).iterations.tolist()
+
+
+def test_the_human_reaches_with_five_ends_from_a_root_in_its_place(everywhere: None) -> None:
+    """200 poses within limits; the root is where it should be, and all else starts at rest."""
+    truths = HUMAN.truths()
+    found = ik.dls(HUMAN.skeleton, HUMAN.pose(HUMAN.starts(truths, "B")), HUMAN.goals(truths), tolerance=2e-4)
+    assert np.all(found.status == 0)
+    assert found.error.max() <= 1e-3
+    assert found.iterations.mean() <= 15
+    low, high = HUMAN.linkage.limits
+    states = HUMAN.states(found.pose)
+    assert max((low - states).max(), (states - high).max()) <= 1e-12
