@@ -111,7 +111,7 @@ def pose_variants() -> dict[str, Variant]:
     rotations, pole = chain.rest.rotations, [0.0, 0, 9]
     solvers = {method: ik.solver(chain, [ik.Reach(BONES, position=...)], method) for method in ("fabrik", "dls")}
     limb_solver = ik.solver(limb, [ik.Reach(2, position=..., chain=2, pole=pole)], "two_bone")
-    alone = solve_alone(chain)
+    alone, operands = solve_alone(chain, targets)
 
     def calling(call: Callable[[Any], object], items: list[Any]) -> Variant:
         """A loop over the items."""
@@ -122,7 +122,7 @@ def pose_variants() -> dict[str, Variant]:
         "`dls`, ten bones": calling(lambda at: ik.dls(chain, chain.rest, [ik.Reach(BONES, at)]), targets),
         "`fabrik` by a `solver`": calling(lambda at: solvers["fabrik"](rotations, at), targets),
         "`dls` by a `solver`": calling(lambda at: solvers["dls"](rotations, at), targets),
-        KERNEL: calling(alone, targets),
+        KERNEL: calling(alone, operands),
         "`two_bone` of a skeleton": calling(
             lambda at: ik.solve(limb, limb.rest, [ik.Reach(2, at, chain=2, pole=pole)], "two_bone"), near
         ),
@@ -133,17 +133,15 @@ def pose_variants() -> dict[str, Variant]:
     }
 
 
-def solve_alone(chain: ik.Skeleton) -> Callable[[Any], None]:
-    """The call of the core for `fabrik`, all operands made before."""
-    options = (None,) * len(_core.OPTIONS)
-    one, rotations = np.ones(()), chain.rest.rotations
-    found = (np.empty_like(rotations), np.empty((), np.int32), np.empty(()), np.empty(()), np.empty((), np.int32), None)
+def solve_alone(chain: ik.Skeleton, targets: list[Any]) -> tuple[Callable[[Any], None], list[Any]]:
+    """The call of the core for `fabrik`, and its operands for every target, made before."""
+    reaches = [checked_tasks("fabrik", chain, chain.rest, [ik.Reach(BONES, at)]) for at in targets]
+    found, options = Found.empty((), chain.rest.rotations), (None,) * len(_core.OPTIONS)
 
-    def solve(at: Any) -> None:
-        goals = ((BONES, 0, (0.0, 0.0, 0.0), at, None, one, one, None),)
-        _core.solve("fabrik", chain._data, goals, rotations, None, None, options, found)
+    def solve(goals: Any) -> None:
+        _core.solve("fabrik", chain._data, goals, chain.rest.rotations, None, None, options, found)
 
-    return solve
+    return solve, [tuple(task.for_core() for task in tasks) for tasks in reaches]
 
 
 def nothing(

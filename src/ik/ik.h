@@ -69,7 +69,7 @@ typedef struct ik_lists {
     X(CONFLICT, 1 << 8, "the goals contradict each other, so the pose is between them, by what they weigh")            \
     X(LEVEL, 1 << 9, "a goal gives way to goals of a level before its own")                                            \
     X(OFF_BALANCE, 1 << 10, "the centre of mass is outside of where it should be")                                     \
-    X(TOO_FAST, 1 << 11, "a joint may not move as fast as the target asks for (for solves over time, to come)")        \
+    X(TOO_FAST, 1 << 11, "a joint may not move as fast as the target asks for")                                        \
     X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so the input pose is returned")    \
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 
