@@ -22,6 +22,7 @@ from timing import Timing, Variant, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
+from ikcore.solving.batch import Found, checked_tasks
 
 LIMBS = 256  # different ones, few enough to stay in the cache, as what a caller has just computed does
 NOT_GIVEN = 9  # optional operands of the gufunc after pole
