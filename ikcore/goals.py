@@ -6,20 +6,19 @@ What an animator or a researcher writes is a `Goal`; each makes one or two tasks
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from types import EllipsisType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ikcore import _core
-from ikcore._arrays import rows, shown
-from ikcore.skeleton import Skeleton, ancestors, check_chain, is_name_or_number, path, start_of
+from ikcore._arrays import shown
+from ikcore.skeleton import check_chain, is_name_or_number
+from ikcore.tasks import GOAL_ARRAYS, Making, Task
 
 Array = ArrayLike | EllipsisType
-Point = tuple[float, float, float]
 
 
 class Goal:
@@ -27,7 +26,7 @@ class Goal:
 
     __slots__ = ()
 
-    def _tasks(self, made: _Making) -> Iterator[Task]:
+    def _tasks(self, made: Making) -> Iterator[Task]:
         """What it asks for, in the numbers of a skeleton."""
         raise NotImplementedError
 
@@ -103,7 +102,7 @@ class Reach(Goal):
             raise ValueError(f"Reach({self.joint!r}): up turns towards a pole, and there is none")
         _check_level(self.level)
 
-    def _tasks(self, made: _Making) -> Iterator[Task]:
+    def _tasks(self, made: Making) -> Iterator[Task]:
         joint, offset = made.joint(self.joint), made.point("offset", self.offset)
         common = {"joint": joint, "chain": made.chain(self.chain, joint), "level": self.level}
         if self.position is not None:
@@ -170,7 +169,7 @@ class Look(Goal):
         _check_level(self.level)
         _check_end(self)
 
-    def _tasks(self, made: _Making) -> Iterator[Task]:
+    def _tasks(self, made: Making) -> Iterator[Task]:
         axis = made.point("axis", self.axis)
         if not any(axis):
             raise ValueError(f"{made.where}.axis: expected an axis, got one without length")
@@ -233,7 +232,7 @@ class Distance(Goal):
         _check_level(self.level)
         _check_end(self)
 
-    def _tasks(self, made: _Making) -> Iterator[Task]:
+    def _tasks(self, made: Making) -> Iterator[Task]:
         between = made.between(self.joint, self.chain, self.other, self.other_chain, self.other_offset)
         offset = made.point("offset", self.offset)
         yield made.task("DISTANCE", ("position", "distance", "weight"), **between, offset=offset, level=self.level)
@@ -298,7 +297,7 @@ class Relative(Goal):
         if self.position is None and self.offset is not None:
             raise ValueError(f"Relative({self.joint!r}): offset belongs to a position, and there is none")
 
-    def _tasks(self, made: _Making) -> Iterator[Task]:
+    def _tasks(self, made: Making) -> Iterator[Task]:
         between = made.between(self.joint, self.chain, self.other, self.other_chain, None)
         if self.position is not None:
             offset = made.point("offset", self.offset)
@@ -341,7 +340,7 @@ class CentreOfMass(Goal):
         """Refuse what no skeleton could make sense of."""
         _check_level(self.level)
 
-    def _tasks(self, made: _Making) -> Iterator[Task]:
+    def _tasks(self, made: Making) -> Iterator[Task]:
         made.check_masses()
         chain = -1 if self.chain is None else made.joint(self.chain)
         yield made.task("CENTRE_OF_MASS", ("position", "weight"), joint=-1, chain=chain, level=self.level)
@@ -399,7 +398,7 @@ class Inside(Goal):
             raise ValueError("Inside(None): offset is of a joint, and this is about the centre of mass")
         _check_level(self.level)
 
-    def _tasks(self, made: _Making) -> Iterator[Task]:
+    def _tasks(self, made: Making) -> Iterator[Task]:
         rows = ("position", "normal", "distance", "weight")
         if self.joint is None:
             made.check_masses()
@@ -491,7 +490,7 @@ class Posture(Goal):
         """Refuse what no skeleton could make sense of."""
         _check_joint("joint", self.joint)
 
-    def _tasks(self, made: _Making) -> Iterator[Task]:
+    def _tasks(self, made: Making) -> Iterator[Task]:
         joint = made.joint(self.joint)
         yield made.task("POSTURE", ("rotation", "weight"), joint=joint, chain=joint)
 
@@ -523,191 +522,6 @@ def _check_end(goal: Look | Distance) -> None:
         raise ValueError(f"{name}: other_offset and other_chain belong to another joint, and there is none")
 
 
-# --- tasks ------------------------------------------------------------------------------------------------------------
-
-
-# The rows that a task may have, in the order of the core, and the shape of each.
-TASK_ROWS: dict[str, tuple[int, ...]] = {
-    name: (columns,) if columns > 1 else () for name, columns, _ in _core.GOAL_ROWS
-}
-
-# What a goal may do without.
-_OPTIONAL = ("position", "rotation", "pole")
-
-# The fields of goals that are arrays: those, and the weight of what makes a task of its own.
-GOAL_ARRAYS: dict[str, tuple[int, ...]] = {
-    name: shape for row, shape in TASK_ROWS.items() for name in ([row, "rotation_weight"] if row == "weight" else [row])
-}
-
-KINDS = [name for name, _ in _core.GOAL_KINDS]
-
-
-class Task(NamedTuple):
-    """What a goal asks for, one thing, in the numbers of one skeleton: an `ik_goal` of the core."""
-
-    kind: str
-    goal: int  # which of the list
-    joint: int  # -1: the centre of mass
-    chain: int
-    relative: bool = False
-    other: int = 0
-    other_chain: int = -1
-    level: int = 0
-    offset: Point = (0.0, 0.0, 0.0)
-    other_offset: Point = (0.0, 0.0, 0.0)
-    axis: Point = (0.0, 0.0, 0.0)
-    position: NDArray[Any] | None = None  # (..., 3)
-    rotation: NDArray[Any] | None = None  # (..., 4)
-    normal: NDArray[Any] | None = None  # (..., 3)
-    distance: NDArray[Any] | None = None  # (...)
-    weight: NDArray[Any] | None = None  # (...)
-    pole: NDArray[Any] | None = None  # (..., 3)
-    up: Point = (0.0, 0.0, 0.0)  # of aim alone
-
-    def leading(self) -> dict[str, tuple[int, ...]]:
-        """The leading axes of what is given."""
-        return {
-            name: array.shape[: array.ndim - len(TASK_ROWS[name])]
-            for name in TASK_ROWS
-            if (array := getattr(self, name)) is not None
-        }
-
-    def map(self, change: Any) -> Task:
-        """The same task with ``change(array, row)`` for every array, `row` being the shape of its rows."""
-        arrays = {name: getattr(self, name) for name in TASK_ROWS}
-        return self._replace(
-            **{name: change(array, TASK_ROWS[name]) for name, array in arrays.items() if array is not None}
-        )
-
-    def for_core(self) -> tuple[Any, ...]:
-        """As `_core.solve` takes it."""
-        placed = (
-            KINDS.index(self.kind),
-            self.joint,
-            self.chain,
-            self.relative,
-            self.other,
-            self.other_chain,
-            self.level,
-        )
-        return (*placed, self.offset, self.other_offset, self.axis, self[_FIRST_ROW:_LAST_ROW])
-
-    def path(self, skeleton: Skeleton) -> list[int]:
-        """The joints from the start of the chain down to the joint."""
-        return path(skeleton, self.chain, self.joint)
-
-    def moving(self, skeleton: Skeleton) -> list[int]:
-        """The joints that the chains of it lead through: those that may slide for it, and but for the last turn."""
-        if self.kind == "POSTURE":
-            return []
-        if self.joint < 0:
-            joints = [joint for joint in range(len(skeleton)) if skeleton.masses[joint] > 0]
-            above = [ancestors(skeleton, joint) for joint in joints]
-            reached = [
-                way[: way.index(self.chain) + 1] if self.chain >= 0 else way
-                for way in above
-                if self.chain in (-1, *way)
-            ]
-            return sorted({joint for way in reached for joint in way})
-        other = path(skeleton, self.other_chain, self.other) if self.relative and self.other_chain >= 0 else []
-        return self.path(skeleton) + other
-
-    def turning(self, skeleton: Skeleton) -> list[int]:
-        """Those of them that turn."""
-        joints = self.moving(skeleton)
-        stays = self.kind in ("PLACE", "DISTANCE", "INSIDE") and self.joint >= 0 and not any(self.offset)
-        return [joint for joint in joints if joint != self.joint] if stays else joints
-
-
-_FIRST_ROW, _LAST_ROW = (Task._fields.index(name) for name in ("position", "up"))
-assert Task._fields[_FIRST_ROW:_LAST_ROW] == tuple(TASK_ROWS)
-
-
-class _Making:
-    """A goal on its way to tasks: its place in the list, the skeleton, the type of numbers."""
-
-    def __init__(self, goal: Goal, index: int, skeleton: Skeleton, dtype: np.dtype[Any]) -> None:
-        self.goal, self.index, self.skeleton, self.dtype = goal, index, skeleton, dtype
-        self.where = f"goals[{index}]"
-
-    def joint(self, joint: str | int) -> int:
-        return self.skeleton.index(joint)
-
-    def chain(self, chain: str | int | None, joint: int, name: str = "chain") -> int:
-        return start_of(self.skeleton, chain, joint, self.where, name)
-
-    def between(
-        self,
-        joint: str | int,
-        chain: str | int | None,
-        other: str | int | None,
-        other_chain: str | int | None,
-        other_offset: ArrayLike | None,
-    ) -> dict[str, Any]:
-        """What a task has that is about a joint, and as a rule another."""
-        end = self.joint(joint)
-        if other is None:
-            return {"joint": end, "chain": self.chain(chain, end)}
-        start = self.joint(other)
-        if start == end:
-            raise ValueError(f"{self.where}: {self.skeleton.names[end]!r} is seen from another joint, not from itself")
-        first = self._below_both(end, start) if chain is None else self.chain(chain, end)
-        mover = -1 if other_chain is None else self.chain(other_chain, start, "other_chain")
-        point = self.point("other_offset", other_offset)
-        return {
-            "joint": end,
-            "chain": first,
-            "relative": True,
-            "other": start,
-            "other_chain": mover,
-            "other_offset": point,
-        }
-
-    def _below_both(self, joint: int, other: int) -> int:
-        """The highest joint above one that is not above the other as well; the joint itself where none is."""
-        shared = set(ancestors(self.skeleton, other))
-        return ([joint] + [above for above in ancestors(self.skeleton, joint) if above not in shared])[-1]
-
-    def check_masses(self) -> None:
-        if not (self.skeleton.masses > 0).any():
-            raise ValueError(
-                f"{self.where}: the centre of mass is of joints with masses; Skeleton(masses=...) says them"
-            )
-
-    def point(self, name: str, value: ArrayLike | None) -> Point:
-        """One point of a joint for all items, by default the joint itself."""
-        if value is None:
-            return 0.0, 0.0, 0.0
-        point = rows(f"{self.where}.{name}", value, np.dtype(np.float64), 3)
-        if point.ndim != 1 or not np.isfinite(point).all():
-            raise ValueError(f"{self.where}.{name}: expected one point for all items, three finite numbers")
-        x, y, z = point.tolist()
-        return x, y, z
-
-    def task(self, kind: str, names: tuple[str, ...], **placed: Any) -> Task:
-        """A task with those of the goal's arrays that are given."""
-        arrays: dict[str, Any] = {}
-        for name in names:
-            value = getattr(self.goal, name)
-            if value is ...:
-                raise TypeError(
-                    f"{self.where}.{name}: an ellipsis stands for an array in the goals of ikcore.solver only"
-                )
-            if value is not None or name not in _OPTIONAL:
-                arrays[row_of(name)] = rows(f"{self.where}.{name}", value, self.dtype, *GOAL_ARRAYS[name])
-        return Task(kind, self.index, **placed, **arrays)
-
-
-def row_of(name: str) -> str:
-    """The row of a task that a field of its goal is."""
-    return "weight" if name == "rotation_weight" else name
-
-
-def field_of(task: Task, row: str) -> str:
-    """And back: the field of the goal that a row of a task comes from."""
-    return "rotation_weight" if row == "weight" and task.kind == "TURN" else row
-
-
 def open_arrays(goal: Goal) -> list[str]:
     """The names of what is an ellipsis in a goal: it comes with the call of a `Solver`."""
     return [name for name in GOAL_ARRAYS if getattr(goal, name, None) is ...]
@@ -717,48 +531,3 @@ def completed(goal: Any, arrays: Iterator[ArrayLike]) -> Goal:
     """The goal with the next arrays in place of its ellipses."""
     made: Goal = replace(goal, **{name: next(arrays) for name in open_arrays(goal)})
     return made
-
-
-def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
-    """Goals, one or more; anything else is refused."""
-    if isinstance(goals, str) or not isinstance(goals, Sequence):
-        raise TypeError(f"goals: expected a list of goals, got {type(goals).__name__}")
-    if not goals:
-        raise ValueError("goals: expected one or more, got none")
-    for index, goal in enumerate(goals):
-        if not isinstance(goal, Goal):
-            raise TypeError(f"goals[{index}]: expected a Reach or another goal, got {type(goal).__name__}")
-    return goals
-
-
-def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:
-    """The goals in numbers of `dtype`, checked against the skeleton and each other."""
-    goals = checked_goals(goals)
-    tasks = tuple(
-        task for index, goal in enumerate(goals) for task in goal._tasks(_Making(goal, index, skeleton, dtype))
-    )
-    _check_points(skeleton, tasks)
-    if all(task.kind == "POSTURE" for task in tasks):
-        raise ValueError(
-            "goals: nothing but postures, which say how joints turn that other goals turn; give one of those"
-        )
-    return tasks
-
-
-def _check_points(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
-    """Refuse two goals that are for the same: one place for a point, one rotation and one posture for a joint."""
-    points: dict[Any, int] = {}
-    for task in tasks:
-        if task.kind not in _ONCE or task.relative:
-            continue
-        first = points.setdefault((task.kind, task.joint, task.offset if task.kind == "PLACE" else None), task.goal)
-        if first != task.goal:
-            (what, instead), name = _ONCE[task.kind], skeleton.names[task.joint]
-            raise ValueError(f"goals[{first}] and goals[{task.goal}] are for {what} of {name!r}: {instead}")
-
-
-_ONCE = {
-    "PLACE": ("the same point", "give one another offset, or leave it out"),
-    "TURN": ("the rotation", "leave one out"),
-    "POSTURE": ("the posture", "leave one out"),
-}

@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import Status, _core
-from ikcore.goals import TASK_ROWS
-from ikcore.solving import batch
+from ikcore.solving import batch, checks
 from ikcore.solving.solution import miss_of
+from ikcore.tasks import TASK_ROWS
 
 Array = Any
 everywhere = pytest.mark.usefixtures("everywhere")
@@ -834,7 +834,7 @@ def test_the_core_refuses_it_as_well(method: str, word: str) -> None:
     goals, skeleton, _ = WORDS[word]
     if word in ik.methods()[method].takes:
         return
-    tasks = ik.goals.tasks_of(skeleton, goals, np.dtype(float))
+    tasks = checks.tasks_of(skeleton, goals, np.dtype(float))
     found = batch.Found.empty((), skeleton.rest.rotations, moves=True)
     with pytest.raises(ValueError, match=r"the method does not take( goals of this kind)?$"):
         _core.solve(
@@ -1050,7 +1050,7 @@ def test_what_cannot_be_is_refused_by_a_solver_when_it_is_made() -> None:
 
 
 def test_the_core_refuses_postures_alone() -> None:
-    (task, _) = ik.goals.tasks_of(ARM, [ik.Posture(1), SHARE], np.dtype(float))
+    (task, _) = checks.tasks_of(ARM, [ik.Posture(1), SHARE], np.dtype(float))
     found = batch.Found.empty((), ARM.rest.rotations)
     none = tuple([None] * len(_core.OPTIONS))
     with pytest.raises(ValueError, match="there is no goal but for postures"):

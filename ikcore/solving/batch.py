@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from ikcore import _core, rotations
 from ikcore._arrays import on_threads
-from ikcore.goals import GOAL_ARRAYS, Goal, Task, completed, field_of, open_arrays, row_of, tasks_of
+from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
+from ikcore.solving.checks import check_takes, is_iterative, tasks_of
+from ikcore.tasks import GOAL_ARRAYS, Task, field_of, row_of
 
 
 def checked_tasks(method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
@@ -23,67 +25,13 @@ def checked_tasks(method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[G
         raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
     skeleton._check_joints("pose", pose.joints)
     tasks = tasks_of(skeleton, goals, pose.dtype)
-    _check_takes(method, skeleton, tasks)
+    check_takes(method, skeleton, tasks)
     return tasks
 
 
 def _check_skeleton(skeleton: Skeleton) -> None:
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
-
-
-# By method, as bits.
-_BITS = {word: bit for word, bit, _ in _core.TAKES}
-_TAKES = {method: takes for method, _, takes in (*_core.METHODS, *_core.FORMS)}
-_ITERATIVE = {method for method, _, _ in _core.METHODS}
-
-
-def _check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
-    """Refuse what the method does not take: ik_solve_check says so too, but not of what, and not what to do."""
-    for task in tasks:
-        where = f"goals[{task.goal}]"
-        _check_word(method, task.kind, f"{where}: {_KIND_NAMES[task.kind]}")
-        if task.relative:
-            _check_word(method, "RELATIVE", f"{where}: what is relative to another joint")
-        if task.level != tasks[0].level:
-            _check_word(method, "LEVELS", f"{where}.level: a level", "say by weights which goal counts more, or ")
-        if task.pole is not None:
-            _check_word(method, "POLE", f"{where}.pole: a pole")
-        if any(task.up) and method in _ITERATIVE:
-            raise ValueError(f"{where}.up: {method} takes none; its chains bend towards the pole, whatever is up")
-        if any(skeleton.limits):
-            _check_limits(method, skeleton, task)
-
-
-_KIND_NAMES = {
-    "PLACE": "a position",
-    "TURN": "a rotation",
-    "LOOK": "a Look",
-    "DISTANCE": "a Distance",
-    "CENTRE_OF_MASS": "a CentreOfMass",
-    "INSIDE": "an Inside",
-    "POSTURE": "a Posture",
-}
-
-
-def _check_word(method: str, word: str, what: str, instead: str = "") -> None:
-    if _TAKES[method] & _BITS[word]:
-        return
-    takers = " or ".join(known for known, takes in _TAKES.items() if takes & _BITS[word])
-    raise ValueError(f"{what} is nothing that {method} takes: {instead}use {takers}")
-
-
-def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
-    """Refuse limits that the method would not keep, of the joints that it moves."""
-    turning = task.turning(skeleton)
-    for joint in task.moving(skeleton):
-        limit, name = skeleton.limits[joint], skeleton.names[joint]
-        if limit is None:
-            continue
-        if limit.position is not None:
-            _check_word(method, "SLIDES", f"limits: {name!r} slides, which", "start the chain below that joint, or ")
-        if joint in turning and limit.kind != "locked" and any(limit.stiffness):
-            _check_word(method, "STIFFNESS", f"limits: {name!r} has stiffness, which", "give it none, or ")
 
 
 def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
@@ -166,13 +114,13 @@ def prepared(
     """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one."""
     _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
-    _check_takes(method, skeleton, tasks)
+    check_takes(method, skeleton, tasks)
     if slides := sliding(skeleton, tasks):
         raise ValueError(
             f"limits: {skeleton.names[slides[0]]!r} slides, and a solver answers rotations only: use ikcore.solve"
         )
     of_one_item = not any(any(task.up) or any(task.leading().values()) for task in tasks)
-    if method not in _ITERATIVE or not of_one_item:
+    if not is_iterative(method) or not of_one_item:
         return None
     arguments = [(index, row_of(name), name) for index, goal in enumerate(goals) for name in open_arrays(goal)]
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
-from ikcore.goals import GOAL_ARRAYS, Goal, checked_goals, completed, open_arrays
+from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
 from ikcore.solving.batch import prepared
+from ikcore.solving.checks import checked_goals
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import METHODS, checked_options, numbers_of
+from ikcore.tasks import GOAL_ARRAYS
 
 
 def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "fabrik", **options: Any) -> Solution:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ikcore import _core, rotations
 from ikcore._arrays import call, dot, optional_number, optional_rows
 from ikcore.forms import Aim, Limb
-from ikcore.goals import Goal, Point, Task
+from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors, path
 from ikcore.solving.batch import Found, checked_tasks, items_of
@@ -20,6 +20,7 @@ from ikcore.solving.solution import Solution, angle_between, arm_of, chain_point
 from ikcore.solving.table import method
 from ikcore.span import distance, span_of
 from ikcore.status import Status
+from ikcore.tasks import Point, Task
 
 
 @method

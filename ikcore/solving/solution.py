@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ikcore import _core, rotations, status
 from ikcore._arrays import dot, shown, whole_number
-from ikcore.goals import Point, Task
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors
 from ikcore.span import distance, span_of
 from ikcore.status import Status
+from ikcore.tasks import Point, Task
 
 if TYPE_CHECKING:
     from ikcore.solving.batch import Found
