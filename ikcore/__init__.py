@@ -28,6 +28,7 @@ from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.heuristic import fabrik
 from ikcore.solving.jacobian import dls
 from ikcore.solving.solution import Solution
+from ikcore.solving.stages import Stage, stages
 from ikcore.solving.table import Method, Methods, Option, methods
 from ikcore.status import Status, UnusableError, UnusableWarning
 
@@ -105,6 +106,7 @@ __all__ = [
     "Skeleton",
     "Solution",
     "Solver",
+    "Stage",
     "Status",
     "Surface",
     "UnusableError",
@@ -128,6 +130,7 @@ __all__ = [
     "samples",
     "solve",
     "solver",
+    "stages",
     "terrain",
     "two_bone",
     "two_bone_2d",

@@ -69,7 +69,7 @@ class Solution:
             iterations=found.iterations[()],
             status=found.status[()],
             history=found.history,
-            goal_errors=_by_goal(tasks, found.goal_errors),
+            goal_errors=None if found.goal_errors is None else by_goal(tasks, found.goal_errors),
             _skeleton=skeleton,
             _tasks=tasks,
         )
@@ -134,10 +134,8 @@ class Solution:
 _ANGLES = ("TURN", "LOOK", "POSTURE", "AIM")
 
 
-def _by_goal(tasks: tuple[Task, ...], errors: NDArray[Any] | None) -> NDArray[Any] | None:
+def by_goal(tasks: tuple[Task, ...], errors: NDArray[Any]) -> NDArray[Any]:
     """The errors of tasks, (..., tasks), as (..., goals, 2)."""
-    if errors is None:
-        return None
     by_goal = np.full((*errors.shape[:-1], tasks[-1].goal + 1, 2), np.nan, errors.dtype)
     for index, task in enumerate(tasks):
         by_goal[..., task.goal, int(task.kind in _ANGLES)] = errors[..., index]

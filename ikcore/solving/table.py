@@ -166,7 +166,7 @@ Solution
 
 def _arguments_said(method: Method) -> str:
     said = _GIVEN
-    for name in _arguments_of(method.name):
+    for name in arguments_of(method.name):
         said += _COMMON[name] if name in _COMMON else _option_said(method.options[name])
     return said
 
@@ -180,7 +180,7 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
     """The options, if the typed function of that method takes them."""
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
-    known, own = _arguments_of(method), METHODS[method].options
+    known, own = arguments_of(method), METHODS[method].options
     if unknown := [name for name in options if name not in known or name in without]:
         expected = ", ".join(name for name in known if name not in without)
         raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}")
@@ -195,7 +195,7 @@ SWITCHES = ("sequence", "history", "goal_errors", "strict")
 
 
 @functools.cache
-def _arguments_of(method: str) -> list[str]:
+def arguments_of(method: str) -> list[str]:
     """What the typed function of a method takes by name."""
     return list(inspect.signature(METHODS[method].function).parameters)[3:]
 

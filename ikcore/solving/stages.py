@@ -1,0 +1,226 @@
+"""Solves one after another on one pose, as one: spine, then limbs, then gaze."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core
+from ikcore._arrays import _count_of, switch
+from ikcore.goals import Goal
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+from ikcore.solving.batch import Batch, Found, items_of, sliding
+from ikcore.solving.by_name import solve
+from ikcore.solving.checks import checked_goals, tasks_of
+from ikcore.solving.solution import Solution, by_goal
+from ikcore.solving.table import METHODS, arguments_of, checked_options, numbers_of
+from ikcore.status import Status
+from ikcore.tasks import Task
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class Stage:
+    """One solve of several: a method, what it should reach, its options.
+
+    Parameters
+    ----------
+    method : str
+        One of `methods`.
+    goals : list of Goal
+        What this stage should reach.
+    **options
+        Those of the method; what `stages` takes itself is not among them.
+    """
+
+    method: str
+    goals: Sequence[Goal]
+    options: Mapping[str, Any]
+
+    def __init__(self, method: str, goals: Sequence[Goal], **options: Any) -> None:
+        checked = checked_options(method, options, without=_OF_ALL)
+        object.__setattr__(self, "method", method)
+        object.__setattr__(self, "goals", tuple(checked_goals(goals)))
+        object.__setattr__(self, "options", MappingProxyType(checked))
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"Stage({self.method!r}, {list(self.goals)!r}{options})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stage, (self.method, self.goals, dict(self.options))
+
+
+# What is of all stages together.
+_OF_ALL = ("workers", "sequence", "history", "goal_errors", "strict")
+
+
+def _stage(method: str, goals: Sequence[Goal], options: dict[str, Any]) -> Stage:
+    return Stage(method, goals, **options)
+
+
+def stages(
+    skeleton: Skeleton,
+    pose: Pose,
+    stages: Sequence[Stage],
+    *,
+    workers: int = 1,
+    sequence: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve in stages: each starts from the pose that the one before it has left, and the last pose is judged.
+
+    What a stage has reached and a later one has moved away counts as missed: its status says `Status.CONFLICT`. An item
+    that some stage cannot use keeps the pose that came in. The goals of all stages are numbered one after another.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton; its limits hold.
+    pose : Pose
+        Where to start. The leading axes of poses and goals broadcast.
+    stages : list of Stage
+        What is solved, in this order.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+    sequence : bool, optional
+        Axis 0 is time: in stages that iterate each frame starts from the solution of the frame before, carried over as
+        the correction of what came in.
+    goal_errors : bool, optional
+        Say by how much every goal is missed.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used (NaN, say), instead of one `UnusableWarning` a stage.
+
+    Returns
+    -------
+    Solution
+        The pose after the last stage, and how good it is by the goals of all: the largest errors, the iterations of
+        all together, one status.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> body = ik.Skeleton(
+    ...     parents=[-1, 0, 1, 2, 3], offsets=[[0, 1, 0], [0, 0.5, 0], [0.2, 0, 0], [0.3, 0, 0.01], [0.27, 0, 0]],
+    ...     names=["hips", "chest", "arm", "elbow", "hand"],
+    ... )
+    >>> spine = ik.Stage("dls", [ik.Reach("hand", [0.8, 1.2, 0.5], chain="hips")], iterations=20)
+    >>> arm = ik.Stage("two_bone", [ik.Reach("hand", [0.8, 1.2, 0.5], chain=2, pole=[0, 0, -2])])
+    >>> print(ik.stages(body, body.rest, [spine, arm]).status)
+    0
+    """
+    for name, value in (("sequence", sequence), ("goal_errors", goal_errors), ("strict", strict)):
+        switch(name, value)
+    threads = _count_of(workers)
+    given = _checked(stages)
+    found, now = [], pose
+    for stage in given:
+        common = {"workers": threads, "strict": strict}
+        if "sequence" in arguments_of(stage.method):
+            common["sequence"] = sequence
+        found.append(solve(skeleton, now, stage.goals, stage.method, **stage.options, **common))
+        now = found[-1].pose
+    return _judged(skeleton, pose, given, found, threads, goal_errors=goal_errors)
+
+
+def _checked(stages: Sequence[Stage]) -> Sequence[Stage]:
+    if isinstance(stages, str) or not isinstance(stages, Sequence):
+        raise TypeError(f"stages: expected a list of Stage, got {type(stages).__name__}")
+    if not stages:
+        raise ValueError("stages: expected one or more, got none")
+    for index, stage in enumerate(stages):
+        if not isinstance(stage, Stage):
+            raise TypeError(f"stages[{index}]: expected a Stage, got {type(stage).__name__}")
+    return stages
+
+
+def _judged(
+    skeleton: Skeleton,
+    pose: Pose,
+    stages: Sequence[Stage],
+    found: Sequence[Solution],
+    workers: int,
+    *,
+    goal_errors: bool,
+) -> Solution:
+    """One answer of what stages have found: by the last pose, for the goals of all."""
+    shape = np.shape(found[-1].status)
+    lost = np.zeros(shape, bool)
+    for solution in found:
+        lost |= solution.status >= _core.UNUSABLE
+    last = _kept(skeleton, pose, found[-1].pose, lost)
+    status, iterations = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    error, angle = np.zeros(shape, last.dtype), np.zeros(shape, last.dtype)
+    errors: list[NDArray[Any]] = []
+    tasks: list[Task] = []
+    for stage, solution in zip(stages, found, strict=True):
+        asked = tasks_of(skeleton, stage.goals, last.dtype)
+        after = _after(skeleton, last, asked, stage, workers)
+        status |= _status_of(np.asarray(solution.status), after.status)
+        np.maximum(error, after.error, out=error)
+        np.maximum(angle, after.rotation_error, out=angle)
+        iterations += solution.iterations
+        assert after.goal_errors is not None
+        errors.append(by_goal(asked, after.goal_errors))
+        before = tasks[-1].goal + 1 if tasks else 0
+        tasks += [task._replace(goal=before + task.goal) for task in asked]
+    for solution in reversed(found):  # of what cannot be used, why the first stage could not
+        unusable = solution.status >= _core.UNUSABLE
+        status = np.where(unusable, solution.status, status)
+    error[lost] = angle[lost] = np.nan
+    return Solution(
+        last,
+        error[()],
+        angle[()],
+        iterations[()],
+        status[()],
+        None,
+        np.concatenate(errors, axis=-2) if goal_errors else None,
+        skeleton,
+        tuple(tasks),
+    )
+
+
+def _kept(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.bool_]) -> Pose:
+    """The last pose, but of items that are lost the one that came in."""
+    if not lost.any():
+        return last
+    where = lost[..., np.newaxis, np.newaxis]
+    rotations = np.where(where, pose.rotations, last.rotations)
+    if last.translations is None:
+        return pose.turned(rotations)
+    came = skeleton.offsets if pose.translations is None else pose.translations
+    return pose.turned(rotations, np.where(where, came, last.translations))
+
+
+def _after(skeleton: Skeleton, last: Pose, tasks: tuple[Task, ...], stage: Stage, workers: int) -> Found:
+    """How a stage's goals are met in the last pose, by the tolerances of the stage: a solve that turns nothing."""
+    judged = tuple(task._replace(pole=None, up=(0.0, 0.0, 0.0)) for task in tasks)
+    found = Found.empty(
+        items_of(last, judged), last.rotations, moves=bool(sliding(skeleton, judged)), tasks=len(judged)
+    )
+    own = METHODS[stage.method].options
+    options = {name: stage.options.get(name, own[name].default) for name in own if name in _TOLERANCES}
+    numbers = numbers_of(_JUDGE, {**options, "iterations": 0})
+    Batch(skeleton, last, judged, found, sequence=False).solve(_JUDGE, numbers, workers)
+    return found
+
+
+# It takes goals of every kind.
+_JUDGE = "dls"
+_TOLERANCES = ("tolerance", "rotation_tolerance")
+
+# What a status says that is true of a pose whose goals are met as well.
+_NOTES = Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_WEIGHT
+
+
+def _status_of(solved: NDArray[np.int32], after: NDArray[np.int32]) -> NDArray[np.int32]:
+    """What there is to say of a stage: notes, and where its goals are missed in the end, why."""
+    moved_away = np.where(solved == 0, int(Status.CONFLICT), solved)
+    return np.where(after == 0, solved & int(_NOTES), moved_away)

@@ -1,0 +1,165 @@
+"""Solves one after another as one: each starts where the last one ended, and the end is judged for all goals."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ikcore as ik
+
+BODY = ik.Skeleton(
+    parents=[-1, 0, 1, 2, 3, 4, 2, 6, 7],
+    offsets=np.array(
+        [
+            [0, 1.0, 0],
+            [0, 0.25, 0],
+            [0, 0.25, 0.02],
+            [0.2, 0, 0],
+            [0.3, -0.02, 0.01],
+            [0.27, 0, 0.02],
+            [-0.2, 0, 0],
+            [-0.3, -0.02, 0.01],
+            [-0.27, 0, 0.02],
+        ]
+    ),
+    names=["hips", "spine", "chest", "arm.L", "elbow.L", "hand.L", "arm.R", "elbow.R", "hand.R"],
+)
+LEFT, RIGHT, BACK = [0.5, 1.3, 0.35], [-0.45, 1.25, 0.4], [0, 1, -3]
+
+
+def lean(at: Any) -> ik.Stage:
+    """The chest forward."""
+    return ik.Stage("dls", [ik.Reach("chest", at, chain="hips")])
+
+
+def arms(left: Any = LEFT, right: Any = RIGHT) -> ik.Stage:
+    goals = [("hand.L", left), ("hand.R", right)]
+    return ik.Stage("two_bone", [ik.Reach(name, at, chain=2, pole=BACK) for name, at in goals])
+
+
+CHEST = [0.05, 1.48, 0.1]
+
+
+def test_each_stage_starts_where_the_one_before_ended() -> None:
+    found = ik.stages(BODY, BODY.rest, [lean(CHEST), arms()])
+    leant = ik.dls(BODY, BODY.rest, lean(CHEST).goals)
+    after = ik.solve(BODY, leant.pose, arms().goals, "two_bone")
+    assert found.pose.rotations.tobytes() == after.pose.rotations.tobytes()
+    assert found.status == 0
+    assert found.iterations == leant.iterations + after.iterations
+
+
+def test_it_is_judged_by_forward_kinematics_of_the_last_pose() -> None:
+    found = ik.stages(BODY, BODY.rest, [lean(CHEST), arms()], goal_errors=True)
+    at = BODY.forward(found.pose).positions
+    off = [
+        np.linalg.norm(at[BODY.index(name)] - to)
+        for name, to in (("chest", CHEST), ("hand.L", LEFT), ("hand.R", RIGHT))
+    ]
+    assert found.goal_errors is not None
+    np.testing.assert_allclose(found.goal_errors[:, 0], off, atol=1e-12)
+    np.testing.assert_allclose(found.error, max(off), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["dls", "fabrik", "two_bone"])
+def test_one_stage_is_the_method(method: str) -> None:
+    targets = np.random.default_rng(3).uniform([0.1, 0.9, 0], [1.1, 1.6, 0.5], (40, 3))
+    goals = [ik.Reach("hand.L", targets, chain=2)]
+    alone, staged = ik.solve(BODY, BODY.rest, goals, method), ik.stages(BODY, BODY.rest, [ik.Stage(method, goals)])
+    assert staged.pose.rotations.tobytes() == alone.pose.rotations.tobytes()
+    np.testing.assert_array_equal(staged.status, alone.status)
+    np.testing.assert_allclose(staged.error, alone.error, atol=1e-14)
+    assert {0, 1} <= set(staged.status.tolist())  # some are too far
+
+
+def test_what_a_later_stage_moves_away_is_missed() -> None:
+    found = ik.stages(BODY, BODY.rest, [arms(), lean(CHEST)], goal_errors=True)
+    assert found.status == ik.Status.CONFLICT
+    assert found.goal_errors is not None
+    assert (found.goal_errors[:2, 0] > 0.01).all()
+    assert found.goal_errors[2, 0] < 1e-4
+    assert "hand.L is" in found.explain()
+
+
+def test_why_a_stage_falls_short_is_said() -> None:
+    found = ik.stages(BODY, BODY.rest, [lean(CHEST), arms(left=[3, 1, 0])])
+    assert found.status == ik.Status.TOO_FAR
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_what_one_stage_cannot_use_keeps_the_pose_that_came_in(stage: int) -> None:
+    chests = np.tile(CHEST, (3, 1))
+    lefts = np.tile(LEFT, (3, 1))
+    (chests, lefts)[stage][1] = np.nan
+    with pytest.warns(ik.UnusableWarning, match="1 of 3 items"):
+        found = ik.stages(BODY, BODY.rest, [lean(chests), arms(left=lefts)])
+    assert found.status.tolist() == [0, ik.Status.NOT_FINITE, 0]
+    assert found.pose.rotations[1].tobytes() == BODY.rest.rotations.tobytes()
+    assert np.isnan(found.error).tolist() == [False, True, False]
+    with pytest.raises(ik.UnusableError):
+        ik.stages(BODY, BODY.rest, [lean(chests), arms(left=lefts)], strict=True)
+
+
+def test_the_axes_of_all_stages_broadcast() -> None:
+    chests = np.array(CHEST) + np.linspace(0, 0.02, 5)[:, np.newaxis] * [1.0, -1, 0]
+    lefts = np.array(LEFT) + np.linspace(0, 0.1, 4)[:, np.newaxis, np.newaxis]
+    found = ik.stages(BODY, BODY.rest, [lean(chests), arms(left=lefts)], goal_errors=True)
+    assert found.status.shape == (4, 5)
+    assert found.goal_errors is not None
+    assert found.goal_errors.shape == (4, 5, 3, 2)
+    one = ik.stages(BODY, BODY.rest, [lean(chests[2]), arms(left=lefts[3, 0])])
+    assert found.pose.rotations[3, 2].tobytes() == one.pose.rotations.tobytes()
+
+
+def test_a_sequence_carries_corrections_over_in_every_stage() -> None:
+    chests = np.array(CHEST) + np.sin(np.linspace(0, 3, 30))[:, np.newaxis] * [0.02, 0, 0]
+    follow = ik.Stage("fabrik", [ik.Reach("hand.L", LEFT, chain="arm.L")])
+    found = ik.stages(BODY, BODY.rest, [lean(chests), follow], sequence=True)
+    leant = ik.dls(BODY, BODY.rest, lean(chests).goals, sequence=True)
+    after = ik.fabrik(BODY, leant.pose, follow.goals, sequence=True)
+    assert found.pose.rotations.tobytes() == after.pose.rotations.tobytes()
+    assert (found.status == 0).all()
+
+
+def test_a_goal_without_weight_may_be_anything() -> None:
+    nothing = ik.Stage("dls", [ik.Reach("hand.R", [np.nan] * 3, weight=0), ik.Reach("chest", CHEST)])
+    assert ik.stages(BODY, BODY.rest, [nothing]).status == 0
+
+
+def test_a_stage_has_its_own_tolerance() -> None:
+    far = [ik.Reach("hand.L", [0.9, 1.5, 0], chain=2)]
+    off = float(ik.fabrik(BODY, BODY.rest, far).error)
+    assert ik.stages(BODY, BODY.rest, [ik.Stage("fabrik", far)]).status == ik.Status.TOO_FAR
+    assert ik.stages(BODY, BODY.rest, [ik.Stage("fabrik", far, tolerance=2 * off / 0.57)]).status == 0
+
+
+def test_stages_pickle_and_print() -> None:
+    stage = ik.Stage("dls", [ik.Reach("chest", CHEST)], iterations=7)
+    again = pickle.loads(pickle.dumps(stage))
+    assert (again.method, dict(again.options)) == ("dls", {"iterations": 7})
+    assert repr(stage).startswith("Stage('dls', [Reach(joint='chest'")
+    assert repr(stage).endswith("iterations=7)")
+
+
+WRONG: Any = ik.Reach(1, CHEST)
+TEXT: Any = "dls"
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: ik.stages(BODY, BODY.rest, []), "stages: expected one or more, got none"),
+        (lambda: ik.stages(BODY, BODY.rest, [WRONG]), r"stages\[0\]: expected a Stage, got Reach"),
+        (lambda: ik.stages(BODY, BODY.rest, TEXT), "stages: expected a list of Stage, got str"),
+        (lambda: ik.Stage("ccdd", [ik.Reach(1, CHEST)]), "method: expected one of .*, got 'ccdd'"),
+        (lambda: ik.Stage("dls", []), "goals: expected one or more, got none"),
+        (lambda: ik.Stage("dls", [ik.Reach(1, CHEST)], workers=2), "dls: no option 'workers' here"),
+        (lambda: ik.Stage("dls", [ik.Reach(1, CHEST)], soften=2), "dls: no option 'soften' here"),
+    ],
+)
+def test_what_is_wrong_is_refused(make: Any, sentence: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        make()
