@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing.process import BaseProcess
@@ -63,7 +64,10 @@ def _end(children: list[BaseProcess]) -> None:
 
 
 def _end_at_once() -> None:
-    """When interrupted or ended, without a word: the process that waits for this one says what there is to say."""
+    """When interrupted or ended, without a word: the process that waits for this one says what there is to say.
+
+    And when that process is gone: on Windows nothing else would tell this one.
+    """
 
     def end(number: int, _: object) -> None:
         drop_unfinished()
@@ -72,6 +76,15 @@ def _end_at_once() -> None:
     for number in (signal.SIGINT, *ENDING_SIGNALS):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent
+    parent.join()
+    drop_unfinished()
+    os._exit(1)
 
 
 def _counted(results: Iterable[_Result], count: int) -> Iterator[_Result]:
