@@ -23,6 +23,7 @@ from ikcore.forms import Aim, Gaze, Limb, PlanarLimb, aim, look, two_bone, two_b
 from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Posture, Reach, Relative
 from ikcore.limits import Limit
 from ikcore.pose import Pose
+from ikcore.postures import Postures
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.heuristic import fabrik
@@ -101,6 +102,7 @@ __all__ = [
     "PlanarLimb",
     "Pose",
     "Posture",
+    "Postures",
     "Reach",
     "Relative",
     "Skeleton",

@@ -21,6 +21,7 @@
  *   ik_goal                 what a pose should reach: places, rotations, distances, balance, in levels
  *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options
  *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them and of planes
+ *   ik_table                rows of numbers; ik_nearest, the one nearest to others
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -740,6 +741,30 @@ typedef struct ik_cast_job {
 } ik_cast_job;
 
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
+
+/* Rows of numbers, of which the one nearest to others is found: what methods that have learnt go by. Once built it is
+ * only read, by any number of threads. */
+typedef struct ik_table {
+    void *memory;
+    int rows, columns;
+} ik_table;
+
+enum { IK_TABLE_COLUMNS = 64 };
+
+/* How one is built: of keys that are finite, 1 to IK_TABLE_COLUMNS to a row, one row after the other, at least one.
+ * `memory` has ik_table_bytes bytes, aligned for doubles; after that only it is needed. */
+size_t ik_table_bytes(int rows, int columns);
+void ik_table_build(ik_table *table, const double *keys, int rows, int columns, void *memory);
+
+/* Of every query the row nearest to it, of several the first. All numbers are doubles. */
+typedef struct ik_nearest_job {
+    const ik_table *table;
+    ik_rows query;    /* (table->columns) */
+    ik_rows row;      /* int32_t; -1 where a number of the query is not finite */
+    ik_rows distance; /* optional; then NaN */
+} ik_nearest_job;
+
+void ik_nearest(const ik_nearest_job *job, ptrdiff_t first, ptrdiff_t last);
 
 #ifdef __cplusplus
 }

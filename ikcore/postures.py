@@ -1,0 +1,149 @@
+"""Postures to start from: of poses that are known, the one that is nearest to what goals ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _core, rotations
+from ikcore._arrays import in_blocks
+from ikcore.goals import Goal, completed, open_arrays
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton, World
+from ikcore.solving.checks import tasks_of
+from ikcore.solving.solution import point_of
+from ikcore.tasks import GOAL_ARRAYS, Task
+
+
+class Postures:
+    """Poses of a skeleton, from a library of motions, say; for goals the one whose joints are nearest to them.
+
+    An iterative method that starts there has less to go, and goes it in a way that was seen before. The poses are
+    sorted once, into a tree; the nearest is what comparing with all of them would find.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton.
+    poses : Pose
+        The poses, one or more.
+    goals : list of Reach
+        What will be asked for: positions, each an ellipsis, as in `solver`. A joint counts as seen from where its chain
+        starts, so that poses elsewhere in the world serve as well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    >>> seen = ik.Pose(ik.rotations.exp(np.random.default_rng(0).normal(size=(500, 4, 3))))
+    >>> postures = ik.Postures(arm, seen, [ik.Reach(3, position=...)])
+    >>> start, distance = postures.nearest(arm.rest, [1, 1, 1])
+    >>> print(ik.dls(arm, start, [ik.Reach(3, [1, 1, 1])]).iterations)
+    4
+    """
+
+    __slots__ = ("_table", "_tasks", "_turned", "goals", "poses", "skeleton")
+
+    skeleton: Skeleton
+    poses: Pose
+    goals: tuple[Goal, ...]
+
+    def __init__(self, skeleton: Skeleton, poses: Pose, goals: Sequence[Goal]) -> None:
+        if not isinstance(skeleton, Skeleton):
+            raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+        if not isinstance(poses, Pose):
+            raise TypeError(f"poses: expected a Pose, got {type(poses).__name__}")
+        skeleton._check_joints("poses", poses.joints)
+        self.skeleton, self.poses, self.goals = skeleton, poses, tuple(goals)
+        self._tasks = _places(skeleton, self.goals)
+        self._turned = sorted({joint for task in self._tasks for joint in task.turning(skeleton)})
+        world = skeleton.forward(poses)
+        seen = [
+            _seen(skeleton, world, task, np.asarray(point_of(skeleton, poses, world, task))) for task in self._tasks
+        ]
+        self._table = _core.Table(np.concatenate(seen, axis=-1).reshape(-1, 3 * len(seen)).astype(float))
+
+    def nearest(self, pose: Pose, *positions: Any, workers: int = 1) -> tuple[Pose, NDArray[np.float64]]:
+        """The pose with the joints of the nearest posture where goals turn them, and how far off that is.
+
+        Parameters
+        ----------
+        pose : Pose
+            One or many: what all other joints keep, and where the chains start.
+        *positions : (..., 3) array_like
+            Of every goal, in their order. Leading axes broadcast with those of the pose.
+        workers : int, optional
+            How many threads, -1 for all cores.
+
+        Returns
+        -------
+        (Pose, (...) array)
+            The root of the sum of all squared distances; NaN where something is not finite, and the pose as it was.
+        """
+        if not isinstance(pose, Pose):
+            raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}")
+        self.skeleton._check_joints("pose", pose.joints)
+        if len(positions) != len(self._tasks):
+            raise TypeError(f"nearest: expected {len(self._tasks)} positions, one a goal, got {len(positions)}")
+        world = self.skeleton.forward(pose, workers=workers)
+        wanted = [np.asarray(position, float) for position in positions]
+        with np.errstate(invalid="ignore", over="ignore"):
+            keys = [_seen(self.skeleton, world, task, at) for task, at in zip(self._tasks, wanted, strict=True)]
+        shape = np.broadcast_shapes(pose.shape, *(key.shape[:-1] for key in keys))
+        query = np.concatenate([np.broadcast_to(key, (*shape, 3)) for key in keys], axis=-1)
+        flat = query.reshape(-1, query.shape[-1]).astype(float)
+        row, distance = np.empty(len(flat), np.int32), np.empty(len(flat))
+        in_blocks(
+            len(flat),
+            _LOOK_UP,
+            workers,
+            lambda block: self._table.nearest(flat, row, distance, block.start, block.stop),
+        )
+        return self._started(pose, row.reshape(shape)), distance.reshape(shape)[()]
+
+    def _started(self, pose: Pose, row: NDArray[np.int32]) -> Pose:
+        known = self.poses.rotations.reshape(-1, len(self.skeleton), 4)
+        started = np.broadcast_to(pose.rotations, (*row.shape, *pose.rotations.shape[-2:])).copy()
+        found = known[:, self._turned][row]
+        here = started[..., self._turned, :]
+        started[..., self._turned, :] = np.where(row[..., np.newaxis, np.newaxis] < 0, here, found)
+        return pose.turned(started)
+
+    def __len__(self) -> int:
+        return len(self._table.keys)
+
+    def __repr__(self) -> str:
+        return f"Postures({len(self)} of {len(self.skeleton)} joints, for {list(self.goals)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Postures, (self.skeleton, self.poses, self.goals)
+
+
+_LOOK_UP = 50  # what a look-up costs beside an item of a closed form
+
+
+def _places(skeleton: Skeleton, goals: tuple[Goal, ...]) -> tuple[Task, ...]:
+    """The goals as tasks, all of them places."""
+    given = []
+    for index, goal in enumerate(goals):
+        if not isinstance(goal, Goal) or open_arrays(goal) != ["position"]:
+            raise ValueError(f"goals[{index}]: expected a Reach with position=... and nothing else that is open")
+        given.append(completed(goal, iter([np.zeros(GOAL_ARRAYS["position"])])))
+    tasks = tasks_of(skeleton, given, np.dtype(float))
+    for task in tasks:
+        if task.kind != "PLACE" or task.relative:
+            raise ValueError(f"goals[{task.goal}]: expected a Reach with a position alone")
+    return tasks
+
+
+def _seen(skeleton: Skeleton, world: World, task: Task, point: NDArray[Any]) -> NDArray[Any]:
+    """A point as seen from the start of a task's chain, in the space of what that hangs from."""
+    away = point - world.positions[..., task.chain, :]
+    parent = int(skeleton.parents[task.chain])
+    if parent < 0:
+        return np.asarray(away)
+    return rotations.rotate(rotations.conjugate(world.rotations[..., parent, :]), away)
