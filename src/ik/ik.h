@@ -523,15 +523,21 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
       "a point that the chain bends towards. The first joint that turns must do so freely, and nothing else hang "     \
       "from it: it turns about the line to the end")
 
-/* A wish. Which rows it must have goes by its kind: a PLACE its position; a TURN its rotation; a LOOK its position, and
- * an axis; a DISTANCE its distance, and a position, but where it is relative; a CENTRE_OF_MASS its position; an INSIDE
- * its position and normal. A weight, the distance of an INSIDE (0), the rotation of a POSTURE (rest) and the pole of a
- * PLACE may be given; others must not be.
+/* A wish. What is read of it goes by its kind: all that is named here, rows in brackets where they are given. Any other
+ * row must not be; of the rest nothing is read.
  *
- * A POSTURE moves nothing by itself; its chain must lead to its joint all the same. A LOOK needs poses without scales.
+ *   kind            rows                            and
+ *   PLACE           position [weight pole]          joint chain offset level, relative other other_chain
+ *   TURN            rotation [weight]               the same
+ *   LOOK            position [weight]               the same, other_offset axis; needs poses without scales
+ *   DISTANCE        position distance [weight]      the same, other_offset
+ *   CENTRE_OF_MASS  position [weight]               chain level
+ *   INSIDE          position normal [distance weight]   joint chain offset level
+ *   POSTURE         [rotation weight]               joint; chain must lead to it, but nothing moves
  *
  * A relative goal sees its joint from another: a PLACE has its position, a TURN its rotation in the space of `other`,
- * and a LOOK or a DISTANCE has the point `other_offset` of that joint in place of a position. */
+ * and a LOOK or a DISTANCE has the point `other_offset` of that joint and no position. A distance of an INSIDE that is
+ * not given is 0, a rotation of a POSTURE what its joint prefers. */
 typedef struct ik_goal {
     enum ik_goal_kind kind;
     int joint;        /* -1: the centre of mass, of an INSIDE */
