@@ -480,17 +480,22 @@ def _name(goal: Any) -> str:
 
 _HIGHEST_LEVEL = 1_000_000
 
+# The joints that a goal may do without.
+_MAY_LACK = {(Inside, "joint"), (Look, "other"), (Distance, "other")}
+
 
 def _check(goal: Any) -> None:
-    """Joints are names or numbers, chains too, and levels numbers; what may be None is looked at elsewhere."""
-    optional = {Inside: ("joint",), Look: ("other",), Distance: ("other",)}.get(type(goal), ())
+    """Joints are names or numbers, chains too, and levels numbers."""
     for name in ("joint", "other"):
         joint = getattr(goal, name, "")
-        if not is_name_or_number(joint) and not (joint is None and name in optional):
+        if not is_name_or_number(joint) and not (joint is None and (type(goal), name) in _MAY_LACK):
             raise TypeError(f"{_name(goal)}.{name}: expected the name or index of a joint, got {shown(joint)}")
     for name in ("chain", "other_chain"):
-        check_chain(getattr(goal, name, None), f"{_name(goal)}.{name}")
+        if (chain := getattr(goal, name, None)) is not None:
+            check_chain(chain, f"{_name(goal)}.{name}")
     level = getattr(goal, "level", 0)
+    if level == 0 and type(level) is int:
+        return  # as a rule
     if isinstance(level, str) or not is_name_or_number(level):
         raise TypeError(f"{_name(goal)}.level: expected a whole number, got {shown(level)}")
     if not 0 <= level <= _HIGHEST_LEVEL:

@@ -151,7 +151,10 @@ class Making:
         return {"joint": -1, "chain": chain, "level": self.goal.level}
 
     def _chain(self, name: str, joint: int) -> int:
-        return start_of(self.skeleton, getattr(self.goal, name), joint, f"{self.where}.{name}")
+        chain = getattr(self.goal, name)
+        if chain is None:
+            return ancestors(self.skeleton, joint)[-1]
+        return start_of(self.skeleton, chain, joint, f"{self.where}.{name}")
 
     def _below_both(self, joint: int, other: int) -> int:
         """The highest joint above one that is not above the other as well; the joint itself where none is."""
