@@ -95,7 +95,8 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: expected an array without mask; fill it with NaN to have items left out")
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: expected real numbers, got {array.dtype}")
+        given = shown(value) if array.dtype.kind in "OUS" else array.dtype
+        raise TypeError(f"{name}: expected real numbers, got {given}")
     if array.ndim < len(row) or array.shape[array.ndim - len(row) :] != row:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got shape {array.shape}")
     if _fits(array, dtype):

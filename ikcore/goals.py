@@ -14,17 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ikcore._arrays import shown
+from ikcore._arrays import rows, shown
 from ikcore.skeleton import check_chain, is_name_or_number
 from ikcore.tasks import GOAL_ARRAYS, Making, Task
 
 Array = ArrayLike | EllipsisType
+_DOUBLE = np.dtype(np.float64)
 
 
 class Goal:
     """A task for a pose: what every kind of goal is. Solvers take lists of them."""
 
     __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what no skeleton could make sense of."""
+        _check(self)
 
     def _tasks(self, made: Making) -> Iterator[Task]:
         """What it asks for, in the numbers of a skeleton."""
@@ -55,14 +60,10 @@ class Reach(Goal):
         The first joint that may turn: by its name, or by how many joints above `joint` may (2: upper arm and forearm
         for a hand). Default: all, up to the root.
     offset : (3,) array_like, optional
-        The point that should be at `position`, in the space of the joint. Default: the joint. Where the method is
-        ``aim``: the point that the ray from the joint to `position` goes through.
-    up : (3,) array_like, optional
-        The axis, in the space of the joint, that turns towards `pole` where the method is ``aim``.
+        The point that should be at `position`, in the space of the joint. Default: the joint.
     pole : (..., 3) array_like, optional
         A point that the chain bends towards, turned as a whole about the line from its first joint to its end. Nothing
-        else may hang from that joint, and in iterative methods it may have no limit. For ``aim``, a point that `up`
-        turns towards.
+        else may hang from that joint, and in iterative methods it may have no limit.
     level : int
         Goals of a level move nothing that those of levels before need, whatever they weigh. For methods that take
         levels, as ``dls``.
@@ -71,7 +72,7 @@ class Reach(Goal):
     --------
     >>> import ikcore as ik
     >>> hand = ik.Reach("hand.L", position=[0.4, 1.2, 0.3], chain="upper_arm.L")
-    >>> look = ik.Reach("head", rotation=[1, 0, 0, 0], chain=0)
+    >>> upright = ik.Reach("head", rotation=[1, 0, 0, 0], chain=0)
 
     In `ikcore.solver` an ellipsis stands for an array that comes with the call:
 
@@ -86,35 +87,27 @@ class Reach(Goal):
     rotation_weight: ArrayLike | EllipsisType = 1.0
     chain: str | int | None = None
     offset: ArrayLike | None = None
-    up: ArrayLike | None = None
     pole: ArrayLike | EllipsisType | None = None
     level: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no skeleton could make sense of."""
-        _check_joint("joint", self.joint)
-        check_chain(self.chain)
-        if self.position is None and self.rotation is None:
-            raise ValueError(f"Reach({self.joint!r}): expected a position, a rotation or both, got neither")
-        if self.position is None and (self.offset is not None or self.pole is not None):
-            raise ValueError(f"Reach({self.joint!r}): offset and pole belong to a position, and there is none")
-        if self.up is not None and self.pole is None:
-            raise ValueError(f"Reach({self.joint!r}): up turns towards a pole, and there is none")
-        _check_level(self.level)
+        _check(self)
+        _check_place_or_turn(self)
+        if self.position is None and self.pole is not None:
+            raise ValueError(f"{_name(self)}.pole: it belongs to a position, and there is none")
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        joint, offset = made.joint(self.joint), made.point("offset", self.offset)
-        common = {"joint": joint, "chain": made.chain(self.chain, joint), "level": self.level}
+        placed = made.placed()
         if self.position is not None:
-            up = made.point("up", self.up)
-            yield made.task("PLACE", ("position", "weight", "pole"), **common, offset=offset, up=up)
+            yield made.task("PLACE", ("position", "weight", "pole"), **placed)
         if self.rotation is not None:
-            yield made.task("TURN", ("rotation", "rotation_weight"), **common, offset=offset)
+            yield made.task("TURN", ("rotation", "rotation_weight"), **placed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Look(Goal):
-    """An axis of a joint should point at a place, as a head, a hand or a camera does.
+    """An axis of a joint should point at a place, as that of a head, a hand or a camera does.
 
     The joints that turn for it are those from the start of `chain` down to `joint`, and the joint itself.
 
@@ -129,15 +122,20 @@ class Look(Goal):
     other : str or int, optional
         In place of a position: the joint where it should point.
     weight : (...) array_like
-        How much it counts, as in `Reach`; an angle counts as a `rotation` does there.
+        How much it counts, as in `Reach`; an angle counts as a `rotation` does there. (For ``aim`` it is the share of
+        the turn, 0 to 1.)
     chain : str or int, optional
-        The first joint that may turn, as in `Reach`.
+        The first joint that may turn, as in `Reach`. (For ``aim`` it is the joint itself, ``chain=0``.)
     offset : (3,) array_like, optional
         Where the axis starts, in the space of the joint. Default: the joint.
     other_offset : (3,) array_like, optional
         A point of `other` to look at, in the space of that. Default: the joint.
     other_chain : str or int, optional
         The first joint that may turn for `other`. Default: none does.
+    up : (3,) array_like, optional
+        For ``aim``: an axis, in the space of the joint, that turns towards `pole`.
+    pole : (..., 3) array_like, optional
+        For ``aim``: a point in the world. The joint rolls until `up` is on that side.
     level : int
         As in `Reach`.
 
@@ -160,22 +158,22 @@ class Look(Goal):
     offset: ArrayLike | None = None
     other_offset: ArrayLike | None = None
     other_chain: str | int | None = None
+    up: ArrayLike | None = None
+    pole: Array | None = None
     level: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no skeleton could make sense of."""
-        _check_joint("joint", self.joint)
-        check_chain(self.chain)
-        _check_level(self.level)
+        _check(self)
         _check_end(self)
+        if (self.up is None) != (self.pole is None):
+            raise ValueError(
+                f"{_name(self)}: expected up, an axis that turns towards the pole, and pole, both or neither"
+            )
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        axis = made.point("axis", self.axis)
-        if not any(axis):
-            raise ValueError(f"{made.where}.axis: expected an axis, got one without length")
-        between = made.between(self.joint, self.chain, self.other, self.other_chain, self.other_offset)
-        offset = made.point("offset", self.offset)
-        yield made.task("LOOK", ("position", "weight"), **between, offset=offset, axis=axis, level=self.level)
+        up = made.point("up") if self.up is None else made.axis("up")
+        yield made.task("LOOK", ("position", "weight", "pole"), **made.placed(), axis=made.axis("axis"), up=up)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,15 +225,14 @@ class Distance(Goal):
 
     def __post_init__(self) -> None:
         """Refuse what no skeleton could make sense of."""
-        _check_joint("joint", self.joint)
-        check_chain(self.chain)
-        _check_level(self.level)
+        _check(self)
         _check_end(self)
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        between = made.between(self.joint, self.chain, self.other, self.other_chain, self.other_offset)
-        offset = made.point("offset", self.offset)
-        yield made.task("DISTANCE", ("position", "distance", "weight"), **between, offset=offset, level=self.level)
+        task = made.task("DISTANCE", ("position", "distance", "weight"), **made.placed())
+        if task.distance is not None and task.distance.ndim == 0 and task.distance < 0:
+            raise ValueError(f"{made.where}.distance: expected 0 or more, got {task.distance:g}")
+        yield task
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,23 +284,15 @@ class Relative(Goal):
 
     def __post_init__(self) -> None:
         """Refuse what no skeleton could make sense of."""
-        _check_joint("joint", self.joint)
-        _check_joint("other", self.other)
-        check_chain(self.chain)
-        check_chain(self.other_chain, "other_chain")
-        _check_level(self.level)
-        if self.position is None and self.rotation is None:
-            raise ValueError(f"Relative({self.joint!r}): expected a position, a rotation or both, got neither")
-        if self.position is None and self.offset is not None:
-            raise ValueError(f"Relative({self.joint!r}): offset belongs to a position, and there is none")
+        _check(self)
+        _check_place_or_turn(self)
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        between = made.between(self.joint, self.chain, self.other, self.other_chain, None)
+        placed = made.placed()
         if self.position is not None:
-            offset = made.point("offset", self.offset)
-            yield made.task("PLACE", ("position", "weight"), **between, offset=offset, level=self.level)
+            yield made.task("PLACE", ("position", "weight"), **placed)
         if self.rotation is not None:
-            yield made.task("TURN", ("rotation", "rotation_weight"), **between, level=self.level)
+            yield made.task("TURN", ("rotation", "rotation_weight"), **placed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -316,8 +305,8 @@ class CentreOfMass(Goal):
         Where it should be, in the world.
     weight : (...) array_like
         How much it counts, as in `Reach`.
-    chain : str or int, optional
-        The joint that may turn and slide with all that hangs from it. Default: all joints may.
+    chain : str, optional
+        The name of the joint that may turn and slide with all that hangs from it. Default: all joints may.
     level : int
         As in `Reach`.
 
@@ -333,17 +322,16 @@ class CentreOfMass(Goal):
     position: Array
     _: KW_ONLY
     weight: Array = 1.0
-    chain: str | int | None = None
+    chain: str | None = None
     level: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no skeleton could make sense of."""
-        _check_level(self.level)
+        _check(self)
+        _check_chain_of_mass(self)
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        made.check_masses()
-        chain = -1 if self.chain is None else made.joint(self.chain)
-        yield made.task("CENTRE_OF_MASS", ("position", "weight"), joint=-1, chain=chain, level=self.level)
+        yield made.task("CENTRE_OF_MASS", ("position", "weight"), **made.weighed())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -363,7 +351,7 @@ class Inside(Goal):
     weight : (...) array_like
         How much it counts, as in `Reach`.
     chain : str or int, optional
-        The first joint that may turn, as in `Reach`, or as in `CentreOfMass`.
+        The first joint that may turn, as in `Reach`; where it is for the centre of mass, as in `CentreOfMass`.
     offset : (3,) array_like, optional
         The point, in the space of the joint. Default: the joint.
     level : int
@@ -391,23 +379,15 @@ class Inside(Goal):
 
     def __post_init__(self) -> None:
         """Refuse what no skeleton could make sense of."""
-        if self.joint is not None:
-            _check_joint("joint", self.joint)
-            check_chain(self.chain)
-        elif self.offset is not None:
-            raise ValueError("Inside(None): offset is of a joint, and this is about the centre of mass")
-        _check_level(self.level)
+        _check(self)
+        if self.joint is None:
+            _check_chain_of_mass(self)
+            if self.offset is not None:
+                raise ValueError("Inside(None).offset: it is of a joint, and this is about the centre of mass")
 
     def _tasks(self, made: Making) -> Iterator[Task]:
-        rows = ("position", "normal", "distance", "weight")
-        if self.joint is None:
-            made.check_masses()
-            chain = -1 if self.chain is None else made.joint(self.chain)
-            yield made.task("INSIDE", rows, joint=-1, chain=chain, level=self.level)
-            return
-        joint, offset = made.joint(self.joint), made.point("offset", self.offset)
-        chain = made.chain(self.chain, joint)
-        yield made.task("INSIDE", rows, joint=joint, chain=chain, offset=offset, level=self.level)
+        placed = made.weighed() if self.joint is None else made.placed()
+        yield made.task("INSIDE", ("position", "normal", "distance", "weight"), **placed)
 
     @classmethod
     def polygon(cls, corners: ArrayLike, up: ArrayLike, joint: str | int | None = None, **options: Any) -> list[Inside]:
@@ -435,10 +415,10 @@ class Inside(Goal):
         >>> len(sides), sides[0].normal
         (3, (0.0, 0.0, 1.0))
         """
-        at, above = np.asarray(corners, np.float64), np.asarray(up, np.float64)
-        if at.ndim != 2 or at.shape[1] != 3 or len(at) < 3:
+        at, above = (rows(name, value, _DOUBLE, 3) for name, value in (("corners", corners), ("up", up)))
+        if at.ndim != 2 or len(at) < 3:
             raise ValueError(f"corners: expected three or more points, (n, 3), got shape {at.shape}")
-        if above.shape != (3,) or not above.any():
+        if above.ndim != 1 or not above.any():
             raise ValueError(f"up: expected a direction, three numbers, got {shown(up)}")
         sides = np.roll(at, -1, axis=0) - at
         normals = np.cross(above, sides)
@@ -454,7 +434,7 @@ class Inside(Goal):
         turned = normals * inwards[:, None]
         return [
             cls(joint, tuple(point), tuple(normal), **options)
-            for point, normal in zip(at, (turned + 0.0).tolist(), strict=True)
+            for point, normal in zip(at.tolist(), (turned + 0.0).tolist(), strict=True)
         ]
 
 
@@ -486,40 +466,68 @@ class Posture(Goal):
     _: KW_ONLY
     weight: Array = 1.0
 
-    def __post_init__(self) -> None:
-        """Refuse what no skeleton could make sense of."""
-        _check_joint("joint", self.joint)
-
     def _tasks(self, made: Making) -> Iterator[Task]:
-        joint = made.joint(self.joint)
+        joint = made.joint("joint")
         yield made.task("POSTURE", ("rotation", "weight"), joint=joint, chain=joint)
 
 
-def _check_joint(name: str, joint: Any) -> None:
-    if not is_name_or_number(joint):
-        raise TypeError(f"{name}: expected a name or an index, got {type(joint).__name__}")
+# --- what no skeleton could make sense of -----------------------------------------------------------------------------
+
+
+def _name(goal: Any) -> str:
+    return f"{type(goal).__name__}({shown(goal.joint)})" if hasattr(goal, "joint") else type(goal).__name__
 
 
 _HIGHEST_LEVEL = 1_000_000
 
+# The joints that a goal may do without.
+_MAY_LACK = {(Inside, "joint"), (Look, "other"), (Distance, "other")}
 
-def _check_level(level: Any) -> None:
+
+def _check(goal: Any) -> None:
+    """Joints are names or numbers, chains too, and levels numbers."""
+    for name in ("joint", "other"):
+        joint = getattr(goal, name, "")
+        if not is_name_or_number(joint) and not (joint is None and (type(goal), name) in _MAY_LACK):
+            raise TypeError(f"{_name(goal)}.{name}: expected the name or index of a joint, got {shown(joint)}")
+    for name in ("chain", "other_chain"):
+        if (chain := getattr(goal, name, None)) is not None:
+            check_chain(chain, f"{_name(goal)}.{name}")
+    level = getattr(goal, "level", 0)
+    if level == 0 and type(level) is int:
+        return  # as a rule
     if isinstance(level, str) or not is_name_or_number(level):
-        raise TypeError(f"level: expected a whole number, got {shown(level)}")
+        raise TypeError(f"{_name(goal)}.level: expected a whole number, got {shown(level)}")
     if not 0 <= level <= _HIGHEST_LEVEL:
-        raise ValueError(f"level: expected 0 to {_HIGHEST_LEVEL}, got {shown(level)}")
+        raise ValueError(f"{_name(goal)}.level: expected 0 to {_HIGHEST_LEVEL}, got {shown(level)}")
+
+
+def _check_place_or_turn(goal: Reach | Relative) -> None:
+    """It asks for a position, or a rotation, or both."""
+    if goal.position is None and goal.rotation is None:
+        raise ValueError(f"{_name(goal)}: expected a position, a rotation or both, got neither")
+    if goal.position is None and goal.offset is not None:
+        raise ValueError(f"{_name(goal)}.offset: it belongs to a position, and there is none")
 
 
 def _check_end(goal: Look | Distance) -> None:
     """A goal between two ends says what the other one is: a joint, or a place in the world."""
-    name = f"{type(goal).__name__}({goal.joint!r})"
     if (goal.other is None) == (goal.position is None):
-        raise ValueError(f"{name}: expected other, a joint, or position, a place: one of them")
-    if goal.other is not None:
-        _check_joint("other", goal.other)
-        check_chain(goal.other_chain, "other_chain")
-    elif goal.other_offset is not None or goal.other_chain is not None:
-        raise ValueError(f"{name}: other_offset and other_chain belong to another joint, and there is none")
+        raise ValueError(f"{_name(goal)}: expected other, a joint, or position, a place: one of them")
+    if goal.other is None and (goal.other_offset is not None or goal.other_chain is not None):
+        raise ValueError(f"{_name(goal)}: other_offset and other_chain belong to another joint, and there is none")
+
+
+def _check_chain_of_mass(goal: CentreOfMass | Inside) -> None:
+    """Its chain is named: a number counts the joints above another one, and there is no other."""
+    if goal.chain is not None and not isinstance(goal.chain, str):
+        raise TypeError(
+            f"{_name(goal)}.chain: expected the name of a joint, got {shown(goal.chain)}; a number says how"
+            " many joints above a goal's own, and the centre of mass is no joint"
+        )
+
+
+# --- arrays that come with a call -------------------------------------------------------------------------------------
 
 
 def open_arrays(goal: Goal) -> list[str]:

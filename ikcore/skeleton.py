@@ -307,7 +307,7 @@ class Skeleton:
         array([0, 2, 1], dtype=int32)
         """
         end = self.index(joint)
-        joints = path(self, start_of(self, chain, end, "reach"), end)
+        joints = path(self, start_of(self, chain, end), end)
         return span_of(self.forward(self.rest if pose is None else pose).positions[..., joints, :])
 
     def __len__(self) -> int:
@@ -373,23 +373,29 @@ class Skeleton:
         in_blocks(items, len(self), workers, solve)
 
 
-def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str, name: str = "chain") -> int:
-    """The first joint of a chain down to `joint`, given as `Reach` has it; `name` is what it is called there."""
-    check_chain(chain, name)
-    above = ancestors(skeleton, joint)
+def start_of(skeleton: Skeleton, chain: str | int | None, joint: int, where: str = "chain") -> int:
+    """The first joint of a chain down to `joint`, given as `Reach` has it; `where` it is given."""
+    check_chain(chain, where)
+    above, end = ancestors(skeleton, joint), skeleton.names[joint]
     if chain is None:
         return above[-1]
     if isinstance(chain, str):
-        start = skeleton.index(chain)
+        start = index_of(skeleton, chain, where)
         if start not in above:
-            raise ValueError(
-                f"{where}: the chain starts at {chain!r}, which is neither {skeleton.names[joint]!r} nor above it"
-            )
+            raise ValueError(f"{where}: expected {end!r} or a joint above it, got {chain!r}")
         return start
     if not 0 <= chain < len(above):
-        end = skeleton.names[joint]
-        raise ValueError(f"{where}: {name}={shown(chain)}, but {end!r} has {len(above) - 1} joints above it")
+        above_it = f"{len(above) - 1} joint{'s' * (len(above) != 2)} above it"
+        raise ValueError(f"{where}: expected 0 to {len(above) - 1}, as {end!r} has {above_it}, got {shown(chain)}")
     return above[chain]
+
+
+def index_of(skeleton: Skeleton, joint: str | int, where: str) -> int:
+    """`Skeleton.index`; what it refuses says where that is given."""
+    try:
+        return skeleton.index(joint)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{where}: {error}") from None
 
 
 def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
@@ -411,7 +417,7 @@ def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
 def check_chain(chain: Any, name: str = "chain") -> None:
     """Refuse what cannot be the start of a chain."""
     if chain is not None and not is_name_or_number(chain):
-        raise TypeError(f"{name}: expected a joint's name or how many joints may turn, got {type(chain).__name__}")
+        raise TypeError(f"{name}: expected a joint's name, or how many joints above may turn, got {shown(chain)}")
 
 
 def is_name_or_number(value: Any) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import rows
-from ikcore.skeleton import Skeleton, ancestors, path, start_of
+from ikcore._arrays import rows, shown
+from ikcore.skeleton import Skeleton, ancestors, index_of, path, start_of
 
 if TYPE_CHECKING:
     from ikcore.goals import Goal
@@ -20,9 +20,6 @@ Point = tuple[float, float, float]
 TASK_ROWS: dict[str, tuple[int, ...]] = {
     name: (columns,) if columns > 1 else () for name, columns, _ in _core.GOAL_ROWS
 }
-
-# What a goal may do without.
-_OPTIONAL = ("position", "rotation", "pole")
 
 # The fields of goals that are arrays: those, and the weight of what makes a task of its own.
 GOAL_ARRAYS: dict[str, tuple[int, ...]] = {
@@ -88,25 +85,25 @@ class Task(NamedTuple):
 
     def moving(self, skeleton: Skeleton) -> list[int]:
         """The joints that the chains of it lead through: those that may slide for it, and but for the last turn."""
-        if self.kind == "POSTURE":
-            return []
-        if self.joint < 0:
-            joints = [joint for joint in range(len(skeleton)) if skeleton.masses[joint] > 0]
-            above = [ancestors(skeleton, joint) for joint in joints]
-            reached = [
-                way[: way.index(self.chain) + 1] if self.chain >= 0 else way
-                for way in above
-                if self.chain in (-1, *way)
-            ]
-            return sorted({joint for way in reached for joint in way})
-        other = path(skeleton, self.other_chain, self.other) if self.relative and self.other_chain >= 0 else []
-        return self.path(skeleton) + other
+        return sorted({joint for chain, _ in self._chains(skeleton) for joint in chain})
 
     def turning(self, skeleton: Skeleton) -> list[int]:
-        """Those of them that turn."""
-        joints = self.moving(skeleton)
-        stays = self.kind in ("PLACE", "DISTANCE", "INSIDE") and self.joint >= 0 and not any(self.offset)
-        return [joint for joint in joints if joint != self.joint] if stays else joints
+        """Those of them that turn: the last of a chain only where that changes something."""
+        return sorted({joint for chain, last in self._chains(skeleton) for joint in (chain if last else chain[:-1])})
+
+    def _chains(self, skeleton: Skeleton) -> list[tuple[list[int], bool]]:
+        """Its chains, from their start down, and whether the last joint of each turns for it."""
+        if self.kind == "POSTURE":
+            return []  # it moves nothing by itself
+        if self.joint < 0:
+            ways = [ancestors(skeleton, joint) for joint in range(len(skeleton)) if skeleton.masses[joint] > 0]
+            starts = [(way[0], way[-1] if self.chain < 0 else self.chain) for way in ways if self.chain in (-1, *way)]
+            return [(path(skeleton, start, joint), True) for joint, start in starts]
+        chains = [(self.path(skeleton), self.kind in ("TURN", "LOOK") or any(self.offset))]
+        if self.relative and self.other_chain >= 0:
+            turns = self.kind in ("TURN", "PLACE") or any(self.other_offset)
+            chains.append((path(skeleton, self.other_chain, self.other), turns))
+        return chains
 
 
 _FIRST_ROW, _LAST_ROW = (Task._fields.index(name) for name in ("position", "up"))
@@ -117,65 +114,69 @@ class Making:
     """A goal on its way to tasks: its place in the list, the skeleton, the type of numbers."""
 
     def __init__(self, goal: Goal, index: int, skeleton: Skeleton, dtype: np.dtype[Any]) -> None:
-        self.goal, self.index, self.skeleton, self.dtype = goal, index, skeleton, dtype
+        self.goal: Any = goal  # of any kind
+        self.index, self.skeleton, self.dtype = index, skeleton, dtype
         self.where = f"goals[{index}]"
 
-    def joint(self, joint: str | int) -> int:
-        """A joint's number."""
-        return self.skeleton.index(joint)
+    def joint(self, name: str) -> int:
+        """The number of the joint that a field of the goal names."""
+        return index_of(self.skeleton, getattr(self.goal, name), f"{self.where}.{name}")
 
-    def chain(self, chain: str | int | None, joint: int, name: str = "chain") -> int:
-        """The first joint that may turn for a joint."""
-        return start_of(self.skeleton, chain, joint, self.where, name)
-
-    def between(
-        self,
-        joint: str | int,
-        chain: str | int | None,
-        other: str | int | None,
-        other_chain: str | int | None,
-        other_offset: ArrayLike | None,
-    ) -> dict[str, Any]:
-        """What a task has that is about a joint, and as a rule another."""
-        end = self.joint(joint)
-        if other is None:
-            return {"joint": end, "chain": self.chain(chain, end)}
-        start = self.joint(other)
-        if start == end:
-            raise ValueError(f"{self.where}: {self.skeleton.names[end]!r} is seen from another joint, not from itself")
-        first = self._below_both(end, start) if chain is None else self.chain(chain, end)
-        mover = -1 if other_chain is None else self.chain(other_chain, start, "other_chain")
-        point = self.point("other_offset", other_offset)
+    def placed(self) -> dict[str, Any]:
+        """What a task has that is about a joint: as a rule in the world, else as seen from another joint."""
+        joint, chain = self.joint("joint"), self.goal.chain
+        common = {"joint": joint, "level": self.goal.level, "offset": self.point("offset")}
+        if getattr(self.goal, "other", None) is None:
+            return {**common, "chain": self._chain("chain", joint)}
+        other = self.joint("other")
+        if joint == other:
+            name = self.skeleton.names[joint]
+            raise ValueError(f"{self.where}.other: expected another joint than {name!r}, which is seen from it")
         return {
-            "joint": end,
-            "chain": first,
+            **common,
+            "chain": self._below_both(joint, other) if chain is None else self._chain("chain", joint),
             "relative": True,
-            "other": start,
-            "other_chain": mover,
-            "other_offset": point,
+            "other": other,
+            "other_chain": -1 if self.goal.other_chain is None else self._chain("other_chain", other),
+            "other_offset": self.point("other_offset"),
         }
+
+    def weighed(self) -> dict[str, Any]:
+        """What a task has that is about the centre of mass."""
+        if not (self.skeleton.masses > 0).any():
+            raise ValueError(
+                f"{self.where}: no joint weighs anything, so there is no centre of mass: Skeleton(masses=)"
+            )
+        chain = -1 if self.goal.chain is None else self.joint("chain")
+        return {"joint": -1, "chain": chain, "level": self.goal.level}
+
+    def _chain(self, name: str, joint: int) -> int:
+        chain = getattr(self.goal, name)
+        if chain is None:
+            return ancestors(self.skeleton, joint)[-1]
+        return start_of(self.skeleton, chain, joint, f"{self.where}.{name}")
 
     def _below_both(self, joint: int, other: int) -> int:
         """The highest joint above one that is not above the other as well; the joint itself where none is."""
         shared = set(ancestors(self.skeleton, other))
         return ([joint] + [above for above in ancestors(self.skeleton, joint) if above not in shared])[-1]
 
-    def check_masses(self) -> None:
-        """Refuse a centre of mass where nothing weighs anything."""
-        if not (self.skeleton.masses > 0).any():
-            raise ValueError(
-                f"{self.where}: the centre of mass is of joints with masses; Skeleton(masses=...) says them"
-            )
-
-    def point(self, name: str, value: ArrayLike | None) -> Point:
-        """One point of a joint for all items, by default the joint itself."""
-        if value is None:
+    def point(self, name: str) -> Point:
+        """A point of a joint, the same for all items: by default, and where the goal has no such field, the joint."""
+        if (value := getattr(self.goal, name, None)) is None:
             return 0.0, 0.0, 0.0
         point = rows(f"{self.where}.{name}", value, np.dtype(np.float64), 3)
         if point.ndim != 1 or not np.isfinite(point).all():
-            raise ValueError(f"{self.where}.{name}: expected one point for all items, three finite numbers")
+            raise ValueError(f"{self.where}.{name}: expected three finite numbers, the same for all items")
         x, y, z = point.tolist()
         return x, y, z
+
+    def axis(self, name: str) -> Point:
+        """An axis of a joint, the same for all items, of some length."""
+        if not any(axis := self.point(name)):
+            given = getattr(self.goal, name)
+            raise ValueError(f"{self.where}.{name}: expected an axis, three numbers not all 0, got {shown(given)}")
+        return axis
 
     def task(self, kind: str, names: tuple[str, ...], **placed: Any) -> Task:
         """A task with those of the goal's arrays that are given."""
@@ -186,9 +187,15 @@ class Making:
                 raise TypeError(
                     f"{self.where}.{name}: an ellipsis stands for an array in the goals of ikcore.solver only"
                 )
-            if value is not None or name not in _OPTIONAL:
+            if value is not None or not may_lack(kind, name, relative="relative" in placed):
                 arrays[row_of(name)] = rows(f"{self.where}.{name}", value, self.dtype, *GOAL_ARRAYS[name])
         return Task(kind, self.index, **placed, **arrays)
+
+
+def may_lack(kind: str, name: str, *, relative: bool) -> bool:
+    """Whether a goal makes a task of that kind without that field, as `rows_of` has it in plan.c."""
+    instead = relative and kind in ("LOOK", "DISTANCE")  # the point of another joint
+    return name == "pole" or (name == "position" and instead) or (name == "rotation" and kind == "POSTURE")
 
 
 def row_of(name: str) -> str:

@@ -124,12 +124,14 @@ class Human:
         """What may move."""
         return (which != "B") | (np.arange(len(self._parents)) >= ROOT)
 
-    def solve(self, which: Set, truths: Array, limits: Literal["clamp", "lock"] = "lock") -> textbook.Found:
-        """A set by the reference solver."""
+    def solve(
+        self, which: Set, truths: Array, limits: Literal["clamp", "lock"] = "lock", slide: float | None = None
+    ) -> textbook.Found:
+        """A set by the reference solver; `slide` as that has it."""
         wanted = textbook.forward(self.linkage, truths)
         turns = wanted.turned if which == "C" else None
         starts, free = self.starts(truths, which), self.free(which)
-        return textbook.solve(self.linkage, starts, wanted.ends, turns, free=free, limits=limits)
+        return textbook.solve(self.linkage, starts, wanted.ends, turns, free=free, limits=limits, slide=slide)
 
     # ---- the skeleton
 
@@ -154,11 +156,16 @@ class Human:
             for (end, offset), place in zip(self.linkage.ends, wanted, strict=True)
         ]
 
-    def mean_bone(self) -> float:
-        """What dls counts damping and errors in: of all that moves in set B, hinges without length among it."""
+    def mean_bone(self, *, turning_root: bool = False) -> float:
+        """What dls counts damping and errors in: of all that moves in set B, or A, hinges without length among it."""
         tips = [float(np.linalg.norm(offset)) for _, offset in self._ends if offset.any()]
         moving = {part for end, _ in self._ends for part in self._up_to_root(end)[:-1]}
+        if turning_root:  # whose last hinges, and what is right below them, move as well
+            moving = {part for part in range(len(self._parents)) if part > SLIDES and self._leads_to_an_end(part)}
         return float(np.mean([*tips, *(np.linalg.norm(self._offsets[part]) for part in sorted(moving))]))
+
+    def _leads_to_an_end(self, part: int) -> bool:
+        return part < ROOT or any(part in self._up_to_root(end) for end, _ in self._ends)
 
     def _up_to_root(self, part: int) -> list[int]:
         """It and all above it, but for the root."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Literal
 
 import numpy as np
@@ -103,6 +104,29 @@ def textbook_counts(truths: NDArray[Any]) -> NDArray[Any]:
 def test_textbook_dls_takes_the_iterations_of_the_reference_solver(count: int) -> None:
     truths = HUMAN.truths(count)
     assert textbook_counts(truths).tolist() == HUMAN.solve("B", truths).iterations.tolist()
+
+
+@pytest.mark.parametrize("count", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_textbook_dls_slides_as_the_reference_solver_by_mean_bones(count: int) -> None:
+    """Set A, where the root slides; as published a slide by a metre is as easy as a turn by a radian."""
+    truths, limits = HUMAN.truths(count), list(HUMAN.skeleton.limits)
+    low, high = HUMAN.travel
+    assert limits[0] is not None
+    limits[0] = dataclasses.replace(limits[0], position=(tuple(low), tuple(high)))
+    skeleton = ik.Skeleton(HUMAN.skeleton.parents, HUMAN.skeleton.offsets, limits=limits)
+    goals = [dataclasses.replace(goal, chain=None) for goal in HUMAN.goals(truths)]
+    ends = textbook.forward(HUMAN.linkage, truths).ends
+    bone = HUMAN.mean_bone(turning_root=True)
+    options: dict[str, Any] = {"damping": 0.1 / bone, "max_error": 0.2 / bone, "max_step": np.pi / 4, "textbook": True}
+    wanted = HUMAN.solve("A", truths, slide=bone).iterations
+    assert (wanted != HUMAN.solve("A", truths).iterations).any()
+    for back, there in ((1, False), (0, True)):
+        for item, iterations in enumerate(wanted - back):
+            mine = [dataclasses.replace(goal, position=np.asarray(goal.position)[item]) for goal in goals]
+            start = HUMAN.pose(HUMAN.starts(truths[item : item + 1], "A")[0])
+            pose = ik.dls(skeleton, start, mine, iterations=int(iterations), tolerance=0, **options).pose
+            off = ends[item] - textbook.forward(HUMAN.linkage, HUMAN.states(pose)).ends
+            assert (np.linalg.norm(off, axis=-1) <= 1e-3).all() == there, item
 
 
 def test_the_human_reaches_with_five_ends_from_a_root_in_its_place(everywhere: None) -> None:

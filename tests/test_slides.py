@@ -14,7 +14,7 @@ import ikcore as ik
 from ikcore import Limit
 
 Array = Any
-METHODS = [name for name, method in ik.methods().items() if "slides" in method.takes]
+METHODS = [name for name, method in ik.methods().items() if "sliding joint" in method.takes]
 pytestmark = [pytest.mark.parametrize("method", METHODS), pytest.mark.usefixtures("everywhere")]
 
 X: Array = np.array([1.0, 0, 0])
@@ -382,7 +382,7 @@ def test_workers_change_nothing(method: str) -> None:
 
 
 CALLS: dict[str, Callable[[str, ik.Skeleton], Any]] = {
-    "needs poses without scales": lambda method, skeleton: ik.solve(
+    "takes no sliding joint where the pose has scales; leave those out": lambda method, skeleton: ik.solve(
         skeleton, ik.Pose(skeleton.rest.rotations, None, np.ones((4, 3))), [ik.Reach(3, UP)], method
     ),
     "'0' slides, and a solver answers rotations only": lambda method, skeleton: ik.solver(

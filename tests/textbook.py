@@ -6,7 +6,7 @@ the error of each end cut to a length, the whole step cut to its largest element
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -115,8 +115,10 @@ def step(
     limits: Literal["clamp", "lock"],
     damping: float,
     most: float,
+    *,
+    together: bool = False,
 ) -> Array:
-    """The states after one: of those that are free, with J `rows`.
+    """The states after one: of those that are free, with J `rows`. What slides is cut one by one, or `together`.
 
     clamp: what goes too far is put back afterwards. lock: of those that would go too far, the one with the least way to
     go is set to the end of its range, its motion is taken off the error, and the others are solved again without it.
@@ -129,7 +131,10 @@ def step(
     while todo.size:
         pulls = np.linalg.solve(normal[todo], error[todo, :, None])
         found = free[todo] * (np.swapaxes(pulls, -1, -2) @ rows[todo])[:, 0]
-        found *= np.minimum(1, most / np.maximum(np.abs(found).max(axis=-1, keepdims=True), 1e-300))
+        largest = np.abs(found).max(axis=-1, keepdims=True)
+        if together:
+            largest = np.maximum(largest, np.linalg.norm(found[:, linkage.slides], axis=-1, keepdims=True))
+        found *= np.minimum(1, most / np.maximum(largest, 1e-300))
         change[todo] = found
         if limits == "clamp":
             break
@@ -159,11 +164,15 @@ def solve(
     lever: float = 0.3,
     tolerance: float = 1e-3,
     iterations: int = 200,
+    slide: float | None = None,
 ) -> Found:
     """Until all ends of an item are as near to its targets as the tolerance; with `turns`, turned so, too.
 
-    A turn counts by the lever, in the rows and where its error is cut; its tolerance is pi times as large.
+    A turn counts by the lever, in the rows and where its error is cut; its tolerance is pi times as large. A slide by 1
+    counts as much as a turn by a radian; or one by `slide`, and then those of all axes are cut together.
     """
+    units = np.where(linkage.slides, slide or 1.0, 1.0)
+    in_units = replace(linkage, limits=linkage.limits / units)
     states, free = states.copy(), np.broadcast_to(free, states.shape)
     count, reached = np.zeros(len(states), int), np.zeros(len(states), bool)
     for iteration in range(iterations + 1):
@@ -183,5 +192,7 @@ def solve(
             break
         on = todo[~there]
         rows, error = rows[~there].reshape(on.size, -1, states.shape[1]), error[~there].reshape(on.size, -1)
-        states[on] = step(linkage, states[on], rows, error, free[on], limits, damping, most_step)
+        before, together = states[on] / units, slide is not None
+        after = step(in_units, before, rows * units, error, free[on], limits, damping, most_step, together=together)
+        states[on] = after * units
     return Found(states, count, reached)

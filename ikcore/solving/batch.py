@@ -14,7 +14,7 @@ from ikcore._arrays import on_threads
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import check_takes, is_iterative, tasks_of
+from ikcore.solving.checks import check_takes, is_iterative, sliding, tasks_of
 from ikcore.tasks import GOAL_ARRAYS, Task, field_of, row_of
 
 
@@ -25,21 +25,13 @@ def checked_tasks(method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[G
         raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
     skeleton._check_joints("pose", pose.joints)
     tasks = tasks_of(skeleton, goals, pose.dtype)
-    check_takes(method, skeleton, tasks)
+    check_takes(method, skeleton, tasks, scaled=pose.scales is not None)
     return tasks
 
 
 def _check_skeleton(skeleton: Skeleton) -> None:
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
-
-
-def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
-    """The joints that slide for some task."""
-    if not any(skeleton.limits):
-        return []
-    moving = sorted({joint for task in tasks for joint in task.moving(skeleton)})
-    return [joint for joint in moving if (limit := skeleton.limits[joint]) is not None and limit.position is not None]
 
 
 def items_of(pose: Pose, tasks: tuple[Task, ...]) -> tuple[int, ...]:
@@ -114,12 +106,12 @@ def prepared(
     """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one."""
     _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
-    check_takes(method, skeleton, tasks)
+    check_takes(method, skeleton, tasks, scaled=False)
     if slides := sliding(skeleton, tasks):
         raise ValueError(
             f"limits: {skeleton.names[slides[0]]!r} slides, and a solver answers rotations only: use ikcore.solve"
         )
-    of_one_item = not any(any(task.up) or any(task.leading().values()) for task in tasks)
+    of_one_item = not any(any(task.leading().values()) for task in tasks)
     if not is_iterative(method) or not of_one_item:
         return None
     arguments = [(index, row_of(name), name) for index, goal in enumerate(goals) for name in open_arrays(goal)]

@@ -106,10 +106,11 @@ def solver(
 ) -> Solver:
     """Make a function from arrays to arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
 
-    It pickles. It takes local rotations (..., joints, 4), with ``translations=True`` local translations
-    (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
-    (...), poles (..., 3). It returns local rotations (..., joints, 4), errors (...) and status (...), as `Solution` has
-    them. The axes named here are the core dimensions, all others broadcast.
+    It pickles, and answers rotations alone, so no joint may slide. It takes local rotations (..., joints, 4), with
+    ``translations=True`` local translations (..., joints, 3), and then, goal by goal, what is an ellipsis there:
+    positions (..., 3), rotations (..., 4), weights (...), poles (..., 3). It returns local rotations (..., joints, 4),
+    errors (...) and status (...), as `Solution` has them. The axes named here are the core dimensions, all others
+    broadcast.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""What is asked of a method: goals as tasks, checked against the skeleton, each other and what the method takes."""
+"""What is asked of a method: goals as tasks, checked against the skeleton, each other and what the method takes.
+
+The core checks them too (ik_solve_check), but says neither which goal is meant nor what to do.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,26 @@ from typing import Any
 import numpy as np
 
 from ikcore import _core
+from ikcore._arrays import shown
 from ikcore.goals import Goal
-from ikcore.skeleton import Skeleton
+from ikcore.skeleton import Skeleton, ancestors
+from ikcore.solving.table import METHODS, TAKEN
 from ikcore.tasks import Making, Task
 
 
 def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
     """Goals, one or more; anything else is refused."""
     if isinstance(goals, str) or not isinstance(goals, Sequence):
-        raise TypeError(f"goals: expected a list of goals, got {type(goals).__name__}")
+        what = f"goals: expected a list of goals, got {type(goals).__name__}"
+        raise TypeError(f"{what}; [goal] is one" if isinstance(goals, Goal) else what)
     if not goals:
         raise ValueError("goals: expected one or more, got none")
     for index, goal in enumerate(goals):
         if not isinstance(goal, Goal):
-            raise TypeError(f"goals[{index}]: expected a Reach or another goal, got {type(goal).__name__}")
+            what = f"goals[{index}]: expected a Reach or another goal, got "
+            if isinstance(goal, list):
+                raise TypeError(f"{what}a list; put a * before it")
+            raise TypeError(what + (shown(goal) if isinstance(goal, type) else type(goal).__name__))
     return goals
 
 
@@ -36,6 +45,8 @@ def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) ->
         raise ValueError(
             "goals: nothing but postures, which say how joints turn that other goals turn; give one of those"
         )
+    if any(task.relative for task in tasks):
+        _check_between(skeleton, tasks)
     return tasks
 
 
@@ -58,10 +69,26 @@ _ONCE = {
 }
 
 
-# By method, as bits.
-_BITS = {word: bit for word, bit, _ in _core.TAKES}
-_TAKES = {method: takes for method, _, takes in (*_core.METHODS, *_core.FORMS)}
-_ITERATIVE = {method for method, _, _ in _core.METHODS}
+def _check_between(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
+    """Refuse what two joints should be to each other where nothing moves that is between them."""
+    moving = {joint for task in tasks for joint in (*task.turning(skeleton), *sliding(skeleton, [task]))}
+    for task in tasks:
+        between = set(ancestors(skeleton, task.joint)) ^ set(ancestors(skeleton, task.other))
+        if not task.relative or moving & between:
+            continue
+        joint, other = skeleton.names[task.joint], skeleton.names[task.other]
+        raise ValueError(
+            f"goals[{task.goal}]: nothing that may turn or slide is between {joint!r} and {other!r}: start chain higher"
+            f" up, or give other_chain, the first joint that may turn for {other!r}"
+        )
+
+
+def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
+    """The joints that slide for some task."""
+    if not any(skeleton.limits):
+        return []
+    moving = sorted({joint for task in tasks for joint in task.moving(skeleton)})
+    return [joint for joint in moving if (limit := skeleton.limits[joint]) is not None and limit.position is not None]
 
 
 def is_iterative(method: str) -> bool:
@@ -69,39 +96,40 @@ def is_iterative(method: str) -> bool:
     return method in _ITERATIVE
 
 
-def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
-    """Refuse what the method does not take: ik_solve_check says so too, but not of what, and not what to do."""
+_ITERATIVE = {method for method, _, _ in _core.METHODS}
+
+
+def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, scaled: bool) -> None:
+    """Refuse what the method does not take, of poses with scales what no iterative method does."""
     for task in tasks:
         where = f"goals[{task.goal}]"
-        _check_word(method, task.kind, f"{where}: {_KIND_NAMES[task.kind]}")
         if task.relative:
-            _check_word(method, "RELATIVE", f"{where}: what is relative to another joint")
+            _check_word(method, "RELATIVE", f"{where}: ")
+        _check_word(method, task.kind, f"{where}: ", _INSTEAD.get((method, task.kind), ""))
         if task.level != tasks[0].level:
-            _check_word(method, "LEVELS", f"{where}.level: a level", "say by weights which goal counts more, or ")
-        if task.pole is not None:
-            _check_word(method, "POLE", f"{where}.pole: a pole")
-        if any(task.up) and method in _ITERATIVE:
-            raise ValueError(f"{where}.up: {method} takes none; its chains bend towards the pole, whatever is up")
+            _check_word(method, "LEVELS", f"{where}.level: ", "say by weights which goal counts more")
         if any(skeleton.limits):
             _check_limits(method, skeleton, task)
+        if task.pole is not None:
+            _check_word(method, "POLE", f"{where}.pole: ")
+        if not is_iterative(method):
+            continue
+        if task.pole is not None:
+            _check_pole(method, skeleton, task, tasks)
+        if scaled and (task.kind == "LOOK" or sliding(skeleton, [task])):
+            what = "Look" if task.kind == "LOOK" else "sliding joint"
+            raise ValueError(f"{where}: {method} takes no {what} where the pose has scales; leave those out")
 
 
-_KIND_NAMES = {
-    "PLACE": "a position",
-    "TURN": "a rotation",
-    "LOOK": "a Look",
-    "DISTANCE": "a Distance",
-    "CENTRE_OF_MASS": "a CentreOfMass",
-    "INSIDE": "an Inside",
-    "POSTURE": "a Posture",
-}
+_INSTEAD = {("aim", "PLACE"): "write Look(joint, axis, position, chain=0), the axis being what was the offset"}
 
 
-def _check_word(method: str, word: str, what: str, instead: str = "") -> None:
-    if _TAKES[method] & _BITS[word]:
+def _check_word(method: str, word: str, where: str, instead: str = "") -> None:
+    if TAKEN[word] in METHODS[method].takes:
         return
-    takers = " or ".join(known for known, takes in _TAKES.items() if takes & _BITS[word])
-    raise ValueError(f"{what} is nothing that {method} takes: {instead}use {takers}")
+    takers = [name for name, known in METHODS.items() if TAKEN[word] in known.takes]
+    advice = f"{instead}, or use" if instead else "use"
+    raise ValueError(f"{where}{method} takes no {TAKEN[word]}; {advice} {' or '.join(takers)}")
 
 
 def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
@@ -112,6 +140,33 @@ def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
         if limit is None:
             continue
         if limit.position is not None:
-            _check_word(method, "SLIDES", f"limits: {name!r} slides, which", "start the chain below that joint, or ")
+            _check_word(method, "SLIDES", f"limits: {name!r} slides, and ", "start the chain below that joint")
         if joint in turning and limit.kind != "locked" and any(limit.stiffness):
-            _check_word(method, "STIFFNESS", f"limits: {name!r} has stiffness, which", "give it none, or ")
+            _check_word(method, "STIFFNESS", f"limits: {name!r} has stiffness, and ", "give it none")
+
+
+def _check_pole(method: str, skeleton: Skeleton, task: Task, tasks: tuple[Task, ...]) -> None:
+    """Refuse a pole whose chain cannot turn as a whole, as check_pole has it in plan.c."""
+    where = f"goals[{task.goal}].pole: "
+    if task.kind != "PLACE":
+        raise ValueError(f"{where}{method} takes none but of a Reach; use aim for a Look that rolls towards one")
+    kinds = {at: limit.kind if (limit := skeleton.limits[at]) else "free" for at in task.path(skeleton)}
+    base = next((at for at, kind in kinds.items() if kind != "locked"), -1)
+    wanted = ("TURN", False, task.joint, task.offset)  # a rotation that goes with the place
+    turned = any((other.kind, other.relative, other.joint, other.offset) == wanted for other in tasks)
+    beside = any(task.offset) and not turned
+    last = task.joint if beside or base == task.joint else int(skeleton.parents[task.joint])
+    if base in (-1, last):
+        raise ValueError(f"{where}a chain of two bones or more bends towards one; start it higher up")
+    first = skeleton.names[base]
+    if kinds[base] != "free":
+        raise ValueError(f"{where}the chain turns about its first joint, and {first!r} has a limit; start it elsewhere")
+    for other in tasks:
+        if other.goal != task.goal and _hangs_from(skeleton, other, base):
+            raise ValueError(f"{where}the chain turns about {first!r}, and goals[{other.goal}] hangs from that as well")
+
+
+def _hangs_from(skeleton: Skeleton, task: Task, joint: int) -> bool:
+    """Whether a task is about something below a joint, or the joint."""
+    ends = [task.joint, task.other] if task.relative else [task.joint]
+    return task.joint < 0 or any(joint in ancestors(skeleton, end) for end in ends)

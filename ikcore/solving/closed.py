@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +18,28 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors, path
 from ikcore.solving.batch import Found, checked_tasks, items_of
 from ikcore.solving.solution import Solution, angle_between, arm_of, chain_points, off_ray, point_of, relative
-from ikcore.solving.table import method
+from ikcore.solving.table import Option, closed_form, options_of
 from ikcore.span import distance, span_of
 from ikcore.status import Status
 from ikcore.tasks import Point, Task
 
+# Tolerances are those of iterative methods.
+_OPTIONS = {name: options_of("dls")[name] for name in ("tolerance", "rotation_tolerance")} | {
+    option.name: option
+    for option in (
+        Option("twist", 0.0, -math.inf, math.inf, "radians of turning about the line to the target"),
+        Option("soften", 1.0, 0, 1, "the share of the reach where a limb starts to give"),
+        Option("min_bend", 0.0, 0, math.pi, "the least angle between the bones, 0 being straight"),
+        Option("max_bend", math.pi, 0, math.pi, "the largest angle between the bones"),
+    )
+}
 
-@method
+
+@closed_form(
+    "the limb in closed form: every goal has a chain of two bones, and a pole where wanted",
+    ("PLACE", "TURN", "POLE"),
+    _OPTIONS,
+)
 def two_bone(
     skeleton: Skeleton,
     pose: Pose,
@@ -46,7 +62,16 @@ def two_bone(
     return _solve(_LIMB, **locals())
 
 
-@method
+@closed_form(
+    "one joint a goal turns in closed form, until an axis of it points at a place",
+    ("LOOK", "POLE"),
+    {
+        "rotation_tolerance": replace(
+            _OPTIONS["rotation_tolerance"], sentence="angle to the target that counts as reached"
+        ),
+        "twist": _OPTIONS["twist"],
+    },
+)
 def aim(
     skeleton: Skeleton,
     pose: Pose,
@@ -57,11 +82,12 @@ def aim(
     workers: int = 1,
     strict: bool = False,
 ) -> Solution:
-    """Aim joints of a skeleton, each alone: the ray from it through its goal's offset meets the position.
+    """Aim joints of a skeleton, each alone: the ray from it along the axis of its `Look` meets the position.
 
     Those nearer to the root turn first, so that eyes see where their head has turned to. A goal's weight is the share
     of the turn to apply. With a pole the joint rolls as well, until its axis `up` is on the pole's side; a joint whose
-    limit is a hinge turns about that alone, as near to the position as it can.
+    limit is a hinge turns about that alone, as near to the position as it can. Scales turn an axis as they do a child
+    that is on it.
 
     The rotation_error is the angle at the joint between ray and position, the error how far the position is from the
     ray. A position on the joint itself is met by every ray.
@@ -70,7 +96,7 @@ def aim(
     --------
     >>> import ikcore as ik
     >>> body = ik.Skeleton([-1, 0], [[0, 1.4, 0], [0, 0.2, 0]], names=["neck", "head"])
-    >>> gaze = ik.Reach("head", [2, 1.6, 2], chain=0, offset=[0, 0, 1])
+    >>> gaze = ik.Look("head", [0, 0, 1], [2, 1.6, 2], chain=0)
     >>> found = ik.solve(body, body.rest, [gaze], "aim")
     >>> ik.rotations.rotate(found.pose.rotations[1], [0, 0, 1]).round(4)
     array([0.7071, 0.    , 0.7071])
@@ -79,12 +105,12 @@ def aim(
 
 
 class Wish(NamedTuple):
-    """What a closed form takes of a goal: where a joint should be, and how turned."""
+    """What a closed form takes of a goal: where a joint should be, and how turned; or where to look."""
 
     goal: int
     joint: int
     chain: int
-    offset: Point
+    offset: Point  # the limb's end; or what the ray goes through, the axis
     position: NDArray[Any]
     weight: NDArray[Any]
     rotation: NDArray[Any] | None
@@ -135,7 +161,7 @@ def _solve(
                 np.copyto(now, array, where=~again.reshape(again.shape + (1,) * (now.ndim - again.ndim)))
             again &= off & (found.error < _GAIN * before.error)
     if form is _RAY:
-        asked = tuple(task._replace(kind="AIM") for task in asked)
+        asked = tuple(task._replace(kind="AIM", offset=task.axis) for task in asked)
     return Solution.of(form.name, skeleton, pose, asked, found, strict=strict)
 
 
@@ -181,16 +207,18 @@ def _wishes(form: Form, asked: tuple[Task, ...]) -> Iterator[Wish]:
     """The goals of tasks, which are places and rotations. A negative weight counts as 0."""
     for goal in range(asked[-1].goal + 1):
         given = {task.kind: task for task in asked if task.goal == goal}
-        place, turn = given.get("PLACE"), given.get("TURN")
+        place, turn = given.get("LOOK") or given.get("PLACE"), given.get("TURN")
         if place is None or place.position is None:
             raise ValueError(f"goals[{goal}]: {form.name} needs a position")
+        if place.kind == "LOOK" and any(place.offset):
+            raise ValueError(f"goals[{goal}].offset: {form.name} takes none, the axis starts at the joint; use dls")
         rotation = turn.rotation if turn else None
         weights = [_weight_of(task, place.position.dtype) for task in (place, turn)]
         yield Wish(
             goal,
             place.joint,
             place.chain,
-            place.offset,
+            place.axis if place.kind == "LOOK" else place.offset,
             place.position,
             weights[0],
             rotation,
@@ -261,8 +289,6 @@ def _limb_joints(skeleton: Skeleton, task: Wish, where: str) -> list[int]:
         raise ValueError(f"{where} needs a chain of two bones, chain=2; this one has {bones}")
     if task.rotation is not None and any(task.offset):
         raise ValueError(f"{where} takes an offset or a rotation, not both")
-    if any(task.up):
-        raise ValueError(f"{where} takes no up: the limb bends towards the pole")
     return joints[: 2 if task.rotation is None else 3]
 
 
@@ -368,10 +394,6 @@ def _ray_joints(skeleton: Skeleton, task: Wish, where: str) -> list[int]:
     joints = task.path(skeleton)
     if len(joints) != 1:
         raise ValueError(f"{where} turns one joint, chain=0; this chain has {len(joints)}")
-    if not any(task.offset):
-        raise ValueError(f"{where} needs an offset, the point that the ray from the joint goes through")
-    if (task.pole is not None) != any(task.up):
-        raise ValueError(f"{where} takes pole and up, the axis that turns towards the pole, both or neither")
     return joints
 
 

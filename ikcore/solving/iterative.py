@@ -11,7 +11,8 @@ from ikcore._arrays import _count_of, switch
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import Batch, Found, checked_tasks, items_of, sliding, solve_single
+from ikcore.solving.batch import Batch, Found, checked_tasks, items_of, solve_single
+from ikcore.solving.checks import sliding
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import SWITCHES, numbers_of
 

@@ -32,10 +32,11 @@ def dls(
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
-    """Solve by damped least squares: all joints turn at once, by how each moves what should be reached.
+    """Solve by damped least squares: all joints turn and slide at once, by how each moves what should be reached.
 
-    Few iterations, for positions and rotations of any number of goals; where they contradict each other, what they
-    weigh decides. Limits hold in every iteration, and `Limit` stiffness says how willingly a joint turns.
+    Few iterations, for any number of goals of all kinds; where they contradict each other their levels decide, and
+    within a level what they weigh. Limits hold in every iteration, joints slide as far as theirs let them, and `Limit`
+    stiffness says how willingly a joint turns.
 
     Examples
     --------

@@ -82,8 +82,7 @@ class Solution:
         if any(task.kind in _ANGLES and task.kind != "POSTURE" for task in self._tasks):
             finite = np.isfinite(self.rotation_error)
             worst = np.max(self.rotation_error, where=finite, initial=0)
-            what = "rotation" if any(task.kind == "TURN" for task in self._tasks) else "position"
-            said += f"\nlargest angle to a {what}: {np.degrees(worst):.3g} degrees"
+            said += f"\nlargest angle by which a goal is missed: {np.degrees(worst):.3g} degrees"
         return said
 
     def explain(self, item: int | tuple[int, ...] = ()) -> str:

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -62,7 +62,7 @@ def _number_of(kind: type, value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of `solve`: its name, what it is, what not all methods take, its options, and its typed function."""
+    """A method of `solve`: its name, what it is, what it takes, its options, and its typed function."""
 
     name: str
     sentence: str
@@ -72,7 +72,7 @@ class Method:
 
     def __repr__(self) -> str:
         lines = [f"{self.name}: {self.sentence}"]
-        lines += [f"  takes {', '.join(sorted(self.takes))}"] if self.takes else []
+        lines += [f"  takes {', '.join(word for word in TAKEN.values() if word in self.takes)}"]
         lines += [f"  {option}" for option in self.options.values()]
         return "\n".join(lines)
 
@@ -96,22 +96,47 @@ def methods() -> Methods:
 
 METHODS = Methods()  # typed functions enter theirs
 
+# What not every method takes, by the words of the core (ik_takes): as users know it.
+TAKEN = {
+    "PLACE": "Reach position",
+    "TURN": "Reach rotation",
+    "LOOK": "Look",
+    "DISTANCE": "Distance",
+    "CENTRE_OF_MASS": "CentreOfMass",
+    "INSIDE": "Inside",
+    "POSTURE": "Posture",
+    "RELATIVE": "goal relative to a joint",
+    "LEVELS": "level",
+    "POLE": "pole",
+    "SLIDES": "sliding joint",
+    "STIFFNESS": "stiffness",
+}
+
 
 def method(function: TypedFunction) -> TypedFunction:
+    """Enter the typed function of a method of the core."""
+    sentence, takes = next(row[1:] for row in _core.METHODS if row[0] == function.__name__)
+    words = [word for word, bit in _core.TAKES if takes & bit]
+    return closed_form(sentence, words, options_of(function.__name__))(function)
+
+
+def closed_form(
+    sentence: str, words: Sequence[str], options: dict[str, Option]
+) -> Callable[[TypedFunction], TypedFunction]:
     """Enter a typed function in the table of methods and say in its docstring what its arguments are."""
-    name = function.__name__
-    sentence, takes = next(row[1:] for row in (*_core.FORMS, *_core.METHODS) if row[0] == name)
-    METHODS[name] = Method(name, sentence, _words(takes), _options_of(name), function)
-    text, mark, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples\n")
-    function.__doc__ = f"{text.rstrip()}\n\n{_arguments_said(METHODS[name])}{_RETURNS}{mark}{examples}"
-    return function
+
+    def enter(function: TypedFunction) -> TypedFunction:
+        name, takes = function.__name__, frozenset(TAKEN[word] for word in words)
+        METHODS[name] = Method(name, sentence, takes, options, function)
+        text, mark, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples\n")
+        function.__doc__ = f"{text.rstrip()}\n\n{_arguments_said(METHODS[name])}{_RETURNS}{mark}{examples}"
+        return function
+
+    return enter
 
 
-def _words(takes: int) -> frozenset[str]:
-    return frozenset(word.lower().replace("_", " ") for word, bit, _ in _core.TAKES if takes & bit)
-
-
-def _options_of(method: str) -> dict[str, Option]:
+def options_of(method: str) -> dict[str, Option]:
+    """The options of a method of the core."""
     return {row[1]: _option(*row[1:]) for row in _core.METHOD_OPTIONS if row[0] == method}
 
 

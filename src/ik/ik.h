@@ -524,15 +524,21 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
       "a point that the chain bends towards. The first joint that turns must do so freely, and nothing else hang "     \
       "from it: it turns about the line to the end")
 
-/* A wish. Which rows it must have goes by its kind: a PLACE its position; a TURN its rotation; a LOOK its position, and
- * an axis; a DISTANCE its distance, and a position, but where it is relative; a CENTRE_OF_MASS its position; an INSIDE
- * its position and normal. A weight, the distance of an INSIDE (0), the rotation of a POSTURE (rest) and the pole of a
- * PLACE may be given; others must not be.
+/* A wish. What is read of it goes by its kind: all that is named here, rows in brackets where they are given. Any other
+ * row must not be; of the rest nothing is read.
  *
- * A POSTURE moves nothing by itself; its chain must lead to its joint all the same. A LOOK needs poses without scales.
+ *   kind            rows                            and
+ *   PLACE           position [weight pole]          joint chain offset level, relative other other_chain
+ *   TURN            rotation [weight]               the same
+ *   LOOK            position [weight]               the same, other_offset axis; needs poses without scales
+ *   DISTANCE        position distance [weight]      the same, other_offset
+ *   CENTRE_OF_MASS  position [weight]               chain level
+ *   INSIDE          position normal [distance weight]   joint chain offset level
+ *   POSTURE         [rotation weight]               joint; chain must lead to it, but nothing moves
  *
  * A relative goal sees its joint from another: a PLACE has its position, a TURN its rotation in the space of `other`,
- * and a LOOK or a DISTANCE has the point `other_offset` of that joint in place of a position. */
+ * and a LOOK or a DISTANCE has the point `other_offset` of that joint and no position. A distance of an INSIDE that is
+ * not given is 0, a rotation of a POSTURE what its joint prefers. */
 typedef struct ik_goal {
     enum ik_goal_kind kind;
     int joint;        /* -1: the centre of mass, of an INSIDE */
@@ -579,7 +585,7 @@ typedef struct ik_options {
 #define IK_COMMON_OPTIONS(X, most)                                                                                     \
     X(iterations, most, 0, 1000000, "the most iterations")                                                             \
     IK_TOLERANCES(X)                                                                                                   \
-    X(textbook, 0, 0, 1, "1: as published, without what keeps a chain from being stuck")
+    X(textbook, 0, 0, 1, "as published, without what keeps a chain from being stuck")
 #define IK_TOLERANCES(X)                                                                                               \
     X(tolerance, 1e-5, 0, 1, "distance to the target that counts as reached, of the reach")                            \
     X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached")
@@ -619,28 +625,6 @@ enum ik_takes {
     X(fabrik, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_SLIDES,                                        \
       "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
     X(dls, IK_TAKES_ALL, "damped least squares: turns all joints at once, by how each moves what should be reached")
-
-/* Methods that have no functions here: each is made of the closed form of that name, one goal after another, as the
- * module for Python does it. X as IK_METHODS; the options that only they have, and which they have, as above. */
-#define IK_FORMS(X)                                                                                                    \
-    X(two_bone, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE,                                                        \
-      "the limb in closed form: every goal has a chain of two bones, and a pole where wanted")                         \
-    X(aim, IK_TAKES_PLACE | IK_TAKES_POLE,                                                                             \
-      "one joint a goal turns in closed form: the ray from it through the goal's offset meets the position")
-#define IK_FORM_OPTIONS(X)                                                                                             \
-    X(twist, double)                                                                                                   \
-    X(soften, double)                                                                                                  \
-    X(min_bend, double)                                                                                                \
-    X(max_bend, double)
-#define IK_OPTIONS_OF_two_bone(X)                                                                                      \
-    IK_TOLERANCES(X)                                                                                                   \
-    X(twist, 0, -INFINITY, INFINITY, "radians of turning about the line to the target")                                \
-    X(soften, 1, 0, 1, "the share of the reach where a limb starts to give")                                           \
-    X(min_bend, 0, 0, 3.141592653589793, "the least angle between the bones, 0 being straight")                        \
-    X(max_bend, 3.141592653589793, 0, 3.141592653589793, "the largest angle between the bones")
-#define IK_OPTIONS_OF_aim(X)                                                                                           \
-    X(rotation_tolerance, 1e-4, 0, 4, "angle to the target that counts as reached, radians")                           \
-    X(twist, 0, -INFINITY, INFINITY, "radians of turning about the line to the target")
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where its turning would change nothing (a PLACE without offset, say).

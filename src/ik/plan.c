@@ -88,6 +88,10 @@ static const char *check_pole(const ik_solve_job *job, const ik_goal *goal) {
 static int is_stiff(const ik_limit *limit) { return limit && limit->kind != IK_LOCKED && is_vector(limit->stiffness); }
 
 /* A method that does not take something says so. */
+#define SENTENCE(name, doc) static const char refused_##name[] = doc ", which the method does not take";
+IK_TAKES(SENTENCE)
+#undef SENTENCE
+
 static const char *refused(unsigned takes, unsigned what, const char *sentence) {
     return takes & what ? NULL : sentence;
 }
@@ -99,15 +103,14 @@ static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, uns
     for (int end = chain < 0 ? -1 : skeleton->parents[chain]; joint != end && joint >= 0 && !wrong;
          joint = skeleton->parents[joint]) {
         if (is_sliding(skeleton, joint)) {
-            wrong = refused(takes, IK_TAKES_SLIDES, "a joint of a goal's chain slides, which the method does not take");
+            wrong = refused(takes, IK_TAKES_SLIDES, refused_SLIDES);
             if (!wrong && job->scales.rows.data)
                 wrong = "a joint of a goal's chain slides, which needs poses without scales";
             if (!wrong && !job->moved.rows.data)
                 wrong = "a joint of a goal's chain slides, and its translation has no place";
         }
         if (!wrong && is_stiff(limit_of(skeleton, joint)) && (joint != goal->joint || turns_itself(goal)))
-            wrong = refused(takes, IK_TAKES_STIFFNESS,
-                            "a limit in a goal's chain has stiffness, which the method does not take");
+            wrong = refused(takes, IK_TAKES_STIFFNESS, refused_STIFFNESS);
     }
     return wrong;
 }
@@ -200,13 +203,10 @@ static const char *check_goal(const ik_solve_job *job, const ik_goal *goal, unsi
     const char *wrong = check_rows(goal);
     if (!wrong)
         wrong = refused(takes, 1u << (IK_TAKES_KINDS + goal->kind), "the method does not take goals of this kind");
-    if (!wrong && goal->relative)
-        wrong = refused(takes, IK_TAKES_RELATIVE, "a goal is relative to a joint, which the method does not take");
-    if (!wrong && goal->level != job->goals->level)
-        wrong = refused(takes, IK_TAKES_LEVELS, "goals have levels, which the method does not take");
+    if (!wrong && goal->relative) wrong = refused(takes, IK_TAKES_RELATIVE, refused_RELATIVE);
+    if (!wrong && goal->level != job->goals->level) wrong = refused(takes, IK_TAKES_LEVELS, refused_LEVELS);
     if (!wrong) wrong = check_joints(skeleton, goal);
-    if (!wrong && goal->pole.data)
-        wrong = refused(takes, IK_TAKES_POLE, "a goal has a pole, which the method does not take");
+    if (!wrong && goal->pole.data) wrong = refused(takes, IK_TAKES_POLE, refused_POLE);
     if (!wrong && goal->kind == IK_LOOK && job->scales.rows.data)
         wrong = "a goal looks, which needs poses without scales";
     return wrong ? wrong : check_chains(job, goal, takes);

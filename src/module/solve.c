@@ -9,7 +9,6 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarrayobject.h>
 
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +32,15 @@ typedef struct {
 
 #define OPTION_TYPE(name, type) static const char type_of_##name[] = #type;
 IK_OPTIONS(OPTION_TYPE)
-IK_FORM_OPTIONS(OPTION_TYPE)
 #define OPTION(name, default_, lowest, highest, doc) {#name, type_of_##name, default_, lowest, highest, doc},
 #define OPTIONS_OF(name, takes, doc) static const option options_of_##name[] = {IK_OPTIONS_OF_##name(OPTION){0}};
 IK_METHODS(OPTIONS_OF)
-IK_FORMS(OPTIONS_OF)
 
 typedef struct {
     const char *name, *doc;
     unsigned takes;
     const option *options;
-    ik_options (*defaults)(void);                  /* this and the rest: NULL of a form */
+    ik_options (*defaults)(void);
     size_t (*scratch[2])(const ik_solve_job *job); /* float, double */
     void (*solve[2])(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 } method;
@@ -57,9 +54,6 @@ typedef struct {
      {ik_##name##_scratch_f32, ik_##name##_scratch_f64},                                                               \
      {ik_##name##_f32, ik_##name##_f64}},
 static const method methods[] = {IK_METHODS(METHOD){0}};
-
-#define FORM(name, takes, doc) {#name, doc, takes, options_of_##name, NULL, {NULL, NULL}, {NULL, NULL}},
-static const method forms[] = {IK_FORMS(FORM){0}};
 
 /* One call: the job, and what all its arrays have in common. */
 typedef struct {
@@ -554,8 +548,8 @@ static int append_row(PyObject *list, PyObject *row) {
     return failed ? -1 : 0;
 }
 
-static int append_rows(PyObject *list, const method *method) {
-    for (; method->name; method++)
+static int append_methods(PyObject *list) {
+    for (const method *method = methods; method->name; method++)
         if (append_row(list, Py_BuildValue("(ssI)", method->name, method->doc, method->takes)) < 0) return -1;
     return 0;
 }
@@ -578,15 +572,12 @@ static int append_goal_rows(PyObject *list) {
 /* Of what not every method takes the word and its bit; kinds of goals are among them. */
 static int append_takes(PyObject *list) {
 #define TAKES(name, doc)                                                                                               \
-    if (append_row(list, Py_BuildValue("(sIs)", #name, (unsigned)IK_TAKES_##name, doc)) < 0) return -1;
+    if (append_row(list, Py_BuildValue("(sI)", #name, (unsigned)IK_TAKES_##name)) < 0) return -1;
 #define TAKES_KIND(name, numbers, doc) TAKES(name, doc)
     IK_TAKES(TAKES)
     IK_GOAL_KINDS(TAKES_KIND)
     return 0;
 }
-
-static int append_methods(PyObject *list) { return append_rows(list, methods); }
-static int append_forms(PyObject *list) { return append_rows(list, forms); }
 
 #define OPTION_NAME(name, type)                                                                                        \
     if (append_row(list, PyUnicode_FromString(#name)) < 0) return -1;
@@ -595,8 +586,8 @@ static int append_options(PyObject *list) {
     return 0;
 }
 
-static int append_options_of(PyObject *list, const method *method) {
-    for (; method->name; method++)
+static int append_method_options(PyObject *list) {
+    for (const method *method = methods; method->name; method++)
         for (const option *o = method->options; o->name; o++)
             if (append_row(list, Py_BuildValue("(sssddds)", method->name, o->name, o->type, o->default_, o->lowest,
                                                o->highest, o->doc)) < 0)
@@ -604,14 +595,9 @@ static int append_options_of(PyObject *list, const method *method) {
     return 0;
 }
 
-static int append_method_options(PyObject *list) {
-    return append_options_of(list, forms) < 0 ? -1 : append_options_of(list, methods);
-}
-
 int add_solve(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0) return -1;
-    if (add_table(module, "METHODS", append_methods) < 0 || add_table(module, "FORMS", append_forms) < 0 ||
-        add_table(module, "OPTIONS", append_options) < 0 ||
+    if (add_table(module, "METHODS", append_methods) < 0 || add_table(module, "OPTIONS", append_options) < 0 ||
         add_table(module, "METHOD_OPTIONS", append_method_options) < 0 ||
         add_table(module, "GOAL_KINDS", append_goal_kinds) < 0 ||
         add_table(module, "GOAL_ROWS", append_goal_rows) < 0 || add_table(module, "TAKES", append_takes) < 0)
