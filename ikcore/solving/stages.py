@@ -15,9 +15,9 @@ from ikcore._arrays import _count_of, switch
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import Batch, Found, items_of, sliding
+from ikcore.solving.batch import Batch, Found, items_of
 from ikcore.solving.by_name import solve
-from ikcore.solving.checks import checked_goals, tasks_of
+from ikcore.solving.checks import checked_goals, sliding, tasks_of
 from ikcore.solving.solution import Solution, by_goal
 from ikcore.solving.table import METHODS, arguments_of, checked_options, numbers_of
 from ikcore.status import Status
