@@ -7,7 +7,7 @@ What an animator or a researcher writes is a `Goal`; each makes one or two tasks
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from types import EllipsisType
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core
 from ikcore._arrays import rows, shown
+from ikcore.record import record
 from ikcore.skeleton import Skeleton, ancestors, check_chain, is_name_or_number, path, start_of
 
 Array = ArrayLike | EllipsisType
@@ -32,7 +33,7 @@ class Goal:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Reach(Goal):
     """A joint, or a point fixed to it, should be somewhere; and turned some way, if that is given.
 
@@ -113,7 +114,7 @@ class Reach(Goal):
             yield made.task("TURN", ("rotation", "rotation_weight"), **common, offset=offset)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Look(Goal):
     """An axis of a joint should point at a place, as a head, a hand or a camera does.
 
@@ -179,7 +180,7 @@ class Look(Goal):
         yield made.task("LOOK", ("position", "weight"), **between, offset=offset, axis=axis, level=self.level)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Distance(Goal):
     """A joint, or a point fixed to it, should be so far from another, or from a place.
 
@@ -239,7 +240,7 @@ class Distance(Goal):
         yield made.task("DISTANCE", ("position", "distance", "weight"), **between, offset=offset, level=self.level)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Relative(Goal):
     """A joint should be somewhere, or turned some way, as seen from another: a hand on a hip, two hands on a bar.
 
@@ -307,7 +308,7 @@ class Relative(Goal):
             yield made.task("TURN", ("rotation", "rotation_weight"), **between, level=self.level)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class CentreOfMass(Goal):
     """The centre of mass of all joints should be somewhere; `Skeleton` says what they weigh.
 
@@ -347,7 +348,7 @@ class CentreOfMass(Goal):
         yield made.task("CENTRE_OF_MASS", ("position", "weight"), joint=-1, chain=chain, level=self.level)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Inside(Goal):
     """A joint, or the centre of mass, should be on one side of a plane: clear of a wall, or over its feet.
 
@@ -459,7 +460,7 @@ class Inside(Goal):
         ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Posture(Goal):
     """A joint should be turned some way, as far as all other goals leave that open.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import broadcast_axes, number_type, rows
+from ikcore.record import record
 
 
-@dataclass(frozen=True, slots=True, eq=False, init=False)
+@record
 class Pose:
     """Local rotations of all joints of a skeleton, with translations and scales where they are animated; any number.
 

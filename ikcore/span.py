@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import rows
+from ikcore.record import record
 from ikcore.status import Status
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Span:
     """Where the end of a chain can get, item by item: a shell about its root, for joints that turn freely.
 

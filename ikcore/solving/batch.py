@@ -126,16 +126,14 @@ class Found(NamedTuple):
     @classmethod
     def empty(cls, shape: tuple[int, ...], like: NDArray[Any], *, moves: bool = False, tasks: int = 0) -> Found:
         """Uninitialised, one item per element of `shape`, rotations of as many joints as `like`, all in its type."""
-        joints = like.shape[-2]
-        return cls(
-            np.empty((*shape, joints, 4), like.dtype),
-            np.empty(shape, np.int32),
-            np.empty(shape, like.dtype),
-            np.empty(shape, like.dtype),
-            np.empty(shape, np.int32),
-            translations=np.empty((*shape, joints, 3), like.dtype) if moves else None,
-            goal_errors=np.empty((*shape, tasks), like.dtype) if tasks else None,
-        )
+        joints, number = like.shape[-2], like.dtype.char
+        numbers = ((shape, "i"), (shape, number), (shape, number), (shape, "i"))
+        moved = (((*shape, joints, 3), number),) * moves
+        missed = (((*shape, tasks), number),) * (tasks > 0)
+        made = iter(_core.empty((((*shape, joints, 4), number), *numbers, *moved, *missed)))
+        turned, status, error, rotation_error, iterations = (next(made) for _ in range(5))
+        translations = next(made) if moves else None
+        return cls(turned, status, error, rotation_error, iterations, None, translations, next(made, None))
 
     def map(self, change: Callable[[NDArray[Any]], Any]) -> Found:
         """The same with `change` of every array."""

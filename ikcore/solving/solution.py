@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from ikcore import _core, rotations, status
 from ikcore._arrays import dot, shown, whole_number
 from ikcore.goals import Point, Task
 from ikcore.pose import Pose
+from ikcore.record import record
 from ikcore.skeleton import Skeleton, World, ancestors
 from ikcore.span import distance, span_of
 from ikcore.status import Status
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ikcore.solving.batch import Found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Solution:
     """What a solver found, item by item.
 
