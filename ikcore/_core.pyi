@@ -121,8 +121,9 @@ def solve(
     /,
 ) -> None: ...
 
-# One item a call: a row of a goal is None, the number of an argument of the call, or numbers. A call with the arrays
-# of more than one item, or of one that cannot be used, returns None.
+# One item a call: a row of a goal is None, the number of an argument of the call, or numbers. It returns rotations,
+# translations where joints move, error, rotation error, iterations and status; None where the arrays are of more than
+# one item, or of one that cannot be used.
 class Prepared:
     def __new__(
         cls,
@@ -130,10 +131,18 @@ class Prepared:
         skeleton: Skeleton,
         goals: tuple[tuple[Any, ...], ...],
         options: tuple[float | None, ...],
-        translated: bool,
+        arguments: int,
+        moves: bool,
         /,
     ) -> Self: ...
-    def __call__(self, *arrays: ArrayLike) -> tuple[_Array, _Array, NDArray[np.int32]] | None: ...
+    def __call__(
+        self,
+        rotations: ArrayLike,
+        translations: ArrayLike | None,
+        scales: ArrayLike | None,
+        /,
+        *arrays: Any,
+    ) -> tuple[_Array, _Array | None, _Array, _Array, NDArray[np.int32], NDArray[np.int32]] | None: ...
 
 # (3),(3),(3),(3),(pole3),(bend3),(hinge3),7 x (option1)->(4),(4),(3,3),(),(),(),()
 two_bone: Final[np.ufunc]

@@ -8,7 +8,7 @@ reads it.
 from __future__ import annotations
 
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+from typing import Any, NoReturn, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ def record(cls: type[T]) -> type[T]:
             setattr(made, name, function)
     if "__init__" not in vars(made):
         made.__init__ = _init_of(made)
-    return made
+    return cast(type[T], made)
 
 
 def _init_of(cls: Any) -> Any:

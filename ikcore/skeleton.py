@@ -75,7 +75,7 @@ class Skeleton:
            [0. , 0.1, 0. ]])
     """
 
-    __slots__ = ("_ancestors", "_data", "_index", "_limits", "_names", "_rest")
+    __slots__ = ("_ancestors", "_data", "_index", "_limits", "_names", "_prepared", "_rest")
 
     def __init__(
         self,
@@ -100,6 +100,7 @@ class Skeleton:
         self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None, numbers)
         self._rest = Pose(self._data.rests)
         self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were asked for
+        self._prepared: dict[tuple[Any, ...], _core.Prepared | None] = {}  # see solving/single.py
 
     @classmethod
     def chain(cls, points: ArrayLike) -> Skeleton:
@@ -417,8 +418,10 @@ def check_chain(chain: Any, name: str = "chain") -> None:
 
 def is_name_or_number(value: Any) -> bool:
     """Whether it could be the name of a joint, or its index."""
+    if type(value) is int or isinstance(value, str):  # as a rule
+        return True
     try:
-        return isinstance(value, str) or whole_number(value) is not None
+        return whole_number(value) is not None
     except TypeError:
         return False
 

@@ -70,7 +70,7 @@ class Solver:
     def __post_init__(self) -> None:
         """Check the goals, and prepare for calls on one item."""
         numbers = numbers_of(self.method, self.options)
-        made = prepared(self.method, self.skeleton, self.goals, numbers, translated=self.translations)
+        made = prepared(self.method, self.skeleton, self.goals, numbers, moves=False)
         object.__setattr__(self, "_prepared", made)
 
     @property
@@ -84,8 +84,10 @@ class Solver:
         self, rotations: ArrayLike, *arrays: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
         """Rotations, errors and status of the solution."""
-        if self._prepared and (item := self._prepared(rotations, *arrays)):
-            return item
+        if self._prepared and (len(arrays) or not self.translations):
+            translations, *others = arrays if self.translations else (None, *arrays)
+            if item := self._prepared(rotations, translations, None, *others):
+                return item[0], item[2], item[5]
         expected = self.signature.partition("->")[0].count("(") - 1
         if len(arrays) != expected:
             raise TypeError(f"{self.signature}: expected {expected} arrays after the rotations, got {len(arrays)}")

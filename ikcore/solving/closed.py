@@ -133,9 +133,7 @@ def _solve(
             for now, array in zip(found[:4], before[:4], strict=True):
                 np.copyto(now, array, where=~again.reshape(again.shape + (1,) * (now.ndim - again.ndim)))
             again &= off & (found.error < _GAIN * before.error)
-    if form is _RAY:
-        asked = tuple(task._replace(kind="AIM") for task in asked)
-    return Solution.of(form.name, skeleton, pose, asked, found, strict=strict)
+    return Solution.of(form.name, skeleton, pose, goals, found, strict=strict)
 
 
 def _solve_once(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from ikcore import _core, rotations, status
 from ikcore._arrays import dot, shown, whole_number
-from ikcore.goals import Point, Task
+from ikcore.goals import Goal, Point, Task, tasks_of
 from ikcore.pose import Pose
 from ikcore.record import record
 from ikcore.skeleton import Skeleton, World, ancestors
@@ -20,6 +21,7 @@ from ikcore.status import Status
 
 if TYPE_CHECKING:
     from ikcore.solving.batch import Found
+    from ikcore.solving.single import Item
 
 
 @record
@@ -54,36 +56,53 @@ class Solution:
     status: NDArray[np.int32]
     history: NDArray[Any] | None
     goal_errors: NDArray[Any] | None
+    _method: str = field(repr=False)
     _skeleton: Skeleton = field(repr=False)
-    _tasks: tuple[Task, ...] = field(repr=False)
+    _goals: tuple[Goal, ...] = field(repr=False)
 
     @classmethod
     def of(
-        cls, method: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, *, strict: bool
+        cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], found: Found, *, strict: bool
     ) -> Solution:
         """What a method found, after a word about items that cannot be used."""
         status.report_unusable(method, found.status, strict=strict)
+        errors = found.goal_errors
         return cls(
-            pose=pose.turned(found.rotations, found.translations),
-            error=found.error[()],
-            rotation_error=found.rotation_error[()],
-            iterations=found.iterations[()],
-            status=found.status[()],
-            history=found.history,
-            goal_errors=_by_goal(tasks, found.goal_errors),
-            _skeleton=skeleton,
-            _tasks=tasks,
+            pose.turned(found.rotations, found.translations),
+            found.error[()],
+            found.rotation_error[()],
+            found.iterations[()],
+            found.status[()],
+            found.history,
+            None if errors is None else _by_goal(tasks_of(skeleton, goals, pose.dtype), errors),
+            method,
+            skeleton,
+            tuple(goals),
         )
+
+    @classmethod
+    def of_item(cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], item: Item) -> Solution:
+        """The same of one item of which there is nothing to say."""
+        turned, moved, error, rotation_error, iterations, said = item
+        after = Pose.of_item(turned, pose.translations if moved is None else moved, pose.scales)
+        return cls(after, error, rotation_error, iterations, said, None, None, method, skeleton, tuple(goals))
+
+    @property
+    def _tasks(self) -> tuple[Task, ...]:
+        """What the goals ask for: made again where a word about them is wanted, which is seldom."""
+        tasks = tasks_of(self._skeleton, self._goals, self.pose.dtype)
+        return tuple(task._replace(kind="AIM") for task in tasks) if self._method == "aim" else tasks
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why, and how many iterations it took."""
         said = status.summarize("pose", self.status, self.error)
         if np.size(self.iterations):
             said += f"\niterations: median {np.median(self.iterations):g}, most {np.max(self.iterations)}"
-        if any(task.kind in _ANGLES and task.kind != "POSTURE" for task in self._tasks):
+        tasks = self._tasks
+        if any(task.kind in _ANGLES and task.kind != "POSTURE" for task in tasks):
             finite = np.isfinite(self.rotation_error)
             worst = np.max(self.rotation_error, where=finite, initial=0)
-            what = "rotation" if any(task.kind == "TURN" for task in self._tasks) else "position"
+            what = "rotation" if any(task.kind == "TURN" for task in tasks) else "position"
             said += f"\nlargest angle to a {what}: {np.degrees(worst):.3g} degrees"
         return said
 
@@ -122,8 +141,9 @@ class Solution:
         found = np.asarray(self.status)
         if not found.size:
             raise IndexError(f"item: there is none to explain, the leading axes are {found.shape}")
-        rest, skeleton = self._skeleton.rest, self._skeleton
-        world, placed = skeleton.forward(rest), [task for task in self._tasks if task.joint >= 0]
+        skeleton, tasks = self._skeleton, self._tasks
+        rest = skeleton.rest
+        world, placed = skeleton.forward(rest), [task for task in tasks if task.joint >= 0]
         reach = max((span_of(chain_points(skeleton, rest, world, task)).outer for task in placed), default=0) or 1.0
         off = np.nan_to_num(np.asarray(self.error / reach + self.rotation_error, np.float64))
         unusable = found >= _core.UNUSABLE
@@ -135,10 +155,8 @@ class Solution:
 _ANGLES = ("TURN", "LOOK", "POSTURE", "AIM")
 
 
-def _by_goal(tasks: tuple[Task, ...], errors: NDArray[Any] | None) -> NDArray[Any] | None:
+def _by_goal(tasks: tuple[Task, ...], errors: NDArray[Any]) -> NDArray[Any]:
     """The errors of tasks, (..., tasks), as (..., goals, 2)."""
-    if errors is None:
-        return None
     by_goal = np.full((*errors.shape[:-1], tasks[-1].goal + 1, 2), np.nan, errors.dtype)
     for index, task in enumerate(tasks):
         by_goal[..., task.goal, int(task.kind in _ANGLES)] = errors[..., index]

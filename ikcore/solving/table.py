@@ -184,9 +184,11 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
     if unknown := [name for name in options if name not in known or name in without]:
         expected = ", ".join(name for name in known if name not in without)
         raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}")
-    for name in SWITCHES:
-        switch(name, options.get(name, False))
-    _count_of(options.get("workers", 1))
+    for name in options:
+        if name in SWITCHES:
+            switch(name, options[name])
+        elif name == "workers":
+            _count_of(options[name])
     return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
 
 
@@ -202,5 +204,14 @@ def _arguments_of(method: str) -> list[str]:
 
 def numbers_of(method: str, options: dict[str, Any]) -> tuple[float | None, ...]:
     """Options in the order of the core, None where they are not given."""
-    own = METHODS[method].options
-    return tuple([own[name].checked(options[name]) if name in options else None for name in _core.OPTIONS])
+    try:
+        return _numbers_of(method, tuple(options), *options.values())
+    except TypeError:  # of a wrong type, which is said again; or an array, which cannot be looked up
+        return _numbers_of.__wrapped__(method, tuple(options), *options.values())
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _numbers_of(method: str, names: tuple[str, ...], *values: Any) -> tuple[float | None, ...]:
+    """The same; who solves pose by pose gives the same ones again."""
+    own, given = METHODS[method].options, dict(zip(names, values, strict=True))
+    return tuple([own[name].checked(given[name]) if name in given else None for name in _core.OPTIONS])
