@@ -368,6 +368,9 @@ class Skeleton:
         assert first is not None
         items = math.prod(first.shape[:-2])
         batch = [None if array is None else array.reshape(items, *array.shape[-2:]) for array in arrays]
+        if workers == 1 and type(workers) is int:  # as a rule
+            function(self._data, *batch)
+            return
 
         def solve(block: slice) -> None:
             function(self._data, *(None if array is None else array[block] for array in batch))

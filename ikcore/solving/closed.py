@@ -151,10 +151,12 @@ def _solve_once(
     for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
         limited |= form.turn(skeleton, pose, task, options, workers, found)
     unusable = found.status >= _core.UNUSABLE
-    found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
+    if unusable.any():  # as a rule none is: to look for them by index takes as long as the limb
+        found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
     off = _judge(form, skeleton, pose, tasks, options, found) & ~unusable
-    found.status[off & limited] |= Status.AT_LIMIT
-    found.status[off & (found.status == 0)] = Status.STALLED
+    if off.any():
+        found.status[off & limited] |= Status.AT_LIMIT
+        found.status[off & (found.status == 0)] = Status.STALLED
     return off
 
 
@@ -199,7 +201,8 @@ def _wishes(form: Form, asked: tuple[Task, ...]) -> Iterator[Wish]:
 
 def _weight_of(task: Task | None, dtype: np.dtype[Any]) -> NDArray[Any]:
     given = np.ones((), dtype) if task is None or task.weight is None else task.weight
-    return np.where(np.isfinite(given) & (given < 0), 0, given)
+    negative = given < 0
+    return np.where(np.isfinite(given) & negative, 0, given) if negative.any() else given
 
 
 def _checked(form: Form, skeleton: Skeleton, asked: tuple[Task, ...]) -> tuple[Wish, ...]:
