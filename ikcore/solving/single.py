@@ -1,15 +1,14 @@
 """One item a call: what follows from the structure of goals is found once and kept with the skeleton.
 
-A caller who solves frame by frame writes the same goals each time, with other arrays in them. So goals are taken apart:
-their arrays, and all else, by which a function in C is found that has been made for just that (`prepared`).
+Who solves pose by pose writes the same goals each time with other arrays in them. So goals are taken apart, in C: their
+arrays, and all else, by which a function is found that was made for just that (`prepared`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,51 +31,29 @@ def solve_single(
     """Solve one item that has nothing to be said of it; None for everything else, and for what is to be refused."""
     if type(skeleton) is not Skeleton or type(pose) is not Pose or not isinstance(goals, (list, tuple)):
         return None
-    structure: list[Any] = [method, options]
-    arrays: list[Any] = []
-    for goal in goals:
-        parts = _PARTS.get(type(goal)) or _parts_of(type(goal))
-        if parts is None:
-            return None
-        values = parts.arrays(goal)
-        structure += parts.others(goal), tuple([value is None for value in values])
-        arrays += [value for value in values if value is not None]
-    solve = _solver_for(skeleton, goals, tuple(structure))
-    return solve(pose.rotations, pose.translations, pose.scales, *arrays) if solve else None
-
-
-class _Parts(NamedTuple):
-    """What takes a kind of goal apart."""
-
-    names: list[str]  # of its arrays
-    arrays: attrgetter[tuple[Any, ...]]
-    others: attrgetter[tuple[Any, ...]]
-
-
-_PARTS: dict[type, _Parts] = {}
-
-
-def _parts_of(kind: type) -> _Parts | None:
-    if not issubclass(kind, Goal):
-        return None
-    names: list[str] = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # all goals are records
-    arrays = [name for name in GOAL_ARRAYS if name in names]  # two or more, as attrgetter makes no tuple of one
-    others = attrgetter("__class__", *[name for name in names if name not in arrays])
-    _PARTS[kind] = _Parts(arrays, attrgetter(*arrays), others)
-    return _PARTS[kind]
-
-
-def _solver_for(skeleton: Skeleton, goals: Sequence[Goal], structure: tuple[Any, ...]) -> _core.Prepared | None:
-    """The function in C, None where there is none."""
+    parts = pose.rotations, pose.translations, pose.scales
     kept = skeleton._prepared
+    return _core.solve_single(method, options, tuple(goals), *parts, _FIELDS, kept, _prepare, skeleton)
+
+
+def _fields_of(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names = [item.name for item in fields(kind)]
+    arrays = tuple(name for name in GOAL_ARRAYS if name in names)
+    return arrays, tuple(name for name in names if name not in arrays)
+
+
+# Of every kind of goal the names of the fields that are arrays, in the order of the core, and of all others.
+_FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
+
+
+def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, ...]) -> _core.Prepared | None:
+    """Make the function in C for goals of a structure, and keep it; None where there is none."""
+    kept, structure = skeleton._prepared, _hashable(structure)
+    if structure in kept:  # now that no point is a list or an array
+        return kept[structure]
+    method, options, *_ = structure
     try:
-        if structure in kept:
-            return kept[structure]
-    except TypeError:  # some point is a list or an array
-        return _solver_for(skeleton, goals, _hashable(structure))
-    opened = [_opened(goal) for goal in goals]
-    try:
-        made = prepared(structure[0], skeleton, opened, structure[1], moves=True)
+        made = prepared(method, skeleton, [_opened(goal) for goal in goals], options, moves=True)
     except (TypeError, ValueError):  # which the way of all others says, with its arrays
         return None
     if len(kept) >= _MOST_KEPT:
@@ -85,12 +62,12 @@ def _solver_for(skeleton: Skeleton, goals: Sequence[Goal], structure: tuple[Any,
     return made
 
 
-def _opened(goal: Any) -> Any:
-    """The goal with an ellipsis for every array."""
-    given = [name for name in _PARTS[type(goal)].names if getattr(goal, name) is not None]
-    return replace(goal, **dict.fromkeys(given, ...))
-
-
 def _hashable(value: Any) -> Any:
     value = value.tolist() if isinstance(value, np.ndarray) else value
     return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _opened(goal: Any) -> Any:
+    """The goal with an ellipsis for every array."""
+    given = [name for name in _FIELDS[type(goal)][0] if getattr(goal, name) is not None]
+    return replace(goal, **dict.fromkeys(given, ...))

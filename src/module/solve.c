@@ -352,15 +352,6 @@ static PyObject *solve(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
-    {"solve", solve, METH_VARARGS,
-     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
-     "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
-     " last three where they are not None. Ends before all is done"
-     " where the first byte of stop, a bytearray, is set meanwhile."},
-    {NULL, NULL, 0, NULL},
-};
-
 /* --- one item a call ------------------------------------------------------------------------------------------------
  *
  * As in single.c, what is not a single item is left to Python, which has all the rules and words: None says so. */
@@ -557,6 +548,111 @@ static int add_prepared(PyObject *module) {
     Py_XDECREF(type);
     return failed ? -1 : 0;
 }
+
+/* --- goals as they are written --------------------------------------------------------------------------------------
+ *
+ * Who solves pose by pose writes the same goals each time with other arrays in them. So goals are taken apart: their
+ * arrays, and all else, by which the Prepared is found that was made for just that. */
+
+/* The fields of a kind of goal: (names of those that are arrays, names of all others). */
+typedef struct {
+    PyObject *arrays, *others;
+} goal_kind;
+
+static int find_kind(goal_kind *kind, PyObject *kinds, PyObject *goal) {
+    PyObject *found = PyDict_GetItem(kinds, (PyObject *)Py_TYPE(goal));
+    return found && PyArg_ParseTuple(found, "O!O!", &PyTuple_Type, &kind->arrays, &PyTuple_Type, &kind->others);
+}
+
+static PyObject *others_of(PyObject *goal, PyObject *names) {
+    Py_ssize_t count = PyTuple_Size(names);
+    PyObject *others = PyTuple_New(count + 1);
+    if (!others || PyTuple_SetItem(others, 0, Py_NewRef((PyObject *)Py_TYPE(goal))) < 0) return others;
+    for (Py_ssize_t i = 0; others && i < count; i++) {
+        PyObject *value = PyObject_GetAttr(goal, PyTuple_GetItem(names, i));
+        if (!value || PyTuple_SetItem(others, i + 1, value) < 0) Py_CLEAR(others);
+    }
+    return others;
+}
+
+/* Appends the arrays that are given to the arguments, and returns which they are, as the bits of a number. */
+static PyObject *given_of(PyObject *goal, PyObject *names, PyObject *arguments) {
+    unsigned long given = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++) {
+        PyObject *value = PyObject_GetAttr(goal, PyTuple_GetItem(names, i));
+        int failed = !value || (value != Py_None && PyList_Append(arguments, value) < 0);
+        if (value != Py_None) given |= 1UL << i;
+        Py_XDECREF(value);
+        if (failed) return NULL;
+    }
+    return PyLong_FromUnsignedLong(given);
+}
+
+/* Appends what decides how goals are solved to the structure, and their arrays to the arguments. 1: done; 0: some goal
+ * is of no known kind; -1: failed. */
+static int take_apart(PyObject *goals, PyObject *kinds, PyObject *structure, PyObject *arguments) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(goals); i++) {
+        PyObject *goal = PyTuple_GetItem(goals, i);
+        goal_kind kind;
+        if (!find_kind(&kind, kinds, goal)) return PyErr_Occurred() ? -1 : 0;
+        PyObject *others = others_of(goal, kind.others), *given = given_of(goal, kind.arrays, arguments);
+        int failed = !others || !given || PyList_Append(structure, others) < 0 || PyList_Append(structure, given) < 0;
+        Py_XDECREF(others);
+        Py_XDECREF(given);
+        if (failed) return -1;
+    }
+    return 1;
+}
+
+/* The Prepared for a structure, or None; `prepare` makes one that is not kept yet, and keeps it. */
+static PyObject *prepared_for(PyObject *kept, PyObject *structure, PyObject *prepare, PyObject *skeleton,
+                              PyObject *goals) {
+    PyObject *found = PyDict_GetItemWithError(kept, structure);
+    if (found) return Py_NewRef(found);
+    PyErr_Clear(); /* what cannot be looked up, an array in place of a point, is left to Python, too */
+    return PyObject_CallFunctionObjArgs(prepare, skeleton, goals, structure, NULL);
+}
+
+static PyObject *solve_structure(PyObject *prepared, PyObject *arguments) {
+    if (prepared == Py_None) Py_RETURN_NONE;
+    PyObject *given = PyList_AsTuple(arguments), *found = given ? PyObject_CallObject(prepared, given) : NULL;
+    Py_XDECREF(given);
+    return found;
+}
+
+static PyObject *solve_single(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *method, *options, *goals, *rotations, *translations, *scales, *kinds, *kept, *prepare, *skeleton;
+    if (!PyArg_ParseTuple(args, "OOO!OOOO!O!OO", &method, &options, &PyTuple_Type, &goals, &rotations, &translations,
+                          &scales, &PyDict_Type, &kinds, &PyDict_Type, &kept, &prepare, &skeleton))
+        return NULL;
+    PyObject *structure = Py_BuildValue("[OO]", method, options), *found = NULL;
+    PyObject *arguments = Py_BuildValue("[OOO]", rotations, translations, scales);
+    int apart = structure && arguments ? take_apart(goals, kinds, structure, arguments) : -1;
+    PyObject *key = apart > 0 ? PyList_AsTuple(structure) : NULL;
+    PyObject *prepared = key ? prepared_for(kept, key, prepare, skeleton, goals) : NULL;
+    if (prepared) found = solve_structure(prepared, arguments);
+    if (apart == 0) found = Py_NewRef(Py_None);
+    Py_XDECREF(prepared);
+    Py_XDECREF(key);
+    Py_XDECREF(arguments);
+    Py_XDECREF(structure);
+    return found;
+}
+
+static PyMethodDef functions[] = {
+    {"solve", solve, METH_VARARGS,
+     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
+     "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
+     " last three where they are not None. Ends before all is done"
+     " where the first byte of stop, a bytearray, is set meanwhile."},
+    {"solve_single", solve_single, METH_VARARGS,
+     "solve_single(method, options, goals, rotations, translations, scales, kinds, kept, prepare, skeleton, /)\n--\n\n"
+     "Solves one item by the Prepared that is kept for goals of this structure, or that prepare(skeleton, goals,"
+     " structure) makes; returns what that does. kinds: the names of the fields of a kind of goal that are arrays, and"
+     " of all others."},
+    {NULL, NULL, 0, NULL},
+};
 
 /* --- tables --------------------------------------------------------------------------------------------------------
  */
