@@ -18,6 +18,9 @@ from ikcore.record import record
 class Limb(_core.Limb):
     """What `two_bone` found, item by item.
 
+    The arrays of a batch are parts of one block of memory, which is free when the last of them is gone: who keeps one
+    array of many results copies it.
+
     Attributes
     ----------
     root, mid : (..., 4) arrays

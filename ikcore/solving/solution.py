@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 class Solution:
     """What a solver found, item by item.
 
+    The arrays of a batch are parts of one block of memory, which is free when the last of them is gone: who keeps one
+    array of many results copies it.
+
     Attributes
     ----------
     pose : Pose

@@ -180,6 +180,8 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
     """The options, if the typed function of that method takes them."""
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    if not options:
+        return {}
     known, own = _arguments_of(method), METHODS[method].options
     if unknown := [name for name in options if name not in known or name in without]:
         expected = ", ".join(name for name in known if name not in without)
