@@ -15,7 +15,10 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """Make a class one of values that are set once, with slots, each equal to itself alone."""
+    """Make a class one of values that are set once, with slots.
+
+    An object is equal to itself alone, unless the class says ``__eq__, __hash__ = same_fields, hash_of_fields``.
+    """
     made: Any = dataclass(init=False, repr=False, eq=False, slots="__slots__" not in vars(cls))(cls)
     for name, function in vars(_Shared).items():
         if callable(function) and name not in vars(made):
@@ -23,6 +26,20 @@ def record(cls: type[T]) -> type[T]:
     if "__init__" not in vars(made):
         made.__init__ = _init_of(made)
     return cast(type[T], made)
+
+
+def same_fields(self: Any, other: object) -> bool:
+    """Whether another object of the same class has equal fields."""
+    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+
+
+def hash_of_fields(self: Any) -> int:
+    """Of two that are equal the same."""
+    return hash(_compared(self))
+
+
+def _compared(self: Any) -> tuple[Any, ...]:
+    return tuple([getattr(self, item.name) for item in fields(self) if item.compare])
 
 
 def _init_of(cls: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore import _core
 from ikcore.goals import GOAL_ARRAYS, Goal, checked_goals, completed, open_arrays
 from ikcore.pose import Pose
+from ikcore.record import hash_of_fields, record, same_fields
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
 from ikcore.solving.batch import prepared
@@ -56,7 +57,7 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
 _DIMENSIONS = {(): "()", (3,): "(p)", (4,): "(q)"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Solver:
     """What `solver` makes: a function of arrays that knows its skeleton, goals, method and options."""
 
@@ -66,6 +67,8 @@ class Solver:
     translations: bool
     options: dict[str, Any]
     _prepared: _core.Prepared | None = field(init=False, repr=False, compare=False)
+
+    __eq__, __hash__ = same_fields, hash_of_fields
 
     def __post_init__(self) -> None:
         """Check the goals, and prepare for calls on one item."""

@@ -7,19 +7,19 @@ import inspect
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ikcore import _core
 from ikcore._arrays import _count_of, shown, switch, whole_number
+from ikcore.record import hash_of_fields, record, same_fields
 from ikcore.solving.solution import Solution
 
 TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Option:
     """An option of a method: a number, its default and its bounds, and what it says."""
 
@@ -28,6 +28,8 @@ class Option:
     lowest: float
     highest: float
     sentence: str
+
+    __eq__, __hash__ = same_fields, hash_of_fields
 
     def __str__(self) -> str:
         default = f"{self.default:g}" if isinstance(self.default, float) else self.default
@@ -60,7 +62,7 @@ def _number_of(kind: type, value: Any) -> float | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Method:
     """A method of `solve`: its name, what it is, what not all methods take, its options, and its typed function."""
 
@@ -69,6 +71,8 @@ class Method:
     takes: frozenset[str]
     options: dict[str, Option]
     function: Callable[..., Solution]
+
+    __eq__, __hash__ = same_fields, hash_of_fields
 
     def __repr__(self) -> str:
         lines = [f"{self.name}: {self.sentence}"]
