@@ -506,6 +506,8 @@ _HIGHEST_LEVEL = 1_000_000
 
 
 def _check_level(level: Any) -> None:
+    if type(level) is int and level == 0:  # as a rule
+        return
     if isinstance(level, str) or not is_name_or_number(level):
         raise TypeError(f"level: expected a whole number, got {shown(level)}")
     if not 0 <= level <= _HIGHEST_LEVEL:

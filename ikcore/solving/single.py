@@ -31,9 +31,18 @@ def solve_single(
     """Solve one item that has nothing to be said of it; None for everything else, and for what is to be refused."""
     if type(skeleton) is not Skeleton or type(pose) is not Pose or not isinstance(goals, (list, tuple)):
         return None
-    parts = pose.rotations, pose.translations, pose.scales
-    kept = skeleton._prepared
-    return _core.solve_single(method, options, tuple(goals), *parts, _FIELDS, kept, _prepare, skeleton)
+    return _core.solve_single(
+        method,
+        options,
+        tuple(goals),
+        pose.rotations,
+        pose.translations,
+        pose.scales,
+        _FIELDS,
+        skeleton._prepared,
+        _prepare,
+        skeleton,
+    )
 
 
 def _fields_of(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
