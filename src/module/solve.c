@@ -560,18 +560,19 @@ typedef struct {
 } goal_kind;
 
 static int find_kind(goal_kind *kind, PyObject *kinds, PyObject *goal) {
-    PyObject *found = PyDict_GetItem(kinds, (PyObject *)Py_TYPE(goal));
+    PyObject *found = PyDict_GetItemWithError(kinds, (PyObject *)Py_TYPE(goal));
     return found && PyArg_ParseTuple(found, "O!O!", &PyTuple_Type, &kind->arrays, &PyTuple_Type, &kind->others);
 }
 
+/* (kind, and the fields that are no arrays) */
 static PyObject *others_of(PyObject *goal, PyObject *names) {
-    Py_ssize_t count = PyTuple_Size(names);
-    PyObject *others = PyTuple_New(count + 1);
-    if (!others || PyTuple_SetItem(others, 0, Py_NewRef((PyObject *)Py_TYPE(goal))) < 0) return others;
-    for (Py_ssize_t i = 0; others && i < count; i++) {
+    PyObject *kind = (PyObject *)Py_TYPE(goal), *others = PyTuple_New(PyTuple_Size(names) + 1);
+    int failed = !others || PyTuple_SetItem(others, 0, Py_NewRef(kind)) < 0;
+    for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(names); i++) {
         PyObject *value = PyObject_GetAttr(goal, PyTuple_GetItem(names, i));
-        if (!value || PyTuple_SetItem(others, i + 1, value) < 0) Py_CLEAR(others);
+        failed = !value || PyTuple_SetItem(others, i + 1, value) < 0;
     }
+    if (failed) Py_CLEAR(others);
     return others;
 }
 
