@@ -261,6 +261,8 @@ _WORTH_A_THREAD = 131_072
 
 def _count_of(workers: int) -> int:
     """How many threads: -1 is one for every core this process may use."""
+    if type(workers) is int and workers == 1:  # as a rule
+        return 1
     try:
         workers = whole_number(workers)
     except TypeError:

@@ -10,6 +10,7 @@ import itertools
 import pickle
 import re
 import signal
+import sys
 import threading
 import time
 import typing
@@ -1074,6 +1075,24 @@ def test_structures_that_differ_are_solved_as_such() -> None:
     for level in range(100):  # what is kept is bounded
         ik.dls(arm, arm.rest, [ik.Reach(3, at, level=level)])
     assert len(arm._prepared) <= 64
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_item_takes_few_calls(method: str) -> None:
+    """Of Python and of C from Python: some 25, where a batch takes hundreds. Their number is what it costs."""
+    calls: list[str] = []
+
+    def solve() -> ik.Solution:
+        return ik.solve(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], method)
+
+    solve()
+    before = sys.getprofile()
+    sys.setprofile(lambda _, event, what: calls.append(str(what)) if event in ("call", "c_call") else None)
+    try:
+        solve()
+    finally:
+        sys.setprofile(before)
+    assert 10 < len(calls) < 40, calls
 
 
 def test_an_option_of_another_type_is_not_taken_for_the_one_before() -> None:
