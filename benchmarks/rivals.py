@@ -1,4 +1,7 @@
-"""What ikcore is compared with: the usual acos solver, in C and in NumPy. Packages, none with a pole: packages.py."""
+"""What ikcore is compared with: the usual acos solver in C and in NumPy, and a closed form without acos in numba.
+
+Packages, none with a pole: packages.py.
+"""
 
 from __future__ import annotations
 
@@ -93,3 +96,117 @@ def _multiply(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 def _rotate(q: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
     t = 2 * np.cross(q[:, 1:], v)
     return v + q[:, :1] * t + np.cross(q[:, 1:], t)
+
+
+def closed_form_numba() -> Callable[[Problems, tuple[NDArray[Any], ...]], None] | None:
+    """The limb as one writes it in numba: law of cosines, two frames, no acos. None where there is no numba.
+
+    It writes rotations, positions, status and error (see `results_like`), of which `two_bone` has flip and stretch
+    besides; what is degenerate has no answer.
+    """
+    try:
+        import numba
+    except ImportError:
+        return None
+
+    @numba.njit(cache=True, error_model="numpy", inline="always")
+    def dot(a: Any, b: Any) -> Any:
+        return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+    @numba.njit(cache=True, error_model="numpy", inline="always")
+    def cross(a: Any, b: Any) -> Any:
+        return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+    @numba.njit(cache=True, error_model="numpy", inline="always")
+    def less(a: Any, b: Any, scale: Any) -> Any:
+        return (a[0] - b[0]) * scale, (a[1] - b[1]) * scale, (a[2] - b[2]) * scale
+
+    @numba.njit(cache=True, error_model="numpy")
+    def solve(
+        root: Any,
+        mid: Any,
+        end: Any,
+        target: Any,
+        pole: Any,
+        turns: Any,
+        bends: Any,
+        positions: Any,
+        status: Any,
+        error: Any,
+    ) -> None:
+        count, one = len(root), root.dtype.type(1)
+        half, two, none = one / (one + one), one + one, one - one
+        for i in range(count):
+            r, t = root[i], target[i]
+            bone1, bone2, line = less(mid[i], r, one), less(end[i], mid[i], one), less(t, r, one)
+            l1, l2, wanted = np.sqrt(dot(bone1, bone1)), np.sqrt(dot(bone2, bone2)), np.sqrt(dot(line, line))
+            far = min(max(wanted, abs(l1 - l2)), l1 + l2)
+            status[i] = (wanted > l1 + l2) + 2 * (wanted < abs(l1 - l2))
+
+            # frames of the first bone and the axis that the limb bends about, before and after
+            x = bone1[0] / l1, bone1[1] / l1, bone1[2] / l1
+            axis = cross(bone1, bone2)
+            sine = np.sqrt(dot(axis, axis))
+            z = axis[0] / sine, axis[1] / sine, axis[2] / sine
+            y = cross(z, x)
+            e = line[0] / wanted, line[1] / wanted, line[2] / wanted
+            side = cross(e, less(pole[i], r, one))
+            length = np.sqrt(dot(side, side))
+            axis_after = -side[0] / length, -side[1] / length, -side[2] / length
+            up = cross(e, axis_after)
+            c = min(one, max(-one, (l1 * l1 + far * far - l2 * l2) / (two * l1 * far)))
+            s = np.sqrt(one - c * c)
+            u = c * e[0] + s * up[0], c * e[1] + s * up[1], c * e[2] + s * up[2]
+            v = cross(axis_after, u)
+
+            # the rotation from one frame to the other
+            m00 = u[0] * x[0] + v[0] * y[0] + axis_after[0] * z[0]
+            m01 = u[0] * x[1] + v[0] * y[1] + axis_after[0] * z[1]
+            m02 = u[0] * x[2] + v[0] * y[2] + axis_after[0] * z[2]
+            m10 = u[1] * x[0] + v[1] * y[0] + axis_after[1] * z[0]
+            m11 = u[1] * x[1] + v[1] * y[1] + axis_after[1] * z[1]
+            m12 = u[1] * x[2] + v[1] * y[2] + axis_after[1] * z[2]
+            m20 = u[2] * x[0] + v[2] * y[0] + axis_after[2] * z[0]
+            m21 = u[2] * x[1] + v[2] * y[1] + axis_after[2] * z[1]
+            m22 = u[2] * x[2] + v[2] * y[2] + axis_after[2] * z[2]
+            if m00 + m11 + m22 > none:
+                w, a, b, d = one + m00 + m11 + m22, m21 - m12, m02 - m20, m10 - m01
+            elif m00 > m11 and m00 > m22:
+                w, a, b, d = m21 - m12, one + m00 - m11 - m22, m10 + m01, m02 + m20
+            elif m11 > m22:
+                w, a, b, d = m02 - m20, m10 + m01, one - m00 + m11 - m22, m21 + m12
+            else:
+                w, a, b, d = m10 - m01, m02 + m20, m21 + m12, one - m00 - m11 + m22
+            norm = one / np.sqrt(w * w + a * a + b * b + d * d)
+            if w < none:
+                norm = -norm
+            turns[i, 0], turns[i, 1], turns[i, 2], turns[i, 3] = w * norm, a * norm, b * norm, d * norm
+
+            # how much further the second bone bends
+            cos0, sin0 = dot(bone1, bone2) / (l1 * l2), sine / (l1 * l2)
+            cos1 = min(one, max(-one, (far * far - l1 * l1 - l2 * l2) / (two * l1 * l2)))
+            sin1 = np.sqrt(one - cos1 * cos1)
+            cosine = cos1 * cos0 + sin1 * sin0
+            half_cos = np.sqrt(max(none, half + half * cosine))
+            half_sin = np.sqrt(max(none, half - half * cosine))
+            if sin1 * cos0 < cos1 * sin0:
+                half_sin = -half_sin
+            bends[i, 0] = half_cos
+            bends[i, 1], bends[i, 2], bends[i, 3] = half_sin * z[0], half_sin * z[1], half_sin * z[2]
+
+            missed = far - wanted
+            for k in range(3):
+                positions[i, 0, k] = r[k]
+                positions[i, 1, k] = r[k] + l1 * u[k]
+                positions[i, 2, k] = r[k] + far * e[k]
+            error[i] = abs(missed)
+
+    return lambda problems, out: solve(*arrays_of(problems), *out)
+
+
+def results_like(problems: Problems) -> tuple[NDArray[Any], ...]:
+    """New arrays for what `closed_form_numba` finds: rotations, positions, status, error."""
+    count, dtype = len(problems.root), problems.root.dtype
+    rows: tuple[tuple[int, ...], ...] = ((4,), (4,), (3, 3), (), ())
+    types = (dtype, dtype, dtype, np.dtype(np.int32), dtype)
+    return tuple(np.empty((count, *row), number) for row, number in zip(rows, types, strict=True))

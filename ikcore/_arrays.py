@@ -92,7 +92,9 @@ def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArra
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name}: expected an array of shape {_shape(row)}, got rows of different lengths") from error
-    if isinstance(value, np.ma.MaskedArray):
+    if "numpy.ma" in sys.modules and isinstance(
+        value, np.ma.MaskedArray
+    ):  # what nobody has asked for takes long to get
         raise TypeError(f"{name}: expected an array without mask; fill it with NaN to have items left out")
     if array.dtype.kind not in "biuf":
         given = shown(value) if array.dtype.kind in "OUS" else array.dtype
@@ -138,6 +140,7 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
                     if shape := _sweep_with_short_rows(solver, inputs):
                         return _call_with_long_rows(solver, inputs, shape, workers)
                     break
+            outputs = _block_for(solver, inputs)
         if workers > 1:
             return _call_in_blocks(solver, inputs, outputs, workers)
         return solver(*inputs.values(), *outputs)
@@ -147,6 +150,19 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
             if given.shape != expected.shape:
                 raise ValueError(f"out: expected shape {expected.shape}, got {given.shape}") from None
         raise
+
+
+def _block_for(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """The arrays of a result in one block, which is made faster; none where NumPy makes them as well or better.
+
+    That is where there is one array, or one item, of which NumPy makes its own kind of number; and where several
+    leading axes are not in the order of C: the result is then in theirs.
+    """
+    if solver.nout == 1 or not (shape := items_of(solver, inputs)):
+        return ()
+    if len(shape) > 1 and not all(array.flags.c_contiguous for array in inputs.values()):
+        return ()
+    return _empty_outputs(solver, inputs, shape)
 
 
 # NumPy calls a solver once for every row of the last axis: in a row this short that costs more than the items do.
@@ -246,6 +262,8 @@ _WORTH_A_THREAD = 131_072
 
 def _count_of(workers: int) -> int:
     """How many threads: -1 is one for every core this process may use."""
+    if type(workers) is int and workers == 1:  # as a rule
+        return 1
     try:
         workers = whole_number(workers)
     except TypeError:
@@ -366,21 +384,28 @@ def _part(array: NDArray[Any], axes: int, axis: int, block: slice, length: int) 
 def _empty_outputs(
     solver: np.ufunc, inputs: dict[str, NDArray[Any]], shape: tuple[int, ...]
 ) -> tuple[NDArray[Any], ...]:
-    taken, made = (_rows_of(side) for side in (solver.signature or "").split("->"))
-    types = solver.types[0].split("->")[1]
-    sizes = {  # how long a list like (n,3) is
-        size: length
-        for array, row in zip(inputs.values(), taken, strict=True)
-        for size, length in zip(reversed(row), reversed(array.shape), strict=False)
-    }
-    dtype = next(iter(inputs.values())).dtype
-    return tuple(
-        np.empty(
-            (*shape, *(sizes[size] if size.isalpha() else int(size) for size in row)),
-            dtype if kind == "f" else np.int32,
+    """Arrays for what a gufunc writes, in one block."""
+    rows, number = _output_rows(solver), next(iter(inputs.values())).dtype.char
+    sizes: dict[str, int] = {}
+    if any(isinstance(size, str) for row, _ in rows for size in row):
+        for array, row in zip(inputs.values(), _rows_of(solver.signature or ""), strict=False):
+            sizes |= zip(reversed(row), reversed(array.shape), strict=False)  # how long a list like (n,3) is
+    return _core.empty(
+        tuple(
+            [
+                ((*shape, *[sizes[size] if isinstance(size, str) else size for size in row]), number if real else "i")
+                for row, real in rows
+            ]
         )
-        for row, kind in zip(made, types, strict=True)
     )
+
+
+@functools.cache
+def _output_rows(solver: np.ufunc) -> tuple[tuple[tuple[str | int, ...], bool], ...]:
+    """Of every output its core dimensions, numbers where they are known, and whether it is of real numbers."""
+    made, types = (solver.signature or "").split("->")[1], solver.types[0].split("->")[1]
+    rows = [tuple(size if size.isalpha() else int(size) for size in row) for row in _rows_of(made)]
+    return tuple(zip(rows, [kind == "f" for kind in types], strict=True))
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

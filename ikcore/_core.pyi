@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _Array = NDArray[Any]
+_Item = tuple[_Array, _Array | None, _Array, _Array, NDArray[np.int32], NDArray[np.int32]]
 
 __version__: Final[str]
 STATUS_FLAGS: Final[tuple[tuple[str, int, str], ...]]
@@ -18,6 +19,7 @@ METHOD_OPTIONS: Final[tuple[tuple[str, str, str, float, float, float, str], ...]
 
 def isa() -> str: ...
 def use_isa(name: str | None, /) -> str: ...
+def empty(parts: tuple[tuple[tuple[int, ...], str], ...], /) -> tuple[_Array, ...]: ...
 def single(
     name: str,
     function: Callable[..., Any],
@@ -125,8 +127,24 @@ def solve(
     /,
 ) -> None: ...
 
-# One item a call: a row of a goal is None, the number of an argument of the call, or numbers. A call with the arrays
-# of more than one item, or of one that cannot be used, returns None.
+# What decides how goals are solved is looked up in `kept`; what is not there prepare(skeleton, goals, that) makes.
+def solve_single(
+    method: str,
+    options: tuple[float | None, ...],
+    goals: tuple[Any, ...],
+    rotations: _Array,
+    translations: _Array | None,
+    scales: _Array | None,
+    kinds: dict[type, tuple[tuple[str, ...], tuple[str, ...]]],
+    kept: dict[tuple[Any, ...], Prepared | None],
+    prepare: Callable[..., Prepared | None],
+    skeleton: Any,
+    /,
+) -> _Item | None: ...
+
+# One item a call: a row of a goal is None, the number of an argument of the call, or numbers. It returns rotations,
+# translations where joints move, error, rotation error, iterations and status; None where the arrays are of more than
+# one item, or of one that cannot be used.
 class Prepared:
     def __new__(
         cls,
@@ -134,10 +152,18 @@ class Prepared:
         skeleton: Skeleton,
         goals: tuple[tuple[Any, ...], ...],
         options: tuple[float | None, ...],
-        translated: bool,
+        arguments: int,
+        moves: bool,
         /,
     ) -> Self: ...
-    def __call__(self, *arrays: ArrayLike) -> tuple[_Array, _Array, NDArray[np.int32]] | None: ...
+    def __call__(
+        self,
+        rotations: ArrayLike,
+        translations: ArrayLike | None,
+        scales: ArrayLike | None,
+        /,
+        *arrays: Any,
+    ) -> _Item | None: ...
 
 # (3),(3),(3),(3),(pole3),(bend3),(hinge3),7 x (option1)->(4),(4),(3,3),(),(),(),()
 two_bone: Final[np.ufunc]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -11,11 +11,15 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ikcore import _core, rotations, status
 from ikcore._arrays import call, items_of, number_type, optional_number, optional_rows, rows, single
+from ikcore.record import record
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Limb(_core.Limb):
     """What `two_bone` found, item by item.
+
+    The arrays of a batch are parts of one block of memory, which is free when the last of them is gone: who keeps one
+    array of many results copies it.
 
     Attributes
     ----------
@@ -52,7 +56,7 @@ class Limb(_core.Limb):
         items, numbers = np.broadcast_shapes(shape), np.dtype(dtype)
         if numbers not in (np.float32, np.float64):
             raise TypeError(f"dtype: expected float32 or float64, got {numbers}")
-        return cls(*(np.empty(shape, number) for _, number, shape in _arrays_for(items, numbers)))
+        return cls(*_core.empty(tuple([(shape, number.char) for _, number, shape in _arrays_for(items, numbers)])))
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""
@@ -226,7 +230,7 @@ def two_bone(
     return limb
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PlanarLimb(_core.PlanarLimb):
     """What `two_bone_2d` found, item by item.
 
@@ -293,7 +297,7 @@ def two_bone_2d(
     return limb
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Aim(_core.Aim):
     """What `aim` found, item by item.
 
@@ -394,7 +398,7 @@ def aim(
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Gaze:
     """What `look` found, item by item.
 

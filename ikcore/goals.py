@@ -7,7 +7,7 @@ What an animator or a researcher writes is a `Goal`; each makes one or two tasks
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from types import EllipsisType
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ikcore._arrays import rows, shown
+from ikcore.record import record
 from ikcore.skeleton import check_chain, is_name_or_number
 from ikcore.tasks import GOAL_ARRAYS, Making, Task
 
@@ -36,7 +37,7 @@ class Goal:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Reach(Goal):
     """A joint, or a point fixed to it, should be somewhere; and turned some way, if that is given.
 
@@ -105,7 +106,7 @@ class Reach(Goal):
             yield made.task("TURN", ("rotation", "rotation_weight"), **placed)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Look(Goal):
     """An axis of a joint should point at a place, as that of a head, a hand or a camera does.
 
@@ -176,7 +177,7 @@ class Look(Goal):
         yield made.task("LOOK", ("position", "weight", "pole"), **made.placed(), axis=made.axis("axis"), up=up)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Distance(Goal):
     """A joint, or a point fixed to it, should be so far from another, or from a place.
 
@@ -235,7 +236,7 @@ class Distance(Goal):
         yield task
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Relative(Goal):
     """A joint should be somewhere, or turned some way, as seen from another: a hand on a hip, two hands on a bar.
 
@@ -295,7 +296,7 @@ class Relative(Goal):
             yield made.task("TURN", ("rotation", "rotation_weight"), **placed)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class CentreOfMass(Goal):
     """The centre of mass of all joints should be somewhere; `Skeleton` says what they weigh.
 
@@ -334,7 +335,7 @@ class CentreOfMass(Goal):
         yield made.task("CENTRE_OF_MASS", ("position", "weight"), **made.weighed())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Inside(Goal):
     """A joint, or the centre of mass, should be on one side of a plane: clear of a wall, or over its feet.
 
@@ -438,7 +439,7 @@ class Inside(Goal):
         ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Posture(Goal):
     """A joint should be turned some way, as far as all other goals leave that open.
 

@@ -15,7 +15,7 @@ array([1., 0., 0., 0.])
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
 from ikcore._arrays import call, number_type, rows, shown, whole_number
+from ikcore.record import hash_of_fields, record, same_fields
 
 Array = NDArray[Any]
 Kind = Literal["free", "locked", "hinge", "ball", "euler"]
@@ -30,7 +31,7 @@ Kind = Literal["free", "locked", "hinge", "ball", "euler"]
 _TURN = 2 * np.pi
 
 
-@dataclass(frozen=True)
+@record
 class Limit:
     """What a joint may do. Made by `free`, `locked`, `hinge`, `cone`, `ball` or `euler`; it cannot be changed after.
 
@@ -67,6 +68,8 @@ class Limit:
     highest: tuple[float, ...] = (np.pi,) * 3
     stiffness: tuple[float, ...] = (0.0, 0.0, 0.0)
     position: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+
+    __eq__, __hash__ = same_fields, hash_of_fields
 
     def __post_init__(self) -> None:
         """Refuse what is no limit, however it was made."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import broadcast_axes, number_type, rows
+from ikcore.record import record
 
 
-@dataclass(frozen=True, slots=True, eq=False, init=False)
+@record
 class Pose:
     """Local rotations of all joints of a skeleton, with translations and scales where they are animated; any number.
 
@@ -58,10 +58,19 @@ class Pose:
                 raise ValueError(f"{name}: expected {joints} joints as in rotations, got {array.shape[-2]}")
         self._keep(given)
 
+    @staticmethod
+    def of_item(rotations: NDArray[Any], translations: NDArray[Any] | None, scales: NDArray[Any] | None) -> Pose:
+        """The pose of arrays that fit each other and are read-only."""
+        pose = _new(Pose)
+        _set_rotations(pose, rotations)
+        _set_translations(pose, translations)
+        _set_scales(pose, scales)
+        return pose
+
     def _keep(self, given: dict[str, NDArray[Any]]) -> None:
         """Take arrays that fit each other but for their leading axes."""
         shape = leading_axes("pose", given)
-        for name in self.__slots__:
+        for name in _PARTS:
             array = given.get(name)
             object.__setattr__(self, name, None if array is None else read_only(with_axes(array, shape)))
 
@@ -104,7 +113,7 @@ class Pose:
         return Pose(rotations, translations, scales)
 
     def __repr__(self) -> str:
-        given = ", ".join(name for name, array in zip(self.__slots__, self._parts(), strict=True) if array is not None)
+        given = ", ".join(name for name, array in zip(_PARTS, self._parts(), strict=True) if array is not None)
         items = f"{' x '.join(map(str, self.shape))} of " if self.shape else ""
         return f"Pose({items}{self.joints} joint{'s' * (self.joints != 1)}, {self.dtype}: {given})"
 
@@ -113,6 +122,11 @@ class Pose:
 
     def _parts(self) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
         return self.rotations, self.translations, self.scales
+
+
+_PARTS = ("rotations", "translations", "scales")
+_new = object.__new__
+_set_rotations, _set_translations, _set_scales = (getattr(Pose, name).__set__ for name in _PARTS)
 
 
 def joint_rows(name: str, value: ArrayLike, dtype: np.dtype[Any], size: int) -> NDArray[Any]:

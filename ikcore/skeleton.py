@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,14 @@ from ikcore import _core, rotations
 from ikcore._arrays import in_blocks, number_type, rows, shown, whole_number
 from ikcore.limits import Limit
 from ikcore.pose import Pose, joint_rows, leading_axes
+from ikcore.record import record
 from ikcore.span import Span, span_of
 
 # By name or index of the joint (a mapping of both takes no mapping of one, hence Any), or one for each joint.
 Limits = Mapping[Any, Limit] | Sequence[Limit | None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class World:
     """Where the joints of a skeleton are in the world.
 
@@ -75,7 +75,7 @@ class Skeleton:
            [0. , 0.1, 0. ]])
     """
 
-    __slots__ = ("_ancestors", "_data", "_index", "_limits", "_names", "_rest")
+    __slots__ = ("_ancestors", "_data", "_index", "_limits", "_names", "_prepared", "_rest")
 
     def __init__(
         self,
@@ -100,6 +100,7 @@ class Skeleton:
         self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None, numbers)
         self._rest = Pose(self._data.rests)
         self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were asked for
+        self._prepared: dict[tuple[Any, ...], _core.Prepared | None] = {}  # see solving/single.py
 
     @classmethod
     def chain(cls, points: ArrayLike) -> Skeleton:
@@ -237,7 +238,7 @@ class Skeleton:
         if not isinstance(pose, Pose):
             raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
         self._check_joints("pose", pose.joints)
-        world = World(self._empty(pose.shape, 3, pose.dtype), self._empty(pose.shape, 4, pose.dtype))
+        world = World(*self._empty(pose.shape, pose.dtype, 3, 4))
         parts = (pose.rotations, pose.translations, pose.scales, world.positions, world.rotations)
         self._run(_core.forward, parts, workers)
         return world
@@ -276,7 +277,7 @@ class Skeleton:
             self._check_joints(name, array.shape[-2])
         shape = leading_axes("world", given)
         positions, rotations = (np.broadcast_to(array, (*shape, *array.shape[-2:])) for array in given.values())
-        turned, moved = self._empty(shape, 4, dtype), self._empty(shape, 3, dtype)
+        turned, moved = self._empty(shape, dtype, 4, 3)
         self._run(_core.local, (rotations, positions, turned, moved), workers)
         return Pose(turned, moved)
 
@@ -357,8 +358,9 @@ class Skeleton:
         if joints != len(self):
             raise ValueError(f"{name}: expected {len(self)} joints as the skeleton has, got {joints}")
 
-    def _empty(self, shape: tuple[int, ...], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return np.empty((*shape, len(self), size), dtype)
+    def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], *sizes: int) -> tuple[NDArray[Any], ...]:
+        """Arrays with rows of these sizes for every joint."""
+        return _core.empty(tuple([((*shape, len(self), size), dtype.char) for size in sizes]))
 
     def _run(self, function: Any, arrays: tuple[NDArray[Any] | None, ...], workers: int) -> None:
         """Call C on arrays of one shape (but for their last axis), all leading axes made one."""
@@ -366,6 +368,9 @@ class Skeleton:
         assert first is not None
         items = math.prod(first.shape[:-2])
         batch = [None if array is None else array.reshape(items, *array.shape[-2:]) for array in arrays]
+        if workers == 1 and type(workers) is int:  # as a rule
+            function(self._data, *batch)
+            return
 
         def solve(block: slice) -> None:
             function(self._data, *(None if array is None else array[block] for array in batch))
@@ -422,8 +427,10 @@ def check_chain(chain: Any, name: str = "chain") -> None:
 
 def is_name_or_number(value: Any) -> bool:
     """Whether it could be the name of a joint, or its index."""
+    if type(value) is int or isinstance(value, str):  # as a rule
+        return True
     try:
-        return isinstance(value, str) or whole_number(value) is not None
+        return whole_number(value) is not None
     except TypeError:
         return False
 

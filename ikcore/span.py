@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore._arrays import rows
+from ikcore.record import record
 from ikcore.status import Status
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Span:
     """Where the end of a chain can get, item by item: a shell about its root, for joints that turn freely.
 
@@ -46,9 +46,9 @@ class Span:
 def span_of(joints: NDArray[Any]) -> Span:
     """The span of a chain of joints at (..., n, 3), root first."""
     bones = distance(joints[..., 1:, :], joints[..., :-1, :])
-    outer = np.sum(bones, axis=-1)
+    outer = bones.sum(axis=-1)
     by_bone = np.moveaxis(bones, -1, 0).copy()  # NumPy takes ten times as long along rows of few
-    folded = 2 * np.max(by_bone, axis=0, initial=0) - outer  # the longest bone against all others
+    folded = 2 * by_bone.max(axis=0, initial=0) - outer  # the longest bone against all others
     return Span(joints[..., 0, :], np.maximum(folded, 0), outer)
 
 

@@ -10,6 +10,7 @@ import itertools
 import pickle
 import re
 import signal
+import sys
 import threading
 import time
 import typing
@@ -582,7 +583,7 @@ def test_what_is_not_given_to_the_core_has_the_default_of_the_method(method: str
     own = ik.methods()[method].options
     given = tuple([own[name].default if name in own else None for name in _core.OPTIONS])
     for options, outputs in zip((given, NOT_GIVEN), found, strict=True):
-        batch.solve_single(method, ARM, ARM.rest, tasks, outputs, options)
+        batch.Batch(ARM, ARM.rest, tasks, outputs, sequence=False).solve(method, options, 1)
     assert found[0].iterations == found[1].iterations > 0
     assert found[0].rotations.tobytes() == found[1].rotations.tobytes()
     assert found[0].status == found[1].status == 0
@@ -983,15 +984,130 @@ def test_one_item_a_call_has_the_bits_of_the_method(method: str, given: Any, tra
     moved = (ARM.offsets * 1.5).astype(dtype) if translations else None
     for rotations, target in zip(poses(9, dtype=dtype).rotations, targets(9), strict=True):
         wish = dataclasses.replace(hand, position=given(target), rotation=given(rotations[1]))
-        expected = ik.solve(ARM, ik.Pose(rotations, moved), [wish, still], method)
+        one = ik.Pose(rotations[np.newaxis], None if moved is None else moved[np.newaxis])
+        expected = ik.solve(ARM, one, [wish, still], method)
         arrays = [rotations, *([moved] if translations else []), given(target), given(rotations[1])]
         found = made(*arrays)
         assert made._prepared is not None
-        assert made._prepared(*arrays) is not None
+        assert made._prepared(arrays[0], moved, None, *arrays[1 + translations :]) is not None
         for mine, other in zip(found, (expected.pose.rotations, expected.error, expected.status), strict=True):
-            assert type(mine) is type(other)
-            assert (mine.dtype, mine.shape, mine.tobytes()) == (other.dtype, other.shape, other.tobytes())
+            assert (mine.dtype, mine.tobytes()) == (other.dtype, other.tobytes())
+            assert mine.shape == other.shape[1:]
         assert not found[0].flags.writeable
+        assert not isinstance(found[1], np.ndarray)
+        assert not isinstance(found[2], np.ndarray)
+
+
+def kinds_of_goals() -> list[list[ik.Goal]]:
+    """Goals of every kind for HUNG, in lists as one writes them: points as lists, arrays and tuples."""
+    hand = ik.Reach("d", [1.2, 1.0, 0.3], [1.0, 0.1, 0, 0], weight=0.5, rotation_weight=np.float32(0.25))
+    return [
+        [ik.Reach("d", np.array([1.0, 1.0, 0.5]))],
+        [ik.Reach("d", (1.0, 1.0, 0.5), chain=2, offset=[0.1, 0, 0])],
+        [ik.Reach("d", (1.0, 1.0, 0.5), chain="b", offset=np.array([0.1, 0, 0], np.float32))],
+        [ik.Reach("d", rotation=[0.9, 0.1, 0.2, 0])],
+        [hand, ik.Posture("b", [1.0, 0.2, 0, 0], weight=0.3)],
+        [ik.Look("d", [1, 0, 0], [3.0, 1, 2], offset=[0, 0.1, 0])],
+        [ik.Distance("d", 2.0, other="e", other_offset=(0, 0, 0.1), other_chain=1)],
+        [ik.Relative("d", "e", position=[0.5, 0.5, 0], rotation=[1.0, 0, 0.1, 0])],
+        [ik.CentreOfMass([0.8, 0.5, 0]), ik.Inside("c", [0, 0.1, 0], [0, 1.0, 0], distance=0.05)],
+    ]
+
+
+HUNG = ik.Skeleton(
+    [-1, 0, 1, 2, 0],
+    [[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0.1, 0], [0, 1, 0]],
+    names=list("abcde"),
+    masses=[1, 1, 1, 1, 2],
+    limits={"b": ik.Limit.cone([1, 0, 0], 2.0)},
+)
+SLIDES = {"b": ik.Limit.free(position=[[0.7, -0.3, -0.3], [1.3, 0.3, 0.3]])}
+HUNG_SLIDING = ik.Skeleton(HUNG.parents, HUNG.offsets, names=HUNG.names, masses=HUNG.masses, limits=SLIDES)
+
+
+@pytest.mark.parametrize("skeleton", [HUNG, HUNG_SLIDING])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("number", range(len(kinds_of_goals())))
+def test_one_item_has_the_bits_of_a_batch_of_one(number: int, scaled: bool, skeleton: ik.Skeleton, dtype: Any) -> None:
+    """Whichever goals, and again with other arrays: what is kept with the skeleton is of the structure alone."""
+    goals = kinds_of_goals()[number]
+    if scaled and (skeleton is HUNG_SLIDING or any(isinstance(goal, ik.Look) for goal in goals)):
+        pytest.skip("a Look, and a joint that slides, take no scales")
+    rng = np.random.default_rng(number)
+    for _ in range(3):
+        turned = ref.unit(rng.normal([3, 0, 0, 0], 1, (5, 4))).astype(dtype)
+        scales = rng.uniform(0.8, 1.2, (5, 3)).astype(dtype) if scaled else None
+        moved = (skeleton.offsets + rng.normal(0, 0.05, (5, 3))).astype(dtype)
+        arrays = (turned, moved, scales)
+        poses_ = [ik.Pose(*(None if a is None else a[at] for a in arrays)) for at in (..., np.newaxis)]
+        found, expected = (ik.dls(skeleton, pose, goals) for pose in poses_)
+        assert found.pose.translations is not None
+        assert expected.pose.translations is not None
+        assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes()
+        assert found.pose.translations.tobytes() == expected.pose.translations.tobytes()
+        for name in ("error", "rotation_error", "iterations", "status"):
+            assert getattr(found, name).tobytes() == getattr(expected, name).tobytes(), name
+            assert getattr(found, name).dtype == getattr(expected, name).dtype
+        assert found.summary() == expected.summary()
+        assert found.explain().splitlines()[1:] == expected.explain().splitlines()[1:]
+        goals = [
+            dataclasses.replace(goal, position=np.asarray(goal.position) + rng.normal(0, 0.2, 3))  # type: ignore[arg-type]
+            if getattr(goal, "position", None) is not None
+            else goal
+            for goal in goals
+        ]
+    assert len(skeleton._prepared) <= 64
+
+
+def test_structures_that_differ_are_solved_as_such() -> None:
+    """What decides what is solved, one after another on one skeleton: each as it is in a batch."""
+    arm, at = ik.Skeleton(ARM.parents, ARM.offsets), [0.5, 1.2, 0.4]
+    wishes = [
+        ik.Reach(3, at),
+        ik.Reach(3, at, chain=1),
+        ik.Reach(2, at),
+        ik.Reach(3, at, offset=[0, 0.5, 0]),
+        ik.Reach(3, at, offset=[0, -0.5, 0]),
+        ik.Reach(3, at, [1.0, 0, 0, 0]),
+        ik.Reach(3, at, pole=[0, 0, 5.0]),
+    ]
+    seen, batch_ = set(), ik.Pose(arm.rest.rotations[np.newaxis])
+    for options in ({}, {"iterations": 1}, {"textbook": False}, {"tolerance": 1e-2}):
+        for wish in wishes:
+            found, expected = (ik.fabrik(arm, pose, [wish], **options) for pose in (arm.rest, batch_))
+            assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes(), (wish, options)
+            seen.add(found.pose.rotations.tobytes())
+    assert len(seen) > 2 * len(wishes)
+    for level in range(100):  # what is kept is bounded
+        ik.dls(arm, arm.rest, [ik.Reach(3, at, level=level)])
+    assert len(arm._prepared) <= 64
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_item_takes_few_calls(method: str) -> None:
+    """Of Python and of C from Python: some 25, where a batch takes hundreds. Their number is what it costs."""
+    calls: list[str] = []
+
+    def solve() -> ik.Solution:
+        return ik.solve(ARM, ARM.rest, [ik.Reach(3, [1, 1, 0])], method)
+
+    solve()
+    before = sys.getprofile()
+    sys.setprofile(lambda _, event, what: calls.append(str(what)) if event in ("call", "c_call") else None)
+    try:
+        solve()
+    finally:
+        sys.setprofile(before)
+    assert 10 < len(calls) < 40, calls
+
+
+def test_an_option_of_another_type_is_not_taken_for_the_one_before() -> None:
+    at = [ik.Reach(3, [1, 1, 0])]
+    ik.fabrik(ARM, ARM.rest, at, iterations=1)
+    for wrong in (1.0, True):
+        with pytest.raises(TypeError, match="iterations: expected a whole number"):
+            ik.fabrik(ARM, ARM.rest, at, iterations=wrong)  # type: ignore[arg-type]
+    assert ik.fabrik(ARM, ARM.rest, at, tolerance=np.array(1e-3)).status == 0
 
 
 @pytest.mark.parametrize(
@@ -1009,7 +1125,7 @@ def test_one_item_a_call_has_the_bits_of_the_method(method: str, given: Any, tra
 def test_what_is_no_simple_item_goes_the_way_of_all_others(arrays: tuple[Any, ...]) -> None:
     made = ik.solver(ARM, [ik.Reach(3, position=...)])
     assert made._prepared is not None
-    assert made._prepared(*arrays) is None
+    assert made._prepared(arrays[0], None, None, *arrays[1:]) is None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = ik.fabrik(ARM, ik.Pose(arrays[0]), [ik.Reach(3, arrays[1])])
@@ -1041,17 +1157,20 @@ def test_a_solver_is_checked_when_it_is_made() -> None:
 def test_prepared_refuses_what_does_not_fit() -> None:
     options, goal = NOT_GIVEN, place_of(3, 0, 1.0)
     for arguments in (
-        ("magic", ARM._data, (goal,), options, False),
-        ("fabrik", ARM, (goal,), options, False),
-        ("fabrik", ARM._data, [goal], options, False),
-        ("fabrik", ARM._data, (goal[:6],), options, False),
-        ("fabrik", ARM._data, (place_of(3, [1, 2]),), options, False),
-        ("fabrik", ARM._data, (goal,), options[:3], False),
+        ("magic", ARM._data, (goal,), options, 1, False),
+        ("fabrik", ARM, (goal,), options, 1, False),
+        ("fabrik", ARM._data, [goal], options, 1, False),
+        ("fabrik", ARM._data, (goal[:6],), options, 1, False),
+        ("fabrik", ARM._data, (place_of(3, [1, 2]),), options, 1, False),
+        ("fabrik", ARM._data, (place_of(3, 1),), options, 1, False),
+        ("fabrik", ARM._data, (place_of(3, -1),), options, 1, False),
+        ("fabrik", ARM._data, (goal,), options[:3], 1, False),
     ):
         with pytest.raises((TypeError, ValueError, IndexError)):
             _core.Prepared(*arguments)
+    made = _core.Prepared("fabrik", ARM._data, (place_of(9, 0),), options, 1, False)
     with pytest.raises(ValueError, match="solve: "):
-        _core.Prepared("fabrik", ARM._data, (place_of(9, 0),), options, False)(ARM.rest.rotations, [1, 1, 0])
+        made(ARM.rest.rotations, None, None, [1, 1, 0])
 
 
 @pytest.mark.slow

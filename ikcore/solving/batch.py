@@ -66,16 +66,14 @@ class Found(NamedTuple):
     @classmethod
     def empty(cls, shape: tuple[int, ...], like: NDArray[Any], *, moves: bool = False, tasks: int = 0) -> Found:
         """Uninitialised, one item per element of `shape`, rotations of as many joints as `like`, all in its type."""
-        joints = like.shape[-2]
-        return cls(
-            np.empty((*shape, joints, 4), like.dtype),
-            np.empty(shape, np.int32),
-            np.empty(shape, like.dtype),
-            np.empty(shape, like.dtype),
-            np.empty(shape, np.int32),
-            translations=np.empty((*shape, joints, 3), like.dtype) if moves else None,
-            goal_errors=np.empty((*shape, tasks), like.dtype) if tasks else None,
-        )
+        joints, number = like.shape[-2], like.dtype.char
+        numbers = ((shape, "i"), (shape, number), (shape, number), (shape, "i"))
+        moved = (((*shape, joints, 3), number),) * moves
+        missed = (((*shape, tasks), number),) * (tasks > 0)
+        made = iter(_core.empty((((*shape, joints, 4), number), *numbers, *moved, *missed)))
+        turned, status, error, rotation_error, iterations = (next(made) for _ in range(5))
+        translations = next(made) if moves else None
+        return cls(turned, status, error, rotation_error, iterations, None, translations, next(made, None))
 
     def map(self, change: Callable[[NDArray[Any]], Any]) -> Found:
         """The same with `change` of every array."""
@@ -87,27 +85,18 @@ class Found(NamedTuple):
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
-def solve_single(
-    method: str,
-    skeleton: Skeleton,
-    pose: Pose,
-    tasks: tuple[Task, ...],
-    found: Found,
-    options: tuple[float | None, ...],
-) -> None:
-    """Solve one item: the core takes its arrays as they are."""
-    goals = _for_core(tasks)
-    _core.solve(method, skeleton._data, goals, pose.rotations, pose.translations, pose.scales, options, found)
-
-
 def prepared(
-    method: str, skeleton: Skeleton, goals: Sequence[Goal], options: tuple[float | None, ...], *, translated: bool
+    method: str, skeleton: Skeleton, goals: Sequence[Goal], options: tuple[float | None, ...], *, moves: bool
 ) -> _core.Prepared | None:
-    """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one."""
+    """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one.
+
+    Joints that slide are refused where the caller does not take what `moves`.
+    """
     _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
     check_takes(method, skeleton, tasks, scaled=False)
-    if slides := sliding(skeleton, tasks):
+    slides = sliding(skeleton, tasks)
+    if slides and not moves:
         raise ValueError(
             f"limits: {skeleton.names[slides[0]]!r} slides, and a solver answers rotations only: use ikcore.solve"
         )
@@ -116,7 +105,7 @@ def prepared(
         return None
     arguments = [(index, row_of(name), name) for index, goal in enumerate(goals) for name in open_arrays(goal)]
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)
-    return _core.Prepared(method, skeleton._data, _for_core(numbered), options, translated)
+    return _core.Prepared(method, skeleton._data, _for_core(numbered), options, len(arguments), bool(slides))
 
 
 def _with_zeros(goal: Goal) -> Goal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ikcore import _core
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
+from ikcore.record import hash_of_fields, record, same_fields
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
 from ikcore.solving.batch import prepared
@@ -58,7 +59,7 @@ def solve(skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], method: str = "
 _DIMENSIONS = {(): "()", (3,): "(p)", (4,): "(q)"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Solver:
     """What `solver` makes: a function of arrays that knows its skeleton, goals, method and options."""
 
@@ -69,10 +70,12 @@ class Solver:
     options: dict[str, Any]
     _prepared: _core.Prepared | None = field(init=False, repr=False, compare=False)
 
+    __eq__, __hash__ = same_fields, hash_of_fields
+
     def __post_init__(self) -> None:
         """Check the goals, and prepare for calls on one item."""
         numbers = numbers_of(self.method, self.options)
-        made = prepared(self.method, self.skeleton, self.goals, numbers, translated=self.translations)
+        made = prepared(self.method, self.skeleton, self.goals, numbers, moves=False)
         object.__setattr__(self, "_prepared", made)
 
     @property
@@ -86,8 +89,10 @@ class Solver:
         self, rotations: ArrayLike, *arrays: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
         """Rotations, errors and status of the solution."""
-        if self._prepared and (item := self._prepared(rotations, *arrays)):
-            return item
+        if self._prepared and (len(arrays) or not self.translations):
+            translations, *others = arrays if self.translations else (None, *arrays)
+            if item := self._prepared(rotations, translations, None, *others):
+                return item[0], item[2], item[5]
         expected = self.signature.partition("->")[0].count("(") - 1
         if len(arrays) != expected:
             raise TypeError(f"{self.signature}: expected {expected} arrays after the rotations, got {len(arrays)}")

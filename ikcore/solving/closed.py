@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -160,9 +160,7 @@ def _solve(
             for now, array in zip(found[:4], before[:4], strict=True):
                 np.copyto(now, array, where=~again.reshape(again.shape + (1,) * (now.ndim - again.ndim)))
             again &= off & (found.error < _GAIN * before.error)
-    if form is _RAY:
-        asked = tuple(task._replace(kind="AIM", offset=task.axis) for task in asked)
-    return Solution.of(form.name, skeleton, pose, asked, found, strict=strict)
+    return Solution.of(form.name, skeleton, pose, goals, found, strict=strict)
 
 
 def _solve_once(
@@ -180,10 +178,12 @@ def _solve_once(
     for task in sorted(tasks, key=lambda task: len(ancestors(skeleton, task.joint))):
         limited |= form.turn(skeleton, pose, task, options, workers, found)
     unusable = found.status >= _core.UNUSABLE
-    found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
+    if unusable.any():  # as a rule none is: to look for them by index takes as long as the limb
+        found.rotations[unusable] = np.broadcast_to(pose.rotations, found.rotations.shape)[unusable]
     off = _judge(form, skeleton, pose, tasks, options, found) & ~unusable
-    found.status[off & limited] |= Status.AT_LIMIT
-    found.status[off & (found.status == 0)] = Status.STALLED
+    if off.any():
+        found.status[off & limited] |= Status.AT_LIMIT
+        found.status[off & (found.status == 0)] = Status.STALLED
     return off
 
 
@@ -230,7 +230,8 @@ def _wishes(form: Form, asked: tuple[Task, ...]) -> Iterator[Wish]:
 
 def _weight_of(task: Task | None, dtype: np.dtype[Any]) -> NDArray[Any]:
     given = np.ones((), dtype) if task is None or task.weight is None else task.weight
-    return np.where(np.isfinite(given) & (given < 0), 0, given)
+    negative = given < 0
+    return np.where(np.isfinite(given) & negative, 0, given) if negative.any() else given
 
 
 def _checked(form: Form, skeleton: Skeleton, asked: tuple[Task, ...]) -> tuple[Wish, ...]:
@@ -277,6 +278,18 @@ def _judge(
         np.maximum(found.rotation_error, miss.angle, out=found.rotation_error)
         off |= miss.off
     return off
+
+
+def judged(
+    method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], options: Mapping[str, float]
+) -> Iterator[Miss]:
+    """How far each goal of a closed form is from being reached in a pose, as it is."""
+    form = next(form for form in (_LIMB, _RAY) if form.name == method)
+    tasks = _checked(form, skeleton, checked_tasks(method, skeleton, pose, goals))
+    world = skeleton.forward(pose)
+    known = {name: option.default for name, option in METHODS[method].options.items()} | dict(options)
+    with np.errstate(all="ignore"):
+        yield from (form.miss(skeleton, pose, world, task, known) for task in tasks)
 
 
 # --- the limb ---------------------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from ikcore._arrays import _count_of, switch
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import Batch, Found, checked_tasks, items_of, solve_single
+from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
 from ikcore.solving.checks import sliding
+from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import SWITCHES, numbers_of
 
@@ -32,8 +33,13 @@ def iterate(
 ) -> Solution:
     """Check what is given, solve, and say what came out; options are those of the method."""
     numbers = numbers_of(method, options)
-    for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
-        switch(name, value)
+    if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # as a rule they are
+        for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
+            switch(name, value)
+    threads = _count_of(workers)
+    plain = not (sequence or history or goal_errors)
+    if plain and (item := solve_single(method, skeleton, pose, goals, numbers)):
+        return Solution.of_item(method, skeleton, pose, goals, item)
     tasks = checked_tasks(method, skeleton, pose, goals)
     shape = items_of(pose, tasks)
     if sequence and not shape:
@@ -41,9 +47,5 @@ def iterate(
     found = Found.empty(shape, pose.rotations, moves=bool(sliding(skeleton, tasks)), tasks=len(tasks) * goal_errors)
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
-    threads = _count_of(workers)
-    if shape:
-        Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, threads)
-    else:
-        solve_single(method, skeleton, pose, tasks, found, numbers)
-    return Solution.of(method, skeleton, pose, tasks, found, strict=strict)
+    Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, threads)
+    return Solution.of(method, skeleton, pose, goals, found, strict=strict)

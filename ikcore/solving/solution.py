@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,19 +12,26 @@ from numpy.typing import NDArray
 
 from ikcore import _core, rotations, status
 from ikcore._arrays import dot, shown, whole_number
+from ikcore.goals import Goal
 from ikcore.pose import Pose
+from ikcore.record import record
 from ikcore.skeleton import Skeleton, World, ancestors
+from ikcore.solving.checks import tasks_of
 from ikcore.span import distance, span_of
 from ikcore.status import Status
 from ikcore.tasks import Point, Task
 
 if TYPE_CHECKING:
     from ikcore.solving.batch import Found
+    from ikcore.solving.single import Item
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record
 class Solution:
     """What a solver found, item by item.
+
+    The arrays of a batch are parts of one block of memory, which is free when the last of them is gone: who keeps one
+    array of many results copies it.
 
     Attributes
     ----------
@@ -54,32 +62,53 @@ class Solution:
     history: NDArray[Any] | None
     goal_errors: NDArray[Any] | None
     _skeleton: Skeleton = field(repr=False)
-    _tasks: tuple[Task, ...] = field(repr=False)
+    _asked: tuple[tuple[str, tuple[Goal, ...]], ...] = field(repr=False)  # of which method what
 
     @classmethod
     def of(
-        cls, method: str, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, *, strict: bool
+        cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], found: Found, *, strict: bool
     ) -> Solution:
         """What a method found, after a word about items that cannot be used."""
         status.report_unusable(method, found.status, strict=strict)
+        errors = found.goal_errors
         return cls(
-            pose=pose.turned(found.rotations, found.translations),
-            error=found.error[()],
-            rotation_error=found.rotation_error[()],
-            iterations=found.iterations[()],
-            status=found.status[()],
-            history=found.history,
-            goal_errors=None if found.goal_errors is None else by_goal(tasks, found.goal_errors),
-            _skeleton=skeleton,
-            _tasks=tasks,
+            pose.turned(found.rotations, found.translations),
+            found.error[()],
+            found.rotation_error[()],
+            found.iterations[()],
+            found.status[()],
+            found.history,
+            None if errors is None else by_goal(tasks_of(skeleton, goals, pose.dtype), errors),
+            skeleton,
+            ((method, tuple(goals)),),
         )
+
+    @classmethod
+    def of_item(cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], item: Item) -> Solution:
+        """The same of one item of which there is nothing to say."""
+        turned, moved, error, rotation_error, iterations, said = item
+        after = Pose.of_item(turned, pose.translations if moved is None else moved, pose.scales)
+        return cls(after, error, rotation_error, iterations, said, None, None, skeleton, ((method, tuple(goals)),))
+
+    @property
+    def _tasks(self) -> tuple[Task, ...]:
+        """What the goals ask for: made again where a word about them is wanted, which is seldom."""
+        made: list[Task] = []
+        for method, goals in self._asked:
+            before = made[-1].goal + 1 if made else 0
+            tasks = tasks_of(self._skeleton, goals, self.pose.dtype)
+            if method == "aim":
+                tasks = tuple(task._replace(kind="AIM", offset=task.axis) for task in tasks)
+            made += [task._replace(goal=before + task.goal) for task in tasks]
+        return tuple(made)
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why, and how many iterations it took."""
         said = status.summarize("pose", self.status, self.error)
         if np.size(self.iterations):
             said += f"\niterations: median {np.median(self.iterations):g}, most {np.max(self.iterations)}"
-        if any(task.kind in _ANGLES and task.kind != "POSTURE" for task in self._tasks):
+        tasks = self._tasks
+        if any(task.kind in _ANGLES and task.kind != "POSTURE" for task in tasks):
             finite = np.isfinite(self.rotation_error)
             worst = np.max(self.rotation_error, where=finite, initial=0)
             said += f"\nlargest angle by which a goal is missed: {np.degrees(worst):.3g} degrees"
@@ -120,8 +149,9 @@ class Solution:
         found = np.asarray(self.status)
         if not found.size:
             raise IndexError(f"item: there is none to explain, the leading axes are {found.shape}")
-        rest, skeleton = self._skeleton.rest, self._skeleton
-        world, placed = skeleton.forward(rest), [task for task in self._tasks if task.joint >= 0]
+        skeleton, tasks = self._skeleton, self._tasks
+        rest = skeleton.rest
+        world, placed = skeleton.forward(rest), [task for task in tasks if task.joint >= 0]
         reach = max((span_of(chain_points(skeleton, rest, world, task)).outer for task in placed), default=0) or 1.0
         off = np.nan_to_num(np.asarray(self.error / reach + self.rotation_error, np.float64))
         unusable = found >= _core.UNUSABLE

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +13,18 @@ from ikcore import _core
 from ikcore._arrays import _count_of, switch
 from ikcore.goals import Goal
 from ikcore.pose import Pose
+from ikcore.record import record
 from ikcore.skeleton import Skeleton
+from ikcore.solving import closed
 from ikcore.solving.batch import Batch, Found, items_of
 from ikcore.solving.by_name import solve
-from ikcore.solving.checks import checked_goals, sliding, tasks_of
+from ikcore.solving.checks import checked_goals, is_iterative, sliding, tasks_of
 from ikcore.solving.solution import Solution, by_goal
 from ikcore.solving.table import METHODS, arguments_of, checked_options, numbers_of
 from ikcore.status import Status
-from ikcore.tasks import Task
 
 
-@dataclass(frozen=True, slots=True, init=False, eq=False)
+@record
 class Stage:
     """One solve of several: a method, what it should reach, its options.
 
@@ -158,18 +158,13 @@ def _judged(
     status, iterations = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     error, angle = np.zeros(shape, last.dtype), np.zeros(shape, last.dtype)
     errors: list[NDArray[Any]] = []
-    tasks: list[Task] = []
     for stage, solution in zip(stages, found, strict=True):
-        asked = tasks_of(skeleton, stage.goals, last.dtype)
-        after = _after(skeleton, last, asked, stage, workers)
-        status |= _status_of(np.asarray(solution.status), after.status)
+        after = _after(skeleton, last, stage, workers)
+        status |= _status_of(np.asarray(solution.status), after.missed)
         np.maximum(error, after.error, out=error)
-        np.maximum(angle, after.rotation_error, out=angle)
+        np.maximum(angle, after.angle, out=angle)
         iterations += solution.iterations
-        assert after.goal_errors is not None
-        errors.append(by_goal(asked, after.goal_errors))
-        before = tasks[-1].goal + 1 if tasks else 0
-        tasks += [task._replace(goal=before + task.goal) for task in asked]
+        errors.append(after.by_goal)
     for solution in reversed(found):  # of what cannot be used, why the first stage could not
         unusable = solution.status >= _core.UNUSABLE
         status = np.where(unusable, solution.status, status)
@@ -183,7 +178,7 @@ def _judged(
         None,
         np.concatenate(errors, axis=-2) if goal_errors else None,
         skeleton,
-        tuple(tasks),
+        tuple((stage.method, tuple(stage.goals)) for stage in stages),
     )
 
 
@@ -199,20 +194,36 @@ def _kept(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.bool_]) -
     return pose.turned(rotations, np.where(where, came, last.translations))
 
 
-def _after(skeleton: Skeleton, last: Pose, tasks: tuple[Task, ...], stage: Stage, workers: int) -> Found:
-    """How a stage's goals are met in the last pose, by the tolerances of the stage: a solve that turns nothing."""
-    judged = tuple(task._replace(pole=None, up=(0.0, 0.0, 0.0)) for task in tasks)
-    found = Found.empty(
-        items_of(last, judged), last.rotations, moves=bool(sliding(skeleton, judged)), tasks=len(judged)
-    )
+class _After(NamedTuple):
+    """How a stage's goals are met in the last pose, by the tolerances of the stage."""
+
+    missed: NDArray[np.bool_]
+    error: NDArray[Any]
+    angle: NDArray[Any]
+    by_goal: NDArray[Any]  # (..., goals, 2)
+
+
+def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int) -> _After:
+    if not is_iterative(stage.method):
+        missed = list(closed.judged(stage.method, skeleton, last, stage.goals, stage.options))
+        errors, angles = ([np.broadcast_to(m[part], last.shape) for m in missed] for part in (0, 1))
+        by_both = np.stack([np.stack(errors, axis=-1), np.stack(angles, axis=-1)], axis=-1)
+        return _After(
+            np.any([miss.off for miss in missed], axis=0), np.max(errors, axis=0), np.max(angles, axis=0), by_both
+        )
+    asked = tasks_of(skeleton, stage.goals, last.dtype)
+    judged = tuple(task._replace(pole=None) for task in asked)
+    moves = bool(sliding(skeleton, judged))
+    found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
     own = METHODS[stage.method].options
-    options = {name: stage.options.get(name, own[name].default) for name in own if name in _TOLERANCES}
+    options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES}
     numbers = numbers_of(_JUDGE, {**options, "iterations": 0})
     Batch(skeleton, last, judged, found, sequence=False).solve(_JUDGE, numbers, workers)
-    return found
+    assert found.goal_errors is not None
+    return _After(found.status != 0, found.error, found.rotation_error, by_goal(asked, found.goal_errors))
 
 
-# It takes goals of every kind.
+# A solve by this that turns nothing says it: it takes goals of every kind.
 _JUDGE = "dls"
 _TOLERANCES = ("tolerance", "rotation_tolerance")
 
@@ -220,7 +231,7 @@ _TOLERANCES = ("tolerance", "rotation_tolerance")
 _NOTES = Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_WEIGHT
 
 
-def _status_of(solved: NDArray[np.int32], after: NDArray[np.int32]) -> NDArray[np.int32]:
+def _status_of(solved: NDArray[np.int32], missed: NDArray[np.bool_]) -> NDArray[np.int32]:
     """What there is to say of a stage: notes, and where its goals are missed in the end, why."""
     moved_away = np.where(solved == 0, int(Status.CONFLICT), solved)
-    return np.where(after == 0, solved & int(_NOTES), moved_away)
+    return np.where(missed, moved_away, solved & int(_NOTES))

@@ -7,19 +7,19 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ikcore import _core
 from ikcore._arrays import _count_of, shown, switch, whole_number
+from ikcore.record import hash_of_fields, record, same_fields
 from ikcore.solving.solution import Solution
 
 TypedFunction = TypeVar("TypedFunction", bound=Callable[..., Solution])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Option:
     """An option of a method: a number, its default and its bounds, and what it says."""
 
@@ -28,6 +28,8 @@ class Option:
     lowest: float
     highest: float
     sentence: str
+
+    __eq__, __hash__ = same_fields, hash_of_fields
 
     def __str__(self) -> str:
         default = f"{self.default:g}" if isinstance(self.default, float) else self.default
@@ -60,7 +62,7 @@ def _number_of(kind: type, value: Any) -> float | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Method:
     """A method of `solve`: its name, what it is, what it takes, its options, and its typed function."""
 
@@ -69,6 +71,8 @@ class Method:
     takes: frozenset[str]
     options: dict[str, Option]
     function: Callable[..., Solution]
+
+    __eq__, __hash__ = same_fields, hash_of_fields
 
     def __repr__(self) -> str:
         lines = [f"{self.name}: {self.sentence}"]
@@ -205,13 +209,17 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
     """The options, if the typed function of that method takes them."""
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    if not options:
+        return {}
     known, own = arguments_of(method), METHODS[method].options
     if unknown := [name for name in options if name not in known or name in without]:
         expected = ", ".join(name for name in known if name not in without)
         raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}")
-    for name in SWITCHES:
-        switch(name, options.get(name, False))
-    _count_of(options.get("workers", 1))
+    for name in options:
+        if name in SWITCHES:
+            switch(name, options[name])
+        elif name == "workers":
+            _count_of(options[name])
     return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
 
 
@@ -227,5 +235,14 @@ def arguments_of(method: str) -> list[str]:
 
 def numbers_of(method: str, options: dict[str, Any]) -> tuple[float | None, ...]:
     """Options in the order of the core, None where they are not given."""
-    own = METHODS[method].options
-    return tuple([own[name].checked(options[name]) if name in options else None for name in _core.OPTIONS])
+    try:
+        return _numbers_of(method, tuple(options), *options.values())
+    except TypeError:  # of a wrong type, which is said again; or an array, which cannot be looked up
+        return _numbers_of.__wrapped__(method, tuple(options), *options.values())
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _numbers_of(method: str, names: tuple[str, ...], *values: Any) -> tuple[float | None, ...]:
+    """The same; who solves pose by pose gives the same ones again."""
+    own, given = METHODS[method].options, dict(zip(names, values, strict=True))
+    return tuple([own[name].checked(given[name]) if name in given else None for name in _core.OPTIONS])

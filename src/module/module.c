@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "block.h"
 #include "gufuncs.h"
 #include "ik.h"
 #include "mesh_object.h"
@@ -35,6 +36,10 @@ static PyMethodDef functions[] = {
     {"isa", isa, METH_NOARGS, "isa()\n--\n\nThe instruction set in use: 'scalar', 'base', 'avx2' or 'avx512'."},
     {"use_isa", use_isa, METH_O,
      "use_isa(name, /)\n--\n\nLower the instruction set to `name`, or None for the best; return its name."},
+    {"empty", make_empty, METH_O,
+     "empty(parts, /)\n--\n\nUninitialised arrays in one block of memory: of every part its shape and its type, 'f', "
+     "'d' "
+     "or 'i'."},
     {"single", make_single, METH_VARARGS,
      "single(name, function, found, names, positional, pose, text, home, /)\n--\n\n"
      "The function of a solver in C; `function` takes what is not a single item."},
@@ -69,7 +74,9 @@ static int add_status_flags(PyObject *module) {
 }
 
 static int execute(PyObject *module) {
-    if (add_gufuncs(module) < 0 || add_results(module) < 0 || prepare_singles() < 0 || prepare_rows() < 0) return -1;
+    if (add_gufuncs(module) < 0 || add_results(module) < 0 || prepare_singles() < 0 || prepare_rows() < 0 ||
+        prepare_blocks() < 0)
+        return -1;
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
     if (add_table(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
@@ -101,6 +108,11 @@ static int clear(PyObject *module) {
     return 0;
 }
 
+static void release(void *module) {
+    free_singles(module);
+    free_blocks();
+}
+
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "ikcore._core",
@@ -110,7 +122,7 @@ static PyModuleDef definition = {
     .m_slots = slots,
     .m_traverse = traverse,
     .m_clear = clear,
-    .m_free = free_singles,
+    .m_free = release,
 };
 
 PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

@@ -346,15 +346,6 @@ static PyObject *solve(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
-    {"solve", solve, METH_VARARGS,
-     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
-     "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
-     " last three where they are not None. Ends before all is done"
-     " where the first byte of stop, a bytearray, is set meanwhile."},
-    {NULL, NULL, 0, NULL},
-};
-
 /* --- one item a call ------------------------------------------------------------------------------------------------
  *
  * As in single.c, what is not a single item is left to Python, which has all the rules and words: None says so. */
@@ -370,9 +361,12 @@ typedef struct {
     const method *method;
     call call;      /* without arrays */
     goal_row *rows; /* GOAL_ROWS for every goal */
-    int translated; /* whether translations follow the rotations */
-    int arguments;
+    int arguments;  /* after those of the pose */
+    int moves;      /* whether joints slide */
 } prepared;
+
+/* The arguments of a call that are its pose: rotations, translations and scales. */
+enum { POSE_ARGUMENTS = 3 };
 
 /* As `parse_goal` has it; a row is None, a whole number, which says the argument of the call, or numbers. */
 static int prepare_goal(prepared *self, ik_goal *goal, goal_row *rows, PyObject *given) {
@@ -382,10 +376,13 @@ static int prepare_goal(prepared *self, ik_goal *goal, goal_row *rows, PyObject 
         int is_float, columns = goal_fields[k].columns;
         rows[k].state = value == Py_None ? ABSENT : PyLong_CheckExact(value) ? OPEN : FIXED;
         if (rows[k].state == OPEN) {
-            rows[k].argument = 1 + self->translated + (int)PyLong_AsLong(value);
-            self->arguments++;
+            long argument = PyLong_AsLong(value);
+            rows[k].argument = POSE_ARGUMENTS + (int)argument;
+            if (argument >= 0 && argument < self->arguments) continue;
+            PyErr_Format(PyExc_ValueError, "Prepared: there is no argument %R", value);
+            return -1;
         }
-        if (rows[k].state != FIXED || read_row(value, columns, rows[k].row, &is_float)) continue;
+        if (rows[k].state == ABSENT || read_row(value, columns, rows[k].row, &is_float)) continue;
         PyErr_Format(PyExc_TypeError, "Prepared: %R is not a row of %d numbers", value, columns);
         return -1;
     }
@@ -402,7 +399,6 @@ static int prepare(prepared *self, PyObject *module, const char *name, PyObject 
     job->goals = made;
     job->goal_count = (int)count;
     self->rows = calloc(count + 1, GOAL_ROWS * sizeof *self->rows);
-    self->arguments = 1 + self->translated;
     if (!made || !self->rows) {
         PyErr_NoMemory();
         return -1;
@@ -416,14 +412,15 @@ static int prepare(prepared *self, PyObject *module, const char *name, PyObject 
 static PyObject *prepared_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     const char *name;
     PyObject *skeleton, *goals, *options;
-    int translated;
-    if (keywords || !PyArg_ParseTuple(args, "sOO!O!p", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type, &options,
-                                      &translated))
+    int arguments, moves;
+    if (keywords || !PyArg_ParseTuple(args, "sOO!O!ip", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type,
+                                      &options, &arguments, &moves))
         return NULL;
     prepared *self = (prepared *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
     self->skeleton = Py_NewRef(skeleton);
-    self->translated = translated;
+    self->arguments = arguments;
+    self->moves = moves;
     if (prepare(self, PyType_GetModule(type), name, goals, options) == 0) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return NULL;
@@ -462,35 +459,49 @@ static PyObject *scalar(const void *number, int type) {
     return made;
 }
 
-/* (rotations, error, status), or NULL: with an exception, or without for what is left to Python. */
+/* A row of every joint, as a pose has it: nobody writes into it afterwards. */
+static PyObject *joints_array(const call *call, int columns) {
+    npy_intp shape[2] = {call->job.skeleton->count, columns};
+    return PyArray_SimpleNew(2, shape, call->type);
+}
+
+static PyObject *frozen(PyObject *array) {
+    if (array != Py_None) PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+    return array;
+}
+
+/* The outputs, or NULL: with an exception, or without for what is left to Python. */
 static PyObject *solve_item(const prepared *self, call *call) {
     double error, rotation_error; /* or a float in the same place */
     int32_t status, iterations;
-    npy_intp shape[2] = {call->job.skeleton->count, 4};
-    PyObject *solved = PyArray_SimpleNew(2, shape, call->type), *found = NULL;
-    if (!solved) return NULL;
+    PyObject *solved = joints_array(call, 4), *moved = self->moves ? joints_array(call, 3) : Py_NewRef(Py_None);
+    PyObject *found = NULL;
     call->job.error = (ik_rows){&error, 0, 0};
     call->job.rotation_error = (ik_rows){&rotation_error, 0, 0};
     call->job.status = (ik_rows){&status, 0, 0};
     call->job.iterations = (ik_rows){&iterations, 0, 0};
-    if (add_joints(call, &call->job.solved, solved, "rotations", 4, 1) == 0 && run(self->method, call, NULL) == 0 &&
-        status < IK_UNUSABLE) {
-        PyArray_CLEARFLAGS((PyArrayObject *)solved, NPY_ARRAY_WRITEABLE); /* as those of a pose are */
-        found = Py_BuildValue("ONN", solved, scalar(&error, call->type), scalar(&status, NPY_INT32));
-    }
-    Py_DECREF(solved);
+    if (solved && moved && add_joints(call, &call->job.solved, solved, "rotations", 4, 1) == 0 &&
+        add_joints(call, &call->job.moved, moved, "translations", 3, 1) == 0 && run(self->method, call, NULL) == 0 &&
+        status < IK_UNUSABLE)
+        found = Py_BuildValue("OONNNN", frozen(solved), frozen(moved), scalar(&error, call->type),
+                              scalar(&rotation_error, call->type), scalar(&iterations, NPY_INT32),
+                              scalar(&status, NPY_INT32));
+    Py_XDECREF(solved);
+    Py_XDECREF(moved);
     return found;
 }
 
 static PyObject *call_prepared(PyObject *object, PyObject *args, PyObject *keywords) {
     const prepared *self = (const prepared *)object;
-    if (keywords || PyTuple_Size(args) != self->arguments) Py_RETURN_NONE;
-    PyObject *rotations = PyTuple_GetItem(args, 0), *translations = self->translated ? PyTuple_GetItem(args, 1) : NULL;
-    if (!PyArray_CheckExact(rotations) || PyArray_NDIM((PyArrayObject *)rotations) != 2 ||
-        (translations && !PyArray_CheckExact(translations)))
-        Py_RETURN_NONE;
+    if (keywords || PyTuple_Size(args) != POSE_ARGUMENTS + self->arguments) Py_RETURN_NONE;
+    PyObject *pose[POSE_ARGUMENTS];
+    for (int i = 0; i < POSE_ARGUMENTS; i++) {
+        pose[i] = PyTuple_GetItem(args, i);
+        if (!PyArray_CheckExact(pose[i]) && (i == 0 || pose[i] != Py_None)) Py_RETURN_NONE;
+    }
+    if (PyArray_NDIM((PyArrayObject *)pose[0]) != 2) Py_RETURN_NONE;
     call call = self->call;
-    if (add_pose(&call, rotations, translations ? translations : Py_None, Py_None) < 0) {
+    if (add_pose(&call, pose[0], pose[1], pose[2]) < 0) {
         PyErr_Clear();
         Py_RETURN_NONE;
     }
@@ -507,8 +518,11 @@ static PyObject *call_prepared(PyObject *object, PyObject *args, PyObject *keywo
 }
 
 static PyType_Slot prepared_slots[] = {
-    {Py_tp_doc, "Prepared(method, skeleton, goals, options, translated)\n--\n\n"
-                "Called with the arrays of one item: (rotations, error, status), or None for what is more than that."},
+    {Py_tp_doc,
+     "Prepared(method, skeleton, goals, options, arguments, moves)\n--\n\n"
+     "Called with rotations, translations and scales of one item and so many arguments: rotations, "
+     "translations where joints move, error, rotation error, iterations and status; or None for what is more "
+     "than one item."},
     {Py_tp_new, prepared_new},
     {Py_tp_dealloc, prepared_dealloc},
     {Py_tp_call, call_prepared},
@@ -528,6 +542,112 @@ static int add_prepared(PyObject *module) {
     Py_XDECREF(type);
     return failed ? -1 : 0;
 }
+
+/* --- goals as they are written --------------------------------------------------------------------------------------
+ *
+ * Who solves pose by pose writes the same goals each time with other arrays in them. So goals are taken apart: their
+ * arrays, and all else, by which the Prepared is found that was made for just that. */
+
+/* The fields of a kind of goal: (names of those that are arrays, names of all others). */
+typedef struct {
+    PyObject *arrays, *others;
+} goal_kind;
+
+static int find_kind(goal_kind *kind, PyObject *kinds, PyObject *goal) {
+    PyObject *found = PyDict_GetItemWithError(kinds, (PyObject *)Py_TYPE(goal));
+    return found && PyArg_ParseTuple(found, "O!O!", &PyTuple_Type, &kind->arrays, &PyTuple_Type, &kind->others);
+}
+
+/* (kind, and the fields that are no arrays) */
+static PyObject *others_of(PyObject *goal, PyObject *names) {
+    PyObject *kind = (PyObject *)Py_TYPE(goal), *others = PyTuple_New(PyTuple_Size(names) + 1);
+    int failed = !others || PyTuple_SetItem(others, 0, Py_NewRef(kind)) < 0;
+    for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(names); i++) {
+        PyObject *value = PyObject_GetAttr(goal, PyTuple_GetItem(names, i));
+        failed = !value || PyTuple_SetItem(others, i + 1, value) < 0;
+    }
+    if (failed) Py_CLEAR(others);
+    return others;
+}
+
+/* Appends the arrays that are given to the arguments, and returns which they are, as the bits of a number. */
+static PyObject *given_of(PyObject *goal, PyObject *names, PyObject *arguments) {
+    unsigned long given = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++) {
+        PyObject *value = PyObject_GetAttr(goal, PyTuple_GetItem(names, i));
+        int failed = !value || (value != Py_None && PyList_Append(arguments, value) < 0);
+        if (value != Py_None) given |= 1UL << i;
+        Py_XDECREF(value);
+        if (failed) return NULL;
+    }
+    return PyLong_FromUnsignedLong(given);
+}
+
+/* Appends what decides how goals are solved to the structure, and their arrays to the arguments. 1: done; 0: some goal
+ * is of no known kind; -1: failed. */
+static int take_apart(PyObject *goals, PyObject *kinds, PyObject *structure, PyObject *arguments) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(goals); i++) {
+        PyObject *goal = PyTuple_GetItem(goals, i);
+        goal_kind kind;
+        if (!find_kind(&kind, kinds, goal)) return PyErr_Occurred() ? -1 : 0;
+        PyObject *others = others_of(goal, kind.others), *given = given_of(goal, kind.arrays, arguments);
+        int failed = !others || !given || PyList_Append(structure, others) < 0 || PyList_Append(structure, given) < 0;
+        Py_XDECREF(others);
+        Py_XDECREF(given);
+        if (failed) return -1;
+    }
+    return 1;
+}
+
+/* The Prepared for a structure, or None; `prepare` makes one that is not kept yet, and keeps it. */
+static PyObject *prepared_for(PyObject *kept, PyObject *structure, PyObject *prepare, PyObject *skeleton,
+                              PyObject *goals) {
+    PyObject *found = PyDict_GetItemWithError(kept, structure);
+    if (found) return Py_NewRef(found);
+    PyErr_Clear(); /* what cannot be looked up, an array in place of a point, is left to Python, too */
+    return PyObject_CallFunctionObjArgs(prepare, skeleton, goals, structure, NULL);
+}
+
+static PyObject *solve_structure(PyObject *prepared, PyObject *arguments) {
+    if (prepared == Py_None) Py_RETURN_NONE;
+    PyObject *given = PyList_AsTuple(arguments), *found = given ? PyObject_CallObject(prepared, given) : NULL;
+    Py_XDECREF(given);
+    return found;
+}
+
+static PyObject *solve_single(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *method, *options, *goals, *rotations, *translations, *scales, *kinds, *kept, *prepare, *skeleton;
+    if (!PyArg_ParseTuple(args, "OOO!OOOO!O!OO", &method, &options, &PyTuple_Type, &goals, &rotations, &translations,
+                          &scales, &PyDict_Type, &kinds, &PyDict_Type, &kept, &prepare, &skeleton))
+        return NULL;
+    PyObject *structure = Py_BuildValue("[OO]", method, options), *found = NULL;
+    PyObject *arguments = Py_BuildValue("[OOO]", rotations, translations, scales);
+    int apart = structure && arguments ? take_apart(goals, kinds, structure, arguments) : -1;
+    PyObject *key = apart > 0 ? PyList_AsTuple(structure) : NULL;
+    PyObject *prepared = key ? prepared_for(kept, key, prepare, skeleton, goals) : NULL;
+    if (prepared) found = solve_structure(prepared, arguments);
+    if (apart == 0) found = Py_NewRef(Py_None);
+    Py_XDECREF(prepared);
+    Py_XDECREF(key);
+    Py_XDECREF(arguments);
+    Py_XDECREF(structure);
+    return found;
+}
+
+static PyMethodDef functions[] = {
+    {"solve", solve, METH_VARARGS,
+     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
+     "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
+     " last three where they are not None. Ends before all is done"
+     " where the first byte of stop, a bytearray, is set meanwhile."},
+    {"solve_single", solve_single, METH_VARARGS,
+     "solve_single(method, options, goals, rotations, translations, scales, kinds, kept, prepare, skeleton, /)\n--\n\n"
+     "Solves one item by the Prepared that is kept for goals of this structure, or that prepare(skeleton, goals,"
+     " structure) makes; returns what that does. kinds: the names of the fields of a kind of goal that are arrays, and"
+     " of all others."},
+    {NULL, NULL, 0, NULL},
+};
 
 /* --- tables --------------------------------------------------------------------------------------------------------
  */

@@ -1,0 +1,82 @@
+"""One item a call: what follows from the structure of goals is found once and kept with the skeleton.
+
+Who solves pose by pose writes the same goals each time with other arrays in them. So goals are taken apart, in C: their
+arrays, and all else, by which a function is found that was made for just that (`prepared`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from ikcore import _core
+from ikcore.goals import GOAL_ARRAYS, Goal
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton
+from ikcore.solving.batch import prepared
+
+# What the core makes of one item: rotations, translations where joints move, error, rotation error, iterations, status.
+Item = tuple[Any, Any, Any, Any, Any, Any]
+
+# So many structures are kept with a skeleton; who has more of them does not come back to them.
+_MOST_KEPT = 64
+
+
+def solve_single(
+    method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], options: tuple[float | None, ...]
+) -> Item | None:
+    """Solve one item that has nothing to be said of it; None for everything else, and for what is to be refused."""
+    if type(skeleton) is not Skeleton or type(pose) is not Pose or not isinstance(goals, (list, tuple)):
+        return None
+    return _core.solve_single(
+        method,
+        options,
+        tuple(goals),
+        pose.rotations,
+        pose.translations,
+        pose.scales,
+        _FIELDS,
+        skeleton._prepared,
+        _prepare,
+        skeleton,
+    )
+
+
+def _fields_of(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names = [item.name for item in fields(kind)]
+    arrays = tuple(name for name in GOAL_ARRAYS if name in names)
+    return arrays, tuple(name for name in names if name not in arrays)
+
+
+# Of every kind of goal the names of the fields that are arrays, in the order of the core, and of all others.
+_FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
+
+
+def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, ...]) -> _core.Prepared | None:
+    """Make the function in C for goals of a structure, and keep it; None where there is none."""
+    kept, structure = skeleton._prepared, _hashable(structure)
+    if structure in kept:  # now that no point is a list or an array
+        return kept[structure]
+    method, options, *_ = structure
+    try:
+        made = prepared(method, skeleton, [_opened(goal) for goal in goals], options, moves=True)
+    except (TypeError, ValueError):  # which the way of all others says, with its arrays
+        return None
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    kept[structure] = made
+    return made
+
+
+def _hashable(value: Any) -> Any:
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _opened(goal: Any) -> Any:
+    """The goal with an ellipsis for every array."""
+    given = [name for name in _FIELDS[type(goal)][0] if getattr(goal, name) is not None]
+    return replace(goal, **dict.fromkeys(given, ...))
