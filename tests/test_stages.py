@@ -163,3 +163,20 @@ TEXT: Any = "dls"
 def test_what_is_wrong_is_refused(make: Any, sentence: str) -> None:
     with pytest.raises((TypeError, ValueError), match=sentence):
         make()
+
+
+def test_a_gaze_is_judged_as_one() -> None:
+    """By its angle, and scaled poses too, of which no iterative method takes a Look."""
+    gaze = ik.Stage("aim", [ik.Look("chest", [0, 0, 1], [2, 1.7, 3], chain=0)])
+    turned_away = ik.Stage("aim", [ik.Look("hips", [1, 0, 0], [0, 5, 1], chain=0)])
+    scales = np.ones((len(BODY), 3))
+    scales[1] = [1, 1.2, 0.9]
+    for pose in (BODY.rest, ik.Pose(BODY.rest.rotations, None, scales)):
+        found = ik.stages(BODY, pose, [gaze, arms()], goal_errors=True)
+        assert found.status == 0
+        assert found.goal_errors is not None
+        assert found.goal_errors.shape == (3, 2)
+        assert found.goal_errors[0, 1] < 1e-6
+        undone = ik.stages(BODY, pose, [gaze, turned_away])
+        assert undone.status == ik.Status.CONFLICT
+        assert undone.rotation_error > 0.1

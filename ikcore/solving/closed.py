@@ -18,7 +18,7 @@ from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors, path
 from ikcore.solving.batch import Found, checked_tasks, items_of
 from ikcore.solving.solution import Solution, angle_between, arm_of, chain_points, off_ray, point_of, relative
-from ikcore.solving.table import Option, closed_form, options_of
+from ikcore.solving.table import METHODS, Option, closed_form, options_of
 from ikcore.span import distance, span_of
 from ikcore.status import Status
 from ikcore.tasks import Point, Task
@@ -282,14 +282,14 @@ def _judge(
 
 def judged(
     method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], options: Mapping[str, float]
-) -> Iterator[Miss]:
+) -> list[Miss]:
     """How far each goal of a closed form is from being reached in a pose, as it is."""
     form = next(form for form in (_LIMB, _RAY) if form.name == method)
     tasks = _checked(form, skeleton, checked_tasks(method, skeleton, pose, goals))
     world = skeleton.forward(pose)
     known = {name: option.default for name, option in METHODS[method].options.items()} | dict(options)
     with np.errstate(all="ignore"):
-        yield from (form.miss(skeleton, pose, world, task, known) for task in tasks)
+        return [form.miss(skeleton, pose, world, task, known) for task in tasks]
 
 
 # --- the limb ---------------------------------------------------------------------------------------------------------

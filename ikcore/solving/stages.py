@@ -205,12 +205,10 @@ class _After(NamedTuple):
 
 def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int) -> _After:
     if not is_iterative(stage.method):
-        missed = list(closed.judged(stage.method, skeleton, last, stage.goals, stage.options))
-        errors, angles = ([np.broadcast_to(m[part], last.shape) for m in missed] for part in (0, 1))
-        by_both = np.stack([np.stack(errors, axis=-1), np.stack(angles, axis=-1)], axis=-1)
-        return _After(
-            np.any([miss.off for miss in missed], axis=0), np.max(errors, axis=0), np.max(angles, axis=0), by_both
-        )
+        misses = closed.judged(stage.method, skeleton, last, stage.goals, stage.options)
+        error, angle = (np.stack([np.broadcast_to(m[part], last.shape) for m in misses], axis=-1) for part in (0, 1))
+        missed = np.any([miss.off for miss in misses], axis=0)
+        return _After(missed, error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))
     asked = tasks_of(skeleton, stage.goals, last.dtype)
     judged = tuple(task._replace(pole=None) for task in asked)
     moves = bool(sliding(skeleton, judged))
