@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def closed_form_numba() -> Callable[[Problems, tuple[NDArray[Any], ...]], None] 
     besides; what is degenerate has no answer.
     """
     try:
-        import numba
+        numba: Any = import_module("numba")
     except ImportError:
         return None
 

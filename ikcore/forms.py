@@ -56,7 +56,8 @@ class Limb(_core.Limb):
         items, numbers = np.broadcast_shapes(shape), np.dtype(dtype)
         if numbers not in (np.float32, np.float64):
             raise TypeError(f"dtype: expected float32 or float64, got {numbers}")
-        return cls(*_core.empty(tuple([(shape, number.char) for _, number, shape in _arrays_for(items, numbers)])))
+        rows = [(shape, number.char if number.kind == "f" else "i") for _, number, shape in _arrays_for(items, numbers)]
+        return cls(*_core.empty(tuple(rows)))
 
     def summary(self) -> str:
         """The batch in words: how many reached, how many did not and why."""

@@ -998,7 +998,7 @@ def test_one_item_a_call_has_the_bits_of_the_method(method: str, given: Any, tra
         assert not isinstance(found[2], np.ndarray)
 
 
-def kinds_of_goals() -> list[list[ik.Goal]]:
+def kinds_of_goals() -> list[list[Any]]:
     """Goals of every kind for HUNG, in lists as one writes them: points as lists, arrays and tuples."""
     hand = ik.Reach("d", [1.2, 1.0, 0.3], [1.0, 0.1, 0, 0], weight=0.5, rotation_weight=np.float32(0.25))
     return [
@@ -1016,7 +1016,7 @@ def kinds_of_goals() -> list[list[ik.Goal]]:
 
 HUNG = ik.Skeleton(
     [-1, 0, 1, 2, 0],
-    [[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0.1, 0], [0, 1, 0]],
+    np.array([[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0.1, 0], [0, 1, 0]]),
     names=list("abcde"),
     masses=[1, 1, 1, 1, 2],
     limits={"b": ik.Limit.cone([1, 0, 0], 2.0)},
@@ -1038,8 +1038,10 @@ def test_one_item_has_the_bits_of_a_batch_of_one(number: int, scaled: bool, skel
         turned = ref.unit(rng.normal([3, 0, 0, 0], 1, (5, 4))).astype(dtype)
         scales = rng.uniform(0.8, 1.2, (5, 3)).astype(dtype) if scaled else None
         moved = (skeleton.offsets + rng.normal(0, 0.05, (5, 3))).astype(dtype)
-        arrays = (turned, moved, scales)
-        poses_ = [ik.Pose(*(None if a is None else a[at] for a in arrays)) for at in (..., np.newaxis)]
+        poses_ = [
+            ik.Pose(turned[at], moved[at], None if scales is None else scales[at])
+            for at in (slice(None), (np.newaxis, slice(None)))
+        ]
         found, expected = (ik.dls(skeleton, pose, goals) for pose in poses_)
         assert found.pose.translations is not None
         assert expected.pose.translations is not None
@@ -1051,7 +1053,7 @@ def test_one_item_has_the_bits_of_a_batch_of_one(number: int, scaled: bool, skel
         assert found.summary() == expected.summary()
         assert found.explain().splitlines()[1:] == expected.explain().splitlines()[1:]
         goals = [
-            dataclasses.replace(goal, position=np.asarray(goal.position) + rng.normal(0, 0.2, 3))  # type: ignore[arg-type]
+            dataclasses.replace(goal, position=np.asarray(goal.position) + rng.normal(0, 0.2, 3))
             if getattr(goal, "position", None) is not None
             else goal
             for goal in goals
@@ -1107,7 +1109,7 @@ def test_an_option_of_another_type_is_not_taken_for_the_one_before() -> None:
     for wrong in (1.0, True):
         with pytest.raises(TypeError, match="iterations: expected a whole number"):
             ik.fabrik(ARM, ARM.rest, at, iterations=wrong)  # type: ignore[arg-type]
-    assert ik.fabrik(ARM, ARM.rest, at, tolerance=np.array(1e-3)).status == 0
+    assert ik.fabrik(ARM, ARM.rest, at, tolerance=np.array(1e-3)).status == 0  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
