@@ -1,5 +1,5 @@
-/* A group of items in the world, node by node of the plan: forward kinematics, the reach of chains, what the goals want
- * of it, and what limits allow. What all iterative methods see of a pose. */
+/* What all iterative methods see of a pose: forward kinematics, the reach of chains, what the goals want of it, and
+ * what limits allow. */
 
 #include "tasks.h"
 
@@ -247,13 +247,6 @@ static inline void solve_load_pose(const ik_plan *plan, group at, pose *world) {
     world->heaviest = solve_heaviest(plan, at, 0);
 }
 
-/* Whether node `below` is node k or turns with it. */
-ik_inline int solve_carries(const ik_plan *plan, int k, int below) {
-    while (below > k)
-        below = plan->nodes[below].parent;
-    return below == k;
-}
-
 /* ---- goals */
 
 /* Where node k should be, scaled; where its goal counts for nothing (weight 0), `otherwise`, so that a NaN there does
@@ -401,7 +394,7 @@ static inline real solve_task_reach(const ik_plan *plan, const pose *world, cons
 static inline vec3 solve_carried_arm(const ik_plan *plan, const pose *world, int k) {
     vec3 sum = vec3_splat(0, 0, 0);
     for (int below = k; below < plan->count; below++) {
-        if (plan->nodes[below].mass == 0 || !solve_carries(plan, k, below)) continue;
+        if (plan->nodes[below].mass == 0 || !ik_carries(plan, k, below)) continue;
         vec3 arm = vec3_sub(world->positions[below], world->positions[k]);
         sum = vec3_add(sum, vec3_scale(real_splat((number)(plan->nodes[below].mass / plan->mass)), arm));
     }

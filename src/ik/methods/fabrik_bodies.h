@@ -449,7 +449,7 @@ static vec3 frames_away(const ik_plan *plan, columns c, int k, vec3 place, quat 
         const int part = plan->node_of_slot[slot];
         const ik_node *node = &plan->nodes[part];
         if (node->owner != plan->nodes[k].owner || (!node->turns && node->point < 0)) continue;
-        if (!solve_carries(plan, k, part)) continue;
+        if (!ik_carries(plan, k, part)) continue;
         real weight = *column(c, frames_drawn(plan, slot));
         vec3 now = vec3_add(place, quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot))));
         sum = vec3_add(sum, vec3_scale(weight, vec3_sub(column_vec3(c, frames_point(plan, slot)), now)));

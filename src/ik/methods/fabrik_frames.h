@@ -97,7 +97,7 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
 static real frames_place_weight(const ik_plan *plan, group at, const pose *start, int k) {
     real sum = real_splat(0);
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
-        if (task->kind == IK_PLACE && solve_carries(plan, k, task->node))
+        if (task->kind == IK_PLACE && ik_carries(plan, k, task->node))
             sum = sum + solve_weight(&plan->job->goals[task->goal].weight, at) / start->heaviest;
     return sum;
 }

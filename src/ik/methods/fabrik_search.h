@@ -36,7 +36,7 @@ static void frames_find_ends(const ik_plan *plan, columns c) {
 /* All ends at or below a body pull at it, by their weights. */
 static void frames_add_all_ends(const ik_plan *plan, columns c, int k, frames_body *body) {
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        if (!solve_carries(plan, k, task->node)) continue;
+        if (!ik_carries(plan, k, task->node)) continue;
         int goal = task->goal;
         if (task->kind == IK_TURN)
             pull_add_rotation(&body->s, frames_rotation_weight(plan, c, goal),
@@ -50,7 +50,7 @@ static void frames_add_all_ends(const ik_plan *plan, columns c, int k, frames_bo
 
 static void frames_carry_ends(const ik_plan *plan, columns c, int k, vec3 place, quat turn) {
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        if (!solve_carries(plan, k, task->node)) continue;
+        if (!ik_carries(plan, k, task->node)) continue;
         int end = frames_end(plan, task->goal), turned = frames_end_turned(plan, task->goal);
         if (task->kind == IK_TURN)
             column_set_quat(c, turned, quat_multiply(turn, column_quat(c, turned)));
@@ -79,7 +79,7 @@ static void frames_sweep_slide(const ik_plan *plan, columns c, int k) {
     vec3 sum = vec3_splat(0, 0, 0);
     real all = real_splat(0);
     for (const ik_task *task = plan->tasks; task < last; task++) {
-        if (task->kind == IK_TURN || !solve_carries(plan, k, task->node)) continue;
+        if (task->kind == IK_TURN || !ik_carries(plan, k, task->node)) continue;
         real weight = *column(c, frames_target_weight(plan, task->goal));
         vec3 off =
             vec3_sub(column_vec3(c, frames_target(plan, task->goal)), column_vec3(c, frames_end(plan, task->goal)));
@@ -89,7 +89,7 @@ static void frames_sweep_slide(const ik_plan *plan, columns c, int k) {
     vec3 by = quat_rotate(quat_conjugate(above), frames_mean(sum, all));
     by = quat_rotate(above, frames_slide(plan, c, k, by));
     for (const ik_task *task = plan->tasks; task < last; task++) {
-        if (task->kind == IK_TURN || !solve_carries(plan, k, task->node)) continue;
+        if (task->kind == IK_TURN || !ik_carries(plan, k, task->node)) continue;
         int end = frames_end(plan, task->goal);
         column_set_vec3(c, end, vec3_add(column_vec3(c, end), by));
     }
