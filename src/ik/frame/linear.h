@@ -8,6 +8,27 @@
 
 ik_inline int packed(int row, int column) { return row * (row + 1) / 2 + column; }
 
+typedef struct {
+    real sum, largest;
+} diagonal;
+
+ik_inline diagonal diagonal_of(const real *a, int step, int rows) {
+    diagonal d = {real_splat(0), real_splat(0)};
+    for (int i = 0; i < rows; i++) {
+        real x = a[packed(i, i) * step];
+        d.sum = d.sum + x;
+        d.largest = real_max(x, d.largest);
+    }
+    return d;
+}
+
+ik_inline real square_of(const real *rows, int step, int count) {
+    real sum = real_splat(0);
+    for (int i = 0; i < count; i++)
+        sum = sum + rows[i * step] * rows[i * step];
+    return sum;
+}
+
 /* Rounding cannot make D less than the damping, which it never is. */
 ik_inline void ldl_factor(real *a, int step, int rows, real damping) {
     for (int i = 0; i < rows; i++) {
