@@ -3,13 +3,21 @@
 
 enum { KICKS = 8 };
 
+/* Behind the columns of the watch: how good the pose is that is kept aside. */
+enum { KICKS_BEST = WATCH_COLUMNS, KICKS_COLUMNS };
+
+ik_inline void kicks_start(columns c, int watch) {
+    watch_start(c, watch);
+    *column(c, watch + KICKS_BEST) = real_splat(LARGEST);
+}
+
 /* Of lanes that are `off` their targets: kicks those that are stuck, and gives up those that were kicked often. With
  * the pose goes what says how good it is, the less the better. Returns the lanes that were kicked; ERROR is that of the
  * pose they have now. The last that a step does. */
 static inline mask kicks_for_stuck(const ik_plan *plan, real *bundle, int g, int watch, mask off, mask stuck,
                                    real value) {
     columns c = columns_of_bundle(bundle, g);
-    real *best = column(c, watch + WATCH_BEST), *error = column(c, ERROR);
+    real *best = column(c, watch + KICKS_BEST), *error = column(c, ERROR);
     mask often = watch_is_spent(c, watch, KICKS);
     real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
     mask ends = (stuck & often) | (off & ~mask_less(iterations, most)), better = mask_less(value, *best);

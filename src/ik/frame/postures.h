@@ -10,7 +10,7 @@ static const rows_moves posture_moves = {posture_wish, NULL};
 ik_inline int posture_is_any(const ik_plan *plan) { return plan->postures || plan->job->options.posture > 0; }
 
 /* Which way node k turns to the posture that is wished for, and by which share. */
-static vec3 posture_turn(const ik_plan *plan, columns c, int k) {
+static inline vec3 posture_turn(const ik_plan *plan, columns c, int k) {
     const ik_node *node = &plan->nodes[k];
     const int slot = node->slot;
     const real zero = real_splat(0);
@@ -32,7 +32,7 @@ static vec3 posture_turn(const ik_plan *plan, columns c, int k) {
 
 /* The turns towards them into the column, cut so that what they do to the error beyond the first order is at most half
  * of it. */
-static void posture_find(const ik_plan *plan, columns c, real error) {
+static inline void posture_find(const ik_plan *plan, columns c, real error) {
     real sum = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];

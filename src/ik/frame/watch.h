@@ -1,17 +1,15 @@
 /* Who makes no progress: after some steps without any an item is stuck, and is kicked; after so many kicks it is given
- * up. What counts is some number that a method makes less, and by which it says which pose is best. */
+ * up. What counts is some number that a method makes less. A watch has columns of a record, from one on. */
 
-/* The columns of a watch. */
 enum {
     WATCH_LEAST, /* since the last kick */
     WATCH_IDLE,  /* steps without progress on that */
     WATCH_KICKS, /* how often */
-    WATCH_BEST,  /* of the pose that is kept aside */
     WATCH_COLUMNS
 };
 
 ik_inline void watch_start(columns c, int watch) {
-    *column(c, watch + WATCH_LEAST) = *column(c, watch + WATCH_BEST) = real_splat(LARGEST);
+    *column(c, watch + WATCH_LEAST) = real_splat(LARGEST);
     *column(c, watch + WATCH_IDLE) = *column(c, watch + WATCH_KICKS) = real_splat(0);
 }
 

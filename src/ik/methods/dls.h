@@ -126,7 +126,7 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     joint_load(plan, at, start, record);
     if (dls_is_plain(plan) && !plan->job->options.textbook) dls_answer(plan, start, record);
     dls_start(plan, record, ~mask_splat(0));
-    watch_start(record, dls_state(plan, DLS_WATCH));
+    kicks_start(record, dls_state(plan, DLS_WATCH));
     *column(record, ERROR) = errors_measure(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
 }
 

@@ -5,7 +5,7 @@ enum dls_state {
     DLS_GROWTH,  /* of the damping when a step is taken back */
     DLS_LEVEL,   /* what a level counts beside the one before, in whether a step is better */
     DLS_WATCH,
-    DLS_STATE = DLS_WATCH + WATCH_COLUMNS
+    DLS_STATE = DLS_WATCH + KICKS_COLUMNS
 };
 
 ik_inline int dls_state(const ik_plan *plan, enum dls_state what) { return joint_columns(plan) + what; }

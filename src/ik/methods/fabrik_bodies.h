@@ -47,31 +47,28 @@ ik_inline int frames_turned_weight(const ik_plan *plan, int goal) { return frame
 ik_inline int frames_per_distance(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 10; }
 ik_inline int frames_per_radian(const ik_plan *plan) { return frames_target(plan, plan->job->goal_count); }
 ik_inline int frames_least(const ik_plan *plan) { return frames_per_radian(plan) + 1; }
-ik_inline int frames_reference(const ik_plan *plan) { return frames_per_radian(plan) + 2; }
-ik_inline int frames_idle(const ik_plan *plan) { return frames_per_radian(plan) + 3; }
-ik_inline int frames_kicks(const ik_plan *plan) { return frames_per_radian(plan) + 4; }
-ik_inline int frames_squared(const ik_plan *plan) { return frames_per_radian(plan) + 5; }
+ik_inline int frames_watched(const ik_plan *plan) { return frames_per_radian(plan) + 2; }
+ik_inline int frames_squared(const ik_plan *plan) { return frames_watched(plan) + WATCH_COLUMNS; }
 /* The length that makes angles distances: the mean bone. */
-ik_inline int frames_lever(const ik_plan *plan) { return frames_per_radian(plan) + 6; }
+ik_inline int frames_lever(const ik_plan *plan) { return frames_squared(plan) + 1; }
 /* Steps in a row that brought the ends nearer, what the last one came to, the stride, and the pose before it. */
-ik_inline int frames_run(const ik_plan *plan) { return frames_per_radian(plan) + 7; }
-ik_inline int frames_previous(const ik_plan *plan) { return frames_per_radian(plan) + 8; }
-ik_inline int frames_stride(const ik_plan *plan) { return frames_per_radian(plan) + 9; }
+ik_inline int frames_run(const ik_plan *plan) { return frames_squared(plan) + 2; }
+ik_inline int frames_previous(const ik_plan *plan) { return frames_squared(plan) + 3; }
+ik_inline int frames_stride(const ik_plan *plan) { return frames_squared(plan) + 4; }
 /* The sine of half the largest turn of a joint in a step; 1 where that is any, and what it never falls below. */
-ik_inline int frames_largest(const ik_plan *plan) { return frames_per_radian(plan) + 10; }
-ik_inline int frames_lowest(const ik_plan *plan) { return frames_per_radian(plan) + 11; }
-ik_inline int frames_per_reach(const ik_plan *plan) { return frames_per_radian(plan) + 12; }
-ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_per_radian(plan) + 13 + 4 * slot; }
+ik_inline int frames_largest(const ik_plan *plan) { return frames_squared(plan) + 5; }
+ik_inline int frames_lowest(const ik_plan *plan) { return frames_squared(plan) + 6; }
+ik_inline int frames_per_reach(const ik_plan *plan) { return frames_squared(plan) + 7; }
+ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_squared(plan) + 8 + 4 * slot; }
 ik_inline int frames_columns(const ik_plan *plan) { return frames_before(plan, 0) + frames_pose(plan); }
 
 /* Of a step: the pose before its joints go on, and in its sweep where the ends are. */
 ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
-ik_inline int frames_end(const ik_plan *plan, int goal) { return frames_after(plan, 0) + frames_pose(plan) + 7 * goal; }
-ik_inline int frames_end_turned(const ik_plan *plan, int goal) { return frames_end(plan, goal) + 3; }
+ik_inline int frames_ends(const ik_plan *plan) { return frames_after(plan, 0) + frames_pose(plan); }
 
 static record_size frames_size(const ik_plan *plan) {
     int columns = frames_columns(plan);
-    return (record_size){columns, frames_rotation(plan, 0), frames_end(plan, plan->job->goal_count) - columns};
+    return (record_size){columns, frames_rotation(plan, 0), ends_place(frames_ends(plan), plan->task_count) - columns};
 }
 
 /* ---- turns of a body */
