@@ -169,6 +169,17 @@ static inline void joint_load_task(const ik_plan *plan, group at, const pose *st
     *column(record, to + TASK_UNIT) = real_select(counts, unit, zero);
 }
 
+/* Where the ends are (ends.h) before any joint has turned. */
+static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
+    for (int t = 0; t < plan->task_count; t++) {
+        const int slot = plan->nodes[plan->tasks[t].node].slot;
+        if (plan->tasks[t].kind == IK_TURN)
+            column_set_quat(c, ends_rotation(ends, t), column_quat(c, joint_rotation(slot)));
+        else
+            column_set_vec3(c, ends_place(ends, t), column_vec3(c, joint_position(plan, slot)));
+    }
+}
+
 /* ---- what comes in, and what comes out */
 
 static inline vec3 joint_load_slid(const ik_plan *plan, group at, const pose *start, int k) {

@@ -39,7 +39,7 @@ ik_inline real square_of(const real *rows, int step, int count) {
 }
 
 /* Rounding cannot make D less than the damping, which it never is. */
-ik_inline void ldl_factor(real *a, int step, int rows, real damping) {
+ik_inline void ldl_factor_by_rows(int rows, real *a, int step, real damping) {
     for (int i = 0; i < rows; i++) {
         real pivot = a[packed(i, i) * step] + damping;
         for (int j = 0; j < i; j++) {
@@ -57,7 +57,11 @@ ik_inline void ldl_factor(real *a, int step, int rows, real damping) {
     }
 }
 
-ik_inline void ldl_solve(const real *a, int step, int rows, real *y) {
+static inline void ldl_factor(real *a, int step, int rows, real damping) {
+    LINEAR_BY_ROWS(ldl_factor_by_rows, rows, a, step, damping);
+}
+
+ik_inline void ldl_solve_by_rows(int rows, const real *a, int step, real *y) {
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < i; j++)
             y[i * step] = y[i * step] - a[packed(i, j) * step] * y[j * step];
@@ -66,6 +70,10 @@ ik_inline void ldl_solve(const real *a, int step, int rows, real *y) {
         for (int j = i + 1; j < rows; j++)
             y[i * step] = y[i * step] - a[packed(j, i) * step] * y[j * step];
     }
+}
+
+static inline void ldl_solve(const real *a, int step, int rows, real *y) {
+    LINEAR_BY_ROWS(ldl_solve_by_rows, rows, a, step, y);
 }
 
 /* Takes what rows before `first` explain off rows [first, last), which leaves the Schur complement in their block. The
@@ -136,7 +144,7 @@ ik_inline void eigen_turn(int rows, real *a, real *vectors, int step, int p, int
     }
 }
 
-ik_inline int eigen_by_rows(int rows, real *a, real *vectors, int step) {
+ik_inline void eigen_by_rows(int rows, real *a, real *vectors, int step) {
     real size = real_splat(0), scale;
     for (int i = 0; i < packed(rows, 0); i++)
         size = size + real_abs(a[i * step]);
@@ -157,13 +165,12 @@ ik_inline int eigen_by_rows(int rows, real *a, real *vectors, int step) {
     }
     for (int i = 0; i < rows; i++)
         a[packed(i, i) * step] = real_unscale(scale) * a[packed(i, i) * step];
-    return 0;
 }
 
 /* The matrix becomes its eigenvalues, on the diagonal and in no order; of the matrix `vectors`, row by row, column i is
  * the unit eigenvector of the i-th. Errors are those of rounding, beside the largest eigenvalue. */
 static inline void eigen_of(real *a, real *vectors, int step, int rows) {
-    (void)LINEAR_BY_ROWS(eigen_by_rows, rows, a, vectors, step);
+    LINEAR_BY_ROWS(eigen_by_rows, rows, a, vectors, step);
 }
 
 /* ---- bounds

@@ -93,8 +93,8 @@ ik_inline dls_outlook dls_solve_plain(const ik_plan *plan, columns c, vec3 *pull
     rows_set_block(a, 1, 1, 0, block.y, 2);
     rows_set_block(a, 1, 2, 0, block.z, 3);
     real damping = dls_damping(plan, c, diagonal_of(a, 1, 3));
-    ldl_factor(a, 1, 3, damping);
-    ldl_solve(a, 1, 3, y);
+    ldl_factor_by_rows(3, a, 1, damping);
+    ldl_solve_by_rows(3, a, 1, y);
     *pull = vec3_scale(*column(c, joint_task(plan, 0) + TASK_WEIGHT), (vec3){y[0], y[1], y[2]});
     *pull = dls_shorten(plan, c, *pull);
     return (dls_outlook){e, damping * damping * square_of(y, 1, 3)};
