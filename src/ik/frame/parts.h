@@ -4,6 +4,7 @@
  *   watch        who makes no progress
  *   ends         joints that turn one after the other, and what they carry
  *   joints       columns for turned and sliding joints and their tasks, and how they are loaded and read
+ *   plain        a free chain with a place out of its reach
  *   turns        what a step does to joints: try, limits, accept, shake
  *   errors       how far tasks are off
  *   kicks        joints that are stuck
@@ -16,6 +17,7 @@
 #include "watch.h"
 #include "ends.h"
 #include "joints.h"
+#include "plain.h"
 #include "random.h"
 #include "turns.h"
 #include "errors.h"

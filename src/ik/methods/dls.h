@@ -124,7 +124,7 @@ static record_size dls_size(const ik_plan *plan) {
 
 static void dls_begin(const ik_plan *plan, group at, const pose *start, columns record) {
     joint_load(plan, at, start, record);
-    if (dls_is_plain(plan) && !plan->job->options.textbook) dls_answer(plan, start, record);
+    if (!plan->job->options.textbook) plain_answer(plan, start, record);
     dls_start(plan, record, ~mask_splat(0));
     kicks_start(record, dls_state(plan, DLS_WATCH));
     *column(record, ERROR) = errors_measure(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
@@ -133,6 +133,6 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
 static const method dls_plain = {dls_size, dls_begin, dls_step_plain, joint_place};
 static const method dls_any = {dls_size, dls_begin, dls_step, joint_place};
 
-static const method *dls_method(const ik_plan *plan) { return dls_is_plain(plan) ? &dls_plain : &dls_any; }
+static const method *dls_method(const ik_plan *plan) { return plain_is(plan) ? &dls_plain : &dls_any; }
 
 SOLVE_METHOD(dls)
