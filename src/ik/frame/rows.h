@@ -9,7 +9,8 @@
  *   rows_seen       J d: what a task sees of turns and slides
  *   rows_take_off   rows less that
  *   rows_pull       J^T y into the columns of own turns and slides
- *   rows_turn, rows_slide_by   W times what pulls at a joint */
+ *   rows_turn, rows_slide_by   W times what pulls at a joint
+ *   rows_release    last of all: what was held is not */
 
 /* Columns of a step, behind those of turns.h: whether a joint is held, and whether it is along each axis of its slide;
  * mass times place of what every node carries, in shares of the whole; of an INSIDE: 1: it counts in this step, 2: it
@@ -96,6 +97,23 @@ static inline void rows_activate(const ik_plan *plan, columns c) {
 ik_inline void rows_start(const ik_plan *plan, columns c) {
     if (plan->weighed) rows_weigh(plan, c);
     if (plan->inside) rows_activate(plan, c);
+}
+
+/* The end of a step, in lanes where it is `done`: nothing is held, and no side counts, until the next. */
+static inline void rows_release(const ik_plan *plan, columns c, mask done) {
+    const real zero = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
+        real *fixed = column(c, rows_fixed(plan, slot));
+        if (node->turns) *fixed = real_select(done, zero, *fixed);
+        if (!node->slides) continue;
+        vec3 pinned = column_vec3(c, rows_pinned(plan, slot));
+        column_set_vec3(c, rows_pinned(plan, slot), vec3_select(done, vec3_splat(0, 0, 0), pinned));
+    }
+    for (int t = 0; t < plan->task_count && plan->inside; t++) {
+        real *active = column(c, rows_active(plan, t));
+        *active = real_select(done, zero, *active);
+    }
 }
 
 /* ---- what a task sees */

@@ -85,24 +85,17 @@ static mask dls_hold(const ik_plan *plan, columns c) {
 
 /* In lanes where `done`, no joint is held from now on. */
 static void dls_release(const ik_plan *plan, columns c, mask done) {
-    const real zero = real_splat(0);
     const vec3 none = vec3_splat(0, 0, 0);
+    rows_release(plan, c, done);
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
         if (plan->nodes[k].slides) {
-            vec3 pinned = column_vec3(c, rows_pinned(plan, slot)), by = column_vec3(c, dls_pinned_by(plan, slot));
-            column_set_vec3(c, rows_pinned(plan, slot), vec3_select(done, none, pinned));
+            vec3 by = column_vec3(c, dls_pinned_by(plan, slot));
             column_set_vec3(c, dls_pinned_by(plan, slot), vec3_select(done, none, by));
         }
         if (!joint_is_limited(plan, k)) continue;
-        real *fixed = column(c, rows_fixed(plan, slot));
-        *fixed = real_select(done, zero, *fixed);
         vec3 held = column_vec3(c, dls_held(plan, slot));
         column_set_vec3(c, dls_held(plan, slot), vec3_select(done, none, held));
-    }
-    for (int t = 0; t < plan->task_count && plan->inside; t++) {
-        real *active = column(c, rows_active(plan, t));
-        *active = real_select(done, zero, *active);
     }
 }
 
