@@ -1,6 +1,9 @@
 /* The columns of a method that works on joints as such, all at once or one after the other: how they are turned, how
- * far they slide and where they are, what their tasks want, and the length by which angles count as distances. Frames
- * are loaded into them and results come out of them here; a method's own columns start at joint_columns(plan). */
+ * far they slide and where they are, what their tasks want, and the length by which angles count as distances.
+ *
+ *   joint_load       the pose that comes in and what its tasks want, into the columns
+ *   joint_place      from the columns to what comes out
+ *   joint_columns    where a method's own columns start */
 
 /* Of an item: rotations in the world and slides first, they are the result. */
 ik_inline int joint_rotation(int slot) { return OWN + 4 * slot; }

@@ -328,5 +328,6 @@ static void fabrik_place(const ik_plan *plan, group at, columns record, const po
 static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_step, fabrik_place};
 
 #include "fabrik_bodies.h"
+#include "fabrik_passes.h"
 #include "fabrik_search.h"
 #include "fabrik_frames.h"
