@@ -203,8 +203,7 @@ ik_inline void bounded_reduce(int rows, const real *a, const real *b, const real
 
 /* From x to y, or to the first bound on the way, which is held from then on. Returns the lanes that went all the way.
  */
-ik_inline mask bounded_go(int rows, const real *y, const real *low, const real *high, real *x, real *held, mask at_work,
-                          int step) {
+ik_inline mask bounded_go(int rows, const real *y, const real *low, const real *high, real *x, real *held, int step) {
     const real one = real_splat(1);
     real share = one, which = real_splat(-1), side = real_splat(0);
     for (int i = 0; i < rows; i++) {
@@ -218,11 +217,11 @@ ik_inline mask bounded_go(int rows, const real *y, const real *low, const real *
     }
     mask all = mask_less(which, real_splat(0));
     for (int i = 0; i < rows; i++) {
-        mask stops = mask_equal(which, real_splat((number)i)) & at_work;
+        mask stops = mask_equal(which, real_splat((number)i));
         real to = x[i * step] + share * (y[i * step] - x[i * step]);
         to = real_max(real_min(high[i * step], real_select(all, y[i * step], to)), low[i * step]);
-        to = real_select(stops, real_select(mask_less(side, real_splat(0)), low[i * step], high[i * step]), to);
-        x[i * step] = real_select(at_work, to, x[i * step]);
+        real end = real_select(mask_less(side, real_splat(0)), low[i * step], high[i * step]);
+        x[i * step] = real_select(stops, end, to);
         held[i * step] = real_select(stops, side, held[i * step]);
     }
     return all;
@@ -261,8 +260,8 @@ ik_inline mask bounded_by_rows(int rows, const real *a, const real *b, const rea
         bounded_reduce(rows, a, b, x, held, factor, y, step);
         ldl_factor(factor, step, rows, real_splat(SMALLEST));
         ldl_solve(factor, step, rows, y);
-        mask all = bounded_go(rows, y, low, high, x, held, at_work, step);
-        at_work &= ~all | bounded_let_go(rows, a, b, x, held, at_work & all, step);
+        mask all = bounded_go(rows, y, low, high, x, held, step);
+        at_work = ~all | bounded_let_go(rows, a, b, x, held, all, step); /* else it stays as it is */
     }
     return ~at_work;
 }
