@@ -238,6 +238,15 @@ def test_trigonometry_keeps_its_stated_bounds(tmp_path: Path, bits: str) -> None
     run(binary)
 
 
+@pytest.mark.parametrize("lanes", ["0", "16"])
+@pytest.mark.parametrize("bits", ["32", "64"])
+def test_small_systems_are_solved(tmp_path: Path, bits: str, lanes: str) -> None:
+    binary = str(tmp_path / "program")
+    macros = [f"-DIK_BITS={bits}", f"-DIK_BYTES={lanes}"]
+    run("cc", "-O2", *macros, *WARNINGS, "-I", "src/ik", "tests/c/test_linear.c", "-o", binary, "-lm")
+    run(binary)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_core_compiles_without_warnings(name: str) -> None:

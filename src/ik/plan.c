@@ -1,236 +1,9 @@
 /* From a skeleton and goals to the nodes that a solve works on. */
 #include "plan.h"
 
-#include <math.h>
+#include "goals.h"
 
-static int is_vector(const double *v) { return v[0] != 0 || v[1] != 0 || v[2] != 0; }
-static int has_offset(const ik_goal *goal) { return is_vector(goal->offset); }
-
-/* Whether it is about the centre of mass. */
-static int is_weighed(const ik_goal *goal) {
-    return goal->kind == IK_CENTRE_OF_MASS || (goal->kind == IK_INSIDE && goal->joint < 0);
-}
-
-/* Whether its error changes as the joint itself turns. */
-static int turns_itself(const ik_goal *goal) {
-    return has_offset(goal) || goal->kind == IK_TURN || goal->kind == IK_LOOK;
-}
-static int turns_other(const ik_goal *goal) {
-    return is_vector(goal->other_offset) || goal->kind == IK_TURN || goal->kind == IK_PLACE;
-}
-
-static int is_ancestor(const ik_skeleton *skeleton, int joint, int below) {
-    while (below >= 0 && below != joint)
-        below = skeleton->parents[below];
-    return below >= 0;
-}
-
-static const ik_limit *limit_of(const ik_skeleton *skeleton, int joint) {
-    return skeleton->limits ? &skeleton->limits[joint] : NULL;
-}
-static int kind_of(const ik_skeleton *skeleton, int joint) {
-    return skeleton->limits ? skeleton->limits[joint].kind : IK_FREE;
-}
-static int is_sliding(const ik_skeleton *skeleton, int joint) {
-    return skeleton->limits && skeleton->limits[joint].slides;
-}
-static int has_mass(const ik_skeleton *skeleton, int joint) {
-    return skeleton->joints && skeleton->joints[joint].mass > 0;
-}
-
-/* ---- what is wrong with a job ---- */
-
-/* The joint that a chain with a pole turns about, and the one it leads to; what lies between is what bends. */
-static int pole_base(const ik_skeleton *skeleton, const ik_goal *goal) {
-    int base = -1, end = skeleton->parents[goal->chain];
-    for (int joint = goal->joint; joint != end; joint = skeleton->parents[joint])
-        if (kind_of(skeleton, joint) != IK_LOCKED) base = joint;
-    return base;
-}
-
-/* Whether a goal is the rotation that goes with a place. */
-static int goes_with(const ik_goal *turn, const ik_goal *place) {
-    return turn->kind == IK_TURN && turn->joint == place->joint && !turn->relative &&
-           turn->offset[0] == place->offset[0] && turn->offset[1] == place->offset[1] &&
-           turn->offset[2] == place->offset[2];
-}
-
-static int is_turned(const ik_solve_job *job, const ik_goal *goal) {
-    for (const ik_goal *other = job->goals; other < job->goals + job->goal_count; other++)
-        if (goes_with(other, goal)) return 1;
-    return 0;
-}
-
-static int pole_ends_beside(const ik_solve_job *job, const ik_goal *goal) {
-    return has_offset(goal) && !is_turned(job, goal);
-}
-
-/* Whether a goal is about something below a joint, or the joint. */
-static int hangs_from(const ik_skeleton *skeleton, const ik_goal *goal, int joint) {
-    return is_weighed(goal) || is_ancestor(skeleton, joint, goal->joint) ||
-           (goal->relative && is_ancestor(skeleton, joint, goal->other));
-}
-
-static const char *check_pole(const ik_solve_job *job, const ik_goal *goal) {
-    const ik_skeleton *skeleton = job->skeleton;
-    int base = pole_base(skeleton, goal);
-    int last = pole_ends_beside(job, goal) || goal->joint == base ? goal->joint : skeleton->parents[goal->joint];
-    if (goal->relative || base < 0 || base == last) return "a goal's pole needs a chain of two bones or more";
-    if (kind_of(skeleton, base) != IK_FREE) return "a goal's pole needs a chain whose first joint has no limit";
-    for (const ik_goal *other = job->goals; other < job->goals + job->goal_count; other++) {
-        int same = other == goal || goes_with(other, goal);
-        if (!same && hangs_from(skeleton, other, base))
-            return "a goal's pole needs a chain that no other goal hangs from";
-    }
-    return NULL;
-}
-
-static int is_stiff(const ik_limit *limit) { return limit && limit->kind != IK_LOCKED && is_vector(limit->stiffness); }
-
-/* A method that does not take something says so. */
-#define SENTENCE(name, doc) static const char refused_##name[] = doc ", which the method does not take";
-IK_TAKES(SENTENCE)
-#undef SENTENCE
-
-static const char *refused(unsigned takes, unsigned what, const char *sentence) {
-    return takes & what ? NULL : sentence;
-}
-
-/* What a method must take of the joints that move for a goal. */
-static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, unsigned takes, int joint, int chain) {
-    const ik_skeleton *skeleton = job->skeleton;
-    const char *wrong = NULL;
-    for (int end = chain < 0 ? -1 : skeleton->parents[chain]; joint != end && joint >= 0 && !wrong;
-         joint = skeleton->parents[joint]) {
-        if (is_sliding(skeleton, joint)) {
-            wrong = refused(takes, IK_TAKES_SLIDES, refused_SLIDES);
-            if (!wrong && job->scales.rows.data)
-                wrong = "a joint of a goal's chain slides, which needs poses without scales";
-            if (!wrong && !job->moved.rows.data)
-                wrong = "a joint of a goal's chain slides, and its translation has no place";
-        }
-        if (!wrong && is_stiff(limit_of(skeleton, joint)) && (joint != goal->joint || turns_itself(goal)))
-            wrong = refused(takes, IK_TAKES_STIFFNESS, refused_STIFFNESS);
-    }
-    return wrong;
-}
-
-enum { NEEDS_POSITION = 1, NEEDS_ROTATION = 2, NEEDS_NORMAL = 4, NEEDS_DISTANCE = 8, MAY_SHIFT = 4 };
-
-/* The rows that a goal must have, as bits, and in the bits above them those it may have. */
-static int rows_of(const ik_goal *goal) {
-    switch (goal->kind) {
-    case IK_PLACE:
-    case IK_CENTRE_OF_MASS:
-        return NEEDS_POSITION;
-    case IK_TURN:
-        return NEEDS_ROTATION;
-    case IK_LOOK:
-        return goal->relative ? 0 : NEEDS_POSITION;
-    case IK_DISTANCE:
-        return NEEDS_DISTANCE | (goal->relative ? 0 : NEEDS_POSITION);
-    case IK_INSIDE:
-        return NEEDS_POSITION | NEEDS_NORMAL | NEEDS_DISTANCE << MAY_SHIFT;
-    case IK_POSTURE:
-        return NEEDS_ROTATION << MAY_SHIFT;
-    default:
-        return -1;
-    }
-}
-
-static const char *check_rows(const ik_goal *goal) {
-    int given = (goal->position.data ? NEEDS_POSITION : 0) | (goal->rotation.data ? NEEDS_ROTATION : 0) |
-                (goal->normal.data ? NEEDS_NORMAL : 0) | (goal->distance.data ? NEEDS_DISTANCE : 0);
-    int rows = rows_of(goal), needed = rows & ((1 << MAY_SHIFT) - 1);
-    if (rows < 0) return "a goal is of no kind that there is";
-    if ((given & needed) != needed) return "a goal lacks what its kind needs";
-    if (given & ~(needed | rows >> MAY_SHIFT)) return "a goal has what its kind does not take";
-    if (goal->pole.data && goal->kind != IK_PLACE) return "a goal has a pole, which belongs to a place";
-    if (goal->kind == IK_LOOK && !is_vector(goal->axis)) return "a goal's axis has no length";
-    if (goal->relative && (goal->kind == IK_CENTRE_OF_MASS || goal->kind == IK_INSIDE || goal->kind == IK_POSTURE))
-        return "a goal of its kind is in the world, not relative to a joint";
-    return NULL;
-}
-
-static const char *check_joints(const ik_skeleton *skeleton, const ik_goal *goal) {
-    if (is_weighed(goal)) {
-        if (goal->chain < -1 || goal->chain >= skeleton->count) return "a goal's chain starts at no joint";
-        for (int joint = 0; joint < skeleton->count; joint++)
-            if (has_mass(skeleton, joint)) return NULL;
-        return "a goal is about the centre of mass, and no joint has a mass";
-    }
-    if (goal->joint < 0 || goal->joint >= skeleton->count) return "a goal's joint does not exist";
-    if (!is_ancestor(skeleton, goal->chain, goal->joint)) return "a goal's chain does not lead to its joint";
-    if (!goal->relative) return NULL;
-    if (goal->other < 0 || goal->other >= skeleton->count || goal->other == goal->joint)
-        return "a goal is relative to a joint that does not exist, or to its own";
-    if (goal->other_chain >= 0 && !is_ancestor(skeleton, goal->other_chain, goal->other))
-        return "a goal's other chain does not lead to its joint";
-    return NULL;
-}
-
-/* Two goals that would be for the same. */
-static const char *check_pair(const ik_goal *before, const ik_goal *goal) {
-    if (before->kind != goal->kind || before->joint != goal->joint || before->relative || goal->relative) return NULL;
-    if (goal->kind == IK_TURN) return "a joint has two rotations to reach";
-    if (goal->kind == IK_POSTURE) return "a joint has two postures";
-    if (goal->kind == IK_PLACE && !has_offset(before) && !has_offset(goal)) return "a joint has two positions to reach";
-    return NULL;
-}
-
-/* Of what moves the centre of mass. */
-static const char *check_weighed(const ik_solve_job *job, const ik_goal *goal, unsigned takes) {
-    const ik_skeleton *skeleton = job->skeleton;
-    const char *wrong = NULL;
-    for (int joint = 0; joint < skeleton->count && !wrong; joint++)
-        if (has_mass(skeleton, joint) && (goal->chain < 0 || is_ancestor(skeleton, goal->chain, joint)))
-            wrong = check_chain(job, goal, takes, joint, goal->chain);
-    return wrong;
-}
-
-static const char *check_chains(const ik_solve_job *job, const ik_goal *goal, unsigned takes) {
-    const char *wrong = NULL;
-    if (goal->kind == IK_POSTURE) return NULL; /* moves nothing */
-    if (is_weighed(goal)) return check_weighed(job, goal, takes);
-    wrong = check_chain(job, goal, takes, goal->joint, goal->chain);
-    if (!wrong && goal->relative && goal->other_chain >= 0)
-        wrong = check_chain(job, goal, takes, goal->other, goal->other_chain);
-    return wrong;
-}
-
-static const char *check_goal(const ik_solve_job *job, const ik_goal *goal, unsigned takes) {
-    const ik_skeleton *skeleton = job->skeleton;
-    const char *wrong = check_rows(goal);
-    if (!wrong)
-        wrong = refused(takes, 1u << (IK_TAKES_KINDS + goal->kind), "the method does not take goals of this kind");
-    if (!wrong && goal->relative) wrong = refused(takes, IK_TAKES_RELATIVE, refused_RELATIVE);
-    if (!wrong && goal->level != job->goals->level) wrong = refused(takes, IK_TAKES_LEVELS, refused_LEVELS);
-    if (!wrong) wrong = check_joints(skeleton, goal);
-    if (!wrong && goal->pole.data) wrong = refused(takes, IK_TAKES_POLE, refused_POLE);
-    if (!wrong && goal->kind == IK_LOOK && job->scales.rows.data)
-        wrong = "a goal looks, which needs poses without scales";
-    return wrong ? wrong : check_chains(job, goal, takes);
-}
-
-const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
-    int postures = 0;
-    for (int g = 0; g < job->goal_count; g++)
-        postures += job->goals[g].kind == IK_POSTURE;
-    if (postures >= job->goal_count) return "there is no goal but for postures";
-    for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
-        const char *wrong = check_goal(job, goal, takes);
-        if (wrong) return wrong;
-    }
-    for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) { /* now that all have joints */
-        const char *wrong = goal->pole.data ? check_pole(job, goal) : NULL;
-        for (const ik_goal *before = job->goals; before < goal && !wrong; before++)
-            wrong = check_pair(before, goal);
-        if (wrong) return wrong;
-    }
-    return NULL;
-}
-
-/* ---- what joints are to the goals ---- */
+/* ---- what joints are to the goals */
 
 enum { ON_THE_WAY = 1, TURNS = 2, SLIDES = 4 };
 
@@ -275,7 +48,7 @@ static void mark(const ik_solve_job *job, int *marks) {
     }
 }
 
-/* ---- nodes ---- */
+/* ---- nodes */
 
 size_t ik_plan_nodes(const ik_solve_job *job) {
     int joints = job->skeleton->joints ? 2 * job->skeleton->count : job->skeleton->count;
@@ -295,6 +68,12 @@ static int add_node(ik_plan *plan, int joint, int parent, const double *offset) 
     return plan->count++;
 }
 
+/* About how many axes of its own a joint turns; 0: about all of the world's alike. */
+static int axes_of(const ik_limit *limit) {
+    if (!limit || (limit->kind == IK_FREE && !is_stiff(limit))) return 0;
+    return limit->kind == IK_HINGE ? 1 : 3;
+}
+
 /* Replaces the mark of every joint on the way by its node. */
 static void add_joints(ik_plan *plan, int *marks) {
     const ik_skeleton *skeleton = plan->job->skeleton;
@@ -306,6 +85,8 @@ static void add_joints(ik_plan *plan, int *marks) {
         node->turns = turns && kind != IK_LOCKED;
         node->locked = turns && kind == IK_LOCKED;
         node->slides = (marks[joint] & SLIDES) != 0;
+        node->limit = node->turns ? limit_of(skeleton, joint) : NULL;
+        node->axes = axes_of(node->limit);
         if (node->slides && node->parent >= 0) plan->nodes[node->parent].place = 1;
         plan->limited |= turns && kind != IK_FREE;
         plan->slides |= node->slides;
@@ -444,7 +225,7 @@ static void find_still(ik_plan *plan, int *turns) {
     }
 }
 
-/* ---- tasks ---- */
+/* ---- tasks */
 
 int ik_task_rows(const ik_task *task) {
 #define ROWS(name, numbers, doc) numbers,
@@ -486,18 +267,12 @@ static void order_levels(ik_plan *plan) {
     }
 }
 
-static int carries(const ik_plan *plan, int k, int below) {
-    while (below > k)
-        below = plan->nodes[below].parent;
-    return below == k;
-}
-
 static void find_sides(ik_plan *plan) {
     signed char *side = plan->sides;
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
         for (int slot = 0; slot < plan->slots; slot++) {
-            int k = plan->node_of_slot[slot], here = task->node < 0 || carries(plan, k, task->node);
-            *side++ = (signed char)(here - (task->other >= 0 && carries(plan, k, task->other)));
+            int k = plan->node_of_slot[slot], here = task->node < 0 || ik_carries(plan, k, task->node);
+            *side++ = (signed char)(here - (task->other >= 0 && ik_carries(plan, k, task->other)));
         }
 }
 
@@ -529,4 +304,13 @@ ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
     plan->columns_of_postures = plan->postures ? plan->slots : 0;
     find_still(plan, marks);
     return plan;
+}
+
+ik_plan ik_plan_largest(const ik_solve_job *job) {
+    const int nodes = (int)ik_plan_nodes(job), goals = job->goal_count;
+    ik_plan most = {.job = job, .count = nodes, .slots = nodes, .bases = nodes};
+    most.branches = most.limited = most.rigid = most.slides = most.weighed = most.inside = most.postures = 1;
+    most.rests = 1, most.columns_of_slides = most.columns_of_postures = nodes;
+    most.task_count = most.judged = goals, most.rows = 3 * goals, most.levels = 2;
+    return most;
 }

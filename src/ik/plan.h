@@ -2,25 +2,27 @@
  * for a batch, the same for every item and every width of vector.
  *
  * A node is such a joint, or a point beside one: a goal's, or where the mass of a joint is. Nodes stand parents first.
- * Those that turn or move, or that goals are about, are what a method works on: they have a slot each, 0 to `slots`, in
- * the same order. */
+ * Those that turn, slide or are moved by others, that goals are about, or that have a mass which counts are what a
+ * method works on: they have a slot each, from 0 to less than `slots`, in the same order. */
 #ifndef IK_PLAN_H
 #define IK_PLAN_H
 
 #include "ik.h"
 
 typedef struct ik_node {
-    int joint;            /* of the skeleton; -1: a point beside its parent */
-    const double *offset; /* of such a point, in the space of its parent */
-    int parent;           /* a node; -1: none */
-    int turns;            /* the method may turn it */
-    int locked;           /* the method might, but its limit holds it at rest */
-    int slides;           /* the method may move it, within its limit */
-    int moves;            /* a node above it turns or slides */
-    int slot;             /* -1: none */
-    int owner;            /* the nearest node above that turns, -1: none: that one carries it, like a part of itself */
-    int child;            /* the first of those it carries that matter: nodes that turn, places and rotations of goals.
-                             -1: none; the others follow as siblings */
+    int joint;             /* of the skeleton; -1: a point beside its parent */
+    const double *offset;  /* of such a point, in the space of its parent */
+    int parent;            /* a node; -1: none */
+    int turns;             /* the method may turn it */
+    const ik_limit *limit; /* of one that turns; NULL: none */
+    int axes;              /* about so many of its own one turns, which differ; 0: about all of the world's alike */
+    int locked;            /* the method might, but its limit holds it at rest */
+    int slides;            /* the method may move it, within its limit */
+    int moves;             /* a node above it turns or slides */
+    int slot;              /* -1: none */
+    int owner;             /* the nearest node above that turns, -1: none: that one carries it, like a part of itself */
+    int child;             /* the first of those it carries that matter: nodes that turn, places and rotations of goals.
+                              -1: none; the others follow as siblings */
     int sibling;
     int point;    /* the PLACE in the world that is about this, -1: none */
     int rotation; /* the TURN in the world that is about this, -1: none */
@@ -37,7 +39,7 @@ typedef struct ik_task {
     int node;  /* -1: the centre of mass */
     int other; /* the node that it is relative to; -1: the world */
     int level; /* from 0, without gaps */
-    int row;   /* its first; it has as many as its kind has numbers */
+    int row;   /* its first of all rows of a plan; it has ik_task_rows */
 } ik_task;
 
 /* A chain with a pole: it turns about the line from node to node. */
@@ -71,7 +73,7 @@ typedef struct ik_plan {
     ik_task *tasks; /* by levels, and then by goals; behind those to work on some that nothing moves, to be judged */
     int task_count;
     int judged; /* with those */
-    int rows;   /* of all tasks */
+    int rows;   /* numbers that should come to 0, of all tasks to work on */
     int levels; /* 1, if there is any task */
     ik_bend *bends;
     int bend_count;
@@ -79,6 +81,7 @@ typedef struct ik_plan {
     ik_still *still;
     int still_count;
     signed char *sides; /* by task and slot: see task_side */
+    int work;           /* where a method's columns of work start: set by the frame */
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
     const void *pose;   /* of the kernel: where the nodes are, of the group at work */
 } ik_plan;
@@ -91,7 +94,17 @@ size_t ik_plan_nodes(const ik_solve_job *job);
 /* In memory of that size, aligned for pointers. */
 ik_plan *ik_plan_make(const ik_solve_job *job, void *memory);
 
-/* How many rows a task has. */
+/* None has more nodes, tasks or rows, or other parts: for asking how much memory is enough. It has counts alone. */
+ik_plan ik_plan_largest(const ik_solve_job *job);
+
+/* How many numbers a task has: one, or three. */
 int ik_task_rows(const ik_task *task);
+
+/* Whether node `below` is node k, or below it. */
+static inline int ik_carries(const ik_plan *plan, int k, int below) {
+    while (below > k)
+        below = plan->nodes[below].parent;
+    return below == k;
+}
 
 #endif

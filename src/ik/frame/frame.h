@@ -1,6 +1,7 @@
 /* The frame of the iterative methods, and the table of all kernels of an instance. */
 #include "method.h"
 #include "judge.h"
+#include "poles.h"
 #include "solve.h"
 
 #define METHOD_KERNELS(name, takes, doc)                                                                               \

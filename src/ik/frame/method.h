@@ -1,5 +1,5 @@
 /* What a method is to the frame (solve.h), and what it has of it: the frame's side is compiled once, a method's in its
- * family, and they meet at the two doors at the end. */
+ * family, and they meet at the two doors at the end. What methods are made of is in parts.h. */
 #include "../forms/rotations.h"
 #include "../forms/limit.h"
 #include "../forms/skeleton.h"
@@ -27,7 +27,7 @@ enum record {
 typedef struct {
     int columns; /* of a record, with those of the frame */
     int results; /* of those, how many finish needs */
-    int work;    /* columns that only a bundle has, behind those: what a step keeps is not an item's */
+    int work;    /* columns that only a bundle has, behind those, from plan->work on: what a step keeps is no item's */
 } record_size;
 
 /* The columns of one vector of lanes: of a record, or of a bundle, where a column has GROUPS vectors. */
@@ -59,8 +59,9 @@ enum { COLUMNS_AT_ONCE = 4 };
 
 ik_inline int columns_allocated(int count) { return (count + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE * COLUMNS_AT_ONCE; }
 
-/* A method. Targets come from solve_target, which knows weights of 0, through solve_nearer, so that squares are
- * numbers; tolerances through solve_within; limits from solve_allowed. */
+/* A method. One that works on joints as such has all of this from parts.h. Others take targets from solve_target, which
+ * knows weights of 0, through solve_nearer, so that squares are numbers; tolerances through solve_within; limits from
+ * solve_allowed. */
 typedef struct {
     /* By the counts of a plan alone: it is asked for the largest plan there can be as well, which has no nodes. */
     record_size (*size)(const ik_plan *plan);

@@ -1,5 +1,5 @@
-/* A group of items in the world, node by node of the plan: forward kinematics, the reach of chains, what the goals want
- * of it, and what limits allow. What all iterative methods see of a pose. */
+/* What all iterative methods see of a pose: forward kinematics, the reach of chains, what the goals want of it, and
+ * what limits allow. */
 
 #include "tasks.h"
 
@@ -138,6 +138,53 @@ static inline void solve_pose(const ik_plan *plan, group at, pose *world) {
     }
 }
 
+/* ---- where nodes are */
+
+/* In a pose, or as the columns of a method have it: what is reckoned of either is written once. */
+typedef struct {
+    vec3 (*place)(const void *of, const ik_plan *plan, int k);
+    quat (*rotation)(const void *of, const ik_plan *plan, int k);
+    const void *of;
+} whereabouts;
+
+ik_inline vec3 solve_place_of(const void *of, const ik_plan *plan, int k) {
+    (void)plan;
+    return ((const pose *)of)->positions[k];
+}
+ik_inline quat solve_rotation_of(const void *of, const ik_plan *plan, int k) {
+    (void)plan;
+    return solve_rotation(of, k);
+}
+ik_inline whereabouts solve_whereabouts(const pose *world) {
+    return (whereabouts){solve_place_of, solve_rotation_of, world};
+}
+
+/* The centre of mass. */
+ik_inline vec3 centre_of(whereabouts at, const ik_plan *plan) {
+    vec3 sum = vec3_splat(0, 0, 0);
+    for (int k = 0; k < plan->count; k++) {
+        double mass = plan->nodes[k].mass;
+        if (mass == 0) continue;
+        sum = vec3_add(sum, vec3_scale(real_splat((number)(mass / plan->mass)), at.place(at.of, plan, k)));
+    }
+    return sum;
+}
+
+/* What a task sees; what its kind does not look at is left out. */
+ik_inline task_view view_of(whereabouts at, const ik_plan *plan, const ik_task *task) {
+    const int k = task->node;
+    task_view view = {.place = vec3_splat(0, 0, 0)};
+    if (task->kind != IK_TURN) view.place = k < 0 ? centre_of(at, plan) : at.place(at.of, plan, k);
+    if (task->kind == IK_TURN || task->kind == IK_LOOK) view.rotation = at.rotation(at.of, plan, k);
+    if (task->other < 0) return view;
+    view.other_place = at.place(at.of, plan, task->other);
+    view.other_rotation = at.rotation(at.of, plan, task->other);
+    return view;
+}
+static inline task_view solve_view(const ik_plan *plan, const pose *world, const ik_task *task) {
+    return view_of(solve_whereabouts(world), plan, task);
+}
+
 /* ---- chains */
 
 /* The node from which the chain that ends at node k starts: the highest that turns or slides for it. */
@@ -156,14 +203,17 @@ typedef struct {
 } chain_reach;
 
 /* Of the chain that ends at node k. */
-ik_inline chain_reach solve_reach(const ik_plan *plan, const pose *world, int k) {
+ik_inline chain_reach reach_of(whereabouts at, const ik_plan *plan, int k) {
     chain_reach reach = {real_splat(0), real_splat(0)};
     for (; plan->nodes[k].moves; k = plan->nodes[k].parent) {
-        real length = vec3_length(solve_bone(plan, world, k));
+        real length = vec3_length(vec3_sub(at.place(at.of, plan, k), at.place(at.of, plan, plan->nodes[k].parent)));
         reach.sum = reach.sum + length;
         reach.longest = real_max(reach.longest, length);
     }
     return reach;
+}
+ik_inline chain_reach solve_reach(const ik_plan *plan, const pose *world, int k) {
+    return reach_of(solve_whereabouts(world), plan, k);
 }
 
 /* Of the longest chain to what tasks are about. */
@@ -245,13 +295,6 @@ static inline void solve_load_pose(const ik_plan *plan, group at, pose *world) {
     solve_center(plan, world);
     world->reach = solve_longest(plan, world);
     world->heaviest = solve_heaviest(plan, at, 0);
-}
-
-/* Whether node `below` is node k or turns with it. */
-ik_inline int solve_carries(const ik_plan *plan, int k, int below) {
-    while (below > k)
-        below = plan->nodes[below].parent;
-    return below == k;
 }
 
 /* ---- goals */
@@ -359,27 +402,6 @@ static inline quat solve_posture(const ik_plan *plan, group at, int k) {
     return solve_preferred(plan, k);
 }
 
-/* Where the centre of mass is. */
-static inline vec3 solve_centre(const ik_plan *plan, const pose *world) {
-    vec3 sum = vec3_splat(0, 0, 0);
-    for (int k = 0; k < plan->count; k++)
-        if (plan->nodes[k].mass > 0)
-            sum =
-                vec3_add(sum, vec3_scale(real_splat((number)(plan->nodes[k].mass / plan->mass)), world->positions[k]));
-    return sum;
-}
-
-static inline task_view solve_view(const ik_plan *plan, const pose *world, const ik_task *task) {
-    task_view view = {
-        .other_place = vec3_splat(0, 0, 0), .rotation = quat_identity(), .other_rotation = quat_identity()};
-    view.place = task->node < 0 ? solve_centre(plan, world) : world->positions[task->node];
-    if (task->node >= 0) view.rotation = solve_rotation(world, task->node);
-    if (task->other < 0) return view;
-    view.other_place = world->positions[task->other];
-    view.other_rotation = solve_rotation(world, task->other);
-    return view;
-}
-
 /* How far a pose is from what a task wants: a distance in the scale of the pose, or an angle. */
 static inline real solve_miss(const ik_plan *plan, group at, const pose *world, const ik_task *task, real *weight) {
     task_wanted wanted = solve_wanted(plan, at, world, task, weight);
@@ -401,7 +423,7 @@ static inline real solve_task_reach(const ik_plan *plan, const pose *world, cons
 static inline vec3 solve_carried_arm(const ik_plan *plan, const pose *world, int k) {
     vec3 sum = vec3_splat(0, 0, 0);
     for (int below = k; below < plan->count; below++) {
-        if (plan->nodes[below].mass == 0 || !solve_carries(plan, k, below)) continue;
+        if (plan->nodes[below].mass == 0 || !ik_carries(plan, k, below)) continue;
         vec3 arm = vec3_sub(world->positions[below], world->positions[k]);
         sum = vec3_add(sum, vec3_scale(real_splat((number)(plan->nodes[below].mass / plan->mass)), arm));
     }

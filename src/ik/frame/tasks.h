@@ -1,5 +1,5 @@
 /* Tasks: what a goal asks for as rows of numbers that should come to 0, and how these change as joints turn and move.
- * One place for all who judge a pose and all who better it.
+ * For all who judge a pose and all who better it.
  *
  * A motion of one joint takes the point of a task along by `shift` and turns what hangs there by `turn`: with r from
  * the joint to the point, d about the joint is (d x r, d), and u along an axis is (u, 0). With side 1 the joint carries

@@ -3,9 +3,11 @@
  *   quat_multiply conjugate rotate    the usual ones
  *   quat_canonical                    unit length, w >= 0
  *   mat3, mat3_apply, mat3_unapply    a rotation as a matrix, and its inverse
+ *   mat3_zero add scale outer         any matrix
  *   mat3_between_frames               the rotation that takes two perpendicular directions to two others
  *   quat_of_matrix
  *   quat_about                        the rotation about an axis by an angle of given cosine and sine
+ *   quat_of_vector                    the rotation by a rotation vector, cut to an angle
  *   quat_arc                          the shortest that takes one direction to another */
 
 typedef struct {
@@ -37,7 +39,7 @@ ik_inline quat quat_canonical(quat q) {
     return (quat){inverse * q.w, vec3_scale(inverse, q.v)};
 }
 
-/* A rotation matrix by its rows. */
+/* A matrix by its rows. */
 typedef struct {
     vec3 x, y, z;
 } mat3;
@@ -46,6 +48,12 @@ ik_inline vec3 mat3_apply(mat3 m, vec3 a) { return (vec3){vec3_dot(m.x, a), vec3
 ik_inline vec3 mat3_unapply(mat3 m, vec3 a) {
     return vec3_add(vec3_add(vec3_scale(a.x, m.x), vec3_scale(a.y, m.y)), vec3_scale(a.z, m.z));
 }
+
+ik_inline mat3 mat3_zero(void) { return (mat3){vec3_splat(0, 0, 0), vec3_splat(0, 0, 0), vec3_splat(0, 0, 0)}; }
+ik_inline mat3 mat3_add(mat3 a, mat3 b) { return (mat3){vec3_add(a.x, b.x), vec3_add(a.y, b.y), vec3_add(a.z, b.z)}; }
+ik_inline mat3 mat3_scale(real s, mat3 m) { return (mat3){vec3_scale(s, m.x), vec3_scale(s, m.y), vec3_scale(s, m.z)}; }
+/* a b^T. */
+ik_inline mat3 mat3_outer(vec3 a, vec3 b) { return (mat3){vec3_scale(a.x, b), vec3_scale(a.y, b), vec3_scale(a.z, b)}; }
 
 /* The rotation that takes the unit vectors x0, y0 (at right angles) to x1, y1. */
 ik_inline mat3 mat3_between_frames(vec3 x0, vec3 y0, vec3 x1, vec3 y1) {
@@ -83,6 +91,14 @@ ik_inline quat quat_about(real cosine, real sine, vec3 axis) {
     real w = real_select(acute, along, across), v = real_select(acute, across, along);
     real inverse = real_splat(1) / real_sqrt(w * w + v * v);
     return (quat){inverse * w, vec3_scale(real_negate_if(backwards, inverse * v), axis)};
+}
+
+/* The rotation by a rotation vector: about it, by its length, or by `most` where that is less. */
+ik_inline quat quat_of_vector(vec3 v, real most) {
+    const real half = real_splat(0.5f);
+    real angle = vec3_length(v);
+    cosine_sine at = real_sincos(half * real_min(angle, most));
+    return (quat){at.cosine, vec3_scale(at.sine / (angle + real_splat(TINY_LENGTH)), v)};
 }
 
 /* The shortest rotation that takes the unit vector `from` to `to`. Beyond a right angle it first turns half about

@@ -2,6 +2,7 @@
  *
  *   vec3_add sub scale dot cross length select     the usual ones
  *   vec3_size                                      sum of absolute coordinates
+ *   vec3_cut                                       no longer than some length
  *   vec3_direction                                 unit vector and length
  *   vec3_perpendicular, vec3_across, vec3_carried  unit vectors at right angles to a given one */
 
@@ -38,6 +39,12 @@ ik_inline vec3 vec3_canonical_nan(vec3 a) {
 
 /* Sum of absolute coordinates: a size that does not underflow, for scaling. */
 ik_inline real vec3_size(vec3 a) { return real_abs(a.x) + real_abs(a.y) + real_abs(a.z); }
+
+/* No longer than `most`. */
+ik_inline vec3 vec3_cut(vec3 v, real most) {
+    real length = vec3_length(v);
+    return vec3_scale(real_min(real_splat(1), most / (length + real_splat(TINY_LENGTH))), v);
+}
 
 /* A vector as unit direction and length. Meant for sizes near 1: a vector below TINY_LENGTH counts as zero (its square
  * gets near to underflow), and the unit direction of zero is zero. */

@@ -27,7 +27,7 @@
  * and after so many bends given up. */
 #define FABRIK_PROGRESS (number)1e-3
 #define FABRIK_SHOVE    (number)0.1 /* of the error */
-enum { FABRIK_PATIENCE = 4, FABRIK_KICKS = 3 };
+enum { FABRIK_PATIENCE = 5, FABRIK_KICKS = 3 };
 
 /* The columns of a record. The points come first: they are the result. */
 ik_inline int fabrik_point(int slot) { return OWN + 3 * slot; }
@@ -36,12 +36,10 @@ ik_inline int fabrik_target(const ik_plan *plan, int goal) { return OWN + 4 * pl
 ik_inline int fabrik_share(const ik_plan *plan, int goal) { return fabrik_target(plan, goal) + 3; }
 /* What the distance to the target counts for: more where the chain is shorter than the longest. */
 ik_inline int fabrik_per_distance(const ik_plan *plan, int goal) { return fabrik_target(plan, goal) + 4; }
-ik_inline int fabrik_previous(const ik_plan *plan) { return fabrik_target(plan, plan->job->goal_count); }
-ik_inline int fabrik_idle(const ik_plan *plan) { return fabrik_previous(plan) + 1; }
-ik_inline int fabrik_kicks(const ik_plan *plan) { return fabrik_previous(plan) + 2; }
+ik_inline int fabrik_watched(const ik_plan *plan) { return fabrik_target(plan, plan->job->goal_count); }
 
 /* How many steps in a row brought the tip nearer, and where the points were before the last. */
-ik_inline int fabrik_run(const ik_plan *plan) { return fabrik_previous(plan) + 3; }
+ik_inline int fabrik_run(const ik_plan *plan) { return fabrik_watched(plan) + WATCH_COLUMNS; }
 ik_inline int fabrik_before(const ik_plan *plan, int slot) { return fabrik_run(plan) + 1 + 3 * slot; }
 
 static record_size fabrik_points_size(const ik_plan *plan) {
@@ -205,21 +203,19 @@ static void fabrik_unlock(const ik_plan *plan, const fabrik_chain *chain, column
     }
 }
 
-/* Bends the chains of lanes that make no more progress; gives up those that were bent before and often. */
+/* Bends the chains of lanes that make no more progress, on the step before; gives up those that were bent often. */
 static void fabrik_watch(const ik_plan *plan, columns c) {
-    const real zero = real_splat(0), one = real_splat(1);
-    real *idle = column(c, fabrik_idle(plan)), *kicks = column(c, fabrik_kicks(plan)), error = *column(c, ERROR);
-    real *previous = column(c, fabrik_previous(plan)), *run = column(c, fabrik_run(plan));
+    const real zero = real_splat(0), one = real_splat(1), error = *column(c, ERROR);
+    const int watch = fabrik_watched(plan);
+    real *previous = column(c, watch + WATCH_LEAST), *run = column(c, fabrik_run(plan));
     *run = real_select(mask_less(error, *previous), *run + one, zero);
-    mask progress = mask_less(error, real_splat(1 - FABRIK_PROGRESS) * *previous);
+    mask off = mask_less(*column(c, TOLERANCE), error);
+    mask stuck = watch_is_stuck(c, watch, off, error, real_splat(1 - FABRIK_PROGRESS), FABRIK_PATIENCE, mask_splat(0));
     *previous = error;
-    *idle = real_select(progress, zero, *idle + one);
-    mask stuck = mask_less(real_splat(FABRIK_PATIENCE), *idle) & mask_less(*column(c, TOLERANCE), error);
     if (!mask_any(stuck)) return;
-    mask spent = ~mask_less(*kicks, real_splat(FABRIK_KICKS)) & stuck;
-    *column(c, SAID) = real_from_bits(real_bits(*column(c, SAID)) | (spent & mask_splat(IK_STALLED)));
-    *idle = real_select(stuck, zero, *idle);
-    *kicks = real_select(stuck, *kicks + one, *kicks);
+    mask spent = stuck & watch_is_spent(c, watch, FABRIK_KICKS);
+    watch_give_up(c, spent);
+    watch_kicked(c, watch, stuck);
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         if (plan->nodes[k].point < 0) continue;
@@ -267,8 +263,8 @@ static void fabrik_begin(const ik_plan *plan, group at, const pose *start, colum
     for (int slot = 0; slot < plan->slots; slot++)
         if (plan->nodes[plan->node_of_slot[slot]].point >= 0)
             fabrik_load_goal(plan, at, start, plan->node_of_slot[slot], record);
-    *column(record, ERROR) = *column(record, fabrik_previous(plan)) = fabrik_error(plan, record);
-    *column(record, fabrik_idle(plan)) = *column(record, fabrik_kicks(plan)) = real_splat(0);
+    watch_start(record, fabrik_watched(plan));
+    *column(record, ERROR) = *column(record, fabrik_watched(plan) + WATCH_LEAST) = fabrik_error(plan, record);
     *column(record, fabrik_run(plan)) = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_vec3(record, fabrik_before(plan, slot), column_vec3(record, fabrik_point(slot)));
@@ -330,3 +326,8 @@ static void fabrik_place(const ik_plan *plan, group at, columns record, const po
 }
 
 static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_step, fabrik_place};
+
+#include "fabrik_bodies.h"
+#include "fabrik_passes.h"
+#include "fabrik_search.h"
+#include "fabrik_frames.h"

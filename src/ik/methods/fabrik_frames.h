@@ -97,7 +97,7 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
 static real frames_place_weight(const ik_plan *plan, group at, const pose *start, int k) {
     real sum = real_splat(0);
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
-        if (task->kind == IK_PLACE && solve_carries(plan, k, task->node))
+        if (task->kind == IK_PLACE && ik_carries(plan, k, task->node))
             sum = sum + solve_weight(&plan->job->goals[task->goal].weight, at) / start->heaviest;
     return sum;
 }
@@ -180,8 +180,8 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     if (!points) *tolerance = angle;
     *column(record, frames_per_radian(plan)) = real_select(mask_less(zero, *tolerance), *tolerance, angle) / angle;
     *column(record, frames_lever(plan)) = solve_mean_bone(plan, start);
-    *column(record, frames_least(plan)) = *column(record, frames_reference(plan)) = real_splat(LARGEST);
-    *column(record, frames_idle(plan)) = *column(record, frames_kicks(plan)) = zero;
+    *column(record, frames_least(plan)) = real_splat(LARGEST);
+    watch_start(record, frames_watched(plan));
     *column(record, frames_stride(plan)) = real_splat(1);
     frames_stop(plan, record, ~mask_splat(0));
     frames_copy(plan, record, frames_best(0), frames_rotation(plan, 0), ~mask_splat(0));

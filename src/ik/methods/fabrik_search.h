@@ -3,7 +3,7 @@
 
 /* Poor progress takes less than this share off the error in so many iterations. */
 #define FRAMES_POOR (number)0.1
-enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
+enum { FRAMES_PATIENCE = 7, FRAMES_KICKS = 12 };
 
 /* Passes are taken back that make the sum of squares this many times as large. */
 #define FRAMES_HARM (number)4
@@ -25,38 +25,24 @@ enum { FRAMES_PATIENCE = 6, FRAMES_KICKS = 12 };
 
 /* Where all ends are, from now on apart from their nodes. */
 static void frames_find_ends(const ik_plan *plan, columns c) {
-    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
-        if (task->kind == IK_TURN)
-            column_set_quat(c, frames_end_turned(plan, task->goal), frames_now(plan, c, task->node));
+    const int ends = frames_ends(plan);
+    for (int t = 0; t < plan->task_count; t++) {
+        const int k = plan->tasks[t].node;
+        if (plan->tasks[t].kind == IK_TURN)
+            column_set_quat(c, ends_rotation(ends, t), frames_now(plan, c, k));
         else
-            column_set_vec3(c, frames_end(plan, task->goal),
-                            column_vec3(c, frames_point(plan, plan->nodes[task->node].slot)));
-}
-
-/* All ends at or below a body pull at it, by their weights. */
-static void frames_add_all_ends(const ik_plan *plan, columns c, int k, frames_body *body) {
-    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        if (!solve_carries(plan, k, task->node)) continue;
-        int goal = task->goal;
-        if (task->kind == IK_TURN)
-            pull_add_rotation(&body->s, frames_rotation_weight(plan, c, goal),
-                              column_quat(c, frames_end_turned(plan, goal)), column_quat(c, frames_turned(plan, goal)));
-        else
-            pull_add(&body->s, *column(c, frames_target_weight(plan, goal)),
-                     vec3_sub(column_vec3(c, frames_end(plan, goal)), body->place),
-                     vec3_sub(column_vec3(c, frames_target(plan, goal)), body->place));
+            column_set_vec3(c, ends_place(ends, t), column_vec3(c, frames_point(plan, plan->nodes[k].slot)));
     }
 }
 
-static void frames_carry_ends(const ik_plan *plan, columns c, int k, vec3 place, quat turn) {
-    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        if (!solve_carries(plan, k, task->node)) continue;
-        int end = frames_end(plan, task->goal), turned = frames_end_turned(plan, task->goal);
-        if (task->kind == IK_TURN)
-            column_set_quat(c, turned, quat_multiply(turn, column_quat(c, turned)));
-        else
-            column_set_vec3(c, end, vec3_add(place, quat_rotate(turn, vec3_sub(column_vec3(c, end), place))));
-    }
+/* What an end is drawn to. */
+ik_inline ends_wanted frames_wanted(const ik_plan *plan, columns c, int task) {
+    const int goal = plan->tasks[task].goal;
+    if (plan->tasks[task].kind == IK_TURN)
+        return (ends_wanted){.rotation = column_quat(c, frames_turned(plan, goal)),
+                             .weight = frames_rotation_weight(plan, c, goal)};
+    return (ends_wanted){.place = column_vec3(c, frames_target(plan, goal)),
+                         .weight = *column(c, frames_target_weight(plan, goal))};
 }
 
 /* One joint turns with all that is below it; what is above has not turned yet. Its rotation becomes a local one. */
@@ -64,35 +50,27 @@ static void frames_sweep_joint(const ik_plan *plan, columns c, int k) {
     int i = frames_rotation(plan, plan->nodes[k].slot);
     quat before = column_quat(c, i), above = frames_above(plan, c, k);
     frames_body body = frames_body_of(plan, c, k, before);
-    frames_add_all_ends(plan, c, k, &body);
+    body.s = ends_pull(plan, c, frames_ends(plan), k, body.place, frames_wanted);
     frames_follow(plan, c, k, *column(c, frames_largest(plan)), &body);
-    frames_carry_ends(plan, c, k, body.place, quat_multiply(body.rotation, quat_conjugate(before)));
+    ends_carry(plan, c, frames_ends(plan), k, body.place, quat_multiply(body.rotation, quat_conjugate(before)));
     column_set_quat(c, i, quat_multiply(quat_conjugate(above), body.rotation));
 }
 
 /* One node slides with all ends at or below it, as is best for them. */
 static void frames_sweep_slide(const ik_plan *plan, columns c, int k) {
-    const int owner = plan->nodes[k].owner;
-    const ik_task *last = plan->tasks + plan->task_count;
+    const int owner = plan->nodes[k].owner, ends = frames_ends(plan);
     quat above = quat_identity();
     if (owner >= 0) above = column_quat(c, frames_rotation(plan, plan->nodes[owner].slot));
     vec3 sum = vec3_splat(0, 0, 0);
     real all = real_splat(0);
-    for (const ik_task *task = plan->tasks; task < last; task++) {
-        if (task->kind == IK_TURN || !solve_carries(plan, k, task->node)) continue;
-        real weight = *column(c, frames_target_weight(plan, task->goal));
-        vec3 off =
-            vec3_sub(column_vec3(c, frames_target(plan, task->goal)), column_vec3(c, frames_end(plan, task->goal)));
-        sum = vec3_add(sum, vec3_scale(weight, off));
-        all = all + weight;
+    for (int t = 0; t < plan->task_count; t++) {
+        if (plan->tasks[t].kind == IK_TURN || !task_side(plan, t, plan->nodes[k].slot)) continue;
+        ends_wanted to = frames_wanted(plan, c, t);
+        sum = vec3_add(sum, vec3_scale(to.weight, vec3_sub(to.place, column_vec3(c, ends_place(ends, t)))));
+        all = all + to.weight;
     }
     vec3 by = quat_rotate(quat_conjugate(above), frames_mean(sum, all));
-    by = quat_rotate(above, frames_slide(plan, c, k, by));
-    for (const ik_task *task = plan->tasks; task < last; task++) {
-        if (task->kind == IK_TURN || !solve_carries(plan, k, task->node)) continue;
-        int end = frames_end(plan, task->goal);
-        column_set_vec3(c, end, vec3_add(column_vec3(c, end), by));
-    }
+    ends_slide(plan, c, ends, k, quat_rotate(above, frames_slide(plan, c, k, by)));
 }
 
 /* From the tips to the base. */
@@ -180,7 +158,8 @@ static mask frames_turned_far(const ik_plan *plan, columns c) {
 /* Passes that took the ends much farther away, or joints farther than is allowed, are taken back. Near the targets much
  * is reckoned from the least since the last kick: else many passes, each a little worse than the last, lead away. */
 static void frames_take_back(const ik_plan *plan, columns c) {
-    real squared = *column(c, frames_squared(plan)), least = real_min(squared, *column(c, frames_reference(plan)));
+    real squared = *column(c, frames_squared(plan)),
+         least = real_min(squared, *column(c, frames_watched(plan) + WATCH_LEAST));
     mask near = mask_equal(*column(c, frames_lowest(plan)), real_splat(0));
     real most = real_splat(FRAMES_HARM) * real_select(near, least, squared);
     mask worse = ~mask_less(frames_square(plan, c), most) | frames_turned_far(plan, c);
@@ -330,19 +309,19 @@ static void frames_keep_best(const ik_plan *plan, columns c) {
 /* The next kick of the lanes that are stuck; after the last one, the best pose. What started near its targets is kicked
  * from its best pose, at first by no more than a step may turn a joint there, then twice as far each time. */
 static void frames_free(const ik_plan *plan, columns c, mask stuck) {
-    real *kicks = column(c, frames_kicks(plan));
+    const int watch = frames_watched(plan);
     mask near = stuck & mask_equal(*column(c, frames_lowest(plan)), real_splat(0));
     if (mask_any(near)) frames_return(plan, c, frames_best(0), near);
     real most = frames_turn_for_error(plan, c);
     for (int time = 0; time <= FRAMES_KICKS; time++, most = most + most) {
-        mask chosen = stuck & mask_equal(*kicks, real_splat((number)time));
+        mask chosen = watch_kick(c, watch, stuck, time);
         if (!mask_any(chosen)) continue;
         if (time < FRAMES_KICKS)
             frames_kick(plan, c, chosen, time, most);
         else
             frames_return(plan, c, frames_best(0), chosen);
     }
-    *kicks = real_select(stuck, *kicks + real_splat(1), *kicks);
+    watch_kicked(c, watch, stuck);
     real *squared = column(c, frames_squared(plan));
     *squared = real_select(stuck, frames_square(plan, c), *squared);
     frames_stop(plan, c, stuck);
@@ -350,21 +329,14 @@ static void frames_free(const ik_plan *plan, columns c, mask stuck) {
 
 /* Kicks lanes that make poor progress, and gives up those that were kicked often and make none. */
 static void frames_watch(const ik_plan *plan, columns c) {
-    const real zero = real_splat(0), one = real_splat(1);
-    real *idle = column(c, frames_idle(plan)), *reference = column(c, frames_reference(plan));
-    real squared = *column(c, frames_squared(plan)), least = real_splat(FABRIK_PROGRESS);
-    mask last = mask_less(real_splat(FRAMES_KICKS), *column(c, frames_kicks(plan)));
+    const int watch = frames_watched(plan);
+    const real one = real_splat(1), none = real_splat(FABRIK_PROGRESS);
+    mask last = watch_is_spent(c, watch, FRAMES_KICKS + 1), off = mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     int free = !plan->limited && !plan->slides; /* such chains are slow only near full reach */
-    real poor = free ? least : real_splat(FRAMES_POOR);
-    real less = one - real_select(last, least, poor);
-    mask progress = mask_less(squared, less * less * *reference);
-    *reference = real_select(progress, squared, *reference);
-    *idle = real_select(progress, zero, *idle + one);
-    mask stuck = mask_less(real_splat(FRAMES_PATIENCE), *idle) & mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    real poor = free ? none : real_splat(FRAMES_POOR), less = one - real_select(last, none, poor);
+    real squared = *column(c, frames_squared(plan));
+    mask stuck = watch_is_stuck(c, watch, off, squared, less * less, FRAMES_PATIENCE, mask_splat(0));
     if (!mask_any(stuck)) return;
-    real *said = column(c, SAID);
-    *said = real_from_bits(real_bits(*said) | (stuck & last & mask_splat(IK_STALLED)));
-    *idle = real_select(stuck, zero, *idle);
-    *reference = real_select(stuck, real_splat(LARGEST), *reference);
+    watch_give_up(c, stuck & last);
     frames_free(plan, c, stuck);
 }

@@ -1,0 +1,108 @@
+/* How far the joints of a method (joints.h) are from what their tasks want: where they are, or where a step would take
+ * them (turns.h). */
+
+enum errors_when { IN_POSE, AFTER_STEP };
+
+typedef struct {
+    columns c;
+    enum errors_when when;
+} errors_of;
+
+ik_inline vec3 errors_place(const void *of, const ik_plan *plan, int k) {
+    const errors_of *e = of;
+    const int slot = plan->nodes[k].slot;
+    return column_vec3(e->c, e->when == AFTER_STEP ? step_place(plan, slot) : joint_position(plan, slot));
+}
+
+ik_inline quat errors_rotation(const void *of, const ik_plan *plan, int k) {
+    const errors_of *e = of;
+    const int slot = plan->nodes[k].slot;
+    quat now = column_quat(e->c, joint_rotation(slot));
+    return e->when == AFTER_STEP ? quat_multiply(column_quat(e->c, step_turn(plan, slot)), now) : now;
+}
+
+ik_inline whereabouts errors_whereabouts(const errors_of *of) {
+    return (whereabouts){errors_place, errors_rotation, of};
+}
+
+static inline task_view errors_view(const ik_plan *plan, columns c, enum errors_when when, const ik_task *task) {
+    const errors_of of = {c, when};
+    return view_of(errors_whereabouts(&of), plan, task);
+}
+
+/* The error of a task: of one number, or of three. */
+ik_inline vec3 errors_off(const ik_plan *plan, columns c, enum errors_when when, int task) {
+    const ik_task *t = &plan->tasks[task];
+    task_wanted wanted = joint_wanted(plan, c, task);
+    task_view view = errors_view(plan, c, when, t);
+    return task_error(plan, t, &wanted, &view);
+}
+
+/* By which its numbers are multiplied: the root of its weight, and angles by the lever. */
+ik_inline real errors_scale(const ik_plan *plan, columns c, int task) {
+    real weight = *column(c, joint_task(plan, task) + TASK_WEIGHT);
+    return task_is_angle(&plan->tasks[task]) ? weight * *column(c, joint_lever(plan)) : weight;
+}
+
+/* What it counts for beside TOLERANCE. */
+static inline real errors_unit(const ik_plan *plan, columns c, enum errors_when when, int task) {
+    const ik_task *t = &plan->tasks[task];
+    const errors_of of = {c, when};
+    real unit = *column(c, joint_task(plan, task) + TASK_UNIT), reach = real_splat(0);
+    if (!plan->slides || task_is_angle(t) || t->node < 0) return unit;
+    reach = reach_of(errors_whereabouts(&of), plan, t->node).sum;
+    if (t->other >= 0) reach = real_max(reach, reach_of(errors_whereabouts(&of), plan, t->other).sum);
+    return real_select(mask_equal(unit, real_splat(0)), unit, solve_counts_for(plan, c, reach));
+}
+
+/* Rows of one number or three, of `step` columns each. */
+ik_inline void rows_set(real *rows, int step, int first, int count, vec3 v) {
+    rows[first * step] = v.x;
+    if (count > 1) rows[(first + 1) * step] = v.y, rows[(first + 2) * step] = v.z;
+}
+ik_inline vec3 rows_at(const real *rows, int step, int first, int count) {
+    if (count == 1) return task_scalar(rows[first * step]);
+    return (vec3){rows[first * step], rows[(first + 1) * step], rows[(first + 2) * step]};
+}
+
+/* What a level counts beside the one before, of squared errors. In whether a step is better: at first so much that long
+ * steps are, though they bend away a little from what the level before wants; and less as long as that is why they are
+ * not. In which pose is best: next to nothing. */
+#define LEVEL_FIRST (number)1e-2
+#define LEVEL_LAST  (number)1e-10
+
+static inline real level_counts(real beside, int level) {
+    real counts = real_splat(1);
+    while (level-- > 0)
+        counts = counts * beside;
+    return counts;
+}
+
+typedef struct {
+    real square;  /* of all tasks, as levels count for whether a step is better */
+    real strict;  /* likewise, as they count for which pose is best */
+    real largest; /* as ERROR is; NaN where some number is */
+} errors;
+
+/* With a level counting so much `beside` the one before. In `rows`, unless NULL, the scaled errors. */
+ik_inline errors errors_measure(const ik_plan *plan, columns c, enum errors_when when, real beside, real *rows,
+                                int step) {
+    errors e = {real_splat(0), real_splat(0), real_splat(0)};
+    for (int t = 0; t < plan->task_count; t++) {
+        const ik_task *task = &plan->tasks[t];
+        real scale = errors_scale(plan, c, t);
+        vec3 off = errors_off(plan, c, when, t), row = vec3_scale(scale, off);
+        if (rows) rows_set(rows, step, task->row, ik_task_rows(task), row);
+        if (task->kind == IK_INSIDE) off = task_miss(task, off), row = vec3_scale(scale, off);
+        real square = vec3_dot(row, row);
+        if (plan->levels > 1) {
+            e.strict = e.strict + level_counts(real_splat(LEVEL_LAST), task->level) * square;
+            square = level_counts(beside, task->level) * square;
+        }
+        e.square = e.square + square;
+        e.largest = real_max(vec3_length(off) * errors_unit(plan, c, when, t), e.largest);
+    }
+    if (plan->levels < 2) e.strict = e.square;
+    e.largest = e.largest + real_poison(e.square);
+    return e;
+}

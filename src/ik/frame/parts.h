@@ -1,0 +1,29 @@
+/* What iterative methods are made of, besides what the frame is to all of them (method.h). A part stands on those
+ * before it, and costs a method that does not use it nothing.
+ *
+ *   watch        who makes no progress
+ *   ends         joints that turn one after the other, and what they carry
+ *   joints       columns for turned and sliding joints and their tasks, and how they are loaded and read
+ *   plain        a free chain with a place out of its reach
+ *   random       numbers without a pattern
+ *   turns        what a step does to joints: try, limits, accept, shake
+ *   errors       how far tasks are off
+ *   kicks        joints that are stuck
+ *   linear       small symmetric systems
+ *   rows         the Jacobian
+ *   levels       strict priorities
+ *   postures     what joints prefer */
+#include "method.h"
+
+#include "watch.h"
+#include "ends.h"
+#include "joints.h"
+#include "plain.h"
+#include "random.h"
+#include "turns.h"
+#include "errors.h"
+#include "kicks.h"
+#include "linear.h"
+#include "rows.h"
+#include "levels.h"
+#include "postures.h"
