@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ikcore.bake import Baked, BakeSettings, FootLock, bake_feet
     from ikcore.clips import bvh, gltf, samples
     from ikcore.clips.clip import Clip, FormatError
+    from ikcore.clips.smoothing import Smoothed, smooth
     from ikcore.feet import Contacts, Feet, Leg
     from ikcore.grounds import terrain
     from ikcore.grounds.ground import Ground, Hits, Surface
@@ -53,6 +54,7 @@ _MODULES = {
 _HOMES = {
     **dict.fromkeys(("Baked", "BakeSettings", "FootLock", "bake_feet"), "bake"),
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
+    **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
     **dict.fromkeys(("Ground", "Hits", "Surface"), "grounds.ground"),
 }
@@ -103,6 +105,7 @@ __all__ = [
     "Reach",
     "Relative",
     "Skeleton",
+    "Smoothed",
     "Solution",
     "Solver",
     "Status",
@@ -126,6 +129,7 @@ __all__ = [
     "report",
     "rotations",
     "samples",
+    "smooth",
     "solve",
     "solver",
     "terrain",

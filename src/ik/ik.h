@@ -21,6 +21,7 @@
  *   ik_goal                 what a pose should reach: places, rotations, distances, balance, in levels
  *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options
  *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them and of planes
+ *   ik_smooth               curves over whole clips, within bounds and bent as little as may be
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -740,6 +741,48 @@ typedef struct ik_cast_job {
 } ik_cast_job;
 
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
+
+/* Curves over whole clips: an item is a channel with a number in every frame. Of all curves within the bounds the one
+ * with the least
+ *
+ *   integral of (x'')^2 + tension (x')^2 + pull (x - wanted)^2
+ *
+ * over time in seconds: bent as little as may be, no longer than need be, and near to what is wanted. So tension is in
+ * 1 / second^2 and pull in 1 / second^4, and the answer does not depend on the frame rate, but for how finely it is
+ * sampled. A wave of frequency w (radians a second) keeps pull / (pull + tension w^2 + w^4) of itself. The ends are
+ * free.
+ *
+ * A channel that too little holds, two frames with a pull or pinned, in a loop or under tension one, is drawn to what
+ * is wanted by 1 / its duration^4 (to do with it what bounds say, else nothing is determined).
+ *
+ * Two neighbouring frames that are pinned part a channel into two that know nothing of each other. A part in which what
+ * is wanted does not bend, nor slope under tension, and keeps all bounds, is what is wanted to the bit.
+ *
+ * status: 0, CONFLICT (a lower bound is above the upper one: the curve goes half-way between them), ITERATION_LIMIT
+ * (the curve is within the bounds, but may not be the best; no such case is known) or NOT_FINITE (wanted or pull is NaN
+ * or infinite, a bound is NaN or leaves nothing, or some number is beyond 1e100; the values are what is wanted).
+ * Numbers are doubles. */
+typedef struct ik_smooth_job {
+    ptrdiff_t frames;
+    double fps;         /* frames a second; above 0 */
+    double tension;     /* 0 or more */
+    int loop;           /* 1: the last frame is the first again. Its bounds hold too, and nothing else of it counts */
+    ik_lists wanted;    /* (1) of every frame */
+    ik_lists lower;     /* (1) optional, -infinity: none there */
+    ik_lists upper;     /* (1) optional, infinity: none there. Equal to lower: the curve is pinned */
+    ik_lists pull;      /* (1) optional: 0, not wanted there. A negative one counts as 0 */
+    ik_lists values;    /* (1) the curve; may be the very rows of wanted */
+    ik_rows status;     /* int32_t */
+    ik_rows iterations; /* int32_t: how many banded systems were factored; does not grow with the frames as a rule */
+    int (*stop)(void *context); /* optional: asked several times an iteration. Not 0: it ends, and of the channels that
+                                   are not done nothing is written */
+    void *context;
+} ik_smooth_job;
+
+/* Smooth channels [first, last). `scratch` is as large as ik_smooth_scratch says, which grows with the frames alone,
+ * aligned to 64 bytes, and one thread's alone. */
+size_t ik_smooth_scratch(const ik_smooth_job *job);
+void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 #include "row.h"
 #include "single.h"
 #include "skeleton_object.h"
+#include "smooth.h"
 #include "solve.h"
 #include "state.h"
 
@@ -70,6 +71,7 @@ static int add_status_flags(PyObject *module) {
 static int execute(PyObject *module) {
     if (add_gufuncs(module) < 0 || add_results(module) < 0 || prepare_singles() < 0 || prepare_rows() < 0) return -1;
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
+    if (add_smooth(module) < 0) return -1;
     if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);
