@@ -103,7 +103,7 @@ def cast(
 # Arrays are (channels, frames) of float64, status and iterations (channels) of int32; the last three are written. It
 # ends before all is done where the first byte of `stop` is set meanwhile.
 def smooth(
-    wanted: _Array,
+    wanted: _Array | None,
     lower: _Array | None,
     upper: _Array | None,
     pull: _Array | None,

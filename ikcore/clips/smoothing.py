@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
 from ikcore._arrays import _count_of, number_type, on_threads, rows, shown, switch
+
+_ARGUMENTS = ("wanted", "lower", "upper", "pull")
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -104,34 +107,32 @@ def smooth(
     >>> upper = np.full(11, np.inf)
     >>> upper[5] = 0.9
     >>> ik.smooth(1.0, fps=30, pull=1 / 0.05**4, upper=upper).values.round(3)
-    array([1.004, 0.992, 0.974, 0.949, 0.92 , 0.9  , 0.92 , 0.949, 0.974,
-           0.992, 1.004])
+    array([1.015, 0.997, 0.975, 0.949, 0.919, 0.9  , 0.919, 0.949, 0.975,
+           0.997, 1.015])
     """
     dtype = number_type(wanted)
-    given = {"wanted": wanted, "pull": pull} | {
-        name: value for name, value in (("lower", lower), ("upper", upper)) if value is not None
-    }
-    arrays = {name: _frames_last(name, value, axis) for name, value in given.items()}
+    given = zip(_ARGUMENTS, (wanted, lower, upper, pull), strict=True)
+    arrays = {name: _frames_last(name, value, axis) for name, value in given if value is not None}
     if (arrays["pull"] < 0).any():
         raise ValueError("pull: expected no negative numbers")
     shape = _broadcast(arrays)
     channels = math.prod(shape[:-1])
     flat = {name: np.broadcast_to(array, shape).reshape(channels, shape[-1]) for name, array in arrays.items()}
-    operands = [flat.get(name) for name in ("wanted", "lower", "upper", "pull")]
     values, numbers = np.empty((channels, shape[-1])), np.empty((2, channels), np.int32)
-    options = _number("fps", fps, above=0.0), _number("tension", tension), switch("loop", loop)
+    rate, tightness = _number("fps", fps, above=0.0), _number("tension", tension)
+    switch("loop", loop)
     switch("strict", strict)
-    stopped = bytearray(1)
+    threads, stopped = _count_of(workers), bytearray(1)
 
     def solve(block: slice) -> None:
-        if not stopped[0]:
-            parts = [None if array is None else array[block] for array in operands]
-            _core.smooth(*parts, *options, values[block], *numbers[:, block], stopped)
+        wanted, lower, upper, pull = (flat[name][block] if name in flat else None for name in _ARGUMENTS)
+        found = values[block], numbers[0, block], numbers[1, block]
+        _core.smooth(wanted, lower, upper, pull, rate, tightness, loop, *found, stopped)
 
     def stop() -> None:
         stopped[0] = 1
 
-    on_threads(_blocks(channels, values.size, _count_of(workers)), workers, solve, stop)
+    on_threads(_blocks(channels, values.size, threads), threads, solve, stop)
     with np.errstate(over="ignore"):
         curves = np.moveaxis(values.reshape(shape), -1, axis).astype(dtype, copy=False)
     found = Smoothed(curves, *(array.reshape(shape[:-1]) for array in numbers))
@@ -176,4 +177,4 @@ def _blocks(channels: int, numbers: int, workers: int) -> list[slice]:
     vectors = -(-channels // _LANES)
     many = min(vectors, 4 * workers) if workers > 1 and numbers >= _WORTH_A_THREAD else min(vectors, 1)
     edges = [min(vectors * part // many * _LANES, channels) for part in range(many + 1)] if many else [0]
-    return [slice(first, last) for first, last in zip(edges, edges[1:], strict=False)]
+    return [slice(*edge) for edge in itertools.pairwise(edges)]
