@@ -759,9 +759,9 @@ void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
  * is wanted does not bend, nor slope under tension, and keeps all bounds, is what is wanted to the bit.
  *
  * status: 0, CONFLICT (a lower bound is above the upper one: the curve goes half-way between them), ITERATION_LIMIT
- * (the curve is within the bounds, but may not be the best; no such case is known) or NOT_FINITE (wanted or pull is NaN
- * or infinite, a bound is NaN or leaves nothing, or some number is beyond 1e100; the values are what is wanted).
- * Numbers are doubles. */
+ * (the curve is within the bounds, but may not be the best; so it ends for some that are free for thousands of frames)
+ * or NOT_FINITE (wanted or pull is NaN or infinite, a bound is NaN or leaves nothing, or some number is beyond 1e100;
+ * the values are what is wanted). Numbers are doubles: where a curve is free for n frames rounding counts n^4 times. */
 typedef struct ik_smooth_job {
     ptrdiff_t frames;
     double fps;         /* frames a second; above 0 */
@@ -773,7 +773,8 @@ typedef struct ik_smooth_job {
     ik_lists pull;      /* (1) optional: 0, not wanted there. A negative one counts as 0 */
     ik_lists values;    /* (1) the curve; may be the very rows of wanted */
     ik_rows status;     /* int32_t */
-    ik_rows iterations; /* int32_t: how many banded systems were factored; does not grow with the frames as a rule */
+    ik_rows iterations; /* int32_t: how many banded systems were factored: 1, or 10 to 25 however many frames there are,
+                           as a rule */
     int (*stop)(void *context); /* optional: asked several times an iteration. Not 0: it ends, and of the channels that
                                    are not done nothing is written */
     void *context;

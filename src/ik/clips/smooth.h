@@ -23,7 +23,8 @@ static const number SMOOTH_OFF = 0x1p-40;   /* of the largest departure: what is
 static const number SMOOTH_LOOSE = 0x1p-44; /* likewise, what pulls at a bound and does not lift it */
 enum {
     SMOOTH_INTERIOR = 60, /* steps at most; a third is enough */
-    SMOOTH_SETTLE = 40,   /* rounds at most; two are enough */
+    SMOOTH_SETTLE = 100,  /* rounds at most; two are enough */
+    SMOOTH_CHANCES = 4,   /* rounds in which no fewer frames are on the wrong side than ever before */
     SMOOTH_LEAST = 6,     /* frames of a loop; one of fewer goes round several times */
 };
 
@@ -195,38 +196,63 @@ static void smooth_relax(smooth *s, mask busy) {
     smooth_gradient(clip);
 }
 
-/* Frames out of bounds go to these, and those that a bound holds back from the other side are let go. Returns the lanes
- * that have some. */
-static mask smooth_change_sides(smooth *s, mask busy) {
-    const mask at_lower = mask_splat(AT_LOWER), at_upper = mask_splat(AT_UPPER);
-    mask changed = mask_splat(0);
-    real largest = real_splat(0);
+/* Frames that are out of bounds, and those that a bound holds back from the other side, are on the wrong side of it.
+ * Marks them; returns how many there are, and which is the last. */
+static real smooth_mark(smooth *s, real *last) {
+    const real zero = real_splat(0), one = real_splat(1);
+    real largest = zero, count = zero;
     EACH_FRAME(f, &s->clip) largest = real_max(largest, real_abs(f->moved));
     const real off = real_splat(SMOOTH_OFF) * largest, loose = real_splat(SMOOTH_LOOSE) * largest;
-    EACH_FRAME(f, &s->clip) {
-        mask free = busy & mask_zero(f->state), is_lower = ~mask_zero(f->state & at_lower);
-        mask is_upper = ~mask_zero(f->state & at_upper);
-        mask down = free & mask_less(f->moved, f->bounds[0] - off), up = free & mask_less(f->bounds[1] + off, f->moved);
-        mask let = busy & ((is_lower & mask_less(f->gradient, -loose)) | (is_upper & mask_less(loose, f->gradient)));
-        f->state = mask_select(down, at_lower, mask_select(up, at_upper, f->state & ~let));
-        changed |= down | up | let;
+    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
+        smooth_frame *f = &s->clip.frames[k];
+        mask beyond = mask_less(f->moved, f->bounds[0] - off) | mask_less(f->bounds[1] + off, f->moved);
+        mask wrong = mask_zero(f->state) & beyond;
+        wrong |= smooth_is(f, AT_LOWER) & mask_less(f->gradient, -loose);
+        wrong |= smooth_is(f, AT_UPPER) & mask_less(loose, f->gradient);
+        f->state |= wrong & mask_splat(WRONG);
+        count = count + real_select(wrong, one, zero);
+        *last = real_select(wrong, real_splat((number)k), *last);
     }
-    return changed;
+    return count;
 }
 
-/* Returns the lanes that so many rounds do not settle. */
+/* Frames that are marked change sides, of some lanes the last of them alone. */
+static void smooth_change(smooth *s, mask busy, mask alone, real last) {
+    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
+        smooth_frame *f = &s->clip.frames[k];
+        mask changes = busy & smooth_is(f, WRONG) & (~alone | mask_equal(last, real_splat((number)k)));
+        mask side = mask_select(mask_less(f->moved, f->bounds[0]), mask_splat(AT_LOWER), mask_splat(AT_UPPER));
+        f->state &= ~mask_splat(WRONG);
+        f->state = mask_select(changes, mask_zero(f->state) & side, f->state);
+    }
+}
+
+/* Frames at bounds are there, others where they are wanted. */
+static void smooth_place(smooth *s, mask busy) {
+    EACH_FRAME(f, &s->clip) {
+        real moved = real_select(mask_zero(f->state), real_splat(0), f->moved);
+        moved = real_select(smooth_is(f, AT_LOWER), f->bounds[0], moved);
+        moved = real_select(smooth_is(f, AT_UPPER), f->bounds[1], moved);
+        f->moved = real_select(busy, moved, f->moved);
+    }
+}
+
+/* Returns the lanes that so many rounds do not settle. All wrong frames change sides while that makes them fewer, or
+ * has not for a few rounds only; then the last one alone, until they are fewer. */
 static mask smooth_settle(smooth *s, mask busy, int rounds) {
-    const real zero = real_splat(0), one = real_splat(1);
+    const real zero = real_splat(0), one = real_splat(1), chances = real_splat(SMOOTH_CHANCES);
+    real fewest = real_splat(SMOOTH_FAR), left = chances;
     for (int round = 0; round < rounds && mask_any(busy) && !smooth_stops(s); round++) {
-        EACH_FRAME(f, &s->clip) {
-            real moved = real_select(mask_zero(f->state), zero, f->moved);
-            moved = real_select(~mask_zero(f->state & mask_splat(AT_LOWER)), f->bounds[0], moved);
-            moved = real_select(~mask_zero(f->state & mask_splat(AT_UPPER)), f->bounds[1], moved);
-            f->moved = real_select(busy, moved, f->moved);
-        }
+        real last = zero;
+        smooth_place(s, busy);
         smooth_relax(s, busy);
         s->rounds = s->rounds + real_select(busy, one, zero);
-        busy = smooth_change_sides(s, busy);
+        real wrong = smooth_mark(s, &last);
+        mask fewer = mask_less(wrong, fewest);
+        left = real_select(fewer, chances, left - one);
+        fewest = real_min(wrong, fewest);
+        smooth_change(s, busy, mask_less(left, zero), last);
+        busy &= mask_less(zero, wrong);
     }
     return busy;
 }

@@ -22,10 +22,13 @@ typedef struct {
     real gradient, step;
     real pivot, below[2], border[2]; /* D, then its reciprocals; L one frame and two frames on, and in the border */
     real press[2], more[2];          /* how hard each bound presses, and a step of that */
-    mask state;                      /* 0, or one of enum smooth_state */
+    mask state;                      /* of enum smooth_state; 0: between the bounds */
 } smooth_frame;
 
-enum smooth_state { AT_LOWER = 1, AT_UPPER = 2, PINNED = 4 };
+/* Of an element of the diagonal, what is left of it at least: less is rounding. */
+static const number SMOOTH_PIVOT = 0x1p-50;
+
+enum smooth_state { AT_LOWER = 1, AT_UPPER = 2, PINNED = 4, WRONG = 8 };
 
 typedef struct {
     smooth_frame *frames;
@@ -34,6 +37,8 @@ typedef struct {
     number tension;
     real corner[3]; /* of a loop D of the last two frames, as reciprocals, and L between them */
 } smooth_clip;
+
+ik_inline mask smooth_is(const smooth_frame *f, integer state) { return ~mask_zero(f->state & mask_splat(state)); }
 
 #define EACH_FRAME(f, clip) for (smooth_frame *f = (clip)->frames; f < (clip)->frames + (clip)->count; f++)
 
@@ -121,22 +126,23 @@ static real smooth_border(const smooth_clip *clip, ptrdiff_t k, int row, mask ho
 static void smooth_factor(smooth_clip *clip, int held) {
     const mask holds = mask_splat(held);
     const ptrdiff_t count = clip->count, band = clip->loop ? count - 2 : count;
-    const real one = real_splat(1), least = real_splat(SMALLEST);
-    real corner[3] = {one, one, real_splat(0)};
+    const real one = real_splat(1), least = real_splat(SMOOTH_PIVOT);
+    real corner[3] = {one, one, real_splat(0)}, whole[2] = {one, one};
     smooth_frame *border[2] = {&clip->frames[band], &clip->frames[band + 1]};
     for (int row = 0; clip->loop && row < 2; row++)
-        corner[row] = real_select(mask_zero(border[row]->state & holds), border[row]->pivot, one);
+        whole[row] = corner[row] = real_select(mask_zero(border[row]->state & holds), border[row]->pivot, one);
     if (clip->loop) corner[2] = smooth_element(border[0], border[1], smooth_to_next(clip, band), holds);
     real d1 = one, d2 = one; /* D of the last frame, and of the one before */
     for (ptrdiff_t k = 0; k < band; k++) {
         smooth_frame *f = &clip->frames[k], *f1 = k > 0 ? f - 1 : NULL, *f2 = k > 1 ? f - 2 : NULL;
-        real pivot = real_select(mask_zero(f->state & holds), f->pivot, one), next = real_splat(0), second = next;
+        const real whole = real_select(mask_zero(f->state & holds), f->pivot, one);
+        real pivot = whole, next = real_splat(0), second = next;
         if (k + 1 < band) next = smooth_element(f, f + 1, smooth_to_next(clip, k), holds);
         if (k + 2 < band) second = smooth_element(f, f + 2, smooth_to_second(clip, k), holds);
         if (f1) pivot = pivot - f1->below[0] * f1->below[0] * d1;
         if (f1) next = next - f1->below[0] * f1->below[1] * d1;
         if (f2) pivot = pivot - f2->below[1] * f2->below[1] * d2;
-        pivot = real_max(pivot, least);
+        pivot = real_max(pivot, whole * least);
         f->pivot = one / pivot;
         f->below[0] = next * f->pivot;
         f->below[1] = second * f->pivot;
@@ -154,9 +160,11 @@ static void smooth_factor(smooth_clip *clip, int held) {
         d2 = d1, d1 = pivot;
     }
     if (!clip->loop) return;
-    clip->corner[0] = one / real_max(corner[0], least);
+    for (int row = 0; row < 2; row++)
+        whole[row] = whole[row] * least;
+    clip->corner[0] = one / real_max(corner[0], whole[0]);
     clip->corner[2] = corner[2] * clip->corner[0];
-    clip->corner[1] = one / real_max(corner[1] - corner[2] * clip->corner[2], least);
+    clip->corner[1] = one / real_max(corner[1] - corner[2] * clip->corner[2], whole[1]);
 }
 
 /* step: of frames that are not held the right-hand side. */
