@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import signal
+import threading
 from typing import Any
 
 import numpy as np
@@ -188,6 +190,30 @@ def test_what_too_little_holds_goes_near_what_is_wanted() -> None:
     assert found.status == 0
     level = ik.smooth(5.0, fps=FPS, pull=0.0, tension=1.0, lower=np.where(one < FREE, one, -FREE), upper=one)
     np.testing.assert_allclose(level.values, 7, atol=1e-9)  # under tension one pin is enough
+
+
+def test_predictor_and_corrector_do_not_lead_in_circles() -> None:
+    """They did for this one: to correct in full a step that is hardly possible is worse than not at all."""
+    random, frames = np.random.default_rng(235), 235
+    wanted, middle = (np.cumsum(random.normal(size=frames)) for _ in range(2))
+    room = random.exponential(size=(2, frames)) * 3.0
+    lower = np.where(random.random(frames) < 0.2, middle - room[0], -FREE)
+    upper = np.where(random.random(frames) < 0.2, middle + room[1], FREE)
+    pinned = random.random(frames) < 0.1
+    lower[pinned] = upper[pinned] = middle[pinned]
+    found = ik.smooth(wanted, fps=FPS, pull=1 / 0.1**4, tension=1000, lower=lower, upper=upper)
+    assert found.iterations <= 25
+
+
+def test_between_clamps_it_is_a_cubic() -> None:
+    """Pinned in two frames at each end: what has no fourth differences, however far these are."""
+    for frames, rounding in ((5, 1e-15), (100, 1e-14), (1000, 1e-12), (10_000, 1e-7)):
+        bound = np.full(frames, FREE)
+        bound[:2], bound[-2:] = 0.0, 1.0
+        found = ik.smooth(0.0, fps=FPS, pull=0.0, lower=np.where(bound < FREE, bound, -FREE), upper=bound)
+        t, ends = np.arange(frames) / (frames - 1), np.array([0, 1, frames - 2, frames - 1]) / (frames - 1)
+        cubic = np.linalg.solve(ends[:, np.newaxis] ** np.arange(4), [0, 0, 1, 1])
+        np.testing.assert_allclose(found.values, t[:, np.newaxis] ** np.arange(4) @ cubic, rtol=0, atol=rounding)
 
 
 def test_a_hundred_thousand_frames_take_as_many_iterations_as_a_thousand() -> None:
@@ -414,6 +440,21 @@ def test_the_core_refuses_arrays_that_do_not_fit() -> None:
     frozen.flags.writeable = False
     with pytest.raises(TypeError, match="does not fit the job"):
         _core.smooth(*[*good[:7], frozen, *good[8:]])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_ends_it(workers: int) -> None:
+    """It would work for many seconds."""
+    random, before = np.random.default_rng(0), signal.signal(signal.SIGINT, signal.default_int_handler)
+    wanted = np.cumsum(random.normal(size=(1000, 16_000)), axis=0)
+    finger = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    try:
+        finger.start()
+        with pytest.raises(KeyboardInterrupt):
+            ik.smooth(wanted, fps=FPS, pull=1.0, lower=wanted - 1, upper=wanted + 1, workers=workers)
+    finally:
+        finger.join()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_it_ends_where_it_is_told_to() -> None:

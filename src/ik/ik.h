@@ -773,9 +773,9 @@ typedef struct ik_smooth_job {
     ik_lists pull;      /* (1) optional: 0, not wanted there. A negative one counts as 0 */
     ik_lists values;    /* (1) the curve; may be the very rows of wanted */
     ik_rows status;     /* int32_t */
-    ik_rows iterations; /* int32_t: how many banded systems were factored: 1, or 10 to 25 however many frames there are,
+    ik_rows iterations; /* int32_t: how many banded systems were factored: 1, or 10 to 30 however many frames there are,
                            as a rule */
-    int (*stop)(void *context); /* optional: asked several times an iteration. Not 0: it ends, and of the channels that
+    int (*stop)(void *context); /* optional: asked before every system. Not 0: it ends, and of the channels that
                                    are not done nothing is written */
     void *context;
 } ik_smooth_job;

@@ -297,8 +297,12 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
     return product;
 }
 
-/* The step that ignores the centre; returns the mean product after it. */
-static real smooth_predict(smooth *s, real product, real least) {
+/* The step that ignores the centre: how much of it keeps the bounds, and the mean product after that. */
+typedef struct {
+    real part, product;
+} smooth_prediction;
+
+static smooth_prediction smooth_predict(smooth *s, real product, real least) {
     const real zero = real_splat(0), one = real_splat(1);
     smooth_clip *clip = &s->clip;
     smooth_gradient(clip);
@@ -318,17 +322,20 @@ static real smooth_predict(smooth *s, real product, real least) {
         second = second + room.leaves * smooth_predicted(f, side, room);
     }
     real part = one / most;
-    return product * (one - part) + part * part * second / real_splat(2 * (number)clip->count);
+    real after = product * (one - part) + part * part * second / real_splat(2 * (number)clip->count);
+    return (smooth_prediction){part, after};
 }
 
-/* The step to the centre that is meant, with what the first one has shown. Returns how much of it keeps the bounds. */
-static real smooth_correct(smooth *s, real centre, real least) {
+/* The step to the centre that is meant, with so much of the curvature that the first one has shown: of a step that is
+ * hardly possible little, else the two lead in circles. C. Cartis, "Some disadvantages of a Mehrotra-type primal-dual
+ * corrector interior point algorithm for linear programming", 2009. Returns how much of it keeps the bounds. */
+static real smooth_correct(smooth *s, real centre, real curvature, real least) {
     smooth_clip *clip = &s->clip;
     EACH_FRAME(f, clip) {
         real right = -f->gradient;
         for (int side = 0; side < 2; side++) {
             smooth_room room = smooth_room_of(f, side, least);
-            f->more[side] = centre - room.leaves * smooth_predicted(f, side, room);
+            f->more[side] = centre - curvature * room.leaves * smooth_predicted(f, side, room);
             real pressed = f->more[side] * room.inverse;
             right = side ? right - pressed : right + pressed;
         }
@@ -385,8 +392,9 @@ static void smooth_interior(smooth *s, mask busy) {
     real product = smooth_begin(s, busy, violation, least);
     real pulled = product / violation; /* the largest force that is not balanced */
     for (int round = 0; round < SMOOTH_INTERIOR && mask_any(busy) && !smooth_stops(s); round++) {
-        real share = smooth_predict(s, product, least) / product;
-        real part = smooth_correct(s, share * share * share * product, least);
+        smooth_prediction first = smooth_predict(s, product, least);
+        real share = first.product / product;
+        real part = smooth_correct(s, share * share * share * product, first.part, least);
         product = real_select(busy, smooth_go(s, busy, part, least), product);
         pulled = real_select(busy, pulled * (one - part), pulled);
         const real enough = near * smooth_hardest(&s->clip);
