@@ -216,6 +216,17 @@ def test_between_clamps_it_is_a_cubic() -> None:
         np.testing.assert_allclose(found.values, t[:, np.newaxis] ** np.arange(4) @ cubic, rtol=0, atol=rounding)
 
 
+def test_what_is_held_too_faintly_says_so() -> None:
+    """A pull of doubles that do not exist beside those of bending; a little stronger is a straight line."""
+    wanted = np.random.default_rng(6).normal(size=300)
+    found = ik.smooth(wanted, fps=FPS, pull=1e-16)
+    assert found.status == ik.Status.ITERATION_LIMIT
+    found = ik.smooth(wanted, fps=FPS, pull=1e-7)
+    assert found.status == 0
+    t = np.arange(300)
+    np.testing.assert_allclose(found.values, np.polynomial.Polynomial.fit(t, wanted, 1)(t), rtol=0, atol=1e-3)
+
+
 def test_a_hundred_thousand_frames_take_as_many_iterations_as_a_thousand() -> None:
     random = np.random.default_rng(1)
     long = 100_000

@@ -759,7 +759,7 @@ void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
  * is wanted does not bend, nor slope under tension, and keeps all bounds, is what is wanted to the bit.
  *
  * status: 0, CONFLICT (a lower bound is above the upper one: the curve goes half-way between them), ITERATION_LIMIT
- * (the curve is within the bounds, but may not be the best; so it ends for some that are free for thousands of frames)
+ * (the curve is within the bounds, but may not be the best: rounding was in the way, what holds it is too faint)
  * or NOT_FINITE (wanted or pull is NaN or infinite, a bound is NaN or leaves nothing, or some number is beyond 1e100;
  * the values are what is wanted). Numbers are doubles: where a curve is free for n frames rounding counts n^4 times. */
 typedef struct ik_smooth_job {

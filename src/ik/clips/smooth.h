@@ -1,22 +1,23 @@
 /* Curves over whole clips that bend as little as may be, near to what is wanted and within bounds (ik_smooth_job).
  *
- * The energy is strictly convex, so there is one best curve; what is to be found is the frames where it lies at a bound
- * and is pressed. With these known it is the solution of one banded system (smooth_system.h).
+ * The energy is strictly convex, so there is one best curve; what is to be found is the frames where a bound presses
+ * it. With these known it is the solution of one banded system (smooth_system.h).
  *
  *   free        first nothing is at a bound. Where that keeps the bounds, it is the answer
  *   interior    else a curve within the bounds goes to the answer by Mehrotra's predictor and corrector: S. Mehrotra,
  *               "On the implementation of a primal-dual interior point method", 1992. How many steps that takes hardly
- *               depends on the number of frames, and it does not cycle; it ends near enough to see which bounds press
+ *               depends on the number of frames; it ends near enough to see which bounds press
  *   settle      from there on frames change sides as the exact solution says: M. Hintermueller, K. Ito and K. Kunisch,
- *               "The primal-dual active set strategy as a semismooth Newton method", 2002. From the start that cycles;
- *               from the end of the interior it is done in a round or two
+ *               "The primal-dual active set strategy as a semismooth Newton method", 2002. From the start that often
+ *               cycles, from the end of the interior it is done in a round or two. Where even so it makes no progress,
+ *               one frame at a time: J. J. Judice and F. M. Pires, "A block principal pivoting algorithm for
+ *               large-scale strictly monotone linear complementarity problems", 1994, which must come to an end
  *
  * Numbers are scaled by a power of two. A lane that is done waits, unchanged, for the others of its vector. */
 
-static const number SMOOTH_FAR = 1e100;  /* what no number reaches: bounds beyond are none */
-static const number SMOOTH_NEAR = 1e-12; /* what is left of the distance when the interior ends */
-static const number SMOOTH_SHARE =
-    0.25; /* of the room between two bounds, that curves in the interior begin from them */
+static const number SMOOTH_FAR = 1e100;     /* what no number reaches: bounds beyond are none */
+static const number SMOOTH_NEAR = 1e-12;    /* what is left of the distance when the interior ends */
+static const number SMOOTH_SHARE = 0.25;    /* of the room between bounds: how far from these the interior begins */
 static const number SMOOTH_STEP = 0.995;    /* of the way to the nearest bound, the most of a step */
 static const number SMOOTH_SLACK = 1e-14;   /* of the largest violation: what a bound is away at least */
 static const number SMOOTH_OFF = 0x1p-40;   /* of the largest departure: what is not out of bounds yet */
@@ -34,12 +35,12 @@ typedef struct {
     smooth_clip clip;
     ptrdiff_t period; /* frames before they come again */
     real scale;
-    mask usable, crossed;
+    mask usable, crossed, vague;
     real rounds;
     int stopped;
 } smooth;
 
-/* Asked between two passes over the frames. */
+/* Asked before every system. */
 static int smooth_stops(smooth *s) {
     if (!s->stopped && s->job->stop) s->stopped = s->job->stop(s->job->context) != 0;
     return s->stopped;
@@ -122,7 +123,7 @@ static void smooth_take(smooth *s, group at) {
     const number frame = 1 / (number)job->fps, squared = frame * frame;
     const real zero = real_splat(0), one = real_splat(1);
     real held = zero, bounds[2];
-    s->crossed = mask_splat(0);
+    s->crossed = s->vague = mask_splat(0);
     smooth_measure(s, at);
     for (ptrdiff_t k = 0; k < s->clip.count; k++) {
         smooth_frame *f = &s->clip.frames[k];
@@ -167,7 +168,7 @@ static void smooth_store(const smooth *s, group at, mask unsettled) {
         lanes_store_real(&to, at, real_select(s->usable, x, wanted));
     }
     mask status = s->crossed & mask_splat(IK_CONFLICT);
-    status |= unsettled & mask_splat(IK_ITERATION_LIMIT);
+    status |= (unsettled | s->vague) & mask_splat(IK_ITERATION_LIMIT);
     lanes_store_status(&job->status, at, mask_select(s->usable, status, mask_splat(IK_NOT_FINITE)));
     lanes_store_count(&job->iterations, at, s->rounds);
 }
@@ -247,6 +248,7 @@ static mask smooth_settle(smooth *s, mask busy, int rounds) {
         smooth_place(s, busy);
         smooth_relax(s, busy);
         s->rounds = s->rounds + real_select(busy, one, zero);
+        s->vague = mask_select(busy, s->clip.vague, s->vague);
         real wrong = smooth_mark(s, &last);
         mask fewer = mask_less(wrong, fewest);
         left = real_select(fewer, chances, left - one);
@@ -259,6 +261,8 @@ static mask smooth_settle(smooth *s, mask busy, int rounds) {
 
 /* --- interior ------------------------------------------------------------------------------------------------------
  */
+
+#define EACH_SIDE(f, side, clip) EACH_FRAME(f, clip) for (int side = 0; side < 2; side++)
 
 /* Of a frame and a bound: how far it is away, how fast a step leaves it, and the reciprocal of the first. */
 typedef struct {
@@ -288,12 +292,9 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
         f->state = f->state & (~busy | mask_splat(PINNED));
     }
     smooth_gradient(&s->clip);
-    EACH_FRAME(f, &s->clip)
-    pulled = real_select(mask_zero(f->state), real_max(pulled, real_abs(f->gradient)), pulled);
+    EACH_FRAME(f, &s->clip) pulled = real_select(mask_zero(f->state), real_max(pulled, real_abs(f->gradient)), pulled);
     real product = pulled * violation;
-    EACH_FRAME(f, &s->clip)
-    for (int side = 0; side < 2; side++)
-        f->press[side] = product * smooth_room_of(f, side, least).inverse;
+    EACH_SIDE(f, side, &s->clip) f->press[side] = product * smooth_room_of(f, side, least).inverse;
     return product;
 }
 
@@ -315,7 +316,7 @@ static smooth_prediction smooth_predict(smooth *s, real product, real least) {
     smooth_factor(clip, PINNED);
     smooth_substitute(clip, PINNED);
     real most = one, second = zero;
-    EACH_FRAME(f, clip) for (int side = 0; side < 2; side++) {
+    EACH_SIDE(f, side, clip) {
         smooth_room room = smooth_room_of(f, side, least);
         real change = room.leaves * room.inverse;
         most = real_max(most, real_max(-change, one + change));
@@ -343,7 +344,7 @@ static real smooth_correct(smooth *s, real centre, real curvature, real least) {
     }
     smooth_substitute(clip, PINNED);
     real most = real_splat(SMOOTH_STEP);
-    EACH_FRAME(f, clip) for (int side = 0; side < 2; side++) {
+    EACH_SIDE(f, side, clip) {
         smooth_room room = smooth_room_of(f, side, least);
         f->more[side] = (f->more[side] - f->press[side] * room.leaves) * room.inverse - f->press[side];
         most = real_max(most, -room.leaves * room.inverse);
@@ -375,7 +376,7 @@ static real smooth_go(smooth *s, mask busy, real part, real least) {
 /* A bound counts as pressing where its pressure, of the largest, is more than its room of the largest violation. */
 static void smooth_guess(smooth *s, mask busy, real violation, real least) {
     const real hardest = smooth_hardest(&s->clip);
-    EACH_FRAME(f, &s->clip) for (int side = 0; side < 2; side++) {
+    EACH_SIDE(f, side, &s->clip) {
         real room = smooth_room_of(f, side, least).far;
         mask pressed = busy & mask_zero(f->state) & mask_less(room * hardest, f->press[side] * violation);
         f->state = mask_select(pressed, mask_splat(side ? AT_UPPER : AT_LOWER), f->state);
@@ -386,8 +387,7 @@ static void smooth_interior(smooth *s, mask busy) {
     const real zero = real_splat(0), one = real_splat(1), near = real_splat(SMOOTH_NEAR);
     const mask all = busy;
     real violation = real_splat(SMALLEST);
-    EACH_FRAME(f, &s->clip)
-    violation = real_max(violation, real_max(f->bounds[0] - f->moved, f->moved - f->bounds[1]));
+    EACH_FRAME(f, &s->clip) violation = real_max(violation, real_max(f->bounds[0] - f->moved, f->moved - f->bounds[1]));
     const real least = violation * real_splat(SMOOTH_SLACK);
     real product = smooth_begin(s, busy, violation, least);
     real pulled = product / violation; /* the largest force that is not balanced */

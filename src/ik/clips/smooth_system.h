@@ -26,7 +26,7 @@ typedef struct {
 } smooth_frame;
 
 /* Of an element of the diagonal, what is left of it at least: less is rounding. */
-static const number SMOOTH_PIVOT = 0x1p-50;
+static const number SMOOTH_PIVOT = 0x1p-49;
 
 enum smooth_state { AT_LOWER = 1, AT_UPPER = 2, PINNED = 4, WRONG = 8 };
 
@@ -35,6 +35,7 @@ typedef struct {
     ptrdiff_t count;
     int loop;
     number tension;
+    mask vague;     /* where rounding has left nothing of an element of D: what little holds a curve is lost */
     real corner[3]; /* of a loop D of the last two frames, as reciprocals, and L between them */
 } smooth_clip;
 
@@ -129,6 +130,7 @@ static void smooth_factor(smooth_clip *clip, int held) {
     const real one = real_splat(1), least = real_splat(SMOOTH_PIVOT);
     real corner[3] = {one, one, real_splat(0)}, whole[2] = {one, one};
     smooth_frame *border[2] = {&clip->frames[band], &clip->frames[band + 1]};
+    clip->vague = mask_splat(0);
     for (int row = 0; clip->loop && row < 2; row++)
         whole[row] = corner[row] = real_select(mask_zero(border[row]->state & holds), border[row]->pivot, one);
     if (clip->loop) corner[2] = smooth_element(border[0], border[1], smooth_to_next(clip, band), holds);
@@ -142,6 +144,7 @@ static void smooth_factor(smooth_clip *clip, int held) {
         if (f1) pivot = pivot - f1->below[0] * f1->below[0] * d1;
         if (f1) next = next - f1->below[0] * f1->below[1] * d1;
         if (f2) pivot = pivot - f2->below[1] * f2->below[1] * d2;
+        clip->vague |= mask_less(pivot, whole * least);
         pivot = real_max(pivot, whole * least);
         f->pivot = one / pivot;
         f->below[0] = next * f->pivot;
@@ -162,9 +165,12 @@ static void smooth_factor(smooth_clip *clip, int held) {
     if (!clip->loop) return;
     for (int row = 0; row < 2; row++)
         whole[row] = whole[row] * least;
+    clip->vague |= mask_less(corner[0], whole[0]);
     clip->corner[0] = one / real_max(corner[0], whole[0]);
     clip->corner[2] = corner[2] * clip->corner[0];
-    clip->corner[1] = one / real_max(corner[1] - corner[2] * clip->corner[2], whole[1]);
+    corner[1] = corner[1] - corner[2] * clip->corner[2];
+    clip->vague |= mask_less(corner[1], whole[1]);
+    clip->corner[1] = one / real_max(corner[1], whole[1]);
 }
 
 /* step: of frames that are not held the right-hand side. */
