@@ -337,7 +337,7 @@ def smooth() -> Figure:
     for time, color in ((0.05, BLUE), (0.2, ORANGE)):
         free.plot(seconds, ik.smooth(wanted, fps=60, pull=1 / time**4).values, color=color, linewidth=1.5)
     within = ik.smooth(wanted, fps=60, pull=1 / 0.2**4, lower=lower, upper=upper).values
-    bounded.plot(seconds, upper, color=RED, linewidth=1.5)
+    bounded.plot(seconds[:-1], upper[:-1], color=RED, linewidth=1.5)
     bounded.plot(seconds[[0, -1]], within[[0, -1]], "o", color=RED, markersize=5.5)
     bounded.plot(seconds, within, color=ORANGE, linewidth=1.5)
     free.set(title="pull of 1 / 0.05\u2074 and 1 / 0.2\u2074")

@@ -205,6 +205,19 @@ def test_predictor_and_corrector_do_not_lead_in_circles() -> None:
     assert found.iterations <= 25
 
 
+def test_bounds_a_hair_apart_settle() -> None:
+    """Which of the two presses shows last: of these some go round for ever, where all wrong frames change sides."""
+    random, shape = np.random.default_rng(0), (40, 400)
+    wanted, middle = random.normal(size=shape), np.cumsum(random.normal(size=shape), axis=0)
+    room = random.exponential(1e-6, (2, *shape))
+    lower = np.where(random.random(shape) < 0.3, middle - room[0], -FREE)
+    upper = np.where(random.random(shape) < 0.3, middle + room[1], FREE)
+    found = ik.smooth(wanted, fps=FPS, pull=1 / 0.5**4, lower=lower, upper=upper)
+    assert (found.status == 0).all()
+    for at in range(400):
+        check_best(found.values[:, at], wanted[:, at], lower[:, at], upper[:, at], np.full(40, 1 / 0.5**4), 0.0, FPS)
+
+
 def test_between_clamps_it_is_a_cubic() -> None:
     """Pinned in two frames at each end: what has no fourth differences, however far these are."""
     for frames, rounding in ((5, 1e-15), (100, 1e-14), (1000, 1e-12), (10_000, 1e-7)):

@@ -752,11 +752,11 @@ void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
  * sampled. A wave of frequency w (radians a second) keeps pull / (pull + tension w^2 + w^4) of itself. The ends are
  * free.
  *
- * A channel that too little holds, two frames with a pull or pinned, in a loop or under tension one, is drawn to what
- * is wanted by 1 / its duration^4 (to do with it what bounds say, else nothing is determined).
+ * Two frames with a pull or pinned hold a channel, in a loop or under tension one. What less holds is drawn to what is
+ * wanted by 1 / duration^4 in every frame, as nothing else would say where it is.
  *
  * Two neighbouring frames that are pinned part a channel into two that know nothing of each other. A part in which what
- * is wanted does not bend, nor slope under tension, and keeps all bounds, is what is wanted to the bit.
+ * is wanted is the same in all frames and keeps all bounds is what is wanted, to the bit.
  *
  * status: 0, CONFLICT (a lower bound is above the upper one: the curve goes half-way between them), ITERATION_LIMIT
  * (the curve is within the bounds, but may not be the best: rounding was in the way, what holds it is too faint)
