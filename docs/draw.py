@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits, fabrik, walk, ground, drift, bake, bake_over_time, clearance):
+        for picture in (*limb, aim, look, limits, fabrik, walk, smooth, ground, drift, bake, bake_over_time, clearance):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "report.svg").write_text(report(), encoding="utf-8")
 
@@ -318,6 +318,30 @@ def walk() -> Figure:
     scene.set_axis_off()
     bars.set(xlim=(0, clip.duration), xlabel="seconds")
     bars.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def smooth() -> Figure:
+    """A step that is followed sooner and later; and within bounds, pinned at the ends."""
+    figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
+    free, bounded = figure.subplots(1, 2, sharey=True)
+    seconds = np.arange(121) / 60
+    wanted = np.where((seconds > 0.6) & (seconds < 1.4), 1.0, 0.0)
+    lower, upper = np.full(121, -np.inf), np.where(seconds > 1, 0.5, np.inf)
+    for end in (0, -1):
+        lower[end] = upper[end] = 0.25
+    for panel in (free, bounded):
+        panel.plot(seconds, wanted, ":", color=GREY, linewidth=1.5)
+        panel.set(xlabel="seconds", ylim=(-0.2, 1.25))
+        panel.spines[["top", "right"]].set_visible(False)
+    for time, color in ((0.05, BLUE), (0.2, ORANGE)):
+        free.plot(seconds, ik.smooth(wanted, fps=60, pull=1 / time**4).values, color=color, linewidth=1.5)
+    within = ik.smooth(wanted, fps=60, pull=1 / 0.2**4, lower=lower, upper=upper).values
+    bounded.plot(seconds[:-1], upper[:-1], color=RED, linewidth=1.5)
+    bounded.plot(seconds[[0, -1]], within[[0, -1]], "o", color=RED, markersize=5.5)
+    bounded.plot(seconds, within, color=ORANGE, linewidth=1.5)
+    free.set(title="pull of 1 / 0.05\u2074 and 1 / 0.2\u2074")
+    bounded.set(title="bound, and pinned")
     return figure
 
 

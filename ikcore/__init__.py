@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ikcore.bake import Baked, BakeSettings, FootLock, bake_feet
     from ikcore.clips import bvh, gltf, samples
     from ikcore.clips.clip import Clip, FormatError
+    from ikcore.clips.smoothing import Smoothed, smooth
     from ikcore.feet import Contacts, Feet, Leg
     from ikcore.grounds import terrain
     from ikcore.grounds.ground import Ground, Hits, Surface
@@ -55,6 +56,7 @@ _MODULES = {
 _HOMES = {
     **dict.fromkeys(("Baked", "BakeSettings", "FootLock", "bake_feet"), "bake"),
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
+    **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
     **dict.fromkeys(("Ground", "Hits", "Surface"), "grounds.ground"),
 }
@@ -106,6 +108,7 @@ __all__ = [
     "Reach",
     "Relative",
     "Skeleton",
+    "Smoothed",
     "Solution",
     "Solver",
     "Stage",
@@ -130,6 +133,7 @@ __all__ = [
     "report",
     "rotations",
     "samples",
+    "smooth",
     "solve",
     "solver",
     "stages",

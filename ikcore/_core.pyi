@@ -107,6 +107,23 @@ def cast(
     /,
 ) -> None: ...
 
+# Arrays are (channels, frames) of float64, status and iterations (channels) of int32; the last three are written. It
+# ends before all is done where the first byte of `stop` is set meanwhile.
+def smooth(
+    wanted: _Array | None,
+    lower: _Array | None,
+    upper: _Array | None,
+    pull: _Array | None,
+    fps: float,
+    tension: float,
+    loop: bool,
+    values: _Array,
+    status: NDArray[np.int32],
+    iterations: NDArray[np.int32],
+    stop: bytearray = ...,
+    /,
+) -> None: ...
+
 # An offset where a word is no number.
 def parse_numbers(text: bytes, start: int, /) -> NDArray[np.float64] | int: ...
 

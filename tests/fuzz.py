@@ -255,6 +255,20 @@ def forms(random: np.random.Generator, folder: Path) -> None:
     kind.project(odd(random, (count, 4), dtype))
 
 
+def smooth(random: np.random.Generator, folder: Path) -> None:
+    """Curves of all kinds of numbers, bounds that cross among them."""
+    import ikcore as ik
+
+    frames, channels = int(random.integers(0, 90)), int(random.integers(1, 20))
+    dtype = (np.float32, np.float64)[random.integers(2)]
+    wanted, lower, upper = (odd(random, (frames, channels), dtype) for _ in range(3))
+    pull = np.abs(odd(random, (frames, 1), dtype)) * 10.0 ** random.uniform(-9, 9)
+    fps, tension = 10.0 ** random.uniform(-1, 4), random.choice([0, 10.0 ** random.uniform(-3, 6)])
+    given = {"fps": fps, "pull": pull, "tension": tension, "loop": bool(random.integers(2))}
+    found = ik.smooth(wanted, lower=lower - 1, upper=upper + random.uniform(-1, 9), **given)
+    assert np.isfinite(found.values[:, found.status < ik.Status.NOT_FINITE]).all()
+
+
 def odd(random: np.random.Generator, shape: Any, dtype: Any) -> Any:
     """Ordinary numbers with a few among them that are not."""
     rare = np.array([0, -0.0, 1e-40, 1e30, -1e30, np.inf, -np.inf, np.nan, 1], dtype)
@@ -270,6 +284,7 @@ TARGETS: dict[str, Callable[[np.random.Generator, Path], None]] = {
     "bake": bake,
     "solve": solve,
     "forms": forms,
+    "smooth": smooth,
 }
 
 if __name__ == "__main__":

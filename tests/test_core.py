@@ -47,6 +47,7 @@ HASHES = {
     "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
     "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
     "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
+    "same_bits_smooth.c": {"smooth f64": "5455c66f3d7dd2f2"},
     "same_bits_fabrik.c": {"fabrik f32": "9b29729553b556d9", "fabrik f64": "c84e17da7dc98bb6"},
     "same_bits_dls.c": {
         "dls_chain f32": "32adc2424fdad604",

@@ -105,3 +105,11 @@ void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
     levels[current_level()].kernels[f64]->cast(job, first, last);
     ik_fpmode_leave(before);
 }
+
+size_t ik_smooth_scratch(const ik_smooth_job *job) { return levels[best_level()].kernels[f64]->smooth_scratch(job); }
+
+void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
+    ik_fpmode before = ik_fpmode_enter();
+    kernels_for(f64, last - first)->smooth(job, first, last, scratch);
+    ik_fpmode_leave(before);
+}

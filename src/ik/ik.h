@@ -22,6 +22,7 @@
  *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options
  *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them and of planes
  *   ik_table                rows of numbers; ik_nearest, the one nearest to others
+ *   ik_smooth               curves over whole clips, within bounds and bent as little as may be
  *
  * Conventions: right-handed; quaternions (w, x, y, z), Hamilton, a*b applies b first; radians; any unit of length.
  * Every row that is not called optional must be given. A solver then never fails: it writes a status per item. status 0
@@ -749,6 +750,49 @@ typedef struct ik_nearest_job {
 } ik_nearest_job;
 
 void ik_nearest(const ik_nearest_job *job, ptrdiff_t first, ptrdiff_t last);
+
+/* Curves over whole clips: an item is a channel with a number in every frame. Of all curves within the bounds the one
+ * with the least
+ *
+ *   integral of (x'')^2 + tension (x')^2 + pull (x - wanted)^2
+ *
+ * over time in seconds: bent as little as may be, no longer than need be, and near to what is wanted. So tension is in
+ * 1 / second^2 and pull in 1 / second^4, and the answer does not depend on the frame rate, but for how finely it is
+ * sampled. A wave of frequency w (radians a second) keeps pull / (pull + tension w^2 + w^4) of itself. The ends are
+ * free.
+ *
+ * Two frames with a pull or pinned hold a channel, in a loop or under tension one. What less holds is drawn to what is
+ * wanted by 1 / duration^4 in every frame, as nothing else would say where it is.
+ *
+ * Two neighbouring frames that are pinned part a channel into two that know nothing of each other. A part in which what
+ * is wanted is the same in all frames and keeps all bounds is what is wanted, to the bit.
+ *
+ * status: 0, CONFLICT (a lower bound is above the upper one: the curve goes half-way between them), ITERATION_LIMIT
+ * (the curve is within the bounds, but may not be the best: rounding was in the way, what holds it is too faint)
+ * or NOT_FINITE (wanted or pull is NaN or infinite, a bound is NaN or leaves nothing, or some number is beyond 1e100;
+ * the values are what is wanted). Numbers are doubles: where a curve is free for n frames rounding counts n^4 times. */
+typedef struct ik_smooth_job {
+    ptrdiff_t frames;
+    double fps;         /* frames a second; above 0 */
+    double tension;     /* 0 or more */
+    int loop;           /* 1: the last frame is the first again. Its bounds hold too, and nothing else of it counts */
+    ik_lists wanted;    /* (1) of every frame */
+    ik_lists lower;     /* (1) optional, -infinity: none there */
+    ik_lists upper;     /* (1) optional, infinity: none there. Equal to lower: the curve is pinned */
+    ik_lists pull;      /* (1) optional: 0, not wanted there. A negative one counts as 0 */
+    ik_lists values;    /* (1) the curve; may be the very rows of wanted */
+    ik_rows status;     /* int32_t */
+    ik_rows iterations; /* int32_t: how many banded systems were factored: 1, or 10 to 30 however many frames there are,
+                           as a rule */
+    int (*stop)(void *context); /* optional: asked before every system. Not 0: it ends, and of the channels that
+                                   are not done nothing is written */
+    void *context;
+} ik_smooth_job;
+
+/* Smooth channels [first, last). `scratch` is as large as ik_smooth_scratch says, which grows with the frames alone,
+ * aligned to 64 bytes, and one thread's alone. */
+size_t ik_smooth_scratch(const ik_smooth_job *job);
+void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -58,7 +58,10 @@ typedef struct ik_kernels {
     void (*name)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
     IK_METHODS(IK_METHOD_KERNEL)
 #undef IK_METHOD_KERNEL
-    void (*cast)(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last); /* of doubles only */
+    /* of doubles only */
+    void (*cast)(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
+    size_t (*smooth_scratch)(const ik_smooth_job *job);
+    void (*smooth)(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 } ik_kernels;
 
 #if defined(__GNUC__)

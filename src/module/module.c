@@ -13,6 +13,7 @@
 #include "row.h"
 #include "single.h"
 #include "skeleton_object.h"
+#include "smooth.h"
 #include "solve.h"
 #include "state.h"
 #include "table_object.h"
@@ -78,7 +79,8 @@ static int execute(PyObject *module) {
         prepare_blocks() < 0)
         return -1;
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
-    if (add_table(module) < 0 || add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
+    if (add_table(module) < 0 || add_smooth(module) < 0) return -1;
+    if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);
 }

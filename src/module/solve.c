@@ -12,14 +12,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#ifdef _WIN32
-#define NOGDI /* which has names of its own for common words */
-#include <windows.h>
-#endif
 
 #include "arrays.h"
 #include "ik.h"
+#include "listener.h"
 #include "row.h"
 #include "skeleton_object.h"
 
@@ -253,57 +249,6 @@ static const method *find_method(const char *name) {
     return NULL;
 }
 
-/* How a solve hears that it should end: by a signal, which Python knows of once it is asked in its main thread; or by a
- * bytearray of which the first byte is set meanwhile. */
-typedef struct {
-    PyThreadState *thread;     /* that solves, without the GIL */
-    const volatile char *byte; /* NULL: none */
-    double asked;              /* when, in seconds; 0: not yet */
-    int deaf;                  /* a thread that Python tells nothing */
-    int raised;                /* what the signal has raised is set */
-} listener;
-
-/* To ask takes the GIL, for which another thread may let this one wait for 5 ms. */
-#define ASKED_EVERY 0.05
-
-static double seconds(void) {
-#ifdef _WIN32 /* whose C library may lack what C has had since 2011 */
-    return 1e-3 * (double)GetTickCount64();
-#else
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-#endif
-}
-
-static int is_main_thread(void) {
-    PyObject *name = PyUnicode_FromString("threading"), *threading = name ? PyImport_GetModule(name) : NULL;
-    PyObject *thread = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL;
-    PyObject *ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
-    int is = !ident || PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
-    PyErr_Clear();
-    Py_XDECREF(ident);
-    Py_XDECREF(thread);
-    Py_XDECREF(threading);
-    Py_XDECREF(name);
-    return is;
-}
-
-static int ask(void *context) {
-    listener *ear = context;
-    if (ear->byte && *ear->byte) return 1;
-    if (ear->deaf) return 0;
-    double now = seconds(), since = now - ear->asked;
-    if (ear->asked == 0) since = 0, ear->asked = now;
-    if (since >= 0 && since < ASKED_EVERY) return 0; /* clocks are set back, too */
-    ear->asked = now;
-    PyEval_RestoreThread(ear->thread);
-    ear->raised = PyErr_CheckSignals() < 0;
-    ear->deaf = !ear->raised && !is_main_thread();
-    ear->thread = PyEval_SaveThread();
-    return ear->raised;
-}
-
 /* byte: see listener. */
 static int run(const method *method, const call *call, const char *byte) {
     const char *wrong = ik_solve_check(&call->job, method->takes);
@@ -320,7 +265,7 @@ static int run(const method *method, const call *call, const char *byte) {
     void *scratch = memory + (64 - (uintptr_t)memory % 64);
     listener ear = {.byte = byte};
     ik_solve_job job = call->job;
-    job.stop = ask, job.context = &ear;
+    job.stop = listener_ask, job.context = &ear;
     ear.thread = PyEval_SaveThread();
     method->solve[wide](&job, 0, call->items, scratch);
     PyEval_RestoreThread(ear.thread);

@@ -13,10 +13,10 @@
 IK_METHODS(METHOD_KERNELS)
 
 #if IK_BITS == 64
-#define CAST_ROW IK_NAME(cast)
+#define ROWS_OF_DOUBLES IK_NAME(cast), IK_NAME(smooth_scratch), IK_NAME(smooth)
 #else
-#define CAST_ROW NULL
+#define ROWS_OF_DOUBLES NULL, NULL, NULL
 #endif
 #define METHOD_ROWS(name, takes, doc) name##_scratch, name##_items,
 
-const ik_kernels IK_NAME(kernels) = {LANES, &IK_NAME(forms), IK_METHODS(METHOD_ROWS) CAST_ROW};
+const ik_kernels IK_NAME(kernels) = {LANES, &IK_NAME(forms), IK_METHODS(METHOD_ROWS) ROWS_OF_DOUBLES};

@@ -1,0 +1,180 @@
+"""Curves over whole clips: smooth, near to what is wanted, within bounds, pinned where that is asked for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core, status
+from ikcore._arrays import _count_of, number_type, on_threads, rows, shown, switch
+
+_ARGUMENTS = ("wanted", "lower", "upper", "pull")
+
+_DOUBLE = np.dtype(np.float64)
+
+# Fewer numbers than this are done about as soon by one thread as by two.
+_WORTH_A_THREAD = 2048
+
+_LANES = 8  # channels that the widest vectors take at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Smoothed:
+    """What `smooth` found, channel by channel.
+
+    Attributes
+    ----------
+    values : array
+        The curves, shaped as all arguments together.
+    status : array of int32
+        `Status` flags of every channel, so without the axis of frames; 0 means that there is no better curve.
+    iterations : array of int32
+        How many banded systems were factored.
+    """
+
+    values: NDArray[Any]
+    status: NDArray[np.int32]
+    iterations: NDArray[np.int32]
+
+
+def smooth(
+    wanted: ArrayLike,
+    *,
+    fps: float,
+    pull: ArrayLike,
+    tension: float = 0.0,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    loop: bool = False,
+    axis: int = 0,
+    workers: int = 1,
+    strict: bool = False,
+) -> Smoothed:
+    """The smoothest curves near to what is wanted and within bounds, over whole clips: smoothing splines with limits.
+
+    Of all curves ``lower <= x <= upper`` the one with the least ``x''^2 + tension x'^2 + pull (x - wanted)^2``,
+    integrated over time in seconds. The best one is found, not one near to it.
+
+    Parameters
+    ----------
+    wanted : array_like
+        A number for every frame, or one for all. float32 gives float32, everything else float64.
+    fps : float
+        Frames a second. The curve does not depend on it, but for how finely it is sampled.
+    pull : array_like
+        How much it counts to be where it is wanted, 1 / second^4; 0: not at all there. ``1 / time**4`` keeps what is
+        slower than some ``time`` and smooths what is faster: half of a wave with a period of 6.3 ``time`` is kept.
+    tension : float, optional
+        How much it counts to be short, 1 / second^2: curves do not swing beyond what holds them.
+    lower, upper : array_like, optional
+        Bounds, infinite where there are none. Where they are equal the curve is pinned. Where lower is above upper
+        it goes half-way between (`Status.CONFLICT`).
+    loop : bool, optional
+        The last frame is the first again. Of what is given for the last one the bounds alone count. What a loop
+        travels from round to round is to be taken off before.
+    axis : int, optional
+        Which axis of every array is that of the frames. All others are channels, each with a curve of its own. Arrays
+        broadcast, so a number stands for one in every frame and channel.
+    workers : int, optional
+        Number of threads; -1: one for every core. The values do not depend on it.
+    strict : bool, optional
+        Raise `UnusableError` where some channel cannot be used (NaN, say), instead of one `UnusableWarning`. Such
+        a channel gets what is wanted.
+
+    Returns
+    -------
+    Smoothed
+
+    Notes
+    -----
+    To leave a curve as it is where it need not change, ask for an offset to it: wanted 0, bounds less the curve. Two
+    neighbouring frames that are pinned part a channel into two that know nothing of each other; a part in which
+    offsets of 0 keep the bounds has offsets of 0, exactly.
+
+    A channel that nothing holds, by a pull in two frames or by pins, is drawn to what is wanted by ``1 / duration**4``.
+
+    Examples
+    --------
+    A pelvis that should be at a height of 1, and for a moment at 0.9 at most, where a leg would not reach otherwise:
+
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> upper = np.full(11, np.inf)
+    >>> upper[5] = 0.9
+    >>> ik.smooth(1.0, fps=30, pull=1 / 0.05**4, upper=upper).values.round(3)
+    array([1.015, 0.997, 0.975, 0.949, 0.919, 0.9  , 0.919, 0.949, 0.975,
+           0.997, 1.015])
+    """
+    dtype = number_type(wanted)
+    given = zip(_ARGUMENTS, (wanted, lower, upper, pull), strict=True)
+    arrays = {name: _frames_last(name, value, axis) for name, value in given if value is not None}
+    if (arrays["pull"] < 0).any():
+        raise ValueError("pull: expected no negative numbers")
+    shape = _broadcast(arrays)
+    channels = math.prod(shape[:-1])
+    flat = {name: np.broadcast_to(array, shape).reshape(channels, shape[-1]) for name, array in arrays.items()}
+    values, numbers = np.empty((channels, shape[-1])), np.empty((2, channels), np.int32)
+    rate, tightness = _number("fps", fps, above=0.0), _number("tension", tension)
+    switch("loop", loop)
+    switch("strict", strict)
+    threads, stopped = _count_of(workers), bytearray(1)
+
+    def solve(block: slice) -> None:
+        wanted, lower, upper, pull = (flat[name][block] if name in flat else None for name in _ARGUMENTS)
+        found = values[block], numbers[0, block], numbers[1, block]
+        _core.smooth(wanted, lower, upper, pull, rate, tightness, loop, *found, stopped)
+
+    def stop() -> None:
+        stopped[0] = 1
+
+    on_threads(_blocks(channels, values.size, threads), threads, solve, stop)
+    with np.errstate(over="ignore"):
+        curves = np.moveaxis(values.reshape(shape), -1, axis).astype(dtype, copy=False)
+    found = Smoothed(curves, *(array.reshape(shape[:-1]) for array in numbers))
+    status.report_unusable("smooth", found.status, strict=strict)
+    return found
+
+
+def _frames_last(name: str, value: ArrayLike, axis: int) -> NDArray[Any]:
+    array = rows(name, value, _DOUBLE)
+    if array.ndim == 0:
+        return array
+    try:
+        return np.moveaxis(array, axis, -1)
+    except np.exceptions.AxisError:
+        raise ValueError(f"{name}: expected frames along axis {axis}, got an array of shape {array.shape}") from None
+
+
+def _broadcast(arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
+    """Channels and frames of all together."""
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items() if array.ndim)
+        raise ValueError(f"smooth: arrays do not broadcast: with frames last, {listed}") from None
+    if not shape:
+        raise ValueError("smooth: expected frames in one argument at least, got single numbers alone")
+    return shape
+
+
+def _number(name: str, value: Any, above: float | None = None) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected a number, got {shown(value)}") from None
+    if not (math.isfinite(number) and (number >= 0 if above is None else number > above)):
+        raise ValueError(f"{name}: expected a number {'of 0 or more' if above is None else 'above 0'}, got {number}")
+    return number
+
+
+def _blocks(channels: int, numbers: int, workers: int) -> list[slice]:
+    """Whole vectors of channels, so many for each thread to take a few times."""
+    vectors = -(-channels // _LANES)
+    many = min(vectors, 4 * workers) if workers > 1 and numbers >= _WORTH_A_THREAD else min(vectors, 1)
+    edges = [min(vectors * part // many * _LANES, channels) for part in range(many + 1)] if many else [0]
+    return [slice(*edge) for edge in itertools.pairwise(edges)]

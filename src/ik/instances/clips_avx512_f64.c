@@ -1,0 +1,5 @@
+/* Clips: 64-byte vectors of doubles (AVX-512). */
+#define IK_BITS   64
+#define IK_BYTES  64
+#define IK_FAMILY "clips/clips.h"
+#include "../kernels.h"

@@ -1,0 +1,49 @@
+/* Ctrl-C while a kernel runs: asking Python whether there was a signal, not too often. */
+#include "listener.h"
+
+#include <time.h>
+#ifdef _WIN32
+#define NOGDI /* which has names of its own for common words */
+#include <windows.h>
+#endif
+
+/* To ask takes the GIL, for which another thread may let this one wait for 5 ms. */
+#define ASKED_EVERY 0.05
+
+static double seconds(void) {
+#ifdef _WIN32 /* whose C library may lack what C has had since 2011 */
+    return 1e-3 * (double)GetTickCount64();
+#else
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+#endif
+}
+
+static int is_main_thread(void) {
+    PyObject *name = PyUnicode_FromString("threading"), *threading = name ? PyImport_GetModule(name) : NULL;
+    PyObject *thread = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL;
+    PyObject *ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
+    int is = !ident || PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
+    PyErr_Clear();
+    Py_XDECREF(ident);
+    Py_XDECREF(thread);
+    Py_XDECREF(threading);
+    Py_XDECREF(name);
+    return is;
+}
+
+int listener_ask(void *context) {
+    listener *ear = context;
+    if (ear->byte && *ear->byte) return 1;
+    if (ear->deaf) return 0;
+    double now = seconds(), since = now - ear->asked;
+    if (ear->asked == 0) since = 0, ear->asked = now;
+    if (since >= 0 && since < ASKED_EVERY) return 0; /* clocks are set back, too */
+    ear->asked = now;
+    PyEval_RestoreThread(ear->thread);
+    ear->raised = PyErr_CheckSignals() < 0;
+    ear->deaf = !ear->raised && !is_main_thread();
+    ear->thread = PyEval_SaveThread();
+    return ear->raised;
+}
