@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -196,6 +197,11 @@ def may_lack(kind: str, name: str, *, relative: bool) -> bool:
     """Whether a goal makes a task of that kind without that field, as `rows_of` has it in plan.c."""
     instead = relative and kind in ("LOOK", "DISTANCE")  # the point of another joint
     return name == "pole" or (name == "position" and instead) or (name == "rotation" and kind == "POSTURE")
+
+
+def all_tasks(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:
+    """The goals in numbers of `dtype`, in their order."""
+    return tuple(task for index, goal in enumerate(goals) for task in goal._tasks(Making(goal, index, skeleton, dtype)))
 
 
 def row_of(name: str) -> str:

@@ -15,7 +15,7 @@ from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.skeleton import Skeleton, ancestors
 from ikcore.solving.table import METHODS, TAKEN
-from ikcore.tasks import Making, Task
+from ikcore.tasks import Task, all_tasks
 
 
 def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
@@ -37,9 +37,7 @@ def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
 def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:
     """The goals in numbers of `dtype`, checked against the skeleton and each other."""
     goals = checked_goals(goals)
-    tasks = tuple(
-        task for index, goal in enumerate(goals) for task in goal._tasks(Making(goal, index, skeleton, dtype))
-    )
+    tasks = all_tasks(skeleton, goals, dtype)
     _check_points(skeleton, tasks)
     if all(task.kind == "POSTURE" for task in tasks):
         raise ValueError(

@@ -16,10 +16,9 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.record import record
 from ikcore.skeleton import Skeleton, World, ancestors
-from ikcore.solving.checks import tasks_of
 from ikcore.span import distance, span_of
 from ikcore.status import Status
-from ikcore.tasks import Point, Task
+from ikcore.tasks import Point, Task, all_tasks
 
 if TYPE_CHECKING:
     from ikcore.solving.batch import Found
@@ -78,7 +77,7 @@ class Solution:
             found.iterations[()],
             found.status[()],
             found.history,
-            None if errors is None else by_goal(tasks_of(skeleton, goals, pose.dtype), errors),
+            None if errors is None else by_goal(all_tasks(skeleton, goals, pose.dtype), errors),
             skeleton,
             ((method, tuple(goals)),),
         )
@@ -96,7 +95,7 @@ class Solution:
         made: list[Task] = []
         for method, goals in self._asked:
             before = made[-1].goal + 1 if made else 0
-            tasks = tasks_of(self._skeleton, goals, self.pose.dtype)
+            tasks = all_tasks(self._skeleton, goals, self.pose.dtype)
             if method == "aim":
                 tasks = tuple(task._replace(kind="AIM", offset=task.axis) for task in tasks)
             made += [task._replace(goal=before + task.goal) for task in tasks]
