@@ -24,6 +24,7 @@ def fabrik(
     textbook: bool = False,
     workers: int = 1,
     sequence: bool = False,
+    fps: float | None = None,
     history: bool = False,
     goal_errors: bool = False,
     strict: bool = False,

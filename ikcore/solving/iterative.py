@@ -11,9 +11,9 @@ from ikcore._arrays import _count_of, switch
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import Batch, Found, checked_tasks, items_of, sliding, solve_single
+from ikcore.solving.batch import Batch, Found, check_speeds, checked_tasks, items_of, sliding, solve_single
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import SWITCHES, numbers_of
+from ikcore.solving.table import FPS, SWITCHES, numbers_of
 
 
 def iterate(
@@ -24,6 +24,7 @@ def iterate(
     *,
     workers: int,
     sequence: bool,
+    fps: float | None,
     history: bool,
     goal_errors: bool,
     strict: bool,
@@ -31,9 +32,11 @@ def iterate(
 ) -> Solution:
     """Check what is given, solve, and say what came out; options are those of the method."""
     numbers = numbers_of(method, options)
+    rate = None if fps is None else FPS.checked(fps)
     for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
         switch(name, value)
     tasks = checked_tasks(method, skeleton, pose, goals)
+    check_speeds(skeleton, tasks, sequence=sequence, fps=rate)
     shape = items_of(pose, tasks)
     if sequence and not shape:
         raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
@@ -42,7 +45,7 @@ def iterate(
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
     threads = _count_of(workers)
     if shape:
-        Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, threads)
+        Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0).solve(method, numbers, threads)
     else:
         solve_single(method, skeleton, pose, tasks, found, numbers)
     return Solution.of(method, skeleton, pose, tasks, found, strict=strict)

@@ -28,6 +28,7 @@ def dls(
     posture: float = 0.0,
     workers: int = 1,
     sequence: bool = False,
+    fps: float | None = None,
     history: bool = False,
     goal_errors: bool = False,
     strict: bool = False,

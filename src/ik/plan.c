@@ -34,6 +34,10 @@ static int kind_of(const ik_skeleton *skeleton, int joint) {
 static int is_sliding(const ik_skeleton *skeleton, int joint) {
     return skeleton->limits && skeleton->limits[joint].slides;
 }
+/* Whether it turns (0) or slides (1) only so fast. */
+static int has_speed(const ik_limit *limit, int slides) {
+    return limit && (limit->speed[slides] > 0 || limit->acceleration[slides] > 0);
+}
 static int has_mass(const ik_skeleton *skeleton, int joint) {
     return skeleton->joints && skeleton->joints[joint].mass > 0;
 }
@@ -214,6 +218,13 @@ static const char *check_goal(const ik_solve_job *job, const ik_goal *goal, unsi
 
 const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
     int postures = 0;
+    for (int joint = 0; job->frames > 1 && !(job->fps > 0) && joint < job->skeleton->count; joint++)
+        if (has_speed(limit_of(job->skeleton, joint), 0) || has_speed(limit_of(job->skeleton, joint), 1))
+            return "a limit has a speed or an acceleration, which needs frames in a second";
+    if (job->frames > 1 && job->solved.rows.data == job->rotations.rows.data)
+        return "frames that follow each other need a place of their own for what is solved";
+    if (job->frames > 1 && job->moved.rows.data && job->moved.rows.data == job->translations.rows.data)
+        return "frames that follow each other need a place of their own for what is moved";
     for (int g = 0; g < job->goal_count; g++)
         postures += job->goals[g].kind == IK_POSTURE;
     if (postures >= job->goal_count) return "there is no goal but for postures";
@@ -295,6 +306,12 @@ static int add_node(ik_plan *plan, int joint, int parent, const double *offset) 
     return plan->count++;
 }
 
+/* Whether it may move only so fast. */
+static int is_timed(const ik_skeleton *skeleton, const ik_node *node) {
+    const ik_limit *limit = limit_of(skeleton, node->joint);
+    return (node->turns && has_speed(limit, 0)) || (node->slides && has_speed(limit, 1));
+}
+
 /* Replaces the mark of every joint on the way by its node. */
 static void add_joints(ik_plan *plan, int *marks) {
     const ik_skeleton *skeleton = plan->job->skeleton;
@@ -309,6 +326,7 @@ static void add_joints(ik_plan *plan, int *marks) {
         if (node->slides && node->parent >= 0) plan->nodes[node->parent].place = 1;
         plan->limited |= turns && kind != IK_FREE;
         plan->slides |= node->slides;
+        plan->timed |= is_timed(skeleton, node);
         marks[joint] = (int)(node - plan->nodes);
     }
 }

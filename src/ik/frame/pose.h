@@ -2,6 +2,7 @@
  * of it, and what limits allow. What all iterative methods see of a pose. */
 
 #include "tasks.h"
+#include "past.h"
 
 /* A group of items in the world, node by node. */
 typedef struct {
@@ -14,6 +15,7 @@ typedef struct {
     real heaviest;  /* solve_heaviest of the first level. In a pose that came in */
     mask given;     /* whether the rotations that came in are numbers: a limit makes a rotation of anything */
     mask undefined; /* a pole lies on the line of its chain */
+    mask held;      /* some joint would have moved faster than it may */
 } pose;
 
 /* ---- forward kinematics of the nodes */
@@ -71,6 +73,8 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
                                  .translations = job->translations,
                                  .scales = job->scales};
     local_joint local = forward_load(&from, at, node->joint);
+    if (node->turns && plan->past.follows) local.rotation = past_turned(plan, at, node->joint, local.rotation);
+    if (node->slides && plan->past.follows) local.translation = past_slid(plan, at, node->joint, local.translation);
     if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
     if (node->slides) local.translation = solve_slid(plan, k, local.translation);
     return local;
@@ -96,11 +100,10 @@ ik_inline vec3 solve_direction(const ik_plan *plan, const pose *world, int k, ve
 
 /* Only where it is. */
 ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
-    const ik_solve_job *job = plan->job;
-    int joint = plan->nodes[k].joint;
-    if (joint < 0) return vec3_of(plan->nodes[k].offset);
-    if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
-    return lanes_load_joint_vec3(&job->translations, at, joint);
+    const ik_node *node = &plan->nodes[k];
+    if (node->joint < 0) return vec3_of(node->offset);
+    vec3 offset = given_translation(plan->job, at, node->joint);
+    return node->slides && plan->past.follows ? past_slid(plan, at, node->joint, offset) : offset;
 }
 
 /* Node k in the world, from its local rotation and its parent. */

@@ -11,6 +11,7 @@
  *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
  *            and stored
  *   again    where uneven scales made bones longer or shorter as joints turned, from the pose that was found
+ *   frames   and all of it frame after frame, where frames follow each other
  *
  * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
@@ -19,7 +20,7 @@
 
 /* A solve under way. */
 typedef struct {
-    const ik_solve_job *job;
+    const ik_solve_job *job; /* of the frame at work, */
     ik_plan *plan;
     const method *how;
     record_size size;
@@ -140,10 +141,20 @@ static void solve_copy_translations(const ik_plan *plan, group at) {
     const ik_solve_job *job = plan->job;
     const int joints = job->skeleton->count;
     if (!job->moved.rows.data || job->translations.rows.data == job->moved.rows.data) return;
-    for (int joint = 0; joint < joints; joint++) {
-        vec3 translation = vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
-        if (job->translations.rows.data) translation = lanes_load_joint_vec3(&job->translations, at, joint);
-        lanes_store_joint_vec3(&job->moved, at, joint, translation);
+    for (int joint = 0; joint < joints; joint++)
+        lanes_store_joint_vec3(&job->moved, at, joint, given_translation(job, at, joint));
+}
+
+/* To what speeds allow. */
+static void solve_slow_down(const solve *s, group at, pose *world) {
+    const ik_plan *plan = s->plan;
+    world->held = speed_hold(plan, at, s->solved, s->moved);
+    if (!mask_any(world->held)) return;
+    for (int k = 0; k < plan->count; k++) {
+        local_joint local = solve_local(plan, at, k);
+        local.rotation = s->solved[k];
+        if (plan->nodes[k].slides) local.translation = s->moved[k];
+        solve_place(plan, k, local, world);
     }
 }
 
@@ -171,6 +182,8 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
         solve_place(plan, k, local, world);
     }
     solve_to_poles(s, at, world);
+    world->held = mask_splat(0);
+    if (plan->timed && plan->past.frame) solve_slow_down(s, at, world);
     world->origin = solve_origin(plan, at, world);
     solve_center(plan, world);
 }
@@ -217,7 +230,7 @@ static mask solve_store(const solve *s, group at, const verdict *v) {
     }
     for (int k = 0; k < plan->count && plan->slides; k++) {
         if (!plan->nodes[k].slides) continue;
-        vec3 moved = vec3_select(usable & ~keep, s->moved[k], solve_offset(plan, at, k));
+        vec3 moved = vec3_select(usable & ~keep, s->moved[k], given_translation(job, at, plan->nodes[k].joint));
         lanes_store_joint_vec3(&job->moved, at, plan->nodes[k].joint, moved);
     }
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
@@ -269,8 +282,10 @@ static void solve_finish(solve *s) {
     group at = {0, s->result_count, s->result_item};
     for (int lane = s->result_count; lane < LANES; lane++)
         s->result_item[lane] = s->result_item[0];
+    if (s->plan->past.frame) past_look(&s->plan->past, at);
     solve_rebuild(s, at, &s->world);
-    verdict v = solve_judge(s->plan, at, &s->world, s->results[ITERATIONS], real_bits(s->results[SAID]));
+    mask said = real_bits(s->results[SAID]) | (s->world.held & mask_splat(IK_TOO_FAST));
+    verdict v = solve_judge(s->plan, at, &s->world, s->results[ITERATIONS], said);
     if (mask_any(v.missed)) v.said = solve_why(s->plan, at, &s->world, s->solved, &v);
     solve_store_goal_errors(s, at, &v, solve_store(s, at, &v));
     s->result_count = 0;
@@ -304,6 +319,7 @@ static void solve_load(solve *s) {
     s->loaded = lanes_group(s->next, s->last);
     s->next += s->loaded.count;
     s->taken = 0;
+    if (s->plan->past.frame) past_look(&s->plan->past, s->loaded);
     solve_load_pose(s->plan, s->loaded, &s->world);
     s->ready[TOLERANCE] = real_splat(solve_within(s->plan, s->job->options.tolerance)) * s->world.reach;
     if (s->plan->slides) {
@@ -462,11 +478,17 @@ static void solve_items(solve *s, int groups) {
 /* All items, and then, from the poses that were found, those of which the bones have changed. */
 enum { SOLVE_ROUNDS = 40 };
 static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
+    s->round = 0;
+    s->next = first;
+    s->taken = s->loaded.count = s->wants = 0;
+    s->plan->past.follows = s->plan->past.frame > 0;
     solve_items(s, groups);
+    if (!s->wants) return;
     const ik_solve_job *job = s->job;
     ik_solve_job again = *job;
     again.rotations = again.solved;
     s->job = s->plan->job = &again;
+    s->plan->past.follows = 0;
     for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stopped; s->round++) {
         s->next = first;
         s->taken = s->loaded.count = s->wants = 0;
@@ -475,14 +497,82 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     s->job = s->plan->job = job;
 }
 
-/* ---- scratch memory: the plan, then lanes */
+/* ---- frames that follow each other */
+
+/* So many items at a time are taken through all frames. */
+enum { SOLVE_ITEMS = 4096 };
+
+static int solve_has_frames(const ik_solve_job *job) { return job->frames > 1; }
+
+static void solve_go_to(ik_rows *rows, const ik_rows *first, int frame) {
+    if (first->data) rows->data = (char *)first->data + frame * first->frame;
+}
+
+/* The job of a frame; its goals are in memory of their own. */
+static void solve_go_to_frame(ik_solve_job *now, ik_goal *goals, const ik_solve_job *job, int frame) {
+    ik_lists *lists[] = {&now->rotations, &now->translations, &now->scales, &now->solved,
+                         &now->moved,     &now->goal_errors,  &now->history};
+    const ik_lists *first[] = {&job->rotations, &job->translations, &job->scales, &job->solved,
+                               &job->moved,     &job->goal_errors,  &job->history};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        solve_go_to(&lists[i]->rows, &first[i]->rows, frame);
+    solve_go_to(&now->status, &job->status, frame);
+    solve_go_to(&now->error, &job->error, frame);
+    solve_go_to(&now->rotation_error, &job->rotation_error, frame);
+    solve_go_to(&now->iterations, &job->iterations, frame);
+    for (int g = 0; g < job->goal_count; g++) {
+#define SOLVE_GO_TO(name, columns, doc) solve_go_to(&goals[g].name, &job->goals[g].name, frame);
+        IK_GOAL_ROWS(SOLVE_GO_TO)
+#undef SOLVE_GO_TO
+    }
+}
+
+/* What later frames look back to. */
+static void solve_remember(const solve *s, ptrdiff_t first, ptrdiff_t last) {
+    const ik_past *past = &s->plan->past;
+    for (ptrdiff_t item = first; item < last; item++) {
+        int *frames = past->frames[item - first];
+        if (*(const int32_t *)((const char *)s->job->status.data + item * s->job->status.stride) >= IK_UNUSABLE)
+            continue;
+        frames[PAST_BEFORE] = frames[PAST_LAST];
+        frames[PAST_LAST] = past->frame;
+    }
+}
+
+/* All frames of some items. */
+static void solve_frames(solve *s, const ik_solve_job *job, ik_goal *goals, ptrdiff_t first, ptrdiff_t last) {
+    const int groups = last - first <= LANES ? 1 : GROUPS, follow = solve_has_frames(job);
+    ik_past *past = &s->plan->past;
+    ik_solve_job now = *job;
+    s->job = s->plan->job = &now;
+    s->last = last;
+    past->first = first;
+    past->frame = 0;
+    if (follow) {
+        now.goals = memcpy(goals, job->goals, (size_t)job->goal_count * sizeof *goals);
+        memset(past->frames, -1, (size_t)(last - first) * sizeof *past->frames);
+    }
+    for (;;) {
+        solve_rounds(s, first, groups);
+        if (s->stopped || past->frame + 1 >= job->frames) break;
+        solve_remember(s, first, last);
+        solve_go_to_frame(&now, goals, job, ++past->frame);
+    }
+    s->job = s->plan->job = job;
+}
+
+/* ---- scratch memory: the plan, what frames need, then lanes */
 
 /* Of a node: position and rotation, local rotation and translation, and the scaled joint. */
 enum { POSE_REALS = 14 + sizeof(scaled_joint) / sizeof(real) };
 
-/* Where the lanes' part starts. */
 ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }
-ik_inline void *solve_lanes(const ik_solve_job *job, void *scratch) { return (char *)scratch + solve_plan_part(job); }
+
+/* Goals, and what items look back to. */
+ik_inline size_t solve_frames_part(const ik_solve_job *job) {
+    if (!solve_has_frames(job)) return 0;
+    return ((size_t)job->goal_count * sizeof(ik_goal) + SOLVE_ITEMS * sizeof(int[2]) + 63) / 64 * 64;
+}
 
 /* For the largest plan there can be. */
 static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(const ik_plan *plan)) {
@@ -495,7 +585,7 @@ static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(cons
     size_t records = (size_t)columns_allocated(size.columns) + (size_t)columns_allocated(size.results);
     size_t bundle = (size_t)columns_allocated(size.columns + size.work) * GROUPS;
     size_t reals = (size_t)nodes * POSE_REALS + records + bundle;
-    return solve_plan_part(job) + reals * sizeof(real) + (size_t)nodes * sizeof(limit);
+    return solve_plan_part(job) + solve_frames_part(job) + reals * sizeof(real) + (size_t)nodes * sizeof(limit);
 }
 
 ik_inline real *solve_cut(real **free, int count) {
@@ -504,15 +594,18 @@ ik_inline real *solve_cut(real **free, int count) {
     return cut;
 }
 
-static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last, void *lanes) {
-    solve s = {.job = plan->job, .plan = plan, .how = how, .next = first, .last = last};
-    real *free = lanes;
+/* The plan is where scratch memory starts. */
+static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last) {
+    const ik_solve_job *job = plan->job;
+    solve s = {.plan = plan, .how = how};
+    ik_goal *goals = (ik_goal *)((char *)plan + solve_plan_part(job));
+    real *free = (real *)((char *)goals + solve_frames_part(job));
     s.size = how->size(plan);
     s.world.positions = (vec3 *)solve_cut(&free, 3 * plan->count);
     s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
     s.solved = (quat *)solve_cut(&free, 4 * plan->count);
     s.moved = (vec3 *)solve_cut(&free, 3 * plan->count);
-    if (plan->job->scales.rows.data) {
+    if (job->scales.rows.data) {
         const int numbers = (int)(sizeof(scaled_joint) / sizeof(real));
         s.world.scaled = (scaled_joint *)solve_cut(&free, numbers * plan->count);
     }
@@ -521,7 +614,10 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
     s.bundle = solve_cut(&free, columns_allocated(s.size.columns + s.size.work) * GROUPS);
     memset(s.ready, 0, (size_t)(free - s.ready) * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
+    plan->past.frames = (int (*)[2])(goals + job->goal_count);
     plan->pose = &s.world;
-    solve_rounds(&s, first, last - first <= LANES ? 1 : GROUPS);
+    const ptrdiff_t most = solve_has_frames(job) ? SOLVE_ITEMS : last - first;
+    for (; first < last && !s.stopped; first += most)
+        solve_frames(&s, job, goals, first, last - first < most ? last : first + most);
     plan->pose = NULL;
 }
