@@ -29,7 +29,7 @@ def chain(*limits: Limit | None) -> ik.Skeleton:
     )
 
 
-def limits_of(kind: str, **bounds: float) -> list[Limit | None]:
+def limits_of(kind: str, **bounds: Any) -> list[Limit | None]:
     free = Limit.free(**bounds)
     if kind == "free":
         return [free] * 4
