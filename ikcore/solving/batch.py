@@ -248,7 +248,7 @@ class Batch:
         """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
         def solve_block(block: slice) -> None:
-            _core.solve(method, self.skeleton._data, *self._operands(block, options), self.stopped, self.fps)
+            _core.solve(method, self.skeleton._data, *self._operands(block, options))
 
         on_threads(self._blocks(workers), workers, solve_block, self._stop)
 
@@ -269,4 +269,4 @@ class Batch:
 
         goals = _for_core([task.map(part) for task in self.tasks])
         pose = part(self.rotations), part(self.translations), part(self.scales)
-        return goals, *pose, options, self.found.map(part)
+        return goals, *pose, options, self.found.map(part), self.stopped, self.fps
