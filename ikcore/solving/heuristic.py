@@ -22,6 +22,7 @@ def fabrik(
     tolerance: float = 1e-5,
     rotation_tolerance: float = 1e-4,
     textbook: bool = False,
+    restarts: int = 0,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,

@@ -35,6 +35,8 @@ def iterate(
     rate = None if fps is None else FPS.checked(fps)
     for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
         switch(name, value)
+    if options["restarts"]:
+        _check_restarts(pose, sequence=sequence, history=history)
     tasks = checked_tasks(method, skeleton, pose, goals)
     check_speeds(skeleton, tasks, sequence=sequence, fps=rate)
     shape = items_of(pose, tasks)
@@ -49,3 +51,13 @@ def iterate(
     else:
         solve_single(method, skeleton, pose, tasks, found, numbers)
     return Solution.of(method, skeleton, pose, tasks, found, strict=strict)
+
+
+def _check_restarts(pose: Pose, *, sequence: bool, history: bool) -> None:
+    """Refuse what restarts would not keep."""
+    if sequence:
+        raise ValueError("restarts: expected 0 with sequence=True, whose frames follow each other")
+    if history:
+        raise ValueError("restarts: expected 0 with history=True, which is of one attempt")
+    if pose.scales is not None:
+        raise ValueError("restarts: expected 0 with a pose that has scales, or the pose without them")

@@ -22,6 +22,7 @@ def dls(
     tolerance: float = 1e-5,
     rotation_tolerance: float = 1e-4,
     textbook: bool = False,
+    restarts: int = 0,
     damping: float = 0.0,
     max_step: float = 1.0,
     max_error: float = 0.0,

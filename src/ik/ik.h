@@ -561,6 +561,7 @@ typedef struct ik_goal {
     X(tolerance, double)                                                                                               \
     X(rotation_tolerance, double)                                                                                      \
     X(textbook, switch)                                                                                                \
+    X(restarts, int)                                                                                                   \
     X(damping, double)                                                                                                 \
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
@@ -583,7 +584,10 @@ typedef struct ik_options {
 #define IK_COMMON_OPTIONS(X, most)                                                                                     \
     X(iterations, most, 0, 1000000, "the most iterations")                                                             \
     IK_TOLERANCES(X)                                                                                                   \
-    X(textbook, 0, 0, 1, "1: as published, without what keeps a chain from being stuck")
+    X(textbook, 0, 0, 1, "1: as published, without what keeps a chain from being stuck")                               \
+    X(restarts, 0, 0, 10000,                                                                                           \
+      "how often an item that does not arrive starts again, each time from another random pose within limits, the "    \
+      "same for every item; the first that arrives is the result, or else the nearest")
 #define IK_TOLERANCES(X)                                                                                               \
     X(tolerance, 1e-5, 0, 1, "distance to the target that counts as reached, of the reach")                            \
     X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached")
@@ -661,7 +665,11 @@ enum ik_takes {
  * does from solution to solution, whatever the method: it goes as far towards the method's answer as it may, and so
  * that it can come to rest there. The first frame may be anywhere. Where a limit that is no hinge leaves no such way,
  * acceleration is given up. An item that cannot be used in a frame has the pose that comes in; the next goes on from
- * the last one that could. */
+ * the last one that could.
+ *
+ * With restarts an item that does not arrive starts again, each time from another random pose within limits, the same
+ * for every item: the first attempt that arrives is the result, or else the nearest. Its iterations are those of all
+ * attempts, each of which has as many as `iterations` says. Not of frames, and not of poses with scales. */
 typedef struct ik_solve_job {
     const ik_skeleton *skeleton;
     const ik_goal *goals;

@@ -218,6 +218,8 @@ static const char *check_goal(const ik_solve_job *job, const ik_goal *goal, unsi
 
 const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
     int postures = 0;
+    if (job->options.restarts > 0 && (job->frames > 1 || job->scales.rows.data || job->history.rows.data))
+        return "restarts need poses without scales that do not follow each other, and there is no history of them";
     for (int joint = 0; job->frames > 1 && !(job->fps > 0) && joint < job->skeleton->count; joint++)
         if (has_speed(limit_of(job->skeleton, joint), 0) || has_speed(limit_of(job->skeleton, joint), 1))
             return "a limit has a speed or an acceleration, which needs frames in a second";

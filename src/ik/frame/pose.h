@@ -3,6 +3,7 @@
 
 #include "tasks.h"
 #include "past.h"
+#include "random.h"
 
 /* A group of items in the world, node by node. */
 typedef struct {
@@ -63,6 +64,22 @@ ik_inline vec3 solve_slid(const ik_plan *plan, int k, vec3 translation) {
     return translation;
 }
 
+/* Only where it is. */
+ik_inline vec3 solve_came(const ik_plan *plan, group at, int k) {
+    const ik_node *node = &plan->nodes[k];
+    if (node->joint < 0) return vec3_of(node->offset);
+    vec3 offset = given_translation(plan->job, at, node->joint);
+    return node->slides && plan->past.follows ? past_slid(plan, at, node->joint, offset) : offset;
+}
+
+/* The same where an attempt starts. */
+ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
+    vec3 came = solve_came(plan, at, k);
+    if (!plan->nodes[k].slides || !plan->attempts) return came;
+    vec3 low = solve_end_of_travel(plan, k, 0), high = solve_end_of_travel(plan, k, 1);
+    return random_slid(plan->attempts, plan->nodes[k].joint, low, high, came);
+}
+
 /* A node relative to its parent, in the pose that comes in; a locked or sliding one as its limit has it. */
 ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     const ik_solve_job *job = plan->job;
@@ -75,6 +92,8 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     local_joint local = forward_load(&from, at, node->joint);
     if (node->turns && plan->past.follows) local.rotation = past_turned(plan, at, node->joint, local.rotation);
     if (node->slides && plan->past.follows) local.translation = past_slid(plan, at, node->joint, local.translation);
+    if (node->turns && plan->attempts) local.rotation = random_turned(plan->attempts, job->skeleton, node->joint);
+    if (node->slides && plan->attempts) local.translation = solve_offset(plan, at, k);
     if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
     if (node->slides) local.translation = solve_slid(plan, k, local.translation);
     return local;
@@ -96,14 +115,6 @@ ik_inline vec3 solve_direction(const ik_plan *plan, const pose *world, int k, ve
     mask mirrored = mask_less(vec3_dot(columns.x, inverse.x), real_splat(0));
     way = mat3_apply(inverse, way);
     return vec3_select(mirrored, vec3_scale(real_splat(-1), way), way);
-}
-
-/* Only where it is. */
-ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
-    const ik_node *node = &plan->nodes[k];
-    if (node->joint < 0) return vec3_of(node->offset);
-    vec3 offset = given_translation(plan->job, at, node->joint);
-    return node->slides && plan->past.follows ? past_slid(plan, at, node->joint, offset) : offset;
 }
 
 /* Node k in the world, from its local rotation and its parent. */
@@ -209,7 +220,7 @@ ik_inline vec3 solve_origin(const ik_plan *plan, group at, const pose *world) {
     if (!plan->slots) return vec3_splat(0, 0, 0);
     int k = plan->node_of_slot[0], parent = plan->nodes[k].parent;
     if (!plan->nodes[k].slides) return world->positions[k];
-    vec3 offset = solve_offset(plan, at, k);
+    vec3 offset = solve_came(plan, at, k);
     return parent < 0 ? offset : vec3_add(world->positions[parent], quat_rotate(world->rotations[parent], offset));
 }
 

@@ -7,7 +7,8 @@
  *   load     a group of items: forward kinematics of the nodes, then the method makes a record of each
  *   take     a record -> a lane of the bundle
  *   iterate  the method's step, on all lanes
- *   put      a lane that is done -> a record of results
+ *   put      a lane that is done -> a record of results; or, where it has not arrived and restarts are left, back to
+ *            load, with the best so far
  *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
  *            and stored
  *   again    where uneven scales made bones longer or shorter as joints turned, from the pose that was found
@@ -17,6 +18,17 @@
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
  * near 1, and positions are relative to the first node. A lane never looks at another, so the bits of an item do not
  * depend on its neighbours. */
+
+/* What is kept of an item that starts again: its best attempt. */
+enum kept {
+    KEPT_ERROR,      /* in the world */
+    KEPT_ITERATIONS, /* of all attempts */
+    KEPT_ATTEMPT,    /* the number of the one at work, from 0 */
+    KEPT_RESULTS = COLUMNS_AT_ONCE,
+};
+
+/* Those that wait while fewer than LANES do, and those that come while a loaded group is taken. */
+enum { MOST_WAITING = 3 * LANES };
 
 /* A solve under way. */
 typedef struct {
@@ -41,6 +53,12 @@ typedef struct {
     real *results;
     ptrdiff_t result_item[LANES];
     int result_count;
+    int kept;      /* columns that restarts add to a record, see enum kept */
+    real *waiting; /* of items that start again, as soon as there are LANES of them or no others */
+    ptrdiff_t waiting_item[MOST_WAITING];
+    int waiting_count;
+    int attempts[LANES];           /* of the group loaded last, */
+    ptrdiff_t loaded_items[LANES]; /* where that is of items that start again */
 } solve;
 
 enum { NONE = -1 };
@@ -315,9 +333,75 @@ static void solve_choose(solve *s) {
     memcpy(s->wanted, &wanted, sizeof wanted);
 }
 
-static void solve_load(solve *s) {
+/* ---- restarts */
+
+ik_inline columns solve_kept_of_record(const solve *s) {
+    return columns_of_record(s->ready + columns_allocated(s->size.columns));
+}
+ik_inline columns solve_kept_of_bundle(const solve *s, int g) {
+    return columns_of_bundle(s->bundle + (ptrdiff_t)GROUPS * columns_allocated(s->size.columns + s->size.work), g);
+}
+ik_inline columns solve_kept_of_waiting(const solve *s, int at) {
+    return columns_of_record(s->waiting + (ptrdiff_t)(at / LANES) * s->kept);
+}
+ik_inline number *solve_in_lane(columns c, int i, int lane) { return (number *)column(c, i) + lane; }
+
+/* An attempt has ended; the best one is kept. Returns whether there is to be another. */
+static int solve_tries_again(solve *s, int g, int lane) {
+    columns c = columns_of_bundle(s->bundle, g), kept = solve_kept_of_bundle(s, g);
+    const number error = *solve_in_lane(c, ERROR, lane), off = error * *solve_in_lane(c, UNSCALE, lane);
+    const int missed = *solve_in_lane(c, TOLERANCE, lane) < error;
+    number *best = solve_in_lane(kept, KEPT_ERROR, lane), *attempt = solve_in_lane(kept, KEPT_ATTEMPT, lane);
+    *solve_in_lane(kept, KEPT_ITERATIONS, lane) += *solve_in_lane(c, ITERATIONS, lane);
+    if (!missed || *attempt == 0 || off < *best) {
+        columns results = {column(kept, KEPT_RESULTS), kept.step};
+        solve_move(results, lane, c, lane, s->size.results);
+        *best = off;
+    }
+    if (!missed || *attempt == (number)s->job->options.restarts) return 0;
+    *attempt += 1;
+    if (s->stopped) return 1; /* nobody waits for it */
+    solve_move(solve_kept_of_waiting(s, s->waiting_count), s->waiting_count % LANES, kept, lane, s->kept);
+    s->waiting_item[s->waiting_count++] = s->item[g * LANES + lane];
+    return 1;
+}
+
+/* The best attempt is the result. */
+static void solve_put_best(solve *s, int g, int lane) {
+    columns kept = solve_kept_of_bundle(s, g), results = columns_of_record(s->results);
+    solve_move(results, s->result_count, (columns){column(kept, KEPT_RESULTS), kept.step}, lane, s->size.results);
+    *solve_in_lane(results, ITERATIONS, s->result_count) = *solve_in_lane(kept, KEPT_ITERATIONS, lane);
+}
+
+/* A group of those that wait, into the record of what is loaded. */
+static void solve_load_waiting(solve *s) {
+    columns kept = solve_kept_of_record(s);
+    const int count = s->waiting_count < LANES ? s->waiting_count : LANES;
+    for (int lane = 0; lane < LANES; lane++) {
+        const int from = s->waiting_count - 1 - (lane < count ? lane : 0);
+        solve_move(kept, lane, solve_kept_of_waiting(s, from), from % LANES, s->kept);
+        s->loaded_items[lane] = s->waiting_item[from];
+        s->attempts[lane] = (int)*solve_in_lane(kept, KEPT_ATTEMPT, lane);
+    }
+    s->waiting_count -= count;
+    s->loaded = (group){0, count, s->loaded_items};
+    s->plan->attempts = s->attempts;
+}
+
+static void solve_load_next(solve *s) {
     s->loaded = lanes_group(s->next, s->last);
     s->next += s->loaded.count;
+    s->plan->attempts = NULL;
+    if (s->kept) memset(s->ready + columns_allocated(s->size.columns), 0, KEPT_RESULTS * sizeof(real));
+}
+
+/* ---- load */
+
+static void solve_load(solve *s) {
+    if (s->waiting_count >= LANES || s->next == s->last)
+        solve_load_waiting(s);
+    else
+        solve_load_next(s);
     s->taken = 0;
     if (s->plan->past.frame) past_look(&s->plan->past, s->loaded);
     solve_load_pose(s->plan, s->loaded, &s->world);
@@ -332,6 +416,7 @@ static void solve_load(solve *s) {
     s->ready[SAID] = real_splat(0);
     if (s->world.scaled) solve_choose(s);
     s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
+    s->plan->attempts = NULL;
 }
 
 /* A lane with no item never works. */
@@ -364,7 +449,7 @@ static long long solve_work(const ik_plan *plan) {
 static int solve_has_next(solve *s) {
     for (;; s->taken++) {
         if (s->taken == s->loaded.count) {
-            if (s->next == s->last || solve_stops(s, s->plan->count)) return 0;
+            if ((s->next == s->last && !s->waiting_count) || solve_stops(s, s->plan->count)) return 0;
             solve_load(s);
         }
         if (!s->round || s->wanted[s->taken]) return 1;
@@ -378,13 +463,18 @@ static int solve_take(solve *s, int g, int lane) {
         return 0;
     }
     solve_move(columns_of_bundle(s->bundle, g), lane, columns_of_record(s->ready), s->taken, s->size.columns);
-    s->item[g * LANES + lane] = s->loaded.first + s->taken++;
+    if (s->kept) solve_move(solve_kept_of_bundle(s, g), lane, solve_kept_of_record(s), s->taken, s->kept);
+    s->item[g * LANES + lane] = lanes_item(s->loaded, s->taken++);
     return 1;
 }
 
 static void solve_put(solve *s, int g, int lane) {
-    columns results = columns_of_record(s->results);
-    solve_move(results, s->result_count, columns_of_bundle(s->bundle, g), lane, s->size.results);
+    if (s->kept && solve_tries_again(s, g, lane)) return;
+    if (s->kept)
+        solve_put_best(s, g, lane);
+    else
+        solve_move(columns_of_record(s->results), s->result_count, columns_of_bundle(s->bundle, g), lane,
+                   s->size.results);
     s->result_item[s->result_count++] = s->item[g * LANES + lane];
     if (s->result_count == LANES) solve_finish(s);
 }
@@ -574,6 +664,11 @@ ik_inline size_t solve_frames_part(const ik_solve_job *job) {
     return ((size_t)job->goal_count * sizeof(ik_goal) + SOLVE_ITEMS * sizeof(int[2]) + 63) / 64 * 64;
 }
 
+/* Columns that restarts add. */
+ik_inline int solve_kept(const ik_solve_job *job, record_size size) {
+    return job->options.restarts > 0 ? KEPT_RESULTS + columns_allocated(size.results) : 0;
+}
+
 /* For the largest plan there can be. */
 static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(const ik_plan *plan)) {
     int nodes = (int)ik_plan_nodes(job);
@@ -582,8 +677,9 @@ static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(cons
     most.columns_of_slides = most.columns_of_postures = nodes, most.levels = 2;
     most.task_count = job->goal_count, most.rows = 3 * job->goal_count;
     record_size size = size_of(&most);
-    size_t records = (size_t)columns_allocated(size.columns) + (size_t)columns_allocated(size.results);
-    size_t bundle = (size_t)columns_allocated(size.columns + size.work) * GROUPS;
+    size_t kept = (size_t)solve_kept(job, size);
+    size_t records = (size_t)columns_allocated(size.columns) + (size_t)columns_allocated(size.results) + 4 * kept;
+    size_t bundle = ((size_t)columns_allocated(size.columns + size.work) + kept) * GROUPS;
     size_t reals = (size_t)nodes * POSE_REALS + records + bundle;
     return solve_plan_part(job) + solve_frames_part(job) + reals * sizeof(real) + (size_t)nodes * sizeof(limit);
 }
@@ -609,9 +705,11 @@ static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff
         const int numbers = (int)(sizeof(scaled_joint) / sizeof(real));
         s.world.scaled = (scaled_joint *)solve_cut(&free, numbers * plan->count);
     }
-    s.ready = solve_cut(&free, columns_allocated(s.size.columns));
+    s.kept = solve_kept(job, s.size);
+    s.ready = solve_cut(&free, columns_allocated(s.size.columns) + s.kept);
     s.results = solve_cut(&free, columns_allocated(s.size.results));
-    s.bundle = solve_cut(&free, columns_allocated(s.size.columns + s.size.work) * GROUPS);
+    s.waiting = solve_cut(&free, s.kept * (MOST_WAITING / LANES));
+    s.bundle = solve_cut(&free, (columns_allocated(s.size.columns + s.size.work) + s.kept) * GROUPS);
     memset(s.ready, 0, (size_t)(free - s.ready) * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
     plan->past.frames = (int (*)[2])(goals + job->goal_count);

@@ -224,7 +224,8 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, real
     mask off = mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & ~waits;
     mask stuck = dls_is_stuck(plan, c, off, square, o);
     if (plan->levels > 1) stuck &= ~dls_be_strict(plan, c, stuck);
-    mask often = ~mask_less(*column(c, dls_state(plan, DLS_SHAKEN)), real_splat(DLS_SHAKES));
+    const number shakes = plan->job->options.restarts > 0 ? 0 : DLS_SHAKES; /* another start is better than a shake */
+    mask often = ~mask_less(*column(c, dls_state(plan, DLS_SHAKEN)), real_splat(shakes));
     real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
     mask ends = (stuck & often) | (off & ~mask_less(iterations, most)), better = mask_less(strict, *best);
     if (!mask_any(stuck | ends)) return;
