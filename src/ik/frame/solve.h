@@ -546,14 +546,32 @@ extern long long IK_LANE_STEPS;
 #define SOLVE_COUNT(lanes) ((void)0)
 #endif
 
+/* The last lanes at work, LANES at most, into the first vector: the others need no more steps. */
+static void solve_close_up(solve *s, int groups) {
+    const int all = columns_allocated(s->size.columns + s->size.work) + s->kept;
+    for (int lane = 0, from = LANES; lane < LANES; lane++) {
+        if (s->item[lane] != NONE) continue;
+        while (from < groups * LANES && s->item[from] == NONE)
+            from++;
+        if (from == groups * LANES) return;
+        solve_move(columns_of_bundle(s->bundle, 0), lane, columns_of_bundle(s->bundle, from / LANES), from % LANES,
+                   all);
+        s->item[lane] = s->item[from];
+        s->item[from] = NONE;
+    }
+}
+
 static void solve_items(solve *s, int groups) {
-    const long long work = groups * solve_work(s->plan);
     solve_start(s, groups);
     for (;;) {
         int working = 0;
         for (int g = 0; g < groups; g++)
             working += solve_refill(s, g);
-        if (!working || solve_stops(s, work)) break;
+        if (!working || solve_stops(s, groups * solve_work(s->plan))) break;
+        if (groups > 1 && working <= LANES) {
+            solve_close_up(s, groups);
+            groups = 1;
+        }
         s->how->step(s->plan, s->bundle, groups);
         SOLVE_COUNT(groups * LANES);
         for (int g = 0; g < groups; g++) {

@@ -41,6 +41,11 @@
 #define DLS_PROGRESS (number)1e-3
 #define DLS_HOPELESS (number)1e-8 /* foreseen to take less: it is at rest, and need not wait */
 enum { DLS_PATIENCE = 5, DLS_SHAKES = 8 };
+/* The same with restarts: what is slow is given up, for another start is better. On arms of six and
+ * seven hinges that takes a third off the work until the last item has arrived. */
+#define DLS_PROGRESS_OR_RESTART (number)0.05
+#define DLS_HOPELESS_OR_RESTART (number)0.01
+enum { DLS_PATIENCE_OR_RESTART = 2 };
 
 /* ---- a step: try and judge */
 
@@ -198,11 +203,15 @@ static void dls_shake(const ik_plan *plan, real *bundle, int g, mask stuck) {
 /* Lanes that have made no progress for long; they get time again. */
 static mask dls_is_stuck(const ik_plan *plan, columns c, mask counts, real square, dls_outlook o) {
     const real zero = real_splat(0), one = real_splat(1);
-    mask hopeless = mask_less(o.before - o.foreseen, real_splat(DLS_HOPELESS) * o.before);
+    const int restarts = plan->job->options.restarts > 0;
+    const number least_hope = restarts ? DLS_HOPELESS_OR_RESTART : DLS_HOPELESS;
+    const number least_progress = restarts ? DLS_PROGRESS_OR_RESTART : DLS_PROGRESS;
+    const number patience = restarts ? DLS_PATIENCE_OR_RESTART : DLS_PATIENCE;
+    mask hopeless = mask_less(o.before - o.foreseen, real_splat(least_hope) * o.before);
     real *idle = column(c, dls_state(plan, DLS_IDLE)), *least = column(c, dls_state(plan, DLS_LEAST));
-    mask progress = mask_less(square, real_splat(1 - DLS_PROGRESS) * *least);
+    mask progress = mask_less(square, real_splat(1 - least_progress) * *least);
     real waited = real_select(progress, zero, *idle + one);
-    mask stuck = counts & (hopeless | ~mask_less(waited, real_splat(DLS_PATIENCE)));
+    mask stuck = counts & (hopeless | ~mask_less(waited, real_splat(patience)));
     *idle = real_select(counts, real_select(stuck, zero, waited), *idle);
     *least = real_select(counts & progress, square, *least);
     *least = real_select(stuck, real_splat(LARGEST), *least);
@@ -224,7 +233,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, real
     mask off = mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & ~waits;
     mask stuck = dls_is_stuck(plan, c, off, square, o);
     if (plan->levels > 1) stuck &= ~dls_be_strict(plan, c, stuck);
-    const number shakes = plan->job->options.restarts > 0 ? 0 : DLS_SHAKES; /* another start is better than a shake */
+    const number shakes = plan->job->options.restarts > 0 ? 0 : DLS_SHAKES;
     mask often = ~mask_less(*column(c, dls_state(plan, DLS_SHAKEN)), real_splat(shakes));
     real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
     mask ends = (stuck & often) | (off & ~mask_less(iterations, most)), better = mask_less(strict, *best);
