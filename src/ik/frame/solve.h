@@ -531,7 +531,9 @@ static int solve_refill(solve *s, int g) {
     }
 }
 
+/* What an earlier round or frame has left in lanes that went on without an item is no item's: work starts from 0. */
 static void solve_start(solve *s, int groups) {
+    memset(s->bundle + (ptrdiff_t)GROUPS * s->size.columns, 0, (size_t)s->size.work * GROUPS * sizeof(real));
     for (int lane = 0; lane < groups * LANES; lane++)
         solve_take(s, lane / LANES, lane % LANES);
     for (int g = 0; g < groups && s->job->history.rows.data; g++)
