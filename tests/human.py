@@ -160,8 +160,8 @@ class Human:
         whole = self.skeleton
         root, *others = whole.limits
         assert root is not None
-        bounds = self.linkage.limits[:, :SLIDES]
-        limits = [replace(root, position=tuple(map(tuple, bounds.tolist()))), *others]
+        low, high = self.linkage.limits[:, :SLIDES].tolist()
+        limits = [replace(root, position=(tuple(low), tuple(high))), *others]
         return ik.Skeleton(whole.parents, whole.offsets, names=whole.names, limits=limits)
 
     def goals_of_poses(self, truths: Array) -> list[ik.Reach]:

@@ -154,7 +154,7 @@ def test_attempts_are_the_same_for_every_item() -> None:
 @every
 def test_what_is_out_of_reach_or_cannot_be_used_is_said_as_without(method: str) -> None:
     rope = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-    goal = [ik.Reach(3, [[5.0, 0, 1], [np.nan, 0, 0], [1, 1, 1]])]
+    goal = [ik.Reach(3, np.array([[5.0, 0, 1], [np.nan, 0, 0], [1, 1, 1]]))]
     with pytest.warns(ik.UnusableWarning):
         found = ik.solve(rope, rope.rest, goal, method, restarts=20)
     assert found.status[0] & Status.TOO_FAR
@@ -167,7 +167,7 @@ def test_what_is_out_of_reach_or_cannot_be_used_is_said_as_without(method: str) 
 @every
 def test_a_chain_that_slides_starts_again_anywhere_on_its_travel(method: str) -> None:
     limits = [Limit.locked(position=[[-2, 0, 0], [2, 0, 0]]), *[Limit.hinge([0, 0, 1], -0.4, 0.4)] * 2, None]
-    arm = ik.Skeleton([-1, 0, 1, 2], [[0, 0, 0], [0.1, 0, 0], [1, 0, 0], [1, 0, 0]], limits=limits)
+    arm = ik.Skeleton([-1, 0, 1, 2], np.array([[0, 0, 0], [0.1, 0, 0], [1, 0, 0], [1, 0, 0]]), limits=limits)
     rng = np.random.default_rng(7)
     first, second = rng.uniform(-0.4, 0.4, (2, 50))
     x = rng.uniform(-2, 2, 50) + 0.1 + np.cos(first) + np.cos(first + second)
