@@ -89,9 +89,9 @@ class Limit:
             _range("lowest, highest", *pair)
         if not all(0 <= number <= 1 for number in _numbers("stiffness", self.stiffness, 3)):
             raise ValueError(f"stiffness: expected numbers from 0 to 1, got {self.stiffness}")
-        for name, pair in (("speed", self.speed), ("acceleration", self.acceleration)):
-            if len(pair) != 2 or not all(number > 0 for number in pair):
-                raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(pair)}")
+        for name, most in (("speed", self.speed), ("acceleration", self.acceleration)):
+            if len(most) != 2 or not all(number > 0 for number in most):
+                raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(most)}")
 
     @property
     def is_timed(self) -> bool:
