@@ -129,8 +129,9 @@ def parse_numbers(text: bytes, start: int, /) -> NDArray[np.float64] | int: ...
 
 # A goal is (kind, joint, chain, relative, other, other_chain, level, offset, other_offset, axis, rows), its rows as
 # GOAL_ROWS has them. The outputs are (rotations, status, error, rotation_error, iterations, history, translations,
-# goal_errors). Arrays are (items, ...); rows and the last three outputs may be None. It ends before all is done where
-# the first byte of `stop` is set meanwhile.
+# goal_errors). Arrays are (items, ...), those of one item (...), or of frames that follow each other (frames, items,
+# ...), of which `fps` are a second; rows and the last three outputs may be None. It ends before all is done where the
+# first byte of `stop` is set meanwhile.
 def solve(
     method: str,
     skeleton: Skeleton,
@@ -141,6 +142,7 @@ def solve(
     options: tuple[float | None, ...],
     outputs: tuple[_Array | None, ...],
     stop: bytearray = ...,
+    fps: float = ...,
     /,
 ) -> None: ...
 

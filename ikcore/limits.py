@@ -57,6 +57,10 @@ class Limit:
     position : tuple of 2 tuples of 3 floats, or None
         Given, the joint slides: the lowest and highest translation relative to its offset, in the space of its parent,
         infinite ones being no bound. None: its translation stays what it is in the pose.
+    speed : tuple of 2 floats
+        How fast the joint may turn, radians a second, and slide, lengths a second; infinite: as fast as it likes.
+    acceleration : tuple of 2 floats
+        By how much these may change in a second.
     """
 
     kind: Kind
@@ -68,6 +72,8 @@ class Limit:
     highest: tuple[float, ...] = (np.pi,) * 3
     stiffness: tuple[float, ...] = (0.0, 0.0, 0.0)
     position: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    speed: tuple[float, ...] = (np.inf, np.inf)
+    acceleration: tuple[float, ...] = (np.inf, np.inf)
 
     __eq__, __hash__ = same_fields, hash_of_fields
 
@@ -86,9 +92,27 @@ class Limit:
             _range("lowest, highest", *pair)
         if not all(0 <= number <= 1 for number in _numbers("stiffness", self.stiffness, 3)):
             raise ValueError(f"stiffness: expected numbers from 0 to 1, got {self.stiffness}")
+        for name, most in (("speed", self.speed), ("acceleration", self.acceleration)):
+            if len(most) != 2 or not all(number > 0 for number in most):
+                raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(most)}")
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a speed or an acceleration bounds it.
+
+        >>> Limit.free(speed=2).is_timed, Limit.free().is_timed
+        (True, False)
+        """
+        return any(np.isfinite([*self.speed, *self.acceleration]))
 
     @staticmethod
-    def free(*, stiffness: ArrayLike = 0.0, position: ArrayLike | None = None) -> Limit:
+    def free(
+        *,
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike = np.inf,
+        acceleration: ArrayLike = np.inf,
+    ) -> Limit:
         """Every rotation is allowed.
 
         Parameters
@@ -99,6 +123,10 @@ class Limit:
         position : (2, 3) array_like, optional
             The joint slides: lowest and highest translation relative to its offset, in the space of its parent, where
             an axis with equal bounds does not. For ``fabrik`` and ``dls``; others refuse it.
+        speed, acceleration : float or (float, float), optional
+            How fast the joint may turn from frame to frame, in radians a second, and by how much that may change in a
+            second. Of a pair the second is the same for sliding, in lengths; one number is for both. For methods that
+            take ``sequence=True``; no part of what is allowed.
 
         Returns
         -------
@@ -109,16 +137,20 @@ class Limit:
         >>> float(Limit.free().violation([0, 1, 0, 0]))
         0.0
         """
-        return _made("free", stiffness, position)
+        return _made("free", stiffness, position, speed, acceleration)
 
     @staticmethod
-    def locked(*, position: ArrayLike | None = None) -> Limit:
+    def locked(
+        *, position: ArrayLike | None = None, speed: ArrayLike = np.inf, acceleration: ArrayLike = np.inf
+    ) -> Limit:
         """Only rest is allowed.
 
         Parameters
         ----------
         position : (2, 3) array_like, optional
             As of `free`: a sliding joint is locked with a position.
+        speed, acceleration : float or (float, float), optional
+            As of `free`.
 
         Returns
         -------
@@ -129,11 +161,18 @@ class Limit:
         >>> Limit.locked().project([0, 1, 0, 0])
         array([1., 0., 0., 0.])
         """
-        return _made("locked", 0.0, position)
+        return _made("locked", 0.0, position, speed, acceleration)
 
     @staticmethod
     def hinge(
-        axis: ArrayLike, low: float, high: float, *, stiffness: ArrayLike = 0.0, position: ArrayLike | None = None
+        axis: ArrayLike,
+        low: float,
+        high: float,
+        *,
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike = np.inf,
+        acceleration: ArrayLike = np.inf,
     ) -> Limit:
         """Turns about an axis, within a range.
 
@@ -143,7 +182,7 @@ class Limit:
             In the joint's own space; of any length.
         low, high : float
             Lowest and highest angle, from -2 pi to 2 pi. A range of a whole turn or more is no range.
-        stiffness, position : array_like, optional
+        stiffness, position, speed, acceleration : array_like, optional
             As of `free`.
 
         Returns
@@ -159,7 +198,8 @@ class Limit:
         >>> angle.round(6)  # 4 is 2.283185 the other way round
         array([2.283185, 0.      ])
         """
-        return _made("hinge", stiffness, position, frame=_frame(axis, None), twist=_range("low, high", low, high))
+        made = {"frame": _frame(axis, None), "twist": _range("low, high", low, high)}
+        return _made("hinge", stiffness, position, speed, acceleration, **made)
 
     @staticmethod
     def cone(
@@ -169,6 +209,8 @@ class Limit:
         twist: tuple[float, float] | None = None,
         stiffness: ArrayLike = 0.0,
         position: ArrayLike | None = None,
+        speed: ArrayLike = np.inf,
+        acceleration: ArrayLike = np.inf,
     ) -> Limit:
         """The axis leans no more than an angle, and twists within a range.
 
@@ -180,7 +222,7 @@ class Limit:
             How far it may lean, 0 to pi.
         twist : (float, float), optional
             Lowest and highest angle about the axis; without it any.
-        stiffness, position : array_like, optional
+        stiffness, position, speed, acceleration : array_like, optional
             As of `free`.
 
         Returns
@@ -196,7 +238,8 @@ class Limit:
         >>> rotations.rotate(q, [0, 0, 1]).round(6)
         array([0.5     , 0.      , 0.866025])
         """
-        return Limit.ball(axis, (angle,) * 4, twist=twist, stiffness=stiffness, position=position)
+        given: dict[str, Any] = {"stiffness": stiffness, "position": position}
+        return Limit.ball(axis, (angle,) * 4, twist=twist, speed=speed, acceleration=acceleration, **given)
 
     @staticmethod
     def ball(
@@ -207,6 +250,8 @@ class Limit:
         twist: tuple[float, float] | None = None,
         stiffness: ArrayLike = 0.0,
         position: ArrayLike | None = None,
+        speed: ArrayLike = np.inf,
+        acceleration: ArrayLike = np.inf,
     ) -> Limit:
         """The axis leans differently far to four sides, and twists within a range.
 
@@ -223,7 +268,7 @@ class Limit:
             A direction that is not along the axis; made perpendicular to it. Without it some perpendicular.
         twist : (float, float), optional
             Lowest and highest angle about the axis; without it any.
-        stiffness, position : array_like, optional
+        stiffness, position, speed, acceleration : array_like, optional
             As of `free`.
 
         Returns
@@ -239,11 +284,19 @@ class Limit:
         """
         leans = _numbers("swing", swing, 4)
         bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
-        return _made("ball", stiffness, position, frame=_frame(axis, side), swing=leans, twist=bounds)
+        made = {"frame": _frame(axis, side), "swing": leans, "twist": bounds}
+        return _made("ball", stiffness, position, speed, acceleration, **made)
 
     @staticmethod
     def euler(
-        order: str, low: ArrayLike, high: ArrayLike, *, stiffness: ArrayLike = 0.0, position: ArrayLike | None = None
+        order: str,
+        low: ArrayLike,
+        high: ArrayLike,
+        *,
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike = np.inf,
+        acceleration: ArrayLike = np.inf,
     ) -> Limit:
         """Three angles about the joint's own axes, each within a range.
 
@@ -257,7 +310,7 @@ class Limit:
             "xyz".
         low, high : (3,) array_like
             Lowest and highest angle, in the order of the letters, each from -2 pi to 2 pi.
-        stiffness, position : array_like, optional
+        stiffness, position, speed, acceleration : array_like, optional
             As of `free`.
 
         Returns
@@ -277,7 +330,8 @@ class Limit:
         ranges = [_range(f"low, high of {letter}", *pair) for letter, *pair in zip(order, lows, highs, strict=True)]
         axes = ["xyz".find(letter) for letter in order.lower()]
         lowest, highest = zip(*ranges[::forward], strict=True)
-        return _made("euler", stiffness, position, axes=tuple(axes[::forward]), lowest=lowest, highest=highest)
+        made = {"axes": tuple(axes[::forward]), "lowest": lowest, "highest": highest}
+        return _made("euler", stiffness, position, speed, acceleration, **made)
 
     def project(self, q: ArrayLike) -> Array:
         """The nearest allowed rotations.
@@ -343,7 +397,9 @@ class Limit:
         angles = itertools.chain(*zip(self.lowest, self.highest, strict=True))
         slides, bounds = self.position is not None, self.position or ((-np.inf,) * 3, (np.inf,) * 3)
         position = itertools.chain(*zip(*bounds, strict=True))
-        return (kind, *self.frame, *self.twist, *self.swing, *self.axes, *angles, *self.stiffness, slides, *position)
+        turns = *self.frame, *self.twist, *self.swing, *self.axes, *angles, *self.stiffness
+        timed = [number if np.isfinite(number) else 0.0 for number in (*self.speed, *self.acceleration)]
+        return (kind, *turns, slides, *position, *timed)
 
     def project_position(self, position: ArrayLike) -> Array:
         """Translations within the range of `position`; any, where there is none.
@@ -442,7 +498,14 @@ class Limit:
         return draw(self, ax)
 
 
-def _made(kind: Kind, stiffness: ArrayLike, position: ArrayLike | None, **parts: Any) -> Limit:
+def _made(
+    kind: Kind,
+    stiffness: ArrayLike,
+    position: ArrayLike | None,
+    speed: ArrayLike,
+    acceleration: ArrayLike,
+    **parts: Any,
+) -> Limit:
     given = rows("stiffness", stiffness, np.dtype(np.float64))
     stiff = _numbers("stiffness", given if given.ndim else np.broadcast_to(given, 3), 3)
     if position is not None:
@@ -452,7 +515,16 @@ def _made(kind: Kind, stiffness: ArrayLike, position: ArrayLike | None, **parts:
                 f"position: expected the lowest and the highest point, [[x, y, z], [x, y, z]], got {shown(position)}"
             )
         parts["position"] = tuple(map(tuple, bounds.tolist()))
+    parts |= {"speed": _pair("speed", speed), "acceleration": _pair("acceleration", acceleration)}
     return Limit(kind, stiffness=stiff, **parts)
+
+
+def _pair(name: str, value: ArrayLike) -> tuple[float, ...]:
+    """For turning and for sliding: one number is for both."""
+    given = rows(name, value, np.dtype(np.float64))
+    if given.shape not in ((), (2,)) or not (given > 0).all():
+        raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(value)}")
+    return tuple(np.broadcast_to(given, 2).tolist())
 
 
 def _numbers(name: str, value: ArrayLike, count: int) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ it, the first is the outermost: the root slides along three axes and then turns 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -154,6 +155,24 @@ class Human:
         return [
             ik.Reach(end - SLIDES, place, offset=offset, chain=str(self._up_to_root(end)[-1] - SLIDES))
             for (end, offset), place in zip(self.linkage.ends, wanted, strict=True)
+        ]
+
+    def sliding(self) -> ik.Skeleton:
+        """Of set C: the root slides as well."""
+        whole = self.skeleton
+        root, *others = whole.limits
+        assert root is not None
+        low, high = self.linkage.limits[:, :SLIDES].tolist()
+        limits = [replace(root, position=(tuple(low), tuple(high))), *others]
+        return ik.Skeleton(whole.parents, whole.offsets, names=whole.names, limits=limits)
+
+    def goals_of_poses(self, truths: Array) -> list[ik.Reach]:
+        """Those of set C: all may turn, and ends are turned some way as well."""
+        wanted = textbook.forward(self.linkage, truths)
+        places, turned = np.moveaxis(wanted.ends, -2, 0), np.moveaxis(wanted.turned, -3, 0)
+        return [
+            ik.Reach(end - SLIDES, place, ik.rotations.from_matrix(turn), offset=offset)
+            for (end, offset), place, turn in zip(self.linkage.ends, places, turned, strict=True)
         ]
 
     def mean_bone(self, *, turning_root: bool = False) -> float:

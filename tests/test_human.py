@@ -139,3 +139,20 @@ def test_the_human_reaches_with_five_ends_from_a_root_in_its_place(everywhere: N
     low, high = HUMAN.linkage.limits
     states = HUMAN.states(found.pose)
     assert max((low - states).max(), (states - high).max()) <= 1e-12
+
+
+@pytest.mark.slow
+def test_the_human_reaches_five_poses_with_restarts(everywhere: None) -> None:
+    """All 70 degrees of freedom, five ends in place and turned, from rest: the published solver reaches 189."""
+    truths = HUMAN.truths()
+    skeleton, start = HUMAN.sliding(), HUMAN.pose(HUMAN.starts(truths, "C"))
+    options: dict[str, Any] = {"tolerance": 2e-4, "rotation_tolerance": 1e-3 * np.pi}
+    found = ik.dls(skeleton, start, HUMAN.goals_of_poses(truths), iterations=100, restarts=12, **options)
+    assert np.all(found.status == 0)
+    states, wanted = HUMAN.states(found.pose), textbook.forward(HUMAN.linkage, truths)
+    reached = textbook.forward(HUMAN.linkage, states)
+    assert np.linalg.norm(reached.ends - wanted.ends, axis=-1).max() <= 1e-3
+    cosine = (np.einsum("neij,neij->ne", reached.turned, wanted.turned) - 1) / 2
+    assert np.arccos(np.minimum(cosine, 1)).max() <= 1e-3 * np.pi * (1 + 1e-6)
+    low, high = HUMAN.linkage.limits
+    assert max((low - states).max(), (states - high).max()) <= 1e-12

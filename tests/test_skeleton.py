@@ -439,8 +439,8 @@ def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
         ik.Skeleton(*chain, limits={"d": free})
     for wrong in [(9, 1), (-1, 1), (0.5, 1), (np.nan, 1), (0, np.nan)]:
         with pytest.raises(ValueError, match="limits: that of joint 0 is not one"):
-            _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[*wrong, *(0,) * 28]])
-    with pytest.raises(ValueError, match="limits: expected rows of 30 numbers, got 2"):
+            _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[*wrong, *(0,) * 32]])
+    with pytest.raises(ValueError, match="limits: expected rows of 34 numbers, got 2"):
         _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[0, 1]])
 
 
@@ -597,8 +597,8 @@ def test_a_wrong_call_ends_in_a_sentence(call: Any, sentence: str) -> None:
 
 GARBAGE: list[Any] = [
     None, 0, -1, 1.5, 2**100, "joint", b"", [], [[]], [None], [-1], [0], [-1, 0], [-1, 1], [[1, 2, 3]], {}, object(),
-    np.zeros((1, 3)), np.zeros((2, 3)), np.full((1, 4), np.nan), np.ones((1, 4)), np.ones((2, 4)), np.ones((1, 29)),
-    np.full((1, 29), 1e300), np.zeros((2, 29)), np.zeros((0, 3)), np.array(-1), np.array([-1], np.int8),
+    np.zeros((1, 3)), np.zeros((2, 3)), np.full((1, 4), np.nan), np.ones((1, 4)), np.ones((2, 4)), np.ones((1, 33)),
+    np.full((1, 33), 1e300), np.zeros((2, 33)), np.zeros((0, 3)), np.array(-1), np.array([-1], np.int8),
     np.zeros((1, 3), "S3"), np.zeros((1, 1, 3)), float("nan"), np.array([-1, 0, 1, 2])[::-1], memoryview(b"abc"),
 ]  # fmt: skip
 

@@ -341,25 +341,6 @@ def waving(frames: int) -> ik.Pose:
     return ik.Pose(ik.rotations.from_axis_angle([0.3, 0.5, 0.2], angle))
 
 
-def test_a_frame_starts_from_the_correction_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    starts, solve = [], _core.solve
-
-    def listening(*operands: Any) -> None:
-        starts.append(operands[3].copy())
-        solve(*operands)
-
-    monkeypatch.setattr(_core, "solve", listening)
-    pose = waving(6)
-    found = ik.fabrik(ARM, pose, [ik.Reach(3, targets(6), chain=2)], sequence=True)
-    assert starts[0][0].tobytes() == pose.rotations[0].tobytes()
-    for frame, start in enumerate(starts[1:]):
-        before, now = pose.rotations[frame], pose.rotations[frame + 1]
-        expected = ref.multiply(ref.multiply(found.pose.rotations[frame], ref.conjugate(before)), now)
-        assert_allclose(start[0, 1:3], expected[1:3], atol=1e-14)
-        assert start[0, [0, 3]].tobytes() == now[[0, 3]].tobytes()  # the joints that no goal turns
-    assert found.pose.rotations[:, [0, 3]].tobytes() == pose.rotations[:, [0, 3]].tobytes()
-
-
 def test_a_target_that_follows_the_animation_costs_no_iterations_after_the_first_frame() -> None:
     still = ik.Pose(np.broadcast_to(poses().rotations, (20, 4, 4)))
     goal = [ik.Reach(3, targets())]
@@ -547,7 +528,7 @@ def test_a_sequence_without_frames() -> None:
 
 
 def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the_table() -> None:
-    common = ["workers", "sequence", "history", "goal_errors", "strict"]
+    common = ["workers", "sequence", "fps", "history", "goal_errors", "strict"]
     for name, sentence, _ in _core.METHODS:
         function = getattr(ik, name)
         parameters = inspect.signature(function).parameters
@@ -667,14 +648,14 @@ def test_every_option_says_what_it_expects(method: str, value: Any) -> None:
     known = ik.methods()[method]
     goals: list[ik.Goal] = [GOALS.get(method, ik.Reach(3, [1, 1, 0]))]
     iterative = method in METHODS
-    others = ["workers", "strict", *["sequence", "history", "goal_errors"] * iterative]
+    others = ["workers", "strict", *["sequence", "fps", "history", "goal_errors"] * iterative]
     for option in [*known.options, *others]:
         unbounded = option == "twist" and isinstance(value, (int, np.integer)) and abs(int(value)) < 10**31
-        if unbounded:
+        if unbounded or (option == "fps" and value is None):
             continue
         given: dict[str, Any] = {option: value}
         calls: list[Callable[[], object]] = [functools.partial(ik.solve, ARM, ARM.rest, goals, method, **given)]
-        if option not in ("sequence", "history", "goal_errors"):
+        if option not in ("sequence", "fps", "history", "goal_errors"):
             calls.append(functools.partial(solved_by_solver, goals, method, given))
         if iterative:
             calls.append(functools.partial(known.function, ARM, ARM.rest, goals, **given))

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore import Status, _core, rotations
+from ikcore import Limit, Status, _core, rotations
 
 Array = NDArray[Any]
 pytestmark = pytest.mark.usefixtures("everywhere")
@@ -411,6 +411,21 @@ def test_scales_of_every_kind_end_in_a_pose(method: str, scale: Any) -> None:
     assert np.all(np.isfinite(found.pose.rotations))
     assert found.status[1] == 0
     assert (found.status[0] == Status.NOT_FINITE) == (not np.all(np.isfinite(scale)))
+
+
+@every
+def test_uneven_scales_are_solved_again_as_if_alone(method: str) -> None:
+    """Lanes that have no item in one round have one in the next."""
+    limits = [Limit.cone([1, 0, 0], 0.8), None, Limit.cone([1, 0, 0], 0.8), Limit.hinge([0, 0, 1], -2, 2), None]
+    rope = ik.Skeleton(range(-1, 4), np.eye(3)[[0] * 5], limits=limits)
+    rng = np.random.default_rng(8)
+    scales, target = 1 + 0.1 * rng.normal(size=(200, 5, 3)), [2.0, 1, 0.5] + 0.7 * rng.normal(size=(200, 3))
+    rest = np.broadcast_to(rope.rest.rotations, (200, 5, 4))
+    found = ik.solve(rope, ik.Pose(rest, scales=scales), [ik.Reach(4, target)], method, iterations=12)
+    for item in range(200):
+        pose = ik.Pose(rest[item], scales=scales[item])
+        alone = ik.solve(rope, pose, [ik.Reach(4, target[item])], method, iterations=12)
+        assert alone.pose.rotations.tobytes() == found.pose.rotations[item].tobytes()
 
 
 # --- batches of nothing, and the smallest -----------------------------------------------------------------------------

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _core, rotations
+from ikcore import _core
 from ikcore._arrays import on_threads
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import check_takes, is_iterative, sliding, tasks_of
+from ikcore.solving.checks import check_speeds, check_takes, is_iterative, sliding, tasks_of
 from ikcore.tasks import GOAL_ARRAYS, Task, field_of, row_of
 
 
@@ -95,6 +95,7 @@ def prepared(
     _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
     check_takes(method, skeleton, tasks, scaled=False)
+    check_speeds(skeleton, tasks)
     slides = sliding(skeleton, tasks)
     if slides and not moves:
         raise ValueError(
@@ -128,58 +129,39 @@ def _for_core(tasks: Sequence[Task]) -> tuple[tuple[Any, ...], ...]:
     return tuple([task.for_core() for task in tasks])
 
 
-# Rotations and translations, of all joints; and what is added to those that turn and to those that slide.
-Start = tuple[NDArray[Any], NDArray[Any] | None]
-Correction = tuple[NDArray[Any], NDArray[Any]]
-
-
 class Batch:
-    """Poses and goals with their leading axes as two: frames that follow each other, and items apart from each other.
+    """Poses and goals with their leading axes as one, of items, or in a sequence as two, of frames and items.
 
     Arrays are views where strides allow, else copies, as large as the result.
     """
 
     def __init__(
-        self, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, *, sequence: bool
+        self, skeleton: Skeleton, pose: Pose, tasks: tuple[Task, ...], found: Found, *, sequence: bool, fps: float
     ) -> None:
         shape = found.status.shape
-        self.frames, self.count = shape[0] if sequence else 1, math.prod(shape[sequence:])
+        self.count, frames = math.prod(shape[sequence:]), shape[:sequence]
 
         def flat(array: NDArray[Any], row: tuple[int, ...]) -> NDArray[Any]:
             full = array if array.shape == (*shape, *row) else np.broadcast_to(array, (*shape, *row))
-            return full.reshape(self.frames, self.count, *row)
+            return full.reshape(*frames, self.count, *row)
 
         def flat_or_none(array: NDArray[Any] | None, row: tuple[int, ...]) -> NDArray[Any] | None:
             return None if array is None else flat(array, row)
 
         joints = len(skeleton)
-        self.skeleton, self.stopped = skeleton, bytearray(1)  # 1: what runs ends soon
-        self.animated = flat(pose.rotations, (joints, 4))
+        self.skeleton, self.fps, self.stopped = skeleton, fps, bytearray(1)  # 1: what runs ends soon
+        self.rotations = flat(pose.rotations, (joints, 4))
         self.translations = flat_or_none(pose.translations, (joints, 3))
         self.scales = flat_or_none(pose.scales, (joints, 3))
         self.tasks = [task.map(flat) for task in tasks]
-        self.found = found.map(lambda array: array.reshape(self.frames, self.count, *array.shape[len(shape) :]))
-        if sequence:
-            self.turning = sorted({joint for task in tasks for joint in task.turning(skeleton)})
-            self.turned = rotations.normalize(self.animated[..., self.turning, :])
-            self.sliding = sliding(skeleton, tasks)
-            self.slid = self._translations()[..., self.sliding, :]
+        self.found = found.map(lambda array: array.reshape(*frames, self.count, *array.shape[len(shape) :]))
+        self.before: tuple[slice, ...] = (slice(None),) * sequence
 
     def solve(self, method: str, options: tuple[float | None, ...], workers: int) -> None:
-        """Solve in blocks of items that the threads take one after another."""
+        """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
         def solve_block(block: slice) -> None:
-            """All frames of some items, each from the solution of the frame before."""
-            correction = np.array([1, 0, 0, 0], self.animated.dtype), np.zeros(3, self.animated.dtype)
-            for frame in range(self.frames):
-                if self.stopped[0]:
-                    return
-                start = self.animated[frame, block], self._part(self.translations, frame, block)
-                if frame:
-                    start = self._start(frame, block, correction)
-                _core.solve(method, self.skeleton._data, *self._operands(frame, block, start, options))
-                if self.frames > 1:
-                    correction = self._correction(frame, block, correction)
+            _core.solve(method, self.skeleton._data, *self._operands(block, options))
 
         on_threads(self._blocks(workers), workers, solve_block, self._stop)
 
@@ -192,49 +174,12 @@ class Batch:
             size = min(size, max(_SMALLEST_BLOCK, math.ceil(self.count / (2 * workers))))
         return [slice(first, min(first + size, self.count)) for first in range(0, self.count, size)]
 
-    def _translations(self) -> NDArray[Any]:
-        """Those of the pose, or the offsets."""
-        if self.translations is not None:
-            return self.translations
-        offsets = self.skeleton.offsets.astype(self.animated.dtype)
-        return np.broadcast_to(offsets, (*self.animated.shape[:-1], 3))
-
-    @staticmethod
-    def _part(array: NDArray[Any] | None, frame: int, block: slice) -> Any:
-        return None if array is None else array[frame, block]
-
-    def _operands(self, frame: int, block: slice, start: Start, options: tuple[float | None, ...]) -> tuple[Any, ...]:
-        """The operands of `_core.solve` for some items of a frame."""
+    def _operands(self, block: slice, options: tuple[float | None, ...]) -> tuple[Any, ...]:
+        """The operands of `_core.solve` for some items."""
 
         def part(array: NDArray[Any] | None, _: tuple[int, ...] = ()) -> Any:
-            return self._part(array, frame, block)
+            return None if array is None else array[(*self.before, block)]
 
         goals = _for_core([task.map(part) for task in self.tasks])
-        found = self.found.map(part)
-        return goals, *start, part(self.scales), options, found, self.stopped
-
-    def _start(self, frame: int, block: slice, correction: Correction) -> Start:
-        """The animated pose with the correction of the frame before."""
-        start: NDArray[Any] = self.animated[frame, block].copy()
-        start[:, self.turning] = _core.quat_multiply(correction[0], self.turned[frame, block])
-        if not self.sliding:
-            return start, self._part(self.translations, frame, block)
-        moved: NDArray[Any] = self._translations()[frame, block].copy()
-        moved[:, self.sliding] += correction[1]
-        return start, moved
-
-    def _correction(self, frame: int, block: slice, before: Correction) -> Correction:
-        """What the solution adds to the joints that turn and slide; where there is none, what the last one did.
-
-        An item without solution gets the pose that came in, not the one it started from.
-        """
-        solved, lost = self.found.rotations[frame, block], self.found.status[frame, block] >= _core.UNUSABLE
-        solved[lost] = self.animated[frame, block][lost]
-        came = _core.quat_conjugate(self.turned[frame, block])
-        none = lost[:, np.newaxis, np.newaxis]
-        turned = np.where(none, before[0], _core.quat_multiply(solved[:, self.turning], came))
-        if not self.sliding or self.found.translations is None:
-            return turned, before[1]
-        moved = self.found.translations[frame, block]
-        moved[lost] = self._translations()[frame, block][lost]
-        return turned, np.where(none, before[1], moved[:, self.sliding] - self.slid[frame, block])
+        pose = part(self.rotations), part(self.translations), part(self.scales)
+        return goals, *pose, options, self.found.map(part), self.stopped, self.fps

@@ -153,7 +153,7 @@ def solver(
         xarray.apply_ufunc(solve_arm, rotations, targets, input_core_dims=[["joint", "wxyz"], ["xyz"]],
                            output_core_dims=[["joint", "wxyz"], [], []])
     """
-    checked = checked_options(method, options, without=("sequence", "history", "goal_errors"))
+    checked = checked_options(method, options, without=("sequence", "fps", "history", "goal_errors"))
     if not isinstance(skeleton, Skeleton):
         raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
     return Solver(skeleton, tuple(checked_goals(goals)), method, translations, checked)

@@ -168,3 +168,19 @@ def _hangs_from(skeleton: Skeleton, task: Task, joint: int) -> bool:
     """Whether a task is about something below a joint, or the joint."""
     ends = [task.joint, task.other] if task.relative else [task.joint]
     return task.joint < 0 or any(joint in ancestors(skeleton, end) for end in ends)
+
+
+def check_speeds(
+    skeleton: Skeleton, tasks: Sequence[Task], *, sequence: bool = False, fps: float | None = None
+) -> None:
+    """Refuse speeds and accelerations that nothing would keep, and frames in a second that are none."""
+    if fps is not None and not sequence:
+        raise ValueError("fps: expected sequence=True with it, so that frames follow each other")
+    if fps is not None or not any(skeleton.limits):
+        return
+    for joint in sorted({joint for task in tasks for joint in task.moving(skeleton)}):
+        limit = skeleton.limits[joint]
+        if limit is None or not limit.is_timed:
+            continue
+        needs = "fps" if sequence else "sequence=True and fps, of a method that takes them"
+        raise ValueError(f"limits: {skeleton.names[joint]!r} has a speed or an acceleration, which needs {needs}")

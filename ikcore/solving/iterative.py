@@ -12,10 +12,10 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
-from ikcore.solving.checks import sliding
+from ikcore.solving.checks import check_speeds, sliding
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import SWITCHES, numbers_of
+from ikcore.solving.table import FPS, SWITCHES, numbers_of
 
 
 def iterate(
@@ -26,6 +26,7 @@ def iterate(
     *,
     workers: int,
     sequence: bool,
+    fps: float | None,
     history: bool,
     goal_errors: bool,
     strict: bool,
@@ -33,19 +34,33 @@ def iterate(
 ) -> Solution:
     """Check what is given, solve, and say what came out; options are those of the method."""
     numbers = numbers_of(method, options)
+    rate = None if fps is None else FPS.checked(fps)
     if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # as a rule they are
         for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
             switch(name, value)
+    if options["restarts"]:
+        _check_restarts(pose, sequence=sequence, history=history)
     threads = _count_of(workers)
-    plain = not (sequence or history or goal_errors)
+    plain = not (sequence or history or goal_errors) and fps is None
     if plain and (item := solve_single(method, skeleton, pose, goals, numbers)):
         return Solution.of_item(method, skeleton, pose, goals, item)
     tasks = checked_tasks(method, skeleton, pose, goals)
+    check_speeds(skeleton, tasks, sequence=sequence, fps=rate)
     shape = items_of(pose, tasks)
     if sequence and not shape:
         raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
     found = Found.empty(shape, pose.rotations, moves=bool(sliding(skeleton, tasks)), tasks=len(tasks) * goal_errors)
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
-    Batch(skeleton, pose, tasks, found, sequence=sequence).solve(method, numbers, threads)
+    Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0).solve(method, numbers, threads)
     return Solution.of(method, skeleton, pose, goals, found, strict=strict)
+
+
+def _check_restarts(pose: Pose, *, sequence: bool, history: bool) -> None:
+    """Refuse what restarts would not keep."""
+    if sequence:
+        raise ValueError("restarts: expected 0 with sequence=True, whose frames follow each other")
+    if history:
+        raise ValueError("restarts: expected 0 with history=True, which is of one attempt")
+    if pose.scales is not None:
+        raise ValueError("restarts: expected 0 with a pose that has scales, or the pose without them")

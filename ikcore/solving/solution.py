@@ -193,6 +193,7 @@ _ADVICE = {
     Status.CONFLICT: "weights that say which goal counts more, or levels, or a goal less",
     Status.LEVEL: "nothing, where the goals of levels before are to come first; else put the goals on one level",
     Status.OFF_BALANCE: "more joints that may turn or slide, or a wider polygon",
+    Status.TOO_FAST: "later frames, which come nearer, or larger speeds and accelerations in the limits",
     Status.NOT_FINITE: "look for NaN in this item's pose and goals; a goal of weight 0 may have them",
     Status.NO_LENGTH: "look at offsets and scales: the joints of the chain are all at one place",
 }

@@ -216,7 +216,7 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int) -> _After
     own = METHODS[stage.method].options
     options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES}
     numbers = numbers_of(_JUDGE, {**options, "iterations": 0})
-    Batch(skeleton, last, judged, found, sequence=False).solve(_JUDGE, numbers, workers)
+    Batch(skeleton, last, judged, found, sequence=False, fps=0.0).solve(_JUDGE, numbers, workers)
     assert found.goal_errors is not None
     return _After(found.status != 0, found.error, found.rotation_error, by_goal(asked, found.goal_errors))
 

@@ -169,7 +169,11 @@ workers : int, optional
     "sequence": """\
 sequence : bool, optional
     Axis 0 is time: each frame starts from the solution of the frame before, carried over as the correction of the
-    animated pose.
+    animated pose, and no joint moves faster than the speed and the acceleration of its limit let it.
+""",
+    "fps": """\
+fps : float, optional
+    How many frames are a second, in a sequence: for limits that have a speed or an acceleration.
 """,
     "history": """\
 history : bool, optional
@@ -222,6 +226,9 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
             _count_of(options[name])
     return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
 
+
+# Frames in a second: no option of a method, but as one.
+FPS = Option("fps", 30.0, 1e-6, 1e6, "how many frames are a second")
 
 # What is on or off beside the options of methods.
 SWITCHES = ("sequence", "history", "goal_errors", "strict")

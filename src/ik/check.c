@@ -43,6 +43,9 @@ static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, uns
             if (!wrong && !job->moved.rows.data)
                 wrong = "a joint of a goal's chain slides, and its translation has no place";
         }
+        if (!wrong && job->frames > 1 && !(job->fps > 0) &&
+            (has_speed(limit_of(skeleton, joint), 0) || has_speed(limit_of(skeleton, joint), 1)))
+            wrong = "a limit in a goal's chain has a speed or an acceleration, which needs frames in a second";
         if (!wrong && is_stiff(limit_of(skeleton, joint)) && (joint != goal->joint || turns_itself(goal)))
             wrong = refused(takes, IK_TAKES_STIFFNESS, refused_STIFFNESS);
     }
@@ -148,6 +151,12 @@ static const char *check_goal(const ik_solve_job *job, const ik_goal *goal, unsi
 
 const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
     int postures = 0;
+    if (job->options.restarts > 0 && (job->frames > 1 || job->scales.rows.data || job->history.rows.data))
+        return "restarts need poses without scales that do not follow each other, and there is no history of them";
+    if (job->frames > 1 && job->solved.rows.data == job->rotations.rows.data)
+        return "frames that follow each other need a place of their own for what is solved";
+    if (job->frames > 1 && job->moved.rows.data && job->moved.rows.data == job->translations.rows.data)
+        return "frames that follow each other need a place of their own for what is moved";
     for (int g = 0; g < job->goal_count; g++)
         postures += job->goals[g].kind == IK_POSTURE;
     if (postures >= job->goal_count) return "there is no goal but for postures";

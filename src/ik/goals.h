@@ -35,6 +35,10 @@ static inline int kind_of(const ik_skeleton *skeleton, int joint) {
 static inline int is_sliding(const ik_skeleton *skeleton, int joint) {
     return skeleton->limits && skeleton->limits[joint].slides;
 }
+/* Whether it turns (0) or slides (1) only so fast. */
+static inline int has_speed(const ik_limit *limit, int slides) {
+    return limit && (limit->speed[slides] > 0 || limit->acceleration[slides] > 0);
+}
 static inline int has_mass(const ik_skeleton *skeleton, int joint) {
     return skeleton->joints && skeleton->joints[joint].mass > 0;
 }

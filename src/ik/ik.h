@@ -41,11 +41,13 @@ extern "C" {
 
 /* Rows of numbers. Row i of item `data` starts i * stride bytes after it; neighbouring numbers of a row stand `step`
  * bytes apart. stride 0 gives every item the same row. data NULL: an optional input not given, an output not wanted.
- * Every number must be aligned for its type. Inputs are never written. */
+ * Every number must be aligned for its type. Inputs are never written. Of a job with frames, those of every frame start
+ * `frame` bytes after those of the one before it. */
 typedef struct ik_rows {
     void *data;
     ptrdiff_t stride;
     ptrdiff_t step;
+    ptrdiff_t frame;
 } ik_rows;
 
 /* A list of `count` rows for every item: row k of an item stands k * next bytes after its first, which is in `rows`. */
@@ -414,6 +416,9 @@ typedef struct ik_limit {
     int slides;            /* not 0: the joint may move along the axes of its parent's space, as far as */
     double position[3][2]; /* lowest and highest say, relative to its offset; infinite: any way. Where it does not slide
                               a pose's translation stays what it is */
+    double speed[2]; /* of frames that follow each other: how fast the joint may turn, radians a second, and slide,
+                        lengths a second; 0: as fast as it likes */
+    double acceleration[2]; /* and by how much that may change in a second */
 } ik_limit;
 
 /* The allowed rotation nearest to q (of a ball: twist and swing each the nearest), of the same sign, and the angle
@@ -564,6 +569,7 @@ typedef struct ik_goal {
     X(tolerance, double)                                                                                               \
     X(rotation_tolerance, double)                                                                                      \
     X(textbook, switch)                                                                                                \
+    X(restarts, int)                                                                                                   \
     X(damping, double)                                                                                                 \
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
@@ -586,7 +592,10 @@ typedef struct ik_options {
 #define IK_COMMON_OPTIONS(X, most)                                                                                     \
     X(iterations, most, 0, 1000000, "the most iterations")                                                             \
     IK_TOLERANCES(X)                                                                                                   \
-    X(textbook, 0, 0, 1, "as published, without what keeps a chain from being stuck")
+    X(textbook, 0, 0, 1, "as published, without what keeps a chain from being stuck")                                  \
+    X(restarts, 0, 0, 10000,                                                                                           \
+      "how often an item that does not arrive starts again, each time from another random pose within limits, the "    \
+      "same for every item; the first that arrives is the result, or else the nearest")
 #define IK_TOLERANCES(X)                                                                                               \
     X(tolerance, 1e-5, 0, 1, "distance to the target that counts as reached, of the reach")                            \
     X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached")
@@ -635,12 +644,25 @@ enum ik_takes {
  * that some joint may not turn towards the goals, but may turn away. A goal whose chain has no length is reached where
  * nothing but rounding is left to go; else the item has NO_LENGTH. Uneven scales change the bones of joints below as
  * these turn: an item that misses for that is solved again from the pose that was found, again and again within
- * `iterations` altogether. */
+ * `iterations` altogether.
+ *
+ * Frames follow each other: every joint that turns or slides starts from the correction that the solution before made
+ * of the pose that came in then, applied to the one that comes in now. Speeds and accelerations of limits bound what it
+ * does from solution to solution, whatever the method: it goes as far towards the method's answer as it may, and so
+ * that it can come to rest there. The first frame may be anywhere. Where a limit that is no hinge leaves no such way,
+ * acceleration is given up. An item that cannot be used in a frame has the pose that comes in; the next goes on from
+ * the last one that could.
+ *
+ * With restarts an item that does not arrive starts again, each time from another random pose within limits, the same
+ * for every item: the first attempt that arrives is the result, or else the nearest. Its iterations are those of all
+ * attempts, each of which has as many as `iterations` says. Not of frames, and not of poses with scales. */
 typedef struct ik_solve_job {
     const ik_skeleton *skeleton;
     const ik_goal *goals;
     int goal_count;
     ik_options options;     /* those of the method, as ik_..._options gives them */
+    int frames;             /* 0: as 1. With more, `solved` and `moved` share no rows with what comes in */
+    double fps;             /* of them in a second; matters where a limit has a speed or an acceleration */
     ik_lists rotations;     /* (4) local rotation of every joint, of any length */
     ik_lists translations;  /* (3) optional: of every joint, in place of its offset */
     ik_lists scales;        /* (3) optional */

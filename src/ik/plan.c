@@ -74,6 +74,12 @@ static int axes_of(const ik_limit *limit) {
     return limit->kind == IK_HINGE ? 1 : 3;
 }
 
+/* Whether it may move only so fast. */
+static int is_timed(const ik_skeleton *skeleton, const ik_node *node) {
+    const ik_limit *limit = limit_of(skeleton, node->joint);
+    return (node->turns && has_speed(limit, 0)) || (node->slides && has_speed(limit, 1));
+}
+
 /* Replaces the mark of every joint on the way by its node. */
 static void add_joints(ik_plan *plan, int *marks) {
     const ik_skeleton *skeleton = plan->job->skeleton;
@@ -90,6 +96,7 @@ static void add_joints(ik_plan *plan, int *marks) {
         if (node->slides && node->parent >= 0) plan->nodes[node->parent].place = 1;
         plan->limited |= turns && kind != IK_FREE;
         plan->slides |= node->slides;
+        plan->timed |= is_timed(skeleton, node);
         marks[joint] = (int)(node - plan->nodes);
     }
 }

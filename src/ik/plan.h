@@ -53,6 +53,15 @@ typedef struct ik_still {
     int first, count;
 } ik_still;
 
+/* The kernel's: what was before the frame at work. */
+typedef struct ik_past {
+    int frame;
+    int follows;      /* poses start from the correction of the last solution */
+    ptrdiff_t first;  /* the first of the items at work, */
+    int (*frames)[2]; /* and of each the last two frames that were solved, the last first; -1: none */
+    int steady;       /* of all items of the group at work these are the two frames before */
+} ik_past;
+
 typedef struct ik_plan {
     const ik_solve_job *job;
     int count; /* of nodes */
@@ -66,6 +75,7 @@ typedef struct ik_plan {
     double mass;                                /* of this sum */
     int inside;                                 /* some goal is an INSIDE */
     int postures;                               /* some goal is a POSTURE */
+    int timed;                                  /* some node that turns or slides may do so only so fast */
     int rests;                                  /* what joints hang from matters: for limits, slides or postures */
     int columns_of_slides, columns_of_postures; /* slots, or 0 where there are none */
     ik_node *nodes;
@@ -84,6 +94,8 @@ typedef struct ik_plan {
     int work;           /* where a method's columns of work start: set by the frame */
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
     const void *pose;   /* of the kernel: where the nodes are, of the group at work */
+    ik_past past;
+    const int *attempts; /* of the kernel, by lane: random poses come in; NULL: the pose that is given */
 } ik_plan;
 
 size_t ik_plan_bytes(const ik_solve_job *job);

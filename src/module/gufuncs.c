@@ -20,7 +20,7 @@
 #include "solvers.h"
 
 /* Jobs are filled in as if they were arrays of words. */
-_Static_assert(sizeof(ik_rows) == 3 * sizeof(ptrdiff_t) && sizeof(ik_lists) == 5 * sizeof(ptrdiff_t),
+_Static_assert(sizeof(ik_rows) == 4 * sizeof(ptrdiff_t) && sizeof(ik_lists) == 6 * sizeof(ptrdiff_t),
                "ik_rows or ik_lists has gaps");
 
 #define SOLVER_CALLS(name)                                                                                             \

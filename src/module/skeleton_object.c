@@ -25,7 +25,7 @@ typedef struct {
  */
 
 /* The numbers of an ik_limit in the order of its fields, as a row of the argument `limits`. */
-enum { LIMIT_NUMBERS = 30 };
+enum { LIMIT_NUMBERS = 34 };
 
 /* An argument as an array of doubles, or of integers, with `columns` numbers a joint (0: one); count -1: any. */
 static PyArrayObject *array_of(PyObject *object, const char *name, int type, npy_intp count, npy_intp columns) {
@@ -161,6 +161,8 @@ static int take_limits(const ik_skeleton *skeleton, PyArrayObject *array) {
         memcpy(limit->stiffness, given + 20, sizeof limit->stiffness);
         limit->slides = given[23] != 0;
         memcpy(limit->position, given + 24, sizeof limit->position);
+        memcpy(limit->speed, given + 30, sizeof limit->speed);
+        memcpy(limit->acceleration, given + 32, sizeof limit->acceleration);
     }
     return 0;
 }

@@ -55,7 +55,8 @@ static const method methods[] = {IK_METHODS(METHOD){0}};
 typedef struct {
     ik_solve_job job;
     npy_intp items;
-    int first; /* the axis that rows start at: 1 after that of items, 0 where all arrays are a single item's */
+    int first; /* the axis that rows start at: 0 where all arrays are a single item's, 1 after the axis of items, 2
+                  after those of frames and of items */
     int type;  /* NPY_FLOAT or NPY_DOUBLE */
 } call;
 
@@ -65,7 +66,9 @@ static PyArrayObject *fitting(const call *call, PyObject *object, const char *na
     PyArrayObject *array = (PyArrayObject *)object;
     int first = call->first, last = first + axes - 1;
     if (PyArray_Check(object) && PyArray_NDIM(array) == first + axes && holds(array, type) &&
-        (first == 0 || PyArray_DIM(array, 0) == call->items) && (axes == 0 || PyArray_DIM(array, last) == columns) &&
+        (first == 0 || PyArray_DIM(array, first - 1) == call->items) &&
+        (first < 2 || PyArray_DIM(array, 0) == call->job.frames) &&
+        (axes == 0 || PyArray_DIM(array, last) == columns) &&
         (axes < 2 || PyArray_DIM(array, first) == call->job.skeleton->count) &&
         (written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array)))
         return array;
@@ -73,8 +76,11 @@ static PyArrayObject *fitting(const call *call, PyObject *object, const char *na
     return NULL;
 }
 
-/* From item to item. */
-static npy_intp step(const call *call, PyArrayObject *array) { return call->first ? PyArray_STRIDE(array, 0) : 0; }
+/* Rows of an array with so many bytes from number to number. */
+static ik_rows rows_of(const call *call, PyArrayObject *array, npy_intp step) {
+    return (ik_rows){PyArray_DATA(array), call->first ? PyArray_STRIDE(array, call->first - 1) : 0, step,
+                     call->first == 2 ? PyArray_STRIDE(array, 0) : 0};
+}
 
 /* From one to the next along an axis of the item. */
 static npy_intp stride(const call *call, PyArrayObject *array, int axis) {
@@ -86,14 +92,14 @@ static int add_rows(const call *call, ik_rows *rows, PyObject *object, const cha
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, name, call->type, columns > 1, columns, 0);
     if (!array) return -1;
-    *rows = (ik_rows){PyArray_DATA(array), step(call, array), columns > 1 ? stride(call, array, 0) : 0};
+    *rows = rows_of(call, array, columns > 1 ? stride(call, array, 0) : 0);
     return 0;
 }
 
 static int add_output(const call *call, ik_rows *rows, PyObject *object, const char *name, int type) {
     PyArrayObject *array = fitting(call, object, name, type, 0, 1, 1);
     if (!array) return -1;
-    *rows = (ik_rows){PyArray_DATA(array), step(call, array), 0};
+    *rows = rows_of(call, array, 0);
     return 0;
 }
 
@@ -102,9 +108,8 @@ static int add_joints(const call *call, ik_lists *lists, PyObject *object, const
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, name, call->type, 2, columns, written);
     if (!array) return -1;
-    *lists = (ik_lists){{PyArray_DATA(array), step(call, array), stride(call, array, 1)},
-                        stride(call, array, 0),
-                        call->job.skeleton->count};
+    *lists =
+        (ik_lists){rows_of(call, array, stride(call, array, 1)), stride(call, array, 0), call->job.skeleton->count};
     return 0;
 }
 
@@ -112,8 +117,7 @@ static int add_history(call *call, PyObject *object) {
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, "history", call->type, 1, call->job.options.iterations + 1, 1);
     if (!array) return -1;
-    call->job.history = (ik_lists){
-        {PyArray_DATA(array), step(call, array), 0}, stride(call, array, 0), call->job.options.iterations + 1};
+    call->job.history = (ik_lists){rows_of(call, array, 0), stride(call, array, 0), call->job.options.iterations + 1};
     return 0;
 }
 
@@ -201,8 +205,7 @@ static int add_goal_errors(call *call, PyObject *object) {
     if (object == Py_None) return 0;
     PyArrayObject *array = fitting(call, object, "goal_errors", call->type, 1, call->job.goal_count, 1);
     if (!array) return -1;
-    call->job.goal_errors =
-        (ik_lists){{PyArray_DATA(array), step(call, array), 0}, stride(call, array, 0), call->job.goal_count};
+    call->job.goal_errors = (ik_lists){rows_of(call, array, 0), stride(call, array, 0), call->job.goal_count};
     return 0;
 }
 
@@ -226,12 +229,13 @@ static int add_outputs(call *call, PyObject *given) {
 
 static int add_pose(call *call, PyObject *rotations, PyObject *translations, PyObject *scales) {
     int axes = PyArray_Check(rotations) ? PyArray_NDIM((PyArrayObject *)rotations) : 0;
-    if (axes != 2 && axes != 3) {
+    if (axes < 2 || axes > 4) {
         PyErr_SetString(PyExc_TypeError, "solve: rotations does not fit the job");
         return -1;
     }
-    call->first = axes == 3;
-    call->items = call->first ? PyArray_DIM((PyArrayObject *)rotations, 0) : 1;
+    call->first = axes - 2;
+    call->items = call->first ? PyArray_DIM((PyArrayObject *)rotations, call->first - 1) : 1;
+    call->job.frames = call->first == 2 ? (int)PyArray_DIM((PyArrayObject *)rotations, 0) : 1;
     call->type = PyArray_TYPE((PyArrayObject *)rotations) == NPY_FLOAT ? NPY_FLOAT : NPY_DOUBLE;
     return add_joints(call, &call->job.rotations, rotations, "rotations", 4, 0) < 0 ||
                    add_joints(call, &call->job.translations, translations, "translations", 3, 0) < 0 ||
@@ -256,6 +260,7 @@ static int run(const method *method, const call *call, const char *byte) {
         PyErr_Format(PyExc_ValueError, "solve: %s", wrong);
         return -1;
     }
+    if (call->job.frames == 0) return 0;
     int wide = call->type == NPY_DOUBLE;
     char *memory = malloc(method->scratch[wide](&call->job) + 64);
     if (!memory) {
@@ -276,12 +281,13 @@ static int run(const method *method, const call *call, const char *byte) {
 static PyObject *solve(PyObject *module, PyObject *args) {
     const char *name;
     PyObject *skeleton, *goals, *rotations, *translations, *scales, *options, *outputs, *stop = NULL;
-    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
-                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop))
+    double fps = 0;
+    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!d", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
+                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop, &fps))
         return NULL;
     const char *byte = stop && PyByteArray_Size(stop) > 0 ? PyByteArray_AsString(stop) : NULL;
     const method *method = find_method(name);
-    call call = {.job.skeleton = skeleton_of(module, skeleton)};
+    call call = {.job.skeleton = skeleton_of(module, skeleton), .job.fps = fps};
     if (!method || !call.job.skeleton) return NULL;
     int failed = add_options(&call.job.options, method, options) < 0 ||
                  add_pose(&call, rotations, translations, scales) < 0 || add_goals(&call, goals) < 0 ||
@@ -582,7 +588,8 @@ static PyObject *solve_single(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"solve", solve, METH_VARARGS,
-     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., /)\n--\n\n"
+     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., fps=..., /)\n--\n\n"
+     "Arrays of one item, of items, or of frames that follow each other and items. "
      "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
      " last three where they are not None. Ends before all is done"
      " where the first byte of stop, a bytearray, is set meanwhile."},

@@ -2,13 +2,14 @@
 #include "method.h"
 #include "judge.h"
 #include "poles.h"
+#include "speed.h"
 #include "solve.h"
 
 #define METHOD_KERNELS(name, takes, doc)                                                                               \
     static size_t name##_scratch(const ik_solve_job *job) { return solve_scratch(job, IK_NAME(name##_size)); }         \
     static void name##_items(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {                \
         ik_plan *plan = ik_plan_make(job, scratch);                                                                    \
-        solve_run(IK_NAME(name##_method)(plan), plan, first, last, solve_lanes(job, scratch));                         \
+        solve_run(IK_NAME(name##_method)(plan), plan, first, last);                                                    \
     }
 IK_METHODS(METHOD_KERNELS)
 

@@ -308,6 +308,7 @@ static mask solve_why(const ik_plan *plan, group at, const pose *world, const qu
         said |= v->missed & solve_at_limit(plan, at, world, solved) & mask_splat(IK_AT_LIMIT);
     if (plan->task_count < 2) return said;
     mask found = solve_contradiction(plan, at, world, solved, v);
+    found &= mask_select(mask_zero(said & mask_splat(IK_TOO_FAST)), ~mask_splat(0), mask_splat(0));
     found = mask_select(mask_zero(said & beyond), found, found & mask_splat(IK_LEVEL));
     return mask_select(mask_zero(found), said, (said & ~stalled) | found);
 }

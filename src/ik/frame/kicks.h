@@ -18,7 +18,7 @@ static inline mask kicks_for_stuck(const ik_plan *plan, real *bundle, int g, int
                                    real value) {
     columns c = columns_of_bundle(bundle, g);
     real *best = column(c, watch + KICKS_BEST), *error = column(c, ERROR);
-    mask often = watch_is_spent(c, watch, KICKS);
+    mask often = watch_is_spent(c, watch, plan->job->options.restarts > 0 ? 0 : KICKS); /* another start is better */
     real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
     mask ends = (stuck & often) | (off & ~mask_less(iterations, most)), better = mask_less(value, *best);
     if (!mask_any(stuck | ends)) return mask_splat(0);

@@ -5,7 +5,6 @@
  *   ends         joints that turn one after the other, and what they carry
  *   joints       columns for turned and sliding joints and their tasks, and how they are loaded and read
  *   plain        a free chain with a place out of its reach
- *   random       numbers without a pattern
  *   turns        what a step does to joints: try, limits, accept, shake
  *   errors       how far tasks are off
  *   kicks        joints that are stuck
@@ -19,7 +18,6 @@
 #include "ends.h"
 #include "joints.h"
 #include "plain.h"
-#include "random.h"
 #include "turns.h"
 #include "errors.h"
 #include "kicks.h"

@@ -2,6 +2,8 @@
  * what limits allow. */
 
 #include "tasks.h"
+#include "past.h"
+#include "attempts.h"
 
 /* A group of items in the world, node by node. */
 typedef struct {
@@ -14,6 +16,7 @@ typedef struct {
     real heaviest;  /* solve_heaviest of the first level. In a pose that came in */
     mask given;     /* whether the rotations that came in are numbers: a limit makes a rotation of anything */
     mask undefined; /* a pole lies on the line of its chain */
+    mask held;      /* some joint would have moved faster than it may */
 } pose;
 
 /* ---- forward kinematics of the nodes */
@@ -61,6 +64,22 @@ ik_inline vec3 solve_slid(const ik_plan *plan, int k, vec3 translation) {
     return translation;
 }
 
+/* Only where it is. */
+ik_inline vec3 solve_came(const ik_plan *plan, group at, int k) {
+    const ik_node *node = &plan->nodes[k];
+    if (node->joint < 0) return vec3_of(node->offset);
+    vec3 offset = given_translation(plan->job, at, node->joint);
+    return node->slides && plan->past.follows ? past_slid(plan, at, node->joint, offset) : offset;
+}
+
+/* The same where an attempt starts. */
+ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
+    vec3 came = solve_came(plan, at, k);
+    if (!plan->nodes[k].slides || !plan->attempts) return came;
+    vec3 low = solve_end_of_travel(plan, k, 0), high = solve_end_of_travel(plan, k, 1);
+    return attempt_slid(plan->attempts, plan->nodes[k].joint, low, high, came);
+}
+
 /* A node relative to its parent, in the pose that comes in; a locked or sliding one as its limit has it. */
 ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     const ik_solve_job *job = plan->job;
@@ -71,6 +90,10 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
                                  .translations = job->translations,
                                  .scales = job->scales};
     local_joint local = forward_load(&from, at, node->joint);
+    if (node->turns && plan->past.follows) local.rotation = past_turned(plan, at, node->joint, local.rotation);
+    if (node->slides && plan->past.follows) local.translation = past_slid(plan, at, node->joint, local.translation);
+    if (node->turns && plan->attempts) local.rotation = attempt_turned(plan->attempts, job->skeleton, node->joint);
+    if (node->slides && plan->attempts) local.translation = solve_offset(plan, at, k);
     if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
     if (node->slides) local.translation = solve_slid(plan, k, local.translation);
     return local;
@@ -92,15 +115,6 @@ ik_inline vec3 solve_direction(const ik_plan *plan, const pose *world, int k, ve
     mask mirrored = mask_less(vec3_dot(columns.x, inverse.x), real_splat(0));
     way = mat3_apply(inverse, way);
     return vec3_select(mirrored, vec3_scale(real_splat(-1), way), way);
-}
-
-/* Only where it is. */
-ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
-    const ik_solve_job *job = plan->job;
-    int joint = plan->nodes[k].joint;
-    if (joint < 0) return vec3_of(plan->nodes[k].offset);
-    if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
-    return lanes_load_joint_vec3(&job->translations, at, joint);
 }
 
 /* Node k in the world, from its local rotation and its parent. */
@@ -256,7 +270,7 @@ ik_inline vec3 solve_origin(const ik_plan *plan, group at, const pose *world) {
     if (!plan->slots) return vec3_splat(0, 0, 0);
     int k = plan->node_of_slot[0], parent = plan->nodes[k].parent;
     if (!plan->nodes[k].slides) return world->positions[k];
-    vec3 offset = solve_offset(plan, at, k);
+    vec3 offset = solve_came(plan, at, k);
     return parent < 0 ? offset : vec3_add(world->positions[parent], quat_rotate(world->rotations[parent], offset));
 }
 

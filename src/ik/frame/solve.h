@@ -7,19 +7,32 @@
  *   load     a group of items: forward kinematics of the nodes, then the method makes a record of each
  *   take     a record -> a lane of the bundle
  *   iterate  the method's step, on all lanes
- *   put      a lane that is done -> a record of results
+ *   put      a lane that is done -> a record of results; or, where it has not arrived and restarts are left, back to
+ *            load, with the best so far
  *   finish   a group of results, parents first: the method turns each node, the result is judged by forward kinematics
  *            and stored
  *   again    where uneven scales made bones longer or shorter as joints turned, from the pose that was found
+ *   frames   and all of it frame after frame, where frames follow each other
  *
  * A record is a column of numbers an item: first those of the frame (enum record), then the method's own, of which the
  * first `results` are what its finish needs. Lengths in a record are scaled by the power of two that brings the reach
  * near 1, and positions are relative to the first node. A lane never looks at another, so the bits of an item do not
  * depend on its neighbours. */
 
+/* What is kept of an item that starts again: its best attempt. */
+enum kept {
+    KEPT_ERROR,      /* in the world */
+    KEPT_ITERATIONS, /* of all attempts */
+    KEPT_ATTEMPT,    /* the number of the one at work, from 0 */
+    KEPT_RESULTS = COLUMNS_AT_ONCE,
+};
+
+/* Those that wait while fewer than LANES do, and those that come while a loaded group is taken. */
+enum { MOST_WAITING = 3 * LANES };
+
 /* A solve under way. */
 typedef struct {
-    const ik_solve_job *job;
+    const ik_solve_job *job; /* of the frame at work, */
     ik_plan *plan;
     const method *how;
     record_size size;
@@ -40,6 +53,12 @@ typedef struct {
     real *results;
     ptrdiff_t result_item[LANES];
     int result_count;
+    int kept;      /* columns that restarts add to a record, see enum kept */
+    real *waiting; /* of items that start again, as soon as there are LANES of them or no others */
+    ptrdiff_t waiting_item[MOST_WAITING];
+    int waiting_count;
+    int attempts[LANES];           /* of the group loaded last, */
+    ptrdiff_t loaded_items[LANES]; /* where that is of items that start again */
 } solve;
 
 enum { NONE = -1 };
@@ -72,10 +91,20 @@ static void solve_copy_translations(const ik_plan *plan, group at) {
     const ik_solve_job *job = plan->job;
     const int joints = job->skeleton->count;
     if (!job->moved.rows.data || job->translations.rows.data == job->moved.rows.data) return;
-    for (int joint = 0; joint < joints; joint++) {
-        vec3 translation = vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
-        if (job->translations.rows.data) translation = lanes_load_joint_vec3(&job->translations, at, joint);
-        lanes_store_joint_vec3(&job->moved, at, joint, translation);
+    for (int joint = 0; joint < joints; joint++)
+        lanes_store_joint_vec3(&job->moved, at, joint, given_translation(job, at, joint));
+}
+
+/* To what speeds allow. */
+static void solve_slow_down(const solve *s, group at, pose *world) {
+    const ik_plan *plan = s->plan;
+    world->held = speed_hold(plan, at, s->solved, s->moved);
+    if (!mask_any(world->held)) return;
+    for (int k = 0; k < plan->count; k++) {
+        local_joint local = solve_local(plan, at, k);
+        local.rotation = s->solved[k];
+        if (plan->nodes[k].slides) local.translation = s->moved[k];
+        solve_place(plan, k, local, world);
     }
 }
 
@@ -103,6 +132,8 @@ static void solve_rebuild(const solve *s, group at, pose *world) {
         solve_place(plan, k, local, world);
     }
     solve_to_poles(plan, at, s->solved, s->moved, world);
+    world->held = mask_splat(0);
+    if (plan->timed && plan->past.frame) solve_slow_down(s, at, world);
     world->origin = solve_origin(plan, at, world);
     solve_center(plan, world);
 }
@@ -149,7 +180,7 @@ static mask solve_store(const solve *s, group at, const verdict *v) {
     }
     for (int k = 0; k < plan->count && plan->slides; k++) {
         if (!plan->nodes[k].slides) continue;
-        vec3 moved = vec3_select(usable & ~keep, s->moved[k], solve_offset(plan, at, k));
+        vec3 moved = vec3_select(usable & ~keep, s->moved[k], given_translation(job, at, plan->nodes[k].joint));
         lanes_store_joint_vec3(&job->moved, at, plan->nodes[k].joint, moved);
     }
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
@@ -201,8 +232,10 @@ static void solve_finish(solve *s) {
     group at = {0, s->result_count, s->result_item};
     for (int lane = s->result_count; lane < LANES; lane++)
         s->result_item[lane] = s->result_item[0];
+    if (s->plan->past.frame) past_look(&s->plan->past, at);
     solve_rebuild(s, at, &s->world);
-    verdict v = solve_judge(s->plan, at, &s->world, s->results[ITERATIONS], real_bits(s->results[SAID]));
+    mask said = real_bits(s->results[SAID]) | (s->world.held & mask_splat(IK_TOO_FAST));
+    verdict v = solve_judge(s->plan, at, &s->world, s->results[ITERATIONS], said);
     if (mask_any(v.missed)) v.said = solve_why(s->plan, at, &s->world, s->solved, &v);
     solve_store_goal_errors(s, at, &v, solve_store(s, at, &v));
     s->result_count = 0;
@@ -232,10 +265,77 @@ static void solve_choose(solve *s) {
     memcpy(s->wanted, &wanted, sizeof wanted);
 }
 
-static void solve_load(solve *s) {
+/* ---- restarts */
+
+ik_inline columns solve_kept_of_record(const solve *s) {
+    return columns_of_record(s->ready + columns_allocated(s->size.columns));
+}
+ik_inline columns solve_kept_of_bundle(const solve *s, int g) {
+    return columns_of_bundle(s->bundle + (ptrdiff_t)GROUPS * columns_allocated(s->size.columns + s->size.work), g);
+}
+ik_inline columns solve_kept_of_waiting(const solve *s, int at) {
+    return columns_of_record(s->waiting + (ptrdiff_t)(at / LANES) * s->kept);
+}
+ik_inline number *solve_in_lane(columns c, int i, int lane) { return (number *)column(c, i) + lane; }
+
+/* An attempt has ended; the best one is kept. Returns whether there is to be another. */
+static int solve_tries_again(solve *s, int g, int lane) {
+    columns c = columns_of_bundle(s->bundle, g), kept = solve_kept_of_bundle(s, g);
+    const number error = *solve_in_lane(c, ERROR, lane), off = error * *solve_in_lane(c, UNSCALE, lane);
+    const int missed = *solve_in_lane(c, TOLERANCE, lane) < error;
+    number *best = solve_in_lane(kept, KEPT_ERROR, lane), *attempt = solve_in_lane(kept, KEPT_ATTEMPT, lane);
+    *solve_in_lane(kept, KEPT_ITERATIONS, lane) += *solve_in_lane(c, ITERATIONS, lane);
+    if (!missed || *attempt == 0 || off < *best) {
+        columns results = {column(kept, KEPT_RESULTS), kept.step};
+        solve_move(results, lane, c, lane, s->size.results);
+        *best = off;
+    }
+    if (!missed || *attempt == (number)s->job->options.restarts) return 0;
+    *attempt += 1;
+    if (s->stopped) return 1; /* nobody waits for it */
+    solve_move(solve_kept_of_waiting(s, s->waiting_count), s->waiting_count % LANES, kept, lane, s->kept);
+    s->waiting_item[s->waiting_count++] = s->item[g * LANES + lane];
+    return 1;
+}
+
+/* The best attempt is the result. */
+static void solve_put_best(solve *s, int g, int lane) {
+    columns kept = solve_kept_of_bundle(s, g), results = columns_of_record(s->results);
+    solve_move(results, s->result_count, (columns){column(kept, KEPT_RESULTS), kept.step}, lane, s->size.results);
+    *solve_in_lane(results, ITERATIONS, s->result_count) = *solve_in_lane(kept, KEPT_ITERATIONS, lane);
+}
+
+/* A group of those that wait, into the record of what is loaded. */
+static void solve_load_waiting(solve *s) {
+    columns kept = solve_kept_of_record(s);
+    const int count = s->waiting_count < LANES ? s->waiting_count : LANES;
+    for (int lane = 0; lane < LANES; lane++) {
+        const int from = s->waiting_count - 1 - (lane < count ? lane : 0);
+        solve_move(kept, lane, solve_kept_of_waiting(s, from), from % LANES, s->kept);
+        s->loaded_items[lane] = s->waiting_item[from];
+        s->attempts[lane] = (int)*solve_in_lane(kept, KEPT_ATTEMPT, lane);
+    }
+    s->waiting_count -= count;
+    s->loaded = (group){0, count, s->loaded_items};
+    s->plan->attempts = s->attempts;
+}
+
+static void solve_load_next(solve *s) {
     s->loaded = lanes_group(s->next, s->last);
     s->next += s->loaded.count;
+    s->plan->attempts = NULL;
+    if (s->kept) memset(s->ready + columns_allocated(s->size.columns), 0, KEPT_RESULTS * sizeof(real));
+}
+
+/* ---- load */
+
+static void solve_load(solve *s) {
+    if (s->waiting_count >= LANES || s->next == s->last)
+        solve_load_waiting(s);
+    else
+        solve_load_next(s);
     s->taken = 0;
+    if (s->plan->past.frame) past_look(&s->plan->past, s->loaded);
     solve_load_pose(s->plan, s->loaded, &s->world);
     s->ready[TOLERANCE] = real_splat(solve_within(s->plan, s->job->options.tolerance)) * s->world.reach;
     if (s->plan->slides) {
@@ -248,6 +348,7 @@ static void solve_load(solve *s) {
     s->ready[SAID] = real_splat(0);
     if (s->world.scaled) solve_choose(s);
     s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
+    s->plan->attempts = NULL;
 }
 
 /* A lane with no item never works. */
@@ -280,7 +381,7 @@ static long long solve_work(const ik_plan *plan) {
 static int solve_has_next(solve *s) {
     for (;; s->taken++) {
         if (s->taken == s->loaded.count) {
-            if (s->next == s->last || solve_stops(s, s->plan->count)) return 0;
+            if ((s->next == s->last && !s->waiting_count) || solve_stops(s, s->plan->count)) return 0;
             solve_load(s);
         }
         if (!s->round || s->wanted[s->taken]) return 1;
@@ -294,13 +395,18 @@ static int solve_take(solve *s, int g, int lane) {
         return 0;
     }
     solve_move(columns_of_bundle(s->bundle, g), lane, columns_of_record(s->ready), s->taken, s->size.columns);
-    s->item[g * LANES + lane] = s->loaded.first + s->taken++;
+    if (s->kept) solve_move(solve_kept_of_bundle(s, g), lane, solve_kept_of_record(s), s->taken, s->kept);
+    s->item[g * LANES + lane] = lanes_item(s->loaded, s->taken++);
     return 1;
 }
 
 static void solve_put(solve *s, int g, int lane) {
-    columns results = columns_of_record(s->results);
-    solve_move(results, s->result_count, columns_of_bundle(s->bundle, g), lane, s->size.results);
+    if (s->kept && solve_tries_again(s, g, lane)) return;
+    if (s->kept)
+        solve_put_best(s, g, lane);
+    else
+        solve_move(columns_of_record(s->results), s->result_count, columns_of_bundle(s->bundle, g), lane,
+                   s->size.results);
     s->result_item[s->result_count++] = s->item[g * LANES + lane];
     if (s->result_count == LANES) solve_finish(s);
 }
@@ -357,7 +463,9 @@ static int solve_refill(solve *s, int g) {
     }
 }
 
+/* What an earlier round or frame has left in lanes that went on without an item is no item's: work starts from 0. */
 static void solve_start(solve *s, int groups) {
+    memset(s->bundle + (ptrdiff_t)GROUPS * s->size.columns, 0, (size_t)s->size.work * GROUPS * sizeof(real));
     for (int lane = 0; lane < groups * LANES; lane++)
         solve_take(s, lane / LANES, lane % LANES);
     for (int g = 0; g < groups && s->job->history.rows.data; g++)
@@ -372,14 +480,32 @@ extern long long IK_LANE_STEPS;
 #define SOLVE_COUNT(lanes) ((void)0)
 #endif
 
+/* The last lanes at work, LANES at most, into the first vector: the others need no more steps. */
+static void solve_close_up(solve *s, int groups) {
+    const int all = columns_allocated(s->size.columns + s->size.work) + s->kept;
+    for (int lane = 0, from = LANES; lane < LANES; lane++) {
+        if (s->item[lane] != NONE) continue;
+        while (from < groups * LANES && s->item[from] == NONE)
+            from++;
+        if (from == groups * LANES) return;
+        solve_move(columns_of_bundle(s->bundle, 0), lane, columns_of_bundle(s->bundle, from / LANES), from % LANES,
+                   all);
+        s->item[lane] = s->item[from];
+        s->item[from] = NONE;
+    }
+}
+
 static void solve_items(solve *s, int groups) {
-    const long long work = groups * solve_work(s->plan);
     solve_start(s, groups);
     for (;;) {
         int working = 0;
         for (int g = 0; g < groups; g++)
             working += solve_refill(s, g);
-        if (!working || solve_stops(s, work)) break;
+        if (!working || solve_stops(s, groups * solve_work(s->plan))) break;
+        if (groups > 1 && working <= LANES) {
+            solve_close_up(s, groups);
+            groups = 1;
+        }
         s->how->step(s->plan, s->bundle, groups);
         SOLVE_COUNT(groups * LANES);
         for (int g = 0; g < groups; g++) {
@@ -394,11 +520,17 @@ static void solve_items(solve *s, int groups) {
 /* All items, and then, from the poses that were found, those of which the bones have changed. */
 enum { SOLVE_ROUNDS = 40 };
 static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
+    s->round = 0;
+    s->next = first;
+    s->taken = s->loaded.count = s->wants = 0;
+    s->plan->past.follows = s->plan->past.frame > 0;
     solve_items(s, groups);
+    if (!s->wants) return;
     const ik_solve_job *job = s->job;
     ik_solve_job again = *job;
     again.rotations = again.solved;
     s->job = s->plan->job = &again;
+    s->plan->past.follows = 0;
     for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stopped; s->round++) {
         s->next = first;
         s->taken = s->loaded.count = s->wants = 0;
@@ -407,23 +539,97 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     s->job = s->plan->job = job;
 }
 
-/* ---- scratch memory: the plan, then lanes */
+/* ---- frames that follow each other */
+
+/* So many items at a time are taken through all frames. */
+enum { SOLVE_ITEMS = 4096 };
+
+static int solve_has_frames(const ik_solve_job *job) { return job->frames > 1; }
+
+static void solve_go_to(ik_rows *rows, const ik_rows *first, int frame) {
+    if (first->data) rows->data = (char *)first->data + frame * first->frame;
+}
+
+/* The job of a frame; its goals are in memory of their own. */
+static void solve_go_to_frame(ik_solve_job *now, ik_goal *goals, const ik_solve_job *job, int frame) {
+    ik_lists *lists[] = {&now->rotations, &now->translations, &now->scales, &now->solved,
+                         &now->moved,     &now->goal_errors,  &now->history};
+    const ik_lists *first[] = {&job->rotations, &job->translations, &job->scales, &job->solved,
+                               &job->moved,     &job->goal_errors,  &job->history};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        solve_go_to(&lists[i]->rows, &first[i]->rows, frame);
+    solve_go_to(&now->status, &job->status, frame);
+    solve_go_to(&now->error, &job->error, frame);
+    solve_go_to(&now->rotation_error, &job->rotation_error, frame);
+    solve_go_to(&now->iterations, &job->iterations, frame);
+    for (int g = 0; g < job->goal_count; g++) {
+#define SOLVE_GO_TO(name, columns, doc) solve_go_to(&goals[g].name, &job->goals[g].name, frame);
+        IK_GOAL_ROWS(SOLVE_GO_TO)
+#undef SOLVE_GO_TO
+    }
+}
+
+/* What later frames look back to. */
+static void solve_remember(const solve *s, ptrdiff_t first, ptrdiff_t last) {
+    const ik_past *past = &s->plan->past;
+    for (ptrdiff_t item = first; item < last; item++) {
+        int *frames = past->frames[item - first];
+        if (*(const int32_t *)((const char *)s->job->status.data + item * s->job->status.stride) >= IK_UNUSABLE)
+            continue;
+        frames[PAST_BEFORE] = frames[PAST_LAST];
+        frames[PAST_LAST] = past->frame;
+    }
+}
+
+/* All frames of some items. */
+static void solve_frames(solve *s, const ik_solve_job *job, ik_goal *goals, ptrdiff_t first, ptrdiff_t last) {
+    const int groups = last - first <= LANES ? 1 : GROUPS, follow = solve_has_frames(job);
+    ik_past *past = &s->plan->past;
+    ik_solve_job now = *job;
+    s->job = s->plan->job = &now;
+    s->last = last;
+    past->first = first;
+    past->frame = 0;
+    if (follow) {
+        now.goals = memcpy(goals, job->goals, (size_t)job->goal_count * sizeof *goals);
+        memset(past->frames, -1, (size_t)(last - first) * sizeof *past->frames);
+    }
+    for (;;) {
+        solve_rounds(s, first, groups);
+        if (s->stopped || past->frame + 1 >= job->frames) break;
+        solve_remember(s, first, last);
+        solve_go_to_frame(&now, goals, job, ++past->frame);
+    }
+    s->job = s->plan->job = job;
+}
+
+/* ---- scratch memory: the plan, what frames need, then lanes */
 
 /* Of a node: position and rotation, local rotation and translation, and the scaled joint. */
 enum { POSE_REALS = 14 + sizeof(scaled_joint) / sizeof(real) };
 
-/* Where the lanes' part starts. */
 ik_inline size_t solve_plan_part(const ik_solve_job *job) { return (ik_plan_bytes(job) + 63) / 64 * 64; }
-ik_inline void *solve_lanes(const ik_solve_job *job, void *scratch) { return (char *)scratch + solve_plan_part(job); }
+
+/* Goals, and what items look back to. */
+ik_inline size_t solve_frames_part(const ik_solve_job *job) {
+    if (!solve_has_frames(job)) return 0;
+    return ((size_t)job->goal_count * sizeof(ik_goal) + SOLVE_ITEMS * sizeof(int[2]) + 63) / 64 * 64;
+}
+
+/* Columns that restarts add. */
+ik_inline int solve_kept(const ik_solve_job *job, record_size size) {
+    return job->options.restarts > 0 ? KEPT_RESULTS + columns_allocated(size.results) : 0;
+}
 
 /* For the largest plan there can be. */
 static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(const ik_plan *plan)) {
     const ik_plan most = ik_plan_largest(job);
     record_size size = size_of(&most);
-    size_t records = (size_t)columns_allocated(size.columns) + (size_t)columns_allocated(size.results);
-    size_t bundle = (size_t)columns_allocated(size.columns + size.work) * GROUPS;
+    size_t kept = (size_t)solve_kept(job, size);
+    size_t records = (size_t)columns_allocated(size.columns) + (size_t)columns_allocated(size.results) + 4 * kept;
+    size_t bundle = ((size_t)columns_allocated(size.columns + size.work) + kept) * GROUPS;
     size_t reals = (size_t)most.count * POSE_REALS + records + bundle;
-    return solve_plan_part(job) + reals * sizeof(real) + (size_t)most.count * sizeof(limit);
+    return solve_plan_part(job) + solve_frames_part(job) + reals * sizeof(real) + (size_t)most.count * sizeof(limit);
 }
 
 ik_inline real *solve_cut(real **free, int count) {
@@ -432,25 +638,33 @@ ik_inline real *solve_cut(real **free, int count) {
     return cut;
 }
 
-static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last, void *lanes) {
-    solve s = {.job = plan->job, .plan = plan, .how = how, .next = first, .last = last};
-    real *free = lanes;
+/* The plan is where scratch memory starts. */
+static void solve_run(const method *how, ik_plan *plan, ptrdiff_t first, ptrdiff_t last) {
+    const ik_solve_job *job = plan->job;
+    solve s = {.plan = plan, .how = how};
+    ik_goal *goals = (ik_goal *)((char *)plan + solve_plan_part(job));
+    real *free = (real *)((char *)goals + solve_frames_part(job));
     s.size = how->size(plan);
     plan->work = s.size.columns;
     s.world.positions = (vec3 *)solve_cut(&free, 3 * plan->count);
     s.world.rotations = (quat *)solve_cut(&free, 4 * plan->count);
     s.solved = (quat *)solve_cut(&free, 4 * plan->count);
     s.moved = (vec3 *)solve_cut(&free, 3 * plan->count);
-    if (plan->job->scales.rows.data) {
+    if (job->scales.rows.data) {
         const int numbers = (int)(sizeof(scaled_joint) / sizeof(real));
         s.world.scaled = (scaled_joint *)solve_cut(&free, numbers * plan->count);
     }
-    s.ready = solve_cut(&free, columns_allocated(s.size.columns));
+    s.kept = solve_kept(job, s.size);
+    s.ready = solve_cut(&free, columns_allocated(s.size.columns) + s.kept);
     s.results = solve_cut(&free, columns_allocated(s.size.results));
-    s.bundle = solve_cut(&free, columns_allocated(s.size.columns + s.size.work) * GROUPS);
+    s.waiting = solve_cut(&free, s.kept * (MOST_WAITING / LANES));
+    s.bundle = solve_cut(&free, (columns_allocated(s.size.columns + s.size.work) + s.kept) * GROUPS);
     memset(s.ready, 0, (size_t)(free - s.ready) * sizeof(real));
     if (plan->limited) solve_prepare_limits(plan, (limit *)free);
+    plan->past.frames = (int (*)[2])(goals + job->goal_count);
     plan->pose = &s.world;
-    solve_rounds(&s, first, last - first <= LANES ? 1 : GROUPS);
+    const ptrdiff_t most = solve_has_frames(job) ? SOLVE_ITEMS : last - first;
+    for (; first < last && !s.stopped; first += most)
+        solve_frames(&s, job, goals, first, last - first < most ? last : first + most);
     plan->pose = NULL;
 }

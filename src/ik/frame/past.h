@@ -1,0 +1,94 @@
+/* What was before, where frames follow each other: earlier rows of an item, and the pose that a frame starts from.
+ *
+ * A frame's rows are found from those at work: `frame` bytes lie between one frame and the next. An item that could not
+ * be used in some frame looks back to the last that could; as a rule all of a group look back to the same. */
+
+enum { PAST_LAST, PAST_BEFORE };
+
+/* Looks at a group from now on: see ik_past. */
+ik_inline void past_look(ik_past *past, group at) {
+    past->steady = 1;
+    for (int lane = 0; lane < at.count; lane++) {
+        const int *frames = past->frames[lanes_item(at, lane) - past->first];
+        past->steady &= frames[PAST_LAST] == past->frame - 1 && frames[PAST_BEFORE] == past->frame - 2;
+    }
+}
+
+/* The frame that a lane looks back to; -1: none. */
+ik_inline int past_frame(const ik_past *past, group at, int lane, int which) {
+    return past->frames[lanes_item(at, lane < at.count ? lane : at.count - 1) - past->first][which];
+}
+
+/* Lanes that have one. */
+static mask past_known(const ik_past *past, group at, int which) {
+    integer known[LANES];
+    mask all = mask_splat(past->frame > which ? -1 : 0);
+    if (past->steady) return all;
+    for (int lane = 0; lane < LANES; lane++)
+        known[lane] = past_frame(past, at, lane, which) < 0 ? 0 : -1;
+    memcpy(&all, known, sizeof all);
+    return all;
+}
+
+/* Numbers of the row that a joint had then; of lanes that have no such frame, the row it has now. */
+ik_outline void past_gather(const ik_past *past, const ik_lists *lists, group at, int joint, int which, int columns,
+                            number (*lane)[LANES]) {
+    const ik_rows *rows = &lists->rows;
+    for (int k = 0; k < LANES; k++) {
+        const int frame = past_frame(past, at, k, which);
+        const char *row = lanes_row(rows, at, k < at.count ? k : at.count - 1) + joint * lists->next;
+        if (frame >= 0) row += (frame - past->frame) * rows->frame;
+        for (int column = 0; column < columns; column++)
+            lane[column][k] = *(const number *)(row + column * rows->step);
+    }
+}
+
+/* A list as it was so many frames ago. */
+ik_inline ik_lists past_list(const ik_lists *lists, int ago) {
+    ik_lists then = *lists;
+    then.rows.data = (char *)then.rows.data - ago * then.rows.frame;
+    return then;
+}
+
+static quat past_quat(const ik_past *past, const ik_lists *lists, group at, int joint, int which) {
+    ik_lists then = past_list(lists, which + 1);
+    if (past->steady) return lanes_load_joint_quat(&then, at, joint);
+    number lane[4][LANES];
+    past_gather(past, lists, at, joint, which, 4, lane);
+    return (quat){real_load(lane[0]), {real_load(lane[1]), real_load(lane[2]), real_load(lane[3])}};
+}
+
+static vec3 past_vec3(const ik_past *past, const ik_lists *lists, group at, int joint, int which) {
+    ik_lists then = past_list(lists, which + 1);
+    if (past->steady) return lanes_load_joint_vec3(&then, at, joint);
+    number lane[3][LANES];
+    past_gather(past, lists, at, joint, which, 3, lane);
+    return (vec3){real_load(lane[0]), real_load(lane[1]), real_load(lane[2])};
+}
+
+/* The translation of a joint in the pose that comes in. */
+ik_inline vec3 given_translation(const ik_solve_job *job, group at, int joint) {
+    if (!job->translations.rows.data) return vec3_of(job->skeleton->offsets + 3 * (ptrdiff_t)joint);
+    return lanes_load_joint_vec3(&job->translations, at, joint);
+}
+
+/* ---- the pose that a frame starts from: what comes in, of unit length, with the last correction */
+
+static quat past_turned(const ik_plan *plan, group at, int joint, quat now) {
+    const ik_past *past = &plan->past;
+    quat solved = past_quat(past, &plan->job->solved, at, joint, PAST_LAST);
+    quat came = quat_unit(past_quat(past, &plan->job->rotations, at, joint, PAST_LAST));
+    quat start = quat_multiply(quat_multiply(solved, quat_conjugate(came)), now);
+    start = quat_poisoned(quat_unit(start), quat_poison(start));
+    return past->steady ? start : quat_select(past_known(past, at, PAST_LAST), start, now);
+}
+
+static vec3 past_slid(const ik_plan *plan, group at, int joint, vec3 now) {
+    const ik_past *past = &plan->past;
+    const ik_lists *given = &plan->job->translations;
+    vec3 came = now; /* an offset, unless */
+    if (given->rows.data) came = past_vec3(past, given, at, joint, PAST_LAST);
+    vec3 moved = past_vec3(past, &plan->job->moved, at, joint, PAST_LAST);
+    vec3 start = vec3_add(now, vec3_sub(moved, came));
+    return past->steady ? start : vec3_select(past_known(past, at, PAST_LAST), start, now);
+}

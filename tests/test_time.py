@@ -1,0 +1,262 @@
+"""Frames that follow each other: what one starts from, and how fast joints may move from one to the next.
+
+Steps are judged by `reference`, in NumPy alone: rotation vectors from frame to frame.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import reference as ref
+from numpy.testing import assert_allclose, assert_array_equal
+
+import ikcore as ik
+from ikcore import Limit, Status, _core
+
+FPS = 30.0
+METHODS = [name for name, _, _ in _core.METHODS]
+every = pytest.mark.parametrize("method", METHODS)
+
+
+def chain(*limits: Limit | None) -> ik.Skeleton:
+    """A bone of length 1 for every limit, along x."""
+    count = len(limits)
+    return ik.Skeleton(
+        np.arange(count + 1) - 1, np.c_[np.arange(count + 1) > 0, np.zeros((count + 1, 2))], limits=[*limits, None]
+    )
+
+
+def limits_of(kind: str, **bounds: Any) -> list[Limit | None]:
+    free = Limit.free(**bounds)
+    if kind == "free":
+        return [free] * 4
+    if kind == "hinge":
+        axes = ([0, 0, 1], [0, 1, 0], [0, 0, 1], [0, 1, 0])
+        return [Limit.hinge(axis, -2.9, 2.9, **bounds) for axis in axes]
+    if kind == "slide":
+        return [Limit.locked(position=[[-9, -9, -9], [9, 9, 9]], **bounds), free, free, free]
+    return [free, *[Limit.cone([1, 0, 0], 1.2, **bounds)] * 3]
+
+
+def jumps() -> Any:
+    """A target that rests at three places."""
+    return np.repeat([[3.0, 1, 0], [1, 2.5, 1], [-1, 2, -1]], [20, 60, 60], axis=0)
+
+
+def turns(pose: ik.Pose) -> Any:
+    """Rotation vectors from frame to frame, (frames - 1, ..., joints, 3)."""
+    q = pose.rotations.astype(float)
+    way = ref.multiply(ref.conjugate(q[:-1]), q[1:])
+    way = way * np.where(way[..., :1] < 0, -1, 1)
+    length = np.linalg.norm(way[..., 1:], axis=-1, keepdims=True)
+    half = np.arctan2(length, way[..., :1])
+    return 2 * half * way[..., 1:] / np.where(length == 0, 1, length)
+
+
+def fastest(steps: Any) -> Any:
+    """A second, of speed and of acceleration, by joint."""
+    speed = np.linalg.norm(steps, axis=-1) * FPS
+    change = np.linalg.norm(np.diff(steps, axis=0), axis=-1) * FPS**2
+    return speed.max(axis=0), change.max(axis=0)
+
+
+def follow(skeleton: ik.Skeleton, path: Any, method: str, dtype: type = np.float64, **options: Any) -> ik.Solution:
+    pose = ik.Pose(skeleton.rest.rotations.astype(dtype))
+    goals = [ik.Reach(len(skeleton) - 1, path)]
+    return ik.solve(skeleton, pose, goals, method, sequence=True, fps=FPS, **options)
+
+
+@every
+def test_a_frame_starts_from_the_correction_of_the_one_before(method: str, everywhere: None) -> None:
+    """Of goals that count only in the first frame, the others show where they start."""
+    rng = np.random.default_rng(4)
+    animated = rng.normal(size=(1, 5, 4)) + np.cumsum(0.1 * rng.normal(size=(6, 5, 4)), axis=0)
+    skeleton = chain(None, None, None, None)
+    goal = ik.Reach(4, [1.0, 2, 1], chain=3, weight=[1.0, 0, 0, 0, 0, 0])
+    found = ik.solve(skeleton, ik.Pose(animated), [goal], method, sequence=True).pose.rotations
+    unit = animated / np.linalg.norm(animated, axis=-1, keepdims=True)
+    assert np.abs(found[0, 1:4] - unit[0, 1:4]).max() > 0.1
+    for frame in range(1, 6):
+        expected = ref.multiply(ref.multiply(found[frame - 1], ref.conjugate(unit[frame - 1])), unit[frame])
+        assert_allclose(found[frame, 1:4], expected[1:4], atol=1e-14)
+    assert_array_equal(found[:, [0, 4]], animated[:, [0, 4]])
+
+
+@pytest.mark.slow
+@every
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_items_that_cannot_be_used_now_and_then_do_not_disturb_the_others(
+    method: str, dtype: type, everywhere: None
+) -> None:
+    """More items than are taken at a time, each as if it were alone."""
+    rng = np.random.default_rng(5)
+    skeleton = chain(*limits_of("cone", speed=3, acceleration=20))
+    path = np.array([2.0, 1, 0]) + np.cumsum(0.1 * rng.normal(size=(4, 4200, 3)), axis=0)
+    path[rng.random((4, 4200)) < 0.01] = np.nan
+    with pytest.warns(ik.UnusableWarning):
+        found = follow(skeleton, path, method, dtype)
+    for item in [*range(0, 4200, 150), 4095, 4096, 4199, *np.flatnonzero(np.isnan(path).any(axis=(0, 2)))[:3]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ik.UnusableWarning)
+            alone = follow(skeleton, path[:, item], method, dtype)
+        assert alone.pose.rotations.tobytes() == found.pose.rotations[:, item].tobytes()
+        assert alone.status.tobytes() == found.status[:, item].tobytes()
+
+
+@every
+def test_after_a_frame_that_cannot_be_used_a_joint_goes_on_from_the_last_that_could(method: str) -> None:
+    skeleton, path = chain(*limits_of("free", speed=3)), jumps()
+    path[22:24] = np.nan
+    with pytest.warns(ik.UnusableWarning):
+        found = follow(skeleton, path, method)
+    assert_array_equal(found.pose.rotations[22:24, :4], np.tile([1.0, 0, 0, 0], (2, 4, 1)))
+    used = ik.Pose(found.pose.rotations[found.status < Status.NOT_FINITE])
+    assert fastest(turns(used))[0].max() < 3 * (1 + 1e-9)
+
+
+@every
+@pytest.mark.parametrize("kind", ["free", "hinge", "cone", "slide"])
+@pytest.mark.parametrize("bounds", [{"speed": 2.0}, {"acceleration": 6.0}, {"speed": 2.0, "acceleration": 6.0}])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_no_joint_exceeds_its_speed_or_acceleration(
+    method: str, kind: str, bounds: dict[str, float], dtype: type, everywhere: None
+) -> None:
+    skeleton = chain(*limits_of(kind, **bounds))
+    found = follow(skeleton, jumps(), method, dtype)
+    steps = [turns(found.pose)]
+    if found.pose.translations is not None:
+        steps.append(np.diff(found.pose.translations.astype(float), axis=0))
+    rounding = 1e-12 if dtype == np.float64 else 4e-6
+    for speed, change in map(fastest, steps):
+        assert speed.max() <= bounds.get("speed", np.inf) + rounding * FPS
+        assert change.max() <= bounds.get("acceleration", np.inf) + rounding * FPS**2
+    late = np.r_[20:24, 80:84]
+    assert np.all(found.status[late] & Status.TOO_FAST)
+    assert np.all(found.status[[0, 1, 79, 139]] == 0)
+    assert not np.any((found.status == 0) & (found.error > 1e-4))
+
+
+@every
+@pytest.mark.parametrize("kind", ["free", "hinge", "slide"])
+def test_a_target_that_jumps_is_followed_at_full_speed_and_not_passed(method: str, kind: str) -> None:
+    """Some joint moves at the most that speed and braking allow until it is there, and the target comes nearer."""
+    skeleton = chain(*limits_of(kind, speed=2.0))
+    found = follow(skeleton, jumps(), method)
+    sizes = np.linalg.norm(turns(found.pose), axis=-1) * FPS
+    if found.pose.translations is not None:
+        sizes = np.maximum(sizes, np.linalg.norm(np.diff(found.pose.translations, axis=0), axis=-1) * FPS)
+    held = found.status[1:] & Status.TOO_FAST != 0
+    assert 5 < np.count_nonzero(held) < 80
+    assert_allclose(sizes[held].max(axis=1), 2.0, rtol=1e-9)
+    rises = np.flatnonzero(np.diff(found.error) > 1e-4)
+    assert_array_equal(rises, [19, 79])
+
+
+@every
+def test_a_joint_that_may_not_change_its_speed_much_brakes_in_time(method: str) -> None:
+    """A door that is told to open to its stop and to close again passes neither its stop nor where it should be."""
+    door = chain(Limit.hinge([0, 0, 1], 0, 2, speed=3, acceleration=5))
+    angle = np.repeat([0.0, 2, 0.5, 1.2], [1, 40, 40, 40])
+    path = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=-1)
+    found = follow(door, path, method, tolerance=1e-9)
+    turned = 2 * np.arctan2(found.pose.rotations[:, 0, 3], found.pose.rotations[:, 0, 0])
+    speed, change = fastest(turns(found.pose))
+    assert change[0] <= 5 + 1e-9
+    assert 2.5 < speed[0] <= 3 + 1e-9
+    assert_allclose(turned[[40, 80, 120]], [2, 0.5, 1.2], atol=1e-8)
+    legs = [turned[:41], turned[40:81], turned[80:]]
+    for leg, sign in zip(legs, (1, -1, 1), strict=True):
+        assert np.all(sign * np.diff(leg) > -1e-8)
+
+
+@every
+def test_a_door_goes_the_way_round_that_its_limit_leaves(method: str) -> None:
+    """Through 0, though the other way round is shorter."""
+    door = chain(Limit.hinge([0, 0, 1], -2.9, 2.9, speed=4))
+    angle = np.repeat([2.8, -2.8], [1, 60])
+    found = follow(door, np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=-1), method)
+    turned = 2 * np.arctan2(found.pose.rotations[:, 0, 3], found.pose.rotations[:, 0, 0])
+    turned = (turned + np.pi) % (2 * np.pi) - np.pi
+    assert np.all(np.abs(turned) <= 2.9)
+    assert_allclose(np.diff(turned)[:41], -4 / FPS, rtol=1e-9)
+    assert_allclose(turned[-1], -2.8, atol=1e-4)
+
+
+@every
+@pytest.mark.parametrize("kind", ["free", "hinge", "cone", "slide"])
+def test_wide_bounds_change_no_bit(method: str, kind: str) -> None:
+    path = np.array([2.0, 1, 0]) + np.cumsum(0.1 * np.random.default_rng(6).normal(size=(30, 5, 3)), axis=0)
+    found = [
+        follow(chain(*limits_of(kind, **bounds)), path, method) for bounds in ({}, {"speed": 1e9, "acceleration": 1e9})
+    ]
+    assert found[0].pose.rotations.tobytes() == found[1].pose.rotations.tobytes()
+    assert found[0].status.tobytes() == found[1].status.tobytes()
+
+
+@every
+def test_more_frames_a_second_are_the_same_motion(method: str) -> None:
+    skeleton = chain(Limit.hinge([0, 0, 1], -2, 2, speed=3, acceleration=5))
+    target = [np.cos(1.5), np.sin(1.5), 0]
+    times = {}
+    for fps in (30, 120):
+        path = np.concatenate([[[1.0, 0, 0]], np.tile(target, (2 * fps, 1))])
+        found = ik.solve(skeleton, skeleton.rest, [ik.Reach(1, path)], method, sequence=True, fps=fps)
+        times[fps] = np.flatnonzero(found.status[1:] == 0)[0] / fps
+    assert_allclose(times[30], times[120], atol=2 / 30)
+
+
+@every
+def test_bounds_hold_under_a_pole(method: str) -> None:
+    """Which turns the chain as a whole, behind the method's back."""
+    skeleton = chain(*[Limit.free(speed=2)] * 2)
+    goal = ik.Reach(2, [[1.2, 0, 0]] * 40, pole=np.repeat([[1.0, 1, 0], [1, 0, 1]], 20, axis=0))
+    with pytest.raises(ValueError, match="first joint has no limit"):
+        ik.solve(chain(Limit.cone([1, 0, 0], 2, speed=2), None), skeleton.rest, [goal], method, sequence=True, fps=FPS)
+    found = ik.solve(skeleton, skeleton.rest, [goal], method, sequence=True, fps=FPS)
+    assert fastest(turns(found.pose))[0].max() <= 2 + 1e-9
+    elbow = skeleton.forward(found.pose).positions[:, 1]
+    assert elbow[0, 1] > 0.5
+    assert elbow[-1, 2] > 0.5
+
+
+@every
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sequence": True}, "limits: '0' has a speed or an acceleration, which needs fps"),
+        ({}, "limits: '0' has a speed or an acceleration, which needs sequence=True and fps"),
+        ({"fps": 30}, "fps: expected sequence=True with it"),
+        ({"sequence": True, "fps": 0}, "fps: expected 1e-06 to 1e\\+06, got 0"),
+    ],
+)
+def test_what_would_not_be_kept_is_refused(method: str, options: dict[str, Any], message: str) -> None:
+    skeleton = chain(*limits_of("free", speed=2.0))
+    with pytest.raises(ValueError, match=message):
+        ik.solve(skeleton, skeleton.rest, [ik.Reach(4, jumps())], method, **options)
+
+
+@every
+def test_speeds_of_joints_that_do_not_move_need_nothing(method: str) -> None:
+    skeleton = chain(Limit.free(speed=2.0), None, None)
+    found = ik.solve(skeleton, skeleton.rest, [ik.Reach(3, [[2.0, 1, 0]] * 3, chain=2)], method, sequence=True)
+    assert np.all(found.status == 0)
+
+
+def test_closed_forms_refuse_speeds() -> None:
+    skeleton = chain(Limit.free(speed=1), None)
+    with pytest.raises(ValueError, match="has a speed or an acceleration"):
+        ik.solve(skeleton, skeleton.rest, [ik.Reach(2, [1, 1, 0])], "two_bone")
+    with pytest.raises(ValueError, match="has a speed or an acceleration"):
+        ik.solver(skeleton, [ik.Reach(2, position=...)], "fabrik")
+
+
+@pytest.mark.parametrize("value", [0, -1, np.nan, [1, 2, 3], [1, 0]])
+def test_speeds_are_more_than_nothing(value: Any) -> None:
+    for name in ("speed", "acceleration"):
+        with pytest.raises(ValueError, match=f"{name}: expected more than 0, one number or a pair"):
+            Limit.free(**{name: value})
+    with pytest.raises(TypeError, match="speed"):
+        Limit.free(speed="fast")
