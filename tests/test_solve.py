@@ -564,7 +564,7 @@ def test_what_is_not_given_to_the_core_has_the_default_of_the_method(method: str
     own = ik.methods()[method].options
     given = tuple([own[name].default if name in own else None for name in _core.OPTIONS])
     for options, outputs in zip((given, NOT_GIVEN), found, strict=True):
-        batch.Batch(ARM, ARM.rest, tasks, outputs, sequence=False).solve(method, options, 1)
+        batch.Batch(ARM, ARM.rest, tasks, outputs, sequence=False, fps=0.0).solve(method, options, 1)
     assert found[0].iterations == found[1].iterations > 0
     assert found[0].rotations.tobytes() == found[1].rotations.tobytes()
     assert found[0].status == found[1].status == 0
@@ -1152,8 +1152,7 @@ def test_prepared_refuses_what_does_not_fit() -> None:
         with pytest.raises((TypeError, ValueError, IndexError)):
             _core.Prepared(*arguments)
     made = _core.Prepared("fabrik", ARM._data, (place_of(9, 0),), options, 1, False)
-    with pytest.raises(ValueError, match="solve: "):
-        made(ARM.rest.rotations, None, None, [1, 1, 0])
+    assert made(ARM.rest.rotations, None, None, [1, 1, 0]) is None  # Python says of what it is refused
 
 
 @pytest.mark.slow

@@ -172,7 +172,7 @@ def test_a_gaze_is_judged_as_one() -> None:
     scales = np.ones((len(BODY), 3))
     scales[1] = [1, 1.2, 0.9]
     for pose in (BODY.rest, ik.Pose(BODY.rest.rotations, None, scales)):
-        found = ik.stages(BODY, pose, [gaze, arms()], goal_errors=True)
+        found = ik.stages(BODY, pose, [gaze, arms([0.4, 1.3, 0.2], [-0.4, 1.3, 0.2])], goal_errors=True)
         assert found.status == 0
         assert found.goal_errors is not None
         assert found.goal_errors.shape == (3, 2)

@@ -213,7 +213,7 @@ def test_bounds_hold_under_a_pole(method: str) -> None:
     """Which turns the chain as a whole, behind the method's back."""
     skeleton = chain(*[Limit.free(speed=2)] * 2)
     goal = ik.Reach(2, [[1.2, 0, 0]] * 40, pole=np.repeat([[1.0, 1, 0], [1, 0, 1]], 20, axis=0))
-    with pytest.raises(ValueError, match="first joint has no limit"):
+    with pytest.raises(ValueError, match="turns about its first joint, and '0' has a limit"):
         ik.solve(chain(Limit.cone([1, 0, 0], 2, speed=2), None), skeleton.rest, [goal], method, sequence=True, fps=FPS)
     found = ik.solve(skeleton, skeleton.rest, [goal], method, sequence=True, fps=FPS)
     assert fastest(turns(found.pose))[0].max() <= 2 + 1e-9

@@ -3,6 +3,12 @@
 
 #include "goals.h"
 
+int ik_carries(const ik_plan *plan, int k, int below) {
+    while (below > k)
+        below = plan->nodes[below].parent;
+    return below == k;
+}
+
 /* ---- what joints are to the goals */
 
 enum { ON_THE_WAY = 1, TURNS = 2, SLIDES = 4 };

@@ -113,10 +113,6 @@ ik_plan ik_plan_largest(const ik_solve_job *job);
 int ik_task_rows(const ik_task *task);
 
 /* Whether node `below` is node k, or below it. */
-static inline int ik_carries(const ik_plan *plan, int k, int below) {
-    while (below > k)
-        below = plan->nodes[below].parent;
-    return below == k;
-}
+int ik_carries(const ik_plan *plan, int k, int below);
 
 #endif

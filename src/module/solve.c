@@ -399,6 +399,7 @@ static int fill_goals(const prepared *self, PyObject *args, int type, ik_goal *g
                 return 0;
             if (type == NPY_FLOAT) narrow_row(rows[k].row, columns);
             *goal_rows(&goals[i], k) = (ik_rows){rows[k].row, 0, size};
+            if (goal_fields[k].at == offsetof(ik_goal, distance) && rows[k].row[0] < 0) return 0; /* may be refused */
         }
     return 1;
 }
@@ -439,6 +440,8 @@ static PyObject *solve_item(const prepared *self, call *call) {
                               scalar(&status, NPY_INT32));
     Py_XDECREF(solved);
     Py_XDECREF(moved);
+    if (!found && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_ValueError))
+        PyErr_Clear(); /* it is refused: Python says of what */
     return found;
 }
 
