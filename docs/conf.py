@@ -10,6 +10,7 @@ author = "The ikcore developers"
 copyright = "2026, the ikcore developers"
 version = release = ikcore.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_heading_anchors = 2  # links to headings, as a code host has them
 html_theme = "furo"
 html_title = f"ikcore {version}"
 autodoc_typehints = "none"

@@ -16,7 +16,8 @@ from ikcore.forms import Aim, Limb
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors, path
-from ikcore.solving.batch import Found, check_speeds, checked_tasks, items_of
+from ikcore.solving.batch import Found, checked_tasks, items_of
+from ikcore.solving.checks import check_speeds
 from ikcore.solving.solution import Solution, angle_between, arm_of, chain_points, off_ray, point_of, relative
 from ikcore.solving.table import METHODS, Option, closed_form, options_of
 from ikcore.span import distance, span_of

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ikcore import _core
-from ikcore.goals import GOAL_ARRAYS, Goal
+from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import prepared
+from ikcore.tasks import GOAL_ARRAYS
 
 # What the core makes of one item: rotations, translations where joints move, error, rotation error, iterations, status.
 Item = tuple[Any, Any, Any, Any, Any, Any]
