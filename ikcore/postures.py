@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import in_blocks
+from ikcore._arrays import broadcast_axes, in_blocks, rows
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
-from ikcore.solving.checks import tasks_of
+from ikcore.solving.checks import checked_goals, tasks_of
 from ikcore.solving.solution import point_of
 from ikcore.tasks import GOAL_ARRAYS, Task
 
@@ -58,7 +58,11 @@ class Postures:
         if not isinstance(poses, Pose):
             raise TypeError(f"poses: expected a Pose, got {type(poses).__name__}")
         skeleton._check_joints("poses", poses.joints)
-        self.skeleton, self.poses, self.goals = skeleton, poses, tuple(goals)
+        if not poses.rotations.size:
+            raise ValueError(f"poses: expected one or more, got leading axes {poses.shape}")
+        if not np.isfinite(poses.rotations).all():
+            raise ValueError("poses: expected finite numbers")
+        self.skeleton, self.poses, self.goals = skeleton, poses, tuple(checked_goals(goals))
         self._tasks = _places(skeleton, self.goals)
         self._turned = sorted({joint for task in self._tasks for joint in task.turning(skeleton)})
         world = skeleton.forward(poses)
@@ -90,10 +94,11 @@ class Postures:
         if len(positions) != len(self._tasks):
             raise TypeError(f"nearest: expected {len(self._tasks)} positions, one a goal, got {len(positions)}")
         world = self.skeleton.forward(pose, workers=workers)
-        wanted = [np.asarray(position, float) for position in positions]
+        wanted = [rows(f"positions[{i}]", position, _DOUBLE, 3) for i, position in enumerate(positions)]
         with np.errstate(invalid="ignore", over="ignore"):
             keys = [_seen(self.skeleton, world, task, at) for task, at in zip(self._tasks, wanted, strict=True)]
-        shape = np.broadcast_shapes(pose.shape, *(key.shape[:-1] for key in keys))
+        leading = {"pose": pose.shape} | {f"positions[{i}]": at.shape[:-1] for i, at in enumerate(wanted)}
+        shape = broadcast_axes("nearest", leading, leading)
         query = np.concatenate([np.broadcast_to(key, (*shape, 3)) for key in keys], axis=-1)
         flat = query.reshape(-1, query.shape[-1]).astype(float)
         row, distance = np.empty(len(flat), np.int32), np.empty(len(flat))
@@ -123,6 +128,7 @@ class Postures:
         return Postures, (self.skeleton, self.poses, self.goals)
 
 
+_DOUBLE = np.dtype(float)
 _LOOK_UP = 50  # what a look-up costs beside an item of a closed form
 
 

@@ -194,7 +194,7 @@ class Making:
 
 
 def may_lack(kind: str, name: str, *, relative: bool) -> bool:
-    """Whether a goal makes a task of that kind without that field, as `rows_of` has it in plan.c."""
+    """Whether a goal makes a task of that kind without that field, as `rows_of` has it in check.c."""
     instead = relative and kind in ("LOOK", "DISTANCE")  # the point of another joint
     return name == "pole" or (name == "position" and instead) or (name == "rotation" and kind == "POSTURE")
 

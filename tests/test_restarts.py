@@ -116,19 +116,33 @@ def test_an_item_starts_again_as_if_it_were_alone(method: str, dtype: type, ever
 
 
 @every
-def test_the_first_attempt_that_arrives_is_the_result_and_else_the_nearest(method: str) -> None:
+def test_the_first_attempt_that_arrives_is_the_result(method: str) -> None:
+    """What hurries has one more attempt at the end, from the pose that is given, without haste: so nothing is lost."""
     skeleton, start, goals = problems("puma", 200)
     runs = [
         ik.solve(skeleton, start, goals, method, restarts=restarts, iterations=25, tolerance=1e-4)
-        for restarts in (1, 4, 12)
+        for restarts in (0, 1, 4, 12)
     ]
     for fewer, more in itertools.pairwise(runs):
         arrived = fewer.status == 0
-        assert np.count_nonzero(more.status == 0) > np.count_nonzero(arrived)
-        assert fewer.pose.rotations[arrived].tobytes() == more.pose.rotations[arrived].tobytes()
-        assert_array_equal(fewer.iterations[arrived], more.iterations[arrived])
-        assert np.all(more.iterations >= fewer.iterations)
-        assert np.all(more.iterations <= 25 * 13)
+        assert np.all(more.status[arrived] == 0)
+        first = arrived & (more.iterations == fewer.iterations)
+        assert fewer.pose.rotations[first].tobytes() == more.pose.rotations[first].tobytes()
+        assert np.all(more.iterations <= 25 * 14)
+    for fewer, more in itertools.pairwise(runs[1:]):
+        first = (fewer.status == 0) & (more.iterations == fewer.iterations)
+        assert np.count_nonzero(first) > 0.8 * np.count_nonzero(fewer.status == 0)
+    assert np.count_nonzero(runs[-1].status == 0) > np.count_nonzero(runs[0].status == 0)
+
+
+@every
+def test_one_restart_loses_nothing(method: str) -> None:
+    """An arm from rest, which without any reaches nearly all."""
+    skeleton = ROBOTS["panda"]
+    wanted = skeleton.forward(posed(skeleton, 300, 7))
+    goals = [ik.Reach(6, wanted.positions[:, 6], wanted.rotations[:, 6])]
+    none, one = (ik.solve(skeleton, skeleton.rest, goals, method, restarts=restarts) for restarts in (0, 1))
+    assert np.all(one.status[none.status == 0] == 0)
 
 
 def test_attempts_are_the_same_for_every_item() -> None:

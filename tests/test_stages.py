@@ -180,3 +180,36 @@ def test_a_gaze_is_judged_as_one() -> None:
         undone = ik.stages(BODY, pose, [gaze, turned_away])
         assert undone.status == ik.Status.CONFLICT
         assert undone.rotation_error > 0.1
+
+
+def test_what_is_out_of_reach_is_judged_where_the_last_pose_has_it() -> None:
+    """Not where another solve would take it: a free chain is laid towards what it cannot reach."""
+    chain = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    first, last = ik.Reach(3, [0, 5, 0]), ik.Reach(1, [1, 0, 0])
+    for method in ("dls", "fabrik"):
+        stages = [ik.Stage(method, [first]), ik.Stage(method, [last])]
+        found = ik.stages(chain, chain.rest, stages, goal_errors=True)
+        off = np.linalg.norm(chain.forward(found.pose).positions[3] - [0, 5, 0])
+        assert found.goal_errors is not None
+        np.testing.assert_allclose([found.error, found.goal_errors[0, 0]], off, atol=1e-12)
+
+
+def test_time_is_the_first_axis_of_all_stages_together() -> None:
+    """Of one that is the same in every frame, too."""
+    chests = np.array(CHEST) + np.sin(np.linspace(0, 3, 20))[:, np.newaxis] * [0.02, 0, 0]
+    still = ik.Stage("fabrik", [ik.Reach("hand.L", LEFT, chain="arm.L")])
+    found = ik.stages(BODY, BODY.rest, [still, lean(chests)], sequence=True)
+    over_time = ik.Pose(np.broadcast_to(BODY.rest.rotations, (20, len(BODY), 4)))
+    again = ik.stages(BODY, over_time, [still, lean(chests)], sequence=True)
+    assert found.pose.rotations.tobytes() == again.pose.rotations.tobytes()
+
+
+def test_speeds_hold_in_every_stage() -> None:
+    hinge = ik.Limit.hinge([0, 0, 1], -2, 2, speed=1.0)
+    chain = ik.Skeleton([-1, 0, 1], np.array([[0, 0, 0], [1.0, 0, 0], [1, 0, 0]]), limits={0: hinge})
+    turning = ik.Stage("dls", [ik.Reach(2, np.repeat([[2.0, 0, 0], [0, 2, 0]], 15, axis=0))])
+    found = ik.stages(chain, chain.rest, [turning, turning], sequence=True, fps=10)
+    angle = 2 * np.arctan2(found.pose.rotations[:, 0, 3], found.pose.rotations[:, 0, 0])
+    assert np.abs(np.diff(angle)).max() < 0.1 + 1e-9
+    with pytest.raises(ValueError, match="needs fps"):
+        ik.stages(chain, chain.rest, [turning], sequence=True)

@@ -144,7 +144,7 @@ def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
 
 
 def _check_pole(method: str, skeleton: Skeleton, task: Task, tasks: tuple[Task, ...]) -> None:
-    """Refuse a pole whose chain cannot turn as a whole, as check_pole has it in plan.c."""
+    """Refuse a pole whose chain cannot turn as a whole, as check_pole has it in check.c."""
     where = f"goals[{task.goal}].pole: "
     if task.kind != "PLACE":
         raise ValueError(f"{where}{method} takes none but of a Reach; use aim for a Look that rolls towards one")

@@ -38,7 +38,7 @@ def iterate(
     if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # as a rule they are
         for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
             switch(name, value)
-    if options["restarts"]:
+    if options.get("restarts"):
         _check_restarts(pose, sequence=sequence, history=history)
     threads = _count_of(workers)
     plain = not (sequence or history or goal_errors) and fps is None

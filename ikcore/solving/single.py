@@ -66,9 +66,8 @@ def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, .
         made = prepared(method, skeleton, [_opened(goal) for goal in goals], options, moves=True)
     except (TypeError, ValueError):  # which the way of all others says, with its arrays
         return None
-    if len(kept) >= _MOST_KEPT:
-        kept.clear()
-    kept[structure] = made
+    if len(kept) < _MOST_KEPT:
+        kept[structure] = made
     return made
 
 

@@ -57,7 +57,7 @@ class Stage:
 
 
 # What is of all stages together.
-_OF_ALL = ("workers", "sequence", "history", "goal_errors", "strict")
+_OF_ALL = ("workers", "sequence", "fps", "history", "goal_errors", "strict")
 
 
 def _stage(method: str, goals: Sequence[Goal], options: dict[str, Any]) -> Stage:
@@ -71,6 +71,7 @@ def stages(
     *,
     workers: int = 1,
     sequence: bool = False,
+    fps: float | None = None,
     goal_errors: bool = False,
     strict: bool = False,
 ) -> Solution:
@@ -92,6 +93,8 @@ def stages(
     sequence : bool, optional
         Axis 0 is time: in stages that iterate each frame starts from the solution of the frame before, carried over as
         the correction of what came in.
+    fps : float, optional
+        Frames in a second, where limits have speeds or accelerations. No closed form takes joints with those.
     goal_errors : bool, optional
         Say by how much every goal is missed.
     strict : bool, optional
@@ -119,11 +122,11 @@ def stages(
         switch(name, value)
     threads = _count_of(workers)
     given = _checked(stages)
-    found, now = [], pose
+    found, now = [], _over_time(skeleton, pose, given) if sequence else pose
     for stage in given:
         common = {"workers": threads, "strict": strict}
         if "sequence" in arguments_of(stage.method):
-            common["sequence"] = sequence
+            common |= {"sequence": sequence, "fps": fps}
         found.append(solve(skeleton, now, stage.goals, stage.method, **stage.options, **common))
         now = found[-1].pose
     return _judged(skeleton, pose, given, found, threads, goal_errors=goal_errors)
@@ -138,6 +141,15 @@ def _checked(stages: Sequence[Stage]) -> Sequence[Stage]:
         if not isinstance(stage, Stage):
             raise TypeError(f"stages[{index}]: expected a Stage, got {type(stage).__name__}")
     return stages
+
+
+def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage]) -> Pose:
+    """The pose with the leading axes of all stages, the first of which is time: no stage alone might have it."""
+    if not isinstance(pose, Pose):
+        return pose  # which the first stage refuses
+    tasks = [task for stage in stages for task in tasks_of(skeleton, stage.goals, pose.dtype)]
+    shape = items_of(pose, tuple(tasks))
+    return pose.turned(np.broadcast_to(pose.rotations, (*shape, *pose.rotations.shape[-2:])))
 
 
 def _judged(
@@ -214,14 +226,14 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int) -> _After
     moves = bool(sliding(skeleton, judged))
     found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
     own = METHODS[stage.method].options
-    options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES}
-    numbers = numbers_of(_JUDGE, {**options, "iterations": 0})
+    options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES if name in own}
+    numbers = numbers_of(_JUDGE, {**options, "iterations": 0, "textbook": True})
     Batch(skeleton, last, judged, found, sequence=False, fps=0.0).solve(_JUDGE, numbers, workers)
     assert found.goal_errors is not None
     return _After(found.status != 0, found.error, found.rotation_error, by_goal(asked, found.goal_errors))
 
 
-# A solve by this that turns nothing says it: it takes goals of every kind.
+# A solve by this says it, which takes goals of every kind; without iterations, and as published, it turns nothing.
 _JUDGE = "dls"
 _TOLERANCES = ("tolerance", "rotation_tolerance")
 

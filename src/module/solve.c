@@ -399,7 +399,8 @@ static int fill_goals(const prepared *self, PyObject *args, int type, ik_goal *g
                 return 0;
             if (type == NPY_FLOAT) narrow_row(rows[k].row, columns);
             *goal_rows(&goals[i], k) = (ik_rows){rows[k].row, 0, size};
-            if (goal_fields[k].at == offsetof(ik_goal, distance) && rows[k].row[0] < 0) return 0; /* may be refused */
+            if (goals[i].kind == IK_DISTANCE && goal_fields[k].at == offsetof(ik_goal, distance) && rows[k].row[0] < 0)
+                return 0; /* Python refuses it */
         }
     return 1;
 }
@@ -433,15 +434,14 @@ static PyObject *solve_item(const prepared *self, call *call) {
     call->job.status = (ik_rows){&status, 0, 0};
     call->job.iterations = (ik_rows){&iterations, 0, 0};
     if (solved && moved && add_joints(call, &call->job.solved, solved, "rotations", 4, 1) == 0 &&
-        add_joints(call, &call->job.moved, moved, "translations", 3, 1) == 0 && run(self->method, call, NULL) == 0 &&
-        status < IK_UNUSABLE)
+        add_joints(call, &call->job.moved, moved, "translations", 3, 1) == 0 &&
+        !ik_solve_check(&call->job, self->method->takes) && /* of what is refused Python says what */
+        run(self->method, call, NULL) == 0 && status < IK_UNUSABLE)
         found = Py_BuildValue("OONNNN", frozen(solved), frozen(moved), scalar(&error, call->type),
                               scalar(&rotation_error, call->type), scalar(&iterations, NPY_INT32),
                               scalar(&status, NPY_INT32));
     Py_XDECREF(solved);
     Py_XDECREF(moved);
-    if (!found && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_ValueError))
-        PyErr_Clear(); /* it is refused: Python says of what */
     return found;
 }
 
@@ -544,7 +544,8 @@ static int take_apart(PyObject *goals, PyObject *kinds, PyObject *structure, PyO
         PyObject *goal = PyTuple_GetItem(goals, i);
         goal_kind kind;
         if (!find_kind(&kind, kinds, goal)) return PyErr_Occurred() ? -1 : 0;
-        PyObject *others = others_of(goal, kind.others), *given = given_of(goal, kind.arrays, arguments);
+        PyObject *others = others_of(goal, kind.others);
+        PyObject *given = others ? given_of(goal, kind.arrays, arguments) : NULL;
         int failed = !others || !given || PyList_Append(structure, others) < 0 || PyList_Append(structure, given) < 0;
         Py_XDECREF(others);
         Py_XDECREF(given);

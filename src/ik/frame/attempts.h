@@ -1,11 +1,19 @@
 /* Where an attempt starts that is not the first: a pose within limits, of every attempt another, and the same for every
- * item. */
+ * item. A method that hurries (method.h) gets one more behind the last restart, from the pose that is given. */
 #include "random.h"
 
 /* Between 0 and 1, always the same for the same numbers. */
 static inline number attempt_share(int attempt, int joint, int axis) {
     uint32_t x = (uint32_t)attempt * 0x9e3779b9u ^ ((uint32_t)joint * 4 + (uint32_t)axis + 1) * 0x85ebca6bu;
     return (number)random_share_of(x);
+}
+
+/* Lanes that start from a random pose, not once more from the one that is given. */
+static mask attempt_is_random(const int *attempts, int restarts) {
+    number attempt[LANES];
+    for (int lane = 0; lane < LANES; lane++)
+        attempt[lane] = (number)attempts[lane];
+    return mask_less(real_load(attempt), real_splat((number)restarts + (number)0.5));
 }
 
 /* Of the attempts of all lanes. */

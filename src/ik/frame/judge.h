@@ -304,6 +304,10 @@ static mask solve_contradiction(const ik_plan *plan, group at, const pose *world
 static mask solve_why(const ik_plan *plan, group at, const pose *world, const quat *solved, const verdict *v) {
     const mask beyond = mask_splat(IK_TOO_FAR | IK_TOO_NEAR | IK_AT_LIMIT), stalled = mask_splat(IK_STALLED);
     mask said = v->said;
+    if (plan->slides) { /* from where a speed has held the base, a target may look too far */
+        const mask fast = ~mask_zero(said & mask_splat(IK_TOO_FAST));
+        said = mask_select(fast, said & ~mask_splat(IK_TOO_FAR | IK_TOO_NEAR), said);
+    }
     if (plan->limited || plan->slides)
         said |= v->missed & solve_at_limit(plan, at, world, solved) & mask_splat(IK_AT_LIMIT);
     if (plan->task_count < 2) return said;

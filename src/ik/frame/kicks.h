@@ -11,14 +11,15 @@ ik_inline void kicks_start(columns c, int watch) {
     *column(c, watch + KICKS_BEST) = real_splat(LARGEST);
 }
 
-/* Of lanes that are `off` their targets: kicks those that are stuck, and gives up those that were kicked often. With
+/* Of lanes that are `off` their targets: kicks those that are stuck, and gives up those that were kicked often, or that
+ * are in a hurry. With
  * the pose goes what says how good it is, the less the better. Returns the lanes that were kicked; ERROR is that of the
  * pose they have now. The last that a step does. */
 static inline mask kicks_for_stuck(const ik_plan *plan, real *bundle, int g, int watch, mask off, mask stuck,
-                                   real value) {
+                                   mask hurried, real value) {
     columns c = columns_of_bundle(bundle, g);
     real *best = column(c, watch + KICKS_BEST), *error = column(c, ERROR);
-    mask often = watch_is_spent(c, watch, plan->job->options.restarts > 0 ? 0 : KICKS); /* another start is better */
+    mask often = watch_is_spent(c, watch, KICKS) | hurried;
     real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
     mask ends = (stuck & often) | (off & ~mask_less(iterations, most)), better = mask_less(value, *best);
     if (!mask_any(stuck | ends)) return mask_splat(0);

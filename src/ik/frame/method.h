@@ -73,6 +73,9 @@ typedef struct {
      * above it are in their places in `world` by then, not scaled. The frame brings it into its limit, the rotation to
      * the side of what came in and to length 1. */
     void (*place)(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local);
+    /* With restarts it gives up what is slow: what no start has helped is solved once more, without haste, from the
+     * pose that is given. So with restarts nothing is missed that is reached without. */
+    int hurries;
 } method;
 
 /* A little less than what is judged by, for the rounding on the way there. */

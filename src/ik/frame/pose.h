@@ -72,12 +72,18 @@ ik_inline vec3 solve_came(const ik_plan *plan, group at, int k) {
     return node->slides && plan->past.follows ? past_slid(plan, at, node->joint, offset) : offset;
 }
 
+/* Where an attempt starts from a random pose. */
+ik_inline mask solve_is_random(const ik_plan *plan) {
+    return attempt_is_random(plan->attempts, plan->job->options.restarts);
+}
+
 /* The same where an attempt starts. */
 ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
     vec3 came = solve_came(plan, at, k);
     if (!plan->nodes[k].slides || !plan->attempts) return came;
     vec3 low = solve_end_of_travel(plan, k, 0), high = solve_end_of_travel(plan, k, 1);
-    return attempt_slid(plan->attempts, plan->nodes[k].joint, low, high, came);
+    vec3 random = attempt_slid(plan->attempts, plan->nodes[k].joint, low, high, came);
+    return vec3_select(solve_is_random(plan), random, came);
 }
 
 /* A node relative to its parent, in the pose that comes in; a locked or sliding one as its limit has it. */
@@ -92,7 +98,10 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     local_joint local = forward_load(&from, at, node->joint);
     if (node->turns && plan->past.follows) local.rotation = past_turned(plan, at, node->joint, local.rotation);
     if (node->slides && plan->past.follows) local.translation = past_slid(plan, at, node->joint, local.translation);
-    if (node->turns && plan->attempts) local.rotation = attempt_turned(plan->attempts, job->skeleton, node->joint);
+    if (node->turns && plan->attempts) {
+        quat random = attempt_turned(plan->attempts, job->skeleton, node->joint);
+        local.rotation = quat_select(solve_is_random(plan), random, local.rotation);
+    }
     if (node->slides && plan->attempts) local.translation = solve_offset(plan, at, k);
     if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
     if (node->slides) local.translation = solve_slid(plan, k, local.translation);

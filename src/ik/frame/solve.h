@@ -290,7 +290,7 @@ static int solve_tries_again(solve *s, int g, int lane) {
         solve_move(results, lane, c, lane, s->size.results);
         *best = off;
     }
-    if (!missed || *attempt == (number)s->job->options.restarts) return 0;
+    if (!missed || *attempt == (number)(s->job->options.restarts + s->how->hurries)) return 0;
     *attempt += 1;
     if (s->stopped) return 1; /* nobody waits for it */
     solve_move(solve_kept_of_waiting(s, s->waiting_count), s->waiting_count % LANES, kept, lane, s->kept);

@@ -15,12 +15,12 @@ ik_inline void watch_start(columns c, int watch) {
 
 /* Lanes, of those that count, that `patience` steps have not brought below this share of the least, or that are
  * hopeless. They get time again. */
-ik_inline mask watch_is_stuck(columns c, int watch, mask counts, real value, real share, int patience, mask hopeless) {
+ik_inline mask watch_is_stuck(columns c, int watch, mask counts, real value, real share, real patience, mask hopeless) {
     const real zero = real_splat(0), one = real_splat(1);
     real *idle = column(c, watch + WATCH_IDLE), *least = column(c, watch + WATCH_LEAST);
     mask progress = mask_less(value, share * *least);
     real waited = real_select(progress, zero, *idle + one);
-    mask stuck = counts & (hopeless | ~mask_less(waited, real_splat((number)patience)));
+    mask stuck = counts & (hopeless | ~mask_less(waited, patience));
     *idle = real_select(counts, real_select(stuck, zero, waited), *idle);
     *least = real_select(counts & progress, value, *least);
     *least = real_select(stuck, real_splat(LARGEST), *least);

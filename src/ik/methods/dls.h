@@ -35,11 +35,11 @@
 #define DLS_PROGRESS (number)1e-3
 #define DLS_HOPELESS (number)1e-8 /* foreseen to take less: it is at rest, and need not wait */
 enum { DLS_PATIENCE = 5 };
-/* The same with restarts: what is slow is given up, for another start is better. On arms of six and seven hinges that
- * takes a third off the work until the last item has arrived. */
-#define DLS_PROGRESS_OR_RESTART (number)0.05
-#define DLS_HOPELESS_OR_RESTART (number)0.01
-enum { DLS_PATIENCE_OR_RESTART = 2 };
+/* The same where a restart is left: what is slow is given up, for another start is better. On arms of six and seven
+ * hinges that takes a third off the work until the last item has arrived. */
+#define DLS_PROGRESS_HURRIED (number)0.05
+#define DLS_HOPELESS_HURRIED (number)0.01
+enum { DLS_PATIENCE_HURRIED = 2 };
 
 /* Nielsen's rule: the damping falls as far as the error fell as foreseen. */
 ik_inline void dls_adapt(const ik_plan *plan, columns c, mask waits, mask better, real gain) {
@@ -72,14 +72,14 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     columns c = columns_of_bundle(bundle, g);
     const int watch = dls_state(plan, DLS_WATCH);
     mask off = mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & ~waits;
-    const int restarts = plan->job->options.restarts > 0;
-    const real hope = real_splat(restarts ? DLS_HOPELESS_OR_RESTART : DLS_HOPELESS);
-    const real share = real_splat(1 - (restarts ? DLS_PROGRESS_OR_RESTART : DLS_PROGRESS));
+    mask hurried = mask_less(real_splat(0), *column(c, dls_state(plan, DLS_HURRIES)));
+    real hope = real_select(hurried, real_splat(DLS_HOPELESS_HURRIED), real_splat(DLS_HOPELESS));
+    real share = real_select(hurried, real_splat(1 - DLS_PROGRESS_HURRIED), real_splat(1 - DLS_PROGRESS));
+    real patience = real_select(hurried, real_splat(DLS_PATIENCE_HURRIED), real_splat(DLS_PATIENCE));
     mask hopeless = mask_less(o->now.square - o->foreseen, hope * o->now.square);
-    mask stuck =
-        watch_is_stuck(c, watch, off, e.square, share, restarts ? DLS_PATIENCE_OR_RESTART : DLS_PATIENCE, hopeless);
+    mask stuck = watch_is_stuck(c, watch, off, e.square, share, patience, hopeless);
     if (plan->levels > 1) stuck &= ~dls_be_strict(plan, c, stuck);
-    mask kicked = kicks_for_stuck(plan, bundle, g, watch, off, stuck, e.strict);
+    mask kicked = kicks_for_stuck(plan, bundle, g, watch, off, stuck, hurried, e.strict);
     if (mask_any(kicked)) dls_start(plan, c, kicked);
 }
 
@@ -135,12 +135,15 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     joint_load(plan, at, start, record);
     if (!plan->job->options.textbook) plain_answer(plan, start, record);
     dls_start(plan, record, ~mask_splat(0));
+    const int restarts = plan->job->options.restarts;
+    mask hurried = plan->attempts ? solve_is_random(plan) : mask_splat(restarts > 0 ? -1 : 0);
+    *column(record, dls_state(plan, DLS_HURRIES)) = real_select(hurried, real_splat(1), real_splat(0));
     kicks_start(record, dls_state(plan, DLS_WATCH));
     *column(record, ERROR) = errors_measure(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
 }
 
-static const method dls_plain = {dls_size, dls_begin, dls_step_plain, joint_place};
-static const method dls_any = {dls_size, dls_begin, dls_step, joint_place};
+static const method dls_plain = {dls_size, dls_begin, dls_step_plain, joint_place, 1};
+static const method dls_any = {dls_size, dls_begin, dls_step, joint_place, 1};
 
 static const method *dls_method(const ik_plan *plan) { return plain_is(plan) ? &dls_plain : &dls_any; }
 

@@ -4,6 +4,7 @@ enum dls_state {
     DLS_DAMPING, /* negative: not chosen yet */
     DLS_GROWTH,  /* of the damping when a step is taken back */
     DLS_LEVEL,   /* what a level counts beside the one before, in whether a step is better */
+    DLS_HURRIES, /* 1: what is slow is given up, for another start is better */
     DLS_WATCH,
     DLS_STATE = DLS_WATCH + KICKS_COLUMNS
 };

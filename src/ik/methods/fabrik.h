@@ -210,7 +210,8 @@ static void fabrik_watch(const ik_plan *plan, columns c) {
     real *previous = column(c, watch + WATCH_LEAST), *run = column(c, fabrik_run(plan));
     *run = real_select(mask_less(error, *previous), *run + one, zero);
     mask off = mask_less(*column(c, TOLERANCE), error);
-    mask stuck = watch_is_stuck(c, watch, off, error, real_splat(1 - FABRIK_PROGRESS), FABRIK_PATIENCE, mask_splat(0));
+    mask stuck = watch_is_stuck(c, watch, off, error, real_splat(1 - FABRIK_PROGRESS), real_splat(FABRIK_PATIENCE),
+                                mask_splat(0));
     *previous = error;
     if (!mask_any(stuck)) return;
     mask spent = stuck & watch_is_spent(c, watch, FABRIK_KICKS);

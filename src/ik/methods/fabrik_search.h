@@ -335,7 +335,7 @@ static void frames_watch(const ik_plan *plan, columns c) {
     int free = !plan->limited && !plan->slides; /* such chains are slow only near full reach */
     real poor = free ? none : real_splat(FRAMES_POOR), less = one - real_select(last, none, poor);
     real squared = *column(c, frames_squared(plan));
-    mask stuck = watch_is_stuck(c, watch, off, squared, less * less, FRAMES_PATIENCE, mask_splat(0));
+    mask stuck = watch_is_stuck(c, watch, off, squared, less * less, real_splat(FRAMES_PATIENCE), mask_splat(0));
     if (!mask_any(stuck)) return;
     watch_give_up(c, stuck & last);
     frames_free(plan, c, stuck);
