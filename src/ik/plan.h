@@ -95,6 +95,7 @@ typedef struct ik_plan {
     const void *limits; /* of every node, made ready by the kernel; NULL where nothing is limited */
     const void *pose;   /* of the kernel: where the nodes are, of the group at work */
     ik_past past;
+    int elsewhere;       /* of the kernel: solves start from another pose than the one given, by past or attempts */
     const int *attempts; /* of the kernel, by lane: random poses come in; NULL: the pose that is given */
 } ik_plan;
 

@@ -86,6 +86,19 @@ ik_inline vec3 solve_offset(const ik_plan *plan, group at, int k) {
     return vec3_select(solve_is_random(plan), random, came);
 }
 
+/* The pose that is given, where a solve starts from another: of the frame before, or at random. */
+ik_outline local_joint solve_elsewhere(const ik_plan *plan, group at, int k, local_joint local) {
+    const ik_node *node = &plan->nodes[k];
+    if (node->turns && plan->past.follows) local.rotation = past_turned(plan, at, node->joint, local.rotation);
+    if (node->slides && plan->past.follows) local.translation = past_slid(plan, at, node->joint, local.translation);
+    if (node->turns && plan->attempts) {
+        quat random = attempt_turned(plan->attempts, plan->job->skeleton, node->joint);
+        local.rotation = quat_select(solve_is_random(plan), random, local.rotation);
+    }
+    if (node->slides && plan->attempts) local.translation = solve_offset(plan, at, k);
+    return local;
+}
+
 /* A node relative to its parent, in the pose that comes in; a locked or sliding one as its limit has it. */
 ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
     const ik_solve_job *job = plan->job;
@@ -96,13 +109,7 @@ ik_inline local_joint solve_local(const ik_plan *plan, group at, int k) {
                                  .translations = job->translations,
                                  .scales = job->scales};
     local_joint local = forward_load(&from, at, node->joint);
-    if (node->turns && plan->past.follows) local.rotation = past_turned(plan, at, node->joint, local.rotation);
-    if (node->slides && plan->past.follows) local.translation = past_slid(plan, at, node->joint, local.translation);
-    if (node->turns && plan->attempts) {
-        quat random = attempt_turned(plan->attempts, job->skeleton, node->joint);
-        local.rotation = quat_select(solve_is_random(plan), random, local.rotation);
-    }
-    if (node->slides && plan->attempts) local.translation = solve_offset(plan, at, k);
+    if (plan->elsewhere) local = solve_elsewhere(plan, at, k, local);
     if (node->locked) local.rotation = solve_locked(plan, k, local.rotation);
     if (node->slides) local.translation = solve_slid(plan, k, local.translation);
     return local;

@@ -318,12 +318,14 @@ static void solve_load_waiting(solve *s) {
     s->waiting_count -= count;
     s->loaded = (group){0, count, s->loaded_items};
     s->plan->attempts = s->attempts;
+    s->plan->elsewhere = 1;
 }
 
 static void solve_load_next(solve *s) {
     s->loaded = lanes_group(s->next, s->last);
     s->next += s->loaded.count;
     s->plan->attempts = NULL;
+    s->plan->elsewhere = s->plan->past.follows;
     if (s->kept) memset(s->ready + columns_allocated(s->size.columns), 0, KEPT_RESULTS * sizeof(real));
 }
 
@@ -349,6 +351,7 @@ static void solve_load(solve *s) {
     if (s->world.scaled) solve_choose(s);
     s->how->begin(s->plan, s->loaded, &s->world, columns_of_record(s->ready));
     s->plan->attempts = NULL;
+    s->plan->elsewhere = s->plan->past.follows;
 }
 
 /* A lane with no item never works. */
@@ -523,14 +526,14 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     s->round = 0;
     s->next = first;
     s->taken = s->loaded.count = s->wants = 0;
-    s->plan->past.follows = s->plan->past.frame > 0;
+    s->plan->past.follows = s->plan->elsewhere = s->plan->past.frame > 0;
     solve_items(s, groups);
     if (!s->wants) return;
     const ik_solve_job *job = s->job;
     ik_solve_job again = *job;
     again.rotations = again.solved;
     s->job = s->plan->job = &again;
-    s->plan->past.follows = 0;
+    s->plan->past.follows = s->plan->elsewhere = 0;
     for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stopped; s->round++) {
         s->next = first;
         s->taken = s->loaded.count = s->wants = 0;

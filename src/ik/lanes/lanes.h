@@ -39,9 +39,9 @@ ik_inline char *lanes_row(const ik_rows *rows, group at, int lane) {
 
 /* Takes rows for ones without gaps; returns whether they are, or not given. */
 ik_inline int lanes_take_packed(ik_rows *rows, int columns) {
-    ik_rows given = *rows;
-    *rows = (ik_rows){given.data, columns * (ptrdiff_t)sizeof(number), sizeof(number)};
-    return given.data == NULL || (given.stride == rows->stride && (columns == 1 || given.step == rows->step));
+    const ptrdiff_t stride = rows->stride, step = rows->step;
+    rows->stride = columns * (ptrdiff_t)sizeof(number), rows->step = sizeof(number);
+    return rows->data == NULL || (stride == rows->stride && (columns == 1 || step == rows->step));
 }
 
 /* Whether a whole group of rows of `columns` numbers lies in memory without gaps. */
