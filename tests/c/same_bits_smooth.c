@@ -65,7 +65,7 @@ static uint64_t hash_problem(uint64_t hash, int problem) {
         ik_smooth(&job, first, first + count < CHANNELS ? first + count : CHANNELS, scratch);
     for (int k = 0; k < frames; k++)
         for (int i = 0; i < CHANNELS; i++)
-            hash = hash_bytes(hash, across ? &numbers[4][0][i * MOST + k] : &numbers[4][k][i], sizeof(double));
+            hash = hash_bytes(hash, (double *)numbers[4] + (across ? i * MOST + k : k * CHANNELS + i), sizeof(double));
     return hash_bytes(hash, said, sizeof said);
 }
 
