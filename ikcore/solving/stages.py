@@ -120,11 +120,13 @@ def stages(
     """
     for name, value in (("sequence", sequence), ("goal_errors", goal_errors), ("strict", strict)):
         switch(name, value)
+    if fps is not None and not sequence:
+        raise ValueError("fps: expected sequence=True with it, so that frames follow each other")
     threads = _count_of(workers)
     given = _checked(stages)
     found, now = [], _over_time(skeleton, pose, given) if sequence else pose
     for stage in given:
-        common = {"workers": threads, "strict": strict}
+        common: dict[str, Any] = {"workers": threads, "strict": strict}
         if "sequence" in arguments_of(stage.method):
             common |= {"sequence": sequence, "fps": fps}
         found.append(solve(skeleton, now, stage.goals, stage.method, **stage.options, **common))
