@@ -35,13 +35,9 @@ def taking(*words: str) -> list[str]:
     return [name for name, *_ in _core.METHODS if ik.methods()[name].takes >= wanted]
 
 
-# Of what methods reach as a rule, the share that one reaches which is meant to be weaker. Others are not named.
-REACHES: dict[str, float] = {}
-
-
 def enough(method: str, share: float) -> float:
-    """The share of items that a method must reach, where methods reach so many as a rule."""
-    return share * REACHES.get(method, 1)
+    """The share of items that a method must reach, where those reach so many that say they do."""
+    return share * ik.methods()[method].reaches
 
 
 def generator(seed: int) -> Iterator[float]:

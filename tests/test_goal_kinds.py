@@ -11,6 +11,7 @@ import goals_reference as truth
 import numpy as np
 import pytest
 import reference as ref
+from chains import Y
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
@@ -787,6 +788,8 @@ WORDS: dict[str, tuple[list[ik.Goal], ik.Skeleton]] = {
     "pole": ([replace(SHARE, pole=[0, 0, 9])], HEAVY),
     "sliding joint": ([SHARE], ik.Skeleton(ARM.parents, ARM.offsets, limits={1: SLIDING})),
     "stiffness": ([SHARE], ik.Skeleton(ARM.parents, ARM.offsets, limits={1: STIFF})),
+    "limit": ([SHARE], ik.Skeleton(ARM.parents, ARM.offsets, limits={1: ik.Limit.hinge([0, 0, 1], -1, 1)})),
+    "second end": ([ik.Reach(6, [-2, 4, 1], chain=2), ik.Reach(9, [2, 4, 1], chain=2)], Y),
 }
 METHODS = sorted(ik.methods())
 ITERATIVE = [name for name, *_ in _core.METHODS]
@@ -798,7 +801,7 @@ def fitted(method: str, word: str, goals: list[Any]) -> list[Any]:
         return [replace(goals[0], position=NEAR)]
     if method != "aim" or word in ("Reach position", "Reach rotation"):
         return goals
-    joint = 1 if word in ("sliding joint", "stiffness") else 3
+    joint = {"second end": 9, "sliding joint": 1, "stiffness": 1, "limit": 1}.get(word, 3)
 
     def look(goal: ik.Goal) -> ik.Goal:
         if isinstance(goal, ik.Look):

@@ -576,11 +576,11 @@ def test_methods_are_printed_with_their_options() -> None:
     assert re.search(r"^  iterations=200: the most iterations", said, re.M)
     assert re.search(r"^two_bone: the limb in closed form", said, re.M)
     assert re.search(
-        r"^fabrik: .*\n  takes Reach position, Reach rotation, pole, sliding joint\n  iterations",
+        r"^fabrik: .*\n  takes Reach position, Reach rotation, pole, sliding joint, limit, second end\n  iterations",
         said,
         re.M,
     )
-    assert ik.methods()["aim"].takes == {"Look", "pole"}
+    assert ik.methods()["aim"].takes == {"Look", "pole", "limit", "second end"}
     assert ik.methods()["dls"].takes >= {"stiffness", "CentreOfMass"}
 
 

@@ -106,6 +106,8 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
         _check_word(method, task.kind, f"{where}: ", _INSTEAD.get((method, task.kind), ""))
         if task.level != tasks[0].level:
             _check_word(method, "LEVELS", f"{where}.level: ", "say by weights which goal counts more")
+        if task.kind != "POSTURE" and task.joint != tasks[0].joint:
+            _check_word(method, "ENDS", f"{where}: ", "solve one end after the other (ik.stages)")
         if any(skeleton.limits):
             _check_limits(method, skeleton, task)
         if task.pole is not None:
@@ -139,6 +141,8 @@ def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
             continue
         if limit.position is not None:
             _check_word(method, "SLIDES", f"limits: {name!r} slides, and ", "start the chain below that joint")
+        if joint in turning and limit.kind != "free":
+            _check_word(method, "LIMITS", f"limits: {name!r} has one, and ", "start the chain below that joint")
         if joint in turning and limit.kind != "locked" and any(limit.stiffness):
             _check_word(method, "STIFFNESS", f"limits: {name!r} has stiffness, and ", "give it none")
 

@@ -38,7 +38,7 @@ _OPTIONS = {name: options_of("dls")[name] for name in ("tolerance", "rotation_to
 
 @closed_form(
     "the limb in closed form: every goal has a chain of two bones, and a pole where wanted",
-    ("PLACE", "TURN", "POLE"),
+    ("PLACE", "TURN", "POLE", "LIMITS", "ENDS"),
     _OPTIONS,
 )
 def two_bone(
@@ -65,7 +65,7 @@ def two_bone(
 
 @closed_form(
     "one joint a goal turns in closed form, until an axis of it points at a place",
-    ("LOOK", "POLE"),
+    ("LOOK", "POLE", "LIMITS", "ENDS"),
     {
         "rotation_tolerance": replace(
             _OPTIONS["rotation_tolerance"], sentence="angle to the target that counts as reached"

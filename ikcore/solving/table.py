@@ -64,11 +64,15 @@ def _number_of(kind: type, value: Any) -> float | None:
 
 @record
 class Method:
-    """A method of `solve`: its name, what it is, what it takes, its options, and its typed function."""
+    """A method of `solve`: name, what it is, what it takes, whether it reaches what it can, options, typed function.
+
+    One that does not reach all that can be reached trades that for speed or looks.
+    """
 
     name: str
     sentence: str
     takes: frozenset[str]
+    reaches: bool
     options: dict[str, Option]
     function: Callable[..., Solution]
 
@@ -114,6 +118,8 @@ TAKEN = {
     "POLE": "pole",
     "SLIDES": "sliding joint",
     "STIFFNESS": "stiffness",
+    "LIMITS": "limit",
+    "ENDS": "second end",
 }
 
 
@@ -121,17 +127,24 @@ def method(function: TypedFunction) -> TypedFunction:
     """Enter the typed function of a method of the core."""
     sentence, takes = next(row[1:] for row in _core.METHODS if row[0] == function.__name__)
     words = [word for word, bit in _core.TAKES if takes & bit]
-    return closed_form(sentence, words, options_of(function.__name__))(function)
+    return _entered(sentence, words, bool(takes & _core.REACHES), options_of(function.__name__))(function)
 
 
 def closed_form(
     sentence: str, words: Sequence[str], options: dict[str, Option]
 ) -> Callable[[TypedFunction], TypedFunction]:
+    """Enter the typed function of a closed form, which reaches what can be reached."""
+    return _entered(sentence, words, True, options)
+
+
+def _entered(
+    sentence: str, words: Sequence[str], reaches: bool, options: dict[str, Option]
+) -> Callable[[TypedFunction], TypedFunction]:
     """Enter a typed function in the table of methods and say in its docstring what its arguments are."""
 
     def enter(function: TypedFunction) -> TypedFunction:
         name, takes = function.__name__, frozenset(TAKEN[word] for word in words)
-        METHODS[name] = Method(name, sentence, takes, options, function)
+        METHODS[name] = Method(name, sentence, takes, reaches, options, function)
         text, mark, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples\n")
         function.__doc__ = f"{text.rstrip()}\n\n{_arguments_said(METHODS[name])}{_RETURNS}{mark}{examples}"
         return function

@@ -46,6 +46,8 @@ static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, uns
         if (!wrong && job->frames > 1 && !(job->fps > 0) &&
             (has_speed(limit_of(skeleton, joint), 0) || has_speed(limit_of(skeleton, joint), 1)))
             wrong = "a limit in a goal's chain has a speed or an acceleration, which needs frames in a second";
+        if (!wrong && kind_of(skeleton, joint) != IK_FREE && (joint != goal->joint || turns_itself(goal)))
+            wrong = refused(takes, IK_TAKES_LIMITS, refused_LIMITS);
         if (!wrong && is_stiff(limit_of(skeleton, joint)) && (joint != goal->joint || turns_itself(goal)))
             wrong = refused(takes, IK_TAKES_STIFFNESS, refused_STIFFNESS);
     }
@@ -135,6 +137,17 @@ static const char *check_chains(const ik_solve_job *job, const ik_goal *goal, un
     return wrong;
 }
 
+/* Whether goals are about one joint, or two as seen from each other; a posture is about none. */
+static int has_one_end(const ik_solve_job *job) {
+    const ik_goal *first = NULL;
+    for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
+        if (goal->kind == IK_POSTURE) continue;
+        if (first && goal->joint != first->joint) return 0;
+        first = goal;
+    }
+    return 1;
+}
+
 static const char *check_goal(const ik_solve_job *job, const ik_goal *goal, unsigned takes) {
     const ik_skeleton *skeleton = job->skeleton;
     const char *wrong = check_rows(goal);
@@ -160,6 +173,7 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
     for (int g = 0; g < job->goal_count; g++)
         postures += job->goals[g].kind == IK_POSTURE;
     if (postures >= job->goal_count) return "there is no goal but for postures";
+    if (!(takes & IK_TAKES_ENDS) && !has_one_end(job)) return refused_ENDS;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
         const char *wrong = check_goal(job, goal, takes);
         if (wrong) return wrong;

@@ -616,7 +616,9 @@ typedef struct ik_options {
     X(POLE, "a goal has a pole")                                                                                       \
     X(RELATIVE, "a goal is relative to another joint")                                                                 \
     X(LEVELS, "goals have levels")                                                                                     \
-    X(SLIDES, "a joint of a goal's chain slides")
+    X(SLIDES, "a joint of a goal's chain slides")                                                                      \
+    X(LIMITS, "a joint of a goal's chain has a limit")                                                                 \
+    X(ENDS, "goals are about several joints")
 
 #define IK_TAKES_MEMBER(name, doc) IK_TAKES_INDEX_##name,
 enum ik_takes_index { IK_TAKES(IK_TAKES_MEMBER) IK_TAKES_KINDS };
@@ -626,15 +628,18 @@ enum ik_takes_index { IK_TAKES(IK_TAKES_MEMBER) IK_TAKES_KINDS };
 enum ik_takes {
     IK_TAKES(IK_TAKES_MEMBER) IK_GOAL_KINDS(IK_TAKES_KIND) IK_TAKES_ALL = (1 << (IK_TAKES_KINDS + IK_GOAL_KIND_COUNT)) -
         1,
+    IK_REACHES = 1 << 30, /* nothing that is taken, but a promise: what can be reached is reached as a rule */
 };
 #undef IK_TAKES_MEMBER
 #undef IK_TAKES_KIND
 
-/* The iterative methods. X(name, what it takes, what it is) */
+/* The iterative methods. X(name, what it takes and whether it REACHES, what it is) */
 #define IK_METHODS(X)                                                                                                  \
-    X(fabrik, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_SLIDES,                                        \
+    X(fabrik,                                                                                                          \
+      IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_SLIDES | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES, \
       "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
-    X(dls, IK_TAKES_ALL, "damped least squares: turns all joints at once, by how each moves what should be reached")
+    X(dls, IK_TAKES_ALL | IK_REACHES,                                                                                  \
+      "damped least squares: turns all joints at once, by how each moves what should be reached")
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where its turning would change nothing (a PLACE without offset, say).

@@ -678,5 +678,6 @@ int add_solve(PyObject *module) {
         add_table(module, "GOAL_KINDS", append_goal_kinds) < 0 ||
         add_table(module, "GOAL_ROWS", append_goal_rows) < 0 || add_table(module, "TAKES", append_takes) < 0)
         return -1;
+    if (PyModule_AddIntConstant(module, "REACHES", IK_REACHES) < 0) return -1;
     return add_prepared(module) < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }
