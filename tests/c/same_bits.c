@@ -7,7 +7,7 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { ITEMS = 5000 };
+enum { ITEMS = 5000 / FEWER };
 
 /* What of the options a job of two_bone has. */
 enum { POLE, POLE_AND_BEND, ALL };

@@ -9,7 +9,15 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { ITEMS = 120, JOINTS = 9, GOALS = 2, KINDS = 9, ITERATIONS = 40, FEW_ITEMS = 20, FEW_ITERATIONS = 12 };
+enum {
+    ITEMS = 120 / FEWER,
+    JOINTS = 9,
+    GOALS = 2,
+    KINDS = 9,
+    ITERATIONS = 40,
+    FEW_ITEMS = 10 / FEWER + 10,
+    FEW_ITERATIONS = 12
+};
 
 static const int chain[JOINTS] = {-1, 0, 1, 2, 3, 4, 5, 6, 7}, tree[JOINTS] = {-1, 0, 1, 2, 3, 4, 2, 6, 7};
 static int order[JOINTS], ranks[JOINTS];

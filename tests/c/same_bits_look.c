@@ -5,7 +5,7 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { ITEMS = 1024, JOINTS = 3, BATCH = 37 };
+enum { ITEMS = 1024 / FEWER, JOINTS = 3, BATCH = 37 };
 
 #define DEFINE_HASH(number, name, huge)                                                                                \
     static ik_rows name##_rows(void *data, int columns) {                                                              \

@@ -9,7 +9,7 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { MOST = 3000, RAYS_EACH = 1500, MESHES = 9 };
+enum { MOST = 3000, RAYS_EACH = 1500 / FEWER, MESHES = 9 };
 
 static double vertices[3 * MOST][3];
 static int32_t faces[MOST][3];

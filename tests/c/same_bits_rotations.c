@@ -6,7 +6,7 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { ITEMS = 2000, COLUMNS = 16, OPERANDS = 5 };
+enum { ITEMS = 2000 / FEWER, COLUMNS = 16, OPERANDS = 5 };
 
 /* X(function, columns of its operands, results last, how many of them are results). to_matrix and the like see their
  * three rows as operands of their own. */

@@ -8,7 +8,7 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { MOST = 130, CHANNELS = 37, PROBLEMS = 60, OPERANDS = 5 };
+enum { MOST = 130, CHANNELS = 37, PROBLEMS = 60 / FEWER, OPERANDS = 5 };
 
 static double numbers[OPERANDS][MOST][CHANNELS];
 static int32_t said[2][CHANNELS];
