@@ -17,7 +17,6 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors, path
 from ikcore.solving.batch import Found, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds
 from ikcore.solving.solution import Solution, angle_between, arm_of, chain_points, off_ray, point_of, relative
 from ikcore.solving.table import METHODS, Option, closed_form, options_of
 from ikcore.span import distance, span_of
@@ -146,7 +145,6 @@ def _solve(
 ) -> Solution:
     """What every closed form does: the joints of one goal after another turn, those nearer to the root first."""
     asked = checked_tasks(form.name, skeleton, pose, goals)
-    check_speeds(skeleton, asked)
     tasks = _checked(form, skeleton, asked)
     found = Found.empty(items_of(pose, asked), pose.rotations)
     found.rotations[...] = pose.rotations

@@ -18,10 +18,11 @@ from ikcore.skeleton import Skeleton
 from ikcore.solving import closed
 from ikcore.solving.batch import Batch, Found, items_of
 from ikcore.solving.by_name import solve
-from ikcore.solving.checks import checked_goals, is_iterative, sliding, tasks_of
+from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, sliding, tasks_of
 from ikcore.solving.solution import Solution, by_goal
 from ikcore.solving.table import METHODS, arguments_of, checked_options, numbers_of
 from ikcore.status import Status
+from ikcore.tasks import Task
 
 
 @record
@@ -94,7 +95,8 @@ def stages(
         Axis 0 is time: in stages that iterate each frame starts from the solution of the frame before, carried over as
         the correction of what came in.
     fps : float, optional
-        Frames in a second, where limits have speeds or accelerations. No closed form takes joints with those.
+        Frames in a second, where limits have speeds or accelerations. No closed form keeps those: in a sequence none
+        may move joints that have them.
     goal_errors : bool, optional
         Say by how much every goal is missed.
     strict : bool, optional
@@ -120,15 +122,14 @@ def stages(
     """
     for name, value in (("sequence", sequence), ("goal_errors", goal_errors), ("strict", strict)):
         switch(name, value)
-    if fps is not None and not sequence:
-        raise ValueError("fps: expected sequence=True with it, so that frames follow each other")
+    rate = frame_rate(fps, sequence=sequence)
     threads = _count_of(workers)
     given = _checked(stages)
-    found, now = [], _over_time(skeleton, pose, given) if sequence else pose
+    found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
     for stage in given:
         common: dict[str, Any] = {"workers": threads, "strict": strict}
         if "sequence" in arguments_of(stage.method):
-            common |= {"sequence": sequence, "fps": fps}
+            common |= {"sequence": sequence, "fps": rate}
         found.append(solve(skeleton, now, stage.goals, stage.method, **stage.options, **common))
         now = found[-1].pose
     return _judged(skeleton, pose, given, found, threads, goal_errors=goal_errors)
@@ -145,12 +146,16 @@ def _checked(stages: Sequence[Stage]) -> Sequence[Stage]:
     return stages
 
 
-def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage]) -> Pose:
+def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage], fps: float | None) -> Pose:
     """The pose with the leading axes of all stages, the first of which is time: no stage alone might have it."""
     if not isinstance(pose, Pose):
         return pose  # which the first stage refuses
-    tasks = [task for stage in stages for task in tasks_of(skeleton, stage.goals, pose.dtype)]
-    shape = items_of(pose, tuple(tasks))
+    tasks: tuple[Task, ...] = ()
+    for stage in stages:
+        asked = tasks_of(skeleton, stage.goals, pose.dtype)
+        check_speeds(stage.method, skeleton, asked, fps)
+        tasks += asked
+    shape = items_of(pose, tasks)
     return pose.turned(np.broadcast_to(pose.rotations, (*shape, *pose.rotations.shape[-2:])))
 
 
