@@ -69,12 +69,12 @@ typedef struct ik_lists {
     X(SOFTENED, 1 << 4, "the target is in the soft zone near full reach, so the chain stays a little short of it")     \
     X(PARTIAL_WEIGHT, 1 << 5, "the weight is below 1, so the pose is between the input and the solution")              \
     X(STALLED, 1 << 6, "the iterations came to a standstill short of the target")                                      \
-    X(ITERATION_LIMIT, 1 << 7, "the iterations ended before the target was reached")                                   \
-    X(CONFLICT, 1 << 8, "the goals contradict each other, so the pose is between them, by what they weigh")            \
+    X(ITERATION_LIMIT, 1 << 7, "the iterations ended before the target was reached, or the best curve found")          \
+    X(CONFLICT, 1 << 8, "goals (or bounds) contradict each other, so the result is between them, by what they weigh")  \
     X(LEVEL, 1 << 9, "a goal gives way to goals of a level before its own")                                            \
     X(OFF_BALANCE, 1 << 10, "the centre of mass is outside of where it should be")                                     \
     X(TOO_FAST, 1 << 11, "a joint may not move as fast as the target asks for")                                        \
-    X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so the input pose is returned")    \
+    X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so what came in is not changed")   \
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 
 #define IK_STATUS_MEMBER(name, value, sentence) IK_##name = value,
