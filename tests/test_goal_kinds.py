@@ -1102,6 +1102,8 @@ def test_a_goal_that_makes_no_sense_is_refused(make: Callable[[], ik.Goal], sent
             r"goals\[0\].other_chain: expected '2' or a joint above it",
         ),
         ([ik.Distance(3, -1, position=NEAR)], r"goals\[0\].distance: expected 0 or more, got -1"),
+        (ik.Inside.polygon([[0, 0, 0], [1, 0, 0], [0, 0, 1]], UP, joint=99), r"goals\[0\].joint: .*, 0 to 3, got 99"),
+        ([ik.Distance(3, [1, np.nan, -2, -1], position=NEAR)], r"goals\[0\].distance: expected 0 or more, got -2"),
         ([ik.Distance(3, NONE, position=NEAR)], r"goals\[0\].distance: expected real numbers, got None"),
         ([ik.Distance(3, "far", position=NEAR)], r"goals\[0\].distance: expected real numbers, got 'far'"),
         ([SHARE, ik.Inside(3, NEAR, NONE)], r"goals\[1\].normal: expected real numbers, got None"),

@@ -521,7 +521,7 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
     X(position, 3, "where: the place, the point to look at or to be far from, or a point of the plane")                \
     X(rotation, 4, "how turned, of any length")                                                                        \
     X(normal, 3, "of the plane, towards the side to be on, of any length")                                             \
-    X(distance, 1, "how far: from the other point, or at least from the plane")                                        \
+    X(distance, 1, "how far: from the other point (below 0 is never met), or at least from the plane")                 \
     X(weight, 1,                                                                                                       \
       "1: how much it counts beside other goals of its level; only the ratio matters. 0: not at all, NaN or not, and " \
       "so a negative one; one that is not finite makes the item NOT_FINITE. Of a posture the share of the way there, " \
