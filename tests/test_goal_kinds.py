@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ikcore as ik
 from ikcore import Status, _core
 from ikcore.solving import batch, checks
-from ikcore.solving.solution import miss_of
+from ikcore.solving.placed import miss_of
 from ikcore.solving.table import TAKEN
 from ikcore.tasks import TASK_ROWS
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
-from ikcore._arrays import _count_of, number_type, on_threads, rows, shown, switch, whole_number
+from ikcore._arrays import number_type, on_threads, rows, shown, switch, thread_count, whole_number
 from ikcore.solving.table import FPS, Option
 
 _ARGUMENTS = ("wanted", "lower", "upper", "pull")
@@ -125,7 +125,7 @@ def smooth(
     rate, tightness = FPS.checked(fps), _TENSION.checked(tension)
     switch("loop", loop)
     switch("strict", strict)
-    threads, stopped = _count_of(workers), bytearray(1)
+    threads, stopped = thread_count(workers), bytearray(1)
 
     def solve(block: slice) -> None:
         wanted, lower, upper, pull = (flat[name][block] if name in flat else None for name in _ARGUMENTS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ikcore._arrays import _count_of, switch
+from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -40,7 +40,7 @@ def iterate(
             switch(name, value)
     if options.get("restarts"):
         _check_restarts(pose, sequence=sequence, history=history)
-    threads = _count_of(workers)
+    threads = thread_count(workers)
     if not (sequence or history or goal_errors) and (item := solve_single(method, skeleton, pose, goals, numbers)):
         return Solution.of_item(method, skeleton, pose, goals, item)
     tasks = checked_tasks(method, skeleton, pose, goals)

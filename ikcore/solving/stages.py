@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import _count_of, switch
+from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.record import record
@@ -123,7 +123,7 @@ def stages(
     for name, value in (("sequence", sequence), ("goal_errors", goal_errors), ("strict", strict)):
         switch(name, value)
     rate = frame_rate(fps, sequence=sequence)
-    threads = _count_of(workers)
+    threads = thread_count(workers)
     given = _checked(stages)
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
     for stage in given:
