@@ -749,8 +749,8 @@ typedef struct ik_cast_job {
 
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
 
-/* Rows of numbers, of which the one nearest to others is found: what methods that have learnt go by. Once built it is
- * only read, by any number of threads. */
+/* Rows of numbers, of which the one nearest to others is found: of poses that are known the one to start from, say.
+ * Once built it is only read, by any number of threads. */
 typedef struct ik_table {
     void *memory;
     int rows, columns;

@@ -45,8 +45,7 @@ typedef struct {
     int32_t *order; /* the triangles, those of a range together */
 } plan;
 
-/* --- boxes ---------------------------------------------------------------------------------------------------------
- */
+/* --- boxes -------------------------------------------------------------------------------------------------------- */
 
 static const box nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
 
@@ -80,8 +79,7 @@ static box bounds_of(const plan *plan, int first, int count) {
     return bounds;
 }
 
-/* --- splits --------------------------------------------------------------------------------------------------------
- */
+/* --- splits ------------------------------------------------------------------------------------------------------- */
 
 /* Where the centres of a range are, in `BINS` equal parts along an axis; factor 0: all are in one place. */
 typedef struct {
@@ -196,8 +194,7 @@ static int worst(const range *parts, int count) {
     return found;
 }
 
-/* --- the tree ------------------------------------------------------------------------------------------------------
- */
+/* --- the tree ----------------------------------------------------------------------------------------------------- */
 
 /* Makes a node of the range that waits for it; its parts become leaves or wait in turn. */
 static void make_node(const plan *plan, ik_ray_tree *tree, int at) {

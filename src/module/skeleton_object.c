@@ -21,8 +21,7 @@ typedef struct {
     PyObject_HEAD ik_skeleton skeleton; /* its arrays are one block, which `parents` starts */
 } skeleton_object;
 
-/* --- making one ----------------------------------------------------------------------------------------------------
- */
+/* --- making one --------------------------------------------------------------------------------------------------- */
 
 /* The numbers of an ik_limit in the order of its fields, as a row of the argument `limits`. */
 enum { LIMIT_NUMBERS = 34 };
@@ -230,8 +229,7 @@ static void skeleton_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* --- looking at one ------------------------------------------------------------------------------------------------
- */
+/* --- looking at one ----------------------------------------------------------------------------------------------- */
 
 /* A read-only array of its data, which keeps it alive. */
 static PyObject *view(PyObject *self, int type, int columns, const void *data) {
@@ -295,8 +293,7 @@ const ik_skeleton *skeleton_of(PyObject *module, PyObject *object) {
     return NULL;
 }
 
-/* --- running on one ------------------------------------------------------------------------------------------------
- */
+/* --- running on one ----------------------------------------------------------------------------------------------- */
 
 /* An argument after the skeleton: an array (items, joints, columns). */
 typedef struct {

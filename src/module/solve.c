@@ -605,8 +605,7 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* --- tables --------------------------------------------------------------------------------------------------------
- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* A tuple of what `append` adds to a list. */
 static int add_table(PyObject *module, const char *name, int (*append)(PyObject *list)) {
