@@ -188,8 +188,8 @@ static int take_joints(const ik_skeleton *skeleton, PyArrayObject *array) {
 }
 
 /* One argument: made an array, checked and taken. */
-static int take(const ik_skeleton *skeleton, PyObject *object, const char *name, int columns,
-                int (*taken)(const ik_skeleton *, PyArrayObject *)) {
+static int take_argument(const ik_skeleton *skeleton, PyObject *object, const char *name, int columns,
+                         int (*taken)(const ik_skeleton *, PyArrayObject *)) {
     PyArrayObject *array = array_of(object, name, NPY_DOUBLE, skeleton->count, columns);
     if (!array) return -1;
     int failed = taken(skeleton, array);
@@ -212,10 +212,10 @@ static PyObject *skeleton_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     }
     failed = failed || allocate(&self->skeleton, PyArray_DIM(given, 0), limits != Py_None, joints != Py_None) < 0 ||
              take_parents(&self->skeleton, given) < 0 ||
-             take(&self->skeleton, offsets, "offsets", 3, take_offsets) < 0 ||
-             take(&self->skeleton, rests, "rest", 4, take_rests) < 0 ||
-             (limits != Py_None && take(&self->skeleton, limits, "limits", LIMIT_NUMBERS, take_limits) < 0) ||
-             (joints != Py_None && take(&self->skeleton, joints, "joints", JOINT_NUMBERS, take_joints) < 0);
+             take_argument(&self->skeleton, offsets, "offsets", 3, take_offsets) < 0 ||
+             take_argument(&self->skeleton, rests, "rest", 4, take_rests) < 0 ||
+             (limits != Py_None && take_argument(&self->skeleton, limits, "limits", LIMIT_NUMBERS, take_limits) < 0) ||
+             (joints != Py_None && take_argument(&self->skeleton, joints, "joints", JOINT_NUMBERS, take_joints) < 0);
     Py_DECREF(given);
     if (!failed) return (PyObject *)self;
     Py_XDECREF((PyObject *)self);
