@@ -8,6 +8,7 @@
 
 #include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
 enum {
     ITEMS = 120 / FEWER,
@@ -161,12 +162,10 @@ DEFINE_HASH(float, f32)
 DEFINE_HASH(double, f64)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+    EACH_ISA(isa) {
         for (size_t k = 0; k < sizeof scenes / sizeof scenes[0]; k++) {
-            printf("%s %s f32 %016llx\n", isas[i], scenes[k].name, (unsigned long long)hash_f32(&scenes[k]));
-            printf("%s %s f64 %016llx\n", isas[i], scenes[k].name, (unsigned long long)hash_f64(&scenes[k]));
+            printf("%s %s f32 %016llx\n", isa, scenes[k].name, (unsigned long long)hash_f32(&scenes[k]));
+            printf("%s %s f64 %016llx\n", isa, scenes[k].name, (unsigned long long)hash_f64(&scenes[k]));
         }
     }
     return 0;

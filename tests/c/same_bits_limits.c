@@ -6,6 +6,7 @@
 
 #include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
 enum { ITEMS = 200 / FEWER, LIMITS = 60, COLUMNS = 4 };
 
@@ -76,11 +77,9 @@ DEFINE_HASH(float, f32)
 DEFINE_HASH(double, f64)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
-        printf("%s limits f32 %016llx\n", isas[i], (unsigned long long)hash_f32());
-        printf("%s limits f64 %016llx\n", isas[i], (unsigned long long)hash_f64());
+    EACH_ISA(isa) {
+        printf("%s limits f32 %016llx\n", isa, (unsigned long long)hash_f32());
+        printf("%s limits f64 %016llx\n", isa, (unsigned long long)hash_f64());
     }
     return 0;
 }

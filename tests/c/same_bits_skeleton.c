@@ -7,6 +7,7 @@
 
 #include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
 enum { ITEMS = 700 / FEWER, JOINTS = 11 };
 
@@ -56,7 +57,6 @@ DEFINE_HASH(float, f32, 1e30)
 DEFINE_HASH(double, f64, 1e250)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
     const int parents[JOINTS] = {3, 0, 1, -1, 3, 4, 5, 6, 3, -1, 9};
     static int order[JOINTS], rank[JOINTS];
     static double offsets[JOINTS * 3], rests[JOINTS * 4];
@@ -67,10 +67,9 @@ int main(void) {
     for (int i = 0; i < JOINTS; i++)
         rests[4 * i] = 1;
     const ik_skeleton skeleton = {JOINTS, parents, order, rank, offsets, rests, NULL, NULL};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
-        printf("%s skeleton f32 %016llx\n", isas[i], (unsigned long long)hash_f32(&skeleton, scratch));
-        printf("%s skeleton f64 %016llx\n", isas[i], (unsigned long long)hash_f64(&skeleton, scratch));
+    EACH_ISA(isa) {
+        printf("%s skeleton f32 %016llx\n", isa, (unsigned long long)hash_f32(&skeleton, scratch));
+        printf("%s skeleton f64 %016llx\n", isa, (unsigned long long)hash_f64(&skeleton, scratch));
     }
     free(scratch);
     return 0;
