@@ -75,7 +75,7 @@ class Solver:
     def __post_init__(self) -> None:
         """Check the goals, and prepare for calls on one item."""
         numbers = numbers_of(self.method, self.options)
-        made = prepared(self.method, self.skeleton, self.goals, numbers, moves=False)
+        made = prepared(self.method, self.skeleton, self.goals, numbers, single=False)
         object.__setattr__(self, "_prepared", made)
 
     @property
