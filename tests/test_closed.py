@@ -11,6 +11,7 @@ import reference as ref
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
+from ikcore import _core
 
 NAMES = ["hips", "thigh.L", "shin.L", "foot.L", "toe.L", "thigh.R", "shin.R", "foot.R", "toe.R"]
 LEFT = np.array([[0.1, -0.05, 0], [0, -0.4, 0.03], [0, -0.42, -0.03], [0, -0.05, 0.12]])
@@ -500,6 +501,42 @@ def test_a_closed_form_has_the_options_of_the_table(method: str) -> None:
     assert list(parameters) == ["skeleton", "pose", "goals", *entry.options, "workers", "strict"]
     for name, option in entry.options.items():
         assert parameters[name].default == option.default
+
+
+@pytest.mark.parametrize("axes", [(), (1,), (1, 1)])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("method", ["two_bone", "aim"])
+def test_one_item_has_the_bits_of_its_place_in_a_batch(
+    method: str, scaled: bool, axes: tuple[int, ...], dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of them, limits, poles, rotations and weights; and without what a batch needs."""
+    rng = np.random.default_rng(7)
+    limits = {"shin.L": ik.Limit.hinge([1, 0, 0], 0, 2.4), "thigh.L": ik.Limit.cone([0, -1, 0], 0.6)}
+    skeleton, count = body(limits=limits), 150
+    pose = ik.Pose(
+        (skeleton.rest.rotations + rng.normal(0, 0.1, (count, 9, 4))).astype(dtype),
+        (skeleton.offsets + rng.normal(0, 0.02, (count, 9, 3))).astype(dtype),
+        rng.uniform(0.8, 1.2, (count, 9, 3)).astype(dtype) if scaled else None,
+    )
+    at, pole, turned = rng.normal(0, 0.5, (count, 3)) + ANKLES[0], rng.normal(0, 2, (count, 3)), some_rotations(count)
+    weight = rng.choice([0, 0.5, 1, 1, 1], count)
+
+    def goals(place: Any) -> list[ik.Goal]:
+        if method == "aim":
+            eye = ik.Look("toe.L", [0, 0, 1], at[place], chain=0, up=[0, 1, 0], pole=pole[place])
+            return [eye, ik.Look("shin.L", [0, 1, 0], pole[place], chain=0, weight=weight[place])]
+        left = ik.Reach("foot.L", at[place], turned[place], chain=2, pole=pole[place], weight=weight[place])
+        return [left, ik.Reach("foot.R", pole[place], chain=2, offset=[0, -0.08, 0.05])]
+
+    together = ik.solve(skeleton, pose, goals(slice(None)), method)
+    assert len(set(together.status.tolist())) > 2
+    monkeypatch.delattr(_core, "solve")
+    for item in range(0, count, 7):
+        alone = ik.solve(skeleton, pose[(item, *[np.newaxis] * len(axes))], goals(item), method)
+        assert alone.pose.shape == alone.status.shape == axes
+        assert alone.pose.rotations.tobytes() == together.pose.rotations[item].tobytes()
+        for name in ("error", "rotation_error", "iterations", "status"):
+            assert getattr(alone, name).tobytes() == getattr(together, name)[item].tobytes()
 
 
 # --- reach ------------------------------------------------------------------------------------------------------------

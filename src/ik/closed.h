@@ -516,12 +516,12 @@ static void aim_once(block *b, int joint, sight *s, number twist, int rolls, cho
 static int any_of(const choice chosen, int count) { return memchr(chosen, 1, (size_t)count) != NULL; }
 
 /* Where the weight is below 1, that share of the turn. */
-static void take_share(block *b, int joint, const turn before, const single weight, choice limited) {
+static void take_share(block *b, int joint, turn before, const single weight, choice limited) {
     choice part, held = {0};
     for (int i = 0; i < b->count; i++)
         part[i] = weight[i] > 0 && weight[i] < 1;
     if (!any_of(part, b->count)) return;
-    ik_rows local = of_joint(&b->job.solved, joint), start = {(void *)before, sizeof *before, sizeof(number), 0};
+    ik_rows local = of_joint(&b->job.solved, joint), start = ROWS(before);
     turn change;
     conjugate(b, start, change);
     multiply(b, ROWS(change), local, change);
@@ -685,6 +685,17 @@ static void solve_again(block *b, const form *form, choice again) {
     }
 }
 
+/* Outputs, where they are wanted; NULL: zeros. */
+static void write_flags(const ik_rows *to, const int32_t *flags, int count) {
+    for (int i = 0; i < count && to->data; i++)
+        *(int32_t *)((char *)to->data + i * to->stride) = flags ? flags[i] : 0;
+}
+
+static void write_numbers(const ik_rows *to, const number *numbers, int count) {
+    for (int i = 0; i < count && to->data; i++)
+        *number_at(to, i, 0) = numbers[i] == numbers[i] ? numbers[i] : (number)NAN; /* always the same one */
+}
+
 static void solve_block(block *b, const form *form) {
     choice again;
     for (int joint = 0; joint < b->job.skeleton->count; joint++) {
@@ -695,12 +706,10 @@ static void solve_block(block *b, const form *form) {
     choose_again(b, again);
     for (int round = 0; round < ROUNDS && any_of(again, b->count); round++)
         solve_again(b, form, again);
-    for (int i = 0; i < b->count; i++) {
-        *(int32_t *)number_at(&b->job.status, i, 0) = b->status[i];
-        *number_at(&b->job.error, i, 0) = b->error[i];
-        *number_at(&b->job.rotation_error, i, 0) = b->angle[i];
-        *(int32_t *)number_at(&b->job.iterations, i, 0) = 0;
-    }
+    write_flags(&b->job.status, b->status, b->count);
+    write_flags(&b->job.iterations, NULL, b->count);
+    write_numbers(&b->job.error, b->error, b->count);
+    write_numbers(&b->job.rotation_error, b->angle, b->count);
 }
 
 /* --- memory, and the whole batch -----------------------------------------------------------------------------------
