@@ -12,6 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import _core
+from ikcore.solving.batch import Found
+from ikcore.tasks import Task
 
 NAMES = ["hips", "thigh.L", "shin.L", "foot.L", "toe.L", "thigh.R", "shin.R", "foot.R", "toe.R"]
 LEFT = np.array([[0.1, -0.05, 0], [0, -0.4, 0.03], [0, -0.42, -0.03], [0, -0.05, 0.12]])
@@ -537,6 +539,42 @@ def test_one_item_has_the_bits_of_its_place_in_a_batch(
         assert alone.pose.rotations.tobytes() == together.pose.rotations[item].tobytes()
         for name in ("error", "rotation_error", "iterations", "status"):
             assert getattr(alone, name).tobytes() == getattr(together, name)[item].tobytes()
+
+
+AT, TURNED, Z_AXIS = np.zeros(3), np.array([1.0, 0, 0, 0]), (0.0, 0.0, 1.0)
+FOOT = Task("PLACE", 0, 3, 1, position=AT)
+TOE = Task("LOOK", 0, 4, 4, axis=Z_AXIS, position=AT)
+
+
+@pytest.mark.parametrize(
+    ("method", "tasks", "sentence"),
+    [
+        ("two_bone", [FOOT._replace(chain=2)], "a goal's chain is longer or shorter than the form"),
+        ("two_bone", [FOOT._replace(chain=0)], "a goal's chain is longer or shorter than the form"),
+        ("two_bone", [FOOT._replace(joint=9)], "a goal's joint does not exist"),
+        ("two_bone", [FOOT._replace(position=None)], "a goal lacks what its kind needs"),
+        ("two_bone", [Task("TURN", 0, 3, 1, rotation=TURNED)], "a rotation comes right after the place of its limb"),
+        (
+            "two_bone",
+            [FOOT._replace(offset=Z_AXIS), Task("TURN", 0, 3, 1, rotation=TURNED)],
+            "an offset or a rotation, not both",
+        ),
+        ("two_bone", [FOOT, Task("PLACE", 1, 4, 2, position=AT)], "two goals turn one joint"),
+        ("two_bone", [TOE], "does not take goals of this kind"),
+        ("two_bone", [], "there is no goal"),
+        ("aim", [FOOT], "does not take goals of this kind"),
+        ("aim", [TOE._replace(chain=3)], "a goal's chain is longer or shorter than the form"),
+        ("aim", [TOE._replace(offset=Z_AXIS)], "the axis of an aim starts at its joint"),
+        ("aim", [TOE._replace(axis=(0.0, 0.0, 0.0))], "a goal's axis has no length"),
+        ("aim", [TOE._replace(pole=AT)], "a goal's axis that is up has no length"),
+        ("aim", [TOE, TOE._replace(goal=1)], "two goals turn one joint"),
+    ],
+)
+def test_the_core_refuses_it_too(method: str, tasks: list[Task], sentence: str) -> None:
+    found, options = Found.empty((), BODY.rest.rotations), (None,) * len(_core.OPTIONS)
+    goals = tuple(task.for_core() for task in tasks)
+    with pytest.raises(ValueError, match=sentence):
+        _core.solve(method, BODY._data, goals, BODY.rest.rotations, None, None, options, found)
 
 
 # --- reach ------------------------------------------------------------------------------------------------------------

@@ -1116,7 +1116,12 @@ def prepared_for(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is prepared from now on."""
     made: list[Any] = []
     make = batch.prepared
-    monkeypatch.setattr(single, "prepared", lambda *given, **how: made.append(given) or make(*given, **how))
+
+    def prepared(*given: Any, **how: Any) -> Any:
+        made.append(given)
+        return make(*given, **how)
+
+    monkeypatch.setattr(single, "prepared", prepared)
     return made
 
 
