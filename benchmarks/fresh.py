@@ -7,6 +7,7 @@ where it is installed, has compiled before: the processes share its cache. Print
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import statistics
@@ -23,6 +24,8 @@ LIMBS, BONES = (256, 10) if QUICK else (10_000, 10)
 PROCESSES, CALLS = (1, 3) if QUICK else (7, 60)
 DTYPES = ("float64", "float32")
 TWO = "ikcore, two results kept at a time"
+POSE, BATCH = "one pose a call, doubles", f"{LIMBS} poses a call, doubles"
+TABLES = {POSE: "us", BATCH: "ns a pose"}
 
 
 def main() -> None:
@@ -40,10 +43,11 @@ def main() -> None:
     print(f"| `two_bone`, {LIMBS} limbs with a pole a call, ns a limb | doubles | floats |\n| --- | --- | --- |")
     for name in dict.fromkeys(name.partition(": ")[2] for name in figures if name.startswith("float")):
         print(f"| {name} | {figures[f'float64: {name}']:.1f} | {figures[f'float32: {name}']:.1f} |")
-    print("\n| one pose a call, doubles | us |\n| --- | --- |")
-    for name in figures:
-        if name.startswith("pose: "):
-            print(f"| {name.removeprefix('pose: ')} | {figures[name]:.1f} |")
+    for title, unit in TABLES.items():
+        print(f"\n| {title} | {unit} |\n| --- | --- |")
+        for name in figures:
+            if name.startswith(f"{title}: "):
+                print(f"| {name.removeprefix(f'{title}: ')} | {figures[name]:.1f} |")
 
 
 def one_process(cache: str) -> dict[str, float]:
@@ -69,7 +73,9 @@ def measured() -> dict[str, float]:
             limbs = 2 * LIMBS if name == TWO else LIMBS
             figures[f"{dtype}: {name}, first call"] = 1e9 / limbs * calls[0]
             figures[f"{dtype}: {name}"] = 1e9 / limbs * statistics.median(calls)
-    return figures | {f"pose: {name}": 1e6 * statistics.median(calls) for name, calls in timed(pose_variants()).items()}
+    for title, variants, unit in ((POSE, pose_variants(), 1e6), (BATCH, batch_variants(), 1e9 / LIMBS)):
+        figures |= {f"{title}: {name}": unit * statistics.median(calls) for name, calls in timed(variants).items()}
+    return figures
 
 
 def timed(variants: dict[str, Callable[[], Any]]) -> dict[str, list[float]]:
@@ -111,26 +117,66 @@ def limb_variants(dtype: str) -> dict[str, Callable[[], Any]]:
 
 
 def pose_variants() -> dict[str, Callable[[], Any]]:
-    """A gently bent chain reaches for a point."""
+    """A gently bent chain reaches for a point, a limb for its own, and a head looks."""
     import numpy as np
 
     import ikcore as ik
 
     random = np.random.default_rng(20261121)
     chain = ik.Skeleton.chain(np.cumsum(random.normal([1, 0, 0], 0.2, (BONES + 1, 3)), axis=0))
-    limb = ik.Skeleton.chain([[0.0, 0, 0], [0, -0.5, 0.01], [0.0, -1, 0]])
+    limb, body = limb_and_body()
     span = chain.reach(BONES)
     at, pole, near = span.root + np.array([0.3, 0.4, 0.2]) * span.outer, [0.0, 0, 9], [0.3, -0.6, 0.2]
     solver = ik.solver(chain, [ik.Reach(BONES, position=...)])
+    one, one_at, count = ik.Pose(chain.rest.rotations[np.newaxis]), at[np.newaxis], itertools.count()
     return {
         "`fabrik`, ten bones": lambda: ik.fabrik(chain, chain.rest, [ik.Reach(BONES, at)]),
+        "`fabrik`, a batch of one": lambda: ik.fabrik(chain, one, [ik.Reach(BONES, one_at)]),
+        "`fabrik`, another target each time": lambda: ik.fabrik(
+            chain, chain.rest, [ik.Reach(BONES, at + 1e-7 * next(count))]
+        ),
+        "`fabrik`, another offset each time": lambda: ik.fabrik(
+            chain, chain.rest, [ik.Reach(BONES, at, offset=(0.1, 1e-7 * next(count), 0))]
+        ),
         "`dls`, ten bones": lambda: ik.dls(chain, chain.rest, [ik.Reach(BONES, at)]),
         "`solve`, ten bones": lambda: ik.solve(chain, chain.rest, [ik.Reach(BONES, at)]),
         "`fabrik` by a `solver`": lambda: solver(chain.rest.rotations, at),
         "`two_bone` of a skeleton": lambda: ik.solve(
             limb, limb.rest, [ik.Reach(2, near, chain=2, pole=pole)], "two_bone"
         ),
+        "`two_bone` of a skeleton, with a rotation": lambda: ik.solve(
+            limb, limb.rest, [ik.Reach(2, near, [1, 0, 0, 0], chain=2, pole=pole)], "two_bone"
+        ),
+        "`aim` of a skeleton": lambda: ik.solve(body, body.rest, [ik.Look(1, [0, 0, 1], near, chain=0)], "aim"),
     }
+
+
+def batch_variants() -> dict[str, Callable[[], Any]]:
+    """The closed forms on a skeleton, beside the bare ones, which know neither poses nor how good these are after."""
+    import numpy as np
+
+    import ikcore as ik
+
+    limb, body = limb_and_body()
+    at, pole = np.random.default_rng(20261121).normal(0, 0.5, (LIMBS, 3)), [0.0, 0, 9]
+    points = limb.forward(limb.rest).positions
+    return {
+        "`two_bone` of a skeleton": lambda: ik.solve(
+            limb, limb.rest, [ik.Reach(2, at, chain=2, pole=pole)], "two_bone"
+        ),
+        "`two_bone`": lambda: ik.two_bone(*points, at, pole=pole),
+        "`aim` of a skeleton": lambda: ik.solve(body, body.rest, [ik.Look(1, [0, 0, 1], at, chain=0)], "aim"),
+        "`aim`": lambda: ik.aim([0, 1.6, 0], [1, 0, 0, 0], at, forward=[0, 0, 1]),
+    }
+
+
+def limb_and_body() -> tuple[Any, Any]:
+    """Skeletons: a leg that is bent a little, a head on a neck."""
+    import ikcore as ik
+
+    return ik.Skeleton.chain([[0.0, 0, 0], [0, -0.5, 0.01], [0.0, -1, 0]]), ik.Skeleton.chain(
+        [[0, 1.4, 0], [0, 1.6, 0]]
+    )
 
 
 if __name__ == "__main__":

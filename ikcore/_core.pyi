@@ -10,7 +10,8 @@ _Item = tuple[_Array, _Array | None, _Array, _Array, NDArray[np.int32], NDArray[
 __version__: Final[str]
 STATUS_FLAGS: Final[tuple[tuple[str, int, str], ...]]
 UNUSABLE: Final[int]
-METHODS: Final[tuple[tuple[str, str, int], ...]]
+METHODS: Final[tuple[tuple[str, str, int], ...]]  # that iterate
+CLOSED_FORMS: Final[tuple[tuple[str, str, int], ...]]
 REACHES: Final[int]
 TAKES: Final[tuple[tuple[str, int], ...]]
 GOAL_KINDS: Final[tuple[tuple[str, str], ...]]
@@ -128,11 +129,11 @@ def smooth(
 # An offset where a word is no number.
 def parse_numbers(text: bytes, start: int, /) -> NDArray[np.float64] | int: ...
 
-# A goal is (kind, joint, chain, relative, other, other_chain, level, offset, other_offset, axis, rows), its rows as
-# GOAL_ROWS has them. The outputs are (rotations, status, error, rotation_error, iterations, history, translations,
-# goal_errors). Arrays are (items, ...), those of one item (...), or of frames that follow each other (frames, items,
-# ...), of which `fps` are a second; rows and the last three outputs may be None. It ends before all is done where the
-# first byte of `stop` is set meanwhile.
+# A goal is (kind, joint, chain, relative, other, other_chain, level, points, rows): points are offset, other_offset,
+# axis and up, its rows as GOAL_ROWS has them. The outputs are (rotations, status, error, rotation_error, iterations,
+# history, translations, goal_errors). Arrays are (items, ...), those of one item (...), or of frames that follow each
+# other (frames, items, ...), of which `fps` are a second; rows and the last three outputs may be None. It ends before
+# all is done where the first byte of `stop` is set meanwhile.
 def solve(
     method: str,
     skeleton: Skeleton,
@@ -155,16 +156,16 @@ def solve_single(
     rotations: _Array,
     translations: _Array | None,
     scales: _Array | None,
-    kinds: dict[type, tuple[tuple[str, ...], tuple[str, ...]]],
+    kinds: dict[type, tuple[tuple[str, ...], ...]],
     kept: dict[tuple[Any, ...], Prepared | None],
     prepare: Callable[..., Prepared | None],
     skeleton: Any,
     /,
 ) -> _Item | None: ...
 
-# One item a call: a row of a goal is None, the number of an argument of the call, or numbers. It returns rotations,
-# translations where joints move, error, rotation error, iterations and status; None where the arrays are of more than
-# one item, or of one that cannot be used.
+# One item a call: a row or a point of a goal is None, the number of an argument of the call, or numbers. It returns
+# rotations, translations where joints move, error, rotation error, iterations and status; None where the arrays are of
+# more than one item, or of one that cannot be used.
 class Prepared:
     def __new__(
         cls,

@@ -60,11 +60,11 @@ class Pose:
 
     @staticmethod
     def of_item(rotations: NDArray[Any], translations: NDArray[Any] | None, scales: NDArray[Any] | None) -> Pose:
-        """The pose of arrays that fit each other and are read-only."""
+        """The pose of read-only arrays that fit each other, but that there may be more leading axes to rotations."""
         pose = _new(Pose)
         _set_rotations(pose, rotations)
-        _set_translations(pose, translations)
-        _set_scales(pose, scales)
+        _set_translations(pose, _beside(translations, rotations))
+        _set_scales(pose, _beside(scales, rotations))
         return pose
 
     def _keep(self, given: dict[str, NDArray[Any]]) -> None:
@@ -146,6 +146,11 @@ def leading_axes(what: str, arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
 def with_axes(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """A view with these axes before the joints."""
     return array if array.shape[:-2] == shape else np.broadcast_to(array, (*shape, *array.shape[-2:]))
+
+
+def _beside(array: NDArray[Any] | None, rotations: NDArray[Any]) -> NDArray[Any] | None:
+    """The array with the axes that rotations have before the joints."""
+    return array if array is None or array.ndim == rotations.ndim else with_axes(array, rotations.shape[:-2])
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -27,6 +27,9 @@ GOAL_ARRAYS: dict[str, tuple[int, ...]] = {
     name: shape for row, shape in TASK_ROWS.items() for name in ([row, "rotation_weight"] if row == "weight" else [row])
 }
 
+# The fields of goals, and of tasks, that are points or axes of a joint, the same for all items.
+GOAL_POINTS = ("offset", "other_offset", "axis", "up")
+
 KINDS = [name for name, _ in _core.GOAL_KINDS]
 
 
@@ -44,13 +47,13 @@ class Task(NamedTuple):
     offset: Point = (0.0, 0.0, 0.0)
     other_offset: Point = (0.0, 0.0, 0.0)
     axis: Point = (0.0, 0.0, 0.0)
+    up: Point = (0.0, 0.0, 0.0)
     position: NDArray[Any] | None = None  # (..., 3)
     rotation: NDArray[Any] | None = None  # (..., 4)
     normal: NDArray[Any] | None = None  # (..., 3)
     distance: NDArray[Any] | None = None  # (...)
     weight: NDArray[Any] | None = None  # (...)
     pole: NDArray[Any] | None = None  # (..., 3)
-    up: Point = (0.0, 0.0, 0.0)  # of aim alone
 
     def leading(self) -> dict[str, tuple[int, ...]]:
         """The leading axes of what is given."""
@@ -78,7 +81,7 @@ class Task(NamedTuple):
             self.other_chain,
             self.level,
         )
-        return (*placed, self.offset, self.other_offset, self.axis, self[_FIRST_ROW:_LAST_ROW])
+        return (*placed, self[_FIRST_POINT:_FIRST_ROW], self[_FIRST_ROW:])
 
     def path(self, skeleton: Skeleton) -> list[int]:
         """The joints from the start of the chain down to the joint."""
@@ -107,8 +110,8 @@ class Task(NamedTuple):
         return chains
 
 
-_FIRST_ROW, _LAST_ROW = (Task._fields.index(name) for name in ("position", "up"))
-assert Task._fields[_FIRST_ROW:_LAST_ROW] == tuple(TASK_ROWS)
+_FIRST_POINT, _FIRST_ROW = (Task._fields.index(name) for name in ("offset", "position"))
+assert Task._fields[_FIRST_POINT:] == (*GOAL_POINTS, *TASK_ROWS)
 
 
 class Making:

@@ -243,6 +243,30 @@ def solve(random: np.random.Generator, folder: Path) -> None:
     ik.solve(skeleton, pose, goals, method, iterations=int(random.integers(0, 30)))
 
 
+def closed(random: np.random.Generator, folder: Path) -> None:
+    """Limbs and aims on a rope with limits, with scales and without, one item or as many as fill a block and more."""
+    import ikcore as ik
+
+    joints, dtype = int(random.integers(6, 9)), (np.float32, np.float64)[random.integers(2)]
+    items = [(), (1,), (int(random.integers(2, 150)),)][random.integers(3)]
+    kinds = [None, ik.Limit.hinge([0, 0, 1], -1, 2), ik.Limit.cone([1, 0, 0], 0.6), ik.Limit.locked()]
+    limits = [kinds[random.integers(len(kinds))] for _ in range(joints)]
+    skeleton = ik.Skeleton(range(-1, joints - 1), random.normal(size=(joints, 3)), limits=limits)
+    scales = odd(random, (*items, joints, 3), dtype) if random.integers(2) else None
+    pose = ik.Pose(odd(random, (*items, joints, 4), dtype), None, scales)
+    at, pole, turned = (odd(random, (*items, size), dtype) for size in (3, 3, 4))
+    weight = odd(random, items, dtype)
+    if random.integers(2):
+        limbs = [
+            ik.Reach(2, at, turned, chain=2, weight=weight),
+            ik.Reach(5, pole, chain=2, pole=at, offset=[0.1, 0, 0]),
+        ]
+        ik.solve(skeleton, pose, limbs, "two_bone", twist=float(random.normal()), soften=0.9)
+    else:
+        rays = [ik.Look(4, [1, 0, 0], at, chain=0, up=[0, 1, 0], pole=pole), ik.Look(1, [0, 1, 1], pole, chain=0)]
+        ik.solve(skeleton, pose, rays, "aim")
+
+
 def forms(random: np.random.Generator, folder: Path) -> None:
     """Solvers in closed form, arrays with and without gaps."""
     import ikcore as ik
@@ -283,6 +307,7 @@ TARGETS: dict[str, Callable[[np.random.Generator, Path], None]] = {
     "feet": load_feet,
     "bake": bake,
     "solve": solve,
+    "closed": closed,
     "forms": forms,
     "smooth": smooth,
 }

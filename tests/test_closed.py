@@ -11,6 +11,9 @@ import reference as ref
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
+from ikcore import _core
+from ikcore.solving.batch import Found
+from ikcore.tasks import Task
 
 NAMES = ["hips", "thigh.L", "shin.L", "foot.L", "toe.L", "thigh.R", "shin.R", "foot.R", "toe.R"]
 LEFT = np.array([[0.1, -0.05, 0], [0, -0.4, 0.03], [0, -0.42, -0.03], [0, -0.05, 0.12]])
@@ -500,6 +503,78 @@ def test_a_closed_form_has_the_options_of_the_table(method: str) -> None:
     assert list(parameters) == ["skeleton", "pose", "goals", *entry.options, "workers", "strict"]
     for name, option in entry.options.items():
         assert parameters[name].default == option.default
+
+
+@pytest.mark.parametrize("axes", [(), (1,), (1, 1)])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("method", ["two_bone", "aim"])
+def test_one_item_has_the_bits_of_its_place_in_a_batch(
+    method: str, scaled: bool, axes: tuple[int, ...], dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of them, limits, poles, rotations and weights; and without what a batch needs."""
+    rng = np.random.default_rng(7)
+    limits = {"shin.L": ik.Limit.hinge([1, 0, 0], 0, 2.4), "thigh.L": ik.Limit.cone([0, -1, 0], 0.6)}
+    skeleton, count = body(limits=limits), 150
+    pose = ik.Pose(
+        (skeleton.rest.rotations + rng.normal(0, 0.1, (count, 9, 4))).astype(dtype),
+        (skeleton.offsets + rng.normal(0, 0.02, (count, 9, 3))).astype(dtype),
+        rng.uniform(0.8, 1.2, (count, 9, 3)).astype(dtype) if scaled else None,
+    )
+    at, pole, turned = rng.normal(0, 0.5, (count, 3)) + ANKLES[0], rng.normal(0, 2, (count, 3)), some_rotations(count)
+    weight = rng.choice([0, 0.5, 1, 1, 1], count)
+
+    def goals(place: Any) -> list[ik.Goal]:
+        if method == "aim":
+            eye = ik.Look("toe.L", [0, 0, 1], at[place], chain=0, up=[0, 1, 0], pole=pole[place])
+            return [eye, ik.Look("shin.L", [0, 1, 0], pole[place], chain=0, weight=weight[place])]
+        left = ik.Reach("foot.L", at[place], turned[place], chain=2, pole=pole[place], weight=weight[place])
+        return [left, ik.Reach("foot.R", pole[place], chain=2, offset=[0, -0.08, 0.05])]
+
+    together = ik.solve(skeleton, pose, goals(slice(None)), method)
+    assert len(set(together.status.tolist())) > 2
+    monkeypatch.delattr(_core, "solve")
+    for item in range(0, count, 7):
+        alone = ik.solve(skeleton, pose[(item, *[np.newaxis] * len(axes))], goals(item), method)
+        assert alone.pose.shape == alone.status.shape == axes
+        assert alone.pose.rotations.tobytes() == together.pose.rotations[item].tobytes()
+        for name in ("error", "rotation_error", "iterations", "status"):
+            assert getattr(alone, name).tobytes() == getattr(together, name)[item].tobytes()
+
+
+AT, TURNED, Z_AXIS = np.zeros(3), np.array([1.0, 0, 0, 0]), (0.0, 0.0, 1.0)
+FOOT = Task("PLACE", 0, 3, 1, position=AT)
+TOE = Task("LOOK", 0, 4, 4, axis=Z_AXIS, position=AT)
+
+
+@pytest.mark.parametrize(
+    ("method", "tasks", "sentence"),
+    [
+        ("two_bone", [FOOT._replace(chain=2)], "a goal's chain is longer or shorter than the form"),
+        ("two_bone", [FOOT._replace(chain=0)], "a goal's chain is longer or shorter than the form"),
+        ("two_bone", [FOOT._replace(joint=9)], "a goal's joint does not exist"),
+        ("two_bone", [FOOT._replace(position=None)], "a goal lacks what its kind needs"),
+        ("two_bone", [Task("TURN", 0, 3, 1, rotation=TURNED)], "a rotation comes right after the place of its limb"),
+        (
+            "two_bone",
+            [FOOT._replace(offset=Z_AXIS), Task("TURN", 0, 3, 1, rotation=TURNED)],
+            "an offset or a rotation, not both",
+        ),
+        ("two_bone", [FOOT, Task("PLACE", 1, 4, 2, position=AT)], "two goals turn one joint"),
+        ("two_bone", [TOE], "does not take goals of this kind"),
+        ("two_bone", [], "there is no goal"),
+        ("aim", [FOOT], "does not take goals of this kind"),
+        ("aim", [TOE._replace(chain=3)], "a goal's chain is longer or shorter than the form"),
+        ("aim", [TOE._replace(offset=Z_AXIS)], "the axis of an aim starts at its joint"),
+        ("aim", [TOE._replace(axis=(0.0, 0.0, 0.0))], "a goal's axis has no length"),
+        ("aim", [TOE._replace(pole=AT)], "a goal's axis that is up has no length"),
+        ("aim", [TOE, TOE._replace(goal=1)], "two goals turn one joint"),
+    ],
+)
+def test_the_core_refuses_it_too(method: str, tasks: list[Task], sentence: str) -> None:
+    found, options = Found.empty((), BODY.rest.rotations), (None,) * len(_core.OPTIONS)
+    goals = tuple(task.for_core() for task in tasks)
+    with pytest.raises(ValueError, match=sentence):
+        _core.solve(method, BODY._data, goals, BODY.rest.rotations, None, None, options, found)
 
 
 # --- reach ------------------------------------------------------------------------------------------------------------

@@ -47,6 +47,12 @@ HASHES = {
     "same_bits_rotations.c": {"rotations f32": "255020cfe4d89ef9", "rotations f64": "c123a8056d7eddc1"},
     "same_bits_look.c": {"look f32": "a9a2ed8c844182e0", "look f64": "dd0e250f4300bf14"},
     "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
+    "same_bits_closed.c": {
+        "limbs f32": "2b079b85e6343680",
+        "limbs f64": "211e392c5f34315d",
+        "aims f32": "ae43d12612e32dc7",
+        "aims f64": "3361eddb01f74e71",
+    },
     "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
     "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
     "same_bits_smooth.c": {"smooth f64": "5455c66f3d7dd2f2"},

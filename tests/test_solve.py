@@ -26,9 +26,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import _arrays, _core
-from ikcore.solving import batch
+from ikcore.solving import batch, single
 
 METHODS = [name for name, *_ in _core.METHODS]
+AS_A_BATCH: dict[str, Any] = {"goal_errors": True}  # what no call on a single item says
 NOT_GIVEN = (None,) * len(_core.OPTIONS)  # options of the core
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
@@ -127,7 +128,7 @@ def test_what_strides_allow_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> No
         ik.fabrik(ARM, ARM.rest, [ik.Reach(3, target[:, 2])])
     (_, _, _, given, *_), (_, _, (goal,), rest, *_) = seen
     position, rotation, _, _, weight, _ = goal[-1]
-    assert (goal[1:3], goal[7], rotation) == ((3, 0), (0.0, 0.0, 0.0), None)
+    assert (goal[1:3], goal[7][0], rotation) == ((3, 0), (0.0, 0.0, 0.0), None)
     assert given.shape == (30, 4, 4)
     assert np.shares_memory(given, rotations)
     assert rest.shape == (6, 4, 4)
@@ -312,7 +313,7 @@ def test_a_signal_with_another_handler_changes_nothing() -> None:
 def place_of(joint: int, position: Any, weight: Any = None) -> tuple[Any, ...]:
     """A goal of the core: a place of a joint, by a chain from the root."""
     none = (0.0, 0.0, 0.0)
-    return (0, joint, 0, False, 0, -1, 0, none, none, none, (position, None, None, None, weight, None))
+    return (0, joint, 0, False, 0, -1, 0, (none,) * 4, (position, None, None, None, weight, None))
 
 
 def test_the_core_ends_where_a_byte_is_set() -> None:
@@ -549,10 +550,8 @@ def test_every_method_of_the_core_has_its_typed_function_with_the_options_of_the
 
 
 def test_every_option_belongs_to_a_method() -> None:
-    """Those that a form has alone are no business of the core's solvers."""
-    owners = {option: {row[0] for row in _core.METHOD_OPTIONS if row[1] == option} for option in _core.OPTIONS}
-    assert all(owner & set(METHODS) for owner in owners.values())
-    assert {row[0] for row in _core.METHOD_OPTIONS} == {name for name, *_ in _core.METHODS}
+    assert {row[1] for row in _core.METHOD_OPTIONS} == set(_core.OPTIONS)
+    assert {row[0] for row in _core.METHOD_OPTIONS} == {name for name, *_ in (*_core.METHODS, *_core.CLOSED_FORMS)}
     for method, option, _, default, lowest, highest, _ in _core.METHOD_OPTIONS:
         assert lowest <= default <= highest, (method, option)
 
@@ -964,7 +963,7 @@ def test_one_item_a_call_has_the_bits_of_the_method(method: str, given: Any, tra
     for rotations, target in zip(poses(9, dtype=dtype).rotations, targets(9), strict=True):
         wish = dataclasses.replace(hand, position=given(target), rotation=given(rotations[1]))
         one = ik.Pose(rotations[np.newaxis], None if moved is None else moved[np.newaxis])
-        expected = ik.solve(ARM, one, [wish, still], method)
+        expected = ik.solve(ARM, one, [wish, still], method, **AS_A_BATCH)
         arrays = [rotations, *([moved] if translations else []), given(target), given(rotations[1])]
         found = made(*arrays)
         assert made._prepared is not None
@@ -1021,7 +1020,7 @@ def test_one_item_has_the_bits_of_a_batch_of_one(number: int, scaled: bool, skel
             ik.Pose(turned[at], moved[at], None if scales is None else scales[at])
             for at in (slice(None), (np.newaxis, slice(None)))
         ]
-        found, expected = (ik.dls(skeleton, pose, goals) for pose in poses_)
+        found, expected = ik.dls(skeleton, poses_[0], goals), ik.dls(skeleton, poses_[1], goals, **AS_A_BATCH)
         assert found.pose.translations is not None
         assert expected.pose.translations is not None
         assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes()
@@ -1055,13 +1054,138 @@ def test_structures_that_differ_are_solved_as_such() -> None:
     seen, batch_ = set(), ik.Pose(arm.rest.rotations[np.newaxis])
     for options in ({}, {"iterations": 1}, {"textbook": False}, {"tolerance": 1e-2}):
         for wish in wishes:
-            found, expected = (ik.fabrik(arm, pose, [wish], **options) for pose in (arm.rest, batch_))
+            found = ik.fabrik(arm, arm.rest, [wish], **options)
+            expected = ik.fabrik(arm, batch_, [wish], **options, **AS_A_BATCH)
             assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes(), (wish, options)
             seen.add(found.pose.rotations.tobytes())
     assert len(seen) > 2 * len(wishes)
     for level in range(100):  # what is kept is bounded
         ik.dls(arm, arm.rest, [ik.Reach(3, at, level=level)])
     assert len(arm._prepared) <= 64
+
+
+Form = tuple[tuple[int, ...], Callable[[Any], Any]]
+
+# Leading axes of the pose, and how the target is written.
+ONES: dict[str, Form] = {
+    "one pose": ((1,), np.asarray),
+    "one target": ((), lambda at: np.asarray(at)[np.newaxis]),
+    "a list": ((), lambda at: [list(at)]),
+    "lists of an array": ((), lambda at: [[np.asarray(at)]]),
+    "both": ((1,), lambda at: np.asarray(at)[np.newaxis]),
+    "more to the pose": ((1, 1, 1), lambda at: [tuple(at)]),
+    "more to the target": ((1,), lambda at: np.asarray(at, np.float32)[np.newaxis, np.newaxis]),
+}
+
+
+@pytest.mark.parametrize("form", ONES.values(), ids=ONES)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_batch_of_one_goes_the_way_of_an_item(
+    method: str, form: Form, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    axes, written = form
+    pose = ik.Pose(*(np.broadcast_to(rows, (*axes, 4, size)).astype(dtype) for rows, size in PARTS))
+    goals = [ik.Reach(3, written([0.5, 1.2, 0.4]), weight=[0.5]), ik.Reach(2, [1, 0.8, 0.2])]
+    expected = ik.solve(ARM, pose, goals, method, **AS_A_BATCH)
+    monkeypatch.delattr(_core, "solve")
+    found = ik.solve(ARM, pose, goals, method)
+    assert found.pose.shape == expected.pose.shape == found.status.shape
+    for name in ("rotations", "translations", "scales"):
+        mine, other = getattr(found.pose, name), getattr(expected.pose, name)
+        assert (mine.shape, mine.dtype, mine.tobytes()) == (other.shape, other.dtype, other.tobytes())
+        assert not mine.flags.writeable
+    for name in ("error", "rotation_error", "iterations", "status"):
+        mine, other = getattr(found, name), getattr(expected, name)
+        assert (type(mine), mine.shape, mine.dtype) == (type(other), other.shape, other.dtype)
+        assert mine.tobytes() == other.tobytes()
+
+
+PARTS = ((ARM.rest.rotations, 4), (ARM.offsets * 1.25, 3), (np.full((4, 3), 1.5), 3))
+
+
+def test_two_items_are_no_batch_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(_core, "solve")
+    for pose, at in ((poses(2), [1, 1, 0]), (ARM.rest, [[1, 1, 0]] * 2), (ARM.rest, np.ones((1, 2, 3)))):
+        with pytest.raises(AttributeError, match="solve"):
+            ik.fabrik(ARM, pose, [ik.Reach(3, at)])
+
+
+def prepared_for(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is prepared from now on."""
+    made: list[Any] = []
+    make = batch.prepared
+
+    def prepared(*given: Any, **how: Any) -> Any:
+        made.append(given)
+        return make(*given, **how)
+
+    monkeypatch.setattr(single, "prepared", prepared)
+    return made
+
+
+def test_points_that_change_from_call_to_call_are_prepared_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offsets and axes come with the call, and each is solved as it is."""
+    arm, made = ik.Skeleton(ARM.parents, ARM.offsets), prepared_for(monkeypatch)
+    for k in range(20):
+        goals = [ik.Reach(3, [1, 1, 0], offset=[0.1, 0.01 * k, 0]), ik.Look(2, (1, 0, 0.1 * k), [2, 2, 0])]
+        found, expected = ik.dls(arm, arm.rest, goals), ik.dls(arm, arm.rest, goals, **AS_A_BATCH)
+        assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes()
+    assert len(made) == 1
+    for offset in (None, [0.0, 0, 0], [0.1, 0, 0]):  # no offset is the joint, and that no turn of it moves
+        goals = [ik.Reach(3, [1, 1, 0], offset=offset)]
+        found, expected = ik.fabrik(arm, arm.rest, goals), ik.fabrik(arm, arm.rest, goals, **AS_A_BATCH)
+        assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("goals", "sentence"),
+    [
+        ([ik.Look(3, [0, 0, 0], [1, 1, 0])], r"goals\[0\].axis: expected an axis, three numbers not all 0"),
+        ([ik.Look(3, [1, np.nan, 0], [1, 1, 0])], r"goals\[0\].axis: expected three finite numbers"),
+        ([ik.Reach(3, [1, 1, 0], offset=[[0.1, 0, 0]])], r"goals\[0\].offset: expected three finite numbers"),
+        (
+            [ik.Reach(3, [1, 1, 0], offset=[0.1, 0, 0]), ik.Reach(3, [1, 1, 1], offset=(0.1, 0, 0))],
+            r"goals\[0\] and goals\[1\] are for the same point of '3'",
+        ),
+    ],
+)
+def test_points_are_refused_whatever_is_prepared(goals: list[Any], sentence: str) -> None:
+    arm = ik.Skeleton(ARM.parents, ARM.offsets)
+    good = [
+        dataclasses.replace(goal, **{name: [0.5, 0.2 * k, 0.1]})
+        for k, goal in enumerate(goals)
+        for name in ("axis" if isinstance(goal, ik.Look) else "offset",)
+    ]
+    assert ik.dls(arm, arm.rest, good).pose.joints == 4
+    with pytest.raises(ValueError, match=sentence):
+        ik.dls(arm, arm.rest, goals)
+
+
+def test_what_is_in_use_stays_prepared_beside_what_comes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm, made = ik.Skeleton(ARM.parents, ARM.offsets), prepared_for(monkeypatch)
+    for level in range(300):
+        ik.dls(arm, arm.rest, [ik.Reach(3, [1, 1, 0], level=level + 1)])
+        ik.dls(arm, arm.rest, [ik.Reach(3, [1, 1, 0], chain=2)])
+    assert len(made) < 300 + 10
+    assert len(arm._prepared) <= 64
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_what_stops_a_call_stops_it_while_goals_are_looked_up(error: type[BaseException]) -> None:
+    class Name(str):
+        __slots__ = ()
+        failures = 1
+
+        def __hash__(self) -> int:
+            if Name.failures:
+                Name.failures -= 1
+                raise error
+            return super().__hash__()
+
+    goals = [ik.Reach(Name("3"), [1, 1, 0])]
+    with pytest.raises(error):
+        ik.fabrik(ARM, ARM.rest, goals)
+    assert ik.fabrik(ARM, ARM.rest, goals).status == 0
 
 
 @pytest.mark.parametrize("method", METHODS)

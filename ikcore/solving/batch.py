@@ -14,8 +14,8 @@ from ikcore._arrays import on_threads
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import check_takes, is_iterative, sliding, tasks_of
-from ikcore.tasks import GOAL_ARRAYS, Task, field_of, row_of
+from ikcore.solving.checks import check_takes, sliding, tasks_of
+from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Task, field_of
 
 
 def checked_tasks(method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal]) -> tuple[Task, ...]:
@@ -99,12 +99,20 @@ def prepared(
     goals: Sequence[Goal],
     tasks: tuple[Task, ...],
     options: tuple[float | None, ...],
+    *,
+    single: bool,
 ) -> _core.Prepared | None:
-    """The function in C for calls on one item of such goals, and their tasks; None where there cannot be one."""
-    of_one_item = not any(any(task.leading().values()) for task in tasks)
-    if not is_iterative(method) or not of_one_item:
+    """The function in C for calls on one item of such goals, and their tasks; None where there cannot be one.
+
+    That for a `single` item takes of every goal its points after its arrays.
+    """
+    if any(any(task.leading().values()) for task in tasks):
         return None
-    arguments = [(index, row_of(name), name) for index, goal in enumerate(goals) for name in open_arrays(goal)]
+    arguments = [
+        (index, name)
+        for index, goal in enumerate(goals)
+        for name in (*open_arrays(goal), *(_points_of(goal) if single else ()))
+    ]
     moves = bool(sliding(skeleton, tasks))
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)
     return _core.Prepared(method, skeleton._data, _for_core(numbered), options, len(arguments), moves)
@@ -115,13 +123,17 @@ def _with_zeros(goal: Goal) -> Goal:
     return completed(goal, iter([np.zeros(GOAL_ARRAYS[name]) for name in open_arrays(goal)]))
 
 
-def _with_numbers(task: Task, arguments: list[tuple[int, str, str]]) -> Task:
-    """The task with the number of its argument for every row that is an ellipsis in its goal."""
-    numbers: dict[str, Any] = {
-        row: number
-        for number, (goal, row, field) in enumerate(arguments)
-        if goal == task.goal and getattr(task, row) is not None and field == field_of(task, row)
-    }
+def _points_of(goal: Goal) -> list[str]:
+    """The names of the points and axes that are given."""
+    return [name for name in GOAL_POINTS if getattr(goal, name, None) is not None]
+
+
+def _with_numbers(task: Task, arguments: list[tuple[int, str]]) -> Task:
+    """The task with the number of its argument for every row and point that comes with the call."""
+    own = {name: number for number, (goal, name) in enumerate(arguments) if goal == task.goal}
+    rows = {row: field_of(task, row) for row in TASK_ROWS if getattr(task, row) is not None}
+    fields = rows | {name: name for name in GOAL_POINTS}
+    numbers: dict[str, Any] = {part: own[name] for part, name in fields.items() if name in own}
     return task._replace(**numbers)
 
 

@@ -76,7 +76,7 @@ class Solver:
         """Check the goals, and prepare for calls on one item."""
         numbers = numbers_of(self.method, self.options)
         tasks = tasks_to_come(self.method, self.skeleton, self.goals)
-        made = prepared(self.method, self.skeleton, self.goals, tasks, numbers)
+        made = prepared(self.method, self.skeleton, self.goals, tasks, numbers, single=False)
         object.__setattr__(self, "_prepared", made)
         object.__setattr__(self, "_slides", bool(sliding(self.skeleton, tasks)))
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ikcore import _core
 from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.skeleton import Skeleton, ancestors
@@ -90,11 +89,8 @@ def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
 
 
 def is_iterative(method: str) -> bool:
-    """Whether the core solves by it; else it is a closed form that Python applies goal by goal."""
-    return method in _ITERATIVE
-
-
-_ITERATIVE = {method for method, _, _ in _core.METHODS}
+    """Whether it solves in iterations; else it is a closed form, goal by goal."""
+    return method not in _FORMS
 
 
 def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, scaled: bool) -> None:
@@ -112,13 +108,15 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
             _check_limits(method, skeleton, task)
         if task.pole is not None:
             _check_word(method, "POLE", f"{where}.pole: ")
-        if not is_iterative(method):
+        if method in _FORMS:
             continue
         if task.pole is not None:
             _check_pole(method, skeleton, task, tasks)
         if scaled and (task.kind == "LOOK" or sliding(skeleton, [task])):
             what = "Look" if task.kind == "LOOK" else "sliding joint"
             raise ValueError(f"{where}: {method} takes no {what} where the pose has scales; leave those out")
+    if method in _FORMS:
+        _check_form(method, skeleton, tasks)
 
 
 _INSTEAD = {("aim", "PLACE"): "write Look(joint, axis, position, chain=0), the axis being what was the offset"}
@@ -130,6 +128,43 @@ def _check_word(method: str, word: str, where: str, instead: str = "") -> None:
     takers = [name for name, known in METHODS.items() if TAKEN[word] in known.takes]
     advice = f"{instead}, or use" if instead else "use"
     raise ValueError(f"{where}{method} takes no {TAKEN[word]}; {advice} {' or '.join(takers)}")
+
+
+def _check_form(method: str, skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
+    """Refuse goals that a closed form is not for, and two that turn one joint."""
+    turned: dict[int, int] = {}
+    for goal in range(tasks[-1].goal + 1):
+        kinds = {task.kind: task for task in tasks if task.goal == goal}
+        first = kinds.get("LOOK") or kinds.get("PLACE")
+        if first is None or first.position is None:
+            raise ValueError(f"goals[{goal}]: {method} needs a position")
+        for joint in _FORMS[method](skeleton, first, f"goals[{goal}]", turns="TURN" in kinds):
+            if (other := turned.setdefault(joint, goal)) != goal:
+                raise ValueError(f"goals[{other}] and goals[{goal}] both turn joint {skeleton.names[joint]!r}")
+
+
+def _limb_joints(skeleton: Skeleton, task: Task, where: str, *, turns: bool) -> list[int]:
+    """Root and mid, and the tip where it has a rotation."""
+    joints = task.path(skeleton)
+    if (bones := len(joints) - 1) != 2:
+        raise ValueError(f"{where}: two_bone needs a chain of two bones, chain=2; this one has {bones}")
+    if turns and any(task.offset):
+        raise ValueError(f"{where}: two_bone takes an offset or a rotation, not both")
+    return joints if turns else joints[:2]
+
+
+def _ray_joints(skeleton: Skeleton, task: Task, where: str, *, turns: bool) -> list[int]:
+    """The joint itself."""
+    if any(task.offset):
+        raise ValueError(f"{where}.offset: aim takes none, the axis starts at the joint; use dls")
+    joints = task.path(skeleton)
+    if len(joints) != 1:
+        raise ValueError(f"{where}: aim turns one joint, chain=0; this chain has {len(joints)}")
+    return joints
+
+
+# Of every closed form the joints that turn for a goal; an error where the goal is for none.
+_FORMS = {"two_bone": _limb_joints, "aim": _ray_joints}
 
 
 def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:

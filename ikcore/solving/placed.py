@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,29 +12,10 @@ from ikcore._arrays import dot
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors
 from ikcore.span import distance
-from ikcore.tasks import Point, Task
+from ikcore.tasks import Task
 
 
-class Placed(Protocol):
-    """What has a place in a skeleton: a task, or what a closed form makes of one."""
-
-    @property
-    def joint(self) -> int:
-        """The joint."""
-
-    @property
-    def offset(self) -> Point:
-        """The point, in the space of the joint."""
-
-    @property
-    def position(self) -> NDArray[Any] | None:
-        """Where that should be."""
-
-    def path(self, skeleton: Skeleton) -> list[int]:
-        """The joints from the start of the chain down to the joint."""
-
-
-def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Placed) -> NDArray[Any]:
+def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
     """Where the joints from the start of a task's chain are, (..., n, 3), and its point at last."""
     joints = world.positions.take(task.path(skeleton), axis=-2)
     if not any(task.offset):
@@ -42,7 +23,7 @@ def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Placed) -> 
     return np.concatenate([joints, point_of(skeleton, pose, world, task)[..., np.newaxis, :]], axis=-2)
 
 
-def point_of(skeleton: Skeleton, pose: Pose, world: World, task: Placed) -> NDArray[Any]:
+def point_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> NDArray[Any]:
     """Where the point of a task is: as a child of the joint would be, scales and all."""
     if not any(task.offset):
         return world.positions[..., task.joint, :]
@@ -66,7 +47,7 @@ def arm_of(skeleton: Skeleton, pose: Pose, world: World, joint: int, point: tupl
     return line.forward(turned).positions[..., -1, :]
 
 
-def off_ray(skeleton: Skeleton, pose: Pose, world: World, task: Placed) -> tuple[NDArray[Any], NDArray[Any]]:
+def off_ray(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> tuple[NDArray[Any], NDArray[Any]]:
     """How far a task's position is from the ray through its point, and the angle between them at the joint."""
     assert task.position is not None
     at = world.positions[..., task.joint, :]

@@ -1,7 +1,7 @@
 """One item a call: what follows from the structure of goals is found once and kept with the skeleton.
 
 Who solves pose by pose writes the same goals each time with other arrays in them. So goals are taken apart, in C: their
-arrays, and all else, by which a function is found that was made for just that (`prepared`).
+arrays and the points of joints, and all else, by which a function is found that was made for just that (`prepared`).
 """
 
 from __future__ import annotations
@@ -10,19 +10,17 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
-
 from ikcore import _core
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import prepared, tasks_to_come
-from ikcore.tasks import GOAL_ARRAYS
+from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS
 
 # What the core makes of one item: rotations, translations where joints move, error, rotation error, iterations, status.
 Item = tuple[Any, Any, Any, Any, Any, Any]
 
-# So many structures are kept with a skeleton; who has more of them does not come back to them.
+# So many structures are kept with a skeleton. Then all are let go: those in use are soon there again.
 _MOST_KEPT = 64
 
 
@@ -46,35 +44,32 @@ def solve_single(
     )
 
 
-def _fields_of(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _fields_of(kind: Any) -> tuple[tuple[str, ...], ...]:
     names = [item.name for item in fields(kind)]
     arrays = tuple(name for name in GOAL_ARRAYS if name in names)
-    return arrays, tuple(name for name in names if name not in arrays)
+    points = tuple(name for name in GOAL_POINTS if name in names)
+    return arrays, points, tuple(name for name in names if name not in (*arrays, *points))
 
 
-# Of every kind of goal the names of the fields that are arrays, in the order of the core, and of all others.
+# Of every kind of goal the names of the fields that are arrays, of points and axes, each in the order of the core, and
+# of all others.
 _FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
 
 
 def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, ...]) -> _core.Prepared | None:
     """Make the function in C for goals of a structure, and keep it; None where there is none."""
-    kept, structure = skeleton._prepared, _hashable(structure)
-    if structure in kept:  # now that no point is a list or an array
-        return kept[structure]
     method, options, *_ = structure
     try:
         opened = [_opened(goal) for goal in goals]
-        made = prepared(method, skeleton, opened, tasks_to_come(method, skeleton, opened), options)
+        tasks = tasks_to_come(method, skeleton, opened)
+        made = prepared(method, skeleton, opened, tasks, options, single=True)
     except (TypeError, ValueError):  # which the way of all others says, with its arrays
         return None
-    if len(kept) < _MOST_KEPT:
-        kept[structure] = made
+    kept = skeleton._prepared
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    kept[structure] = made
     return made
-
-
-def _hashable(value: Any) -> Any:
-    value = value.tolist() if isinstance(value, np.ndarray) else value
-    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _opened(goal: Any) -> Any:

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -124,32 +124,14 @@ TAKEN = {
 
 
 def method(function: TypedFunction) -> TypedFunction:
-    """Enter the typed function of a method of the core."""
-    sentence, takes = next(row[1:] for row in _core.METHODS if row[0] == function.__name__)
-    words = [word for word, bit in _core.TAKES if takes & bit]
-    return _entered(sentence, words, bool(takes & _core.REACHES), options_of(function.__name__))(function)
-
-
-def closed_form(
-    sentence: str, words: Sequence[str], options: dict[str, Option]
-) -> Callable[[TypedFunction], TypedFunction]:
-    """Enter the typed function of a closed form, which reaches what can be reached."""
-    return _entered(sentence, words, True, options)
-
-
-def _entered(
-    sentence: str, words: Sequence[str], reaches: bool, options: dict[str, Option]
-) -> Callable[[TypedFunction], TypedFunction]:
-    """Enter a typed function in the table of methods and say in its docstring what its arguments are."""
-
-    def enter(function: TypedFunction) -> TypedFunction:
-        name, takes = function.__name__, frozenset(TAKEN[word] for word in words)
-        METHODS[name] = Method(name, sentence, takes, reaches, options, function)
-        text, mark, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples\n")
-        function.__doc__ = f"{text.rstrip()}\n\n{_arguments_said(METHODS[name])}{_RETURNS}{mark}{examples}"
-        return function
-
-    return enter
+    """Enter the typed function of a method of the core, and say in its docstring what its arguments are."""
+    name = function.__name__
+    sentence, takes = next(row[1:] for row in (*_core.METHODS, *_core.CLOSED_FORMS) if row[0] == name)
+    words = frozenset(TAKEN[word] for word, bit in _core.TAKES if takes & bit)
+    METHODS[name] = Method(name, sentence, words, bool(takes & _core.REACHES), options_of(name), function)
+    text, mark, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples\n")
+    function.__doc__ = f"{text.rstrip()}\n\n{_arguments_said(METHODS[name])}{_RETURNS}{mark}{examples}"
+    return function
 
 
 def options_of(method: str) -> dict[str, Option]:

@@ -84,7 +84,8 @@ static const char *check_rows(const ik_goal *goal) {
     if (rows < 0) return "a goal is of no kind that there is";
     if ((given & needed) != needed) return "a goal lacks what its kind needs";
     if (given & ~(needed | rows >> MAY_SHIFT)) return "a goal has what its kind does not take";
-    if (goal->pole.data && goal->kind != IK_PLACE) return "a goal has a pole, which belongs to a place";
+    if (goal->pole.data && goal->kind != IK_PLACE && goal->kind != IK_LOOK)
+        return "a goal has a pole, which belongs to a place";
     if (goal->kind == IK_LOOK && !is_vector(goal->axis)) return "a goal's axis has no length";
     if (goal->relative && (goal->kind == IK_CENTRE_OF_MASS || goal->kind == IK_INSIDE || goal->kind == IK_POSTURE))
         return "a goal of its kind is in the world, not relative to a joint";
@@ -113,7 +114,9 @@ static const char *check_pair(const ik_goal *before, const ik_goal *goal) {
     if (before->kind != goal->kind || before->joint != goal->joint || before->relative || goal->relative) return NULL;
     if (goal->kind == IK_TURN) return "a joint has two rotations to reach";
     if (goal->kind == IK_POSTURE) return "a joint has two postures";
-    if (goal->kind == IK_PLACE && !has_offset(before) && !has_offset(goal)) return "a joint has two positions to reach";
+    const double *a = before->offset, *b = goal->offset;
+    if (goal->kind == IK_PLACE && a[0] == b[0] && a[1] == b[1] && a[2] == b[2])
+        return "a joint has two positions to reach for one point";
     return NULL;
 }
 
@@ -157,9 +160,13 @@ static const char *check_goal(const ik_solve_job *job, const ik_goal *goal, unsi
     if (!wrong && goal->level != job->goals->level) wrong = refused(takes, IK_TAKES_LEVELS, refused_LEVELS);
     if (!wrong) wrong = check_joints(skeleton, goal);
     if (!wrong && goal->pole.data) wrong = refused(takes, IK_TAKES_POLE, refused_POLE);
-    if (!wrong && goal->kind == IK_LOOK && job->scales.rows.data)
-        wrong = "a goal looks, which needs poses without scales";
     return wrong ? wrong : check_chains(job, goal, takes);
+}
+
+static const char *check_look(const ik_solve_job *job, const ik_goal *goal) {
+    if (goal->kind != IK_LOOK) return NULL;
+    if (goal->pole.data) return "a goal has a pole, which belongs to a place";
+    return job->scales.rows.data ? "a goal looks, which needs poses without scales" : NULL;
 }
 
 const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
@@ -176,6 +183,7 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
     if (!(takes & IK_TAKES_ENDS) && !has_one_end(job)) return refused_ENDS;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
         const char *wrong = check_goal(job, goal, takes);
+        if (!wrong) wrong = check_look(job, goal);
         if (wrong) return wrong;
     }
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) { /* now that all have joints */
@@ -185,4 +193,64 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
         if (wrong) return wrong;
     }
     return NULL;
+}
+
+/* --- closed forms --------------------------------------------------------------------------------------------------
+ */
+
+/* How many bones the chain of a goal has. */
+static int bones_of(const ik_skeleton *skeleton, const ik_goal *goal) {
+    int bones = 0;
+    for (int joint = goal->joint; joint != goal->chain; joint = skeleton->parents[joint])
+        bones++;
+    return bones;
+}
+
+/* Whether a TURN is the rotation of the limb before it. */
+static int is_of_limb(const ik_solve_job *job, const ik_goal *goal) {
+    return goal->kind == IK_TURN && goal > job->goals && goal[-1].kind == IK_PLACE && goal[-1].joint == goal->joint;
+}
+
+/* Whether a goal turns a joint itself. */
+static int turns(const ik_skeleton *skeleton, const ik_goal *goal, int joint) {
+    int parent = skeleton->parents[goal->joint];
+    return goal->kind == IK_PLACE ? joint == parent || joint == skeleton->parents[parent] : joint == goal->joint;
+}
+
+/* What all goals of a closed form are, and none of them alone: of so many bones, and none for the joint of another. */
+static const char *check_form(const ik_solve_job *job, unsigned takes, int bones) {
+    const ik_goal *end = job->goals + job->goal_count;
+    if (job->frames > 1 || job->history.rows.data || job->goal_errors.rows.data || job->moved.rows.data)
+        return "a closed form has no frames, no history, no errors of goals, and moves nothing but by turning";
+    if (job->goal_count == 0) return "there is no goal";
+    for (const ik_goal *goal = job->goals; goal < end; goal++) {
+        const char *wrong = check_goal(job, goal, takes);
+        if (wrong) return wrong;
+        if (bones_of(job->skeleton, goal) != bones) return "a goal's chain is longer or shorter than the form";
+    }
+    for (const ik_goal *goal = job->goals; goal < end; goal++)
+        for (const ik_goal *before = job->goals; before < goal; before++)
+            for (int joint = 0; joint < job->skeleton->count; joint++)
+                if (turns(job->skeleton, goal, joint) && turns(job->skeleton, before, joint))
+                    return "two goals turn one joint";
+    return NULL;
+}
+
+const char *ik_limbs_check(const ik_solve_job *job, unsigned takes) {
+    const char *wrong = check_form(job, takes, 2);
+    for (const ik_goal *goal = job->goals; !wrong && goal < job->goals + job->goal_count; goal++) {
+        if (goal->kind != IK_TURN) continue;
+        if (!is_of_limb(job, goal)) wrong = "a rotation comes right after the place of its limb";
+        if (!wrong && has_offset(goal - 1)) wrong = "a limb has an offset or a rotation, not both";
+    }
+    return wrong;
+}
+
+const char *ik_aims_check(const ik_solve_job *job, unsigned takes) {
+    const char *wrong = check_form(job, takes, 0);
+    for (const ik_goal *goal = job->goals; !wrong && goal < job->goals + job->goal_count; goal++) {
+        if (has_offset(goal)) wrong = "the axis of an aim starts at its joint";
+        if (!wrong && goal->pole.data && !is_vector(goal->up)) wrong = "a goal's axis that is up has no length";
+    }
+    return wrong;
 }

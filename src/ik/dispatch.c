@@ -94,11 +94,15 @@ IK_SKELETON_SOLVERS(IK_SOLVER_FUNCTIONS)
         ik_fpmode_leave(before);                                                                                       \
     }
 #define IK_DEFAULT(option, default_, lowest, highest, doc) .option = default_,
+#define IK_DEFAULTS(name, function)                                                                                    \
+    ik_options ik_##function##_options(void) { return (ik_options){IK_OPTIONS_OF_##name(IK_DEFAULT)}; }
 #define IK_METHOD_FUNCTIONS(name, takes, doc)                                                                          \
-    ik_options ik_##name##_options(void) { return (ik_options){IK_OPTIONS_OF_##name(IK_DEFAULT)}; }                    \
+    IK_DEFAULTS(name, name)                                                                                            \
     IK_METHOD_FUNCTION(name, f32)                                                                                      \
     IK_METHOD_FUNCTION(name, f64)
 IK_METHODS(IK_METHOD_FUNCTIONS)
+#define IK_FORM_FUNCTION(name, function, takes, doc) IK_DEFAULTS(name, function)
+IK_CLOSED_FORMS(IK_FORM_FUNCTION) /* their functions are in closed.h */
 
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last) {
     ik_fpmode before = ik_fpmode_enter();

@@ -19,7 +19,8 @@
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
  *   ik_goal                 what a pose should reach: places, rotations, distances, balance, in levels
- *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options
+ *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options;
+ *                           ik_limbs_..., ik_aims_...: limb and aim on skeletons
  *   ik_ray_tree             triangles; ik_cast, rays to the nearest of them and of planes
  *   ik_table                rows of numbers; ik_nearest, the one nearest to others
  *   ik_smooth               curves over whole clips, within bounds and bent as little as may be
@@ -536,7 +537,8 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
  *   kind            rows                            and
  *   PLACE           position [weight pole]          joint chain offset level, relative other other_chain
  *   TURN            rotation [weight]               the same
- *   LOOK            position [weight]               the same, other_offset axis; needs poses without scales
+ *   LOOK            position [weight]               the same, other_offset axis; needs poses without scales, but of
+ *                                                   ik_aims, which alone takes its pole, with up
  *   DISTANCE        position distance [weight]      the same, other_offset
  *   CENTRE_OF_MASS  position [weight]               chain level
  *   INSIDE          position normal [distance weight]   joint chain offset level
@@ -558,12 +560,13 @@ typedef struct ik_goal {
                          same joint it is one wish with it */
     double other_offset[3]; /* of a relative LOOK or DISTANCE */
     double axis[3];         /* of a LOOK: which axis, in the joint's space, of any length. It starts at the offset */
+    double up[3];           /* of a LOOK with a pole: which axis, likewise, the pole is on the side of */
 #define IK_GOAL_ROW(name, columns, doc) ik_rows name;
     IK_GOAL_ROWS(IK_GOAL_ROW)
 #undef IK_GOAL_ROW
 } ik_goal;
 
-/* The options of iterative methods, each once: one table for all layers. X(name, type); a switch is 0 or 1 */
+/* The options of methods, each once: one table for all layers. X(name, type); a switch is 0 or 1 */
 #define IK_OPTIONS(X)                                                                                                  \
     X(iterations, int)                                                                                                 \
     X(tolerance, double)                                                                                               \
@@ -573,7 +576,11 @@ typedef struct ik_goal {
     X(damping, double)                                                                                                 \
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
-    X(posture, double)
+    X(posture, double)                                                                                                 \
+    X(twist, double)                                                                                                   \
+    X(soften, double)                                                                                                  \
+    X(min_bend, double)                                                                                                \
+    X(max_bend, double)
 
 #define IK_OPTION_int                int
 #define IK_OPTION_double             double
@@ -609,6 +616,18 @@ typedef struct ik_options {
     X(posture, 0, 0, 1,                                                                                                \
       "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
 
+/* Of closed forms. */
+#define IK_TWIST(X) X(twist, 0, -HUGE_VAL, HUGE_VAL, "radians of turning about the line to the target")
+#define IK_OPTIONS_OF_two_bone(X)                                                                                      \
+    IK_TOLERANCES(X)                                                                                                   \
+    IK_TWIST(X)                                                                                                        \
+    X(soften, 1, 0, 1, "the share of the reach where a limb starts to give")                                           \
+    X(min_bend, 0, 0, 3.141592653589793, "the least angle between the bones, 0 being straight")                        \
+    X(max_bend, 3.141592653589793, 0, 3.141592653589793, "the largest angle between the bones")
+#define IK_OPTIONS_OF_aim(X)                                                                                           \
+    X(rotation_tolerance, 1e-4, 0, 4, "angle to the target that counts as reached")                                    \
+    IK_TWIST(X)
+
 /* What not every method takes; ik_solve_check refuses it for the others. Kinds of goals follow, a bit each.
  * X(name, what is refused) */
 #define IK_TAKES(X)                                                                                                    \
@@ -640,6 +659,13 @@ enum ik_takes {
       "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
     X(dls, IK_TAKES_ALL | IK_REACHES,                                                                                  \
       "damped least squares: turns all joints at once, by how each moves what should be reached")
+
+/* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, what it is) */
+#define IK_CLOSED_FORMS(X)                                                                                             \
+    X(two_bone, limbs, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,  \
+      "the limb in closed form: every goal has a chain of two bones, and a pole where wanted")                         \
+    X(aim, aims, IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,                         \
+      "one joint a goal turns in closed form, until an axis of it points at a place")
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where its turning would change nothing (a PLACE without offset, say).
@@ -701,6 +727,23 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes);
     void ik_##name##_f64(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);                     \
     void ik_##name##_f32(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 IK_METHODS(IK_METHOD_PROTOTYPES)
+
+/* Closed forms do that in no iterations: goal by goal, those nearer to the root first, and no two may turn one joint.
+ * `solved` shares no rows with what comes in; there is no history, no goal_errors, no `moved`, and no frames.
+ * ik_limbs_check and ik_aims_check say what they do not take.
+ *
+ * ik_limbs has a PLACE for every limb, whose chain starts two joints above; root and mid turn as ik_two_bone has it. A
+ * TURN of the same joint right after it is the rotation that the joint takes then, which without one follows the limb.
+ * Weights are shares, 0 to 1.
+ *
+ * ik_aims has a LOOK for every joint, whose chain is the joint alone, without offset: it turns as ik_aim has it, with a
+ * pole as far as its axis `up` says; about its own axis alone where its limit is a hinge. `error` is how far the
+ * position is from the ray. */
+#define IK_FORM_PROTOTYPES(name, function, taken, doc)                                                                 \
+    IK_METHOD_PROTOTYPES(function, taken, doc)                                                                         \
+    const char *ik_##function##_check(const ik_solve_job *job, unsigned takes);
+IK_CLOSED_FORMS(IK_FORM_PROTOTYPES)
+#undef IK_FORM_PROTOTYPES
 #undef IK_METHOD_PROTOTYPES
 
 /* Triangles in a tree, for rays. Once built it is only read, by any number of threads. It keeps its numbers about the

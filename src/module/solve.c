@@ -9,6 +9,7 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarrayobject.h>
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,33 +32,44 @@ IK_OPTIONS(OPTION_TYPE)
 #define OPTION(name, default_, lowest, highest, doc) {#name, type_of_##name, default_, lowest, highest, doc},
 #define OPTIONS_OF(name, takes, doc) static const option options_of_##name[] = {IK_OPTIONS_OF_##name(OPTION){0}};
 IK_METHODS(OPTIONS_OF)
+#define OPTIONS_OF_FORM(name, function, takes, doc) OPTIONS_OF(name, takes, doc)
+IK_CLOSED_FORMS(OPTIONS_OF_FORM)
 
 typedef struct {
     const char *name, *doc;
     unsigned takes;
     const option *options;
     ik_options (*defaults)(void);
+    const char *(*check)(const ik_solve_job *job, unsigned takes);
     size_t (*scratch[2])(const ik_solve_job *job); /* float, double */
     void (*solve[2])(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 } method;
 
-#define METHOD(name, takes, doc)                                                                                       \
+#define ENTRY(name, function, check, takes, doc)                                                                       \
     {#name,                                                                                                            \
      doc,                                                                                                              \
      takes,                                                                                                            \
      options_of_##name,                                                                                                \
-     ik_##name##_options,                                                                                              \
-     {ik_##name##_scratch_f32, ik_##name##_scratch_f64},                                                               \
-     {ik_##name##_f32, ik_##name##_f64}},
-static const method methods[] = {IK_METHODS(METHOD){0}};
+     ik_##function##_options,                                                                                          \
+     check,                                                                                                            \
+     {ik_##function##_scratch_f32, ik_##function##_scratch_f64},                                                       \
+     {ik_##function##_f32, ik_##function##_f64}},
+#define METHOD(name, takes, doc)         ENTRY(name, name, ik_solve_check, takes, doc)
+#define FORM(name, function, takes, doc) ENTRY(name, function, ik_##function##_check, takes, doc)
+
+/* The iterative ones, then the closed forms. */
+static const method methods[] = {IK_METHODS(METHOD) IK_CLOSED_FORMS(FORM){0}};
+#define ONE(...) +1
+enum { ITERATIVE = IK_METHODS(ONE) };
 
 /* One call: the job, and what all its arrays have in common. */
 typedef struct {
     ik_solve_job job;
     npy_intp items;
-    int first; /* the axis that rows start at: 0 where all arrays are a single item's, 1 after the axis of items, 2
-                  after those of frames and of items */
-    int type;  /* NPY_FLOAT or NPY_DOUBLE */
+    int first;   /* the axis that rows start at: 0 where all arrays are a single item's, 1 after the axis of items, 2
+                    after those of frames and of items */
+    int type;    /* NPY_FLOAT or NPY_DOUBLE */
+    int leading; /* of a single item: how many axes of length 1 come before its own */
 } call;
 
 /* An array with so many axes for an item, the last of `columns` numbers; without axes, columns is 1. */
@@ -134,29 +146,38 @@ enum { GOAL_ROWS = sizeof goal_fields / sizeof *goal_fields };
 
 static ik_rows *goal_rows(ik_goal *goal, int field) { return (ik_rows *)((char *)goal + goal_fields[field].at); }
 
-/* (kind, joint, chain, relative, other, other_chain, level, offset, other_offset, axis, rows): all but the rows, of
- * which there are as many as fields. */
-static PyObject *parse_goal(ik_goal *goal, PyObject *given) {
+/* The points and axes of joints that a goal has, three numbers each, the same for all items. */
+static const size_t goal_points[] = {offsetof(ik_goal, offset), offsetof(ik_goal, other_offset),
+                                     offsetof(ik_goal, axis), offsetof(ik_goal, up)};
+enum { GOAL_POINTS = sizeof goal_points / sizeof *goal_points };
+
+static double *goal_point(ik_goal *goal, int point) { return (double *)((char *)goal + goal_points[point]); }
+
+/* (kind, joint, chain, relative, other, other_chain, level, points, rows): all but the last two, of which there are as
+ * many as a goal has. 0, or -1 with an exception. */
+static int parse_goal(ik_goal *goal, PyObject *given, PyObject **points, PyObject **rows) {
     int kind;
-    PyObject *rows;
-    double *offset = goal->offset, *other = goal->other_offset, *axis = goal->axis;
-    if (!PyArg_ParseTuple(given, "iiiiiii(ddd)(ddd)(ddd)O!", &kind, &goal->joint, &goal->chain, &goal->relative,
-                          &goal->other, &goal->other_chain, &goal->level, &offset[0], &offset[1], &offset[2], &other[0],
-                          &other[1], &other[2], &axis[0], &axis[1], &axis[2], &PyTuple_Type, &rows))
-        return NULL;
+    if (!PyArg_ParseTuple(given, "iiiiiiiO!O!", &kind, &goal->joint, &goal->chain, &goal->relative, &goal->other,
+                          &goal->other_chain, &goal->level, &PyTuple_Type, points, &PyTuple_Type, rows))
+        return -1;
     goal->kind = (enum ik_goal_kind)kind;
-    if (PyTuple_Size(rows) == GOAL_ROWS) return rows;
-    PyErr_Format(PyExc_TypeError, "solve: expected %d rows of a goal", GOAL_ROWS);
-    return NULL;
+    if (PyTuple_Size(*points) == GOAL_POINTS && PyTuple_Size(*rows) == GOAL_ROWS) return 0;
+    PyErr_Format(PyExc_TypeError, "solve: expected %d points and %d rows of a goal", GOAL_POINTS, GOAL_ROWS);
+    return -1;
 }
 
 static int add_goal(const call *call, ik_goal *goal, PyObject *given) {
-    PyObject *rows = parse_goal(goal, given);
-    for (int k = 0; rows && k < GOAL_ROWS; k++) {
+    PyObject *points, *rows;
+    if (parse_goal(goal, given, &points, &rows) < 0) return -1;
+    for (int k = 0; k < GOAL_POINTS; k++) {
+        double *point = goal_point(goal, k);
+        if (!PyArg_ParseTuple(PyTuple_GetItem(points, k), "ddd", &point[0], &point[1], &point[2])) return -1;
+    }
+    for (int k = 0; k < GOAL_ROWS; k++) {
         PyObject *row = PyTuple_GetItem(rows, k);
         if (add_rows(call, goal_rows(goal, k), row, goal_fields[k].name, goal_fields[k].columns) < 0) return -1;
     }
-    return rows ? 0 : -1;
+    return 0;
 }
 
 static int add_goals(call *call, PyObject *given) {
@@ -255,7 +276,7 @@ static const method *find_method(const char *name) {
 
 /* byte: see listener. */
 static int run(const method *method, const call *call, const char *byte) {
-    const char *wrong = ik_solve_check(&call->job, method->takes);
+    const char *wrong = method->check(&call->job, method->takes);
     if (wrong) {
         PyErr_Format(PyExc_ValueError, "solve: %s", wrong);
         return -1;
@@ -301,43 +322,54 @@ static PyObject *solve(PyObject *module, PyObject *args) {
  *
  * As in single.c, what is not a single item is left to Python, which has all the rules and words: None says so. */
 
+/* A row or a point of a goal. */
 typedef struct {
     enum { ABSENT, FIXED, OPEN } state;
     int argument; /* of the call, where open */
     double row[MAX_COLUMNS];
-} goal_row;
+} goal_part;
+
+/* Of every goal the rows, then the points. */
+enum { GOAL_PARTS = GOAL_ROWS + GOAL_POINTS };
 
 typedef struct {
     PyObject_HEAD PyObject *skeleton;
     const method *method;
-    call call;      /* without arrays */
-    goal_row *rows; /* GOAL_ROWS for every goal */
-    int arguments;  /* after those of the pose */
-    int moves;      /* whether joints slide */
+    call call;        /* without arrays */
+    goal_part *parts; /* GOAL_PARTS for every goal */
+    int arguments;    /* after those of the pose */
+    int moves;        /* whether joints slide */
 } prepared;
 
 /* The arguments of a call that are its pose: rotations, translations and scales. */
 enum { POSE_ARGUMENTS = 3 };
 
-/* As `parse_goal` has it; a row is None, a whole number, which says the argument of the call, or numbers. */
-static int prepare_goal(prepared *self, ik_goal *goal, goal_row *rows, PyObject *given) {
-    PyObject *values = parse_goal(goal, given);
-    for (int k = 0; values && k < GOAL_ROWS; k++) {
-        PyObject *value = PyTuple_GetItem(values, k);
-        int is_float, columns = goal_fields[k].columns;
-        rows[k].state = value == Py_None ? ABSENT : PyLong_CheckExact(value) ? OPEN : FIXED;
-        if (rows[k].state == OPEN) {
-            long argument = PyLong_AsLong(value);
-            rows[k].argument = POSE_ARGUMENTS + (int)argument;
-            if (argument >= 0 && argument < self->arguments) continue;
-            PyErr_Format(PyExc_ValueError, "Prepared: there is no argument %R", value);
-            return -1;
-        }
-        if (rows[k].state == ABSENT || read_row(value, columns, rows[k].row, &is_float)) continue;
-        PyErr_Format(PyExc_TypeError, "Prepared: %R is not a row of %d numbers", value, columns);
+static int columns_of(int part) { return part < GOAL_ROWS ? goal_fields[part].columns : 3; }
+
+/* None, a whole number, which says the argument of the call, or numbers. */
+static int prepare_part(const prepared *self, goal_part *part, PyObject *value, int columns) {
+    int is_float;
+    part->state = value == Py_None ? ABSENT : PyLong_CheckExact(value) ? OPEN : FIXED;
+    if (part->state == OPEN) {
+        long argument = PyLong_AsLong(value);
+        part->argument = POSE_ARGUMENTS + (int)argument;
+        if (argument >= 0 && argument < self->arguments) return 0;
+        PyErr_Format(PyExc_ValueError, "Prepared: there is no argument %R", value);
         return -1;
     }
-    return values ? 0 : -1;
+    if (part->state == ABSENT || read_row(value, columns, part->row, &is_float)) return 0;
+    PyErr_Format(PyExc_TypeError, "Prepared: %R is not a row of %d numbers", value, columns);
+    return -1;
+}
+
+static int prepare_goal(const prepared *self, ik_goal *goal, goal_part *parts, PyObject *given) {
+    PyObject *points, *rows;
+    if (parse_goal(goal, given, &points, &rows) < 0) return -1;
+    for (int k = 0; k < GOAL_PARTS; k++) {
+        PyObject *value = k < GOAL_ROWS ? PyTuple_GetItem(rows, k) : PyTuple_GetItem(points, k - GOAL_ROWS);
+        if (prepare_part(self, &parts[k], value, columns_of(k)) < 0) return -1;
+    }
+    return 0;
 }
 
 static int prepare(prepared *self, PyObject *module, const char *name, PyObject *goals, PyObject *options) {
@@ -349,13 +381,13 @@ static int prepare(prepared *self, PyObject *module, const char *name, PyObject 
     ik_goal *made = calloc(count + 1, sizeof *made);
     job->goals = made;
     job->goal_count = (int)count;
-    self->rows = calloc(count + 1, GOAL_ROWS * sizeof *self->rows);
-    if (!made || !self->rows) {
+    self->parts = calloc(count + 1, GOAL_PARTS * sizeof *self->parts);
+    if (!made || !self->parts) {
         PyErr_NoMemory();
         return -1;
     }
     for (size_t i = 0; i < count; i++)
-        if (prepare_goal(self, &made[i], self->rows + GOAL_ROWS * i, PyTuple_GetItem(goals, (Py_ssize_t)i)) < 0)
+        if (prepare_goal(self, &made[i], self->parts + GOAL_PARTS * i, PyTuple_GetItem(goals, (Py_ssize_t)i)) < 0)
             return -1;
     return 0;
 }
@@ -381,43 +413,115 @@ static void prepared_dealloc(PyObject *object) {
     prepared *self = (prepared *)object;
     PyTypeObject *type = Py_TYPE(object);
     free((void *)self->call.job.goals);
-    free(self->rows);
+    free(self->parts);
     Py_XDECREF(self->skeleton);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
 
-/* Gives the goals their rows, those of this call included. 0 for what is left to Python. */
-static int fill_goals(const prepared *self, PyObject *args, int type, ik_goal *goals, goal_row *rows) {
-    ptrdiff_t size = type == NPY_FLOAT ? sizeof(float) : sizeof(double);
-    for (int i = 0; i < self->call.job.goal_count; i++, rows += GOAL_ROWS)
-        for (int k = 0; k < GOAL_ROWS; k++) {
-            int is_float, columns = goal_fields[k].columns;
-            if (rows[k].state == ABSENT) continue;
-            if (rows[k].state == OPEN &&
-                !read_row(PyTuple_GetItem(args, rows[k].argument), columns, rows[k].row, &is_float))
+/* A view of an array without the axes before the last ones, where these are all of length 1; else the array. */
+static PyObject *squeezed(PyArrayObject *array, int axes) {
+    int leading = PyArray_NDIM(array) - axes;
+    for (int k = 0; k < leading; k++)
+        if (PyArray_DIM(array, k) != 1) return Py_NewRef((PyObject *)array);
+    if (leading <= 0) return Py_NewRef((PyObject *)array);
+    PyArray_Dims own = {PyArray_DIMS(array) + leading, axes};
+    return PyArray_Newshape(array, &own, NPY_CORDER);
+}
+
+static void count_axes(int *leading, int found) { *leading = found > *leading ? found : *leading; }
+
+/* The value without leading axes of length 1, each a list of its own or one of an array; it says how many there were.
+ * NULL, with or without an exception, where there is none. */
+static PyObject *without_axes(PyObject *value, int columns, int *leading) {
+    int axes = columns > 1, found = 0;
+    PyObject *item = Py_NewRef(value);
+    while ((PyList_CheckExact(item) || PyTuple_CheckExact(item)) && PySequence_Size(item) == 1) {
+        PyObject *inner = PySequence_GetItem(item, 0);
+        Py_DECREF(item);
+        if (!inner) PyErr_Clear(); /* another thread has changed the list */
+        if (!inner) return NULL;
+        item = inner;
+        found++;
+    }
+    if (PyArray_CheckExact(item) && PyArray_NDIM((PyArrayObject *)item) > axes) {
+        found += PyArray_NDIM((PyArrayObject *)item) - axes;
+        PyObject *own = squeezed((PyArrayObject *)item, axes);
+        Py_DECREF(item);
+        item = own;
+    }
+    count_axes(leading, found);
+    return item;
+}
+
+/* Reads a row of a single item, and raises the number of its leading axes, which are of length 1. */
+static int read_item(PyObject *value, int columns, double *row, int *leading) {
+    int is_float;
+    PyObject *item = without_axes(value, columns, leading);
+    int known = item && read_row(item, columns, row, &is_float);
+    Py_XDECREF(item);
+    return known;
+}
+
+/* Gives the goals their parts, those of this call included. 0 for what is left to Python. */
+static int fill_goals(const prepared *self, PyObject *args, call *call, ik_goal *goals, goal_part *parts) {
+    ptrdiff_t size = call->type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+    for (int i = 0; i < self->call.job.goal_count; i++, parts += GOAL_PARTS) {
+        for (int k = 0; k < GOAL_PARTS; k++) {
+            goal_part *part = &parts[k];
+            int columns = columns_of(k);
+            if (part->state == OPEN &&
+                !read_item(PyTuple_GetItem(args, part->argument), columns, part->row, &call->leading))
                 return 0;
-            if (type == NPY_FLOAT) narrow_row(rows[k].row, columns);
-            *goal_rows(&goals[i], k) = (ik_rows){rows[k].row, 0, size};
-            if (goals[i].kind == IK_DISTANCE && goal_fields[k].at == offsetof(ik_goal, distance) && rows[k].row[0] < 0)
+            if (part->state == ABSENT) continue;
+            if (k >= GOAL_ROWS) {
+                memcpy(goal_point(&goals[i], k - GOAL_ROWS), part->row, 3 * sizeof *part->row);
+                continue;
+            }
+            if (call->type == NPY_FLOAT) narrow_row(part->row, columns);
+            *goal_rows(&goals[i], k) = (ik_rows){part->row, 0, size};
+            if (goals[i].kind == IK_DISTANCE && goal_fields[k].at == offsetof(ik_goal, distance) && part->row[0] < 0)
                 return 0; /* Python refuses it */
         }
+    }
     return 1;
 }
 
-static PyObject *scalar(const void *number, int type) {
+/* More leading axes than this are left to Python. */
+enum { MOST_LEADING = 8 };
+
+/* A new array with the leading axes of the call, and so many of its own. */
+static PyObject *new_array(const call *call, int axes, const npy_intp *own, int type) {
+    npy_intp shape[MOST_LEADING + 2];
+    for (int k = 0; k < call->leading + axes; k++)
+        shape[k] = k < call->leading ? 1 : own[k - call->leading];
+    return PyArray_SimpleNew(call->leading + axes, shape, type);
+}
+
+/* A number of the item, as NumPy has it. */
+static PyObject *number_of(const call *call, const void *number, int type) {
+    if (call->leading) {
+        PyObject *array = new_array(call, 0, NULL, type);
+        if (array) memcpy(PyArray_DATA((PyArrayObject *)array), number, (size_t)PyArray_NBYTES((PyArrayObject *)array));
+        return array;
+    }
     PyArray_Descr *description = PyArray_DescrFromType(type);
     PyObject *made = PyArray_Scalar((void *)number, description, NULL);
     Py_DECREF(description);
     return made;
 }
 
-/* A row of every joint, as a pose has it: nobody writes into it afterwards. */
-static PyObject *joints_array(const call *call, int columns) {
+/* A row of every joint, as a pose has it, and where it is. */
+static PyObject *joints_array(const call *call, int columns, ik_lists *lists) {
     npy_intp shape[2] = {call->job.skeleton->count, columns};
-    return PyArray_SimpleNew(2, shape, call->type);
+    PyObject *array = new_array(call, 2, shape, call->type);
+    if (!array) return NULL;
+    ptrdiff_t size = call->type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+    *lists = (ik_lists){{PyArray_DATA((PyArrayObject *)array), 0, size}, columns * size, shape[0]};
+    return array;
 }
 
+/* Nobody writes into an array of a pose afterwards. */
 static PyObject *frozen(PyObject *array) {
     if (array != Py_None) PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
     return array;
@@ -427,47 +531,61 @@ static PyObject *frozen(PyObject *array) {
 static PyObject *solve_item(const prepared *self, call *call) {
     double error, rotation_error; /* or a float in the same place */
     int32_t status, iterations;
-    PyObject *solved = joints_array(call, 4), *moved = self->moves ? joints_array(call, 3) : Py_NewRef(Py_None);
+    PyObject *solved = joints_array(call, 4, &call->job.solved);
+    PyObject *moved = self->moves ? joints_array(call, 3, &call->job.moved) : Py_NewRef(Py_None);
     PyObject *found = NULL;
     call->job.error = (ik_rows){&error, 0, 0};
     call->job.rotation_error = (ik_rows){&rotation_error, 0, 0};
     call->job.status = (ik_rows){&status, 0, 0};
     call->job.iterations = (ik_rows){&iterations, 0, 0};
-    if (solved && moved && add_joints(call, &call->job.solved, solved, "rotations", 4, 1) == 0 &&
-        add_joints(call, &call->job.moved, moved, "translations", 3, 1) == 0 &&
-        !ik_solve_check(&call->job, self->method->takes) && /* of what is refused Python says what */
+    if (solved && moved && !self->method->check(&call->job, self->method->takes) && /* Python says what is refused */
         run(self->method, call, NULL) == 0 && status < IK_UNUSABLE)
-        found = Py_BuildValue("OONNNN", frozen(solved), frozen(moved), scalar(&error, call->type),
-                              scalar(&rotation_error, call->type), scalar(&iterations, NPY_INT32),
-                              scalar(&status, NPY_INT32));
+        found = Py_BuildValue("OONNNN", frozen(solved), frozen(moved), number_of(call, &error, call->type),
+                              number_of(call, &rotation_error, call->type), number_of(call, &iterations, NPY_INT32),
+                              number_of(call, &status, NPY_INT32));
     Py_XDECREF(solved);
     Py_XDECREF(moved);
+    return found;
+}
+
+/* Takes the pose of a single item, which the views keep. 0 for what is left to Python. */
+static int take_pose(call *call, PyObject *args, PyObject **views) {
+    for (int i = 0; i < POSE_ARGUMENTS; i++) {
+        PyObject *value = PyTuple_GetItem(args, i);
+        int is_array = PyArray_CheckExact(value);
+        if (is_array ? PyArray_NDIM((PyArrayObject *)value) < 2 : i == 0 || value != Py_None) return 0;
+        if (is_array) count_axes(&call->leading, PyArray_NDIM((PyArrayObject *)value) - 2);
+        if (!(views[i] = is_array ? squeezed((PyArrayObject *)value, 2) : Py_NewRef(value))) return 0;
+    }
+    if (PyArray_NDIM((PyArrayObject *)views[0]) != 2) return 0;
+    if (add_pose(call, views[0], views[1], views[2]) == 0) return 1;
+    PyErr_Clear();
+    return 0;
+}
+
+/* The same as solve_item, of the arguments of a call. */
+static PyObject *solve_arguments(const prepared *self, call *call, PyObject *args) {
+    size_t count = (size_t)call->job.goal_count, bytes = count * sizeof(ik_goal);
+    size_t bytes_of_parts = count * GOAL_PARTS * sizeof(goal_part);
+    char *memory = malloc(bytes + bytes_of_parts + 1);
+    if (!memory) return PyErr_NoMemory();
+    ik_goal *goals = memcpy(memory, self->call.job.goals, bytes);
+    goal_part *parts = memcpy(memory + bytes, self->parts, bytes_of_parts);
+    call->job.goals = goals;
+    int known = fill_goals(self, args, call, goals, parts) && call->leading <= MOST_LEADING;
+    PyObject *found = known ? solve_item(self, call) : NULL;
+    free(memory);
     return found;
 }
 
 static PyObject *call_prepared(PyObject *object, PyObject *args, PyObject *keywords) {
     const prepared *self = (const prepared *)object;
     if (keywords || PyTuple_Size(args) != POSE_ARGUMENTS + self->arguments) Py_RETURN_NONE;
-    PyObject *pose[POSE_ARGUMENTS];
-    for (int i = 0; i < POSE_ARGUMENTS; i++) {
-        pose[i] = PyTuple_GetItem(args, i);
-        if (!PyArray_CheckExact(pose[i]) && (i == 0 || pose[i] != Py_None)) Py_RETURN_NONE;
-    }
-    if (PyArray_NDIM((PyArrayObject *)pose[0]) != 2) Py_RETURN_NONE;
+    PyObject *views[POSE_ARGUMENTS] = {NULL};
     call call = self->call;
-    if (add_pose(&call, pose[0], pose[1], pose[2]) < 0) {
-        PyErr_Clear();
-        Py_RETURN_NONE;
-    }
-    size_t count = (size_t)call.job.goal_count, bytes = count * sizeof(ik_goal);
-    size_t bytes_of_rows = count * GOAL_ROWS * sizeof(goal_row);
-    char *memory = malloc(bytes + bytes_of_rows + 1);
-    if (!memory) return PyErr_NoMemory();
-    ik_goal *goals = memcpy(memory, self->call.job.goals, bytes);
-    goal_row *rows = memcpy(memory + bytes, self->rows, bytes_of_rows);
-    call.job.goals = goals;
-    PyObject *found = fill_goals(self, args, call.type, goals, rows) ? solve_item(self, &call) : NULL;
-    free(memory);
+    PyObject *found = take_pose(&call, args, views) ? solve_arguments(self, &call, args) : NULL;
+    for (int i = 0; i < POSE_ARGUMENTS; i++)
+        Py_XDECREF(views[i]);
     return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
 }
 
@@ -500,16 +618,17 @@ static int add_prepared(PyObject *module) {
 /* --- goals as they are written --------------------------------------------------------------------------------------
  *
  * Who solves pose by pose writes the same goals each time with other arrays in them. So goals are taken apart: their
- * arrays, and all else, by which the Prepared is found that was made for just that. */
+ * arrays and the points of joints, and all else, by which the Prepared is found that was made for just that. */
 
-/* The fields of a kind of goal: (names of those that are arrays, names of all others). */
+/* The fields of a kind of goal: (names of those that are arrays, of points and axes of joints, of all others). */
 typedef struct {
-    PyObject *arrays, *others;
+    PyObject *arrays, *points, *others;
 } goal_kind;
 
 static int find_kind(goal_kind *kind, PyObject *kinds, PyObject *goal) {
     PyObject *found = PyDict_GetItemWithError(kinds, (PyObject *)Py_TYPE(goal));
-    return found && PyArg_ParseTuple(found, "O!O!", &PyTuple_Type, &kind->arrays, &PyTuple_Type, &kind->others);
+    return found && PyArg_ParseTuple(found, "O!O!O!", &PyTuple_Type, &kind->arrays, &PyTuple_Type, &kind->points,
+                                     &PyTuple_Type, &kind->others);
 }
 
 /* (kind, and the fields that are no arrays) */
@@ -524,32 +643,54 @@ static PyObject *others_of(PyObject *goal, PyObject *names) {
     return others;
 }
 
-/* Appends the arrays that are given to the arguments, and returns which they are, as the bits of a number. */
-static PyObject *given_of(PyObject *goal, PyObject *names, PyObject *arguments) {
-    unsigned long given = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++) {
-        PyObject *value = PyObject_GetAttr(goal, PyTuple_GetItem(names, i));
-        int failed = !value || (value != Py_None && PyList_Append(arguments, value) < 0);
-        if (value != Py_None) given |= 1UL << i;
-        Py_XDECREF(value);
-        if (failed) return NULL;
-    }
-    return PyLong_FromUnsignedLong(given);
+/* What the structure says of an array or a point. A point of all zeros is another structure: it is the joint, and an
+ * axis of no length is refused. So is one that is not finite, or not three numbers: UNKNOWN. */
+enum { UNKNOWN = -1, LACKS, HAS, HAS_ZEROS };
+
+static int look_at(PyObject *value, int is_point) {
+    double p[4];
+    int is_float;
+    if (value == Py_None) return LACKS;
+    if (!is_point) return HAS;
+    if (!read_row(value, 3, p, &is_float) || !isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2])) return UNKNOWN;
+    return p[0] != 0 || p[1] != 0 || p[2] != 0 ? HAS : HAS_ZEROS;
 }
 
-/* Appends what decides how goals are solved to the structure, and their arrays to the arguments. 1: done; 0: some goal
- * is of no known kind; -1: failed. */
+/* Appends the arrays or points that are given to the arguments, and to `given` what the structure says of them, a digit
+ * each. 1: done; 0: left to Python; -1: failed. */
+static int add_given(PyObject *goal, PyObject *names, int is_point, PyObject *arguments, unsigned long *given) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++) {
+        PyObject *value = PyObject_GetAttr(goal, PyTuple_GetItem(names, i));
+        if (!value) return -1;
+        int what = look_at(value, is_point);
+        int failed = what > LACKS && PyList_Append(arguments, value) < 0;
+        Py_DECREF(value);
+        if (failed || what == UNKNOWN) return failed ? -1 : 0;
+        *given = 3 * *given + (unsigned long)what;
+    }
+    return 1;
+}
+
+static int append_new(PyObject *list, PyObject *item) {
+    int failed = !item || PyList_Append(list, item) < 0;
+    Py_XDECREF(item);
+    return failed ? -1 : 0;
+}
+
+/* Appends what decides how goals are solved to the structure, and their arrays and points to the arguments. 1: done; 0:
+ * left to Python; -1: failed. */
 static int take_apart(PyObject *goals, PyObject *kinds, PyObject *structure, PyObject *arguments) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(goals); i++) {
         PyObject *goal = PyTuple_GetItem(goals, i);
+        unsigned long given = 0;
         goal_kind kind;
         if (!find_kind(&kind, kinds, goal)) return PyErr_Occurred() ? -1 : 0;
-        PyObject *others = others_of(goal, kind.others);
-        PyObject *given = others ? given_of(goal, kind.arrays, arguments) : NULL;
-        int failed = !others || !given || PyList_Append(structure, others) < 0 || PyList_Append(structure, given) < 0;
-        Py_XDECREF(others);
-        Py_XDECREF(given);
-        if (failed) return -1;
+        int done = add_given(goal, kind.arrays, 0, arguments, &given);
+        if (done > 0) done = add_given(goal, kind.points, 1, arguments, &given);
+        if (done <= 0) return done;
+        if (append_new(structure, others_of(goal, kind.others)) < 0 ||
+            append_new(structure, PyLong_FromUnsignedLong(given)) < 0)
+            return -1;
     }
     return 1;
 }
@@ -559,7 +700,7 @@ static PyObject *prepared_for(PyObject *kept, PyObject *structure, PyObject *pre
                               PyObject *goals) {
     PyObject *found = PyDict_GetItemWithError(kept, structure);
     if (found) return Py_NewRef(found);
-    PyErr_Clear(); /* what cannot be looked up, an array in place of a point, is left to Python, too */
+    if (PyErr_Occurred()) return NULL;
     return PyObject_CallFunctionObjArgs(prepare, skeleton, goals, structure, NULL);
 }
 
@@ -600,8 +741,8 @@ static PyMethodDef functions[] = {
     {"solve_single", solve_single, METH_VARARGS,
      "solve_single(method, options, goals, rotations, translations, scales, kinds, kept, prepare, skeleton, /)\n--\n\n"
      "Solves one item by the Prepared that is kept for goals of this structure, or that prepare(skeleton, goals,"
-     " structure) makes; returns what that does. kinds: the names of the fields of a kind of goal that are arrays, and"
-     " of all others."},
+     " structure) makes; returns what that does. kinds: the names of the fields of a kind of goal that are arrays, of"
+     " those that are points or axes of joints, and of all others."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -617,28 +758,27 @@ static int add_list(PyObject *module, const char *name, int (*append)(PyObject *
     return failed ? -1 : 0;
 }
 
-static int append_row(PyObject *list, PyObject *row) {
-    int failed = !row || PyList_Append(list, row) < 0;
-    Py_XDECREF(row);
-    return failed ? -1 : 0;
+static int append_some(PyObject *list, const method *first, const method *last) {
+    for (const method *method = first; method < last && method->name; method++)
+        if (append_new(list, Py_BuildValue("(ssI)", method->name, method->doc, method->takes)) < 0) return -1;
+    return 0;
 }
 
-static int append_methods(PyObject *list) {
-    for (const method *method = methods; method->name; method++)
-        if (append_row(list, Py_BuildValue("(ssI)", method->name, method->doc, method->takes)) < 0) return -1;
-    return 0;
+static int append_methods(PyObject *list) { return append_some(list, methods, methods + ITERATIVE); }
+static int append_forms(PyObject *list) {
+    return append_some(list, methods + ITERATIVE, methods + sizeof methods / sizeof *methods);
 }
 
 static int append_goal_kinds(PyObject *list) {
 #define GOAL_KIND(name, numbers, doc)                                                                                  \
-    if (append_row(list, Py_BuildValue("(ss)", #name, doc)) < 0) return -1;
+    if (append_new(list, Py_BuildValue("(ss)", #name, doc)) < 0) return -1;
     IK_GOAL_KINDS(GOAL_KIND)
     return 0;
 }
 
 static int append_goal_rows(PyObject *list) {
     for (int k = 0; k < GOAL_ROWS; k++)
-        if (append_row(list, Py_BuildValue("(sis)", goal_fields[k].name, goal_fields[k].columns, goal_fields[k].doc)) <
+        if (append_new(list, Py_BuildValue("(sis)", goal_fields[k].name, goal_fields[k].columns, goal_fields[k].doc)) <
             0)
             return -1;
     return 0;
@@ -647,7 +787,7 @@ static int append_goal_rows(PyObject *list) {
 /* Of what not every method takes the word and its bit; kinds of goals are among them. */
 static int append_takes(PyObject *list) {
 #define TAKES(name, doc)                                                                                               \
-    if (append_row(list, Py_BuildValue("(sI)", #name, (unsigned)IK_TAKES_##name)) < 0) return -1;
+    if (append_new(list, Py_BuildValue("(sI)", #name, (unsigned)IK_TAKES_##name)) < 0) return -1;
 #define TAKES_KIND(name, numbers, doc) TAKES(name, doc)
     IK_TAKES(TAKES)
     IK_GOAL_KINDS(TAKES_KIND)
@@ -655,7 +795,7 @@ static int append_takes(PyObject *list) {
 }
 
 #define OPTION_NAME(name, type)                                                                                        \
-    if (append_row(list, PyUnicode_FromString(#name)) < 0) return -1;
+    if (append_new(list, PyUnicode_FromString(#name)) < 0) return -1;
 static int append_options(PyObject *list) {
     IK_OPTIONS(OPTION_NAME)
     return 0;
@@ -664,7 +804,7 @@ static int append_options(PyObject *list) {
 static int append_method_options(PyObject *list) {
     for (const method *method = methods; method->name; method++)
         for (const option *o = method->options; o->name; o++)
-            if (append_row(list, Py_BuildValue("(sssddds)", method->name, o->name, o->type, o->default_, o->lowest,
+            if (append_new(list, Py_BuildValue("(sssddds)", method->name, o->name, o->type, o->default_, o->lowest,
                                                o->highest, o->doc)) < 0)
                 return -1;
     return 0;
@@ -672,7 +812,8 @@ static int append_method_options(PyObject *list) {
 
 int add_solve(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0) return -1;
-    if (add_list(module, "METHODS", append_methods) < 0 || add_list(module, "OPTIONS", append_options) < 0 ||
+    if (add_list(module, "METHODS", append_methods) < 0 || add_list(module, "CLOSED_FORMS", append_forms) < 0 ||
+        add_list(module, "OPTIONS", append_options) < 0 ||
         add_list(module, "METHOD_OPTIONS", append_method_options) < 0 ||
         add_list(module, "GOAL_KINDS", append_goal_kinds) < 0 || add_list(module, "GOAL_ROWS", append_goal_rows) < 0 ||
         add_list(module, "TAKES", append_takes) < 0)

@@ -1,0 +1,3 @@
+/* The closed forms on skeletons, of floats. */
+#define IK_BITS 32
+#include "closed.h"

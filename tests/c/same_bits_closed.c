@@ -1,0 +1,132 @@
+/* same_bits.c for closed forms on skeletons: prints, for every instruction set of this processor, a hash of all bytes
+ * that limbs and aims write for a tree whose joints have limits of every kind, with scales and without, with targets
+ * ordinary, out of reach and not finite, and weights of all sorts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "ik.h"
+
+enum { ITEMS = 200, JOINTS = 9, GOALS = 3 };
+
+static const int parents[JOINTS] = {-1, 0, 1, 2, 3, 4, 2, 6, 7};
+static int order[JOINTS], ranks[JOINTS];
+static double offsets[3 * JOINTS], rests[4 * JOINTS];
+static ik_limit limits[JOINTS];
+
+static ik_limit random_limit(int kind) {
+    ik_limit limit = {.kind = (enum ik_limit_kind)kind, .twist = {-1, 0.75}, .axes = {0, 1, 2}};
+    for (int i = 0; i < 4; i++) {
+        limit.frame[i] = random_number();
+        limit.swing[i] = 0.75 + 0.5 * random_number();
+    }
+    for (int i = 0; i < 3; i++)
+        limit.angles[i][0] = -0.75, limit.angles[i][1] = 0.5;
+    return limit;
+}
+
+static ik_skeleton random_skeleton(int first_kind) {
+    for (int joint = 0; joint < JOINTS; joint++) {
+        for (int i = 0; i < 3; i++)
+            offsets[3 * joint + i] = random_number();
+        rests[4 * joint] = 1;
+        limits[joint] = random_limit((first_kind + joint) % 5);
+    }
+    ik_skeleton_order(JOINTS, parents, order, ranks);
+    return (ik_skeleton){JOINTS, parents, order, ranks, offsets, rests, first_kind ? limits : NULL};
+}
+
+/* 0 to 1, and some beyond. */
+static double random_weight(int item) { return item % 3 ? 1 : 0.5 + random_number(); }
+
+#define DEFINE_HASH(number, name)                                                                                      \
+    typedef struct {                                                                                                   \
+        number pose[ITEMS][JOINTS][4], scales[ITEMS][JOINTS][3], solved[ITEMS][JOINTS][4];                             \
+        number targets[GOALS][ITEMS][3], poles[ITEMS][3], turned[ITEMS][4], weights[ITEMS];                            \
+        number error[ITEMS], angle[ITEMS];                                                                             \
+        int32_t status[ITEMS], iterations[ITEMS];                                                                      \
+    } rows_##name;                                                                                                     \
+                                                                                                                       \
+    static uint64_t hash_solved_##name(uint64_t hash, rows_##name *rows, ik_solve_job *job,                            \
+                                       size_t (*scratch_of)(const ik_solve_job *),                                     \
+                                       void (*solve)(const ik_solve_job *, ptrdiff_t, ptrdiff_t, void *)) {            \
+        const ptrdiff_t size = sizeof(number);                                                                         \
+        job->rotations = (ik_lists){{rows->pose, 4 * JOINTS * size, size}, 4 * size, JOINTS};                          \
+        job->solved = (ik_lists){{rows->solved, 4 * JOINTS * size, size}, 4 * size, JOINTS};                           \
+        job->status = (ik_rows){rows->status, 4, 0}, job->iterations = (ik_rows){rows->iterations, 4, 0};              \
+        job->error = (ik_rows){rows->error, size, 0}, job->rotation_error = (ik_rows){rows->angle, size, 0};           \
+        void *memory = malloc(scratch_of(job) + 64);                                                                   \
+        if (!memory) abort();                                                                                          \
+        void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                                  \
+        for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                    \
+            solve(job, first, first + count < ITEMS ? first + count : ITEMS, scratch);                                 \
+        free(memory);                                                                                                  \
+        hash = hash_bytes(hash_bytes(hash, rows->solved, sizeof rows->solved), rows->error, sizeof rows->error);       \
+        hash = hash_bytes(hash_bytes(hash, rows->angle, sizeof rows->angle), rows->status, sizeof rows->status);       \
+        return hash_bytes(hash, rows->iterations, sizeof rows->iterations);                                            \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void random_rows_##name(rows_##name *rows) {                                                                \
+        for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                                   \
+            (&rows->pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                   \
+        for (int i = 0; i < ITEMS * JOINTS * 3; i++)                                                                   \
+            (&rows->scales[0][0][0])[i] = (number)(1 + 0.5 * random_number());                                         \
+        for (int i = 0; i < GOALS * ITEMS * 3; i++)                                                                    \
+            (&rows->targets[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                \
+        for (int i = 0; i < ITEMS * 3; i++)                                                                            \
+            (&rows->poles[0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                     \
+        for (int i = 0; i < ITEMS * 4; i++)                                                                            \
+            (&rows->turned[0][0])[i] = (number)random_number();                                                        \
+        for (int i = 0; i < ITEMS; i++)                                                                                \
+            rows->weights[i] = (number)random_weight(i);                                                               \
+    }                                                                                                                  \
+                                                                                                                       \
+    static uint64_t hash_##name(int aims) {                                                                            \
+        static rows_##name rows;                                                                                       \
+        const ptrdiff_t size = sizeof(number);                                                                         \
+        const ik_rows weights = {rows.weights, size, 0}, poles = {rows.poles, 3 * size, size};                         \
+        ik_rows at[GOALS];                                                                                             \
+        uint64_t hash = HASH_START;                                                                                    \
+        random_state = 1;                                                                                              \
+        for (int g = 0; g < GOALS; g++)                                                                                \
+            at[g] = (ik_rows){rows.targets[g], 3 * size, size};                                                        \
+        for (int kind = 0; kind < 10; kind++) {                                                                        \
+            ik_skeleton skeleton = random_skeleton(kind % 5);                                                          \
+            random_rows_##name(&rows);                                                                                 \
+            ik_goal limbs[GOALS] = {                                                                                   \
+                {.joint = 8, .chain = 6, .position = at[0], .weight = weights},                                        \
+                {.kind = IK_TURN, .joint = 8, .chain = 6, .rotation = {rows.turned, 4 * size, size}},                  \
+                {.joint = 3, .chain = 1, .position = at[1], .pole = poles, .offset = {0.25, 0, 0.125}}};               \
+            ik_goal looks[GOALS] = {                                                                                   \
+                {.kind = IK_LOOK, .joint = 5, .chain = 5, .axis = {0, 0, 2}, .position = at[0], .weight = weights},    \
+                {.kind = IK_LOOK, .joint = 1, .chain = 1, .axis = {1, 0, 1}, .position = at[1]},                       \
+                {.kind = IK_LOOK, .joint = 7, .chain = 7, .axis = {0, 1, 0}, .up = {0, 0, 1}, .position = at[2]}};     \
+            looks[2].pole = poles;                                                                                     \
+            ik_solve_job job = {.skeleton = &skeleton, .goals = aims ? looks : limbs, .goal_count = GOALS};            \
+            job.options = aims ? ik_aims_options() : ik_limbs_options();                                               \
+            if (kind % 3 == 1) job.options.twist = 0.5;                                                                \
+            if (kind % 2) job.scales = (ik_lists){{rows.scales, 3 * JOINTS * size, size}, 3 * size, JOINTS};           \
+            const char *wrong = aims ? ik_aims_check(&job, IK_TAKES_ALL) : ik_limbs_check(&job, IK_TAKES_ALL);         \
+            if (wrong) puts(wrong), exit(1);                                                                           \
+            hash = aims ? hash_solved_##name(hash, &rows, &job, ik_aims_scratch_##name, ik_aims_##name)                \
+                        : hash_solved_##name(hash, &rows, &job, ik_limbs_scratch_##name, ik_limbs_##name);             \
+        }                                                                                                              \
+        return hash;                                                                                                   \
+    }
+
+DEFINE_HASH(float, f32)
+DEFINE_HASH(double, f64)
+
+int main(void) {
+    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+        for (int aims = 0; aims < 2; aims++) {
+            const char *name = aims ? "aims" : "limbs";
+            printf("%s %s f32 %016llx\n", isas[i], name, (unsigned long long)hash_f32(aims));
+            printf("%s %s f64 %016llx\n", isas[i], name, (unsigned long long)hash_f64(aims));
+        }
+    }
+    return 0;
+}
