@@ -1,0 +1,261 @@
+/* What closed forms on skeletons do with the items of a block: rows, the kernels on them, and joints that turn as far
+ * as their limits let them. */
+#define IK_BYTES 0
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "fpmode.h"
+#include "goals.h"
+#include "solvers.h"
+
+#include "lanes/real.h"
+
+#define JOINED(name, bits) ik_##name##_f##bits
+#define JOIN(name, bits)   JOINED(name, bits)
+#define TYPED(name)        JOIN(name, IK_BITS)
+
+/* Items of a block: many enough that calls cost nothing, few enough for the nearest memory. */
+enum { BLOCK = 64 };
+
+/* A row of every item of a block. */
+typedef number single[BLOCK], vector[BLOCK][3], turn[BLOCK][4];
+typedef char choice[BLOCK];
+
+/* A goal and, of a limb, the rotation of its tip. */
+typedef struct {
+    const ik_goal *goal, *rotation; /* NULL: none */
+    int depth;                      /* how many joints are above */
+} wish;
+
+/* A chain of joints, all at one place, and a point of the last one: see arm_of. */
+typedef struct {
+    ik_skeleton skeleton;
+    ik_lists rotations, scales, positions, world;
+} line;
+
+typedef struct {
+    ik_solve_job job;              /* its rows start at the first item of the block */
+    int count;                     /* of items */
+    ik_lists positions, rotations; /* in the world */
+    ik_lists kept;                 /* local rotations, where there are scales */
+    line line;                     /* likewise */
+    void *forward;                 /* scratch memory of ik_forward */
+    ik_goal *goals;                /* those of the job */
+    wish *wishes;
+    int wish_count;
+    int32_t status[BLOCK];
+    single error, angle;
+} block;
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* An array of the block as rows; one row for all items; the rows of a joint; those of items from one on. */
+#define ROWS(array) ((ik_rows){(array), sizeof *(array), sizeof(number), 0})
+
+static ik_rows only(const number *row) { return (ik_rows){(void *)row, 0, sizeof(number), 0}; }
+
+static ik_rows of_joint(const ik_lists *lists, int joint) {
+    return (ik_rows){(char *)lists->rows.data + joint * lists->next, lists->rows.stride, lists->rows.step, 0};
+}
+
+static ik_rows from_item(ik_rows rows, ptrdiff_t first) {
+    if (rows.data) rows.data = (char *)rows.data + first * rows.stride;
+    return rows;
+}
+
+static number *number_at(const ik_rows *rows, int item, int column) {
+    return (number *)((char *)rows->data + item * rows->stride + column * rows->step);
+}
+
+static void put(const ik_rows *to, int item, const number *row, int columns) {
+    for (int k = 0; k < columns; k++)
+        *number_at(to, item, k) = row[k];
+}
+
+static void copy_rows(const ik_rows *to, const ik_rows *from, int columns, int count) {
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < columns; k++)
+            *number_at(to, i, k) = *number_at(from, i, k);
+}
+
+/* --- kernels ------------------------------------------------------------------------------------------------------ */
+
+static void multiply(const block *b, ik_rows p, ik_rows q, turn product) {
+    TYPED(quat_multiply)(&(ik_quat_multiply_job){p, q, ROWS(product)}, b->count);
+}
+static void conjugate(const block *b, ik_rows q, turn out) {
+    TYPED(quat_conjugate)(&(ik_quat_conjugate_job){q, ROWS(out)}, b->count);
+}
+static void normalize(const block *b, ik_rows q, turn out) {
+    TYPED(quat_normalize)(&(ik_quat_normalize_job){q, ROWS(out)}, b->count);
+}
+static void canonical(const block *b, ik_rows q, turn out) {
+    TYPED(quat_canonical)(&(ik_quat_canonical_job){q, ROWS(out)}, b->count);
+}
+static void rotate(const block *b, ik_rows q, ik_rows v, vector out) {
+    TYPED(quat_rotate)(&(ik_quat_rotate_job){q, v, ROWS(out)}, b->count);
+}
+static void shortest_arc(const block *b, ik_rows from, ik_rows to, turn out) {
+    TYPED(quat_shortest_arc)(&(ik_quat_shortest_arc_job){.a = from, .b = to, .q = ROWS(out)}, b->count);
+}
+static void angle_of(const block *b, ik_rows q, single angle) {
+    vector axis;
+    TYPED(quat_to_axis_angle)(&(ik_quat_to_axis_angle_job){q, ROWS(axis), ROWS(angle)}, b->count);
+}
+
+/* Where all joints are now. */
+static void place(block *b) {
+    ik_forward_job job = {b->job.skeleton,      b->job.solved, b->job.translations,
+                          b->job.scales,        b->positions,  .world_rotations = b->rotations,
+                          .scratch = b->forward};
+    TYPED(forward)(&job, b->count);
+}
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+static number dot(const number *a, const number *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+static void cross(const number *a, const number *b, number *out) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static number size(const number *v) { return number_sqrt(dot(v, v)); }
+
+static void way(const ik_rows *from, const ik_rows *to, int item, number *out) {
+    for (int k = 0; k < 3; k++)
+        out[k] = *number_at(to, item, k) - *number_at(from, item, k);
+}
+
+static number distance(const ik_rows *from, const ik_rows *to, int item) {
+    number v[3];
+    way(from, to, item, v);
+    return size(v);
+}
+
+/* The larger; NaN where one of them is. */
+static number larger(number a, number b) { return a >= b || a != a ? a : b; }
+
+static int is_finite(const ik_rows *rows, int item, int columns) {
+    int finite = 1;
+    for (int k = 0; k < columns; k++)
+        finite &= isfinite(*number_at(rows, item, k)) != 0;
+    return finite;
+}
+
+static void narrowed(const double *from, number *to, int count) {
+    for (int k = 0; k < count; k++)
+        to[k] = (number)from[k];
+}
+
+/* The weights of a goal: 1 where they are not given, 0 in place of what is below. */
+static void weights_of(const block *b, const ik_goal *goal, single weight) {
+    for (int i = 0; i < b->count; i++) {
+        number w = goal && goal->weight.data ? *number_at(&goal->weight, i, 0) : 1;
+        weight[i] = isfinite(w) && w < 0 ? 0 : w;
+    }
+}
+
+/* --- skeletons ---------------------------------------------------------------------------------------------------- */
+
+static int depth_of(const ik_skeleton *skeleton, int joint) {
+    int depth = 0;
+    while ((joint = skeleton->parents[joint]) >= 0)
+        depth++;
+    return depth;
+}
+
+/* The way in the world from a joint to a point fixed to it, scaled as a child of the joint would be: from the root down
+ * all joints at one place, so that it is not lost in where they are. */
+static void scaled_arm(block *b, int joint, const double *point, vector out) {
+    const ik_skeleton *skeleton = b->job.skeleton;
+    line *l = &b->line;
+    int last = depth_of(skeleton, joint) + 1;
+    l->skeleton.count = last + 1;
+    memset((double *)l->skeleton.offsets, 0, 3 * (size_t)last * sizeof(double));
+    memcpy((double *)l->skeleton.offsets + 3 * last, point, 3 * sizeof *point);
+    const number none[4] = {1, 0, 0, 0}, whole[3] = {1, 1, 1};
+    ik_rows turned = only(none), scale = only(whole);
+    for (int k = last; k >= 0; k--) {
+        ik_rows to = of_joint(&l->rotations, k), scaled = of_joint(&l->scales, k);
+        copy_rows(&to, &turned, 4, b->count);
+        copy_rows(&scaled, &scale, 3, b->count);
+        if (k == 0) break;
+        turned = of_joint(&b->job.solved, joint), scale = of_joint(&b->job.scales, joint);
+        joint = skeleton->parents[joint];
+    }
+    ik_forward_job job = {
+        &l->skeleton,         l->rotations, .scales = l->scales, .positions = l->positions, .world_rotations = l->world,
+        .scratch = b->forward};
+    TYPED(forward)(&job, b->count);
+    ik_rows end = of_joint(&l->positions, last), to = ROWS(out);
+    copy_rows(&to, &end, 3, b->count);
+}
+
+static void arm_of(block *b, int joint, const double *point, vector out) {
+    if (b->job.scales.rows.data) {
+        scaled_arm(b, joint, point, out);
+        return;
+    }
+    number p[3];
+    narrowed(point, p, 3);
+    rotate(b, of_joint(&b->rotations, joint), only(p), out);
+}
+
+/* Where the point of a goal is. `out` has it where it is not the joint. */
+static ik_rows point_of(block *b, const ik_goal *goal, vector out) {
+    ik_rows at = of_joint(&b->positions, goal->joint);
+    if (!has_offset(goal)) return at;
+    arm_of(b, goal->joint, goal->offset, out);
+    for (int i = 0; i < b->count; i++)
+        for (int k = 0; k < 3; k++)
+            out[i][k] = *number_at(&at, i, k) + out[i][k];
+    return ROWS(out);
+}
+
+/* What its limit allows in place of the local rotations of a joint; `limited` where they were something else. */
+static void bring_back(block *b, int joint, choice limited) {
+    const ik_limit *limit = limit_of(b->job.skeleton, joint);
+    if (!limit || limit->kind == IK_FREE) return;
+    number rest[4], to_rest[4], kind = (number)limit->kind, frame[4], twist[2], swing[4], axes[3], lowest[3],
+                                highest[3];
+    narrowed(b->job.skeleton->rests + 4 * joint, rest, 4);
+    narrowed(limit->frame, frame, 4);
+    narrowed(limit->twist, twist, 2);
+    narrowed(limit->swing, swing, 4);
+    for (int k = 0; k < 4; k++)
+        to_rest[k] = k ? -rest[k] : rest[k];
+    for (int k = 0; k < 3; k++) {
+        axes[k] = (number)limit->axes[k];
+        lowest[k] = (number)limit->angles[k][0], highest[k] = (number)limit->angles[k][1];
+    }
+    turn q, projected, allowed;
+    single outside;
+    ik_rows local = of_joint(&b->job.solved, joint);
+    multiply(b, only(to_rest), local, q);
+    ik_limit_project_job job = {ROWS(q),    only(&kind),  only(frame),   only(twist),     only(swing),
+                                only(axes), only(lowest), only(highest), ROWS(projected), ROWS(outside)};
+    TYPED(limit_project)(&job, b->count);
+    multiply(b, only(rest), ROWS(projected), allowed);
+    for (int i = 0; i < b->count; i++) {
+        if (!(outside[i] > 0)) continue;
+        put(&local, i, allowed[i], 4);
+        limited[i] = 1;
+    }
+}
+
+/* Turns a joint in the space of its parent where it is chosen, as far as its limit allows. */
+static void turn_joint(block *b, int joint, turn delta, const choice chosen, choice limited) {
+    ik_rows local = of_joint(&b->job.solved, joint);
+    turn unit, turned;
+    normalize(b, local, unit);
+    multiply(b, ROWS(delta), ROWS(unit), turned);
+    for (int i = 0; i < b->count; i++)
+        if (chosen[i]) put(&local, i, turned[i], 4);
+    bring_back(b, joint, limited);
+}

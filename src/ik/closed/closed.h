@@ -1,0 +1,242 @@
+/* Closed forms on skeletons, limbs and aims, for one type of number. The contracts are at IK_CLOSED_FORMS in ik.h.
+ *
+ * Idea. Items are done a block at a time: forward kinematics; the form of one goal, for which its joints turn; the next
+ * goal, those nearer to the root first; then forward kinematics again and a look at what is missed. Each of these is a
+ * kernel that runs over the block, so that what is here says which, and takes the sum.
+ *
+ * closed_f32.c and closed_f64.c include this one, and define IK_BITS. */
+#include "limbs.h"
+
+#include "aims.h"
+
+typedef struct {
+    void (*turn)(block *b, const wish *w, choice limited);
+    void (*miss)(block *b, const wish *w, choice off);
+} form;
+
+static const form limb = {turn_limb, miss_limb}, ray = {turn_ray, miss_ray};
+
+/* Items that cannot be used keep the pose that came in. */
+static void restore(block *b, choice unusable) {
+    for (int i = 0; i < b->count; i++)
+        unusable[i] = b->status[i] >= IK_UNUSABLE;
+    for (int joint = 0; any_of(unusable, b->count) && joint < b->job.skeleton->count; joint++) {
+        ik_rows from = of_joint(&b->job.rotations, joint), to = of_joint(&b->job.solved, joint);
+        for (int i = 0; i < b->count; i++)
+            for (int k = 0; unusable[i] && k < 4; k++)
+                *number_at(&to, i, k) = *number_at(&from, i, k);
+    }
+}
+
+/* Turns the joints of all goals; says where something is off after. */
+static void solve_once(block *b, const form *form, choice off) {
+    choice limited = {0}, unusable;
+    memset(off, 0, BLOCK);
+    for (int i = 0; i < b->count; i++)
+        b->status[i] = 0, b->error[i] = b->angle[i] = 0;
+    for (int w = 0; w < b->wish_count; w++)
+        form->turn(b, &b->wishes[w], limited);
+    restore(b, unusable);
+    place(b);
+    for (int w = 0; w < b->wish_count; w++)
+        form->miss(b, &b->wishes[w], off);
+    for (int i = 0; i < b->count; i++) {
+        off[i] &= !unusable[i];
+        if (off[i] && limited[i]) b->status[i] |= IK_AT_LIMIT;
+        if (off[i] && b->status[i] == 0) b->status[i] = IK_STALLED;
+    }
+}
+
+/* Uneven scales change the bones as limbs turn: they are read again, at most so many times, while the error falls by a
+ * share. */
+enum { ROUNDS = 40 };
+static const number gain = (number)0.95;
+
+static int is_uneven(const block *b, int item) {
+    int uneven = 0;
+    for (int joint = 0; joint < b->job.skeleton->count; joint++) {
+        ik_rows scale = of_joint(&b->job.scales, joint);
+        const number x = *number_at(&scale, item, 0);
+        uneven |= *number_at(&scale, item, 1) != x || *number_at(&scale, item, 2) != x || x != x;
+    }
+    return uneven;
+}
+
+/* Where solving again from the solution brings a pose nearer: not where that adds to what was done before. */
+static void choose_again(const block *b, choice again) {
+    if (!b->job.scales.rows.data || b->job.options.twist != 0) memset(again, 0, BLOCK);
+    for (int i = 0; any_of(again, b->count) && i < b->count; i++)
+        again[i] &= is_uneven(b, i);
+    for (int w = 0; any_of(again, b->count) && w < b->wish_count; w++) {
+        single weight, of_tip;
+        weights_of(b, b->wishes[w].goal, weight);
+        weights_of(b, b->wishes[w].rotation, of_tip);
+        for (int i = 0; i < b->count; i++)
+            again[i] &= (weight[i] == 0 || weight[i] >= 1) && (of_tip[i] == 0 || of_tip[i] >= 1);
+    }
+}
+
+/* Solves again where that is chosen; everything else stays as it is. */
+static void solve_again(block *b, const form *form, choice again) {
+    int32_t status[BLOCK];
+    single error, angle;
+    choice off;
+    const int joints = b->job.skeleton->count;
+    memcpy(status, b->status, sizeof status);
+    memcpy(error, b->error, sizeof error);
+    memcpy(angle, b->angle, sizeof angle);
+    for (int joint = 0; joint < joints; joint++) {
+        ik_rows from = of_joint(&b->job.solved, joint), to = of_joint(&b->kept, joint);
+        copy_rows(&to, &from, 4, b->count);
+    }
+    solve_once(b, form, off);
+    for (int i = 0; i < b->count; i++) {
+        for (int joint = 0; !again[i] && joint < joints; joint++) {
+            ik_rows from = of_joint(&b->kept, joint), to = of_joint(&b->job.solved, joint);
+            put(&to, i, number_at(&from, i, 0), 4);
+        }
+        if (!again[i]) b->status[i] = status[i], b->error[i] = error[i], b->angle[i] = angle[i];
+        again[i] &= off[i] && b->error[i] < gain * error[i];
+    }
+}
+
+/* Outputs, where they are wanted; NULL: zeros. */
+static void write_flags(const ik_rows *to, const int32_t *flags, int count) {
+    for (int i = 0; i < count && to->data; i++)
+        *(int32_t *)((char *)to->data + i * to->stride) = flags ? flags[i] : 0;
+}
+
+static void write_numbers(const ik_rows *to, const number *numbers, int count) {
+    for (int i = 0; i < count && to->data; i++)
+        *number_at(to, i, 0) = numbers[i] == numbers[i] ? numbers[i] : (number)NAN; /* always the same one */
+}
+
+static void solve_block(block *b, const form *form) {
+    choice again;
+    for (int joint = 0; joint < b->job.skeleton->count; joint++) {
+        ik_rows from = of_joint(&b->job.rotations, joint), to = of_joint(&b->job.solved, joint);
+        copy_rows(&to, &from, 4, b->count);
+    }
+    solve_once(b, form, again);
+    choose_again(b, again);
+    for (int round = 0; round < ROUNDS && any_of(again, b->count); round++)
+        solve_again(b, form, again);
+    write_flags(&b->job.status, b->status, b->count);
+    write_flags(&b->job.iterations, NULL, b->count);
+    write_numbers(&b->job.error, b->error, b->count);
+    write_numbers(&b->job.rotation_error, b->angle, b->count);
+}
+
+/* --- memory, and the whole batch ---------------------------------------------------------------------------------- */
+
+/* Memory that is handed out part by part; NULL where only its size is asked for. */
+typedef struct {
+    char *memory;
+    size_t used;
+} store;
+
+static void *part_of(store *s, size_t bytes) {
+    char *part = s->memory ? s->memory + s->used : NULL;
+    s->used += (bytes + IK_WIDEST - 1) / IK_WIDEST * IK_WIDEST;
+    return part;
+}
+
+/* Rows without gaps, for every joint those of all items. */
+static ik_lists lists_of(store *s, int joints, int columns) {
+    const ptrdiff_t bytes = sizeof(number);
+    void *memory = part_of(s, (size_t)joints * BLOCK * (size_t)columns * sizeof(number));
+    return (ik_lists){{memory, columns * bytes, bytes, 0}, BLOCK * columns * bytes, joints};
+}
+
+/* A chain of so many joints without offsets or rotations. */
+static line line_of(store *s, int joints) {
+    line made;
+    size_t count = (size_t)joints;
+    double *offsets = part_of(s, 3 * count * sizeof *offsets), *rests = part_of(s, 4 * count * sizeof *rests);
+    int *parents = part_of(s, count * sizeof *parents), *order = part_of(s, count * sizeof *order);
+    for (int joint = 0; joint < joints && s->memory; joint++) {
+        parents[joint] = joint - 1;
+        order[joint] = joint;
+        memcpy(rests + 4 * joint, (double[4]){1, 0, 0, 0}, 4 * sizeof *rests);
+    }
+    made.skeleton = (ik_skeleton){joints, parents, order, order, offsets, rests, NULL, NULL};
+    made.rotations = lists_of(s, joints, 4);
+    made.scales = lists_of(s, joints, 3);
+    made.positions = lists_of(s, joints, 3);
+    made.world = lists_of(s, joints, 4);
+    return made;
+}
+
+static void lay_out(block *b, const ik_solve_job *job, store *s) {
+    const int joints = job->skeleton->count;
+    b->goals = part_of(s, (size_t)job->goal_count * sizeof *b->goals);
+    b->wishes = part_of(s, (size_t)job->goal_count * sizeof *b->wishes);
+    b->positions = lists_of(s, joints, 3);
+    b->rotations = lists_of(s, joints, 4);
+    b->forward = part_of(s, ik_forward_scratch(joints + 1));
+    if (!job->scales.rows.data) return;
+    b->kept = lists_of(s, joints, 4);
+    b->line = line_of(s, joints + 1);
+}
+
+/* What the goals wish for, those nearer to the root first. */
+static void order_wishes(block *b) {
+    const ik_goal *goals = b->goals;
+    b->wish_count = 0;
+    for (int g = 0; g < b->job.goal_count; g++) {
+        int with_rotation = g + 1 < b->job.goal_count && goals[g + 1].kind == IK_TURN;
+        wish made = {&goals[g], with_rotation ? &goals[g + 1] : NULL, depth_of(b->job.skeleton, goals[g].joint)};
+        int at = b->wish_count++;
+        for (; at > 0 && b->wishes[at - 1].depth > made.depth; at--)
+            b->wishes[at] = b->wishes[at - 1];
+        b->wishes[at] = made;
+        g += with_rotation;
+    }
+}
+
+/* The job from an item on. */
+static void start_at(block *b, const ik_solve_job *job, ptrdiff_t first) {
+    ik_lists *lists[] = {&b->job.rotations, &b->job.translations, &b->job.scales, &b->job.solved};
+    ik_rows *rows[] = {&b->job.status, &b->job.error, &b->job.rotation_error, &b->job.iterations};
+    b->job = *job;
+    for (int k = 0; k < 4; k++) {
+        lists[k]->rows = from_item(lists[k]->rows, first);
+        *rows[k] = from_item(*rows[k], first);
+    }
+    for (int g = 0; g < job->goal_count; g++) {
+        ik_goal *goal = &b->goals[g];
+        *goal = job->goals[g];
+#define START_ROW(name, columns, doc) goal->name = from_item(goal->name, first);
+        IK_GOAL_ROWS(START_ROW)
+    }
+}
+
+static void solve_all(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch, const form *form) {
+    ik_fpmode before = ik_fpmode_enter();
+    block b;
+    lay_out(&b, job, &(store){scratch, 0});
+    for (; first < last && !(job->stop && job->stop(job->context)); first += BLOCK) {
+        b.count = last - first < BLOCK ? (int)(last - first) : BLOCK;
+        start_at(&b, job, first);
+        order_wishes(&b);
+        solve_block(&b, form);
+    }
+    ik_fpmode_leave(before);
+}
+
+static size_t scratch_of(const ik_solve_job *job) {
+    block b;
+    store s = {NULL, 0};
+    lay_out(&b, job, &s);
+    return s.used;
+}
+
+size_t TYPED(limbs_scratch)(const ik_solve_job *job) { return scratch_of(job); }
+size_t TYPED(aims_scratch)(const ik_solve_job *job) { return scratch_of(job); }
+
+void TYPED(limbs)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
+    solve_all(job, first, last, scratch, &limb);
+}
+void TYPED(aims)(const ik_solve_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
+    solve_all(job, first, last, scratch, &ray);
+}
