@@ -4,8 +4,7 @@
  *   count scalar|base|avx2|avx512 f32|f64 rotations|all|forward      exit 2: this processor has no such instruction set
  *   count scalar|base|avx2|avx512 f32|f64 METHOD [BONES [CHAINS]]    prints the iterations of all chains together and,
  *                                                                    where it is built to count them, the lane-steps
- *   count methods                                                    prints their names
- */
+ *   count methods                                                    prints their names */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

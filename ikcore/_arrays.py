@@ -132,7 +132,7 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
     If leading axes do not broadcast, say so by the names of the arguments.
     """
     if type(workers) is not int or workers != 1:  # as a rule it is
-        workers = _count_of(workers)
+        workers = thread_count(workers)
     try:
         if not outputs:
             for array in inputs.values():  # any() with a generator takes twice as long
@@ -260,7 +260,7 @@ _MOST_WORKERS = 1024
 _WORTH_A_THREAD = 131_072
 
 
-def _count_of(workers: int) -> int:
+def thread_count(workers: int) -> int:
     """How many threads: -1 is one for every core this process may use."""
     if type(workers) is int and workers == 1:  # as a rule
         return 1
@@ -310,7 +310,7 @@ def _call_in_blocks(
 
 def in_blocks(items: int, work: int, workers: int, solve: Callable[[slice], None]) -> None:
     """Do all items, on several threads if asked to and worth it: `work` is as many times what a closed form does."""
-    workers = _count_of(workers)
+    workers = thread_count(workers)
     if workers == 1 or items * work < _WORTH_A_THREAD:
         solve(slice(0, items))
     else:

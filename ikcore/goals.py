@@ -186,7 +186,7 @@ class Distance(Goal):
     joint : str or int
         The joint, by name or index.
     distance : (...) array_like
-        How far.
+        How far: 0 or more.
     other : str or int, optional
         The joint from which;
     position : (..., 3) array_like, optional
@@ -231,8 +231,8 @@ class Distance(Goal):
 
     def _tasks(self, made: Making) -> Iterator[Task]:
         task = made.task("DISTANCE", ("position", "distance", "weight"), **made.placed())
-        if task.distance is not None and task.distance.ndim == 0 and task.distance < 0:
-            raise ValueError(f"{made.where}.distance: expected 0 or more, got {task.distance:g}")
+        if task.distance is not None and np.any(task.distance < 0):
+            raise ValueError(f"{made.where}.distance: expected 0 or more, got {np.nanmin(task.distance):g}")
         yield task
 
 

@@ -125,8 +125,8 @@ class Limit:
             an axis with equal bounds does not. For ``fabrik`` and ``dls``; others refuse it.
         speed, acceleration : float or (float, float), optional
             How fast the joint may turn from frame to frame, in radians a second, and by how much that may change in a
-            second. Of a pair the second is the same for sliding, in lengths; one number is for both. For methods that
-            take ``sequence=True``; no part of what is allowed.
+            second. Of a pair the second is the same for sliding, in lengths; one number is for both. They hold in
+            sequences, with ``fps``; of other poses they say nothing, and they are no part of what is allowed.
 
         Returns
         -------

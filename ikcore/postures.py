@@ -14,7 +14,7 @@ from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
 from ikcore.solving.checks import checked_goals, tasks_of
-from ikcore.solving.solution import point_of
+from ikcore.solving.placed import point_of
 from ikcore.tasks import GOAL_ARRAYS, Task
 
 

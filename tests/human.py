@@ -126,13 +126,13 @@ class Human:
         return (which != "B") | (np.arange(len(self._parents)) >= ROOT)
 
     def solve(
-        self, which: Set, truths: Array, limits: Literal["clamp", "lock"] = "lock", slide: float | None = None
+        self, which: Set, truths: Array, limits: Literal["clamp", "lock"] = "lock", **options: Any
     ) -> textbook.Found:
-        """A set by the reference solver; `slide` as that has it."""
+        """A set by the reference solver; options as that has them."""
         wanted = textbook.forward(self.linkage, truths)
         turns = wanted.turned if which == "C" else None
         starts, free = self.starts(truths, which), self.free(which)
-        return textbook.solve(self.linkage, starts, wanted.ends, turns, free=free, limits=limits, slide=slide)
+        return textbook.solve(self.linkage, starts, wanted.ends, turns, free=free, limits=limits, **options)
 
     # ---- the skeleton
 

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ikcore as ik
 from ikcore import Status, _core
 from ikcore.solving import batch, checks
-from ikcore.solving.solution import miss_of
+from ikcore.solving.placed import miss_of
 from ikcore.solving.table import TAKEN
 from ikcore.tasks import TASK_ROWS
 
@@ -707,7 +707,7 @@ APART = [ik.Reach(3, [1.5, 1, 0], offset=[0, 0.1, 0]), ik.Reach(3, [1.5, -1, 0],
         (ARM, [ik.Reach(3, [2, 1, 0]), ik.Reach(3, rotation=QUARTER, level=1)], 0),
         (ARM, [ik.Reach(3, [4, 0, 0])], Status.TOO_FAR),
         (HINGED, [ik.Reach(1, [0, 1, 0]), ik.Distance(1, 0.5, position=[1, 1, 0], level=1)], Status.LEVEL),
-        (HINGED, [ik.Distance(1, 0, position=[1, 1, 0]), ik.Distance(1, 0, position=[1, -1, 0])], Status.CONFLICT),
+        (HINGED, [ik.Distance(1, 0, position=[0.6, y, 0]) for y in (0.8, -0.8)], Status.CONFLICT),
         (STANDING, Status.OFF_BALANCE, Status.OFF_BALANCE),
     ],
 )
@@ -719,6 +719,51 @@ def test_a_status_says_what_is_so_and_nothing_else(skeleton: ik.Skeleton, goals:
     extra = Status(int(found.status)) & ~Status.STALLED if said == Status.OFF_BALANCE else found.status
     assert Status(int(extra)) == said
     assert found.explain().splitlines()
+
+
+# Bones of 3 and 0.5 up to joint 2, of 1 and 1 aside to joint 4.
+BONES = ik.Skeleton([-1, 0, 1, 0, 3], np.array([[0, 0, 0], [0, 3, 0], [0, 0.5, 0], [1, 0, 0], [0, 1, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("options", "nearest", "farthest", "under"),
+    [
+        ({"position": [0, 0, 0]}, 2.5, 3.5, Status.TOO_NEAR),
+        ({"position": [10, 0, 0]}, 6.5, 13.5, Status.TOO_FAR),
+        ({"other": 4}, 5**0.5 - 0.5, 5**0.5 + 0.5, Status.TOO_FAR),  # it turns at [0, 3, 0], the other is at [1, 1, 0]
+        ({"other": 4, "other_chain": "3"}, 10**0.5 - 1.5, 10**0.5 + 1.5, Status.TOO_FAR),  # which turns at [1, 0, 0]
+        ({"other": 4, "other_chain": "0", "chain": "0"}, 10**0.5 - 1.5, 10**0.5 + 1.5, Status.TOO_FAR),
+        ({"other": 0, "chain": "0"}, 2.5, 3.5, Status.TOO_FAR),
+    ],
+)
+@everywhere
+def test_what_bones_alone_forbid_is_too_far_or_too_near(
+    options: Any, nearest: float, farthest: float, under: Status
+) -> None:
+    """A hundredth within it is reached, a hundredth beyond it is not."""
+    starts = np.tile(BONES.rest.rotations, (20, 1, 1))
+    starts[:, 1] = ik.rotations.exp(np.random.default_rng(2).normal(size=(20, 3)))
+    distances = np.array([nearest - 0.01, nearest + 0.01, farthest - 0.01, farthest + 0.01])[:, np.newaxis]
+    forbidden = np.array([under, 0, 0, Status.TOO_FAR])[:, np.newaxis]
+    said = Status.TOO_FAR | Status.TOO_NEAR
+    status = ik.dls(BONES, ik.Pose(starts), [ik.Distance(2, distances, **options)]).status
+    assert_array_equal(status & said, np.broadcast_to(forbidden, status.shape))
+    assert np.all(status[1:3] == 0)
+    if "other" in options:
+        at = distances[..., np.newaxis] * np.array([0, 1, 0])
+        status = ik.dls(BONES, ik.Pose(starts), [ik.Relative(2, position=at, **options)]).status
+        assert_array_equal(status & said, np.broadcast_to(forbidden, status.shape))
+
+
+def test_of_bones_that_change_lengths_say_nothing() -> None:
+    far = [ik.Distance(2, 9.0, position=[0, 0, 0])]
+    scaled = ik.Pose(BONES.rest.rotations, None, np.full((5, 3), 0.9))
+    rail = ik.Limit.free(position=[[-1, 0, 0], [1, 0, 0]])
+    sliding = ik.Skeleton(BONES.parents, BONES.offsets, limits={0: rail})
+    for skeleton, pose in ((BONES, scaled), (sliding, sliding.rest)):
+        status = ik.dls(skeleton, pose, far).status
+        assert status != 0
+        assert status & (Status.TOO_FAR | Status.TOO_NEAR) == 0
 
 
 def test_what_no_joint_can_change_is_no_conflict() -> None:
@@ -1060,6 +1105,8 @@ def test_a_goal_that_makes_no_sense_is_refused(make: Callable[[], ik.Goal], sent
             r"goals\[0\].other_chain: expected '2' or a joint above it",
         ),
         ([ik.Distance(3, -1, position=NEAR)], r"goals\[0\].distance: expected 0 or more, got -1"),
+        (ik.Inside.polygon([[0, 0, 0], [1, 0, 0], [0, 0, 1]], UP, joint=99), r"goals\[0\].joint: .*, 0 to 3, got 99"),
+        ([ik.Distance(3, [1, np.nan, -2, -1], position=NEAR)], r"goals\[0\].distance: expected 0 or more, got -2"),
         ([ik.Distance(3, NONE, position=NEAR)], r"goals\[0\].distance: expected real numbers, got None"),
         ([ik.Distance(3, "far", position=NEAR)], r"goals\[0\].distance: expected real numbers, got 'far'"),
         ([SHARE, ik.Inside(3, NEAR, NONE)], r"goals\[1\].normal: expected real numbers, got None"),

@@ -709,8 +709,6 @@ def test_a_joint_that_slides_is_refused_by_methods_that_do_not_slide_it(method: 
     below = ik.Reach("toe", [1, 1, 0], chain="ankle")
     if method in METHODS:
         assert same_bits(ik.solve(knee, knee.rest, [below], method), ik.solve(ARM, ARM.rest, [below_(below)], method))
-        with pytest.raises(ValueError, match="'knee' slides"):
-            ik.solver(knee, [ik.Reach("toe", position=...)], method)
     if "sliding joint" in ik.methods()[method].takes:
         assert ik.solve(knee, knee.rest, [goal], method).status == 0
         return

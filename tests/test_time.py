@@ -227,7 +227,6 @@ def test_bounds_hold_under_a_pole(method: str) -> None:
     ("options", "message"),
     [
         ({"sequence": True}, "limits: '0' has a speed or an acceleration, which needs fps"),
-        ({}, "limits: '0' has a speed or an acceleration, which needs sequence=True and fps"),
         ({"fps": 30}, "fps: expected sequence=True with it"),
         ({"sequence": True, "fps": 0}, "fps: expected 1e-06 to 1e\\+06, got 0"),
     ],
@@ -245,12 +244,32 @@ def test_speeds_of_joints_that_do_not_move_need_nothing(method: str) -> None:
     assert np.all(found.status == 0)
 
 
-def test_closed_forms_refuse_speeds() -> None:
-    skeleton = chain(Limit.free(speed=1), None)
-    with pytest.raises(ValueError, match="has a speed or an acceleration"):
-        ik.solve(skeleton, skeleton.rest, [ik.Reach(2, [1, 1, 0])], "two_bone")
-    with pytest.raises(ValueError, match="has a speed or an acceleration"):
-        ik.solver(skeleton, [ik.Reach(2, position=...)], "fabrik")
+@pytest.mark.parametrize("method", [*METHODS, "two_bone", "aim"])
+def test_speeds_say_nothing_of_poses_that_do_not_follow_each_other(method: str) -> None:
+    """One alone, a batch, and one a call: the bits are those without speeds."""
+    slow, free = (
+        chain(Limit.free(**bounds), Limit.free(**bounds)) for bounds in ({"speed": 0.1, "acceleration": 1}, {})
+    )
+    targets = np.array([[1.0, 1, 0], [0.5, -1, 0.3], [-1, 0.5, 1]])
+
+    def goals(at: Any) -> list[ik.Goal]:
+        return [ik.Look(1, [1, 0, 0], at, chain=0)] if method == "aim" else [ik.Reach(2, at, chain=2)]
+
+    for at in (targets, targets[0]):
+        found = [ik.solve(skeleton, skeleton.rest, goals(at), method) for skeleton in (slow, free)]
+        assert found[0].pose.rotations.tobytes() == found[1].pose.rotations.tobytes()
+        assert np.all(found[0].error < 1e-4)
+    rotations = ik.solver(slow, goals(...), method)(slow.rest.rotations, targets[0])[0]
+    assert rotations.tobytes() == found[0].pose.rotations.tobytes()
+
+
+def test_closed_forms_keep_no_speeds_in_a_sequence() -> None:
+    slow = chain(Limit.free(speed=1), None)
+    limb = ik.Stage("two_bone", [ik.Reach(2, [[1.0, 1, 0]] * 3)])
+    assert np.all(ik.stages(slow, slow.rest, [limb]).error < 1e-12)
+    for fps in (None, 30):
+        with pytest.raises(ValueError, match="'0' has a speed or an acceleration, which two_bone does not keep"):
+            ik.stages(slow, slow.rest, [limb], sequence=True, fps=fps)
 
 
 @pytest.mark.parametrize("value", [0, -1, np.nan, [1, 2, 3], [1, 0]])

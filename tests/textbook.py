@@ -165,11 +165,13 @@ def solve(
     tolerance: float = 1e-3,
     iterations: int = 200,
     slide: float | None = None,
+    as_one: bool = False,
 ) -> Found:
     """Until all ends of an item are as near to its targets as the tolerance; with `turns`, turned so, too.
 
-    A turn counts by the lever, in the rows and where its error is cut; its tolerance is pi times as large. A slide by 1
-    counts as much as a turn by a radian; or one by `slide`, and then those of all axes are cut together.
+    The error of each end is cut, or those of all together, `as_one`. A turn counts by the lever, in the rows and where
+    its error is cut; its tolerance is pi times as large. A slide by 1 counts as much as a turn by a radian; or one by
+    `slide`, and then those of all axes are cut together.
     """
     units = np.where(linkage.slides, slide or 1.0, 1.0)
     in_units = replace(linkage, limits=linkage.limits / units)
@@ -181,7 +183,7 @@ def solve(
         off = targets[todo] - world.ends
         there = (np.linalg.norm(off, axis=-1) <= tolerance).all(axis=-1)
         rows, turning = jacobian(linkage, world)
-        error = cut(off, most_error)
+        error = cut(off.reshape(todo.size, -1), most_error).reshape(off.shape) if as_one else cut(off, most_error)
         if turns is not None:
             off = rotation_vector(turns[todo] @ np.swapaxes(world.turned, -1, -2))
             there &= (np.linalg.norm(off, axis=-1) <= np.pi * tolerance).all(axis=-1)

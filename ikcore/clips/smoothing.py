@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, status
-from ikcore._arrays import _count_of, number_type, on_threads, rows, shown, switch
+from ikcore._arrays import number_type, on_threads, rows, shown, switch, thread_count, whole_number
+from ikcore.solving.table import FPS, Option
 
 _ARGUMENTS = ("wanted", "lower", "upper", "pull")
 
 _DOUBLE = np.dtype(np.float64)
+
+_TENSION = Option("tension", 0.0, 0.0, 1e100, "how much it counts to be short, 1 / second^2")
 
 # Fewer numbers than this are done about as soon by one thread as by two.
 _WORTH_A_THREAD = 2048
@@ -119,10 +122,10 @@ def smooth(
     channels = math.prod(shape[:-1])
     flat = {name: np.broadcast_to(array, shape).reshape(channels, shape[-1]) for name, array in arrays.items()}
     values, numbers = np.empty((channels, shape[-1])), np.empty((2, channels), np.int32)
-    rate, tightness = _number("fps", fps, above=0.0), _number("tension", tension)
+    rate, tightness = FPS.checked(fps), _TENSION.checked(tension)
     switch("loop", loop)
     switch("strict", strict)
-    threads, stopped = _count_of(workers), bytearray(1)
+    threads, stopped = thread_count(workers), bytearray(1)
 
     def solve(block: slice) -> None:
         wanted, lower, upper, pull = (flat[name][block] if name in flat else None for name in _ARGUMENTS)
@@ -145,7 +148,9 @@ def _frames_last(name: str, value: ArrayLike, axis: int) -> NDArray[Any]:
     if array.ndim == 0:
         return array
     try:
-        return np.moveaxis(array, axis, -1)
+        return np.moveaxis(array, whole_number(axis), -1)
+    except TypeError:
+        raise TypeError(f"axis: expected a whole number, got {shown(axis)}") from None
     except np.exceptions.AxisError:
         raise ValueError(f"{name}: expected frames along axis {axis}, got an array of shape {array.shape}") from None
 
@@ -160,16 +165,6 @@ def _broadcast(arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     if not shape:
         raise ValueError("smooth: expected frames in one argument at least, got single numbers alone")
     return shape
-
-
-def _number(name: str, value: Any, above: float | None = None) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}: expected a number, got {shown(value)}") from None
-    if not (math.isfinite(number) and (number >= 0 if above is None else number > above)):
-        raise ValueError(f"{name}: expected a number {'of 0 or more' if above is None else 'above 0'}, got {number}")
-    return number
 
 
 def _blocks(channels: int, numbers: int, workers: int) -> list[slice]:

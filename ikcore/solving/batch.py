@@ -14,7 +14,7 @@ from ikcore._arrays import on_threads
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import check_speeds, check_takes, is_iterative, sliding, tasks_of
+from ikcore.solving.checks import check_takes, is_iterative, sliding, tasks_of
 from ikcore.tasks import GOAL_ARRAYS, Task, field_of, row_of
 
 
@@ -85,28 +85,29 @@ class Found(NamedTuple):
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 16_384, 256
 
 
-def prepared(
-    method: str, skeleton: Skeleton, goals: Sequence[Goal], options: tuple[float | None, ...], *, moves: bool
-) -> _core.Prepared | None:
-    """Check goals with ellipses; the function in C for calls on one item, None where there cannot be one.
-
-    Joints that slide are refused where the caller does not take what `moves`.
-    """
+def tasks_to_come(method: str, skeleton: Skeleton, goals: Sequence[Goal]) -> tuple[Task, ...]:
+    """Goals with ellipses as tasks, checked as those with arrays are."""
     _check_skeleton(skeleton)
     tasks = tasks_of(skeleton, [_with_zeros(goal) for goal in goals], np.dtype(float))
     check_takes(method, skeleton, tasks, scaled=False)
-    check_speeds(skeleton, tasks)
-    slides = sliding(skeleton, tasks)
-    if slides and not moves:
-        raise ValueError(
-            f"limits: {skeleton.names[slides[0]]!r} slides, and a solver answers rotations only: use ikcore.solve"
-        )
+    return tasks
+
+
+def prepared(
+    method: str,
+    skeleton: Skeleton,
+    goals: Sequence[Goal],
+    tasks: tuple[Task, ...],
+    options: tuple[float | None, ...],
+) -> _core.Prepared | None:
+    """The function in C for calls on one item of such goals, and their tasks; None where there cannot be one."""
     of_one_item = not any(any(task.leading().values()) for task in tasks)
     if not is_iterative(method) or not of_one_item:
         return None
     arguments = [(index, row_of(name), name) for index, goal in enumerate(goals) for name in open_arrays(goal)]
+    moves = bool(sliding(skeleton, tasks))
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)
-    return _core.Prepared(method, skeleton._data, _for_core(numbered), options, len(arguments), bool(slides))
+    return _core.Prepared(method, skeleton._data, _for_core(numbered), options, len(arguments), moves)
 
 
 def _with_zeros(goal: Goal) -> Goal:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ikcore import _core
 from ikcore.goals import Goal, completed, open_arrays
@@ -15,8 +14,8 @@ from ikcore.pose import Pose
 from ikcore.record import hash_of_fields, record, same_fields
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
-from ikcore.solving.batch import prepared
-from ikcore.solving.checks import checked_goals
+from ikcore.solving.batch import prepared, tasks_to_come
+from ikcore.solving.checks import checked_goals, sliding
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import METHODS, checked_options, numbers_of
 from ikcore.tasks import GOAL_ARRAYS
@@ -69,30 +68,32 @@ class Solver:
     translations: bool
     options: dict[str, Any]
     _prepared: _core.Prepared | None = field(init=False, repr=False, compare=False)
+    _slides: bool = field(init=False, repr=False, compare=False)
 
     __eq__, __hash__ = same_fields, hash_of_fields
 
     def __post_init__(self) -> None:
         """Check the goals, and prepare for calls on one item."""
         numbers = numbers_of(self.method, self.options)
-        made = prepared(self.method, self.skeleton, self.goals, numbers, moves=False)
+        tasks = tasks_to_come(self.method, self.skeleton, self.goals)
+        made = prepared(self.method, self.skeleton, self.goals, tasks, numbers)
         object.__setattr__(self, "_prepared", made)
+        object.__setattr__(self, "_slides", bool(sliding(self.skeleton, tasks)))
 
     @property
     def signature(self) -> str:
         """The core dimensions as `dask.array.apply_gufunc` has them: j joints, q for w, x, y, z, p for x, y, z."""
         given = ["(j,q)", *["(j,p)"] * self.translations]
         given += [_DIMENSIONS[GOAL_ARRAYS[name]] for goal in self.goals for name in open_arrays(goal)]
-        return f"{','.join(given)}->(j,q),(),()"
+        return f"{','.join(given)}->(j,q),{'(j,p),' * self._slides}(),()"
 
-    def __call__(
-        self, rotations: ArrayLike, *arrays: ArrayLike
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
-        """Rotations, errors and status of the solution."""
+    def __call__(self, rotations: ArrayLike, *arrays: ArrayLike) -> tuple[Any, ...]:
+        """Rotations, where joints slide translations, errors and status of the solution."""
         if self._prepared and (len(arrays) or not self.translations):
             translations, *others = arrays if self.translations else (None, *arrays)
             if item := self._prepared(rotations, translations, None, *others):
-                return item[0], item[2], item[5]
+                turned, moved, error, _, _, status = item
+                return (turned, moved, error, status) if self._slides else (turned, error, status)
         expected = self.signature.partition("->")[0].count("(") - 1
         if len(arrays) != expected:
             raise TypeError(f"{self.signature}: expected {expected} arrays after the rotations, got {len(arrays)}")
@@ -100,7 +101,8 @@ class Solver:
         pose = Pose(rotations, next(rest) if self.translations else None)
         goals = [completed(goal, rest) for goal in self.goals]
         found = METHODS[self.method].function(self.skeleton, pose, goals, **self.options)
-        return found.pose.rotations, found.error, found.status
+        turned, moved = found.pose.rotations, found.pose.translations
+        return (turned, moved, found.error, found.status) if self._slides else (turned, found.error, found.status)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Solver, (self.skeleton, self.goals, self.method, self.translations, self.options)
@@ -111,11 +113,11 @@ def solver(
 ) -> Solver:
     """Make a function from arrays to arrays, for `dask.array.apply_gufunc`, `xarray.apply_ufunc` and processes.
 
-    It pickles, and answers rotations alone, so no joint may slide. It takes local rotations (..., joints, 4), with
-    ``translations=True`` local translations (..., joints, 3), and then, goal by goal, what is an ellipsis there:
-    positions (..., 3), rotations (..., 4), weights (...), poles (..., 3). It returns local rotations (..., joints, 4),
-    errors (...) and status (...), as `Solution` has them. The axes named here are the core dimensions, all others
-    broadcast.
+    It pickles. It takes local rotations (..., joints, 4), with ``translations=True`` local translations
+    (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
+    (...), poles (..., 3). It returns local rotations (..., joints, 4), where joints slide local translations
+    (..., joints, 3), errors (...) and status (...), as `Solution` has them. The axes named here are the core
+    dimensions, all others broadcast.
 
     Parameters
     ----------
@@ -145,6 +147,17 @@ def solver(
     >>> rotations, error, status = solve_arm(arm.rest.rotations, [[1, 1, 1], [1, 2, 0]])
     >>> rotations.shape, status
     ((2, 4, 4), array([0, 0], dtype=int32))
+
+    Where joints slide it says where they are:
+
+    >>> rail = ik.Limit.locked(position=[[-1, 0, 0], [1, 0, 0]])
+    >>> crane = ik.Skeleton([-1, 0, 1], [[0, 2, 0], [0, -1, 0], [0, -1, 0]], limits={0: rail})
+    >>> follow = ik.solver(crane, [ik.Reach(2, position=...)], "dls", translations=True)
+    >>> follow.signature
+    '(j,q),(j,p),(p)->(j,q),(j,p),(),()'
+    >>> rotations, translations, error, status = follow(crane.rest.rotations, crane.offsets, [0.9, 0.1, 0])
+    >>> print(status)
+    0
 
     With dask, and with xarray::
 

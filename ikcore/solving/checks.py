@@ -14,7 +14,7 @@ from ikcore import _core
 from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.skeleton import Skeleton, ancestors
-from ikcore.solving.table import METHODS, TAKEN
+from ikcore.solving.table import FPS, METHODS, TAKEN
 from ikcore.tasks import Task, all_tasks
 
 
@@ -175,17 +175,23 @@ def _hangs_from(skeleton: Skeleton, task: Task, joint: int) -> bool:
     return task.joint < 0 or any(joint in ancestors(skeleton, end) for end in ends)
 
 
-def check_speeds(
-    skeleton: Skeleton, tasks: Sequence[Task], *, sequence: bool = False, fps: float | None = None
-) -> None:
-    """Refuse speeds and accelerations that nothing would keep, and frames in a second that are none."""
-    if fps is not None and not sequence:
+def frame_rate(fps: float | None, *, sequence: bool) -> float | None:
+    """Frames in a second as the core takes them; None where there are none."""
+    if fps is None:
+        return None
+    rate = FPS.checked(fps)
+    if not sequence:
         raise ValueError("fps: expected sequence=True with it, so that frames follow each other")
-    if fps is not None or not any(skeleton.limits):
+    return rate
+
+
+def check_speeds(method: str, skeleton: Skeleton, tasks: Sequence[Task], fps: float | None) -> None:
+    """Refuse, where frames follow each other, speeds and accelerations that nothing would keep."""
+    if not any(skeleton.limits) or (is_iterative(method) and fps is not None):
         return
     for joint in sorted({joint for task in tasks for joint in task.moving(skeleton)}):
         limit = skeleton.limits[joint]
         if limit is None or not limit.is_timed:
             continue
-        needs = "fps" if sequence else "sequence=True and fps, of a method that takes them"
-        raise ValueError(f"limits: {skeleton.names[joint]!r} has a speed or an acceleration, which needs {needs}")
+        keeps = "needs fps" if is_iterative(method) else f"{method} does not keep in a sequence; use one that iterates"
+        raise ValueError(f"limits: {skeleton.names[joint]!r} has a speed or an acceleration, which {keeps}")

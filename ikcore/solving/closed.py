@@ -17,8 +17,8 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World, ancestors, path
 from ikcore.solving.batch import Found, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds
-from ikcore.solving.solution import Solution, angle_between, arm_of, chain_points, off_ray, point_of, relative
+from ikcore.solving.placed import angle_between, arm_of, chain_points, from_rest, off_ray, point_of
+from ikcore.solving.solution import Solution
 from ikcore.solving.table import METHODS, Option, closed_form, options_of
 from ikcore.span import distance, span_of
 from ikcore.status import Status
@@ -146,7 +146,6 @@ def _solve(
 ) -> Solution:
     """What every closed form does: the joints of one goal after another turn, those nearer to the root first."""
     asked = checked_tasks(form.name, skeleton, pose, goals)
-    check_speeds(skeleton, asked)
     tasks = _checked(form, skeleton, asked)
     found = Found.empty(items_of(pose, asked), pose.rotations)
     found.rotations[...] = pose.rotations
@@ -261,7 +260,7 @@ def _bring_back(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[
     limit = skeleton.limits[joint]
     if limit is None:
         return np.zeros(local.shape[:-1], bool)
-    q = relative(skeleton, joint, local)
+    q = from_rest(skeleton, joint, local)
     outside = limit.violation(q) > 0
     rest = skeleton.rest.rotations[joint].astype(local.dtype)
     np.copyto(local, rotations.multiply(rest, limit.project(q)), where=outside[..., np.newaxis])

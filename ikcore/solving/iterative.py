@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ikcore._arrays import _count_of, switch
+from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds, sliding
+from ikcore.solving.checks import check_speeds, frame_rate, sliding
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import FPS, SWITCHES, numbers_of
+from ikcore.solving.table import SWITCHES, numbers_of
 
 
 def iterate(
@@ -34,21 +34,21 @@ def iterate(
 ) -> Solution:
     """Check what is given, solve, and say what came out; options are those of the method."""
     numbers = numbers_of(method, options)
-    rate = None if fps is None else FPS.checked(fps)
+    rate = frame_rate(fps, sequence=sequence)
     if not type(sequence) is type(history) is type(goal_errors) is type(strict) is bool:  # as a rule they are
         for name, value in zip(SWITCHES, (sequence, history, goal_errors, strict), strict=True):
             switch(name, value)
     if options.get("restarts"):
         _check_restarts(pose, sequence=sequence, history=history)
-    threads = _count_of(workers)
-    plain = not (sequence or history or goal_errors) and fps is None
-    if plain and (item := solve_single(method, skeleton, pose, goals, numbers)):
+    threads = thread_count(workers)
+    if not (sequence or history or goal_errors) and (item := solve_single(method, skeleton, pose, goals, numbers)):
         return Solution.of_item(method, skeleton, pose, goals, item)
     tasks = checked_tasks(method, skeleton, pose, goals)
-    check_speeds(skeleton, tasks, sequence=sequence, fps=rate)
     shape = items_of(pose, tasks)
-    if sequence and not shape:
-        raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
+    if sequence:
+        check_speeds(method, skeleton, tasks, rate)
+        if not shape:
+            raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
     found = Found.empty(shape, pose.rotations, moves=bool(sliding(skeleton, tasks)), tasks=len(tasks) * goal_errors)
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))

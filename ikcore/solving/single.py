@@ -16,7 +16,7 @@ from ikcore import _core
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.batch import prepared
+from ikcore.solving.batch import prepared, tasks_to_come
 from ikcore.tasks import GOAL_ARRAYS
 
 # What the core makes of one item: rotations, translations where joints move, error, rotation error, iterations, status.
@@ -63,7 +63,8 @@ def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, .
         return kept[structure]
     method, options, *_ = structure
     try:
-        made = prepared(method, skeleton, [_opened(goal) for goal in goals], options, moves=True)
+        opened = [_opened(goal) for goal in goals]
+        made = prepared(method, skeleton, opened, tasks_to_come(method, skeleton, opened), options)
     except (TypeError, ValueError):  # which the way of all others says, with its arrays
         return None
     if len(kept) < _MOST_KEPT:

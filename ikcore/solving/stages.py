@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import _count_of, switch
+from ikcore._arrays import switch, thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.record import record
@@ -18,10 +19,12 @@ from ikcore.skeleton import Skeleton
 from ikcore.solving import closed
 from ikcore.solving.batch import Batch, Found, items_of
 from ikcore.solving.by_name import solve
-from ikcore.solving.checks import checked_goals, is_iterative, sliding, tasks_of
+from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, sliding, tasks_of
+from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution, by_goal
-from ikcore.solving.table import METHODS, arguments_of, checked_options, numbers_of
+from ikcore.solving.table import METHODS, checked_options, numbers_of
 from ikcore.status import Status
+from ikcore.tasks import Task
 
 
 @record
@@ -94,7 +97,8 @@ def stages(
         Axis 0 is time: in stages that iterate each frame starts from the solution of the frame before, carried over as
         the correction of what came in.
     fps : float, optional
-        Frames in a second, where limits have speeds or accelerations. No closed form takes joints with those.
+        Frames in a second, where limits have speeds or accelerations. No closed form keeps those: in a sequence none
+        may move joints that have them.
     goal_errors : bool, optional
         Say by how much every goal is missed.
     strict : bool, optional
@@ -120,15 +124,14 @@ def stages(
     """
     for name, value in (("sequence", sequence), ("goal_errors", goal_errors), ("strict", strict)):
         switch(name, value)
-    if fps is not None and not sequence:
-        raise ValueError("fps: expected sequence=True with it, so that frames follow each other")
-    threads = _count_of(workers)
+    rate = frame_rate(fps, sequence=sequence)
+    threads = thread_count(workers)
     given = _checked(stages)
-    found, now = [], _over_time(skeleton, pose, given) if sequence else pose
+    found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
     for stage in given:
         common: dict[str, Any] = {"workers": threads, "strict": strict}
-        if "sequence" in arguments_of(stage.method):
-            common |= {"sequence": sequence, "fps": fps}
+        if is_iterative(stage.method):
+            common |= {"sequence": sequence, "fps": rate, "goal_errors": goal_errors and stage is given[-1]}
         found.append(solve(skeleton, now, stage.goals, stage.method, **stage.options, **common))
         now = found[-1].pose
     return _judged(skeleton, pose, given, found, threads, goal_errors=goal_errors)
@@ -145,12 +148,16 @@ def _checked(stages: Sequence[Stage]) -> Sequence[Stage]:
     return stages
 
 
-def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage]) -> Pose:
+def _over_time(skeleton: Skeleton, pose: Pose, stages: Sequence[Stage], fps: float | None) -> Pose:
     """The pose with the leading axes of all stages, the first of which is time: no stage alone might have it."""
     if not isinstance(pose, Pose):
         return pose  # which the first stage refuses
-    tasks = [task for stage in stages for task in tasks_of(skeleton, stage.goals, pose.dtype)]
-    shape = items_of(pose, tuple(tasks))
+    tasks: tuple[Task, ...] = ()
+    for stage in stages:
+        asked = tasks_of(skeleton, stage.goals, pose.dtype)
+        check_speeds(stage.method, skeleton, asked, fps)
+        tasks += asked
+    shape = items_of(pose, tasks)
     return pose.turned(np.broadcast_to(pose.rotations, (*shape, *pose.rotations.shape[-2:])))
 
 
@@ -171,9 +178,12 @@ def _judged(
     last = _kept(skeleton, pose, found[-1].pose, lost)
     status, iterations = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     error, angle = np.zeros(shape, last.dtype), np.zeros(shape, last.dtype)
-    errors: list[NDArray[Any]] = []
-    for stage, solution in zip(stages, found, strict=True):
-        after = _after(skeleton, last, stage, workers)
+    errors: list[Any] = []
+    for index, (stage, solution) in enumerate(zip(stages, found, strict=True)):
+        if index == len(stages) - 1 and (is_iterative(stage.method) or not goal_errors):
+            after = _as_found(solution)
+        else:
+            after = _after(skeleton, last, stage, workers, goal_errors=goal_errors)
         status |= _status_of(np.asarray(solution.status), after.missed)
         np.maximum(error, after.error, out=error)
         np.maximum(angle, after.angle, out=angle)
@@ -214,25 +224,40 @@ class _After(NamedTuple):
     missed: NDArray[np.bool_]
     error: NDArray[Any]
     angle: NDArray[Any]
-    by_goal: NDArray[Any]  # (..., goals, 2)
+    by_goal: NDArray[Any] | None  # (..., goals, 2), where wanted
 
 
-def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int) -> _After:
+def _as_found(solution: Solution) -> _After:
+    """The last stage has judged the last pose already."""
+    missed = np.asarray(solution.status & ~int(_NOTES) != 0)
+    return _After(missed, solution.error, solution.rotation_error, solution.goal_errors)
+
+
+def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_errors: bool) -> _After:
     if not is_iterative(stage.method):
         misses = closed.judged(stage.method, skeleton, last, stage.goals, stage.options)
         error, angle = (np.stack([np.broadcast_to(m[part], last.shape) for m in misses], axis=-1) for part in (0, 1))
         missed = np.any([miss.off for miss in misses], axis=0)
         return _After(missed, error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))
-    asked = tasks_of(skeleton, stage.goals, last.dtype)
-    judged = tuple(task._replace(pole=None) for task in asked)
-    moves = bool(sliding(skeleton, judged))
-    found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
     own = METHODS[stage.method].options
     options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES if name in own}
     numbers = numbers_of(_JUDGE, {**options, "iterations": 0, "textbook": True})
+    goals = [_without_pole(goal) for goal in stage.goals]
+    if not goal_errors and (item := solve_single(_JUDGE, skeleton, last, goals, numbers)):
+        _, _, error, angle, _, status = item
+        return _After(status != 0, error, angle, None)
+    judged = tasks_of(skeleton, goals, last.dtype)
+    moves = bool(sliding(skeleton, judged))
+    found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
     Batch(skeleton, last, judged, found, sequence=False, fps=0.0).solve(_JUDGE, numbers, workers)
     assert found.goal_errors is not None
-    return _After(found.status != 0, found.error, found.rotation_error, by_goal(asked, found.goal_errors))
+    return _After(found.status != 0, found.error, found.rotation_error, by_goal(judged, found.goal_errors))
+
+
+def _without_pole(goal: Any) -> Goal:
+    """The same goal, for a pose that is to stay as it is."""
+    made: Goal = goal if getattr(goal, "pole", None) is None else replace(goal, pole=None)
+    return made
 
 
 # A solve by this says it, which takes goals of every kind; without iterations, and as published, it turns nothing.

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ikcore import _core
-from ikcore._arrays import _count_of, shown, switch, whole_number
+from ikcore._arrays import shown, switch, thread_count, whole_number
 from ikcore.record import hash_of_fields, record, same_fields
 from ikcore.solving.solution import Solution
 
@@ -236,7 +236,7 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
         if name in SWITCHES:
             switch(name, options[name])
         elif name == "workers":
-            _count_of(options[name])
+            thread_count(options[name])
     return {name: own[name].checked(value) if name in own else value for name, value in options.items()}
 
 

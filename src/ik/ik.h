@@ -69,12 +69,12 @@ typedef struct ik_lists {
     X(SOFTENED, 1 << 4, "the target is in the soft zone near full reach, so the chain stays a little short of it")     \
     X(PARTIAL_WEIGHT, 1 << 5, "the weight is below 1, so the pose is between the input and the solution")              \
     X(STALLED, 1 << 6, "the iterations came to a standstill short of the target")                                      \
-    X(ITERATION_LIMIT, 1 << 7, "the iterations ended before the target was reached")                                   \
-    X(CONFLICT, 1 << 8, "the goals contradict each other, so the pose is between them, by what they weigh")            \
+    X(ITERATION_LIMIT, 1 << 7, "the iterations ended before the target was reached, or the best curve found")          \
+    X(CONFLICT, 1 << 8, "goals (or bounds) contradict each other, so the result is between them, by what they weigh")  \
     X(LEVEL, 1 << 9, "a goal gives way to goals of a level before its own")                                            \
     X(OFF_BALANCE, 1 << 10, "the centre of mass is outside of where it should be")                                     \
     X(TOO_FAST, 1 << 11, "a joint may not move as fast as the target asks for")                                        \
-    X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so the input pose is returned")    \
+    X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so what came in is not changed")   \
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 
 #define IK_STATUS_MEMBER(name, value, sentence) IK_##name = value,
@@ -521,7 +521,7 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
     X(position, 3, "where: the place, the point to look at or to be far from, or a point of the plane")                \
     X(rotation, 4, "how turned, of any length")                                                                        \
     X(normal, 3, "of the plane, towards the side to be on, of any length")                                             \
-    X(distance, 1, "how far: from the other point, or at least from the plane")                                        \
+    X(distance, 1, "how far: from the other point (below 0 is never met), or at least from the plane")                 \
     X(weight, 1,                                                                                                       \
       "1: how much it counts beside other goals of its level; only the ratio matters. 0: not at all, NaN or not, and " \
       "so a negative one; one that is not finite makes the item NOT_FINITE. Of a posture the share of the way there, " \
@@ -762,8 +762,8 @@ typedef struct ik_cast_job {
 
 void ik_cast(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
 
-/* Rows of numbers, of which the one nearest to others is found: what methods that have learnt go by. Once built it is
- * only read, by any number of threads. */
+/* Rows of numbers, of which the one nearest to others is found: of poses that are known the one to start from, say.
+ * Once built it is only read, by any number of threads. */
 typedef struct ik_table {
     void *memory;
     int rows, columns;

@@ -45,8 +45,7 @@ typedef struct {
     int32_t *order; /* the triangles, those of a range together */
 } plan;
 
-/* --- boxes ---------------------------------------------------------------------------------------------------------
- */
+/* --- boxes -------------------------------------------------------------------------------------------------------- */
 
 static const box nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
 
@@ -80,8 +79,7 @@ static box bounds_of(const plan *plan, int first, int count) {
     return bounds;
 }
 
-/* --- splits --------------------------------------------------------------------------------------------------------
- */
+/* --- splits ------------------------------------------------------------------------------------------------------- */
 
 /* Where the centres of a range are, in `BINS` equal parts along an axis; factor 0: all are in one place. */
 typedef struct {
@@ -196,8 +194,7 @@ static int worst(const range *parts, int count) {
     return found;
 }
 
-/* --- the tree ------------------------------------------------------------------------------------------------------
- */
+/* --- the tree ----------------------------------------------------------------------------------------------------- */
 
 /* Makes a node of the range that waits for it; its parts become leaves or wait in turn. */
 static void make_node(const plan *plan, ik_ray_tree *tree, int at) {
@@ -269,7 +266,7 @@ static void centre(const plan *plan, ik_ray_tree *tree, int triangles) {
 }
 
 /* Boxes and order of the triangles that have an area; how many. */
-static int take(const plan *plan, const ik_ray_tree *tree, int triangles) {
+static int take_triangles(const plan *plan, const ik_ray_tree *tree, int triangles) {
     int taken = 0;
     for (int triangle = 0; triangle < triangles; triangle++) {
         box *bounds = &plan->boxes[triangle];
@@ -316,7 +313,7 @@ size_t ik_ray_tree_plan(ik_ray_tree *tree, const double *vertices, const int32_t
     plan.faces = faces;
     *tree = (ik_ray_tree){0};
     centre(&plan, tree, triangles);
-    int taken = take(&plan, tree, triangles);
+    int taken = take_triangles(&plan, tree, triangles);
     if (!taken) tree->scale = 1; /* that of a point may take rays out of the range of numbers */
     range all = {0, taken, 0, bounds_of(&plan, 0, taken)};
     if (taken > TREE_WIDTH)

@@ -31,7 +31,7 @@ static void keep(PyObject *block) {
 }
 
 /* A block of at least so many bytes, and at most twice as many. */
-static PyObject *take(npy_intp bytes) {
+static PyObject *take_block(npy_intp bytes) {
     for (int i = 0; is_worth_keeping(bytes) && i < PLACES; i++) {
         PyObject *block = atomic_exchange(&waiting[i], NULL);
         if (!block) continue;
@@ -52,7 +52,7 @@ static void end_of_owner(PyObject *owner) {
 }
 
 static PyObject *owner_of(npy_intp bytes) {
-    PyObject *block = take(bytes), *owner = block ? PyCapsule_New(block, NULL, end_of_owner) : NULL;
+    PyObject *block = take_block(bytes), *owner = block ? PyCapsule_New(block, NULL, end_of_owner) : NULL;
     if (block && !owner) Py_DECREF(block);
     return owner;
 }

@@ -95,7 +95,7 @@ static void loop(char **args, const npy_intp *dimensions, const npy_intp *steps,
         ptrdiff_t step = columns ? core_steps[op->core_dims - 1] : 0;
         int repeats = columns == 2 ? op->expected : 1;
         for (int k = 0; k < repeats; k++)
-            next = add_rows(next, (ik_rows){given ? args[i] + (k ? k * core_steps[0] : 0) : NULL, steps[i], step});
+            next = append_rows(next, (ik_rows){given ? args[i] + (k ? k * core_steps[0] : 0) : NULL, steps[i], step});
         if (op->is_list) {
             *next++ = core_steps[0];
             *next++ = dimensions[op->count_at];

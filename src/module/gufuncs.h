@@ -55,7 +55,7 @@ static inline int size_of(const operand *op) {
 }
 
 /* Writes rows into a job and returns where the next ones go. */
-static inline ptrdiff_t *add_rows(ptrdiff_t *words, ik_rows rows) {
+static inline ptrdiff_t *append_rows(ptrdiff_t *words, ik_rows rows) {
     memcpy(words, &rows, sizeof rows);
     return words + sizeof rows / sizeof *words;
 }

@@ -24,8 +24,7 @@ typedef struct {
     void *memory; /* of the tree, before it is aligned */
 } mesh_object;
 
-/* --- making one ----------------------------------------------------------------------------------------------------
- */
+/* --- making one --------------------------------------------------------------------------------------------------- */
 
 enum { ALIGNMENT = 64 };
 static const double LARGEST_COORDINATE = 1e100;
@@ -118,8 +117,7 @@ static void mesh_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* --- looking at one ------------------------------------------------------------------------------------------------
- */
+/* --- looking at one ----------------------------------------------------------------------------------------------- */
 
 static PyObject *get_vertices(PyObject *self, void *unused) {
     (void)unused;
@@ -164,8 +162,7 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* --- rays to one ---------------------------------------------------------------------------------------------------
- */
+/* --- rays to one -------------------------------------------------------------------------------------------------- */
 
 /* An argument of cast: an array (items, columns) or (items); None where it may be left out. */
 typedef struct {

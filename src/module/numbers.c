@@ -18,8 +18,7 @@
 
 /* --- words ---------------------------------------------------------------------------------------------------------
  *
- * Text is that of a bytes object, with a zero after its end, at which all that follows stops.
- */
+ * Text is that of a bytes object, with a zero after its end, at which all that follows stops. */
 
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -34,8 +33,7 @@ static npy_intp count_words(const char *at, const char *end) {
     return found;
 }
 
-/* --- one number ----------------------------------------------------------------------------------------------------
- */
+/* --- one number --------------------------------------------------------------------------------------------------- */
 
 static const uint64_t EXACT_WHOLE = (uint64_t)1 << 53, ROOM = 1000000000000000000, TOO_LARGE = UINT64_MAX;
 static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -100,8 +98,7 @@ static const char *read_number(const char *at, const char *end, double *value) {
     return at;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------------------
- */
+/* --- all of them -------------------------------------------------------------------------------------------------- */
 
 /* A number that Python must read is, until then, a NaN that carries where its word begins. */
 static const uint64_t LATER = (uint64_t)0xFFF << 51;

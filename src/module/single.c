@@ -70,12 +70,12 @@ static void solve(const gufunc *solver, item *item, double *numbers) {
     job_words job;
     ptrdiff_t *next = job;
     for (int i = 0; i < solver->input_count; i++)
-        next = add_rows(next, (ik_rows){item->given[i], 0, size});
+        next = append_rows(next, (ik_rows){item->given[i], 0, size});
     for (int i = solver->input_count; i < solver->operand_count; i++) {
         const operand *output = &solver->operands[i];
         int repeats = output->core_dims == 2 ? output->expected : 1;
         for (int k = 0; k < repeats; k++)
-            next = add_rows(next, (ik_rows){(char *)numbers + k * output->expected * size, 0, size});
+            next = append_rows(next, (ik_rows){(char *)numbers + k * output->expected * size, 0, size});
         numbers += size_of(output);
     }
     solver->solve[item->number](job, 1);
@@ -87,7 +87,7 @@ static int is_usable(const single *self, const double *numbers) {
     return status < IK_UNUSABLE;
 }
 
-static PyObject *solve_single(const single *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+static PyObject *solve_on_stack(const single *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
     PyObject *arguments[MAX_ARGUMENTS] = {NULL};
     item item;
     item_numbers numbers;
@@ -117,7 +117,7 @@ static PyObject *call_function(PyObject *function, PyObject *const *args, Py_ssi
 }
 
 static PyObject *call(const single *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
-    PyObject *found = solve_single(self, args, count, keywords);
+    PyObject *found = solve_on_stack(self, args, count, keywords);
     if (found || PyErr_Occurred()) return found;
     return call_function(self->function, args, count, keywords);
 }

@@ -21,8 +21,7 @@ typedef struct {
     PyObject_HEAD ik_skeleton skeleton; /* its arrays are one block, which `parents` starts */
 } skeleton_object;
 
-/* --- making one ----------------------------------------------------------------------------------------------------
- */
+/* --- making one --------------------------------------------------------------------------------------------------- */
 
 /* The numbers of an ik_limit in the order of its fields, as a row of the argument `limits`. */
 enum { LIMIT_NUMBERS = 34 };
@@ -189,8 +188,8 @@ static int take_joints(const ik_skeleton *skeleton, PyArrayObject *array) {
 }
 
 /* One argument: made an array, checked and taken. */
-static int take(const ik_skeleton *skeleton, PyObject *object, const char *name, int columns,
-                int (*taken)(const ik_skeleton *, PyArrayObject *)) {
+static int take_argument(const ik_skeleton *skeleton, PyObject *object, const char *name, int columns,
+                         int (*taken)(const ik_skeleton *, PyArrayObject *)) {
     PyArrayObject *array = array_of(object, name, NPY_DOUBLE, skeleton->count, columns);
     if (!array) return -1;
     int failed = taken(skeleton, array);
@@ -213,10 +212,10 @@ static PyObject *skeleton_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     }
     failed = failed || allocate(&self->skeleton, PyArray_DIM(given, 0), limits != Py_None, joints != Py_None) < 0 ||
              take_parents(&self->skeleton, given) < 0 ||
-             take(&self->skeleton, offsets, "offsets", 3, take_offsets) < 0 ||
-             take(&self->skeleton, rests, "rest", 4, take_rests) < 0 ||
-             (limits != Py_None && take(&self->skeleton, limits, "limits", LIMIT_NUMBERS, take_limits) < 0) ||
-             (joints != Py_None && take(&self->skeleton, joints, "joints", JOINT_NUMBERS, take_joints) < 0);
+             take_argument(&self->skeleton, offsets, "offsets", 3, take_offsets) < 0 ||
+             take_argument(&self->skeleton, rests, "rest", 4, take_rests) < 0 ||
+             (limits != Py_None && take_argument(&self->skeleton, limits, "limits", LIMIT_NUMBERS, take_limits) < 0) ||
+             (joints != Py_None && take_argument(&self->skeleton, joints, "joints", JOINT_NUMBERS, take_joints) < 0);
     Py_DECREF(given);
     if (!failed) return (PyObject *)self;
     Py_XDECREF((PyObject *)self);
@@ -230,8 +229,7 @@ static void skeleton_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* --- looking at one ------------------------------------------------------------------------------------------------
- */
+/* --- looking at one ----------------------------------------------------------------------------------------------- */
 
 /* A read-only array of its data, which keeps it alive. */
 static PyObject *view(PyObject *self, int type, int columns, const void *data) {
@@ -295,8 +293,7 @@ const ik_skeleton *skeleton_of(PyObject *module, PyObject *object) {
     return NULL;
 }
 
-/* --- running on one ------------------------------------------------------------------------------------------------
- */
+/* --- running on one ----------------------------------------------------------------------------------------------- */
 
 /* An argument after the skeleton: an array (items, joints, columns). */
 typedef struct {

@@ -15,7 +15,7 @@
 #include "listener.h"
 
 /* An array with so many axes: (channels, frames) or (channels). NULL with an exception set. */
-static PyArrayObject *fitting(const char *name, PyObject *object, int type, int axes, const npy_intp *shape) {
+static PyArrayObject *channels_of(const char *name, PyObject *object, int type, int axes, const npy_intp *shape) {
     PyArrayObject *array = (PyArrayObject *)object;
     int fits =
         PyArray_Check(object) && PyArray_NDIM(array) == axes && holds(array, type) && PyArray_ISBEHAVED_RO(array);
@@ -28,7 +28,7 @@ static PyArrayObject *fitting(const char *name, PyObject *object, int type, int 
 
 static int take_lists(ik_lists *lists, const char *name, PyObject *object, const npy_intp *shape) {
     if (object == Py_None) return 0;
-    PyArrayObject *array = fitting(name, object, NPY_DOUBLE, 2, shape);
+    PyArrayObject *array = channels_of(name, object, NPY_DOUBLE, 2, shape);
     if (!array) return -1;
     *lists = (ik_lists){.rows = {.data = PyArray_DATA(array), .stride = PyArray_STRIDE(array, 0)},
                         .next = PyArray_STRIDE(array, 1),
@@ -37,7 +37,7 @@ static int take_lists(ik_lists *lists, const char *name, PyObject *object, const
 }
 
 static int take_rows(ik_rows *rows, const char *name, PyObject *object, const npy_intp *shape) {
-    PyArrayObject *array = fitting(name, object, NPY_INT32, 1, shape);
+    PyArrayObject *array = channels_of(name, object, NPY_INT32, 1, shape);
     if (!array) return -1;
     *rows = (ik_rows){.data = PyArray_DATA(array), .stride = PyArray_STRIDE(array, 0)};
     return 0;

@@ -605,11 +605,10 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* --- tables --------------------------------------------------------------------------------------------------------
- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* A tuple of what `append` adds to a list. */
-static int add_table(PyObject *module, const char *name, int (*append)(PyObject *list)) {
+static int add_list(PyObject *module, const char *name, int (*append)(PyObject *list)) {
     PyObject *list = PyList_New(0);
     PyObject *tuple = list && append(list) == 0 ? PyList_AsTuple(list) : NULL;
     int failed = !tuple || PyModule_AddObjectRef(module, name, tuple) < 0;
@@ -673,10 +672,10 @@ static int append_method_options(PyObject *list) {
 
 int add_solve(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0) return -1;
-    if (add_table(module, "METHODS", append_methods) < 0 || add_table(module, "OPTIONS", append_options) < 0 ||
-        add_table(module, "METHOD_OPTIONS", append_method_options) < 0 ||
-        add_table(module, "GOAL_KINDS", append_goal_kinds) < 0 ||
-        add_table(module, "GOAL_ROWS", append_goal_rows) < 0 || add_table(module, "TAKES", append_takes) < 0)
+    if (add_list(module, "METHODS", append_methods) < 0 || add_list(module, "OPTIONS", append_options) < 0 ||
+        add_list(module, "METHOD_OPTIONS", append_method_options) < 0 ||
+        add_list(module, "GOAL_KINDS", append_goal_kinds) < 0 || add_list(module, "GOAL_ROWS", append_goal_rows) < 0 ||
+        add_list(module, "TAKES", append_takes) < 0)
         return -1;
     if (PyModule_AddIntConstant(module, "REACHES", IK_REACHES) < 0) return -1;
     return add_prepared(module) < 0 ? -1 : PyModule_AddFunctions(module, functions);

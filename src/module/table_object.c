@@ -79,7 +79,7 @@ static PyObject *reduce(PyObject *object, PyObject *unused) {
 }
 
 /* An array (items, columns) of some type, or (items) where columns is 0. */
-static int take(ik_rows *rows, PyObject *object, const char *name, int type, npy_intp items, npy_intp columns) {
+static int take_array(ik_rows *rows, PyObject *object, const char *name, int type, npy_intp items, npy_intp columns) {
     PyArrayObject *array = (PyArrayObject *)object;
     if (!PyArray_Check(object) || PyArray_NDIM(array) != (columns ? 2 : 1) || PyArray_DIM(array, 0) != items ||
         (columns && PyArray_DIM(array, 1) != columns) || !holds(array, type) ||
@@ -99,9 +99,9 @@ static PyObject *nearest(PyObject *object, PyObject *args) {
     ik_nearest_job job = {.table = &self->table};
     const npy_intp items =
         PyArray_Check(query) && PyArray_NDIM((PyArrayObject *)query) == 2 ? PyArray_DIM((PyArrayObject *)query, 0) : 0;
-    if (take(&job.query, query, "query", NPY_DOUBLE, items, self->table.columns) < 0 ||
-        take(&job.row, row, "row", NPY_INT32, items, 0) < 0 ||
-        take(&job.distance, distance, "distance", NPY_DOUBLE, items, 0) < 0)
+    if (take_array(&job.query, query, "query", NPY_DOUBLE, items, self->table.columns) < 0 ||
+        take_array(&job.row, row, "row", NPY_INT32, items, 0) < 0 ||
+        take_array(&job.distance, distance, "distance", NPY_DOUBLE, items, 0) < 0)
         return NULL;
     if (first < 0 || last < first || items < last) {
         PyErr_SetString(PyExc_TypeError, "nearest: first or last does not fit");

@@ -8,8 +8,17 @@
 
 #include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
-enum { ITEMS = 120, JOINTS = 9, GOALS = 2, KINDS = 9, ITERATIONS = 40, FEW_ITEMS = 20, FEW_ITERATIONS = 12 };
+enum {
+    ITEMS = 120 / FEWER,
+    JOINTS = 9,
+    GOALS = 2,
+    KINDS = 9,
+    ITERATIONS = 40,
+    FEW_ITEMS = 10 / FEWER + 10,
+    FEW_ITERATIONS = 12
+};
 
 static const int chain[JOINTS] = {-1, 0, 1, 2, 3, 4, 5, 6, 7}, tree[JOINTS] = {-1, 0, 1, 2, 3, 4, 2, 6, 7};
 static int order[JOINTS], ranks[JOINTS];
@@ -153,12 +162,10 @@ DEFINE_HASH(float, f32)
 DEFINE_HASH(double, f64)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+    EACH_ISA(isa) {
         for (size_t k = 0; k < sizeof scenes / sizeof scenes[0]; k++) {
-            printf("%s %s f32 %016llx\n", isas[i], scenes[k].name, (unsigned long long)hash_f32(&scenes[k]));
-            printf("%s %s f64 %016llx\n", isas[i], scenes[k].name, (unsigned long long)hash_f64(&scenes[k]));
+            printf("%s %s f32 %016llx\n", isa, scenes[k].name, (unsigned long long)hash_f32(&scenes[k]));
+            printf("%s %s f64 %016llx\n", isa, scenes[k].name, (unsigned long long)hash_f64(&scenes[k]));
         }
     }
     return 0;

@@ -6,8 +6,9 @@
 
 #include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
-enum { ITEMS = 200, JOINTS = 9, GOALS = 2, ITERATIONS = 40 };
+enum { ITEMS = 200 / FEWER, JOINTS = 9, GOALS = 2, ITERATIONS = 40 };
 
 static const int parents[JOINTS] = {-1, 0, 1, 2, 3, 4, 2, 6, 7};
 static int order[JOINTS], ranks[JOINTS];
@@ -83,11 +84,9 @@ DEFINE_HASH(float, f32)
 DEFINE_HASH(double, f64)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
-        printf("%s fabrik f32 %016llx\n", isas[i], (unsigned long long)hash_f32());
-        printf("%s fabrik f64 %016llx\n", isas[i], (unsigned long long)hash_f64());
+    EACH_ISA(isa) {
+        printf("%s fabrik f32 %016llx\n", isa, (unsigned long long)hash_f32());
+        printf("%s fabrik f64 %016llx\n", isa, (unsigned long long)hash_f64());
     }
     return 0;
 }

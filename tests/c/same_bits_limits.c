@@ -4,25 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
-enum { ITEMS = 200, LIMITS = 60, COLUMNS = 4 };
+enum { ITEMS = 200 / FEWER, LIMITS = 60, COLUMNS = 4 };
 
-static uint32_t random_state;
-
-/* An exact multiple of 2^-23 in [-1, 1). */
-static double random_number(void) {
-    random_state = random_state * 1664525u + 1013904223u;
-    return ((double)(random_state >> 8) - 8388608.0) / 8388608.0;
-}
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
-    return hash;
-}
-
-static double coordinate(int item) {
+static double odd_number(int item) {
     double special[] = {0, 0, 1, -1, 0.5, 1e-30, 1e-7, -1e-4, NAN, INFINITY};
     double x = random_number();
     unsigned choice = random_state >> 20;
@@ -57,7 +45,7 @@ static void random_limit(int kind, double part[PARTS][COLUMNS]) {
     static uint64_t hash_##name(void) {                                                                                \
         static number q[ITEMS][4], projected[ITEMS][4], violation[ITEMS], given[PARTS][COLUMNS];                       \
         const size_t size = sizeof(number);                                                                            \
-        uint64_t hash = 14695981039346656037u;                                                                         \
+        uint64_t hash = HASH_START;                                                                                    \
         random_state = 1;                                                                                              \
         for (int limit = 0; limit < LIMITS; limit++) {                                                                 \
             double part[PARTS][COLUMNS];                                                                               \
@@ -65,7 +53,7 @@ static void random_limit(int kind, double part[PARTS][COLUMNS]) {
             for (int i = 0; i < PARTS * COLUMNS; i++)                                                                  \
                 given[i / COLUMNS][i % COLUMNS] = (number)part[i / COLUMNS][i % COLUMNS];                              \
             for (int i = 0; i < ITEMS * 4; i++)                                                                        \
-                q[i / 4][i % 4] = (number)coordinate(i / 4);                                                           \
+                q[i / 4][i % 4] = (number)odd_number(i / 4);                                                           \
             for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1) {              \
                 if (count > ITEMS - first) count = ITEMS - first;                                                      \
                 ik_limit_project_job job = {{q[first], sizeof q[0], size},                                             \
@@ -89,11 +77,9 @@ DEFINE_HASH(float, f32)
 DEFINE_HASH(double, f64)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
-        printf("%s limits f32 %016llx\n", isas[i], (unsigned long long)hash_f32());
-        printf("%s limits f64 %016llx\n", isas[i], (unsigned long long)hash_f64());
+    EACH_ISA(isa) {
+        printf("%s limits f32 %016llx\n", isa, (unsigned long long)hash_f32());
+        printf("%s limits f64 %016llx\n", isa, (unsigned long long)hash_f64());
     }
     return 0;
 }

@@ -4,8 +4,9 @@
 
 #include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
-enum { ITEMS = 1024, JOINTS = 3, BATCH = 37 };
+enum { ITEMS = 1024 / FEWER, JOINTS = 3, BATCH = 37 };
 
 #define DEFINE_HASH(number, name, huge)                                                                                \
     static ik_rows name##_rows(void *data, int columns) {                                                              \
@@ -63,11 +64,9 @@ DEFINE_HASH(float, f32, 1e30)
 DEFINE_HASH(double, f64, 1e250)
 
 int main(void) {
-    static const char *const isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++) {
-        if (ik_use_isa(isas[i]) == NULL) continue;
-        printf("%s look f32 %016llx\n", ik_isa(), (unsigned long long)look_f32());
-        printf("%s look f64 %016llx\n", ik_isa(), (unsigned long long)look_f64());
+    EACH_ISA(isa) {
+        printf("%s look f32 %016llx\n", isa, (unsigned long long)look_f32());
+        printf("%s look f64 %016llx\n", isa, (unsigned long long)look_f64());
     }
     return 0;
 }

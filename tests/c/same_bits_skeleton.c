@@ -5,31 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
-enum { ITEMS = 700, JOINTS = 11 };
-
-static uint32_t random_state;
-
-/* An exact multiple of 2^-23 in [-1, 1). */
-static double random_number(void) {
-    random_state = random_state * 1664525u + 1013904223u;
-    return ((double)(random_state >> 8) - 8388608.0) / 8388608.0;
-}
+enum { ITEMS = 700 / FEWER, JOINTS = 11 };
 
 /* Every 8th item has odd numbers, every 16th also some that are not finite. */
-static double coordinate(int item, double huge) {
+static double odd_number(int item, double huge) {
     double special[] = {0, 0, 1, -1, 0.5, 1 / huge, huge, -huge, NAN, INFINITY};
     double x = random_number();
     unsigned choice = random_state >> 20;
     if (item % 8 || choice % 3) return x;
     return special[choice % (item % 16 ? 5 : 10)];
-}
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
-    return hash;
 }
 
 static ik_lists list(void *data, ptrdiff_t columns, ptrdiff_t size) {
@@ -40,10 +28,10 @@ static ik_lists list(void *data, ptrdiff_t columns, ptrdiff_t size) {
     static uint64_t hash_##name(const ik_skeleton *skeleton, void *scratch) {                                          \
         static number in[3][ITEMS][JOINTS][4], rotations[ITEMS][JOINTS][4], positions[ITEMS][JOINTS][3];               \
         const ptrdiff_t size = sizeof(number);                                                                         \
-        uint64_t hash = 14695981039346656037u;                                                                         \
+        uint64_t hash = HASH_START;                                                                                    \
         random_state = 1;                                                                                              \
         for (int i = 0; i < 3 * ITEMS * JOINTS * 4; i++)                                                               \
-            (&in[0][0][0][0])[i] = (number)coordinate(i / (JOINTS * 4), huge);                                         \
+            (&in[0][0][0][0])[i] = (number)odd_number(i / (JOINTS * 4), huge);                                         \
         for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 37 + 1) {                  \
             if (count > ITEMS - first) count = ITEMS - first;                                                          \
             for (int given = 0; given < 3; given++) {                                                                  \
@@ -69,7 +57,6 @@ DEFINE_HASH(float, f32, 1e30)
 DEFINE_HASH(double, f64, 1e250)
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
     const int parents[JOINTS] = {3, 0, 1, -1, 3, 4, 5, 6, 3, -1, 9};
     static int order[JOINTS], rank[JOINTS];
     static double offsets[JOINTS * 3], rests[JOINTS * 4];
@@ -80,10 +67,9 @@ int main(void) {
     for (int i = 0; i < JOINTS; i++)
         rests[4 * i] = 1;
     const ik_skeleton skeleton = {JOINTS, parents, order, rank, offsets, rests, NULL, NULL};
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
-        printf("%s skeleton f32 %016llx\n", isas[i], (unsigned long long)hash_f32(&skeleton, scratch));
-        printf("%s skeleton f64 %016llx\n", isas[i], (unsigned long long)hash_f64(&skeleton, scratch));
+    EACH_ISA(isa) {
+        printf("%s skeleton f32 %016llx\n", isa, (unsigned long long)hash_f32(&skeleton, scratch));
+        printf("%s skeleton f64 %016llx\n", isa, (unsigned long long)hash_f64(&skeleton, scratch));
     }
     free(scratch);
     return 0;

@@ -7,8 +7,9 @@
 
 #include "hash.h"
 #include "ik.h"
+#include "isas.h"
 
-enum { MOST = 130, CHANNELS = 37, PROBLEMS = 60, OPERANDS = 5 };
+enum { MOST = 130, CHANNELS = 37, PROBLEMS = 60 / FEWER, OPERANDS = 5 };
 
 static double numbers[OPERANDS][MOST][CHANNELS];
 static int32_t said[2][CHANNELS];
@@ -78,9 +79,7 @@ static uint64_t hash_problems(void) {
 }
 
 int main(void) {
-    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(ik_use_isa(isas[i]), isas[i]) == 0)
-            printf("%s smooth f64 %016llx\n", isas[i], (unsigned long long)hash_problems());
+    EACH_ISA(isa)
+    printf("%s smooth f64 %016llx\n", isa, (unsigned long long)hash_problems());
     return 0;
 }

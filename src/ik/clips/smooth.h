@@ -46,8 +46,7 @@ static int smooth_stops(smooth *s) {
     return s->stopped;
 }
 
-/* --- from memory, and back -----------------------------------------------------------------------------------------
- */
+/* --- from memory, and back ---------------------------------------------------------------------------------------- */
 
 static ptrdiff_t smooth_period(const ik_smooth_job *job) {
     return job->loop && job->frames > 1 ? job->frames - 1 : job->frames;
@@ -173,8 +172,7 @@ static void smooth_store(const smooth *s, group at, mask unsettled) {
     lanes_store_count(&job->iterations, at, s->rounds);
 }
 
-/* --- settle --------------------------------------------------------------------------------------------------------
- */
+/* --- settle ------------------------------------------------------------------------------------------------------- */
 
 /* The matrix where only the pull is added to what bends, and what the frames are off. */
 static void smooth_prepare(const smooth_clip *clip) {
@@ -259,8 +257,7 @@ static mask smooth_settle(smooth *s, mask busy, int rounds) {
     return busy;
 }
 
-/* --- interior ------------------------------------------------------------------------------------------------------
- */
+/* --- interior ----------------------------------------------------------------------------------------------------- */
 
 #define EACH_SIDE(f, side, clip) EACH_FRAME(f, clip) for (int side = 0; side < 2; side++)
 
@@ -404,8 +401,7 @@ static void smooth_interior(smooth *s, mask busy) {
     smooth_guess(s, all, violation, least);
 }
 
-/* --- all of it -----------------------------------------------------------------------------------------------------
- */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static void smooth_rows(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     const number frame = 1 / (number)job->fps;

@@ -58,8 +58,7 @@ ik_inline number smooth_goes_on(const smooth_clip *clip, ptrdiff_t k) {
     return clip->loop || (k >= 0 && k < clip->count - 1);
 }
 
-/* --- gradient ------------------------------------------------------------------------------------------------------
- */
+/* --- gradient ----------------------------------------------------------------------------------------------------- */
 
 /* From a frame to the next, of what is wanted and of the departure. */
 typedef struct {
@@ -92,8 +91,7 @@ static void smooth_gradient(const smooth_clip *clip) {
     }
 }
 
-/* --- matrix --------------------------------------------------------------------------------------------------------
- */
+/* --- matrix ------------------------------------------------------------------------------------------------------- */
 
 /* On the diagonal, without the pull. */
 ik_inline number smooth_diagonal(const smooth_clip *clip, ptrdiff_t k) {

@@ -1,6 +1,5 @@
 /* Where an attempt starts that is not the first: a pose within limits, of every attempt another, and the same for every
  * item. A method that hurries (method.h) gets one more behind the last restart, from the pose that is given. */
-#include "random.h"
 
 /* Between 0 and 1, always the same for the same numbers. */
 static inline number attempt_share(int attempt, int joint, int axis) {

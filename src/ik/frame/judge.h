@@ -55,6 +55,35 @@ static mask solve_has_side(const ik_plan *plan, group at, const ik_task *task) {
     return ~mask_equal(vec3_size(normal), real_splat(0));
 }
 
+/* Up from node k to where its chain starts, or hangs from what the chain to another node hangs from: where they stand
+ * stays. The bones on the way are added. */
+static int solve_climb(const ik_plan *plan, const pose *world, int k, int other, chain_reach *bones) {
+    while (plan->nodes[k].moves && !(other >= 0 && ik_carries(plan, plan->nodes[k].parent, other))) {
+        real length = vec3_length(solve_bone(plan, world, k));
+        bones->sum = bones->sum + length;
+        bones->longest = real_max(bones->longest, length);
+        k = plan->nodes[k].parent;
+    }
+    return k;
+}
+
+/* Whether no pose can bring the ends of a task as far from each other as it wants, which bones alone decide: those
+ * between the ends, the way between where they start and the distance that is wanted close to a polygon, and no side
+ * of that is longer than all others. What slides or has scales has bones that change. */
+static mask solve_judge_lengths(const ik_plan *plan, group at, const pose *world, const ik_task *task, real slack) {
+    if (plan->slides || world->scaled || (task->kind != IK_DISTANCE && task->kind != IK_PLACE)) return mask_splat(0);
+    real weight;
+    const task_wanted wanted = solve_wanted(plan, at, world, task, &weight);
+    const real apart = task->kind == IK_PLACE ? vec3_length(wanted.place) : wanted.number;
+    chain_reach bones = {real_splat(0), real_splat(0)};
+    vec3 from = world->positions[solve_climb(plan, world, task->node, task->other, &bones)], to = wanted.place;
+    if (task->other >= 0) to = world->positions[solve_climb(plan, world, task->other, task->node, &bones)];
+    const real between = vec3_length(vec3_sub(from, to)), sides = bones.sum + between + apart + slack;
+    const real most = real_max(between, apart), longest = bones.longest;
+    mask far = mask_less(sides, most + most), near = mask_less(sides, longest + longest);
+    return (far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR));
+}
+
 /* Any other task: a distance goes by the reach of the chains to its joints, or else of the longest. */
 static mask solve_judge_any(const ik_plan *plan, group at, const pose *world, const ik_task *task, verdict *v) {
     const ik_options *options = &plan->job->options;
@@ -67,7 +96,9 @@ static mask solve_judge_any(const ik_plan *plan, group at, const pose *world, co
     reach = solve_task_reach(plan, world, task);
     v->reach = real_max(v->reach, reach);
     v->error = real_max(v->error, miss);
-    mask missed = mask_less(real_splat((number)options->tolerance) * reach, miss);
+    const real slack = real_splat((number)options->tolerance) * reach;
+    mask missed = mask_less(slack, miss);
+    if (mask_any(missed)) v->said |= missed & solve_judge_lengths(plan, at, world, task, slack);
     if (task->kind == IK_INSIDE && task->node < 0) v->said |= missed & mask_splat(IK_OFF_BALANCE);
     if (task->kind == IK_INSIDE) v->has_length &= mask_equal(weight, real_splat(0)) | solve_has_side(plan, at, task);
     return missed;

@@ -4,7 +4,6 @@
 #include "../forms/limit.h"
 #include "../forms/skeleton.h"
 #include "pose.h"
-#include "pull.h"
 
 #if LANES == 1
 #define GROUPS 1

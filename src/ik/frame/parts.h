@@ -1,7 +1,9 @@
 /* What iterative methods are made of, besides what the frame is to all of them (method.h). A part stands on those
  * before it, and costs a method that does not use it nothing.
  *
+ *   random       numbers without a pattern: the frame has them too, so pose.h includes it
  *   watch        who makes no progress
+ *   pull         what draws a rigid body, and the best turn for that
  *   ends         joints that turn one after the other, and what they carry
  *   joints       columns for turned and sliding joints and their tasks, and how they are loaded and read
  *   plain        a free chain with a place out of its reach
@@ -15,6 +17,7 @@
 #include "method.h"
 
 #include "watch.h"
+#include "pull.h"
 #include "ends.h"
 #include "joints.h"
 #include "plain.h"

@@ -30,7 +30,7 @@ static mask past_known(const ik_past *past, group at, int which) {
     return all;
 }
 
-/* Numbers of the row that a joint had then; of lanes that have no such frame, the row it has now. */
+/* Numbers of the row that a joint had then; 0 in lanes that have no such frame. */
 ik_outline void past_gather(const ik_past *past, const ik_lists *lists, group at, int joint, int which, int columns,
                             number (*lane)[LANES]) {
     const ik_rows *rows = &lists->rows;
@@ -39,7 +39,7 @@ ik_outline void past_gather(const ik_past *past, const ik_lists *lists, group at
         const char *row = lanes_row(rows, at, k < at.count ? k : at.count - 1) + joint * lists->next;
         if (frame >= 0) row += (frame - past->frame) * rows->frame;
         for (int column = 0; column < columns; column++)
-            lane[column][k] = *(const number *)(row + column * rows->step);
+            lane[column][k] = frame < 0 ? 0 : *(const number *)(row + column * rows->step);
     }
 }
 

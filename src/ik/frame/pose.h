@@ -3,6 +3,7 @@
 
 #include "tasks.h"
 #include "past.h"
+#include "random.h"
 #include "attempts.h"
 
 /* A group of items in the world, node by node. */

@@ -77,8 +77,7 @@ static const number RAY_FARTHEST = 1e100;
  * over the few units within the tree makes no difference. */
 static const number RAY_FLATTEST = 0x1p-600, RAY_STEEPEST = 0x1p40;
 
-/* --- boxes ---------------------------------------------------------------------------------------------------------
- */
+/* --- boxes -------------------------------------------------------------------------------------------------------- */
 
 ik_inline int lowest_bit(unsigned bits) {
 #if defined(__GNUC__)
@@ -193,8 +192,7 @@ ik_inline unsigned ray_enter(const ray *ray, const tree_node *node, float enter[
     return found;
 }
 
-/* --- triangles -----------------------------------------------------------------------------------------------------
- */
+/* --- triangles ---------------------------------------------------------------------------------------------------- */
 
 /* How far off a corner is that is seen along the ray in floats. */
 static const float RAY_BLUR = 0x1p-17f;
@@ -249,8 +247,7 @@ ik_inline void ray_test(ray *ray, const tree_block *block, int k) {
     ray->place = k;
 }
 
-/* --- the way through the tree --------------------------------------------------------------------------------------
- */
+/* --- the way through the tree ------------------------------------------------------------------------------------- */
 
 /* Children go onto the stack the farthest first. */
 ik_inline void ray_push(ray *ray, const tree_node *node, unsigned found, const float *enter) {
@@ -302,8 +299,7 @@ ik_inline int ray_step(ray *ray, const ik_ray_tree *tree) {
     return ray_pop(ray);
 }
 
-/* --- blocks of rays ------------------------------------------------------------------------------------------------
- */
+/* --- blocks of rays ----------------------------------------------------------------------------------------------- */
 
 #define EACH_LANES(at, block) for (int at = 0; at < (block)->count; at += LANES)
 
@@ -388,8 +384,7 @@ ik_inline void rays_store(const ray_block *block, const ik_cast_job *job) {
     }
 }
 
-/* --- bodies --------------------------------------------------------------------------------------------------------
- */
+/* --- bodies ------------------------------------------------------------------------------------------------------- */
 
 /* Which row of where a body stands a ray has. */
 ik_inline ptrdiff_t ray_frame(const ray_block *block, const ik_cast_job *job, int at) {

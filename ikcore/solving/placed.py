@@ -1,0 +1,127 @@
+"""Where what goals are about is in a pose, and how far that is from what they want: by forward kinematics alone."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import rotations
+from ikcore._arrays import dot
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton, World, ancestors
+from ikcore.span import distance
+from ikcore.tasks import Point, Task
+
+
+class Placed(Protocol):
+    """What has a place in a skeleton: a task, or what a closed form makes of one."""
+
+    @property
+    def joint(self) -> int:
+        """The joint."""
+
+    @property
+    def offset(self) -> Point:
+        """The point, in the space of the joint."""
+
+    @property
+    def position(self) -> NDArray[Any] | None:
+        """Where that should be."""
+
+    def path(self, skeleton: Skeleton) -> list[int]:
+        """The joints from the start of the chain down to the joint."""
+
+
+def chain_points(skeleton: Skeleton, pose: Pose, world: World, task: Placed) -> NDArray[Any]:
+    """Where the joints from the start of a task's chain are, (..., n, 3), and its point at last."""
+    joints = world.positions.take(task.path(skeleton), axis=-2)
+    if not any(task.offset):
+        return joints
+    return np.concatenate([joints, point_of(skeleton, pose, world, task)[..., np.newaxis, :]], axis=-2)
+
+
+def point_of(skeleton: Skeleton, pose: Pose, world: World, task: Placed) -> NDArray[Any]:
+    """Where the point of a task is: as a child of the joint would be, scales and all."""
+    if not any(task.offset):
+        return world.positions[..., task.joint, :]
+    return np.asarray(world.positions[..., task.joint, :] + arm_of(skeleton, pose, world, task.joint, task.offset))
+
+
+def arm_of(skeleton: Skeleton, pose: Pose, world: World, joint: int, point: tuple[float, float, float]) -> NDArray[Any]:
+    """The way in the world from a joint to a point fixed to it, which is scaled as a child of the joint would be."""
+    if pose.scales is None:
+        return rotations.rotate(world.rotations[..., joint, :], np.asarray(point, pose.dtype))
+    above = ancestors(skeleton, joint)[::-1]
+    offsets = np.zeros((len(above) + 1, 3))  # all joints at one place: so the way is not lost in where they are
+    offsets[-1] = point
+    line = type(skeleton)(np.arange(len(offsets)) - 1, offsets)
+
+    def extended(array: NDArray[Any], *last: float) -> NDArray[Any]:
+        row = np.broadcast_to(np.asarray(last, array.dtype), (*array.shape[:-2], 1, len(last)))
+        return np.concatenate([array[..., above, :], row], axis=-2)
+
+    turned = Pose(extended(pose.rotations, 1, 0, 0, 0), None, extended(pose.scales, 1, 1, 1))
+    return line.forward(turned).positions[..., -1, :]
+
+
+def off_ray(skeleton: Skeleton, pose: Pose, world: World, task: Placed) -> tuple[NDArray[Any], NDArray[Any]]:
+    """How far a task's position is from the ray through its point, and the angle between them at the joint."""
+    assert task.position is not None
+    at = world.positions[..., task.joint, :]
+    along = arm_of(skeleton, pose, world, task.joint, task.offset)
+    with np.errstate(all="ignore"):  # a goal without weight may be anything
+        turn = rotations.shortest_arc(along, task.position - at)
+        turn = np.where(np.any(along, axis=-1, keepdims=True), turn, np.nan)
+        cosine, sine = turn[..., 0], distance(turn[..., 1:], np.zeros(3, turn.dtype))  # of half the angle
+        away = np.asarray(distance(task.position, at) * np.where(cosine > sine, 2 * sine * cosine, 1))
+    return away, rotations.to_axis_angle(turn)[1]
+
+
+def miss_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> float:
+    """How far one item is from what a task wants: a distance, or an angle."""
+    at = centre_of_mass(skeleton, pose, world) if task.joint < 0 else point_of(skeleton, pose, world, task)
+    end = np.zeros(3) if task.position is None else task.position
+    if task.relative:
+        other = task._replace(joint=task.other, offset=task.other_offset)
+        end = point_of(skeleton, pose, world, other)
+    turned = world.rotations[task.joint]
+    if task.kind == "TURN":
+        assert task.rotation is not None
+        wanted = rotations.multiply(world.rotations[task.other], task.rotation) if task.relative else task.rotation
+        return float(angle_between(turned, wanted))
+    if task.kind == "LOOK":
+        arc = rotations.shortest_arc(rotations.rotate(turned, task.axis), end - at)
+        return float(rotations.to_axis_angle(arc)[1])
+    if task.kind == "DISTANCE":
+        return abs(float(distance(at, end)) - float(np.asarray(task.distance)))
+    if task.kind == "INSIDE":
+        assert task.normal is not None
+        normal, margin = task.normal / np.sqrt(dot(task.normal, task.normal)), task.distance
+        return max(0.0, float(0 if margin is None else margin) - float(dot(normal, at - end)))
+    if task.kind == "PLACE":  # relative
+        assert task.position is not None
+        end = end + rotations.rotate(world.rotations[task.other], task.position)
+    return float(distance(at, end))
+
+
+def centre_of_mass(skeleton: Skeleton, pose: Pose, world: World) -> NDArray[Any]:
+    """Where the centre of mass of one pose is."""
+    total, sum_ = float(skeleton.masses.sum()), np.zeros(3)
+    for joint, (mass, centre) in enumerate(zip(skeleton.masses, skeleton.centres, strict=True)):
+        if mass > 0:
+            at = world.positions[joint] + arm_of(skeleton, pose, world, joint, tuple(centre.tolist()))
+            sum_ += mass / total * at
+    return sum_
+
+
+def from_rest(skeleton: Skeleton, joint: int, local: NDArray[Any]) -> NDArray[Any]:
+    """Local rotations of a joint (..., 4) relative to its rest."""
+    return rotations.multiply(rotations.conjugate(skeleton.rest.rotations[joint].astype(local.dtype)), local)
+
+
+def angle_between(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """The angle from one rotation to another, radians."""
+    difference = rotations.multiply(rotations.conjugate(a), rotations.normalize(b))
+    return rotations.to_axis_angle(difference)[1]
