@@ -16,16 +16,18 @@
  * line with its target, which would only stay on that line, starts as an arc. And d starts as a multiple of what the
  * tip is off, as near full reach bones take up little of what they are handed: that stride is three times as long after
  * an iteration that leaves more than half of the error, half as long after one that leaves less, and 1 again where the
- * error has grown. Nor does the tip go by more than a tenth of the reach that way, which would stir up chains of few
- * bones. */
+ * error has grown. Nor does the tip go by more than a fifth of the reach that way, which would stir up chains of few
+ * bones, and by a tenth less each time the error has grown. The best of all poses is the result. */
 
 /* Of the reach: a chain as flat as this is in line with its target. */
 #define FOLLOW_FLAT (number)1e-6
 
-/* Of the error, left by an iteration that was too careful; the longest stride, and of the reach. */
-#define FOLLOW_SLOW  (number)0.5
-#define FOLLOW_MOST  (number)1024
-#define FOLLOW_AHEAD (number)0.1
+/* Of the error, left by an iteration that was too careful; the longest stride, of the error and at first of the reach,
+ * and the share of that which is left where it was too long. */
+#define FOLLOW_SLOW   (number)0.5
+#define FOLLOW_MOST   (number)1024
+#define FOLLOW_AHEAD  (number)0.2
+#define FOLLOW_LEARNS (number)0.9
 
 /* The columns of a record. The bones that were off least, and by how much, are part of the result. */
 ik_inline int follow_best(const ik_plan *plan, int slot) { return chain_columns(plan) + 3 * slot; }
@@ -114,13 +116,16 @@ static void follow_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, ERROR) = vec3_length(off);
 }
 
-/* How far the tip goes next, in what it is off. */
-ik_inline real follow_next_stride(real stride, real before, real error, real ahead) {
-    const real one = real_splat(1), half = real_splat(0.5f);
-    mask slow = mask_less(real_splat(FOLLOW_SLOW) * before, error);
-    real next = real_select(slow, real_min(real_splat(3) * stride, real_splat(FOLLOW_MOST)), half * stride);
-    next = real_min(next, ahead / (error + real_splat(TINY_LENGTH)));
-    return real_select(mask_less(error, before), real_max(next, one), one);
+/* How far the tip goes next, in what it is off; each time that was too far it is held to less. */
+ik_inline void follow_stride_on(const ik_plan *plan, columns c, real before) {
+    const real one = real_splat(1), error = *column(c, ERROR);
+    real *stride = column(c, follow_stride(plan)), *ahead = column(c, follow_ahead(plan));
+    mask less = mask_less(error, before), slow = mask_less(real_splat(FOLLOW_SLOW) * before, error);
+    real longer = real_min(real_splat(3) * *stride, real_splat(FOLLOW_MOST));
+    real next = real_select(slow, longer, real_splat(0.5f) * *stride);
+    *ahead = real_select(less, *ahead, real_splat(FOLLOW_LEARNS) * *ahead);
+    next = real_max(real_min(next, *ahead / (error + real_splat(TINY_LENGTH))), one);
+    *stride = real_select(less, next, one);
 }
 
 /* A bone as it is drawn along, and what it hands on. */
@@ -162,10 +167,10 @@ ik_inline void follow_pass(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
         vec3 off = vec3_sub(column_vec3(c, follow_target(plan)), tip[g]);
-        real *error = column(c, ERROR), *stride = column(c, follow_stride(plan)), before = *error;
+        const real before = *column(c, ERROR);
         column_set_vec3(c, follow_off(plan), off);
-        *error = vec3_length(off);
-        if (!published) *stride = follow_next_stride(*stride, before, *error, *column(c, follow_ahead(plan)));
+        *column(c, ERROR) = vec3_length(off);
+        if (!published) follow_stride_on(plan, c, before);
     }
 }
 
