@@ -151,3 +151,11 @@ def test_bones_near_the_tip_turn_most() -> None:
     turned = ik.rotations.to_axis_angle(ref.multiply(ref.conjugate(start), found.pose.rotations))[1]
     assert found.status == 0
     assert np.abs(turned[-6:]).sum() > 3 * np.abs(turned[:6]).sum()
+
+
+def test_two_places_of_one_joint_are_two_ends() -> None:
+    skeleton, start = rope(3)
+    goals = [ik.Reach(3, [1.0, 1, 1]), ik.Reach(3, [1.0, 2, 1], offset=[0, 1, 0])]
+    for method in ("follow", "circle"):
+        with pytest.raises(ValueError, match=rf"goals\[1\]: {method} takes no second end; solve one end after the other"):
+            ik.solve(skeleton, ik.Pose(start), goals, method)
