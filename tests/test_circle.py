@@ -115,7 +115,9 @@ def test_a_longest_bone_lies_across() -> None:
 
 def test_out_of_reach_it_is_straight_or_folded() -> None:
     skeleton = tail([1.0, 5, 1.5])
-    found = ik.circle(skeleton, skeleton.rest, [ik.Reach(3, [[0, 9, 0], [0, 0.5, 0], [0, 7.5, 0], [0, 2.5, 0]])])
+    found = ik.circle(
+        skeleton, skeleton.rest, [ik.Reach(3, np.array([[0, 9, 0], [0, 0.5, 0], [0, 7.5, 0], [0, 2.5, 0]]))]
+    )
     assert found.status.tolist() == [ik.Status.TOO_FAR, ik.Status.TOO_NEAR, 0, 0]
     points = forward(skeleton, found.pose.rotations)[0]
     assert_allclose(points[0, :, 1], [0, 1, 6, 7.5], atol=1e-12)
