@@ -389,7 +389,7 @@ def test_a_solver_answers_translations_where_joints_slide(method: str, moved: bo
     start = [skeleton.offsets + np.array([0.1, 0, 0])] * moved
     targets = np.random.default_rng(5).normal(size=(20, 3))
     found = ik.solve(skeleton, ik.Pose(skeleton.rest.rotations, *start), [ik.Reach(3, targets)], method)
-    expected = found.pose.rotations, found.pose.translations, found.error, found.status
+    expected = found.pose.rotations, translations(found.pose), found.error, found.status
     assert any(status == 0 for status in found.status)
     assert translations(found.pose).std(axis=0).any()
     together = made(skeleton.rest.rotations, *start, targets)

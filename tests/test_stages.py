@@ -204,6 +204,24 @@ def test_time_is_the_first_axis_of_all_stages_together() -> None:
     assert found.pose.rotations.tobytes() == again.pose.rotations.tobytes()
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_how_it_is_judged_changes_no_answer(order: int) -> None:
+    """One pose, or a batch of it; with the errors of goals, or without; what is reached, and what is not."""
+    pull = ik.Stage("fabrik", [ik.Reach("hand.R", RIGHT, chain=2, pole=BACK)])
+    for first in (lean(CHEST), lean([0.9, 1.5, 0.1])):
+        for middle in (arms(), arms(left=[3, 1, 0])):
+            stages = [first, middle, pull][::order]
+            one = ik.stages(BODY, BODY.rest, stages)
+            many = ik.stages(BODY, ik.Pose(np.tile(BODY.rest.rotations, (3, 1, 1))), stages)
+            by_goal = ik.stages(BODY, BODY.rest, stages, goal_errors=True)
+            for other in (many.pose[1].rotations, by_goal.pose.rotations):
+                assert one.pose.rotations.tobytes() == other.tobytes()
+            assert one.status == many.status[1] == by_goal.status
+            assert by_goal.goal_errors is not None
+            largest = np.nanmax(by_goal.goal_errors[:, 0])
+            np.testing.assert_allclose([many.error[1], by_goal.error, largest], one.error, atol=1e-14)
+
+
 def test_speeds_hold_in_every_stage() -> None:
     hinge = ik.Limit.hinge([0, 0, 1], -2, 2, speed=1.0)
     chain = ik.Skeleton([-1, 0, 1], np.array([[0, 0, 0], [1.0, 0, 0], [1, 0, 0]]), limits={0: hinge})
