@@ -44,7 +44,21 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits, fabrik, walk, smooth, ground, drift, bake, bake_over_time, clearance):
+        chains = (fabrik, leader, circle)
+        for picture in (
+            *limb,
+            aim,
+            look,
+            limits,
+            *chains,
+            walk,
+            smooth,
+            ground,
+            drift,
+            bake,
+            bake_over_time,
+            clearance,
+        ):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "report.svg").write_text(report(), encoding="utf-8")
 
@@ -297,6 +311,71 @@ def fabrik() -> Figure:
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure
+
+
+def leader() -> Figure:
+    """A rope drawn after its tip; the error by what an iteration costs, beside FABRIK as published."""
+    rope = ik.Skeleton.chain([[x, 0, 0] for x in range(9)])
+    start = ik.Pose(np.tile(ik.rotations.from_axis_angle([0, 0, 1], 0.08), (9, 1)))
+    near, far = 8 * 0.85 * direction(1.7), 8 * 0.97 * direction(1.2)
+    figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    scene, panel = figure.subplots(1, 2, width_ratios=[1.2, 1])
+    scene.set(xlim=(-2.8, 8.4), ylim=(-0.6, 7.2), aspect="equal")
+    scene.axis("off")
+    for iterations, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.3), (2, BLUE, 0.5), (200, BLUE, 1)]:
+        found = ik.follow(rope, start, [ik.Reach(8, near)], iterations=iterations, textbook=True)
+        chain(scene, rope.forward(found.pose).positions, color, shade)
+    dot(scene, near, GREEN)
+    runs: list[tuple[str, Any, float, str]] = [
+        ("follow", ik.follow, 0.5, BLUE),
+        ("textbook", functools.partial(ik.follow, textbook=True), 0.5, GREEN),
+        ("textbook FABRIK", functools.partial(ik.fabrik, textbook=True), 1, ORANGE),
+    ]
+    for name, solve, passes, color in runs:
+        found = solve(rope, start, [ik.Reach(8, far)], history=True)
+        steps = passes * np.arange(len(found.history))
+        panel.semilogy(steps, found.history / 8, color=color, linewidth=1.5, alpha=0.8, label=name)
+    panel.set(xlabel="iterations of FABRIK", ylabel="error / reach", xlim=(0, 30), ylim=(5e-6, 1))
+    panel.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def circle() -> Figure:
+    """Targets near and far; a chain of unequal bones, iteration by iteration; one that has a longest bone."""
+    figure = Figure(figsize=(WIDTH, 2.2), layout="constrained")
+    scenes = figure.subplots(1, 3, width_ratios=[1.25, 1, 1])
+    for scene in scenes:
+        scene.set_aspect("equal")
+        scene.margins(0.08)
+        scene.axis("off")
+    above: dict[str, Any] = {"pole": [0, 50, 0]}
+    tail = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
+    for distance, shade in zip((0.3, 2, 4, 5.4, 6), (0.3, 0.45, 0.6, 0.8, 1), strict=True):
+        found = ik.circle(tail, tail.rest, [ik.Reach(6, [distance, 0, 0], **above)])
+        chain(scenes[0], tail.forward(found.pose).positions, BLUE, shade)
+        dot(scenes[0], (distance, 0, 0), GREEN)
+    for scene, lengths, target in (
+        (scenes[1], [1.4, 0.5, 1, 0.7, 1.2], (4, 0, 0)),
+        (scenes[2], [0.8, 3.2, 0.9, 1.3], (0.9, 0, 0)),
+    ):
+        arm = ik.Skeleton.chain([[x, 0, 0] for x in np.cumsum([0, *lengths])])
+        for iterations, shade in ((1, 0.3), (2, 0.5), (50, 1)):
+            found = ik.circle(arm, arm.rest, [ik.Reach(len(lengths), target, **above)], iterations=iterations)
+            points = arm.forward(found.pose).positions
+            chain(scene, points, BLUE, shade)
+        middle, radius = circle_through(points[0], points[1], points[-1])
+        turn = np.linspace(0, 2 * np.pi, 100)
+        line(scene, middle + radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1), GREY, width=1, style=":")
+        dot(scene, target, GREEN)
+    return figure
+
+
+def circle_through(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], float]:
+    """Its middle and radius; points in the plane."""
+    sides = 2 * np.array([b - a, c - a])[:, :2]
+    middle = np.append(np.linalg.solve(sides, [b @ b - a @ a, c @ c - a @ a]), 0)
+    return middle, float(np.linalg.norm(a - middle))
 
 
 def walk() -> Figure:

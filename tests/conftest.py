@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ikcore as ik
 from ikcore import _core
 
 
@@ -112,6 +113,30 @@ def pytest_runtest_call() -> Generator[None, object, object]:
         if os.name == "nt":
             patch.setattr(Path, "symlink_to", link_or_skip)
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """What every method must do it must as far as it takes what a test asks for; the rest is skipped."""
+    try:
+        return (yield)
+    except (TypeError, ValueError, AssertionError, pytest.fail.Exception) as wrong:
+        given = pyfuncitem.callspec.params.get("method") if hasattr(pyfuncitem, "callspec") else None
+        refusal = str(
+            wrong if isinstance(wrong, TypeError | ValueError) else wrong.__context__
+        )  # of what was waited for
+        if isinstance(given, str) and is_not_for(given, refusal):
+            pytest.skip(refusal)
+        raise
+
+
+def is_not_for(name: str, refusal: str) -> bool:
+    """Whether a method refuses what the table says that it does not take, or an option that it does not have."""
+    method = ik.methods()[name]
+    words = {word for each in ik.methods().values() for word in each.takes} - method.takes
+    options = {option for each in ik.methods().values() for option in each.options} - set(method.options)
+    said = [f"{name} takes no {word};" for word in words] + [f"{name}: no option {option!r} here" for option in options]
+    return any(sentence in refusal for sentence in said)
 
 
 def link_or_skip(path: Path, target: Path) -> None:

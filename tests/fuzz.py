@@ -231,16 +231,17 @@ def solve(random: np.random.Generator, folder: Path) -> None:
     joints, items = int(random.integers(2, 14)), int(random.integers(1, 70))
     dtype = (np.float32, np.float64)[random.integers(2)]
     parents = [-1, *(int(random.integers(max(0, joint - 3), joint)) for joint in range(1, joints))]
+    method = ik.methods()[_core.METHODS[random.integers(len(_core.METHODS))][0]]
     kinds = [None, ik.Limit.hinge([0, 0, 1], -1, 2), ik.Limit.cone([1, 0, 0], 0.6), ik.Limit.locked()]
+    kinds = kinds if "limit" in method.takes else [None]
     limits = [kinds[random.integers(len(kinds))] for _ in range(joints)]
     skeleton = ik.Skeleton(parents, random.normal(size=(joints, 3)) * (random.random((joints, 1)) > 0.1), limits=limits)
     pose = ik.Pose(odd(random, (items, joints, 4), dtype))
     goals = [
         ik.Reach(int(random.integers(1, joints)), odd(random, (items, 3), dtype), weight=odd(random, (items,), dtype))
-        for _ in range(random.integers(1, 3))
+        for _ in range(random.integers(1, 3) if "second end" in method.takes else 1)
     ]
-    method = _core.METHODS[random.integers(len(_core.METHODS))][0]
-    ik.solve(skeleton, pose, goals, method, iterations=int(random.integers(0, 30)))
+    ik.solve(skeleton, pose, goals, method.name, iterations=int(random.integers(0, 30)))
 
 
 def closed(random: np.random.Generator, folder: Path) -> None:

@@ -57,6 +57,12 @@ HASHES = {
     "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
     "same_bits_smooth.c": {"smooth f64": "5455c66f3d7dd2f2"},
     "same_bits_fabrik.c": {"fabrik f32": "9b29729553b556d9", "fabrik f64": "c84e17da7dc98bb6"},
+    "same_bits_chain.c": {
+        "follow f32": "ed8ecb18a7c120b7",
+        "follow f64": "451edbab673ce1b2",
+        "circle f32": "62f19c5d12cef2d6",
+        "circle f64": "fb023a4806227eb0",
+    },
     "same_bits_dls.c": {
         "dls_chain f32": "32adc2424fdad604",
         "dls_chain f64": "e633394fd9fb9a8c",

@@ -102,7 +102,8 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
         _check_word(method, task.kind, f"{where}: ", _INSTEAD.get((method, task.kind), ""))
         if task.level != tasks[0].level:
             _check_word(method, "LEVELS", f"{where}.level: ", "say by weights which goal counts more")
-        if task.kind != "POSTURE" and task.joint != tasks[0].joint:
+        other = task.kind == tasks[0].kind and task is not tasks[0]
+        if task.kind != "POSTURE" and (task.joint != tasks[0].joint or other):
             _check_word(method, "ENDS", f"{where}: ", "solve one end after the other (ik.stages)")
         if any(skeleton.limits):
             _check_limits(method, skeleton, task)

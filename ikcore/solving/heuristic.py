@@ -1,4 +1,4 @@
-"""Methods that move points or turn joints one after another: fabrik."""
+"""Methods that go by what is easily seen, joint by joint or bone by bone: fabrik, follow, circle."""
 
 from __future__ import annotations
 
@@ -47,3 +47,70 @@ def fabrik(
     [0. 1.]
     """
     return iterate("fabrik", **locals())
+
+
+@method
+def follow(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by following the leader: the tip of a chain goes ahead and draws the bones after it, as those of a rope.
+
+    For one chain without limits; the fastest of the methods there. Bones near the tip turn most.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
+    >>> found = ik.follow(rope, rope.rest, [ik.Reach(6, [4, 2, 1])])
+    >>> print(found.status, found.error.round(3))
+    0 0.0
+    """
+    return iterate("follow", **locals())
+
+
+@method
+def circle(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Lay a chain on the arc from its base to the target: all joints on one circle, reached but for rounding.
+
+    For one chain without limits. It is bent to the side where it is bent now, or to that of the goal's pole; how else
+    it comes in does not matter. Iterations end when the arc is closed, after four as a rule, whatever the tolerance.
+
+    Examples
+    --------
+    Every joint of equal bones turns alike.
+
+    >>> import ikcore as ik
+    >>> tail = ik.Skeleton.chain([[x, 0, 0] for x in range(6)])
+    >>> found = ik.circle(tail, tail.rest, [ik.Reach(5, [3, 0, 0], pole=[0, 1, 0])])
+    >>> print(ik.rotations.to_axis_angle(found.pose.rotations[1:5])[1].round(4))
+    [0.6749 0.6749 0.6749 0.6749]
+    """
+    return iterate("circle", **locals())

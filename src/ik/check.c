@@ -140,12 +140,12 @@ static const char *check_chains(const ik_solve_job *job, const ik_goal *goal, un
     return wrong;
 }
 
-/* Whether goals are about one joint, or two as seen from each other; a posture is about none. */
+/* Whether goals are about one point of one joint, and no two alike; a posture is about none. */
 static int has_one_end(const ik_solve_job *job) {
     const ik_goal *first = NULL;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
         if (goal->kind == IK_POSTURE) continue;
-        if (first && goal->joint != first->joint) return 0;
+        if (first && (goal->joint != first->joint || goal->kind == first->kind)) return 0;
         first = goal;
     }
     return 1;

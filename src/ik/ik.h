@@ -608,6 +608,10 @@ typedef struct ik_options {
     X(rotation_tolerance, 1e-4, 0, 4, "angle to the target rotation that counts as reached")
 
 #define IK_OPTIONS_OF_fabrik(X) IK_COMMON_OPTIONS(X, 200)
+#define IK_OPTIONS_OF_follow(X) IK_COMMON_OPTIONS(X, 200)
+#define IK_OPTIONS_OF_circle(X)                                                                                        \
+    X(iterations, 200, 0, 1000000, "the most iterations")                                                               \
+    IK_TOLERANCES(X)
 #define IK_OPTIONS_OF_dls(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
@@ -657,6 +661,10 @@ enum ik_takes {
     X(fabrik,                                                                                                          \
       IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_SLIDES | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES, \
       "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
+    X(follow, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
+      "follow the leader: the tip goes ahead and draws the bones after it, one pass an iteration")                     \
+    X(circle, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
+      "circular alignment: the chain lies on an arc from its base to the target, exactly")                             \
     X(dls, IK_TAKES_ALL | IK_REACHES,                                                                                  \
       "damped least squares: turns all joints at once, by how each moves what should be reached")
 

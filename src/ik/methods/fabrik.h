@@ -114,24 +114,6 @@ ik_inline real fabrik_error(const ik_plan *plan, columns c) {
 
 /* ---- chains that a step would not move */
 
-/* The chain that ends at node k, and where its target is. */
-typedef struct {
-    int base, end;
-    vec3 line; /* unit, from base to target; where they are one point, along the chain */
-    real distance;
-    chain_reach reach;
-} fabrik_chain;
-
-static fabrik_chain fabrik_chain_of(const ik_plan *plan, const pose *start, int k, vec3 target) {
-    fabrik_chain chain = {.base = solve_base(plan, k), .end = k, .reach = solve_reach(plan, start, k)};
-    direction to_target = vec3_direction(vec3_sub(target, start->positions[chain.base]));
-    vec3 along = vec3_direction(vec3_sub(start->positions[k], start->positions[chain.base])).unit;
-    mask apart = mask_less(real_splat(TINY_SINE) * chain.reach.sum, to_target.length);
-    chain.line = vec3_select(apart, to_target.unit, along);
-    chain.distance = to_target.length;
-    return chain;
-}
-
 /* Whether nothing else pulls at the chain, so that its own target is all there is to say. */
 static int fabrik_is_alone(const ik_plan *plan, int k) {
     if (plan->nodes[k].child >= 0) return 0;
@@ -142,7 +124,7 @@ static int fabrik_is_alone(const ik_plan *plan, int k) {
 }
 
 /* Points along the line: all bones forwards; or, where the target is too near, all but a longest one backwards. */
-static void fabrik_lay(const ik_plan *plan, const fabrik_chain *chain, mask chosen, mask near, columns record) {
+static void fabrik_lay(const ik_plan *plan, const aimed_chain *chain, mask chosen, mask near, columns record) {
     real inner = chain_inner(chain->reach), sum = chain->reach.sum;
     vec3 base = column_vec3(record, fabrik_point(plan->nodes[chain->base].slot));
     real at = real_select(near, inner, sum); /* of the point, along the line; from the tip up */
@@ -160,7 +142,7 @@ static void fabrik_lay(const ik_plan *plan, const fabrik_chain *chain, mask chos
 }
 
 /* A target out of reach becomes the nearest point in reach, and the chain is laid there. */
-static void fabrik_answer(const ik_plan *plan, const fabrik_chain *chain, columns record) {
+static void fabrik_answer(const ik_plan *plan, const aimed_chain *chain, columns record) {
     mask far = mask_less(chain->reach.sum, chain->distance);
     mask near = mask_less(chain->distance, chain_inner(chain->reach)), chosen = far | near;
     if (!mask_any(chosen)) return;
@@ -182,7 +164,7 @@ static void fabrik_bend(const ik_plan *plan, int end, vec3 off, columns c) {
 
 /* A chain in line with its target would only fold back onto the line: it starts as an arc to the target, about as high
  * as a triangle of its length. */
-static void fabrik_unlock(const ik_plan *plan, const fabrik_chain *chain, columns record) {
+static void fabrik_unlock(const ik_plan *plan, const aimed_chain *chain, columns record) {
     vec3 base = column_vec3(record, fabrik_point(plan->nodes[chain->base].slot));
     real off = real_splat(0), sum = chain->reach.sum, distance = chain->distance;
     for (int k = chain->end; k != chain->base; k = plan->nodes[k].parent) {
@@ -249,7 +231,7 @@ static void fabrik_load_goal(const ik_plan *plan, group at, const pose *start, i
     *column(record, fabrik_share(plan, goal)) =
         weight / start->heaviest / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
     if (plan->job->options.textbook) return;
-    fabrik_chain chain = fabrik_chain_of(plan, start, k, target);
+    aimed_chain chain = chain_of(plan, start, k, target);
     fabrik_unlock(plan, &chain, record);
     if (fabrik_is_alone(plan, k)) fabrik_answer(plan, &chain, record);
 }
@@ -312,11 +294,9 @@ static void fabrik_place(const ik_plan *plan, group at, columns record, const po
     const ik_node *node = &plan->nodes[k];
     quat turned = local->rotation, above = node->parent < 0 ? quat_identity() : world->rotations[node->parent];
     if (node->child >= 0) {
-        vec3 bone = vec3_scale(world->scale, vec3_multiply(local->scale, solve_offset(plan, at, node->child)));
         vec3 from = column_vec3(record, fabrik_point(node->slot));
         vec3 to = column_vec3(record, fabrik_point(plan->nodes[node->child].slot));
-        vec3 wanted = solve_direction(plan, world, k, vec3_sub(to, from));
-        turned = quat_multiply(quat_arc_between(quat_rotate(turned, bone), wanted), turned);
+        turned = chain_turned(plan, at, world, k, local, vec3_sub(to, from));
     }
     if (node->rotation >= 0) {
         real weight;

@@ -1,0 +1,61 @@
+/* One free chain, from its base to the joint that is to be somewhere: what methods have in common that find how its
+ * bones lie. In the plan of such a chain every slot but the first hangs from the one before. */
+
+/* The chain that ends at node k, and where its target is. */
+typedef struct {
+    int base, end;
+    vec3 line; /* unit, from base to target; where they are one point, along the chain */
+    real distance;
+    chain_reach reach;
+} aimed_chain;
+
+static aimed_chain chain_of(const ik_plan *plan, const pose *start, int k, vec3 target) {
+    aimed_chain chain = {.base = solve_base(plan, k), .end = k, .reach = solve_reach(plan, start, k)};
+    direction to_target = vec3_direction(vec3_sub(target, start->positions[chain.base]));
+    vec3 along = vec3_direction(vec3_sub(start->positions[k], start->positions[chain.base])).unit;
+    mask apart = mask_less(real_splat(TINY_SINE) * chain.reach.sum, to_target.length);
+    chain.line = vec3_select(apart, to_target.unit, along);
+    chain.distance = to_target.length;
+    return chain;
+}
+
+/* Joint k as it has to turn, by the shortest arc, to bring the bone to its child from where it is onto `to`. */
+ik_inline quat chain_turned(const ik_plan *plan, group at, const pose *world, int k, const local_joint *local,
+                            vec3 to) {
+    const int child = plan->nodes[k].child;
+    vec3 bone = vec3_scale(world->scale, vec3_multiply(local->scale, solve_offset(plan, at, child)));
+    vec3 wanted = solve_direction(plan, world, k, to);
+    return quat_multiply(quat_arc_between(quat_rotate(local->rotation, bone), wanted), local->rotation);
+}
+
+/* ---- bones as vectors, which come first of a method's columns: they are the result */
+
+/* The bone that ends at a slot; of slot 0 there is none. */
+ik_inline int chain_bone(int slot) { return OWN + 3 * slot; }
+
+ik_inline int chain_length(const ik_plan *plan, int slot) { return OWN + 3 * plan->slots + slot; }
+ik_inline int chain_columns(const ik_plan *plan) { return OWN + 4 * plan->slots; }
+
+static void chain_load_bones(const ik_plan *plan, const pose *start, columns record) {
+    for (int slot = 1; slot < plan->slots; slot++) {
+        vec3 bone = solve_bone(plan, start, plan->node_of_slot[slot]);
+        column_set_vec3(record, chain_bone(slot), bone);
+        *column(record, chain_length(plan, slot)) = vec3_length(bone);
+    }
+}
+
+/* Where the end of the chain should be, seen from its base; where the goal counts for nothing, where it is. */
+static vec3 chain_target(const ik_plan *plan, group at, const pose *start, mask *counts) {
+    const int k = plan->node_of_slot[plan->slots - 1];
+    real weight;
+    vec3 target = solve_nearer(plan, start, k, solve_target(plan, at, start, k, start->positions[k], &weight));
+    *counts = ~mask_equal(weight, real_splat(0));
+    return vec3_sub(target, start->positions[solve_base(plan, k)]);
+}
+
+static void chain_place(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local) {
+    const int child = plan->nodes[k].child;
+    if (child < 0) return;
+    vec3 to = column_vec3(record, chain_bone(plan->nodes[child].slot));
+    local->rotation = chain_turned(plan, at, world, k, local, to);
+}

@@ -1,0 +1,205 @@
+/* Follow the leader: what is drawn along by its tip, as a rope is. J. Brown, J.-C. Latombe, K. Montgomery, "Real-time
+ * knot-tying simulation", The Visual Computer 20 (2004), for a rope whose other end is free; here the base stays.
+ *
+ * Idea. The tip moves by what it is off, and every bone, from there to the base, swings after the joint below it as
+ * that moves. A bone that is drawn along by d ends where it may, at its length, and hands on what is left to the next:
+ *
+ *   drawn       v <- bone + d
+ *   the bone    bone <- length v / |v|
+ *   handed on   d <- v - bone
+ *
+ * What arrives at the base would draw that along, too. As it stays, the whole chain is put back on it, so that is what
+ * the tip is off next time. |d| never grows from bone to bone, by the triangle inequality; so the error never does from
+ * iteration to iteration. That is the first half of an iteration of FABRIK and costs no more, and it is enough.
+ *
+ * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
+ * line with its target, which would only stay on that line, starts as an arc. And d starts as a multiple of what the
+ * tip is off, as near full reach bones take up little of what they are handed: that stride is three times as long after
+ * an iteration that leaves more than half of the error, half as long after one that leaves less, and 1 again where the
+ * error has grown. Nor does the tip go by more than a fifth of the reach that way, which would stir up chains of few
+ * bones, and by a tenth less each time the error has grown. The best of all poses is the result. */
+
+/* Of the reach: a chain as flat as this is in line with its target. */
+#define FOLLOW_FLAT (number)1e-6
+
+/* Of the error, left by an iteration that was too careful; the longest stride, of the error and at first of the reach,
+ * and the share of that which is left where it was too long. */
+#define FOLLOW_SLOW   (number)0.5
+#define FOLLOW_MOST   (number)1024
+#define FOLLOW_AHEAD  (number)0.2
+#define FOLLOW_LEARNS (number)0.9
+
+/* The columns of a record. The bones that were off least, and by how much, are part of the result. */
+ik_inline int follow_best(const ik_plan *plan, int slot) { return chain_columns(plan) + 3 * slot; }
+ik_inline int follow_least(const ik_plan *plan) { return follow_best(plan, plan->slots); }
+ik_inline int follow_target(const ik_plan *plan) { return follow_least(plan) + 1; } /* from the base */
+ik_inline int follow_stride(const ik_plan *plan) { return follow_target(plan) + 3; }
+ik_inline int follow_ahead(const ik_plan *plan) { return follow_stride(plan) + 1; } /* the farthest, by a stride */
+ik_inline int follow_off(const ik_plan *plan) { return follow_ahead(plan) + 1; }    /* what the tip is off, a vector */
+
+static record_size follow_size(const ik_plan *plan) {
+    return (record_size){.columns = follow_off(plan) + 3, .results = follow_least(plan) + 1};
+}
+
+/* What the tip is off. */
+static vec3 follow_miss(const ik_plan *plan, columns c) {
+    vec3 tip = vec3_splat(0, 0, 0);
+    for (int slot = 1; slot < plan->slots; slot++)
+        tip = vec3_add(tip, column_vec3(c, chain_bone(slot)));
+    return vec3_sub(column_vec3(c, follow_target(plan)), tip);
+}
+
+/* ---- chains that a step would not move */
+
+static void follow_set_bone(columns record, int slot, mask chosen, vec3 bone) {
+    vec3 before = column_vec3(record, chain_bone(slot));
+    column_set_vec3(record, chain_bone(slot), vec3_select(chosen, bone, before));
+}
+
+/* A target out of reach becomes the nearest point in reach: all bones forwards along the line; or, where it is too
+ * near, all but a longest one backwards. */
+static void follow_answer(const ik_plan *plan, const aimed_chain *chain, columns record) {
+    mask far = mask_less(chain->reach.sum, chain->distance);
+    mask near = mask_less(chain->distance, chain_inner(chain->reach)), waiting = near;
+    if (!mask_any(far | near)) return;
+    for (int slot = 1; slot < plan->slots; slot++) {
+        real length = *column(record, chain_length(plan, slot));
+        mask longest = waiting & ~mask_less(length, chain->reach.longest);
+        waiting &= ~longest;
+        vec3 bone = vec3_scale(real_negate_if(near & ~longest, length), chain->line);
+        follow_set_bone(record, slot, far | near, bone);
+    }
+    real end = real_select(near, chain_inner(chain->reach), chain->reach.sum);
+    vec3 target = vec3_select(far | near, vec3_scale(end, chain->line), column_vec3(record, follow_target(plan)));
+    column_set_vec3(record, follow_target(plan), target);
+}
+
+/* A chain in line with its target starts as an arc to it, about as high as a triangle of its length. */
+static void follow_unlock(const ik_plan *plan, const aimed_chain *chain, columns record) {
+    const real one = real_splat(1), sum = chain->reach.sum, distance = chain->distance;
+    real off = real_splat(0), at = off;
+    for (int slot = 1; slot < plan->slots; slot++)
+        off = real_max(off, vec3_size(vec3_cross(column_vec3(record, chain_bone(slot)), chain->line)));
+    mask flat = mask_less(off, real_splat(FOLLOW_FLAT) * sum) & mask_less(distance, sum) &
+                ~mask_less(distance, chain_inner(chain->reach));
+    if (!mask_any(flat)) return;
+    vec3 along = vec3_scale(distance, chain->line), across = vec3_perpendicular(chain->line);
+    real height = real_sqrt(real_max((sum - distance) * (sum + distance), real_splat(0)));
+    for (int slot = 1; slot < plan->slots; slot++) {
+        real length = *column(record, chain_length(plan, slot)), middle = (at + at + length) / sum;
+        vec3 way = vec3_add(along, vec3_scale(height * (one - middle), across));
+        follow_set_bone(record, slot, flat, vec3_scale(length, vec3_direction(way).unit));
+        at = at + length;
+    }
+}
+
+/* ---- the method */
+
+static void follow_begin(const ik_plan *plan, group at, const pose *start, columns record) {
+    mask counts;
+    *column(record, ERROR) = real_splat(0);
+    if (!plan->slots) return;
+    chain_load_bones(plan, start, record);
+    column_set_vec3(record, follow_target(plan), chain_target(plan, at, start, &counts));
+    *column(record, follow_least(plan)) = real_splat(LARGEST);
+    *column(record, follow_stride(plan)) = real_splat(1);
+    *column(record, follow_ahead(plan)) = real_splat(FOLLOW_AHEAD) * start->reach;
+    if (!plan->job->options.textbook) {
+        const int end = plan->node_of_slot[plan->slots - 1];
+        vec3 base = start->positions[solve_base(plan, end)];
+        aimed_chain chain = chain_of(plan, start, end, vec3_add(base, column_vec3(record, follow_target(plan))));
+        follow_unlock(plan, &chain, record);
+        follow_answer(plan, &chain, record);
+    }
+    vec3 off = follow_miss(plan, record);
+    column_set_vec3(record, follow_off(plan), off);
+    *column(record, ERROR) = vec3_length(off);
+}
+
+/* How far the tip goes next, in what it is off; each time that was too far it is held to less. */
+ik_inline void follow_stride_on(const ik_plan *plan, columns c, real before) {
+    const real one = real_splat(1), error = *column(c, ERROR);
+    real *stride = column(c, follow_stride(plan)), *ahead = column(c, follow_ahead(plan));
+    mask less = mask_less(error, before), slow = mask_less(real_splat(FOLLOW_SLOW) * before, error);
+    real longer = real_min(real_splat(3) * *stride, real_splat(FOLLOW_MOST));
+    real next = real_select(slow, longer, real_splat(0.5f) * *stride);
+    *ahead = real_select(less, *ahead, real_splat(FOLLOW_LEARNS) * *ahead);
+    next = real_max(real_min(next, *ahead / (error + real_splat(TINY_LENGTH))), one);
+    *stride = real_select(less, next, one);
+}
+
+/* A bone as it is drawn along, and what it hands on. */
+ik_inline vec3 follow_swing(vec3 bone, real length, vec3 *drawn) {
+    vec3 v = vec3_add(bone, *drawn);
+    v.x = v.x + real_splat(TINY_LENGTH); /* for one that is drawn onto its joint */
+    vec3 swung = vec3_scale(length / (vec3_length(v) + real_splat(0x1p-120f)), v);
+    *drawn = vec3_sub(v, swung);
+    return swung;
+}
+
+/* Whether the bones as they are are the best so far. */
+ik_inline mask follow_is_best(const ik_plan *plan, columns c) {
+    real *least = column(c, follow_least(plan)), error = *column(c, ERROR);
+    mask best = mask_less(error, *least);
+    *least = real_select(best, error, *least);
+    return best;
+}
+
+ik_inline void follow_pass(const ik_plan *plan, real *bundle, int groups) {
+    const int published = plan->job->options.textbook;
+    vec3 drawn[GROUPS], tip[GROUPS];
+    mask best[GROUPS];
+    for (int g = 0; g < groups; g++) {
+        columns c = columns_of_bundle(bundle, g);
+        drawn[g] = vec3_scale(*column(c, follow_stride(plan)), column_vec3(c, follow_off(plan)));
+        tip[g] = vec3_splat(0, 0, 0);
+        best[g] = follow_is_best(plan, c);
+    }
+    for (int slot = plan->slots - 1; slot > 0; slot--)
+        for (int g = 0; g < groups; g++) {
+            columns c = columns_of_bundle(bundle, g);
+            vec3 bone = column_vec3(c, chain_bone(slot)), kept = column_vec3(c, follow_best(plan, slot));
+            column_set_vec3(c, follow_best(plan, slot), vec3_select(best[g], bone, kept));
+            bone = follow_swing(bone, *column(c, chain_length(plan, slot)), &drawn[g]);
+            tip[g] = vec3_add(tip[g], bone);
+            column_set_vec3(c, chain_bone(slot), bone);
+        }
+    for (int g = 0; g < groups; g++) {
+        columns c = columns_of_bundle(bundle, g);
+        vec3 off = vec3_sub(column_vec3(c, follow_target(plan)), tip[g]);
+        const real before = *column(c, ERROR);
+        column_set_vec3(c, follow_off(plan), off);
+        *column(c, ERROR) = vec3_length(off);
+        if (!published) follow_stride_on(plan, c, before);
+    }
+}
+
+/* The compiler unrolls the whole bundle. */
+static void follow_step(const ik_plan *plan, real *bundle, int groups) {
+    if (groups == GROUPS)
+        follow_pass(plan, bundle, GROUPS);
+    else
+        follow_pass(plan, bundle, 1);
+}
+
+/* Where the last iteration did harm the best bones are the result. */
+static void follow_settle(const ik_plan *plan, columns record) {
+    mask worse = mask_less(*column(record, follow_least(plan)), *column(record, ERROR));
+    if (!mask_any(worse)) return;
+    for (int slot = 1; slot < plan->slots; slot++)
+        follow_set_bone(record, slot, worse, column_vec3(record, follow_best(plan, slot)));
+}
+
+static void follow_place(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local) {
+    if (plan->nodes[k].slot == 0) follow_settle(plan, record);
+    chain_place(plan, at, record, world, k, local);
+}
+
+static const method follow_the_leader = {follow_size, follow_begin, follow_step, follow_place};
+
+static const method *follow_method(const ik_plan *plan) {
+    (void)plan;
+    return &follow_the_leader;
+}
+
+SOLVE_METHOD(follow)

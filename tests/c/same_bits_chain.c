@@ -1,0 +1,83 @@
+/* same_bits.c for methods on one free chain: prints, for every instruction set of this processor, a hash of all bytes
+ * that are written, with targets ordinary, near, out of reach and not finite. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "ik.h"
+
+enum { ITEMS = 400, JOINTS = 8, SKELETONS = 4 };
+
+static int parents[JOINTS], order[JOINTS], ranks[JOINTS];
+static double offsets[3 * JOINTS], rests[4 * JOINTS];
+
+/* One bone is longer than all others together in every other one. */
+static ik_skeleton random_skeleton(int which) {
+    for (int joint = 0; joint < JOINTS; joint++) {
+        parents[joint] = joint - 1;
+        rests[4 * joint] = 1;
+        for (int i = 0; i < 3; i++)
+            offsets[3 * joint + i] = random_number() * (which % 2 && joint == 4 ? 9 : 1);
+    }
+    ik_skeleton_order(JOINTS, parents, order, ranks);
+    return (ik_skeleton){JOINTS, parents, order, ranks, offsets, rests, NULL};
+}
+
+#define DEFINE_HASH(method, number, name)                                                                              \
+    static uint64_t hash_##method##_##name(void) {                                                                     \
+        static number pose[ITEMS][JOINTS][4], solved[ITEMS][JOINTS][4], target[ITEMS][3], pole[ITEMS][3];              \
+        static number error[ITEMS], angle[ITEMS];                                                                      \
+        static int32_t status[ITEMS], iterations[ITEMS];                                                               \
+        const ptrdiff_t size = sizeof(number), joint = 4 * size, item = JOINTS * joint;                                \
+        uint64_t hash = HASH_START;                                                                                    \
+        random_state = 1;                                                                                              \
+        for (int which = 0; which < SKELETONS; which++) {                                                              \
+            ik_skeleton skeleton = random_skeleton(which);                                                             \
+            for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                               \
+                (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                     \
+            for (int i = 0; i < ITEMS * 3; i++) {                                                                      \
+                (&target[0][0])[i] = (number)(4 * coordinate(i / 3, 8, 5, 1e30));                                      \
+                (&pole[0][0])[i] = (number)random_number();                                                            \
+            }                                                                                                          \
+            ik_goal goal = {.joint = JOINTS - 1, .position = {target, 3 * size, size}};                                \
+            if (which > 1) goal.pole = (ik_rows){pole, 3 * size, size};                                                \
+            ik_solve_job job = {.skeleton = &skeleton,                                                                 \
+                                .goals = &goal,                                                                        \
+                                .goal_count = 1,                                                                       \
+                                .options = ik_##method##_options(),                                                    \
+                                .rotations = {{pose, item, size}, joint, JOINTS},                                      \
+                                .solved = {{solved, item, size}, joint, JOINTS},                                       \
+                                .status = {status, 4, 0},                                                              \
+                                .error = {error, size, 0},                                                             \
+                                .rotation_error = {angle, size, 0},                                                    \
+                                .iterations = {iterations, 4, 0}};                                                     \
+            size_t bytes = (ik_##method##_scratch_##name(&job) + 63) / 64 * 64;                                        \
+            void *memory = malloc(bytes + 64);                                                                         \
+            if (!memory) abort();                                                                                      \
+            void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                              \
+            for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                \
+                ik_##method##_##name(&job, first, first + count < ITEMS ? first + count : ITEMS, scratch);             \
+            free(memory);                                                                                              \
+            hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
+            hash = hash_bytes(hash_bytes(hash, status, sizeof status), iterations, sizeof iterations);                 \
+        }                                                                                                              \
+        return hash;                                                                                                   \
+    }
+
+DEFINE_HASH(follow, float, f32)
+DEFINE_HASH(follow, double, f64)
+DEFINE_HASH(circle, float, f32)
+DEFINE_HASH(circle, double, f64)
+
+int main(void) {
+    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+        printf("%s follow f32 %016llx\n", isas[i], (unsigned long long)hash_follow_f32());
+        printf("%s follow f64 %016llx\n", isas[i], (unsigned long long)hash_follow_f64());
+        printf("%s circle f32 %016llx\n", isas[i], (unsigned long long)hash_circle_f32());
+        printf("%s circle f64 %016llx\n", isas[i], (unsigned long long)hash_circle_f64());
+    }
+    return 0;
+}
