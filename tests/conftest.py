@@ -122,9 +122,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         return (yield)
     except (TypeError, ValueError, AssertionError, pytest.fail.Exception) as wrong:
         given = pyfuncitem.callspec.params.get("method") if hasattr(pyfuncitem, "callspec") else None
-        refusal = str(
-            wrong if isinstance(wrong, TypeError | ValueError) else wrong.__context__
-        )  # of what was waited for
+        refusal = str(wrong if isinstance(wrong, TypeError | ValueError) else wrong.__context__)  # another was awaited
         if isinstance(given, str) and is_not_for(given, refusal):
             pytest.skip(refusal)
         raise

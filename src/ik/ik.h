@@ -610,7 +610,7 @@ typedef struct ik_options {
 #define IK_OPTIONS_OF_fabrik(X) IK_COMMON_OPTIONS(X, 200)
 #define IK_OPTIONS_OF_follow(X) IK_COMMON_OPTIONS(X, 200)
 #define IK_OPTIONS_OF_circle(X)                                                                                        \
-    X(iterations, 200, 0, 1000000, "the most iterations")                                                               \
+    X(iterations, 200, 0, 1000000, "the most iterations")                                                              \
     IK_TOLERANCES(X)
 #define IK_OPTIONS_OF_dls(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
