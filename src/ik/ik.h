@@ -573,7 +573,10 @@ typedef struct ik_goal {
     X(damping, double)                                                                                                 \
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
-    X(posture, double)
+    X(posture, double)                                                                                                 \
+    X(start_from_tail, switch)                                                                                         \
+    X(feedback, double)                                                                                                \
+    X(bounce, switch)
 
 #define IK_OPTION_int                int
 #define IK_OPTION_double             double
@@ -609,6 +612,15 @@ typedef struct ik_options {
     X(posture, 0, 0, 1,                                                                                                \
       "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
 
+#define IK_OPTIONS_OF_ccd(X)                                                                                           \
+    IK_COMMON_OPTIONS(X, 500)                                                                                          \
+    X(max_step, 0, 0, 4, "the most that a joint turns at a visit, radians; 0: as far as is best")                      \
+    X(start_from_tail, 1, 0, 1, "joints turn one after the other from the tips; else from the root")                   \
+    X(feedback, 0, 0, 1e6,                                                                                             \
+      "near its target each joint turns by this many times the distance, of the reach, as its share; 0: all the way")  \
+    X(bounce, 0, 0, 1,                                                                                                 \
+      "only as many joints turn, from the tips, as a target needs; one more each time that these do not get on")
+
 /* What not every method takes; ik_solve_check refuses it for the others. Kinds of goals follow, a bit each.
  * X(name, what is refused) */
 #define IK_TAKES(X)                                                                                                    \
@@ -634,6 +646,8 @@ enum ik_takes {
 #define IK_METHODS(X)                                                                                                  \
     X(fabrik, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_SLIDES,                                        \
       "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
+    X(ccd, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_SLIDES,                           \
+      "cyclic coordinate descent: one joint after the other turns what it carries to the target")                      \
     X(dls, IK_TAKES_ALL, "damped least squares: turns all joints at once, by how each moves what should be reached")
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down

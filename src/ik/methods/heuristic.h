@@ -2,3 +2,4 @@
 #include "../frame/parts.h"
 
 #include "fabrik.h"
+#include "ccd.h"
