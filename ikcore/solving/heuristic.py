@@ -55,7 +55,7 @@ def ccd(
     pose: Pose,
     goals: Sequence[Goal],
     *,
-    iterations: int = 500,
+    iterations: int = 200,
     tolerance: float = 1e-5,
     rotation_tolerance: float = 1e-4,
     textbook: bool = False,

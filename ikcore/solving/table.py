@@ -114,6 +114,7 @@ TAKEN = {
     "POLE": "pole",
     "SLIDES": "sliding joint",
     "STIFFNESS": "stiffness",
+    "CAP": "cap",
 }
 
 

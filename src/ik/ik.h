@@ -14,7 +14,7 @@
  *   ik_look_f32, _f64       several joints do so together
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *   ik_limit                what a joint may do; ik_limit_project_..., the nearest rotation that it allows
- *   ik_joint                what a joint weighs, and the rotation it prefers
+ *   ik_joint                what a joint weighs, the rotation it prefers, and how far it turns at once
  *   ik_skeleton             joints, their parents, how they rest, and their limits
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
@@ -445,6 +445,8 @@ typedef struct ik_joint {
     double mass;         /* of what hangs on it and on no joint below; any unit, 0: none */
     double centre[3];    /* of that mass, in the joint's space */
     double preferred[4]; /* the local rotation that it is drawn to where no goal objects, of unit length */
+    double cap;          /* the most that it turns at a visit of a method that turns one joint after the other, radians;
+                            0: as far as is best */
 } ik_joint;
 
 /* A skeleton: joints with parents, in any order. Everything is in the joint's parent's space; a root's in the world's.
@@ -458,7 +460,7 @@ typedef struct ik_skeleton {
     const double *offsets;  /* (3) each: where the joint is at rest */
     const double *rests;    /* (4) each: its local rotation at rest, of unit length */
     const ik_limit *limits; /* one each; NULL: all free */
-    const ik_joint *joints; /* one each; NULL: no masses, and rest is preferred */
+    const ik_joint *joints; /* one each; NULL: no masses, no caps, and rest is preferred */
 } ik_skeleton;
 
 /* Fills in `order` and `rank`: every parent before its children, otherwise ascending. Returns `count`, or else a joint
@@ -613,7 +615,7 @@ typedef struct ik_options {
       "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \
-    IK_COMMON_OPTIONS(X, 500)                                                                                          \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(max_step, 0, 0, 4, "the most that a joint turns at a visit, radians; 0: as far as is best")                      \
     X(start_from_tail, 1, 0, 1, "joints turn one after the other from the tips; else from the root")                   \
     X(feedback, 0, 0, 1e6,                                                                                             \
@@ -628,7 +630,8 @@ typedef struct ik_options {
     X(POLE, "a goal has a pole")                                                                                       \
     X(RELATIVE, "a goal is relative to another joint")                                                                 \
     X(LEVELS, "goals have levels")                                                                                     \
-    X(SLIDES, "a joint of a goal's chain slides")
+    X(SLIDES, "a joint of a goal's chain slides")                                                                      \
+    X(CAP, "a joint of a goal's chain has a cap")
 
 #define IK_TAKES_MEMBER(name, doc) IK_TAKES_INDEX_##name,
 enum ik_takes_index { IK_TAKES(IK_TAKES_MEMBER) IK_TAKES_KINDS };
@@ -646,9 +649,12 @@ enum ik_takes {
 #define IK_METHODS(X)                                                                                                  \
     X(fabrik, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_POLE | IK_TAKES_SLIDES,                                        \
       "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
-    X(ccd, IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_SLIDES,                           \
-      "cyclic coordinate descent: one joint after the other turns what it carries to the target")                      \
-    X(dls, IK_TAKES_ALL, "damped least squares: turns all joints at once, by how each moves what should be reached")
+    X(dls, IK_TAKES_ALL & ~IK_TAKES_CAP,                                                                               \
+      "damped least squares: turns all joints at once, by how each moves what should be reached")                      \
+    X(ccd,                                                                                                             \
+      IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_SLIDES | IK_TAKES_STIFFNESS |          \
+          IK_TAKES_CAP,                                                                                                \
+      "cyclic coordinate descent: one joint after the other turns what it carries to the target")
 
 /* A batch of poses of one skeleton, and what each should reach. The joints that turn are those from a goal's chain down
  * to the goal's joint: without the joint itself where its turning would change nothing (a PLACE without offset, say).

@@ -14,9 +14,9 @@
  *   sweep      an iteration: every joint once, from the tips (or, without `start_from_tail`, from the root). Only the
  *              ends are carried along; the joints follow at the end, all at once (frame/turns.h)
  *   limits     the best turn that the limit allows: a joint at its limit hands on what is left to the next
- *   how far    the turn times the joint's bias, times `feedback` by what is left (inverse branch kinematics: B.
- *              Kenwright, "Inverse kinematics - cyclic coordinate descent", Journal of Graphics Tools 16, 2012), and at
- *              most the joint's cap and `max_step`
+ *   how far    the turn times how willingly the joint turns, 1 - stiffness, which is the bias of the sources, times
+ *              `feedback` by what is left, and at most the joint's cap and `max_step` (inverse branch kinematics: B.
+ *              Kenwright, "Inverse kinematics - cyclic coordinate descent", Journal of Graphics Tools 16, 2012)
  *   bounce     only joints near the tips turn, as many as the target needs; one more where that brings nothing, and
  *              again from the tips
  *
@@ -34,6 +34,9 @@
 #define CCD_HOPELESS (number)1e-8 /* less than this: it is at rest, and need not wait */
 enum { CCD_PATIENCE = 5 };
 
+/* The longest stride, in sweeps. */
+#define CCD_STRIDE_MOST (number)256
+
 /* A branch is long enough to start with where the target is nearer than this share of its reach. */
 #define CCD_REACHES (number)0.98
 
@@ -41,6 +44,7 @@ enum ccd_state {
     CCD_STRAIGHT,  /* 1: to be bent first */
     CCD_PER_REACH, /* of the longest chain */
     CCD_BRANCH,    /* so many joints turn, from the tips */
+    CCD_STRIDE,    /* how far all go on after a sweep, in sweeps */
     CCD_WATCH,
     CCD_STATE = CCD_WATCH + KICKS_COLUMNS
 };
@@ -101,8 +105,32 @@ ik_inline quat ccd_fit(const ik_plan *plan, int k, const pull *s) {
 
 /* ---- how far a joint turns */
 
-/* The most that it may at a visit; 0: any. */
-static number ccd_cap(const ik_plan *plan) { return (number)plan->job->options.max_step; }
+/* The most that a joint may at a visit by what is its own; 0: any. */
+static double ccd_own_cap(const ik_plan *plan, int k) {
+    const ik_joint *joints = plan->job->skeleton->joints;
+    return joints ? joints[plan->nodes[k].joint].cap : 0;
+}
+
+/* The same by that and by `max_step`. */
+static number ccd_cap(const ik_plan *plan, int k) {
+    double own = ccd_own_cap(plan, k), all = plan->job->options.max_step;
+    return (number)(own == 0 || (all > 0 && all < own) ? all : own);
+}
+
+/* How willingly a joint turns about an axis of its limit. */
+static real ccd_willing(const ik_limit *limit, int axis) { return real_splat((number)(1 - limit->stiffness[axis])); }
+
+/* A turn, before anything above has turned, by how willingly node k turns about its axes. */
+static vec3 ccd_resisted(const ik_plan *plan, columns c, int k, vec3 turn) {
+    const ik_limit *limit = plan->nodes[k].limit;
+    vec3 sum = vec3_splat(0, 0, 0);
+    if (!limit || (limit->stiffness[0] == 0 && limit->stiffness[1] == 0 && limit->stiffness[2] == 0)) return turn;
+    for (int axis = 0; axis < 3; axis++) {
+        vec3 about = column_vec3(c, step_axis(plan, plan->nodes[k].slot) + 3 * axis);
+        sum = vec3_add(sum, vec3_scale(ccd_willing(limit, axis) * vec3_dot(about, turn), about));
+    }
+    return sum;
+}
 
 /* The share of its way that node k turns, by how far off what it carries is. */
 static real ccd_share(const ik_plan *plan, columns c, int k) {
@@ -127,8 +155,9 @@ static real ccd_share(const ik_plan *plan, columns c, int k) {
 /* An angle as the nearest to a hinge's that its range and its cap let it turn by, the way round that is shorter. */
 static real ccd_hinge_within(const ik_plan *plan, columns c, int k, real angle) {
     const ik_limit *limit = plan->nodes[k].limit;
-    const real half = real_splat((number)0.5), most = real_splat(4 * eighth_turn[0]), cap = real_splat(ccd_cap(plan));
-    real low = ccd_cap(plan) > 0 ? -cap : real_splat(-LARGEST), high = -low;
+    const real half = real_splat((number)0.5), most = real_splat(4 * eighth_turn[0]),
+               cap = real_splat(ccd_cap(plan, k));
+    real low = ccd_cap(plan, k) > 0 ? -cap : real_splat(-LARGEST), high = -low;
     if (!joint_is_round(limit)) {
         real now = *column(c, joint_angle(plan, plan->nodes[k].slot));
         low = real_max(low, real_splat((number)limit->twist[0]) - now);
@@ -146,7 +175,8 @@ static vec3 ccd_turn_hinge(const ik_plan *plan, columns c, int k, const pull *s,
     real least = real_splat(PULL_ROUNDING) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
     mask none = mask_less(real_abs(sine) + real_abs(cosine), least);
     real angle = real_select(none, real_splat(0), real_atan2(sine, cosine));
-    vec3 turn = {ccd_hinge_within(plan, c, k, share * angle), real_splat(0), real_splat(0)};
+    vec3 turn = {ccd_hinge_within(plan, c, k, share * ccd_willing(plan->nodes[k].limit, 0) * angle), real_splat(0),
+                 real_splat(0)};
     turns_allow(plan, c, k, &turn);
     return turn;
 }
@@ -154,8 +184,8 @@ static vec3 ccd_turn_hinge(const ik_plan *plan, columns c, int k, const pull *s,
 /* Of any other joint, before anything above has turned. */
 static vec3 ccd_turn_ball(const ik_plan *plan, columns c, int k, const pull *s, real share, quat above) {
     vec3 turn = vec3_scale(share, rotation_vector(ccd_fit(plan, k, s)));
-    if (ccd_cap(plan) > 0) turn = vec3_cut(turn, real_splat(ccd_cap(plan)));
-    turn = quat_rotate(quat_conjugate(above), turn);
+    turn = ccd_resisted(plan, c, k, quat_rotate(quat_conjugate(above), turn));
+    if (ccd_cap(plan, k) > 0) turn = vec3_cut(turn, real_splat(ccd_cap(plan, k)));
     mask over = turns_allow(plan, c, k, &turn);
     if (plan->job->options.textbook || !mask_any(over)) return turn;
     quat cut = quat_of_vector(quat_rotate(above, turn), real_splat(LARGEST));
@@ -250,6 +280,53 @@ static void ccd_sweep(const ik_plan *plan, real *bundle, int g) {
     turns_accept(plan, c, ~mask_splat(0));
 }
 
+/* ---- strides */
+
+/* Whether joints go on: not where they are to turn by so much and no more. */
+static int ccd_strides(const ik_plan *plan) {
+    const ik_options *options = &plan->job->options;
+    int capped = options->max_step > 0 || options->feedback > 0;
+    for (int k = 0; k < plan->count; k++)
+        capped |= plan->nodes[k].turns && ccd_own_cap(plan, k) > 0;
+    return !options->textbook && !capped;
+}
+
+/* It doubles where it was better, and else is a quarter. */
+ik_inline real ccd_next_stride(real stride, mask better) {
+    real longer = real_min(stride + stride, real_splat(CCD_STRIDE_MOST));
+    return real_select(better, longer, real_max(stride * real_splat((number)0.25), real_splat((number)0.5)));
+}
+
+/* After a sweep all joints go on by a stride of what they have just turned and slid, where that makes the sum of
+ * squares less: sweeps that creep along a valley, each a little shorter than the last, are made at once. Returns the
+ * errors of where they are then. */
+static errors ccd_walk_on(const ik_plan *plan, real *bundle, int g, errors now) {
+    columns c = columns_of_bundle(bundle, g);
+    real *stride = column(c, ccd_state(plan, CCD_STRIDE));
+    turns_start(plan, c);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot];
+        if (plan->nodes[k].slides)
+            for (int axis = 0; axis < 3; axis++) {
+                real *slide = column(c, step_slide(plan, slot) + axis);
+                *slide = *stride * *slide;
+                turns_allow_slide(plan, c, k, axis, slide);
+            }
+        if (!plan->nodes[k].turns) continue;
+        vec3 turn = vec3_scale(*stride, column_vec3(c, step_own(plan, slot)));
+        if (!joint_is_hinge(plan, k)) turn = quat_rotate(column_quat(c, step_turn(plan, slot)), turn);
+        turns_allow(plan, c, k, &turn);
+        column_set_vec3(c, step_own(plan, slot), turn);
+    }
+    turns_try(plan, bundle + g, 1);
+    errors then = errors_measure(plan, c, AFTER_STEP, real_splat(1), NULL, 1);
+    mask better = mask_less(then.square, now.square);
+    turns_accept(plan, c, better);
+    *stride = ccd_next_stride(*stride, better);
+    return (errors){real_select(better, then.square, now.square), real_select(better, then.strict, now.strict),
+                    real_select(better, then.largest, now.largest)};
+}
+
 /* ---- what is in line with its target */
 
 /* Whether the targets of node k, all places, lie along the ways to what should be there. */
@@ -300,6 +377,14 @@ static void ccd_bend(const ik_plan *plan, real *bundle, int g, mask straight) {
     turns_accept(plan, c, straight);
 }
 
+/* Chains that are straight at first. */
+ik_inline void ccd_bend_straight(const ik_plan *plan, real *bundle, int g) {
+    real *straight = column(columns_of_bundle(bundle, g), ccd_state(plan, CCD_STRAIGHT));
+    mask bend = mask_equal(*straight, real_splat(1));
+    if (mask_any(bend)) ccd_bend(plan, bundle, g, bend);
+    *straight = real_splat(0);
+}
+
 /* ---- branches and what is stuck */
 
 /* How many joints a place needs, from its end: the least of two or more whose reach it is well within. */
@@ -342,6 +427,25 @@ static void ccd_watch(const ik_plan *plan, real *bundle, int g, real before, err
     kicks_for_stuck(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
 }
 
+/* The end of a step, which leaves these errors. */
+ik_inline void ccd_conclude(const ik_plan *plan, real *bundle, int g, errors now) {
+    real *error = column(columns_of_bundle(bundle, g), ERROR), before = *error;
+    *error = now.largest;
+    if (!plan->job->options.textbook) ccd_watch(plan, bundle, g, before, now);
+}
+
+static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
+    for (int g = 0; g < groups; g++) {
+        ccd_bend_straight(plan, bundle, g);
+        ccd_sweep(plan, bundle, g);
+        errors now = errors_measure(plan, columns_of_bundle(bundle, g), IN_POSE, real_splat(1), NULL, 1);
+        if (ccd_strides(plan)) now = ccd_walk_on(plan, bundle, g, now);
+        ccd_conclude(plan, bundle, g, now);
+    }
+}
+
+#include "ccd_plain.h"
+
 /* ---- the method */
 
 static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns record) {
@@ -350,6 +454,7 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
     joint_load(plan, at, start, record);
     if (!textbook) plain_answer(plan, start, record);
     kicks_start(record, ccd_state(plan, CCD_WATCH));
+    *column(record, ccd_state(plan, CCD_STRIDE)) = one;
     real branch = real_splat(2);
     for (int t = 0; t < plan->task_count && plan->job->options.bounce; t++)
         if (plan->tasks[t].kind == IK_PLACE) branch = real_max(branch, ccd_branch(plan, record, t));
@@ -361,25 +466,9 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
     *column(record, ERROR) = errors_measure(plan, record, IN_POSE, one, NULL, 1).largest;
 }
 
-static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
-    for (int g = 0; g < groups; g++) {
-        columns c = columns_of_bundle(bundle, g);
-        real *straight = column(c, ccd_state(plan, CCD_STRAIGHT)), before = *column(c, ERROR);
-        mask bend = mask_equal(*straight, real_splat(1));
-        if (mask_any(bend)) ccd_bend(plan, bundle, g, bend);
-        *straight = real_splat(0);
-        ccd_sweep(plan, bundle, g);
-        errors now = errors_measure(plan, c, IN_POSE, real_splat(1), NULL, 1);
-        *column(c, ERROR) = now.largest;
-        if (!plan->job->options.textbook) ccd_watch(plan, bundle, g, before, now);
-    }
-}
-
 static const method ccd_any = {ccd_size, ccd_begin, ccd_step, joint_place, 0};
+static const method ccd_plain = {ccd_size, ccd_begin, ccd_step_plain, joint_place, 0};
 
-static const method *ccd_method(const ik_plan *plan) {
-    (void)plan;
-    return &ccd_any;
-}
+static const method *ccd_method(const ik_plan *plan) { return ccd_is_plain(plan) ? &ccd_plain : &ccd_any; }
 
 SOLVE_METHOD(ccd)
