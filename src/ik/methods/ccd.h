@@ -45,6 +45,7 @@ enum ccd_state {
     CCD_PER_REACH, /* of the longest chain */
     CCD_BRANCH,    /* so many joints turn, from the tips */
     CCD_STRIDE,    /* how far all go on after a sweep, in sweeps */
+    CCD_SQUARE,    /* the sum of squares after the sweep before */
     CCD_WATCH,
     CCD_STATE = CCD_WATCH + KICKS_COLUMNS
 };
@@ -115,6 +116,14 @@ static double ccd_own_cap(const ik_plan *plan, int k) {
 static number ccd_cap(const ik_plan *plan, int k) {
     double own = ccd_own_cap(plan, k), all = plan->job->options.max_step;
     return (number)(own == 0 || (all > 0 && all < own) ? all : own);
+}
+
+/* Whether some joint is to turn less than is best for its ends. */
+static int ccd_is_held(const ik_plan *plan) {
+    int held = plan->job->options.max_step > 0 || plan->job->options.feedback > 0;
+    for (int k = 0; k < plan->count; k++)
+        held |= plan->nodes[k].turns && ccd_own_cap(plan, k) > 0;
+    return held;
 }
 
 /* How willingly a joint turns about an axis of its limit. */
@@ -282,14 +291,8 @@ static void ccd_sweep(const ik_plan *plan, real *bundle, int g) {
 
 /* ---- strides */
 
-/* Whether joints go on: not where they are to turn by so much and no more. */
-static int ccd_strides(const ik_plan *plan) {
-    const ik_options *options = &plan->job->options;
-    int capped = options->max_step > 0 || options->feedback > 0;
-    for (int k = 0; k < plan->count; k++)
-        capped |= plan->nodes[k].turns && ccd_own_cap(plan, k) > 0;
-    return !options->textbook && !capped;
-}
+/* Joints go on, but not where they are to turn by so much and no more. */
+static int ccd_strides(const ik_plan *plan) { return !plan->job->options.textbook && !ccd_is_held(plan); }
 
 /* It doubles where it was better, and else is a quarter. */
 ik_inline real ccd_next_stride(real stride, mask better) {
@@ -417,21 +420,22 @@ static mask ccd_grow(const ik_plan *plan, columns c, mask off, mask idle) {
 }
 
 /* Lanes that make no progress on the sum of squares are shaken. */
-static void ccd_watch(const ik_plan *plan, real *bundle, int g, real before, errors now) {
+static void ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
     columns c = columns_of_bundle(bundle, g);
     const int watch = ccd_state(plan, CCD_WATCH);
     const real share = real_splat(1 - CCD_PROGRESS), hope = real_splat(1 - CCD_HOPELESS);
-    mask off = mask_less(*column(c, TOLERANCE), now.largest), hopeless = mask_less(hope * before, now.largest);
-    if (plan->job->options.bounce) hopeless &= ~ccd_grow(plan, c, off, mask_less(share * before, now.largest));
+    real *square = column(c, ccd_state(plan, CCD_SQUARE)), before = *square;
+    mask off = mask_less(*column(c, TOLERANCE), now.largest), hopeless = mask_less(hope * before, now.square);
+    if (plan->job->options.bounce) hopeless &= ~ccd_grow(plan, c, off, mask_less(share * before, now.square));
     mask stuck = watch_is_stuck(c, watch, off, now.square, share, real_splat(CCD_PATIENCE), hopeless);
-    kicks_for_stuck(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
+    mask kicked = kicks_for_stuck(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
+    *square = real_select(kicked, real_splat(LARGEST), now.square);
 }
 
 /* The end of a step, which leaves these errors. */
 ik_inline void ccd_conclude(const ik_plan *plan, real *bundle, int g, errors now) {
-    real *error = column(columns_of_bundle(bundle, g), ERROR), before = *error;
-    *error = now.largest;
-    if (!plan->job->options.textbook) ccd_watch(plan, bundle, g, before, now);
+    *column(columns_of_bundle(bundle, g), ERROR) = now.largest;
+    if (!plan->job->options.textbook) ccd_watch(plan, bundle, g, now);
 }
 
 static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
@@ -454,6 +458,7 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
     joint_load(plan, at, start, record);
     if (!textbook) plain_answer(plan, start, record);
     kicks_start(record, ccd_state(plan, CCD_WATCH));
+    *column(record, ccd_state(plan, CCD_SQUARE)) = real_splat(LARGEST);
     *column(record, ccd_state(plan, CCD_STRIDE)) = one;
     real branch = real_splat(2);
     for (int t = 0; t < plan->task_count && plan->job->options.bounce; t++)
