@@ -44,7 +44,21 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        for picture in (*limb, aim, look, limits, fabrik, walk, smooth, ground, drift, bake, bake_over_time, clearance):
+        for picture in (
+            *limb,
+            aim,
+            look,
+            limits,
+            fabrik,
+            ccd,
+            walk,
+            smooth,
+            ground,
+            drift,
+            bake,
+            bake_over_time,
+            clearance,
+        ):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "report.svg").write_text(report(), encoding="utf-8")
 
@@ -294,6 +308,34 @@ def fabrik() -> Figure:
         assert found.history is not None
         panel.semilogy(found.history / 6, color=color, linewidth=1.5, alpha=0.8, label=name)
     panel.set(xlabel="iterations", ylabel="error / reach", xlim=(0, 16))
+    panel.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def ccd() -> Figure:
+    """A rope sweep by sweep, from the tip and from the root, on its way to a target; the error over the sweeps."""
+    rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
+    target, figure = 5.4 * direction(1.2), Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    tip, root, panel = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
+    for scene, title, tail in [(tip, "from the tip", True), (root, "from the root", False)]:
+        scene.set(xlim=(-1.4, 6.3), ylim=(-0.6, 5.8), aspect="equal", title=title)
+        scene.axis("off")
+        for sweeps, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.35), (3, BLUE, 0.6), (200, BLUE, 1)]:
+            goal = [ik.Reach(6, target)]
+            found = ik.ccd(rope, rope.rest, goal, iterations=sweeps, textbook=sweeps < 200, start_from_tail=tail)
+            chain(scene, rope.forward(found.pose).positions, color, shade)
+        dot(scene, target, GREEN)
+    runs: list[tuple[str, str, dict[str, bool]]] = [
+        ("from the tip", GREY, {"textbook": True}),
+        ("from the root", ORANGE, {"textbook": True, "start_from_tail": False}),
+        ("with strides", BLUE, {}),
+    ]
+    for name, color, options in runs:
+        run = ik.ccd(rope, rope.rest, [ik.Reach(6, target)], history=True, **options)
+        assert run.history is not None
+        panel.semilogy(run.history / 6, color=color, linewidth=1.5, alpha=0.8, label=name)
+    panel.set(xlabel="sweeps", ylabel="error / reach", xlim=(0, 40))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -351,6 +352,30 @@ def test_stiff_joints_turn_less(stiffness: Any) -> None:
     )
     willing = 1 - np.broadcast_to(stiffness, 3)
     assert_allclose(own, all_ * willing, atol=1e-9)
+
+
+def rows_called() -> list[str]:
+    """What the last column of the tables of docs/ccd.md calls, where it does."""
+    lines = (Path(__file__).parent.parent / "docs" / "ccd.md").read_text(encoding="utf-8").splitlines()
+    cells = [line.strip("| ").split("|")[-1].strip() for line in lines if line.startswith("|")]
+    return [cell.strip("`") for cell in cells if cell.startswith("`ik.ccd(")]
+
+
+@pytest.mark.parametrize("call", rows_called())
+def test_what_others_call_it_can_be_called(call: str) -> None:
+    """Row by row; and every option of ccd alone is in some row."""
+    tail, target = ik.Skeleton.chain([[0.3 * x, 0, 0] for x in range(9)]), [1.5, 0.9, 0.4]
+    names: dict[str, Any] = {"ik": ik, "np": np, "tail": tail, "target": target, "goals": [ik.Reach(8, target)]}
+    found = eval(call, names | {"pose": tail.rest})  # our own words
+    assert isinstance(found, ik.Solution)
+    assert np.all(np.asarray(found.error) < np.linalg.norm(np.array([2.4, 0, 0]) - target))
+
+
+def test_all_options_of_its_own_have_a_name_elsewhere() -> None:
+    own = set(ik.methods()["ccd"].options) - set(ik.methods()["fabrik"].options)
+    assert own == {"max_step", "start_from_tail", "feedback", "bounce"}
+    for word in (*own, "caps=", "stiffness="):
+        assert any(word in call for call in rows_called())
 
 
 # --- what is stuck ----------------------------------------------------------------------------------------------------
