@@ -126,6 +126,7 @@ def test_a_hinge_with_two_ends_turns_by_the_published_angle() -> None:
     assert_allclose(rotations.log(found.pose.rotations[0]), [0, 0, -0.414667208077], atol=1e-11)
 
 
+@pytest.mark.slow
 def test_elbow_and_wrist_together_are_solved_as_published() -> None:
     skeleton, start = rope(6)
     draw = generator(33)
@@ -258,6 +259,7 @@ def test_many_joints_look() -> None:
         assert not np.any(found.status)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_places_and_rotations_are_reached_within_limits(kind: str | None) -> None:
     skeleton, start, positions, turned = chain(kind or "cone", 8, items=200)
@@ -417,28 +419,29 @@ def test_a_straight_tree_in_line_with_its_targets_gets_there() -> None:
 # --- errors of published code, each a test ----------------------------------------------------------------------------
 
 
-def misread(skeleton: ik.Skeleton, pose: Array, target: Array, error: str, stale: Array) -> Array:
+def misread(skeleton: ik.Skeleton, poses: Array, targets: Array, error: str, stale: Array) -> Array:
     """A sweep as it is printed: with one of its errors. `stale` are the rotations in the world before the first."""
-    pose = pose.copy()
+    poses = poses.copy()
     for joint in range(len(skeleton) - 2, -1, -1):
-        at, turned = forward(skeleton, pose)
-        u, g = at[-1] - at[joint], target - at[joint]
+        at, turned = forward(skeleton, poses)
+        u, g = at[:, -1] - at[:, joint], targets - at[:, joint]
         axis = np.cross(u, g)
-        turn = about(axis, np.array(np.arctan2(np.linalg.norm(axis), u @ g)))
-        world = stale[joint] if error == "stale rotations" else turned[joint]
+        turn = about(axis, np.arctan2(np.linalg.norm(axis, axis=-1), np.sum(u * g, axis=-1)))
+        world, local = (stale if error == "stale rotations" else turned)[:, joint], poses[:, joint]
         back = ref.conjugate(world)
         if error == "world arc on a local rotation":
-            pose[joint] = ref.multiply(turn, pose[joint])
+            local = ref.multiply(turn, local)
         elif error == "reversed product":
-            pose[joint] = ref.multiply(ref.multiply(world, ref.multiply(turn, back)), pose[joint])
+            local = ref.multiply(ref.multiply(world, ref.multiply(turn, back)), local)
         elif error == "inverted conjugation":
-            pose[joint] = ref.multiply(pose[joint], ref.multiply(ref.multiply(world, turn), back))
+            local = ref.multiply(local, ref.multiply(ref.multiply(world, turn), back))
         else:
-            pose[joint] = ref.multiply(pose[joint], ref.multiply(ref.multiply(back, turn), world))
-        pose[joint] = ref.unit(pose[joint])
-    return pose
+            local = ref.multiply(local, ref.multiply(ref.multiply(back, turn), world))
+        poses[:, joint] = ref.unit(local)
+    return poses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error", ["reversed product", "world arc on a local rotation", "inverted conjugation", "stale rotations"]
 )
@@ -446,24 +449,19 @@ def test_turns_in_the_world_come_to_local_rotations(error: str) -> None:
     """Ledger 1, 2, 19, 20: L <- L W^-1 turn W with W of now. Read otherwise, less arrives."""
     skeleton, _ = rope(4)
     rng = np.random.default_rng(4)
-    poses, targets = ref.unit(rng.normal(size=(100, 5, 4))), 3 * ref.unit(rng.normal(size=(100, 3)))
-    targets *= rng.uniform(0.3, 1.2, (100, 1))
-    options: dict[str, Any] = {"tolerance": 2.5e-6, "textbook": True}
-    found = ik.ccd(skeleton, ik.Pose(poses), [ik.Reach(4, targets)], iterations=100, **options)
+    poses = ref.unit(rng.normal(size=(100, 5, 4)))
+    targets = ref.unit(rng.normal(size=(100, 3))) * rng.uniform(1, 3.6, (100, 1))
+    found = ik.ccd(skeleton, ik.Pose(poses), [ik.Reach(4, targets)], iterations=100, tolerance=2.5e-6, textbook=True)
+    at, stale = forward(skeleton, poses)
     right = np.count_nonzero(found.status == 0)
-    wrong = 0
-    for pose, target in zip(poses, targets, strict=True):
-        one, stale = swept(skeleton, pose, target, [3, 2, 1, 0]), forward(skeleton, pose)[1]
-        same = misread(skeleton, pose, target, "", stale)
-        assert_allclose(forward(skeleton, same)[0], forward(skeleton, one)[0], atol=1e-9)
-        now = pose
+    reached = {"": np.zeros(100, bool), error: np.zeros(100, bool)}
+    for how, there in reached.items():
+        now = poses
         for _ in range(100):
-            if np.linalg.norm(forward(skeleton, now)[0][4] - target) <= 1e-5:
-                wrong += 1
-                break
-            now = misread(skeleton, now, target, error, stale)
-    assert right >= 90
-    assert wrong < 0.9 * right
+            now = misread(skeleton, now, targets, how, stale)
+            there |= np.linalg.norm(forward(skeleton, now)[0][:, 4] - targets, axis=-1) <= 1e-5
+    assert right == np.count_nonzero(reached[""]) >= 85
+    assert np.count_nonzero(reached[error]) < 0.95 * right
     at = forward(skeleton, found.pose.rotations)[0]
     assert_allclose(np.linalg.norm(at[:, 4] - targets, axis=-1), found.error, atol=1e-12)
 
