@@ -316,14 +316,15 @@ def fabrik() -> Figure:
 def ccd() -> Figure:
     """A rope sweep by sweep, from the tip and from the root, on its way to a target; the error over the sweeps."""
     rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
-    target, figure = 5.4 * direction(1.2), Figure(figsize=(WIDTH, 2.6), layout="constrained")
-    tip, root, panel = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
+    start = ik.Pose(np.tile(ik.rotations.exp([0, 0, 0.15]), (7, 1)))
+    target, figure = 5.4 * direction(1.6), Figure(figsize=(WIDTH, 2.8), layout="constrained")
+    tip, root, panel = figure.subplots(1, 3, width_ratios=[1, 1, 1])
     for scene, title, tail in [(tip, "from the tip", True), (root, "from the root", False)]:
-        scene.set(xlim=(-1.4, 6.3), ylim=(-0.6, 5.8), aspect="equal", title=title)
+        scene.set(xlim=(-2.2, 5.4), ylim=(-0.6, 6.2), aspect="equal", title=title)
         scene.axis("off")
         for sweeps, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.35), (3, BLUE, 0.6), (200, BLUE, 1)]:
             goal = [ik.Reach(6, target)]
-            found = ik.ccd(rope, rope.rest, goal, iterations=sweeps, textbook=sweeps < 200, start_from_tail=tail)
+            found = ik.ccd(rope, start, goal, iterations=sweeps, textbook=sweeps < 200, start_from_tail=tail)
             chain(scene, rope.forward(found.pose).positions, color, shade)
         dot(scene, target, GREEN)
     runs: list[tuple[str, str, dict[str, bool]]] = [
@@ -332,7 +333,7 @@ def ccd() -> Figure:
         ("with strides", BLUE, {}),
     ]
     for name, color, options in runs:
-        run = ik.ccd(rope, rope.rest, [ik.Reach(6, target)], history=True, **options)
+        run = ik.ccd(rope, start, [ik.Reach(6, target)], history=True, **options)
         assert run.history is not None
         panel.semilogy(run.history / 6, color=color, linewidth=1.5, alpha=0.8, label=name)
     panel.set(xlabel="sweeps", ylabel="error / reach", xlim=(0, 40))

@@ -398,6 +398,17 @@ def test_a_straight_chain_in_line_with_its_target_is_bent_first(bones: int) -> N
     assert bones > 4 or np.any(published.status)
 
 
+def test_a_straight_chain_is_bent_before_its_root_brings_it_into_line() -> None:
+    """Wherever the target is; so from the root no chain is ever kicked out of its plane."""
+    skeleton, _ = rope(6)
+    targets = ref.unit(np.random.default_rng(5).normal(size=(50, 3))) * np.linspace(1, 5.5, 50)[:, np.newaxis]
+    found = ik.ccd(skeleton, skeleton.rest, [ik.Reach(6, targets)], start_from_tail=False)
+    assert not np.any(found.status)
+    at = forward(skeleton, found.pose.rotations)[0]
+    flat = np.linalg.svd(at - at.mean(1, keepdims=True), compute_uv=False)
+    assert np.max(flat[:, 2]) < 1e-2
+
+
 @pytest.mark.parametrize("range_", [(0, 2.5), (-2.5, 0)])
 def test_a_straight_knee_bends_the_way_it_may(range_: tuple[float, float]) -> None:
     knee = ik.Limit.hinge([1, 0, 0], *range_)

@@ -332,7 +332,8 @@ static errors ccd_walk_on(const ik_plan *plan, real *bundle, int g, errors now) 
 
 /* ---- what is in line with its target */
 
-/* Whether the targets of node k, all places, lie along the ways to what should be there. */
+/* Whether the targets of node k, all places, lie along the ways to what should be there. From the root the first joint
+ * brings a straight chain into line with any target, so there the way to the base is asked. */
 static mask ccd_is_in_line(const ik_plan *plan, columns record, int k) {
     mask in_line = ~mask_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
@@ -341,7 +342,9 @@ static mask ccd_is_in_line(const ik_plan *plan, columns record, int k) {
         vec3 at = column_vec3(record, joint_position(plan, plan->nodes[k].slot));
         vec3 end = column_vec3(record, joint_position(plan, plan->nodes[plan->tasks[t].node].slot));
         vec3 u = vec3_direction(vec3_sub(end, at)).unit;
-        vec3 g = vec3_direction(vec3_sub(joint_wanted(plan, record, t).place, at)).unit;
+        vec3 to = column_vec3(record, joint_position(plan, plan->nodes[solve_base(plan, plan->tasks[t].node)].slot));
+        if (plan->job->options.start_from_tail) to = joint_wanted(plan, record, t).place;
+        vec3 g = vec3_direction(vec3_sub(to, at)).unit;
         in_line &= mask_less(vec3_length(vec3_cross(u, g)), real_splat(CCD_IN_LINE));
     }
     return in_line;
