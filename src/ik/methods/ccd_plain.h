@@ -7,13 +7,27 @@ static int ccd_is_plain(const ik_plan *plan) {
     return plain_is(plan) && options->start_from_tail && !options->bounce && !ccd_is_held(plan);
 }
 
-/* The turn of a joint in a step, in place of its axes, which no joint here has. */
+/* The turn of a joint in a step, and that which goes a stride farther: in place of its axes, which no joint here has.
+ */
 ik_inline int ccd_own(const ik_plan *plan, int slot) { return step_axis(plan, slot); }
+ik_inline int ccd_far(const ik_plan *plan, int slot) { return step_axis(plan, slot) + 4; }
 
-/* Of a vector of lanes. */
+/* Of a vector of lanes: the target, and where the end is, and would be if all turned farther. */
 typedef struct {
     vec3 target, end, far;
+    real times;
 } ccd_chain;
+
+/* The shortest arc from u to g; pull_turn_by has what is beyond a right angle. */
+ik_inline quat ccd_arc(vec3 u, vec3 g) {
+    vec3 torque = vec3_cross(u, g);
+    real along = vec3_dot(u, g), least = real_splat(TINY_LENGTH);
+    mask beyond = mask_less(along, real_splat(0));
+    quat arc = {real_sqrt(vec3_dot(u, u) * vec3_dot(g, g)) + real_abs(along) + least, torque};
+    arc = quat_scale(real_splat(1) / real_sqrt(quat_dot(arc, arc)), arc);
+    if (mask_any(beyond)) arc = quat_select(beyond, pull_turn_by(torque, along, u), arc);
+    return arc;
+}
 
 /* A turn so many times as far, by the tangent of half the angle. */
 ik_inline quat ccd_farther(quat turn, real times) {
@@ -21,25 +35,48 @@ ik_inline quat ccd_farther(quat turn, real times) {
     return quat_scale(real_splat(1) / real_sqrt(quat_dot(far, far)), far);
 }
 
-/* The joint in a slot turns the end to the target; and, of all that turn so much farther, where the end is then. */
-ik_inline void ccd_turn_plain(const ik_plan *plan, columns c, int slot, real times, ccd_chain *chain) {
+/* The joint in a slot turns the end to the target; and, where all turn farther, the end is there. */
+ik_inline void ccd_turn_plain(const ik_plan *plan, columns c, int slot, ccd_chain *chain) {
     vec3 place = column_vec3(c, joint_position(plan, slot));
     vec3 u = vec3_sub(chain->end, place), g = vec3_sub(chain->target, place);
-    quat turn = pull_turn_by(vec3_cross(u, g), vec3_dot(u, g), u);
+    quat turn = ccd_arc(u, g);
     column_set_quat(c, ccd_own(plan, slot), turn);
     chain->end = vec3_add(place, quat_rotate(turn, u));
-    chain->far = vec3_add(place, quat_rotate(ccd_farther(turn, times), vec3_sub(chain->far, place)));
+    if (plan->job->options.textbook) return;
+    quat far = ccd_farther(turn, chain->times);
+    column_set_quat(c, ccd_far(plan, slot), far);
+    chain->far = vec3_add(place, quat_rotate(far, vec3_sub(chain->far, place)));
 }
 
-/* All joints turn by a stride more where that brings the end nearer; returns how many times as far they do. */
-ik_inline real ccd_stride_plain(const ik_plan *plan, columns c, const ccd_chain *chain) {
-    const real one = real_splat(1);
-    real *stride = column(c, ccd_state(plan, CCD_STRIDE)), times = one + *stride;
-    if (plan->job->options.textbook) return one;
+/* Whether all joints turn farther: where that brings the end nearer. */
+ik_inline mask ccd_stride_plain(const ik_plan *plan, columns c, const ccd_chain *chain) {
+    real *stride = column(c, ccd_state(plan, CCD_STRIDE));
+    if (plan->job->options.textbook) return mask_splat(0);
     vec3 off = vec3_sub(chain->target, chain->end), then = vec3_sub(chain->target, chain->far);
     mask better = mask_less(vec3_dot(then, then), vec3_dot(off, off));
     *stride = ccd_next_stride(*stride, better);
-    return real_select(better, times, one);
+    return better;
+}
+
+/* What those above do to a joint: where the last one was, where it is now, and how all has turned. */
+typedef struct {
+    vec3 before, place;
+    quat turn;
+} ccd_link;
+
+/* The joint in a slot follows, and turns. Parents first. */
+ik_inline void ccd_follow_plain(const ik_plan *plan, columns c, int slot, mask far, ccd_link *link) {
+    const int position = joint_position(plan, slot), rotation = joint_rotation(slot);
+    vec3 before = column_vec3(c, position);
+    link->place = vec3_add(link->place, quat_rotate(link->turn, vec3_sub(before, link->before)));
+    link->before = before;
+    column_set_vec3(c, position, link->place);
+    if (plan->nodes[plan->node_of_slot[slot]].turns) {
+        quat own = column_quat(c, ccd_own(plan, slot));
+        if (!plan->job->options.textbook) own = quat_select(far, column_quat(c, ccd_far(plan, slot)), own);
+        link->turn = quat_polished(quat_multiply(link->turn, own));
+    }
+    column_set_quat(c, rotation, quat_polished(quat_multiply(link->turn, column_quat(c, rotation))));
 }
 
 /* As errors_measure. */
@@ -55,30 +92,23 @@ ik_inline errors ccd_measure_plain(const ik_plan *plan, columns c) {
 ik_inline void ccd_sweep_plain(const ik_plan *plan, real *bundle, int groups) {
     const int end = plan->nodes[plan->tasks[0].node].slot;
     ccd_chain chains[GROUPS];
+    ccd_link links[GROUPS];
+    mask far[GROUPS];
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        vec3 at = column_vec3(c, joint_position(plan, end));
-        chains[g] = (ccd_chain){column_vec3(c, joint_task(plan, 0) + TASK_TARGET), at, at};
+        vec3 at = column_vec3(c, joint_position(plan, end)), base = column_vec3(c, joint_position(plan, 0));
+        real times = real_splat(1) + *column(c, ccd_state(plan, CCD_STRIDE));
+        chains[g] = (ccd_chain){column_vec3(c, joint_task(plan, 0) + TASK_TARGET), at, at, times};
+        links[g] = (ccd_link){base, base, quat_identity()};
     }
     for (int slot = plan->slots - 1; slot >= 0; slot--)
-        for (int g = 0; g < groups && plan->nodes[plan->node_of_slot[slot]].turns; g++) {
-            columns c = columns_of_bundle(bundle, g);
-            real times = real_splat(1) + *column(c, ccd_state(plan, CCD_STRIDE));
-            ccd_turn_plain(plan, c, slot, times, &chains[g]);
-        }
-    real times[GROUPS];
+        for (int g = 0; g < groups && plan->nodes[plan->node_of_slot[slot]].turns; g++)
+            ccd_turn_plain(plan, columns_of_bundle(bundle, g), slot, &chains[g]);
     for (int g = 0; g < groups; g++)
-        times[g] = ccd_stride_plain(plan, columns_of_bundle(bundle, g), &chains[g]);
+        far[g] = ccd_stride_plain(plan, columns_of_bundle(bundle, g), &chains[g]);
     for (int slot = 0; slot < plan->slots; slot++)
-        for (int g = 0; g < groups; g++) {
-            columns c = columns_of_bundle(bundle, g);
-            quat own = quat_identity();
-            if (plan->nodes[plan->node_of_slot[slot]].turns)
-                own = ccd_farther(column_quat(c, ccd_own(plan, slot)), times[g]);
-            turns_carry(plan, c, slot, column_vec3(c, joint_position(plan, slot)), own);
-        }
-    for (int g = 0; g < groups; g++)
-        turns_accept(plan, columns_of_bundle(bundle, g), ~mask_splat(0));
+        for (int g = 0; g < groups; g++)
+            ccd_follow_plain(plan, columns_of_bundle(bundle, g), slot, far[g], &links[g]);
 }
 
 /* The compiler unrolls the whole bundle. */
