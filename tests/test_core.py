@@ -70,8 +70,8 @@ HASHES = {
         "dls_slides f64": "da28f9cadb43f954",
     },
     "same_bits_ccd.c": {
-        "ccd_chain f32": "39eb68e792fcabe3",
-        "ccd_chain f64": "5b53ab4b24c25fd6",
+        "ccd_chain f32": "8b6cf8af82bf4326",
+        "ccd_chain f64": "4ed6d1987f607d8f",
         "ccd_pose f32": "342826ecb1e17411",
         "ccd_pose f64": "bc87b09ad19c9890",
         "ccd_tree f32": "3467b320d966965f",

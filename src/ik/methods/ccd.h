@@ -341,11 +341,12 @@ static mask ccd_is_in_line(const ik_plan *plan, columns record, int k) {
         if (plan->tasks[t].kind != IK_PLACE) return mask_splat(0);
         vec3 at = column_vec3(record, joint_position(plan, plan->nodes[k].slot));
         vec3 end = column_vec3(record, joint_position(plan, plan->nodes[plan->tasks[t].node].slot));
-        vec3 u = vec3_direction(vec3_sub(end, at)).unit;
+        vec3 u = vec3_sub(end, at);
         vec3 to = column_vec3(record, joint_position(plan, plan->nodes[solve_base(plan, plan->tasks[t].node)].slot));
         if (plan->job->options.start_from_tail) to = joint_wanted(plan, record, t).place;
-        vec3 g = vec3_direction(vec3_sub(to, at)).unit;
-        in_line &= mask_less(vec3_length(vec3_cross(u, g)), real_splat(CCD_IN_LINE));
+        vec3 g = vec3_sub(to, at), across = vec3_cross(u, g);
+        real most = real_splat(CCD_IN_LINE * CCD_IN_LINE) * (vec3_dot(u, u) * vec3_dot(g, g));
+        in_line &= ~mask_less(most, vec3_dot(across, across));
     }
     return in_line;
 }

@@ -18,14 +18,17 @@ typedef struct {
     real times;
 } ccd_chain;
 
-/* The shortest arc from u to g; pull_turn_by has what is beyond a right angle. */
+/* The shortest arc from u to g: beyond a right angle what would cancel is the square of the torque over what does not.
+ * Where they are opposite, about something across. */
 ik_inline quat ccd_arc(vec3 u, vec3 g) {
     vec3 torque = vec3_cross(u, g);
-    real along = vec3_dot(u, g), least = real_splat(TINY_LENGTH);
+    real along = vec3_dot(u, g), across = vec3_dot(torque, torque), squares = vec3_dot(u, u) * vec3_dot(g, g);
+    real size = real_sqrt(squares) + real_abs(along) + real_splat(TINY_LENGTH);
     mask beyond = mask_less(along, real_splat(0));
-    quat arc = {real_sqrt(vec3_dot(u, u) * vec3_dot(g, g)) + real_abs(along) + least, torque};
+    mask opposite = beyond & ~mask_less(real_splat(TINY_SINE * TINY_SINE) * squares, across);
+    quat arc = {real_select(beyond, across / size, size), torque};
     arc = quat_scale(real_splat(1) / real_sqrt(quat_dot(arc, arc)), arc);
-    if (mask_any(beyond)) arc = quat_select(beyond, pull_turn_by(torque, along, u), arc);
+    if (mask_any(opposite)) arc = quat_select(opposite, pull_turn_by(torque, along, u), arc);
     return arc;
 }
 
