@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import doctest
 import time
 from pathlib import Path
 from typing import Any
@@ -356,21 +357,24 @@ def test_stiff_joints_turn_less(stiffness: Any) -> None:
     assert_allclose(own, all_ * willing, atol=1e-9)
 
 
+PAGE = (Path(__file__).parent.parent / "docs" / "ccd.md").read_text(encoding="utf-8")
+
+
 def rows_called() -> list[str]:
     """What the last column of the tables of docs/ccd.md calls, where it does."""
-    lines = (Path(__file__).parent.parent / "docs" / "ccd.md").read_text(encoding="utf-8").splitlines()
-    cells = [line.strip("| ").split("|")[-1].strip() for line in lines if line.startswith("|")]
+    cells = [line.strip("| ").split("|")[-1].strip() for line in PAGE.splitlines() if line.startswith("|")]
     return [cell.strip("`") for cell in cells if cell.startswith("`ik.ccd(")]
 
 
 @pytest.mark.parametrize("call", rows_called())
 def test_what_others_call_it_can_be_called(call: str) -> None:
-    """Row by row; and every option of ccd alone is in some row."""
-    tail, target = ik.Skeleton.chain([[0.3 * x, 0, 0] for x in range(9)]), [1.5, 0.9, 0.4]
-    names: dict[str, Any] = {"ik": ik, "np": np, "tail": tail, "target": target, "goals": [ik.Reach(8, target)]}
-    found = eval(call, names | {"pose": tail.rest})  # our own words
+    """Row by row, with the names of the page."""
+    names: dict[str, Any] = {}
+    for example in doctest.DocTestParser().get_examples(PAGE):
+        exec(example.source, names)
+    found = eval(call, names)
     assert isinstance(found, ik.Solution)
-    assert np.all(np.asarray(found.error) < np.linalg.norm(np.array([2.4, 0, 0]) - target))
+    assert np.all(found.error < np.linalg.norm(np.array([2.4, 0, 0]) - names["target"]))
 
 
 def test_all_options_of_its_own_have_a_name_elsewhere() -> None:
@@ -378,6 +382,26 @@ def test_all_options_of_its_own_have_a_name_elsewhere() -> None:
     assert own == {"max_step", "start_from_tail", "feedback", "bounce"}
     for word in (*own, "caps=", "stiffness="):
         assert any(word in call for call in rows_called())
+
+
+def test_from_a_posture_it_ends_near_one() -> None:
+    """Inductive: of poses that were seen the nearest, and refined it is nearer to what was seen than without."""
+    rng = np.random.default_rng(6)
+    skeleton, _ = rope(6)
+    seen = rotations.exp(rng.normal(size=(1500, 7, 3)) * 0.3)
+    postures = ik.Postures(skeleton, ik.Pose(seen), [ik.Reach(6, position=...)])
+    targets = forward(skeleton, rotations.exp(rng.normal(size=(40, 7, 3)) * 0.3))[0][:, 6]
+    start, _ = postures.nearest(skeleton.rest, targets)
+    tips = forward(skeleton, seen)[0][:, 6]
+    nearest = np.argmin(np.linalg.norm(tips - targets[:, np.newaxis], axis=-1), axis=-1)
+    assert_allclose(start.rotations[:, :6], seen[nearest, :6], atol=1e-12)  # the tip does not turn for it
+    farthest = []
+    for pose in (start, skeleton.rest):
+        found = ik.ccd(skeleton, pose, [ik.Reach(6, targets)])
+        assert not np.any(found.status)
+        turned = [turns(seen[:, :6], one[:6]).max(axis=-1).min() for one in found.pose.rotations]
+        farthest.append(np.mean(turned))
+    assert farthest[0] < 0.5 * farthest[1]
 
 
 # --- what is stuck ----------------------------------------------------------------------------------------------------
