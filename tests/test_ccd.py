@@ -388,9 +388,9 @@ def test_from_a_posture_it_ends_near_one() -> None:
     """Inductive: of poses that were seen the nearest, and refined it is nearer to what was seen than without."""
     rng = np.random.default_rng(6)
     skeleton, _ = rope(6)
-    seen = rotations.exp(rng.normal(size=(1500, 7, 3)) * 0.3)
+    seen = rotations.exp(rng.normal(size=(1500, 7, 3)) * 0.5)
     postures = ik.Postures(skeleton, ik.Pose(seen), [ik.Reach(6, position=...)])
-    targets = forward(skeleton, rotations.exp(rng.normal(size=(40, 7, 3)) * 0.3))[0][:, 6]
+    targets = forward(skeleton, rotations.exp(rng.normal(size=(40, 7, 3)) * 0.5))[0][:, 6]
     start, _ = postures.nearest(skeleton.rest, targets)
     tips = forward(skeleton, seen)[0][:, 6]
     nearest = np.argmin(np.linalg.norm(tips - targets[:, np.newaxis], axis=-1), axis=-1)
@@ -401,7 +401,7 @@ def test_from_a_posture_it_ends_near_one() -> None:
         assert not np.any(found.status)
         turned = [turns(seen[:, :6], one[:6]).max(axis=-1).min() for one in found.pose.rotations]
         farthest.append(np.mean(turned))
-    assert farthest[0] < 0.5 * farthest[1]
+    assert farthest[0] < 0.6 * farthest[1]
 
 
 # --- what is stuck ----------------------------------------------------------------------------------------------------
