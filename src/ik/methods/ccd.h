@@ -19,13 +19,14 @@
  *              Kenwright, "Inverse kinematics - cyclic coordinate descent", Journal of Graphics Tools 16, 2012)
  *   bounce     only joints near the tips turn, as many as the target needs; one more where that brings nothing, and
  *              again from the tips
+ *   strides    after a sweep all joints go on by what they have just turned, twice as far each time that this helps;
+ *              not where it is said how far they turn
  *
- * Unless `textbook`: a chain without limits whose only target is out of reach is laid towards it at once; a straight
- * one in line with its target, where no joint sees a way, is bent first; one that makes no progress is shaken, as in
- * frame/kicks.h; and a turn that a limit has changed is made only where it brings the ends nearer. */
+ * Unless `textbook`: there are strides; a chain without limits whose only target is out of reach is laid towards it at
+ * once; a straight one in line with its target, where no joint sees a way, is bent first; one that makes no progress is
+ * shaken, as in frame/kicks.h; and a turn that a limit has changed is made only where it brings the ends nearer. */
 
-/* A chain is straight where no joint sees its target farther aside than by this sine, and is bent by so many radians.
- */
+/* A chain is straight where no joint sees its target farther aside than by this sine; it is bent by so many radians. */
 #define CCD_IN_LINE (number)(1e-6 + 64 * EPSILON)
 #define CCD_BEND    (number)1e-3
 
