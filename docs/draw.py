@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle)
+        chains = (fabrik, leader, circle, ccd)
         for picture in (
             *limb,
             aim,
@@ -376,6 +376,35 @@ def circle_through(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> tuple[N
     sides = 2 * np.array([b - a, c - a])[:, :2]
     middle = np.append(np.linalg.solve(sides, [b @ b - a @ a, c @ c - a @ a]), 0)
     return middle, float(np.linalg.norm(a - middle))
+
+
+def ccd() -> Figure:
+    """A rope sweep by sweep, from the tip and from the root, on its way to a target; the error over the sweeps."""
+    rope = ik.Skeleton.chain([[x, 0, 0] for x in range(7)])
+    start = ik.Pose(np.tile(ik.rotations.exp([0, 0, 0.15]), (7, 1)))
+    target, figure = 5.4 * direction(1.6), Figure(figsize=(WIDTH, 2.8), layout="constrained")
+    tip, root, panel = figure.subplots(1, 3, width_ratios=[1, 1, 1])
+    for scene, title, tail in [(tip, "from the tip", True), (root, "from the root", False)]:
+        scene.set(xlim=(-2.2, 5.4), ylim=(-0.6, 6.2), aspect="equal", title=title)
+        scene.axis("off")
+        for sweeps, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.35), (3, BLUE, 0.6), (200, BLUE, 1)]:
+            goal = [ik.Reach(6, target)]
+            found = ik.ccd(rope, start, goal, iterations=sweeps, textbook=sweeps < 200, start_from_tail=tail)
+            chain(scene, rope.forward(found.pose).positions, color, shade)
+        dot(scene, target, GREEN)
+    runs: list[tuple[str, str, dict[str, bool]]] = [
+        ("from the tip", GREY, {"textbook": True}),
+        ("from the root", ORANGE, {"textbook": True, "start_from_tail": False}),
+        ("with strides", BLUE, {}),
+    ]
+    for name, color, options in runs:
+        run = ik.ccd(rope, start, [ik.Reach(6, target)], history=True, **options)
+        assert run.history is not None
+        panel.semilogy(run.history / 6, color=color, linewidth=1.5, alpha=0.8, label=name)
+    panel.set(xlabel="sweeps", ylabel="error / reach", xlim=(0, 40))
+    panel.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
 
 
 def walk() -> Figure:

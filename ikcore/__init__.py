@@ -26,7 +26,7 @@ from ikcore.pose import Pose
 from ikcore.postures import Postures
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
-from ikcore.solving.heuristic import circle, fabrik, follow
+from ikcore.solving.heuristic import ccd, circle, fabrik, follow
 from ikcore.solving.jacobian import dls
 from ikcore.solving.solution import Solution
 from ikcore.solving.stages import Stage, stages
@@ -121,6 +121,7 @@ __all__ = [
     "aim",
     "bake_feet",
     "bvh",
+    "ccd",
     "circle",
     "dls",
     "fabrik",

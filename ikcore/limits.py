@@ -53,7 +53,7 @@ class Limit:
     lowest, highest : tuple of 3 floats
         Of an Euler box: the bounds of the angle about each of `axes`.
     stiffness : tuple of 3 floats
-        About the axes of the frame: 0 moves freely, 1 not at all. Of the methods ``dls`` takes it.
+        About the axes of the frame: 0 moves freely, 1 not at all. For ``dls`` and ``ccd``.
     position : tuple of 2 tuples of 3 floats, or None
         Given, the joint slides: the lowest and highest translation relative to its offset, in the space of its parent,
         infinite ones being no bound. None: its translation stays what it is in the pose.
@@ -119,10 +119,10 @@ class Limit:
         ----------
         stiffness : float or (3,) array_like, default: 0
             How much the joint resists to be moved, about each axis of the limit: 0 not, 1 it does not move. For
-            ``dls``, which distributes motion; other methods refuse it. No part of what is allowed.
+            ``dls``, which distributes motion, and ``ccd``; other methods refuse it. No part of what is allowed.
         position : (2, 3) array_like, optional
             The joint slides: lowest and highest translation relative to its offset, in the space of its parent, where
-            an axis with equal bounds does not. For ``fabrik`` and ``dls``; others refuse it.
+            an axis with equal bounds does not. For ``fabrik``, ``ccd`` and ``dls``; others refuse it.
         speed, acceleration : float or (float, float), optional
             How fast the joint may turn from frame to frame, in radians a second, and by how much that may change in a
             second. Of a pair the second is the same for sliding, in lengths; one number is for both. They hold in

@@ -60,6 +60,9 @@ class Skeleton:
     preferred : (joints, 4) array_like, optional
         Local rotations (w, x, y, z), of any length, that joints are drawn to where no goal objects, as `dls` does by
         `posture` (default: rest).
+    caps : (joints,) array_like, optional
+        The most that every joint turns each time that a method visits it which turns one joint after the other, as
+        `ccd` does, in radians (default: 0, as far as is best).
 
     Examples
     --------
@@ -87,6 +90,7 @@ class Skeleton:
         masses: ArrayLike | None = None,
         centres: ArrayLike | None = None,
         preferred: ArrayLike | None = None,
+        caps: ArrayLike | None = None,
     ) -> None:
         tree = _whole_numbers(parents)
         joints = len(tree)
@@ -96,7 +100,7 @@ class Skeleton:
         self._index = {name: joint for joint, name in enumerate(self._names)}
         self._limits = self._limits_of(limits)
         parameters = [_FREE if limit is None else limit.parameters() for limit in self._limits]
-        numbers = _numbers_of_joints(joints, turned, masses, centres, preferred)
+        numbers = _numbers_of_joints(joints, turned, masses, centres, preferred, caps)
         self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None, numbers)
         self._rest = Pose(self._data.rests)
         self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were asked for
@@ -166,14 +170,19 @@ class Skeleton:
     @property
     def preferred(self) -> Pose:
         """The pose that joints prefer, float64: as a rule the one at rest."""
-        return Pose(self._numbers[:, 4:])
+        return Pose(self._numbers[:, 4:8])
+
+    @property
+    def caps(self) -> NDArray[np.float64]:
+        """(joints,) array, read-only: the most that every joint turns at a visit, in radians; 0 is any."""
+        return self._numbers[:, 8]
 
     @property
     def _numbers(self) -> NDArray[np.float64]:
-        """Mass, centre and preferred rotation of every joint."""
+        """Mass, centre, preferred rotation and cap of every joint."""
         if self._data.joints is not None:
             return self._data.joints
-        none = np.column_stack([np.zeros((len(self), 4)), self._data.rests])
+        none = np.column_stack([np.zeros((len(self), 4)), self._data.rests, np.zeros(len(self))])
         none.setflags(write=False)
         return none
 
@@ -330,11 +339,16 @@ class Skeleton:
     def __reduce__(self) -> tuple[Any, ...]:
         return Skeleton, (self.parents, self.offsets, self._data.rests, self._names, self._limits, *self._given())
 
-    def _given(self) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any] | None]:
-        """Masses, centres and preferred rotations as arguments: None where there are none but the default."""
-        masses, centres, preferred = self.masses, self.centres, self._numbers[:, 4:]
+    def _given(self) -> tuple[NDArray[Any] | None, ...]:
+        """Masses, centres, preferred rotations and caps as arguments: None where there are none but the default."""
+        masses, centres, preferred, caps = self.masses, self.centres, self._numbers[:, 4:8], self.caps
         weighs, prefers = masses.any() or centres.any(), not np.array_equal(preferred, self._data.rests)
-        return masses if weighs else None, centres if weighs else None, preferred if prefers else None
+        return (
+            masses if weighs else None,
+            centres if weighs else None,
+            preferred if prefers else None,
+            caps if caps.any() else None,
+        )
 
     def _limits_of(self, limits: Limits | None) -> tuple[Limit | None, ...]:
         """One limit for each joint."""
@@ -522,18 +536,21 @@ def _numbers_of_joints(
     masses: ArrayLike | None,
     centres: ArrayLike | None,
     preferred: ArrayLike | None,
+    caps: ArrayLike | None,
 ) -> NDArray[Any] | None:
-    """Rows of mass, centre and preferred rotation; None where none of them is given."""
+    """Rows of mass, centre, preferred rotation and cap; None where none of them is given."""
     if masses is None and centres is not None:
         raise ValueError("centres: they belong to masses, and there are none")
-    if masses is None and preferred is None:
+    if masses is None and preferred is None and caps is None:
         return None
-    numbers = np.zeros((joints, 8))
-    numbers[:, 4:] = rest if preferred is None else _one_each("preferred", preferred, joints, 4)
+    numbers = np.zeros((joints, 9))
+    numbers[:, 4:8] = rest if preferred is None else _one_each("preferred", preferred, joints, 4)
     if masses is not None:
         numbers[:, 0] = _one_each("masses", masses, joints)
     if centres is not None:
         numbers[:, 1:4] = _one_each("centres", centres, joints, 3)
+    if caps is not None:
+        numbers[:, 8] = _one_each("caps", caps, joints)
     return numbers
 
 

@@ -71,6 +71,32 @@ def rope(links: int, dtype: Any = np.float64) -> tuple[ik.Skeleton, Array]:
     return skeleton, np.tile(about([0, 0, 1], np.array(-0.02)), (links + 1, 1)).astype(dtype)
 
 
+def in_shell(seed: int, near: float, far: float) -> Array:
+    """200 places around a chain of reach 10, from `near` to `far` of that."""
+    draw, targets = generator(seed), np.empty((200, 3))
+    for target in targets:
+        way = ref.unit(in_ball(draw))
+        target[:] = 10 * np.cbrt(near**3 + (far**3 - near**3) * next(draw)) * way
+    return targets
+
+
+def planar(links: int, degrees: int) -> tuple[ik.Skeleton, Array, Array]:
+    """A chain along x of hinges about z, its start, and 200 targets that it can reach."""
+    most, draw, targets = np.radians(degrees), generator(10 * links + degrees), np.empty((200, 3))
+    for target in targets:
+        angles = np.cumsum([(2 * next(draw) - 1) * most for _ in range(links)])
+        target[:] = np.cos(angles).sum(), np.sin(angles).sum(), 0
+    hinges = [ik.Limit.hinge([0, 0, 1], -most, most)] * links
+    offsets = np.vstack([np.zeros(3), np.tile([1.0, 0, 0], (links, 1))])
+    skeleton = ik.Skeleton(np.arange(links + 1) - 1, offsets, limits=[*hinges, None])
+    start = np.tile([1.0, 0, 0, 0], (links + 1, 1))
+    start[:links] = about([0, 0, 1], np.array(0.02))
+    return skeleton, start, targets
+
+
+BENT = np.array([[0, 0, 0], [0, 1, 0], [0.6, 1.8, 0], [0.6, 2.5, 0.714142842854285]])
+
+
 def limited(skeleton: ik.Skeleton, found: ik.Solution) -> float:
     """The most that a joint is outside of its limit."""
     rest, now = skeleton.rest.rotations, found.pose.rotations

@@ -310,7 +310,8 @@ def test_the_image_of_a_body_weighs_and_prefers_what_its_partners_do(dtype: Any)
     random = np.random.default_rng(5)
     plain, centres, preferred = with_rest(), random.normal(size=(6, 3)), random.normal(size=(6, 4))
     joints = plain.parents, plain.offsets, plain.rest.rotations, plain.names
-    body = ik.Skeleton(*joints, masses=[9, 1, 2, 3, 4, 5], centres=centres, preferred=preferred)
+    caps = np.arange(6.0)
+    body = ik.Skeleton(*joints, masses=[9, 1, 2, 3, 4, 5], centres=centres, preferred=preferred, caps=caps)
     clip = clip_of(body, dtype=dtype)
     image = clip.mirror()
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
@@ -318,6 +319,8 @@ def test_the_image_of_a_body_weighs_and_prefers_what_its_partners_do(dtype: Any)
     one, other = (skeleton.forward(skeleton.preferred).positions for skeleton in (body, image.skeleton))
     assert_allclose(other[[0, 3, 4, 1, 2, 5]], one * [-1, 1, 1], atol=1e-12)
     assert_allclose(image.mirror().skeleton.centres, body.centres, atol=1e-12)
+    assert_array_equal(image.skeleton.caps, caps[[0, 3, 4, 1, 2, 5]])
+    assert_array_equal(clip.convert(up="Z", unit=0.01).skeleton.caps, caps)
     weightless = clip_of(plain, dtype=dtype).mirror().skeleton
     assert_array_equal(weightless.preferred.rotations, weightless.rest.rotations)
 

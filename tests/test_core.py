@@ -83,6 +83,20 @@ HASHES = {
         "dls_slides f32": "93aff6ec98cf88e1",
         "dls_slides f64": "da28f9cadb43f954",
     },
+    "same_bits_ccd.c": {
+        "ccd_chain f32": "8b6cf8af82bf4326",
+        "ccd_chain f64": "4ed6d1987f607d8f",
+        "ccd_pose f32": "342826ecb1e17411",
+        "ccd_pose f64": "bc87b09ad19c9890",
+        "ccd_tree f32": "3467b320d966965f",
+        "ccd_tree f64": "d4f7043a1920e964",
+        "ccd_root f32": "2120f8b01f2e79b0",
+        "ccd_root f64": "7de5ec7ac433f4d2",
+        "ccd_slides f32": "205b0f156f92c1c8",
+        "ccd_slides f64": "7c657708e2de57f5",
+        "ccd_held f32": "bbff1b393e931288",
+        "ccd_held f64": "a5fc3c1afc4323ac",
+    },
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

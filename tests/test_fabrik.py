@@ -7,7 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 import reference as ref
-from chains import KINDS, UP, Y, about, chain, forward, generator, in_ball, limited, random_rotation, rope
+from chains import (
+    BENT,
+    KINDS,
+    UP,
+    Y,
+    about,
+    chain,
+    forward,
+    generator,
+    in_shell,
+    limited,
+    planar,
+    random_rotation,
+    rope,
+)
 from human import ROOT, SLIDES, Human
 from numpy.testing import assert_allclose, assert_array_equal
 from published import cases
@@ -33,10 +47,7 @@ def test_ten_links_take_the_published_number_of_iterations(
     seed: int, near: float, far: float, tolerance: float, counts: tuple[float, ...]
 ) -> None:
     skeleton, start = rope(10)
-    draw, target = generator(seed), np.empty((200, 3))
-    for item in target:
-        direction = ref.unit(in_ball(draw))
-        item[:] = 10 * np.cbrt(near**3 + (far**3 - near**3) * next(draw)) * direction
+    target = in_shell(seed, near, far)
     found = ik.fabrik(
         skeleton, ik.Pose(start), [ik.Reach(10, target)], iterations=3000, tolerance=tolerance / 10, textbook=True
     )
@@ -44,20 +55,6 @@ def test_ten_links_take_the_published_number_of_iterations(
     its = found.iterations
     assert_allclose(its.mean(), counts[0], atol=0.06)
     assert (np.median(its), np.percentile(its, 95) // 1, its.max()) == counts[1:]
-
-
-def planar(links: int, degrees: int) -> tuple[ik.Skeleton, Array, Array]:
-    """A chain along x of hinges about z, its start, and 200 targets that it can reach."""
-    most, draw, targets = np.radians(degrees), generator(10 * links + degrees), np.empty((200, 3))
-    for target in targets:
-        angles = np.cumsum([(2 * next(draw) - 1) * most for _ in range(links)])
-        target[:] = np.cos(angles).sum(), np.sin(angles).sum(), 0
-    hinges = [ik.Limit.hinge([0, 0, 1], -most, most)] * links
-    offsets = np.vstack([np.zeros(3), np.tile([1.0, 0, 0], (links, 1))])
-    skeleton = ik.Skeleton(np.arange(links + 1) - 1, offsets, limits=[*hinges, None])
-    start = np.tile([1.0, 0, 0, 0], (links + 1, 1))
-    start[:links] = about([0, 0, 1], np.array(0.02))
-    return skeleton, start, targets
 
 
 @pytest.mark.parametrize("textbook", [True, False])
@@ -74,9 +71,6 @@ def test_planar_hinges_reach_all_targets_in_the_published_number_of_iterations_o
     assert found.iterations.mean() == pytest.approx(21.6, rel=0.05) or not textbook
     assert limited(skeleton, found) <= 1e-9
     assert_allclose(forward(skeleton, found.pose.rotations)[0][:, links], targets, atol=1e-3)
-
-
-BENT = np.array([[0, 0, 0], [0, 1, 0], [0.6, 1.8, 0], [0.6, 2.5, 0.714142842854285]])
 
 
 def step(goals: list[ik.Goal]) -> Array:

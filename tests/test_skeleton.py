@@ -420,6 +420,7 @@ def test_equal_skeletons_are_equal_and_survive_pickling() -> None:
         ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "c"]),
         ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "b"], masses=[1, 0]),
         ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "b"], preferred=np.eye(4)[:2]),
+        ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "b"], caps=[0, 1]),
     ]
     for other in different:
         assert other != skeleton
@@ -461,6 +462,10 @@ def test_joints_weigh_nothing_and_prefer_rest_unless_said() -> None:
     bent = weighed(preferred=[[0, 2, 0, 0], [1, 0, 0, 0]])
     np.testing.assert_array_equal(bent.preferred.rotations, [[0, 1, 0, 0], [1, 0, 0, 0]])
     np.testing.assert_array_equal(bent.masses, [0, 0])
+    np.testing.assert_array_equal(bent.caps, [0, 0])
+    capped = weighed(caps=[0.5, np.inf])
+    np.testing.assert_array_equal(capped.caps, [0.5, np.inf])
+    np.testing.assert_array_equal(capped.preferred.rotations, plain.rest.rotations)
 
 
 @pytest.mark.parametrize(
@@ -471,6 +476,7 @@ def test_joints_weigh_nothing_and_prefer_rest_unless_said() -> None:
         {"preferred": [[1, 2, 3, 4], [1, 0, 1, 0]]},
         {"masses": [0, 0], "centres": [[0, 1, 0], [0, 0, 2]]},
         {"masses": [0, 0]},
+        {"caps": [0.5, 0]},
     ],
     ids=" ".join,
 )
@@ -480,7 +486,8 @@ def test_what_joints_weigh_and_prefer_pickles_and_cannot_be_changed(numbers: dic
     assert again == skeleton
     np.testing.assert_array_equal(again.masses, skeleton.masses)
     np.testing.assert_array_equal(again.preferred.rotations, skeleton.preferred.rotations)
-    for array in (skeleton.masses, skeleton.centres, skeleton.preferred.rotations, weighed().masses):
+    np.testing.assert_array_equal(again.caps, skeleton.caps)
+    for array in (skeleton.masses, skeleton.centres, skeleton.caps, skeleton.preferred.rotations, weighed().masses):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
 

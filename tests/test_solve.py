@@ -267,8 +267,9 @@ def seconds_to_end(work: Any) -> float:
         finger.join()
     except KeyboardInterrupt:
         ended = time.monotonic()
-        finger.join()
     finally:
+        finger.cancel()  # where the work is refused
+        finger.join()
         signal.signal(signal.SIGINT, listening)
     assert pressed
     assert ended is not None, "it was done before"
@@ -730,12 +731,12 @@ def below_(goal: ik.Reach) -> ik.Reach:
 
 
 @pytest.mark.parametrize("stiffness", [1, 0.2, (0, 0, 1)])
-def test_stiffness_is_for_dls_only(stiffness: Any) -> None:
+def test_stiffness_is_for_ccd_and_dls_only(stiffness: Any) -> None:
     knee, goal = limited_arm(1, ik.Limit.free(stiffness=stiffness)), ik.Reach("toe", [1, 1, 0])
-    assert ik.dls(knee, knee.rest, [goal]).status == 0
+    assert ik.dls(knee, knee.rest, [goal]).status == ik.ccd(knee, knee.rest, [goal]).status == 0
     for method in ("fabrik", "two_bone"):
         with pytest.raises(
-            ValueError, match=f"'knee' has stiffness, and {method} takes no stiffness; give it none, or use dls"
+            ValueError, match=f"'knee' has stiffness, and {method} takes no stiffness; give it none, or use ccd or dls"
         ):
             ik.solve(knee, knee.rest, [ik.Reach("toe", [1, 1, 0], chain=2)], method)
     with pytest.raises(ValueError, match="'knee' has stiffness, and fabrik takes no stiffness"):

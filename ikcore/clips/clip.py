@@ -374,7 +374,7 @@ class _Turn:
 
     def skeleton(self, before: Skeleton) -> Skeleton:
         """The skeleton; what is in the space of a joint changes in size alone."""
-        masses, centres, preferred = before._given()
+        masses, centres, preferred, caps = before._given()
         return Skeleton(
             before.parents,
             self.moved(before.offsets),
@@ -384,6 +384,7 @@ class _Turn:
             masses,
             None if centres is None else centres * self._factor,
             None if preferred is None else self.turned(preferred),
+            caps,
         )
 
     def moved(self, points: NDArray[Any]) -> NDArray[Any]:
@@ -423,7 +424,7 @@ class _Mirror:
 
     def skeleton(self, before: Skeleton) -> Skeleton:
         """The skeleton, with limits and rest as they were: they are of a joint, on whichever side."""
-        masses, centres, preferred = before._given()
+        masses, centres, preferred, caps = before._given()
         return Skeleton(
             before.parents,
             self.moved(before.offsets),
@@ -433,6 +434,7 @@ class _Mirror:
             None if masses is None else masses[self._partner],
             None if centres is None else rotations.rotate(rotations.conjugate(self._own), self._across(centres)),
             None if preferred is None else self.turned(preferred),
+            None if caps is None else caps[self._partner],
         )
 
     def turned(self, local: NDArray[Any]) -> NDArray[Any]:

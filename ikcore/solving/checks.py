@@ -107,6 +107,7 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
             _check_word(method, "ENDS", f"{where}: ", "solve one end after the other (ik.stages)")
         if any(skeleton.limits):
             _check_limits(method, skeleton, task)
+        _check_caps(method, skeleton, task)
         if task.pole is not None:
             _check_word(method, "POLE", f"{where}.pole: ")
         if method in _FORMS:
@@ -181,6 +182,16 @@ def _check_limits(method: str, skeleton: Skeleton, task: Task) -> None:
             _check_word(method, "LIMITS", f"limits: {name!r} has one, and ", "start the chain below that joint")
         if joint in turning and limit.kind != "locked" and any(limit.stiffness):
             _check_word(method, "STIFFNESS", f"limits: {name!r} has stiffness, and ", "give it none")
+
+
+def _check_caps(method: str, skeleton: Skeleton, task: Task) -> None:
+    """Refuse caps of joints that the method turns, but not visit by visit."""
+    if not skeleton.caps.any():
+        return
+    for joint in task.turning(skeleton):
+        limit = skeleton.limits[joint]
+        if skeleton.caps[joint] > 0 and (limit is None or limit.kind != "locked"):
+            _check_word(method, "CAP", f"caps: {skeleton.names[joint]!r} has one, and ", "give it none")
 
 
 def _check_pole(method: str, skeleton: Skeleton, task: Task, tasks: tuple[Task, ...]) -> None:

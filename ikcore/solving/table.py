@@ -120,6 +120,7 @@ TAKEN = {
     "STIFFNESS": "stiffness",
     "LIMITS": "limit",
     "ENDS": "second end",
+    "CAP": "cap",
 }
 
 

@@ -46,10 +46,11 @@ static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, uns
         if (!wrong && job->frames > 1 && !(job->fps > 0) &&
             (has_speed(limit_of(skeleton, joint), 0) || has_speed(limit_of(skeleton, joint), 1)))
             wrong = "a limit in a goal's chain has a speed or an acceleration, which needs frames in a second";
-        if (!wrong && kind_of(skeleton, joint) != IK_FREE && (joint != goal->joint || turns_itself(goal)))
-            wrong = refused(takes, IK_TAKES_LIMITS, refused_LIMITS);
-        if (!wrong && is_stiff(limit_of(skeleton, joint)) && (joint != goal->joint || turns_itself(goal)))
+        if (joint == goal->joint && !turns_itself(goal)) continue;
+        if (!wrong && kind_of(skeleton, joint) != IK_FREE) wrong = refused(takes, IK_TAKES_LIMITS, refused_LIMITS);
+        if (!wrong && is_stiff(limit_of(skeleton, joint)))
             wrong = refused(takes, IK_TAKES_STIFFNESS, refused_STIFFNESS);
+        if (!wrong && has_cap(skeleton, joint)) wrong = refused(takes, IK_TAKES_CAP, refused_CAP);
     }
     return wrong;
 }

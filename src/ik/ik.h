@@ -14,7 +14,7 @@
  *   ik_look_f32, _f64       several joints do so together
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *   ik_limit                what a joint may do; ik_limit_project_..., the nearest rotation that it allows
- *   ik_joint                what a joint weighs, and the rotation it prefers
+ *   ik_joint                what a joint weighs, the rotation it prefers, and how far it turns at once
  *   ik_skeleton             joints, their parents, how they rest, and their limits
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
@@ -446,6 +446,8 @@ typedef struct ik_joint {
     double mass;         /* of what hangs on it and on no joint below; any unit, 0: none */
     double centre[3];    /* of that mass, in the joint's space */
     double preferred[4]; /* the local rotation that it is drawn to where no goal objects, of unit length */
+    double cap;          /* the most that it turns at a visit of a method that turns one joint after the other, radians;
+                            0: as far as is best */
 } ik_joint;
 
 /* A skeleton: joints with parents, in any order. Everything is in the joint's parent's space; a root's in the world's.
@@ -459,7 +461,7 @@ typedef struct ik_skeleton {
     const double *offsets;  /* (3) each: where the joint is at rest */
     const double *rests;    /* (4) each: its local rotation at rest, of unit length */
     const ik_limit *limits; /* one each; NULL: all free */
-    const ik_joint *joints; /* one each; NULL: no masses, and rest is preferred */
+    const ik_joint *joints; /* one each; NULL: no masses, no caps, and rest is preferred */
 } ik_skeleton;
 
 /* Fills in `order` and `rank`: every parent before its children, otherwise ascending. Returns `count`, or else a joint
@@ -577,6 +579,9 @@ typedef struct ik_goal {
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
     X(posture, double)                                                                                                 \
+    X(start_from_tail, switch)                                                                                         \
+    X(feedback, double)                                                                                                \
+    X(bounce, switch)                                                                                                  \
     X(twist, double)                                                                                                   \
     X(soften, double)                                                                                                  \
     X(min_bend, double)                                                                                                \
@@ -620,6 +625,15 @@ typedef struct ik_options {
     X(posture, 0, 0, 1,                                                                                                \
       "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
 
+#define IK_OPTIONS_OF_ccd(X)                                                                                           \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(max_step, 0, 0, 4, "the most that a joint turns at a visit, radians; 0: as far as is best")                      \
+    X(start_from_tail, 1, 0, 1, "joints turn one after the other from the tips; else from the root")                   \
+    X(feedback, 0, 0, 1e6,                                                                                             \
+      "near its target each joint turns by this many times the distance, of the reach, as its share; 0: all the way")  \
+    X(bounce, 0, 0, 1,                                                                                                 \
+      "only as many joints turn, from the tips, as a target needs; one more each time that these do not get on")
+
 /* Of closed forms. */
 #define IK_TWIST(X) X(twist, 0, -HUGE_VAL, HUGE_VAL, "radians of turning about the line to the target")
 #define IK_OPTIONS_OF_two_bone(X)                                                                                      \
@@ -641,7 +655,8 @@ typedef struct ik_options {
     X(LEVELS, "goals have levels")                                                                                     \
     X(SLIDES, "a joint of a goal's chain slides")                                                                      \
     X(LIMITS, "a joint of a goal's chain has a limit")                                                                 \
-    X(ENDS, "goals are about several joints")
+    X(ENDS, "goals are about several joints")                                                                          \
+    X(CAP, "a joint of a goal's chain has a cap")
 
 #define IK_TAKES_MEMBER(name, doc) IK_TAKES_INDEX_##name,
 enum ik_takes_index { IK_TAKES(IK_TAKES_MEMBER) IK_TAKES_KINDS };
@@ -665,7 +680,11 @@ enum ik_takes {
       "follow the leader: the tip goes ahead and draws the bones after it, one pass an iteration")                     \
     X(circle, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
       "circular alignment: the chain lies on an arc from its base to the target, exactly")                             \
-    X(dls, IK_TAKES_ALL | IK_REACHES,                                                                                  \
+    X(ccd,                                                                                                             \
+      IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_SLIDES | IK_TAKES_STIFFNESS |          \
+          IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_TAKES_CAP | IK_REACHES,                                                 \
+      "cyclic coordinate descent: one joint after the other turns what it carries to the target")                      \
+    X(dls, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                                \
       "damped least squares: turns all joints at once, by how each moves what should be reached")
 
 /* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, what it is) */

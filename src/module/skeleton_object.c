@@ -179,6 +179,10 @@ static int take_joints(const ik_skeleton *skeleton, PyArrayObject *array) {
             PyErr_Format(PyExc_ValueError, "centres: that of joint %d is not finite", joint);
             return -1;
         }
+        if (!(given[joint].cap >= 0)) {
+            PyErr_Format(PyExc_ValueError, "caps: that of joint %d is negative or not a number", joint);
+            return -1;
+        }
         if (check_rotation("preferred", joint, given[joint].preferred) < 0) return -1;
         joints[joint] = given[joint];
     }
@@ -263,7 +267,8 @@ static PyGetSetDef properties[] = {
     {"order", view_order, NULL, "The joints, every parent before its children.", NULL},
     {"offsets", view_offsets, NULL, "(3) each.", NULL},
     {"rests", view_rests, NULL, "(4) each, of unit length.", NULL},
-    {"joints", view_joints_or_none, NULL, "Mass (1), centre (3) and preferred rotation (4) of each, or None.", NULL},
+    {"joints", view_joints_or_none, NULL, "Mass (1), centre (3), preferred rotation (4) and cap (1) of each, or None.",
+     NULL},
     {0},
 };
 

@@ -1,6 +1,7 @@
-/* Where the ends are, what places and rotations in the world are about, while joints turn one after the other from the
- * tips: apart from the nodes, which are moved once at the end (turns.h), so that a sweep costs a turn a joint. An end
- * is at, or turned as, what a method has in columns from some one on, ENDS_COLUMNS a task. */
+/* Where the ends are, what places, rotations and looks in the world are about, while joints turn one after the other:
+ * apart from the nodes, which are moved once at the end (turns.h), so that a sweep costs a turn a joint. An end is at,
+ * or turned as, what a method has in columns from some one on, ENDS_COLUMNS a task. joint_find_ends (joints.h) puts
+ * them where they are before any joint has turned. */
 
 enum { ENDS_COLUMNS = 7 };
 ik_inline int ends_place(int ends, int task) { return ends + ENDS_COLUMNS * task; }
@@ -13,6 +14,28 @@ typedef struct {
     real weight;
 } ends_wanted;
 
+/* Whether a task is about how its end is turned, and about where it is. */
+ik_inline int ends_turns(const ik_task *task) { return task->kind == IK_TURN || task->kind == IK_LOOK; }
+ik_inline int ends_moves(const ik_task *task) { return task->kind != IK_TURN; }
+
+/* The axis of a look in the world. */
+ik_inline vec3 ends_axis(const ik_plan *plan, columns c, int ends, int task) {
+    vec3 axis = vec3_direction_of_any(vec3_of(plan->job->goals[plan->tasks[task].goal].axis)).unit;
+    return quat_rotate(column_quat(c, ends_rotation(ends, task)), axis);
+}
+
+/* A look is drawn by the point of its ray that is as far from where the body turns as what it looks at, so that one
+ * turn brings that point there; where there is none, by the nearest. Both at a distance of 1: the weight is that of an
+ * angle. */
+ik_inline void ends_pull_look(const ik_plan *plan, columns c, int ends, int task, vec3 about, ends_wanted to, pull *s) {
+    vec3 axis = ends_axis(plan, c, ends, task), arm = vec3_sub(column_vec3(c, ends_place(ends, task)), about);
+    vec3 way = vec3_sub(to.place, about);
+    real along = vec3_dot(arm, axis), aside = real_max(vec3_dot(arm, arm) - along * along, real_splat(0));
+    real farther = real_sqrt(real_max(vec3_dot(way, way) - aside, real_splat(0))) - along;
+    arm = vec3_add(arm, vec3_scale(real_max(farther, real_splat(0)), axis));
+    pull_add(s, to.weight, vec3_direction(arm).unit, vec3_direction(way).unit);
+}
+
 /* What draws at node k as at a rigid body that turns about a place. */
 ik_inline pull ends_pull(const ik_plan *plan, columns c, int ends, int k, vec3 about,
                          ends_wanted (*wanted)(const ik_plan *plan, columns c, int task)) {
@@ -22,6 +45,8 @@ ik_inline pull ends_pull(const ik_plan *plan, columns c, int ends, int k, vec3 a
         ends_wanted to = wanted(plan, c, t);
         if (plan->tasks[t].kind == IK_TURN)
             pull_add_rotation(&sum, to.weight, column_quat(c, ends_rotation(ends, t)), to.rotation);
+        else if (plan->tasks[t].kind == IK_LOOK)
+            ends_pull_look(plan, c, ends, t, about, to, &sum);
         else
             pull_add(&sum, to.weight, vec3_sub(column_vec3(c, ends_place(ends, t)), about), vec3_sub(to.place, about));
     }
@@ -33,9 +58,8 @@ ik_inline void ends_carry(const ik_plan *plan, columns c, int ends, int k, vec3 
     for (int t = 0; t < plan->task_count; t++) {
         if (!task_side(plan, t, plan->nodes[k].slot)) continue;
         int place = ends_place(ends, t), rotation = ends_rotation(ends, t);
-        if (plan->tasks[t].kind == IK_TURN)
-            column_set_quat(c, rotation, quat_multiply(turn, column_quat(c, rotation)));
-        else
+        if (ends_turns(&plan->tasks[t])) column_set_quat(c, rotation, quat_multiply(turn, column_quat(c, rotation)));
+        if (ends_moves(&plan->tasks[t]))
             column_set_vec3(c, place, vec3_add(about, quat_rotate(turn, vec3_sub(column_vec3(c, place), about))));
     }
 }
@@ -43,7 +67,7 @@ ik_inline void ends_carry(const ik_plan *plan, columns c, int ends, int k, vec3 
 /* It slides. */
 ik_inline void ends_slide(const ik_plan *plan, columns c, int ends, int k, vec3 by) {
     for (int t = 0; t < plan->task_count; t++) {
-        if (plan->tasks[t].kind == IK_TURN || !task_side(plan, t, plan->nodes[k].slot)) continue;
+        if (!ends_moves(&plan->tasks[t]) || !task_side(plan, t, plan->nodes[k].slot)) continue;
         int place = ends_place(ends, t);
         column_set_vec3(c, place, vec3_add(column_vec3(c, place), by));
     }

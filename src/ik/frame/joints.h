@@ -176,9 +176,9 @@ static inline void joint_load_task(const ik_plan *plan, group at, const pose *st
 static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
     for (int t = 0; t < plan->task_count; t++) {
         const int slot = plan->nodes[plan->tasks[t].node].slot;
-        if (plan->tasks[t].kind == IK_TURN)
+        if (ends_turns(&plan->tasks[t]))
             column_set_quat(c, ends_rotation(ends, t), column_quat(c, joint_rotation(slot)));
-        else
+        if (ends_moves(&plan->tasks[t]))
             column_set_vec3(c, ends_place(ends, t), column_vec3(c, joint_position(plan, slot)));
     }
 }

@@ -46,7 +46,7 @@ ik_inline quat pull_turn_by(vec3 torque, real along, vec3 bone) {
     quat turn = {size + real_abs(along) + least, torque};
     if (mask_any(beyond)) {
         direction axis = pull_axis(torque);
-        mask opposite = mask_less(across, real_splat(TINY_SINE) * size);
+        mask opposite = ~mask_less(real_splat(TINY_SINE) * size, across); /* also where squares are lost */
         axis.unit = vec3_select(opposite, vec3_perpendicular(vec3_direction(bone).unit), axis.unit);
         turn = quat_select(beyond, (quat){across, vec3_scale(turn.w, axis.unit)}, turn);
     }

@@ -103,19 +103,21 @@ ik_inline void turns_carry(const ik_plan *plan, columns c, int slot, vec3 place,
     column_set_quat(c, step_turn(plan, slot), turn);
 }
 
-ik_inline void turns_try(const ik_plan *plan, real *bundle, int groups) {
-    for (int slot = 0; slot < plan->slots; slot++) {
-        const int k = plan->node_of_slot[slot];
-        for (int g = 0; g < groups; g++) {
-            columns c = columns_of_bundle(bundle, g);
-            vec3 place = column_vec3(c, joint_position(plan, slot));
-            if (plan->nodes[k].slides) {
-                vec3 slide = column_vec3(c, step_slide(plan, slot));
-                place = vec3_add(place, quat_rotate(joint_parent(plan, c, k), slide));
-            }
-            turns_carry(plan, c, slot, place, plan->nodes[k].turns ? turns_own(plan, c, k) : quat_identity());
-        }
+/* Likewise, by the turn and slide of its own. */
+ik_inline void turns_try_slot(const ik_plan *plan, columns c, int slot) {
+    const int k = plan->node_of_slot[slot];
+    vec3 place = column_vec3(c, joint_position(plan, slot));
+    if (plan->nodes[k].slides) {
+        vec3 slide = column_vec3(c, step_slide(plan, slot));
+        place = vec3_add(place, quat_rotate(joint_parent(plan, c, k), slide));
     }
+    turns_carry(plan, c, slot, place, plan->nodes[k].turns ? turns_own(plan, c, k) : quat_identity());
+}
+
+ik_inline void turns_try(const ik_plan *plan, real *bundle, int groups) {
+    for (int slot = 0; slot < plan->slots; slot++)
+        for (int g = 0; g < groups; g++)
+            turns_try_slot(plan, columns_of_bundle(bundle, g), slot);
 }
 
 /* Never over the ends of a travel, to the bit. */

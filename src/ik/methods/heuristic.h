@@ -5,3 +5,4 @@
 #include "fabrik.h"
 #include "follow.h"
 #include "circle.h"
+#include "ccd.h"

@@ -1,0 +1,132 @@
+/* same_bits.c for cyclic coordinate descent: prints, for every instruction set of this processor, hashes of all bytes
+ * that are written for a free chain, for trees whose joints have limits of every kind and stiffness, from the tips and
+ * from the root, with rotations and looks, with feedback, caps and only as many joints as are needed, and for joints
+ * that slide; targets ordinary, out of reach and not finite. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "ik.h"
+
+enum { ITEMS = 120, JOINTS = 9, GOALS = 3, ITERATIONS = 30 };
+
+static const int chain[JOINTS] = {-1, 0, 1, 2, 3, 4, 5, 6, 7}, tree[JOINTS] = {-1, 0, 1, 2, 3, 4, 2, 6, 7};
+static int order[JOINTS], ranks[JOINTS];
+static double offsets[3 * JOINTS], rests[4 * JOINTS];
+static ik_limit limits[JOINTS];
+static ik_joint caps[JOINTS];
+
+/* What is solved. The first goal is a place; with more the second is another, or the rotation there, the third a look.
+ */
+typedef struct {
+    const char *name;
+    const int *parents;
+    int limited, slides, goals, turned, from_root, held;
+} scene;
+
+static const scene scenes[] = {
+    {"ccd_chain", chain, 0, 0, 1, 0, 0, 0}, {"ccd_pose", chain, 0, 0, 2, 1, 0, 0},
+    {"ccd_tree", tree, 1, 0, 3, 0, 0, 0},   {"ccd_root", tree, 1, 0, 3, 1, 1, 0},
+    {"ccd_slides", tree, 1, 1, 3, 0, 0, 0}, {"ccd_held", chain, 0, 0, 1, 0, 0, 1},
+};
+
+static ik_limit random_limit(int kind, int slides) {
+    ik_limit limit = {.kind = (enum ik_limit_kind)kind, .twist = {-1, 0.75}, .axes = {0, 1, 2}, .slides = slides};
+    for (int i = 0; i < 4; i++) {
+        limit.frame[i] = random_number();
+        limit.swing[i] = 0.75 + 0.5 * random_number();
+    }
+    for (int i = 0; i < 3; i++) {
+        limit.angles[i][0] = -0.75, limit.angles[i][1] = 0.5;
+        limit.stiffness[i] = 0.25 + 0.25 * random_number();
+        limit.position[i][0] = -0.25, limit.position[i][1] = 0.5;
+    }
+    return limit;
+}
+
+static ik_skeleton random_skeleton(const scene *scene) {
+    for (int joint = 0; joint < JOINTS; joint++) {
+        for (int i = 0; i < 3; i++)
+            offsets[3 * joint + i] = random_number();
+        rests[4 * joint] = 1;
+        limits[joint] = random_limit(joint % 5, scene->slides && joint % 3 == 0);
+        caps[joint] = (ik_joint){.preferred = {1, 0, 0, 0}, .cap = 0.25 * (joint % 4)};
+    }
+    ik_skeleton_order(JOINTS, scene->parents, order, ranks);
+    return (ik_skeleton){JOINTS,
+                         scene->parents,
+                         order,
+                         ranks,
+                         offsets,
+                         rests,
+                         scene->limited ? limits : NULL,
+                         scene->held ? caps : NULL};
+}
+
+#define DEFINE_HASH(number, name)                                                                                      \
+    static uint64_t hash_##name(const scene *scene) {                                                                  \
+        static number pose[ITEMS][JOINTS][4], solved[ITEMS][JOINTS][4], moved[ITEMS][JOINTS][3];                       \
+        static number targets[GOALS][ITEMS][3], turned[ITEMS][4], error[ITEMS], angle[ITEMS];                          \
+        static int32_t status[ITEMS], iterations[ITEMS];                                                               \
+        const ptrdiff_t size = sizeof(number), joint = 4 * size, item = JOINTS * joint;                                \
+        uint64_t hash = HASH_START;                                                                                    \
+        random_state = 1;                                                                                              \
+        ik_skeleton skeleton = random_skeleton(scene);                                                                 \
+        for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                                   \
+            (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                         \
+        for (int i = 0; i < GOALS * ITEMS * 3; i++)                                                                    \
+            (&targets[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                      \
+        for (int i = 0; i < ITEMS * 4; i++)                                                                            \
+            (&turned[0][0])[i] = (number)random_number();                                                              \
+        const ik_goal turn = {.kind = IK_TURN, .joint = 8, .rotation = {turned, 4 * size, size}};                      \
+        const ik_goal second = {.joint = 5, .position = {targets[1], 3 * size, size}};                                 \
+        const ik_goal look = {.kind = IK_LOOK,                                                                         \
+                              .joint = 4,                                                                              \
+                              .offset = {0.5, 0, 0},                                                                   \
+                              .axis = {0, 2, 1},                                                                       \
+                              .position = {targets[2], 3 * size, size}};                                               \
+        const ik_goal goals[GOALS] = {                                                                                 \
+            {.joint = 8, .position = {targets[0], 3 * size, size}}, scene->turned ? turn : second, look};              \
+        ik_solve_job job = {.skeleton = &skeleton,                                                                     \
+                            .goals = goals,                                                                            \
+                            .goal_count = scene->goals,                                                                \
+                            .options = ik_ccd_options(),                                                               \
+                            .rotations = {{pose, item, size}, joint, JOINTS},                                          \
+                            .moved = {{moved, JOINTS * 3 * size, size}, 3 * size, JOINTS},                             \
+                            .solved = {{solved, item, size}, joint, JOINTS},                                           \
+                            .status = {status, 4, 0},                                                                  \
+                            .error = {error, size, 0},                                                                 \
+                            .rotation_error = {angle, size, 0},                                                        \
+                            .iterations = {iterations, 4, 0}};                                                         \
+        job.options.iterations = ITERATIONS;                                                                           \
+        job.options.start_from_tail = !scene->from_root;                                                               \
+        job.options.feedback = 2 * scene->held;                                                                        \
+        job.options.bounce = scene->held;                                                                              \
+        size_t bytes = (ik_ccd_scratch_##name(&job) + 63) / 64 * 64;                                                   \
+        void *memory = malloc(bytes + 64);                                                                             \
+        if (!memory) abort();                                                                                          \
+        void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                                  \
+        for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                    \
+            ik_ccd_##name(&job, first, first + count < ITEMS ? first + count : ITEMS, scratch);                        \
+        free(memory);                                                                                                  \
+        if (scene->slides) hash = hash_bytes(hash, moved, sizeof moved);                                               \
+        hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                               \
+        hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                               \
+        return hash_bytes(hash, iterations, sizeof iterations);                                                        \
+    }
+
+DEFINE_HASH(float, f32)
+DEFINE_HASH(double, f64)
+
+int main(void) {
+    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+        for (size_t k = 0; k < sizeof scenes / sizeof scenes[0]; k++) {
+            printf("%s %s f32 %016llx\n", isas[i], scenes[k].name, (unsigned long long)hash_f32(&scenes[k]));
+            printf("%s %s f64 %016llx\n", isas[i], scenes[k].name, (unsigned long long)hash_f64(&scenes[k]));
+        }
+    }
+    return 0;
+}
