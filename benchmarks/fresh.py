@@ -159,12 +159,12 @@ def batch_variants() -> dict[str, Callable[[], Any]]:
 
     limb, body = limb_and_body()
     at, pole = np.random.default_rng(20261121).normal(0, 0.5, (LIMBS, 3)), [0.0, 0, 9]
-    points = limb.forward(limb.rest).positions
+    hip, knee, ankle = limb.forward(limb.rest).positions
     return {
         "`two_bone` of a skeleton": lambda: ik.solve(
             limb, limb.rest, [ik.Reach(2, at, chain=2, pole=pole)], "two_bone"
         ),
-        "`two_bone`": lambda: ik.two_bone(*points, at, pole=pole),
+        "`two_bone`": lambda: ik.two_bone(hip, knee, ankle, at, pole=pole),
         "`aim` of a skeleton": lambda: ik.solve(body, body.rest, [ik.Look(1, [0, 0, 1], at, chain=0)], "aim"),
         "`aim`": lambda: ik.aim([0, 1.6, 0], [1, 0, 0, 0], at, forward=[0, 0, 1]),
     }
@@ -174,9 +174,8 @@ def limb_and_body() -> tuple[Any, Any]:
     """Skeletons: a leg that is bent a little, a head on a neck."""
     import ikcore as ik
 
-    return ik.Skeleton.chain([[0.0, 0, 0], [0, -0.5, 0.01], [0.0, -1, 0]]), ik.Skeleton.chain(
-        [[0, 1.4, 0], [0, 1.6, 0]]
-    )
+    leg = ik.Skeleton.chain([[0.0, 0, 0], [0, -0.5, 0.01], [0.0, -1, 0]])
+    return leg, ik.Skeleton.chain([[0, 1.4, 0], [0, 1.6, 0]])
 
 
 if __name__ == "__main__":

@@ -276,7 +276,7 @@ def by_matrices(skeleton: ik.Skeleton, pose: ik.Pose) -> Array:
 
 
 def enough_uneven(method: str, share: float) -> float:
-    """As `enough`, of poses with uneven scales: docs/ccd.md says how much less ccd reaches there, which curls up far."""
+    """As `enough`, where scales are uneven: of ccd less, as docs/ccd.md says."""
     return enough(method, share) * {"ccd": 0.8}.get(method, 1)
 
 
