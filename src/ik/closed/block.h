@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "fpmode.h"
-#include "goals.h"
-#include "solvers.h"
+#include "../fpmode.h"
+#include "../goals.h"
+#include "../solvers.h"
 
-#include "lanes/real.h"
+#include "../lanes/real.h"
 
 #define JOINED(name, bits) ik_##name##_f##bits
 #define JOIN(name, bits)   JOINED(name, bits)
