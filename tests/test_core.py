@@ -56,7 +56,7 @@ HASHES = {
     "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
     "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
     "same_bits_smooth.c": {"smooth f64": "5455c66f3d7dd2f2"},
-    "same_bits_fabrik.c": {"fabrik f32": "9b29729553b556d9", "fabrik f64": "c84e17da7dc98bb6"},
+    "same_bits_fabrik.c": {"fabrik f32": "c26becce69b65103", "fabrik f64": "db71987fde8101b5"},
     "same_bits_chain.c": {
         "follow f32": "ed8ecb18a7c120b7",
         "follow f64": "451edbab673ce1b2",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from chains import (
     random_rotation,
     rope,
 )
-from human import ROOT, SLIDES, Human
+from human import ROOT, SLIDES, Human, Set
 from numpy.testing import assert_allclose, assert_array_equal
 from published import cases
 
@@ -344,6 +345,43 @@ def test_the_heavier_of_two_limbs_gets_nearer() -> None:
     assert_allclose(even[0], even[1], atol=1e-2)
     assert left[0] < even[0] - 0.1
     assert left[1] > even[1] + 0.1
+
+
+WITHIN = [(8, (4, 8)), (8, (3, 6, 8)), (12, (6, 12)), (5, (3, 5))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("links", "ends"), WITHIN)
+@pytest.mark.parametrize("kind", KINDS)
+def test_goals_within_a_chain_that_can_all_be_met_are_met(kind: str, links: int, ends: tuple[int, ...]) -> None:
+    """Whatever they weigh, and with a rotation for the tip: an allowed pose has all of them."""
+    skeleton, start, positions, rotations = chain(kind, links, seed=5, items=1000)
+    for tip, others, turned in ((1, 1, False), (10, 1, False), (1, 10, False), (1, 1, True)):
+        goals = [ik.Reach(end, positions[:, end], weight=others) for end in ends[:-1]]
+        goals.append(ik.Reach(links, positions[:, links], rotations[:, links] if turned else None, weight=tip))
+        found = ik.fabrik(skeleton, ik.Pose(start), goals, iterations=200)
+        met = found.status == 0
+        assert np.mean(met) >= 0.99
+        at = forward(skeleton, found.pose.rotations[met])[0]
+        reach = np.linalg.norm(skeleton.offsets[1:], axis=-1).cumsum()
+        for end in ends:
+            off = np.linalg.norm(at[:, end] - positions[met, end], axis=-1)
+            assert np.max(off) <= 1e-5 * reach[end - 1] + 1e-9
+        assert limited(skeleton, found) < 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["A", "B"])
+def test_the_human_meets_all_of_its_goals(which: Set) -> None:
+    human = Human()
+    truths = human.truths()
+    body = human.sliding() if which == "A" else human.skeleton
+    goals = human.goals(truths)
+    if which == "A":
+        goals = [dataclasses.replace(goal, chain=None) for goal in goals]
+    start = human.pose(human.starts(truths, which))
+    found = ik.fabrik(body, start, goals, iterations=200, tolerance=2e-4)
+    assert np.mean(found.status == 0) >= 0.99
 
 
 def test_what_pulls_two_straight_arms_apart_moves_the_body_by_its_weight() -> None:

@@ -59,16 +59,27 @@ ik_inline int frames_stride(const ik_plan *plan) { return frames_squared(plan) +
 ik_inline int frames_largest(const ik_plan *plan) { return frames_squared(plan) + 5; }
 ik_inline int frames_lowest(const ik_plan *plan) { return frames_squared(plan) + 6; }
 ik_inline int frames_per_reach(const ik_plan *plan) { return frames_squared(plan) + 7; }
-ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_squared(plan) + 8 + 4 * slot; }
+/* 1 as long as all goals weigh alike; and how much turns of all joints together are damped. */
+ik_inline int frames_alike(const ik_plan *plan) { return frames_squared(plan) + 8; }
+ik_inline int frames_damping(const ik_plan *plan) { return frames_squared(plan) + 9; }
+ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_squared(plan) + 10 + 4 * slot; }
 ik_inline int frames_columns(const ik_plan *plan) { return frames_before(plan, 0) + frames_pose(plan); }
 
 /* Of a step: the pose before its joints go on, and in its sweep where the ends are. */
 ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
 ik_inline int frames_ends(const ik_plan *plan) { return frames_after(plan, 0) + frames_pose(plan); }
+/* Where all joints turn together, of each: its turn, the way on, the slope there, and what its limit bars. Of a task,
+ * by its weight: how far it is off, and what the way changes of that. */
+enum { JOINT_TURN, JOINT_WAY, JOINT_SLOPE, JOINT_BARRED, JOINT_VECTORS };
+ik_inline int frames_joint(const ik_plan *plan, int vector, int slot) {
+    return ends_place(frames_ends(plan), plan->task_count) + 3 * (vector * plan->slots + slot);
+}
+ik_inline int frames_off(const ik_plan *plan, int task) { return frames_joint(plan, JOINT_VECTORS, 0) + 3 * task; }
+ik_inline int frames_change(const ik_plan *plan, int task) { return frames_off(plan, plan->task_count) + 3 * task; }
 
 static record_size frames_size(const ik_plan *plan) {
     int columns = frames_columns(plan);
-    return (record_size){columns, frames_rotation(plan, 0), ends_place(frames_ends(plan), plan->task_count) - columns};
+    return (record_size){columns, frames_rotation(plan, 0), frames_change(plan, plan->task_count) - columns};
 }
 
 /* ---- turns of a body */
@@ -136,6 +147,18 @@ ik_inline quat frames_above_in(const ik_plan *plan, columns c, int first, int k)
 }
 ik_inline quat frames_above(const ik_plan *plan, columns c, int k) {
     return frames_above_in(plan, c, frames_rotation(plan, 0), k);
+}
+
+/* The local rotation of node k, where rotations are kept from a column on. */
+ik_inline quat frames_local(const ik_plan *plan, columns c, int kept, int k) {
+    quat rotation = column_quat(c, kept + 4 * plan->nodes[k].slot);
+    return quat_multiply(quat_conjugate(frames_above_in(plan, c, kept, k)), rotation);
+}
+
+/* Node k takes the allowed rotation nearest to a local one. */
+ik_inline void frames_take_local(const ik_plan *plan, columns c, int k, quat local) {
+    quat rotation = quat_multiply(frames_above(plan, c, k), solve_allowed(plan, k, local));
+    column_set_quat(c, frames_rotation(plan, plan->nodes[k].slot), quat_polished(rotation));
 }
 
 /* The rotation of node k as its limit has it. */

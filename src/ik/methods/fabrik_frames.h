@@ -8,7 +8,7 @@
  *   backward   W[j] turns so that its bones point from where it is to where its children now are: by the shortest arc;
  *              several children are fitted like the points of a rigid body. The rotation of an only child relative to
  *              it is then brought into the child's limit, the child staying, and
- *              p[j] <- sum of share[c] (p[c] - W[j] o[c]), by the weights of the goals below each child
+ *              p[j] <- sum of share[c] (p[c] - W[j] o[c]), by the goals below each child
  *   forward    p[c] <- p[j] + W[j] o[c]; W[c] turns towards its own children, and then into its limit
  *
  * So after the forward pass all bones have their length and all limits hold: that is the pose the error is judged by.
@@ -33,6 +33,9 @@
  *   after the other from the tips, each as is best for all ends below it by their weights (as in CCD): with the passes,
  *   whose steps are long, it finds out of corners, and it ends where weighted squares are least, which passes do not
  *   where goals pull a tree apart.
+ * - Where goals are about several nodes, all joints then turn together towards them (fabrik_together.h): one after the
+ *   other they come near soon, but the last digits take long. Goals that can all be met are met the sooner the more
+ *   alike they weigh, so they do in the passes; and in what follows these, until it is stuck.
  * - Then every joint goes on as it turned and slid in this step, by a stride that doubles as long as that helps; and
  *   before the next step by a share of that, for momentum (see fabrik.h).
  * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
@@ -45,13 +48,19 @@
 
 /* ---- the method */
 
-/* The weight of all goals at node k and below. */
+/* What the weight of a goal counts for in the passes: where goals are about several nodes, whether it is any. */
+static real frames_goal_counts(const ik_plan *plan, group at, const pose *start, int goal) {
+    const real zero = real_splat(0), one = real_splat(1);
+    real weight = solve_weight(&plan->job->goals[goal].weight, at) / start->heaviest;
+    return frames_several(plan) ? real_select(mask_equal(weight, zero), zero, one) : weight;
+}
+
+/* What all goals at node k and below count for. */
 static real frames_weight(const ik_plan *plan, group at, const pose *start, int k) {
     const ik_node *node = &plan->nodes[k];
-    const ik_goal *goals = plan->job->goals;
     real sum = real_splat(0);
-    if (node->point >= 0) sum = sum + solve_weight(&goals[node->point].weight, at) / start->heaviest;
-    if (node->rotation >= 0) sum = sum + solve_weight(&goals[node->rotation].weight, at) / start->heaviest;
+    if (node->point >= 0) sum = sum + frames_goal_counts(plan, at, start, node->point);
+    if (node->rotation >= 0) sum = sum + frames_goal_counts(plan, at, start, node->rotation);
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
         sum = sum + frames_weight(plan, at, start, child);
     return sum;
@@ -77,14 +86,15 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
     if (node->point >= 0) {
         vec3 target = solve_target(plan, at, start, k, start->positions[k], &weight);
         target = solve_nearer(plan, start, k, target);
-        real all = weight = weight / start->heaviest;
+        weight = weight / start->heaviest;
+        real counts = frames_goal_counts(plan, at, start, node->point), all = counts;
         for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
             all = all + frames_weight(plan, at, start, child);
         column_set_vec3(record, frames_target(plan, node->point), target);
         *column(record, frames_target_weight(plan, node->point)) = weight;
         *column(record, frames_per_distance(plan, node->point)) = solve_per_distance(plan, start, k);
         *column(record, frames_target_share(plan, node->point)) =
-            weight / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
+            counts / real_select(mask_equal(all, real_splat(0)), real_splat(1), all);
     }
     if (node->rotation >= 0) {
         quat turned = solve_target_rotation(plan, at, k, start->rotations[k], &weight);
@@ -165,6 +175,18 @@ static void frames_stay_near(const ik_plan *plan, const pose *start, columns rec
     *column(record, frames_lowest(plan)) = real_select(near, zero, one);
 }
 
+/* Goals of several nodes weigh alike at first, where they do not do so anyway. */
+static void frames_load_alike(const ik_plan *plan, columns record) {
+    const real zero = real_splat(0), one = real_splat(1);
+    mask differ = mask_splat(0);
+    for (int t = 0; t < plan->task_count && frames_several(plan); t++) {
+        const int goal = plan->tasks[t].goal, turn = plan->tasks[t].kind == IK_TURN;
+        real weight = *column(record, turn ? frames_turned_weight(plan, goal) : frames_target_weight(plan, goal));
+        differ |= mask_less(zero, weight) & mask_less(weight, one);
+    }
+    *column(record, frames_alike(plan)) = real_select(differ, one, zero);
+}
+
 static void frames_begin(const ik_plan *plan, group at, const pose *start, columns record) {
     const real zero = real_splat(0), angle = frames_tolerance(plan);
     int points = 0;
@@ -182,7 +204,8 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, frames_lever(plan)) = solve_mean_bone(plan, start);
     *column(record, frames_least(plan)) = real_splat(LARGEST);
     watch_start(record, frames_watched(plan));
-    *column(record, frames_stride(plan)) = real_splat(1);
+    *column(record, frames_stride(plan)) = *column(record, frames_damping(plan)) = real_splat(1);
+    frames_load_alike(plan, record);
     frames_stop(plan, record, ~mask_splat(0));
     frames_copy(plan, record, frames_best(0), frames_rotation(plan, 0), ~mask_splat(0));
     *column(record, ERROR) = frames_error(plan, record);

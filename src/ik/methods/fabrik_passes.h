@@ -170,10 +170,22 @@ ik_inline quat frames_now(const ik_plan *plan, columns c, int k) {
     return quat_multiply(owner, column_quat(c, frames_socket(plan, node->slot)));
 }
 
-/* What a rotation weighs, as a point at the lever. */
-ik_inline real frames_rotation_weight(const ik_plan *plan, columns c, int goal) {
+/* What a weight counts for: where all goals weigh alike, whether it is any. */
+ik_inline real frames_counted(const ik_plan *plan, columns c, real weight) {
+    const real zero = real_splat(0), one = real_splat(1);
+    if (plan->task_count < 2) return weight;
+    mask alike = mask_equal(*column(c, frames_alike(plan)), one);
+    return real_select(alike & ~mask_equal(weight, zero), one, weight);
+}
+
+ik_inline real frames_place_counts(const ik_plan *plan, columns c, int goal) {
+    return frames_counted(plan, c, *column(c, frames_target_weight(plan, goal)));
+}
+
+/* A rotation counts as a point at the lever. */
+ik_inline real frames_rotation_counts(const ik_plan *plan, columns c, int goal) {
     real lever = *column(c, frames_lever(plan));
-    return lever * lever * *column(c, frames_turned_weight(plan, goal));
+    return lever * lever * frames_counted(plan, c, *column(c, frames_turned_weight(plan, goal)));
 }
 
 /* Twice the sine of half the angle. */

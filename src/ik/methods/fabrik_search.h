@@ -1,9 +1,10 @@
-/* FABRIK with frames, what is done beside its passes: the sweep, momentum and strides, and kicks for what is stuck.
+/* FABRIK with frames, what is done after its passes: momentum and strides, and kicks for what is stuck.
  * fabrik_frames.h has the idea. */
 
-/* Poor progress takes less than this share off the error in so many iterations. */
+/* Poor progress takes less than this share off the error in so many iterations; in fewer of them, where all joints turn
+ * together for several goals. */
 #define FRAMES_POOR (number)0.1
-enum { FRAMES_PATIENCE = 7, FRAMES_KICKS = 12 };
+enum { FRAMES_PATIENCE = 7, FRAMES_PATIENCE_OF_SEVERAL = 5, FRAMES_KICKS = 12 };
 
 /* Passes are taken back that make the sum of squares this many times as large. */
 #define FRAMES_HARM (number)4
@@ -21,124 +22,7 @@ enum { FRAMES_PATIENCE = 7, FRAMES_KICKS = 12 };
  * turn by more. What started near its targets is kicked by less (frames_free). */
 #define FRAMES_KICK (number)0.5
 
-/* ---- the sweep */
-
-/* Where all ends are, from now on apart from their nodes. */
-static void frames_find_ends(const ik_plan *plan, columns c) {
-    const int ends = frames_ends(plan);
-    for (int t = 0; t < plan->task_count; t++) {
-        const int k = plan->tasks[t].node;
-        if (plan->tasks[t].kind == IK_TURN)
-            column_set_quat(c, ends_rotation(ends, t), frames_now(plan, c, k));
-        else
-            column_set_vec3(c, ends_place(ends, t), column_vec3(c, frames_point(plan, plan->nodes[k].slot)));
-    }
-}
-
-/* What an end is drawn to. */
-ik_inline ends_wanted frames_wanted(const ik_plan *plan, columns c, int task) {
-    const int goal = plan->tasks[task].goal;
-    if (plan->tasks[task].kind == IK_TURN)
-        return (ends_wanted){.rotation = column_quat(c, frames_turned(plan, goal)),
-                             .weight = frames_rotation_weight(plan, c, goal)};
-    return (ends_wanted){.place = column_vec3(c, frames_target(plan, goal)),
-                         .weight = *column(c, frames_target_weight(plan, goal))};
-}
-
-/* One joint turns with all that is below it; what is above has not turned yet. Its rotation becomes a local one. */
-static void frames_sweep_joint(const ik_plan *plan, columns c, int k) {
-    int i = frames_rotation(plan, plan->nodes[k].slot);
-    quat before = column_quat(c, i), above = frames_above(plan, c, k);
-    frames_body body = frames_body_of(plan, c, k, before);
-    body.s = ends_pull(plan, c, frames_ends(plan), k, body.place, frames_wanted);
-    frames_follow(plan, c, k, *column(c, frames_largest(plan)), &body);
-    ends_carry(plan, c, frames_ends(plan), k, body.place, quat_multiply(body.rotation, quat_conjugate(before)));
-    column_set_quat(c, i, quat_multiply(quat_conjugate(above), body.rotation));
-}
-
-/* One node slides with all ends at or below it, as is best for them. */
-static void frames_sweep_slide(const ik_plan *plan, columns c, int k) {
-    const int owner = plan->nodes[k].owner, ends = frames_ends(plan);
-    quat above = quat_identity();
-    if (owner >= 0) above = column_quat(c, frames_rotation(plan, plan->nodes[owner].slot));
-    vec3 sum = vec3_splat(0, 0, 0);
-    real all = real_splat(0);
-    for (int t = 0; t < plan->task_count; t++) {
-        if (plan->tasks[t].kind == IK_TURN || !task_side(plan, t, plan->nodes[k].slot)) continue;
-        ends_wanted to = frames_wanted(plan, c, t);
-        sum = vec3_add(sum, vec3_scale(to.weight, vec3_sub(to.place, column_vec3(c, ends_place(ends, t)))));
-        all = all + to.weight;
-    }
-    vec3 by = quat_rotate(quat_conjugate(above), frames_mean(sum, all));
-    ends_slide(plan, c, ends, k, quat_rotate(above, frames_slide(plan, c, k, by)));
-}
-
-/* From the tips to the base. */
-static void frames_sweep(const ik_plan *plan, columns c) {
-    frames_find_ends(plan, c);
-    for (int slot = plan->slots - 1; slot >= 0; slot--) {
-        if (plan->nodes[plan->node_of_slot[slot]].turns) frames_sweep_joint(plan, c, plan->node_of_slot[slot]);
-        if (plan->nodes[plan->node_of_slot[slot]].slides) frames_sweep_slide(plan, c, plan->node_of_slot[slot]);
-    }
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot], i = frames_rotation(plan, slot);
-        frames_hang(plan, c, k);
-        if (!plan->nodes[k].turns) continue;
-        column_set_quat(c, i, quat_polished(quat_multiply(frames_above(plan, c, k), column_quat(c, i))));
-    }
-}
-
-/* What slides does so as is best for all ends below it, one after the other from the tips. */
-static void frames_just_slide(const ik_plan *plan, columns c) {
-    frames_find_ends(plan, c);
-    for (int slot = plan->slots - 1; slot >= 0; slot--)
-        if (plan->nodes[plan->node_of_slot[slot]].slides) frames_sweep_slide(plan, c, plan->node_of_slot[slot]);
-    for (int slot = 0; slot < plan->slots; slot++)
-        frames_hang(plan, c, plan->node_of_slot[slot]);
-}
-
-/* ---- what the sweep makes less */
-
-/* The sum of the squares of all distances, by weight; angles count as at the lever. */
-static real frames_square(const ik_plan *plan, columns c) {
-    real sum = real_splat(0);
-    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        int goal = task->goal;
-        real weight = task->kind == IK_TURN ? frames_rotation_weight(plan, c, goal)
-                                            : *column(c, frames_target_weight(plan, goal));
-        real off =
-            task->kind == IK_TURN ? frames_rotation_error(plan, c, task->node) : frames_distance(plan, c, task->node);
-        sum = sum + weight * (off * off);
-    }
-    return sum;
-}
-
-/* A slot of the pose from column `from` on becomes that of another, in the chosen lanes. */
-ik_inline void frames_copy_slot(const ik_plan *plan, columns c, int to, int from, int slot, mask chosen) {
-    const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
-    if (node->turns) {
-        quat now = column_quat(c, to + 4 * slot), other = column_quat(c, from + 4 * slot);
-        column_set_quat(c, to + 4 * slot, quat_select(chosen, other, now));
-    }
-    if (node->slides) {
-        int i = frames_slid_in(plan, to, slot);
-        vec3 now = column_vec3(c, i), other = column_vec3(c, frames_slid_in(plan, from, slot));
-        column_set_vec3(c, i, vec3_select(chosen, other, now));
-    }
-}
-
-static void frames_copy(const ik_plan *plan, columns c, int to, int from, mask chosen) {
-    for (int slot = 0; slot < plan->slots; slot++)
-        frames_copy_slot(plan, c, to, from, slot, chosen);
-}
-
-/* The pose that is kept from a column on, in the chosen lanes; all joints hang from it. */
-static void frames_return(const ik_plan *plan, columns c, int kept, mask chosen) {
-    for (int slot = 0; slot < plan->slots; slot++) {
-        frames_copy_slot(plan, c, frames_rotation(plan, 0), kept, slot, chosen);
-        frames_hang(plan, c, plan->node_of_slot[slot]);
-    }
-}
+/* ---- harm */
 
 /* Where some joint has turned by more than is allowed since `before`. */
 static mask frames_turned_far(const ik_plan *plan, columns c) {
@@ -155,24 +39,26 @@ static mask frames_turned_far(const ik_plan *plan, columns c) {
     return held & mask_less(largest * largest + rounding, one - least * least);
 }
 
+/* Where all kicks were made, and what is left is to go on from the best pose. */
+static mask frames_is_last(const ik_plan *plan, columns c) {
+    return watch_is_spent(c, frames_watched(plan), FRAMES_KICKS + 1);
+}
+
 /* Passes that took the ends much farther away, or joints farther than is allowed, are taken back. Near the targets much
- * is reckoned from the least since the last kick: else many passes, each a little worse than the last, lead away. */
+ * is reckoned from the least since the last kick: else many passes, each a little worse than the last, lead away. Of
+ * several goals at last any that are worse: where they contradict each other, passes do not end where it is least. */
 static void frames_take_back(const ik_plan *plan, columns c) {
     real squared = *column(c, frames_squared(plan)),
          least = real_min(squared, *column(c, frames_watched(plan) + WATCH_LEAST));
     mask near = mask_equal(*column(c, frames_lowest(plan)), real_splat(0));
-    real most = real_splat(FRAMES_HARM) * real_select(near, least, squared);
+    real harm = real_splat(FRAMES_HARM);
+    if (frames_several(plan)) harm = real_select(frames_is_last(plan, c), real_splat(1), harm);
+    real most = harm * real_select(near, least, squared);
     mask worse = ~mask_less(frames_square(plan, c), most) | frames_turned_far(plan, c);
     if (mask_any(worse)) frames_return(plan, c, frames_before(plan, 0), worse);
 }
 
 /* ---- momentum and strides */
-
-/* The local rotation of node k, where rotations are kept from a column on. */
-ik_inline quat frames_local(const ik_plan *plan, columns c, int kept, int k) {
-    quat rotation = column_quat(c, kept + 4 * plan->nodes[k].slot);
-    return quat_multiply(quat_conjugate(frames_above_in(plan, c, kept, k)), rotation);
-}
 
 /* Turned so many times as far, and by no more than `largest` says; of small turns, that is. */
 ik_inline quat frames_farther(quat turn, real times, real largest) {
@@ -197,8 +83,7 @@ static void frames_turn_on(const ik_plan *plan, columns c, real times) {
         if (!plan->nodes[k].turns) continue;
         quat local = frames_local(plan, c, after, k), turned = quat_conjugate(frames_local(plan, c, before, k));
         turned = frames_farther(quat_multiply(turned, local), times, largest);
-        local = solve_allowed(plan, k, quat_multiply(local, turned));
-        column_set_quat(c, frames_rotation(plan, slot), quat_polished(quat_multiply(frames_above(plan, c, k), local)));
+        frames_take_local(plan, c, k, quat_multiply(local, turned));
     }
 }
 
@@ -245,6 +130,7 @@ static void frames_stop(const ik_plan *plan, columns c, mask chosen) {
 static void frames_search(const ik_plan *plan, columns c) {
     frames_take_back(plan, c);
     frames_sweep(plan, c);
+    if (frames_several(plan)) frames_turn_together(plan, c);
     frames_walk_on(plan, c);
     frames_count(plan, c);
 }
@@ -327,16 +213,32 @@ static void frames_free(const ik_plan *plan, columns c, mask stuck) {
     frames_stop(plan, c, stuck);
 }
 
+/* Of the chosen lanes those where goals weighed alike, which they no longer do: they may not be met together. What has
+ * been best is not to be compared any more. */
+static mask frames_weigh(const ik_plan *plan, columns c, mask chosen) {
+    real *alike = column(c, frames_alike(plan)), *squared = column(c, frames_squared(plan));
+    mask now = chosen & mask_equal(*alike, real_splat(1));
+    if (!mask_any(now)) return now;
+    *alike = real_select(now, real_splat(0), *alike);
+    *squared = real_select(now, frames_square(plan, c), *squared);
+    *column(c, frames_least(plan)) = real_select(now, *squared, *column(c, frames_least(plan)));
+    frames_copy(plan, c, frames_best(0), frames_rotation(plan, 0), now);
+    frames_stop(plan, c, now);
+    return now;
+}
+
 /* Kicks lanes that make poor progress, and gives up those that were kicked often and make none. */
 static void frames_watch(const ik_plan *plan, columns c) {
     const int watch = frames_watched(plan);
     const real one = real_splat(1), none = real_splat(FABRIK_PROGRESS);
-    mask last = watch_is_spent(c, watch, FRAMES_KICKS + 1), off = mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    mask last = frames_is_last(plan, c), off = mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     int free = !plan->limited && !plan->slides; /* such chains are slow only near full reach */
     real poor = free ? none : real_splat(FRAMES_POOR), less = one - real_select(last, none, poor);
     real squared = *column(c, frames_squared(plan));
-    mask stuck = watch_is_stuck(c, watch, off, squared, less * less, real_splat(FRAMES_PATIENCE), mask_splat(0));
+    real patience = real_splat(frames_several(plan) ? FRAMES_PATIENCE_OF_SEVERAL : FRAMES_PATIENCE);
+    mask stuck = watch_is_stuck(c, watch, off, squared, less * less, patience, mask_splat(0));
     if (!mask_any(stuck)) return;
+    stuck &= ~frames_weigh(plan, c, stuck);
     watch_give_up(c, stuck & last);
     frames_free(plan, c, stuck);
 }

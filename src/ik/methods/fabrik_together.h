@@ -1,0 +1,193 @@
+/* FABRIK with frames: all joints turn together. fabrik_frames.h has the idea.
+ *
+ * The least sum of squares that small turns of all joints lead to, damped, by conjugate gradients (M. R. Hestenes,
+ * E. Stiefel, "Methods of conjugate gradients for solving linear systems", Journal of Research of the National Bureau
+ * of Standards 49 (1952)): no matrix, a few vectors a joint, and no more steps than there are numbers to be met. A turn
+ * is a vector in the world, seen from what carries the joint. */
+
+/* The most steps. */
+enum { TOGETHER_STEPS = 12 };
+
+/* How much of its turn a limit would bar is seen by a turn of so many radians; less than such a share of it is none. */
+#define TOGETHER_PROBE (number)0.02
+#define TOGETHER_CUT   (number)0.1
+
+/* The damping as a share of the sum of squares, least and most. It is less after a step that helps, and more after one
+ * that does not. */
+#define TOGETHER_LEAST (number)0.03
+#define TOGETHER_MOST  (number)1024
+#define TOGETHER_LESS  (number)0.25
+#define TOGETHER_MORE  (number)4
+
+/* Whether goals are about several nodes, which the papers do not treat otherwise. */
+static int frames_several(const ik_plan *plan) {
+    if (plan->job->options.textbook) return 0;
+    for (int t = 1; t < plan->task_count; t++)
+        if (plan->tasks[t].node != plan->tasks[0].node) return 1;
+    return 0;
+}
+
+ik_inline vec3 together_of(const ik_plan *plan, columns c, int vector, int slot) {
+    return column_vec3(c, frames_joint(plan, vector, slot));
+}
+
+/* Of all joints, one vector becomes another and so many times a third. */
+static void together_add(const ik_plan *plan, columns c, int to, int one, real times, int other) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 more = vec3_scale(times, together_of(plan, c, other, slot));
+        column_set_vec3(c, frames_joint(plan, to, slot), vec3_add(together_of(plan, c, one, slot), more));
+    }
+}
+
+static real together_square(const ik_plan *plan, columns c, int vector) {
+    real sum = real_splat(0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 v = together_of(plan, c, vector, slot);
+        sum = sum + vec3_dot(v, v);
+    }
+    return sum;
+}
+
+/* ---- what turns do */
+
+ik_inline int together_carries(const ik_plan *plan, int slot, int task) {
+    return plan->nodes[plan->node_of_slot[slot]].turns && task_side(plan, task, slot);
+}
+
+/* From a joint to the end that a task is about. */
+ik_inline vec3 together_arm(const ik_plan *plan, columns c, int slot, int task) {
+    int end = plan->nodes[plan->tasks[task].node].slot;
+    return vec3_sub(column_vec3(c, frames_point(plan, end)), column_vec3(c, frames_point(plan, slot)));
+}
+
+/* How far all tasks are off, by their weights. */
+static void together_find_off(const ik_plan *plan, columns c) {
+    for (int t = 0; t < plan->task_count; t++) {
+        const ik_task *task = &plan->tasks[t];
+        ends_wanted to = frames_wanted(plan, c, t);
+        vec3 off;
+        if (task->kind == IK_TURN)
+            off = frames_vector(quat_multiply(to.rotation, quat_conjugate(frames_now(plan, c, task->node))));
+        else
+            off = vec3_sub(to.place, column_vec3(c, frames_point(plan, plan->nodes[task->node].slot)));
+        column_set_vec3(c, frames_off(plan, t), vec3_scale(to.weight, off));
+    }
+}
+
+/* What the way changes of that; returns the sum of squares of the changes, by weight. */
+static real together_find_changes(const ik_plan *plan, columns c) {
+    real square = real_splat(0);
+    for (int t = 0; t < plan->task_count; t++) {
+        vec3 sum = vec3_splat(0, 0, 0);
+        for (int slot = 0; slot < plan->slots; slot++) {
+            if (!together_carries(plan, slot, t)) continue;
+            vec3 way = together_of(plan, c, JOINT_WAY, slot);
+            sum = vec3_add(sum, plan->tasks[t].kind == IK_TURN ? way : vec3_cross(way, together_arm(plan, c, slot, t)));
+        }
+        vec3 change = vec3_scale(frames_wanted(plan, c, t).weight, sum);
+        column_set_vec3(c, frames_change(plan, t), change);
+        square = square + vec3_dot(change, sum);
+    }
+    return square;
+}
+
+/* ---- which turns there are */
+
+/* What a joint can make of a turn: a hinge about its axis, and none what its limit bars. */
+ik_inline vec3 together_possible(const ik_plan *plan, columns c, int slot, vec3 turn) {
+    const int k = plan->node_of_slot[slot];
+    vec3 barred = together_of(plan, c, JOINT_BARRED, slot);
+    if (frames_is_hinge(plan, k)) {
+        vec3 axis = frames_axis(plan, k, column_quat(c, frames_rotation(plan, slot)));
+        turn = vec3_scale(vec3_dot(axis, turn), axis);
+    }
+    return vec3_sub(turn, vec3_scale(vec3_dot(barred, turn), barred));
+}
+
+/* Which turns bring the ends nearer, and how much so. */
+static void together_find_slopes(const ik_plan *plan, columns c, real damping) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 sum = vec3_scale(real_splat(-1) * damping, together_of(plan, c, JOINT_TURN, slot));
+        for (int t = 0; t < plan->task_count; t++) {
+            if (!together_carries(plan, slot, t)) continue;
+            vec3 off = column_vec3(c, frames_off(plan, t));
+            sum = vec3_add(sum, plan->tasks[t].kind == IK_TURN ? off : vec3_cross(together_arm(plan, c, slot, t), off));
+        }
+        column_set_vec3(c, frames_joint(plan, JOINT_SLOPE, slot), together_possible(plan, c, slot, sum));
+    }
+}
+
+/* Where the limit of a node cuts off a turn along its slope, it bars the way across it; of a hinge the turn. */
+static void together_find_barred(const ik_plan *plan, columns c, int k) {
+    const int slot = plan->nodes[k].slot;
+    if (!frames_is_limited(plan, k)) return;
+    frames_body body = frames_body_of(plan, c, k, column_quat(c, frames_rotation(plan, slot)));
+    vec3 slope = together_of(plan, c, JOINT_SLOPE, slot);
+    vec3 wanted = vec3_scale(real_splat(TOGETHER_PROBE), vec3_direction(slope).unit);
+    vec3 left = frames_vector(frames_cut(plan, c, k, &body, frames_small_turn(wanted)));
+    direction out = vec3_direction(vec3_sub(wanted, left));
+    mask barred = mask_less(real_splat(TOGETHER_PROBE * TOGETHER_CUT), out.length);
+    vec3 across = frames_is_hinge(plan, k) ? frames_axis(plan, k, body.rotation) : out.unit;
+    vec3 none = vec3_splat(0, 0, 0);
+    column_set_vec3(c, frames_joint(plan, JOINT_BARRED, slot), vec3_select(barred, across, none));
+    column_set_vec3(c, frames_joint(plan, JOINT_SLOPE, slot), together_possible(plan, c, slot, slope));
+}
+
+/* ---- the turns */
+
+static void together_start(const ik_plan *plan, columns c) {
+    for (int i = frames_joint(plan, 0, 0); i < frames_joint(plan, JOINT_VECTORS, 0); i++)
+        *column(c, i) = real_splat(0);
+    together_find_off(plan, c);
+    together_find_slopes(plan, c, real_splat(0));
+    for (int slot = 0; slot < plan->slots; slot++)
+        together_find_barred(plan, c, plan->node_of_slot[slot]);
+}
+
+static void together_find_turns(const ik_plan *plan, columns c, real damping) {
+    const real least = real_splat(0x1p-100f); /* nothing is divided by 0 */
+    const int steps = plan->rows < TOGETHER_STEPS ? plan->rows : TOGETHER_STEPS;
+    real before = real_splat(LARGEST);
+    together_start(plan, c);
+    for (int step = 0; step < steps; step++) {
+        real steep = together_square(plan, c, JOINT_SLOPE);
+        together_add(plan, c, JOINT_WAY, JOINT_SLOPE, steep / (before + least), JOINT_WAY);
+        real square = together_find_changes(plan, c) + damping * together_square(plan, c, JOINT_WAY);
+        real far = steep / (square + least);
+        together_add(plan, c, JOINT_TURN, JOINT_TURN, far, JOINT_WAY);
+        for (int i = 0; i < 3 * plan->task_count; i++)
+            *column(c, frames_off(plan, 0) + i) =
+                *column(c, frames_off(plan, 0) + i) - far * *column(c, frames_change(plan, 0) + i);
+        together_find_slopes(plan, c, damping);
+        before = steep;
+    }
+}
+
+/* How the pose was until now is kept in `after`. */
+static void together_make_turns(const ik_plan *plan, columns c) {
+    const int after = frames_after(plan, 0);
+    frames_copy(plan, c, after, frames_rotation(plan, 0), ~mask_splat(0));
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot];
+        frames_hang(plan, c, k);
+        if (!plan->nodes[k].turns) continue;
+        quat back = quat_conjugate(column_quat(c, after + 4 * slot));
+        quat turn = frames_small_turn(quat_rotate(back, together_of(plan, c, JOINT_TURN, slot)));
+        turn = frames_shortened(turn, *column(c, frames_largest(plan)));
+        frames_take_local(plan, c, k, quat_multiply(frames_local(plan, c, after, k), turn));
+    }
+}
+
+/* All joints turn, in the lanes that this brings nearer. */
+static void frames_turn_together(const ik_plan *plan, columns c) {
+    real *squared = column(c, frames_squared(plan)), *share = column(c, frames_damping(plan));
+    *squared = frames_square(plan, c);
+    together_find_turns(plan, c, *share * *squared);
+    together_make_turns(plan, c);
+    real turned = frames_square(plan, c);
+    mask nearer = mask_less(turned, *squared);
+    frames_return(plan, c, frames_after(plan, 0), ~nearer);
+    *squared = real_select(nearer, turned, *squared);
+    *share = real_select(nearer, real_max(real_splat(TOGETHER_LESS) * *share, real_splat(TOGETHER_LEAST)),
+                         real_min(real_splat(TOGETHER_MORE) * *share, real_splat(TOGETHER_MOST)));
+}
