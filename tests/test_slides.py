@@ -132,7 +132,7 @@ def is_within(skeleton: ik.Skeleton, found: ik.Solution) -> bool:
 
 
 def most(method: str, reached: Array) -> Array:
-    """Which items are to be judged: those that are reached, as all are but for one in ten of ccd, which takes longer."""
+    """Which items to judge: those that are reached, which all are but for one in ten of ccd, which takes longer."""
     assert np.mean(reached) >= {"ccd": 0.9}.get(method, 1)
     return reached
 
