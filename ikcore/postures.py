@@ -113,7 +113,7 @@ class Postures:
     def _started(self, pose: Pose, row: NDArray[np.int32]) -> Pose:
         known = self.poses.rotations.reshape(-1, len(self.skeleton), 4)
         started = np.broadcast_to(pose.rotations, (*row.shape, *pose.rotations.shape[-2:])).copy()
-        found = known[:, self._turned][row]
+        found = known[row[..., np.newaxis], self._turned]
         here = started[..., self._turned, :]
         started[..., self._turned, :] = np.where(row[..., np.newaxis, np.newaxis] < 0, here, found)
         return pose.turned(started)

@@ -139,7 +139,7 @@ def test_limits_hold_and_the_knee_bends_the_way_of_its_hinge() -> None:
     assert_allclose(found.error[2], miss, atol=1e-13)
     said = found.explain(2)
     assert f"0 stands at its limit, {np.degrees(1.2):.3g} degrees from rest." in said
-    assert "Try: dls where fabrik gave up, wider limits" in said
+    assert "Try: another method (fabrik where two_bone gave up, dls where fabrik did), wider limits" in said
 
 
 def test_fabrik_is_told_of_limits_too() -> None:
@@ -180,6 +180,10 @@ def test_options_reach_the_limb() -> None:
     assert_allclose(np.arccos(bones[0] @ bones[1]), 0.5, atol=1e-9)
     with pytest.raises(ValueError, match="soften: expected 0 to 1, got 3"):
         ik.solve(BODY, BODY.rest, goal, "two_bone", soften=3)
+    with pytest.raises(
+        TypeError, match=r"'sequence' here; .*; frames are a leading axis like others, or ikcore.stages"
+    ):
+        ik.solve(BODY, BODY.rest, goal, "two_bone", sequence=True)
     with pytest.raises(TypeError, match="two_bone: no option 'iterations' here; expected tolerance"):
         ik.solve(BODY, BODY.rest, goal, "two_bone", iterations=3)
 
@@ -321,7 +325,8 @@ def test_a_cone_holds_the_ray_at_its_edge() -> None:
         "Item 2 after 0 iterations: a limit of a joint keeps the chain from the target.",
         "The ray from 0 misses its position by 0.499, an angle of 5.73 degrees.",
         "0 stands at its limit, 34.4 degrees from rest.",
-        "Try: dls where fabrik gave up, wider limits, or a chain that starts higher up.",
+        "Try: another method (fabrik where two_bone gave up, dls where fabrik did), wider limits, or a chain that "
+        "starts higher up.",
     ]
 
 

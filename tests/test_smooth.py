@@ -491,3 +491,9 @@ def test_it_ends_where_it_is_told_to() -> None:
     values, numbers = np.full((3, 4), 7.0), np.zeros((2, 3), np.int32)
     _core.smooth(np.zeros((3, 4)), None, None, None, 30.0, 0.0, False, values, numbers[0], numbers[1], bytearray(b"\1"))
     assert (values == 7).all()
+
+
+def test_no_pull_is_a_number() -> None:
+    none: Any = None
+    with pytest.raises(TypeError, match=r"^pull: expected numbers, got None; 0 is no pull$"):
+        ik.smooth([0.0, 1.0], fps=30, pull=none)

@@ -231,3 +231,10 @@ def test_speeds_hold_in_every_stage() -> None:
     assert np.abs(np.diff(angle)).max() < 0.1 + 1e-9
     with pytest.raises(ValueError, match="needs fps"):
         ik.stages(chain, chain.rest, [turning], sequence=True)
+
+
+def test_what_is_wrong_with_a_stage_is_said_of_it() -> None:
+    arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    given = [ik.Stage("dls", [ik.Reach(2, [1, 1, 0])]), ik.Stage("dls", [ik.Reach("hnad", [1, 1, 1])])]
+    with pytest.raises(ValueError, match=r"^stages\[1\]: goals\[0\].joint: no joint is called 'hnad'"):
+        ik.stages(arm, arm.rest, given)

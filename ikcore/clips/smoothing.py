@@ -116,6 +116,8 @@ def smooth(
     dtype = number_type(wanted)
     given = zip(_ARGUMENTS, (wanted, lower, upper, pull), strict=True)
     arrays = {name: _frames_last(name, value, axis) for name, value in given if value is not None}
+    if pull is None:
+        raise TypeError("pull: expected numbers, got None; 0 is no pull")
     if (arrays["pull"] < 0).any():
         raise ValueError("pull: expected no negative numbers")
     shape = _broadcast(arrays)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ikcore import _core
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
-from ikcore.record import hash_of_fields, record, same_fields
+from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
 from ikcore.solving.batch import prepared, tasks_to_come
@@ -69,8 +69,6 @@ class Solver:
     options: dict[str, Any]
     _prepared: _core.Prepared | None = field(init=False, repr=False, compare=False)
     _slides: bool = field(init=False, repr=False, compare=False)
-
-    __eq__, __hash__ = same_fields, hash_of_fields
 
     def __post_init__(self) -> None:
         """Check the goals, and prepare for calls on one item."""

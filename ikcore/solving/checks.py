@@ -21,7 +21,7 @@ def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
     """Goals, one or more; anything else is refused."""
     if isinstance(goals, str) or not isinstance(goals, Sequence):
         what = f"goals: expected a list of goals, got {type(goals).__name__}"
-        raise TypeError(f"{what}; [goal] is one" if isinstance(goals, Goal) else what)
+        raise TypeError(f"{what}; {'[goal]' if isinstance(goals, Goal) else 'list(...)'} is one")
     if not goals:
         raise ValueError("goals: expected one or more, got none")
     for index, goal in enumerate(goals):

@@ -39,7 +39,8 @@ class Solution:
         The poses afterwards. Joints that no goal turns keep their local rotation to the bit, and but for those that
         slide all keep their translation.
     error : (...) array
-        The largest distance by which a goal is missed; where the method is ``aim``, from its ray.
+        The largest distance by which a goal is missed, but for those of weight 0; where the method is ``aim``, from its
+        ray.
     rotation_error : (...) array
         The largest angle to a goal's rotation or target, radians; of ``aim``, between ray and position.
     iterations : (...) int32 array
@@ -130,6 +131,8 @@ class Solution:
         """
         shape = np.shape(self.status)
         any_item = isinstance(item, tuple) and not item
+        if any_item and not np.size(self.status):
+            return self.summary()
         at = self._worst() if any_item else _place(item, shape)
         flags = Status(int(np.asarray(self.status)[at]))
         pose, tasks = self.pose[at], [_task_at(task, shape, at) for task in self._tasks]
@@ -147,8 +150,6 @@ class Solution:
     def _worst(self) -> tuple[int, ...]:
         """The first item that cannot be used; else what has not reached; else any: the one that is off by most."""
         found = np.asarray(self.status)
-        if not found.size:
-            raise IndexError(f"item: there is none to explain, the leading axes are {found.shape}")
         skeleton, tasks = self._skeleton, self._tasks
         rest = skeleton.rest
         world, placed = skeleton.forward(rest), [task for task in tasks if task.joint >= 0]
@@ -188,7 +189,8 @@ _ADVICE = {
     Status.TOO_FAR: "bring the target nearer, start the chain at a joint higher up, or move the root",
     Status.TOO_NEAR: "move the target away from the start of the chain, or start the chain higher up",
     Status.POLE_UNDEFINED: "move the pole off the line from the start of the chain to the target",
-    Status.AT_LIMIT: "dls where fabrik gave up, wider limits, or a chain that starts higher up",
+    Status.AT_LIMIT: "another method (fabrik where two_bone gave up, dls where fabrik did), wider limits, or a chain "
+    "that starts higher up",
     Status.STALLED: "start from a pose bent a little towards the target, another method, or weights for the goals",
     Status.ITERATION_LIMIT: "more iterations, or a larger tolerance",
     Status.CONFLICT: "weights that say which goal counts more, or levels, or a goal less",
@@ -196,7 +198,8 @@ _ADVICE = {
     Status.OFF_BALANCE: "more joints that may turn or slide, or a wider polygon",
     Status.TOO_FAST: "later frames, which come nearer, or larger speeds and accelerations in the limits",
     Status.NOT_FINITE: "look for NaN in this item's pose and goals; a goal of weight 0 may have them",
-    Status.NO_LENGTH: "look at offsets and scales: the joints of the chain are all at one place",
+    Status.NO_LENGTH: "look at offsets and scales (joints of the chain are all at one place) and at normals of planes; "
+    "a joint alone moves only where its limit has a position",
 }
 
 

@@ -128,11 +128,14 @@ def stages(
     threads = thread_count(workers)
     given = _checked(stages)
     found, now = [], _over_time(skeleton, pose, given, rate) if sequence else pose
-    for stage in given:
+    for index, stage in enumerate(given):
         common: dict[str, Any] = {"workers": threads, "strict": strict}
         if is_iterative(stage.method):
             common |= {"sequence": sequence, "fps": rate, "goal_errors": goal_errors and stage is given[-1]}
-        found.append(solve(skeleton, now, stage.goals, stage.method, **stage.options, **common))
+        try:
+            found.append(solve(skeleton, now, stage.goals, stage.method, **stage.options, **common))
+        except (TypeError, ValueError) as wrong:
+            raise type(wrong)(f"stages[{index}]: {wrong}") from None
         now = found[-1].pose
     return _judged(skeleton, pose, given, found, threads, goal_errors=goal_errors)
 

@@ -214,7 +214,9 @@ def checked_options(method: str, options: dict[str, Any], without: tuple[str, ..
     known, own = arguments_of(method), METHODS[method].options
     if unknown := [name for name in options if name not in known or name in without]:
         expected = ", ".join(name for name in known if name not in without)
-        raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}")
+        frames = "; frames are a leading axis like others, or ikcore.stages(..., sequence=True)"
+        hint = frames if unknown[0] == "sequence" and "sequence" not in known else ""
+        raise TypeError(f"{method}: no option {unknown[0]!r} here; expected {expected}{hint}")
     for name in options:
         if name in SWITCHES:
             switch(name, options[name])
