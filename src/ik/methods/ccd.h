@@ -98,9 +98,9 @@ static ccd_place ccd_place_of(const ik_plan *plan, columns c, int k) {
     return at;
 }
 
-/* The turn of a ball that is best for all that draws at it. */
-ik_inline quat ccd_fit(const ik_plan *plan, int k, const pull *s) {
-    if (ccd_ends_below(plan, k) < 2) return pull_turn(s, vec3_splat(0, 1, 0));
+/* The turn of a ball that is best for all that draws at it; of half-turns one across the axis y of what is above. */
+ik_inline quat ccd_fit(const ik_plan *plan, int k, const pull *s, quat above) {
+    if (ccd_ends_below(plan, k) < 2) return pull_turn(s, quat_rotate(above, vec3_splat(0, 1, 0)));
     mat3 m = mat3_transposed((mat3){s->x, s->y, s->z});
     return quat_of_correlation(m, real_splat(32 * EPSILON) * (vec3_size(m.x) + vec3_size(m.y) + vec3_size(m.z)));
 }
@@ -193,7 +193,7 @@ static vec3 ccd_turn_hinge(const ik_plan *plan, columns c, int k, const pull *s,
 
 /* Of any other joint, before anything above has turned. */
 static vec3 ccd_turn_ball(const ik_plan *plan, columns c, int k, const pull *s, real share, quat above) {
-    vec3 turn = vec3_scale(share, rotation_vector(ccd_fit(plan, k, s)));
+    vec3 turn = vec3_scale(share, rotation_vector(ccd_fit(plan, k, s, above)));
     turn = ccd_resisted(plan, c, k, quat_rotate(quat_conjugate(above), turn));
     if (ccd_cap(plan, k) > 0) turn = vec3_cut(turn, real_splat(ccd_cap(plan, k)));
     mask over = turns_allow(plan, c, k, &turn);
