@@ -1242,3 +1242,26 @@ def test_the_core_refuses_postures_alone() -> None:
     none = tuple([None] * len(_core.OPTIONS))
     with pytest.raises(ValueError, match="there is no goal but for postures"):
         _core.solve("dls", ARM._data, (task.for_core(),), ARM.rest.rotations, None, None, none, found)
+
+
+@pytest.mark.parametrize("tolerance", [1e-5, 0.1])
+@pytest.mark.parametrize(("goal", "wanted"), [((2, 1), [0.5, -0.5, 0.2]), ((1, 2), [-0.5, 0.5, -0.2])])
+def test_what_slides_alone_is_seen_from_another_joint(
+    goal: tuple[int, int], wanted: list[float], tolerance: float
+) -> None:
+    """Its chain has no length, so that it goes on until nothing but rounding is left."""
+    slider = ik.Limit.locked(position=[[-1] * 3, [1] * 3])
+    skeleton = ik.Skeleton([-1, 0, 0], [[0, 0, 0], [0, 1, 0], [1, 0, 0]], limits={2: slider})
+    other_chain = None if goal[0] == 2 else 0
+    relative = ik.Relative(*goal, wanted, other_chain=other_chain)
+    found = ik.dls(skeleton, skeleton.rest, [relative], tolerance=tolerance)
+    assert found.status == 0
+    assert found.error <= 1e-14
+
+
+def test_what_nothing_moves_is_met_but_for_rounding() -> None:
+    skeleton = ik.Skeleton([-1, 0, 0], [[0, 0, 0], [0.3, 0.1, 0.2], [-0.3, 0.2, 0.1]])
+    turned = ik.rotations.exp([0.3, 0.2, 0.1])
+    for off, met in ((4e-17, True), (1e-9, False)):
+        found = ik.dls(skeleton, skeleton.rest, [ik.Relative(1, 0, [0.3, 0.1, 0.2 + off], turned)])
+        assert (found.status == 0) == met

@@ -409,3 +409,12 @@ def test_what_slides_is_refused_where_the_pose_has_scales(method: str) -> None:
     scaled = ik.Pose(skeleton.rest.rotations, None, np.ones((4, 3)))
     with pytest.raises(ValueError, match="takes no sliding joint where the pose has scales; leave those out"):
         ik.solve(skeleton, scaled, [ik.Reach(3, UP)], method)
+
+
+def test_what_slides_and_could_slide_on_is_not_too_short(method: str) -> None:
+    """Two places that contradict each other, each of which can be reached."""
+    root = ik.Limit.free(position=[[-10] * 3, [10] * 3])
+    skeleton = ik.Skeleton([-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits={0: root})
+    goals = [ik.Reach(1, [3, 0, 0]), ik.Reach(2, [-3, 0, 0.5])]
+    assert all(ik.solve(skeleton, skeleton.rest, [goal], method).status == 0 for goal in goals)
+    assert ik.solve(skeleton, skeleton.rest, goals, method).status == ik.Status.CONFLICT

@@ -52,7 +52,9 @@ static inline real errors_unit(const ik_plan *plan, columns c, enum errors_when 
     if (!plan->slides || task_is_angle(t) || t->node < 0) return unit;
     reach = reach_of(errors_whereabouts(&of), plan, t->node).sum;
     if (t->other >= 0) reach = real_max(reach, reach_of(errors_whereabouts(&of), plan, t->other).sum);
-    return real_select(mask_equal(unit, real_splat(0)), unit, solve_counts_for(plan, c, reach));
+    mask kept = mask_equal(unit, real_splat(0)); /* also where a chain of its own has no length, as it was loaded */
+    if (!joint_task_is_simple(t)) kept |= mask_equal(reach, real_splat(0));
+    return real_select(kept, unit, solve_counts_for(plan, c, reach));
 }
 
 /* Rows of one number or three, of `step` columns each. */

@@ -140,7 +140,7 @@ static inline real joint_load_any(const ik_plan *plan, group at, const pose *sta
     if (start->scaled && task->other >= 0) joint_see_product(start, task, wanted);
     joint_tame(task, wanted, start->reach);
     if (task_is_angle(task)) return real_splat(solve_within(plan, options->rotation_tolerance));
-    return real_splat(solve_within(plan, options->tolerance)) * solve_task_reach(plan, start, task);
+    return solve_task_slack(start, task, solve_within(plan, options->tolerance), solve_task_reach(plan, start, task));
 }
 
 static inline void joint_load_task(const ik_plan *plan, group at, const pose *start, int task, columns record) {

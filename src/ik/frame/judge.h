@@ -11,11 +11,7 @@ typedef struct {
     mask finite, has_length;
 } verdict;
 
-/* By how much rounding may put a node elsewhere. */
-ik_inline real solve_rounding(const pose *world, int k) {
-    real size = vec3_size(world->positions[k]) + world->scale * vec3_size(world->origin);
-    return real_splat(16 * EPSILON) * size;
-}
+static mask solve_ends_slid(const ik_plan *plan, group at, const pose *world, int k);
 
 ik_inline mask solve_judge_position(const ik_plan *plan, group at, const pose *world, const ik_task *task, verdict *v) {
     const int k = task->node;
@@ -32,7 +28,9 @@ ik_inline mask solve_judge_position(const ik_plan *plan, group at, const pose *w
     if (mask_any(still)) slack = real_select(still, real_max(slack, solve_rounding(world, k)), slack);
     mask missed = mask_less(slack, error);
     mask far = mask_less(reach.sum + slack, distance), near = mask_less(distance, chain_inner(reach) - slack);
-    v->said |= missed & ((far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR)));
+    mask said = missed & ((far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR)));
+    if (plan->slides && mask_any(said)) said &= solve_ends_slid(plan, at, world, k);
+    v->said |= said;
     v->finite &= mask_is_finite(error) & mask_is_number(weight);
     v->error = real_max(v->error, error);
     return missed;
@@ -96,7 +94,7 @@ static mask solve_judge_any(const ik_plan *plan, group at, const pose *world, co
     reach = solve_task_reach(plan, world, task);
     v->reach = real_max(v->reach, reach);
     v->error = real_max(v->error, miss);
-    const real slack = real_splat((number)options->tolerance) * reach;
+    const real slack = solve_task_slack(world, task, options->tolerance, reach);
     mask missed = mask_less(slack, miss);
     if (mask_any(missed)) v->said |= missed & solve_judge_lengths(plan, at, world, task, slack);
     if (task->kind == IK_INSIDE && task->node < 0) v->said |= missed & mask_splat(IK_OFF_BALANCE);
@@ -249,6 +247,19 @@ static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int
     vec3 kept = vec3_scale(world->scale, solve_slid(plan, k, vec3_scale(unscale, on)));
     real lost = vec3_length(vec3_sub(on, kept)), least = real_splat(SOLVE_SHARE * SOLVE_TURN) * reach;
     return mask_less(least, lost);
+}
+
+/* Whether the chain to node k has the length it has for good: nothing slides in it, or is where it slides no farther.
+ */
+static mask solve_ends_slid(const ik_plan *plan, group at, const pose *world, int k) {
+    mask held = mask_splat(0);
+    int slides = 0;
+    for (int end = plan->nodes[solve_base(plan, k)].parent; k != end; k = plan->nodes[k].parent) {
+        if (!plan->nodes[k].slides) continue;
+        slides = 1;
+        held |= solve_slid_out(plan, at, world, k);
+    }
+    return slides ? held : ~mask_splat(0);
 }
 
 /* How much goals of a level draw at some joint, of as much as they could: all together, as far as limits let that joint

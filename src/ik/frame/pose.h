@@ -449,6 +449,19 @@ static inline real solve_task_reach(const ik_plan *plan, const pose *world, cons
     return real_select(mask_less(real_splat(0), reach), reach, solve_longest(plan, world));
 }
 
+/* By how much rounding may put a node elsewhere. */
+ik_inline real solve_rounding(const pose *world, int k) {
+    real size = vec3_size(world->positions[k]) + world->scale * vec3_size(world->origin);
+    return real_splat(16 * EPSILON) * size;
+}
+
+/* How far a task may be off: a share of its reach; where that is none, as far as rounding goes. */
+static inline real solve_task_slack(const pose *world, const ik_task *task, double tolerance, real reach) {
+    real rounding = task->node >= 0 ? solve_rounding(world, task->node) : real_splat(0);
+    if (task->other >= 0) rounding = rounding + solve_rounding(world, task->other);
+    return real_select(mask_equal(reach, real_splat(0)), rounding, real_splat((number)tolerance) * reach);
+}
+
 /* From node k to the centre of what it carries, times the share of that in the whole mass: by so much the centre of
  * mass moves as it turns. */
 static inline vec3 solve_carried_arm(const ik_plan *plan, const pose *world, int k) {
