@@ -1260,7 +1260,7 @@ def test_what_slides_alone_is_seen_from_another_joint(
 
 
 def test_what_nothing_moves_is_met_but_for_rounding() -> None:
-    skeleton = ik.Skeleton([-1, 0, 0], [[0, 0, 0], [0.3, 0.1, 0.2], [-0.3, 0.2, 0.1]])
+    skeleton = ik.Skeleton([-1, 0, 0], [[0.0, 0, 0], [0.3, 0.1, 0.2], [-0.3, 0.2, 0.1]])
     turned = ik.rotations.exp([0.3, 0.2, 0.1])
     for off, met in ((4e-17, True), (1e-9, False)):
         found = ik.dls(skeleton, skeleton.rest, [ik.Relative(1, 0, [0.3, 0.1, 0.2 + off], turned)])
