@@ -9,7 +9,7 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { ITEMS = 120, JOINTS = 9, GOALS = 3, ITERATIONS = 30 };
+enum { ITEMS = 120 / FEWER, JOINTS = 9, GOALS = 3, ITERATIONS = 30 };
 
 static const int chain[JOINTS] = {-1, 0, 1, 2, 3, 4, 5, 6, 7}, tree[JOINTS] = {-1, 0, 1, 2, 3, 4, 2, 6, 7};
 static int order[JOINTS], ranks[JOINTS];

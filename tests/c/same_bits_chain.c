@@ -7,7 +7,7 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { ITEMS = 400, JOINTS = 8, SKELETONS = 4 };
+enum { ITEMS = 400 / FEWER, JOINTS = 8, SKELETONS = 4 };
 
 static int parents[JOINTS], order[JOINTS], ranks[JOINTS];
 static double offsets[3 * JOINTS], rests[4 * JOINTS];

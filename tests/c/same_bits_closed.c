@@ -8,7 +8,7 @@
 #include "hash.h"
 #include "ik.h"
 
-enum { ITEMS = 200, JOINTS = 9, GOALS = 3 };
+enum { ITEMS = 200 / FEWER, JOINTS = 9, GOALS = 3 };
 
 static const int parents[JOINTS] = {-1, 0, 1, 2, 3, 4, 2, 6, 7};
 static int order[JOINTS], ranks[JOINTS];
