@@ -69,7 +69,7 @@ def follow(
 ) -> Solution:
     """Solve by following the leader: the tip of a chain goes ahead and draws the bones after it, as those of a rope.
 
-    For one chain without limits; the fastest of the methods there. Bones near the tip turn most.
+    For one chain without limits. Bones near the tip turn most.
 
     Examples
     --------
