@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -553,13 +554,17 @@ def test_who_has_seen_enough_waits_for_no_more() -> None:
     assert float(done.stdout) < 30  # of a minute of work
 
 
+@pytest.mark.skipif(on_wine(), reason="wine's pipes lose a message now and then where many come at once")
 def test_workers_end_with_the_process_that_waits_for_them() -> None:
     """However that ends; they hold its output open until then."""
     code = "from ikcore.command import many; "
     code += "list(many.each(exec, 2 * ['import os, time; os.write(1, b\"1\"); time.sleep(999)'], 2))"
     running = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, text=True)
     assert running.stdout
+    late = threading.Timer(60, running.kill)  # who waits for output waits for ever
+    late.start()
     assert running.stdout.read(2) == "11"
+    late.cancel()
     running.kill()
     assert running.communicate(timeout=60)[0] == ""
 
