@@ -102,7 +102,7 @@ def prepared(
     *,
     single: bool,
 ) -> _core.Prepared | None:
-    """The function in C for calls on one item of such goals, and their tasks; None where there cannot be one.
+    """The function in C for calls on one item of goals with ellipses, which are these tasks; None where there is none.
 
     That for a `single` item takes of every goal its points after its arrays.
     """
