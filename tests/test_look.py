@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import warnings
 from typing import Any
@@ -182,14 +183,20 @@ def test_the_published_clamp(away: int, dtype: Any, isa: str) -> None:
     )
 
 
+@functools.cache
+def slow_batch(joints: int) -> tuple[dict[str, Any], list[tuple[Any, Any]]]:
+    """Chains, and what is made of each: the same for every instruction set."""
+    batch = without(random(np.float64, 40, joints), *UPRIGHT, *CONE)
+    batch["weights"][::3, 0] *= joints == 2  # one joint alone takes the way of aim
+    return batch, [slow(**{name: value[i] for name, value in batch.items()}) for i in range(40)]
+
+
 @pytest.mark.parametrize("joints", [2, 3, 4, 7])
 def test_the_slow_one(joints: int, isa: str) -> None:
     """All joints but the last turn as in the passes alone; that one is off by what they leave."""
-    batch = without(random(np.float64, 40, joints), *UPRIGHT, *CONE)
-    batch["weights"][::3, 0] *= joints == 2  # one joint alone takes the way of aim
+    batch, passes = slow_batch(joints)
     found = ik.look(**batch)
-    for i, deltas in enumerate(found.deltas):
-        turns, left = slow(**{name: value[i] for name, value in batch.items()})
+    for deltas, (turns, left) in zip(found.deltas, passes, strict=True):
         turned = turned_by(deltas)
         assert_allclose(
             turned[:-1] * np.sign(np.sum(turned[:-1] * turns[:-1], -1, keepdims=True)), turns[:-1], rtol=0, atol=1e-12

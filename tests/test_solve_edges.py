@@ -136,7 +136,7 @@ PLACES = np.concatenate(
     [
         [[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, 0, -1], [2, 0, 0], [0.5, 0, 0], [9, 0, 0], [1e-19, 0, 0]],
         [[2.0**-60, 0, 0], [-(2.0**-60), 0, 0], [1 + 2.0**-50, 0, 0]],
-        np.random.default_rng(0).uniform(-1.5, 1.5, (20, 3)),
+        np.random.default_rng(0).uniform(-1.5, 1.5, (4, 3)),
     ]
 )
 
@@ -150,9 +150,10 @@ def test_bones_without_length_anywhere_are_no_reason_to_fail(
     """In chains, straight and folded ones, and in trees; where all bones have none there is no length."""
     skeletons: list[tuple[Any, Any, list[int]]] = []
     for bones in range(1, 4):
-        for pattern in itertools.product((0, 1), repeat=bones):
-            ways = [1] * bones, [(-1) ** bone for bone in range(bones)]
-            skeletons += [(range(-1, bones), np.multiply(pattern, way), [bones]) for way in ways]
+        ways = [1] * bones, [(-1) ** bone for bone in range(bones)]
+        patterns = itertools.product(ways, itertools.product((0, 1), repeat=bones))
+        chains = {tuple(map(int, np.multiply(way, pattern))) for way, pattern in patterns}
+        skeletons += [(range(-1, bones), along, [bones]) for along in sorted(chains)]
     skeletons += [([-1, 0, 1, 1, 2, 3], pattern, [4, 5]) for pattern in itertools.product((0, -1), repeat=5)]
     for parents, along, ends in skeletons:
         offsets = np.zeros((len(parents), 3))
@@ -160,7 +161,7 @@ def test_bones_without_length_anywhere_are_no_reason_to_fail(
         skeleton = ik.Skeleton(parents, offsets, limits=[limit] * len(parents))
         pose = ik.Pose(skeleton.rest.rotations.astype(dtype))
         goals = [ik.Reach(end, places) for end, places in zip(ends, (PLACES, PLACES[::-1]), strict=False)]
-        found = solve(skeleton, pose, goals, method, textbook=textbook, iterations=60)
+        found = solve(skeleton, pose, goals, method, textbook=textbook, iterations=30)
         fails = np.asarray(found.status) >= _core.UNUSABLE
         assert not np.any(fails) if np.any(along) else np.all(found.status[fails] == Status.NO_LENGTH), along
 
