@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle, ccd)
+        chains = (fabrik, leader, circle, ccd, which)
         for picture in (
             *limb,
             aim,
@@ -404,6 +404,23 @@ def ccd() -> Figure:
     panel.set(xlabel="sweeps", ylabel="error / reach", xlim=(0, 40))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def which() -> Figure:
+    """What each method makes of the same rope, for a target that is near and one that is farther off."""
+    names = ["dls", "fabrik", "follow", "circle", "ccd"]
+    rope = ik.Skeleton.chain([[x, 0, 0] for x in range(11)])
+    start = ik.Pose(np.tile(ik.rotations.exp([0, 0, 0.06]), (11, 1)))
+    targets = [2.5 * direction(1.9), 6.5 * direction(1.2)]
+    figure, panels = scenes(*names, x=(-3.5, 10), y=(-1.5, 7.5))
+    for panel, name in zip(panels, names, strict=True):
+        line(panel, rope.forward(start).positions, GREY, shade=0.4, width=2)
+        for target, shade in zip(targets, (1, 0.45), strict=True):
+            found = ik.solve(rope, start, [ik.Reach(10, target)], name)
+            joints = rope.forward(found.pose).positions
+            line(panel, joints, BLUE, shade=shade, width=2, marker="o", markersize=2.5)
+            dot(panel, target, GREEN)
     return figure
 
 
