@@ -86,7 +86,7 @@ def pieces(cones: Sequence[Cone]) -> list[_Round | _Half]:
     return [*rounds, *halves]
 
 
-def sample(cones: Sequence[Cone], numbers: Array) -> tuple[Array, Array]:
+def uniform_directions(cones: Sequence[Cone], numbers: Array) -> tuple[Array, Array]:
     """Directions uniform within the cones and paths, from rows of five numbers each; and which of them to take."""
     parts = pieces(cones)
     edges = np.cumsum([part.area() for part in parts])

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
 from ikcore._arrays import call, number_type, rows, shown, unit, whole_number
+from ikcore.cones import uniform_directions
 from ikcore.record import hash_of_fields, record, same_fields
 
 Array = NDArray[Any]
@@ -557,13 +558,11 @@ class Limit:
         return rotations.multiply(outer, rotations.multiply(middle, inner))
 
     def _sample_kusudama(self, n: int, seed: int) -> Array:
-        from ikcore import cones  # of those that have some
-
         candidates = n
         while True:
             candidates = 2 * candidates + 16
             u = _uniform(2 * candidates, seed).T.reshape(-1, 6)
-            directions, taken = cones.sample(self.cones, u)
+            directions, taken = uniform_directions(self.cones, u)
             if np.count_nonzero(taken) >= n:
                 break
         swings = rotations.shortest_arc([1, 0, 0], directions[taken][:n], [0, 0, 1])
