@@ -580,10 +580,13 @@ def limits() -> Figure:
         "cone": ik.Limit.cone([0, 0, 1], 0.6, twist=(-1, 1)),
         "ball": ik.limits.human_leg("left")["hip"],
         "Euler box": ik.Limit.euler("xyz", [-0.5, -0.6, -0.8], [0.9, 0.4, 1.2]),
+        "kusudama": ik.Limit.kusudama(
+            [0, 0, 1], [([0, -1, 0.3], 0.5), ([1, 0, 0.7], 0.2), ([0, 1, 1], 0.3)], twist=(-1, 1)
+        ),
     }
-    figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 1.5 * WIDTH), layout="constrained")
     for place, (name, limit) in enumerate(shown.items(), 1):
-        limit.draw(figure.add_subplot(2, 2, place, projection="3d", title=name))
+        limit.draw(figure.add_subplot(3, 2, place, projection="3d", title=name))
     return figure
 
 

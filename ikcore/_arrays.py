@@ -49,6 +49,12 @@ def size(vectors: NDArray[Any]) -> Any:
     return np.sqrt(dot(vectors, vectors))
 
 
+def unit(vector: NDArray[Any]) -> NDArray[Any]:
+    """One vector at the length of 1, however long it is; of zero, zero."""
+    near = vector / (np.abs(vector).max() or 1)
+    return np.asarray(near / (size(near) or 1))
+
+
 def percentile(values: NDArray[Any], percent: float) -> Any:
     """Along the first axis, straight between two values; as NumPy has it, in a tenth of the time. None may be NaN."""
     ordered = np.sort(values, axis=0)

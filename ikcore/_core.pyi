@@ -47,6 +47,7 @@ class Skeleton:
         rests: ArrayLike,
         limits: ArrayLike | None = None,
         joints: ArrayLike | None = None,
+        cones: ArrayLike | None = None,
     ) -> Self: ...
     @property
     def parents(self) -> NDArray[np.int32]: ...

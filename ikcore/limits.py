@@ -15,6 +15,7 @@ array([1., 0., 0., 0.])
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -22,18 +23,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ikcore import _core, rotations
-from ikcore._arrays import call, number_type, rows, shown, whole_number
+from ikcore._arrays import call, number_type, rows, shown, unit, whole_number
+from ikcore.cones import uniform_directions
 from ikcore.record import hash_of_fields, record, same_fields
 
 Array = NDArray[Any]
-Kind = Literal["free", "locked", "hinge", "ball", "euler"]
+Kind = Literal["free", "locked", "hinge", "ball", "euler", "kusudama"]
 
 _TURN = 2 * np.pi
+
+# The most cones of a kusudama: IK_CONES of ik.h.
+_CONES = 16
+
+# Sums of unit vectors shorter than this have no direction.
+_OPPOSITE = 1e-6
 
 
 @record
 class Limit:
-    """What a joint may do. Made by `free`, `locked`, `hinge`, `cone`, `ball` or `euler`; it cannot be changed after.
+    """What a joint may do. Made by `free`, `locked`, `hinge`, `cone`, `ball`, `euler` or `kusudama`; unchangeable.
 
     A limit of an axis splits a rotation into a twist about that axis and a swing after it, which takes the axis to
     where it leans. All limits are measured from rest, never from the pose that comes in.
@@ -61,6 +69,9 @@ class Limit:
         How fast the joint may turn, radians a second, and slide, lengths a second; infinite: as fast as it likes.
     acceleration : tuple of 2 floats
         By how much these may change in a second.
+    cones : tuple of pairs
+        Of a kusudama: the direction of the middle of every cone, 3 floats, in the frame, and the angle from there to
+        its side.
     """
 
     kind: Kind
@@ -74,6 +85,7 @@ class Limit:
     position: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     speed: tuple[float, ...] = (np.inf, np.inf)
     acceleration: tuple[float, ...] = (np.inf, np.inf)
+    cones: tuple[tuple[tuple[float, ...], float], ...] = ()
 
     __eq__, __hash__ = same_fields, hash_of_fields
 
@@ -95,6 +107,24 @@ class Limit:
         for name, most in (("speed", self.speed), ("acceleration", self.acceleration)):
             if len(most) != 2 or not all(number > 0 for number in most):
                 raise ValueError(f"{name}: expected more than 0, one number or a pair, got {shown(most)}")
+        if self.cones or self.kind == "kusudama":
+            self._check_cones()
+
+    def _check_cones(self) -> None:
+        if self.kind != "kusudama" or not 1 <= len(self.cones) <= _CONES:
+            raise ValueError(f"cones: expected 1 to {_CONES} of a kusudama and none of others, got {len(self.cones)}")
+        directions = [np.array(_numbers("cones", direction, 3)) for direction, _ in self.cones]
+        angles = [angle for _, angle in self.cones]
+        if not all(direction.any() for direction in directions):
+            raise ValueError("cones: expected directions, got a zero vector")
+        if not all(0 <= angle <= np.pi for angle in angles):
+            raise ValueError(f"cones: expected angles from 0 to pi, in radians, got {angles}")
+        for i, (a, b) in enumerate(itertools.pairwise(map(unit, directions))):
+            if angles[i] + angles[i + 1] < np.pi and np.abs(a + b).max() < _OPPOSITE:
+                raise ValueError(
+                    f"cones: {i} and {i + 1} are opposite, which leaves open where the path between them leads; "
+                    "put another one on its way"
+                )
 
     @property
     def is_timed(self) -> bool:
@@ -333,13 +363,62 @@ class Limit:
         made = {"axes": tuple(axes[::forward]), "lowest": lowest, "highest": highest}
         return _made("euler", stiffness, position, speed, acceleration, **made)
 
+    @staticmethod
+    def kusudama(
+        axis: ArrayLike,
+        cones: Sequence[tuple[ArrayLike, float]],
+        *,
+        twist: tuple[float, float] | None = None,
+        stiffness: ArrayLike = 0.0,
+        position: ArrayLike | None = None,
+        speed: ArrayLike = np.inf,
+        acceleration: ArrayLike = np.inf,
+    ) -> Limit:
+        """The axis stays within cones in a row, or on the path from one to the next, and twists within a range.
+
+        A path is what two circles that touch both its cones leave between them; the smaller the cones, the narrower it
+        is. There is none where one cone holds the other, and where both together span half a turn they overlap.
+
+        Parameters
+        ----------
+        axis : (3,) array_like
+            The bone, say, in the joint's own space; of any length. It need not be in a cone.
+        cones : sequence of ((3,) array_like, float)
+            1 to 16 directions where the axis may point, likewise in the joint's own space at rest, each with the
+            angle by which it may lean from there, 0 to pi.
+        twist : (float, float), optional
+            Lowest and highest angle about the axis; without it any.
+        stiffness, position, speed, acceleration : array_like, optional
+            As of `free`.
+
+        Returns
+        -------
+        Limit
+
+        Examples
+        --------
+        An arm that is raised forwards, or sideways, or swung from one to the other:
+
+        >>> shoulder = Limit.kusudama([0, -1, 0], [([0, 0, 1], 0.4), ([0, -1, 0], 0.3), ([1, 0, 0], 0.4)])
+        >>> towards = [[0, -0.6, 0.8], [0.6, -0.8, 0], [0.6, 0, 0.8]]
+        >>> shoulder.violation(rotations.shortest_arc([0, -1, 0], towards)).round(6)
+        array([0.      , 0.      , 0.343936])
+        """
+        frame = _frame(axis, None)
+        made = [
+            (tuple(rotations.rotate(rotations.conjugate(frame), way).tolist()), angle) for way, angle in _read(cones)
+        ]
+        bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
+        parts: dict[str, Any] = {"frame": frame, "twist": bounds, "cones": tuple(made)}
+        return _made("kusudama", stiffness, position, speed, acceleration, **parts)
+
     def project(self, q: ArrayLike) -> Array:
         """The nearest allowed rotations.
 
         What is allowed, or outside by no more than rounding, comes back with the same bits; so projecting twice is
-        projecting once. The result is of the same sign as what went in. A ball first keeps the twist as near as it can,
-        then the swing; all other kinds give the rotation that is fewest radians away. After a swing of half a turn a
-        joint counts as not twisted.
+        projecting once. The result is of the same sign as what went in. A ball and a kusudama first keep the twist as
+        near as they can, then the swing; all other kinds give the rotation that is fewest radians away. After a swing
+        of half a turn a joint counts as not twisted.
 
         Parameters
         ----------
@@ -384,11 +463,12 @@ class Limit:
         inputs = {"q": rows("q", q, dtype, 4), "kind": np.asarray(get_args(Kind).index(self.kind), dtype)}
         for name in ("frame", "twist", "swing", "axes", "lowest", "highest"):
             inputs[name] = np.asarray(getattr(self, name), dtype)
+        inputs["cones"] = np.array([(*axis, angle) for axis, angle in self.cones], dtype).reshape(-1, 4)
         projected, violation = call(_core.limit_project, inputs, ())
         return projected, violation
 
     def parameters(self) -> tuple[float, ...]:
-        """Its numbers, in the order of an ik_limit (ik.h).
+        """Its numbers, in the order of an ik_limit (ik.h), and how many cones it has.
 
         >>> Limit.locked().parameters()[:5]
         (1, 1.0, 0.0, 0.0, 0.0)
@@ -399,7 +479,7 @@ class Limit:
         position = itertools.chain(*zip(*bounds, strict=True))
         turns = *self.frame, *self.twist, *self.swing, *self.axes, *angles, *self.stiffness
         timed = [number if np.isfinite(number) else 0.0 for number in (*self.speed, *self.acceleration)]
-        return (kind, *turns, slides, *position, *timed)
+        return (kind, *turns, slides, *position, *timed, len(self.cones))
 
     def project_position(self, position: ArrayLike) -> Array:
         """Translations within the range of `position`; any, where there is none.
@@ -461,6 +541,8 @@ class Limit:
             return np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
         if self.kind == "euler":
             return self.project(self._sample_euler(u))
+        if self.kind == "kusudama":
+            return self.project(self._from_frame(self._sample_kusudama(n, seed)))
         local = _about(0, _within(self.twist, u[0]))
         if self.kind == "ball":
             local = rotations.multiply(_swings(self.swing, u[1], u[2]), local)
@@ -474,6 +556,17 @@ class Limit:
         inner, outer = (_about(self.axes[i], _within(ranges[i], u[i])) for i in (0, 2))
         middle = _about(self.axes[1], _middle_angles(ranges[1], u[1]))
         return rotations.multiply(outer, rotations.multiply(middle, inner))
+
+    def _sample_kusudama(self, n: int, seed: int) -> Array:
+        candidates = n
+        while True:
+            candidates = 2 * candidates + 16
+            u = _uniform(2 * candidates, seed).T.reshape(-1, 6)
+            directions, taken = uniform_directions(self.cones, u)
+            if np.count_nonzero(taken) >= n:
+                break
+        swings = rotations.shortest_arc([1, 0, 0], directions[taken][:n], [0, 0, 1])
+        return rotations.multiply(swings, _about(0, _within(self.twist, u[taken][:n, 5])))
 
     def draw(self, ax: Any = None) -> Any:
         """Draw what is allowed, on a sphere about the joint: where its axis may point and how far it may twist.
@@ -546,6 +639,15 @@ def _range(name: str, low: float, high: float) -> tuple[float, float]:
     if pair.shape != (2,) or not -_TURN <= pair[0] <= pair[1] <= _TURN:
         raise ValueError(f"{name}: expected -2 pi <= low <= high <= 2 pi, in radians, got {low} and {high}")
     return float(low), float(high)
+
+
+def _read(cones: Sequence[tuple[ArrayLike, float]]) -> list[tuple[Array, float]]:
+    """Pairs of a unit vector, of zero none, and an angle."""
+    try:
+        pairs = [(direction, _numbers("cones", [angle], 1)[0]) for direction, angle in cones]
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"cones: expected pairs of a direction and an angle, got {shown(cones)}") from None
+    return [(unit(np.array(_numbers("cones", direction, 3))), angle) for direction, angle in pairs]
 
 
 def _frame(axis: ArrayLike, side: ArrayLike | None) -> tuple[float, ...]:

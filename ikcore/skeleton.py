@@ -101,7 +101,9 @@ class Skeleton:
         self._limits = self._limits_of(limits)
         parameters = [_FREE if limit is None else limit.parameters() for limit in self._limits]
         numbers = _numbers_of_joints(joints, turned, masses, centres, preferred, caps)
-        self._data = _core.Skeleton(tree, at, turned, parameters if any(self._limits) else None, numbers)
+        cones = [(*axis, angle) for limit in self._limits if limit for axis, angle in limit.cones]
+        given = parameters if any(self._limits) else None
+        self._data = _core.Skeleton(tree, at, turned, given, numbers, cones or None)
         self._rest = Pose(self._data.rests)
         self._ancestors: dict[int, tuple[int, ...]] = {}  # of the joints that were asked for
         self._prepared: dict[tuple[Any, ...], _core.Prepared | None] = {}  # see solving/single.py

@@ -112,6 +112,9 @@ KINDS = {
     "cone": ik.Limit.cone([1, 0, 0], 0.7, twist=(-0.7, 0.7)),
     "ball": ik.Limit.ball([1, 0, 0], (0.8, 0.4, 0.3, 0.8), side=[0, 1, 0], twist=(-0.8, 0.4)),
     "euler": ik.Limit.euler("xyz", (-0.8, -0.4, -0.3), (0.4, 0.8, 0.8)),
+    "kusudama": ik.Limit.kusudama(
+        [1, 0, 0], [([1, 0.2, 0.6], 0.3), ([1, 0, 0], 0.25), ([1, -0.6, 0.3], 0.4)], twist=(-0.7, 0.7)
+    ),
     "hinge": None,
 }
 

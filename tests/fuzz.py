@@ -223,6 +223,15 @@ def bake(random: np.random.Generator, folder: Path) -> None:
     ik.bake_feet(dataclasses.replace(clip, pose=ik.Pose(turned, moved)), ground, workers=int(random.integers(1, 3)))
 
 
+def limits_of_kinds() -> list[Any]:
+    """None of one that slides: that not all methods take."""
+    import ikcore as ik
+
+    cones = [([1, 0, 1], 0.4), ([1, 1, 0], 0.0), ([0, 0, 1], 0.6)]
+    round_ones = [ik.Limit.cone([1, 0, 0], 0.6), ik.Limit.kusudama([1, 0, 0], cones, twist=(-1, 0.5))]
+    return [None, ik.Limit.hinge([0, 0, 1], -1, 2), *round_ones, ik.Limit.locked()]
+
+
 def solve(random: np.random.Generator, folder: Path) -> None:
     """A tree with limits, a few goals, numbers of all kinds, as many items as fill some lanes and not others."""
     import ikcore as ik
@@ -232,7 +241,7 @@ def solve(random: np.random.Generator, folder: Path) -> None:
     dtype = (np.float32, np.float64)[random.integers(2)]
     parents = [-1, *(int(random.integers(max(0, joint - 3), joint)) for joint in range(1, joints))]
     method = ik.methods()[_core.METHODS[random.integers(len(_core.METHODS))][0]]
-    kinds = [None, ik.Limit.hinge([0, 0, 1], -1, 2), ik.Limit.cone([1, 0, 0], 0.6), ik.Limit.locked()]
+    kinds = limits_of_kinds()
     kinds = kinds if "limit" in method.takes else [None]
     limits = [kinds[random.integers(len(kinds))] for _ in range(joints)]
     skeleton = ik.Skeleton(parents, random.normal(size=(joints, 3)) * (random.random((joints, 1)) > 0.1), limits=limits)
@@ -250,7 +259,7 @@ def closed(random: np.random.Generator, folder: Path) -> None:
 
     joints, dtype = int(random.integers(6, 9)), (np.float32, np.float64)[random.integers(2)]
     items = [(), (1,), (int(random.integers(2, 150)),)][random.integers(3)]
-    kinds = [None, ik.Limit.hinge([0, 0, 1], -1, 2), ik.Limit.cone([1, 0, 0], 0.6), ik.Limit.locked()]
+    kinds = limits_of_kinds()
     limits = [kinds[random.integers(len(kinds))] for _ in range(joints)]
     skeleton = ik.Skeleton(range(-1, joints - 1), random.normal(size=(joints, 3)), limits=limits)
     scales = odd(random, (*items, joints, 3), dtype) if random.integers(2) else None

@@ -53,7 +53,12 @@ HASHES = {
         "aims f32": "ae43d12612e32dc7",
         "aims f64": "3361eddb01f74e71",
     },
-    "same_bits_limits.c": {"limits f32": "b9a2b74fdbc09ac0", "limits f64": "509a53d794d09a89"},
+    "same_bits_limits.c": {
+        "limits f32": "b9a2b74fdbc09ac0",
+        "limits f64": "509a53d794d09a89",
+        "kusudamas f32": "bde66fb6ab017ca4",
+        "kusudamas f64": "53d579dd3c48dffc",
+    },
     "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
     "same_bits_smooth.c": {"smooth f64": "5455c66f3d7dd2f2"},
     "same_bits_fabrik.c": {"fabrik f32": "c26becce69b65103", "fabrik f64": "db71987fde8101b5"},

@@ -48,6 +48,11 @@ SETS = {
     "box": Limit.euler("xyz", [-0.5, -0.8, -1.0], [0.9, 0.4, 2.0]),
     "flat box": Limit.euler("ZXY", [0.3, -1.0, -0.2], [0.3, 1.0, -0.2]),
     "far box": Limit.euler("YXZ", [2.0, 1.2, -PI], [4.0, 4.0, PI]),
+    "kusudama": Limit.kusudama([0, -1, 0], [(Z, 0.4), ([0, -1, 0], 0.3), (X, 0.5)], twist=(-0.5, 2.0)),
+    "far kusudama": Limit.kusudama(X, [(-X, 0.2), ([0.3, 1, 2], 1.0), (Z, 0.9), ([-1, 1, 1], 0.1)], twist=(-1, 1)),
+    "thin kusudama": Limit.kusudama(X, [(X, 0.0), ([1, 1, 0], 0.0), ([1, 2, 1], 0.0)]),
+    "wide kusudama": Limit.kusudama(X, [(X, 2.0), (-X, 1.5)], twist=(-1, 1)),
+    "one cone": Limit.kusudama(Z, [([1, 0, 2], 0.3)], twist=(-0.3, 0.3)),
     "gimbal box": Limit.euler("zyx", [-0.5, -PI / 2, -0.5], [0.5, PI / 2, 0.5]),
 }
 each_set = pytest.mark.parametrize("limit", SETS.values(), ids=SETS)
@@ -114,8 +119,8 @@ def test_violation_is_the_angle_to_the_projection(limit: Limit) -> None:
 @each_set
 def test_no_part_of_the_set_is_nearer(limit: Limit) -> None:
     """Of a ball the nearest is meant part by part, so its swing and its twist are looked at apart (below)."""
-    if limit.kind == "ball":
-        pytest.skip("see test_a_ball_is_nearest_in_twist_and_in_swing")
+    if limit.kind in ("ball", "kusudama"):
+        pytest.skip("see test_a_ball_is_nearest_in_twist_and_in_swing, and test_kusudama.py")
     q, allowed = quats(300), limit.sample(60_000)
     nearest = 2 * np.arccos(np.minimum(1, np.abs(q @ allowed.T).max(axis=1)))
     assert (limit.violation(q) <= nearest + 1e-7).all()
@@ -447,12 +452,18 @@ def test_every_instruction_set_gives_the_same_bytes(limit: Limit, dtype: Any) ->
 
 def test_limits_may_differ_from_item_to_item(dtype: Any, isa: str) -> None:
     q = r.normalize(quats(200).astype(dtype))
-    kinds = ("free", "locked", "hinge", "ball", "euler")
+    kinds = ("free", "locked", "hinge", "ball", "euler", "kusudama")
     limits = [*SETS.values(), Limit.free()]
     names = ("frame", "twist", "swing", "axes", "lowest", "highest")
     rows = [np.array([getattr(limit, name) for limit in limits], dtype)[:, None] for name in names]
     kind = np.array([kinds.index(limit.kind) for limit in limits], dtype)[:, None]
-    out, violation = _core.limit_project(q, kind, *rows)
+    most = max(len(limit.cones) for limit in limits)
+    cones = np.zeros((len(limits), 1, most, 4), dtype)
+    for row, limit in zip(cones, limits, strict=True):  # the last one again and again changes nothing
+        for i in range(most if limit.cones else 0):
+            axis, angle = limit.cones[min(i, len(limit.cones) - 1)]
+            row[0, i] = *axis, angle
+    out, violation = _core.limit_project(q, kind, *rows, cones)
     assert_array_equal(out, [limit.project(q) for limit in limits])
     assert_array_equal(violation, [limit.violation(q) for limit in limits])
 
@@ -460,11 +471,11 @@ def test_limits_may_differ_from_item_to_item(dtype: Any, isa: str) -> None:
 def test_any_numbers_for_a_limit_give_an_answer(dtype: Any, isa: str) -> None:
     rng = np.random.default_rng(4)
     special = np.array([0, -0.0, 1, -1, 3, 1e-30, -1e30, np.nan, np.inf, -np.inf], dtype)
-    sizes = (4, 1, 4, 2, 4, 3, 3, 3)
+    sizes = (4, 1, 4, 2, 4, 3, 3, 3, 12)
     operands = [rng.choice(special, (4000, size)) for size in sizes]
-    operands[1] = rng.choice(np.array([0, 1, 2, 3, 4, 5, -1, 2.5, np.nan, np.inf, -1e30], dtype), (4000, 1))
+    operands[1] = rng.choice(np.array([0, 1, 2, 3, 4, 5, 5, 5, 6, -1, 2.5, np.nan, np.inf, -1e30], dtype), (4000, 1))
     operands[1] = operands[1][:, 0]
-    out, violation = _core.limit_project(*operands)
+    out, violation = _core.limit_project(*operands[:-1], operands[-1].reshape(4000, 3, 4))
     bits: Any = {np.float32: np.uint32(0x7FC00000), np.float64: np.uint64(0x7FF8 << 48)}[dtype]
     for numbers in (out, violation):
         assert (numbers[np.isnan(numbers)].view(bits.dtype) == bits).all()
@@ -515,13 +526,24 @@ def test_a_cone_is_a_round_ball() -> None:
             "position: expected an array of shape (...), got rows of different",
         ),
         (lambda: Limit.free().sample(-1), "n: expected 0 or more, got -1"),
-        (lambda: Limit("spring"), "kind: expected one of free, locked, hinge, ball, euler, got 'spring'"),  # type: ignore[arg-type]
+        (lambda: Limit("spring"), "kind: expected one of free, locked, hinge, ball, euler, kusudama, got 'spring'"),  # type: ignore[arg-type]
         (lambda: Limit("hinge", frame=(1, 0)), "frame: expected 4 finite numbers"),
         (lambda: Limit("hinge", frame=(0, 0, 0, 0)), "frame: expected a rotation, got a zero quaternion"),
         (lambda: Limit("hinge", twist=(1, -1)), "twist: expected -2 pi <= low <= high"),
         (lambda: Limit("ball", swing=(1, 1, 1, 4)), "swing: expected angles from 0 to pi"),
         (lambda: Limit("euler", axes=(0, 0, 1)), "axes: expected 0, 1 and 2 in some order, got (0, 0, 1)"),
         (lambda: Limit("euler", lowest=(1, 0, 0), highest=(0, 0, 0)), "lowest, highest: expected -2 pi"),
+        (lambda: Limit.kusudama(X, []), "cones: expected 1 to 16 of a kusudama and none of others, got 0"),
+        (lambda: Limit.kusudama(X, [(X, 1)] * 17), "cones: expected 1 to 16 of a kusudama and none of others, got 17"),
+        (lambda: Limit.kusudama([0, 0, 0], [(X, 1)]), "axis: expected a direction, got a zero vector"),
+        (lambda: Limit.kusudama(X, [([0, 0, 0], 1)]), "cones: expected directions, got a zero vector"),
+        (lambda: Limit.kusudama(X, [([0, 0], 1)]), "cones: expected 3 finite numbers"),
+        (lambda: Limit.kusudama(X, [(X, 45)]), "cones: expected angles from 0 to pi, in radians, got [45"),
+        (lambda: Limit.kusudama(X, [(X, np.nan)]), "cones: expected pairs of a direction and an angle"),
+        (lambda: Limit.kusudama(X, [(X, 1, 2)]), "cones: expected pairs of a direction and an angle"),  # type: ignore[list-item]
+        (lambda: Limit.kusudama(X, [(X, 1), (-X, 1)]), "cones: 0 and 1 are opposite"),
+        (lambda: Limit.kusudama(X, [(X, 1)], twist=(1, -1)), "twist: expected -2 pi <= low <= high"),
+        (lambda: Limit("ball", cones=((tuple(X), 1.0),)), "cones: expected 1 to 16 of a kusudama and none of others"),
         (lambda: Limit("free", stiffness=(0, 0, 2)), "stiffness: expected numbers from 0 to 1"),
     ],
 )
@@ -536,6 +558,8 @@ def test_errors_say_what_was_expected(make: Any, message: str) -> None:
         (lambda: Limit.hinge(X, "low", "high"), "low, high: expected real numbers, got "),  # type: ignore[arg-type]
         (lambda: Limit.hinge(X, None, 1), "low, high: expected real numbers, got "),  # type: ignore[arg-type]
         (lambda: Limit.cone(X, "1"), "swing: expected real numbers, got "),  # type: ignore[arg-type]
+        (lambda: Limit.kusudama(X, [1, 2]), "cones: expected pairs of a direction and an angle, got [1, 2]"),  # type: ignore[list-item]
+        (lambda: Limit.kusudama(X, 3), "cones: expected pairs of a direction and an angle, got 3"),  # type: ignore[arg-type]
         (lambda: Limit.free(position="here"), "position: expected real numbers, got 'here'"),
         (lambda: Limit.free().sample(1.5), "n: expected a whole number, got 1.5"),  # type: ignore[arg-type]
         (lambda: Limit.free().sample(1, "seed"), "seed: expected a whole number, got 'seed'"),  # type: ignore[arg-type]
@@ -572,7 +596,7 @@ def test_samples_are_uniform_over_rotations() -> None:
     everything = Limit.free().sample(200_000)
     assert_allclose(np.mean(everything[:, None] * everything[:, :, None], axis=0), np.eye(4) / 4, atol=4e-3)
     assert_allclose(np.mean(everything**4, axis=0), 1 / 8, atol=2e-3)
-    for name in ("cone", "ball", "box"):
+    for name in ("cone", "ball", "box", "kusudama", "far kusudama", "wide kusudama"):
         limit = SETS[name]
         inside = everything[limit.violation(everything) == 0]
         samples = limit.sample(len(inside), seed=5)
@@ -584,9 +608,12 @@ def test_samples_are_uniform_over_rotations() -> None:
 
 def test_samples_are_the_same_everywhere() -> None:
     digest = hashlib.sha256()
+    of_cones = hashlib.sha256()
     for limit in SETS.values():
-        digest.update(limit.sample(50, seed=8).astype("<f8").tobytes())
+        chosen = of_cones if limit.kind == "kusudama" else digest
+        chosen.update(limit.sample(50, seed=8).astype("<f8").tobytes())
     assert digest.hexdigest() == "9bb573cb9ba9bb30a483f6597faa737ff09a042f4c0de4fe910db807eea06a85"
+    assert of_cones.hexdigest() == "8142885ee3cbb3611217ec6d838e01fc5c817413f486b41acc85fd8b1234515b"
     assert not np.array_equal(SETS["cone"].sample(5, seed=1), SETS["cone"].sample(5, seed=2))
     assert_array_equal(SETS["cone"].sample(5, seed=1), SETS["cone"].sample(9, seed=1)[:5])
     assert SETS["cone"].sample(0).shape == (0, 4)
@@ -643,7 +670,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["locked", "hinge", "ball", "box"])
+@pytest.mark.parametrize("name", ["locked", "hinge", "ball", "box", "kusudama", "thin kusudama"])
 def test_every_kind_can_be_drawn(name: str) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     plt = pytest.importorskip("matplotlib.pyplot")

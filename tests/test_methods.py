@@ -43,6 +43,7 @@ WHOLE = {
     "cone": ik.Limit.cone([1, 0, 0], np.pi),
     "cone about z": ik.Limit.cone([0, 0, 1], np.pi, twist=(0, 2 * np.pi)),
     "box": ik.Limit.euler("xyz", [-np.pi] * 3, [np.pi] * 3),
+    "kusudama": ik.Limit.kusudama([1, 0, 0], [([0, 0, 1], np.pi), ([1, 0, 0], 0.1)]),
     "half a box": ik.Limit.euler("zyx", [-np.pi, -np.pi / 2, -np.pi], [np.pi, np.pi / 2, np.pi]),
 }
 NAMES = ["free", *KINDS, "tree"]

@@ -407,6 +407,20 @@ def test_a_chain_runs_through_its_points(dtype: Any) -> None:
     np.testing.assert_allclose(chain.forward(chain.rest).positions, points, atol=1e-15)
 
 
+def kusudamas(skeleton: ik.Skeleton, angle: float) -> ik.Skeleton:
+    """The same with limits."""
+    limits = [ik.Limit.kusudama([1, 0, 0], [([1, 0, 0], angle), ([0, 1, 0], 0.1)][:count]) for count in (2, 1)]
+    return ik.Skeleton(skeleton.parents, skeleton.offsets, skeleton.rest.rotations, skeleton.names, limits)
+
+
+def test_limits_survive_pickling() -> None:
+    skeleton = kusudamas(tree(2), 0.3)
+    again = pickle.loads(pickle.dumps(skeleton))
+    assert again == skeleton == kusudamas(tree(2), 0.3)
+    assert again.limits == skeleton.limits
+    assert len(again.limits[0].cones) == 2
+
+
 def test_equal_skeletons_are_equal_and_survive_pickling() -> None:
     skeleton = ik.Skeleton([-1, 0], np.eye(3)[:2], [[1, 2, 3, 4], [4, 3, 2, 1]], ["a", "b"])
     for other in (pickle.loads(pickle.dumps(skeleton)), copy.copy(skeleton), copy.deepcopy(skeleton)):
@@ -421,6 +435,7 @@ def test_equal_skeletons_are_equal_and_survive_pickling() -> None:
         ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "b"], masses=[1, 0]),
         ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "b"], preferred=np.eye(4)[:2]),
         ik.Skeleton([-1, 0], skeleton.offsets, skeleton.rest.rotations, ["a", "b"], caps=[0, 1]),
+        *(kusudamas(skeleton, angle) for angle in (0.3, 0.4)),
     ]
     for other in different:
         assert other != skeleton
@@ -438,11 +453,34 @@ def test_limits_come_by_name_by_index_or_for_each_joint() -> None:
         ik.Skeleton(*chain, limits=[free])
     with pytest.raises(ValueError, match="no joint is called 'd'"):
         ik.Skeleton(*chain, limits={"d": free})
+    one = [-1], np.zeros((1, 3)), np.ones((1, 4))
     for wrong in [(9, 1), (-1, 1), (0.5, 1), (np.nan, 1), (0, np.nan)]:
         with pytest.raises(ValueError, match="limits: that of joint 0 is not one"):
-            _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[*wrong, *(0,) * 32]])
-    with pytest.raises(ValueError, match="limits: expected rows of 34 numbers, got 2"):
-        _core.Skeleton([-1], np.zeros((1, 3)), np.ones((1, 4)), [[0, 1]])
+            _core.Skeleton(*one, [[*wrong, *(0,) * 33]])
+    with pytest.raises(ValueError, match="limits: expected rows of 35 numbers, got 2"):
+        _core.Skeleton(*one, [[0, 1]])
+
+
+@pytest.mark.parametrize("kind", [4, 5])
+@pytest.mark.parametrize(("said", "given"), [(0, 0), (1, 0), (2, 1), (17, 16), (1.5, 2), (np.nan, 1), (-1, 1), (1, 1)])
+def test_a_kusudama_has_as_many_cones_as_it_says(kind: int, said: float, given: int) -> None:
+    one = [-1], np.zeros((1, 3)), np.ones((1, 4))
+    limits = [[kind, 1, *(0,) * 32, said]]
+    if (kind, said, given) in ((5, 1, 1), (4, 0, 0)):
+        assert _core.Skeleton(*one, limits, None, np.ones((given, 4)))
+        return
+    with pytest.raises(ValueError, match="limits: that of joint 0 is not one"):
+        _core.Skeleton(*one, limits, None, np.ones((given, 4)))
+
+
+def test_cones_of_the_c_object_are_checked() -> None:
+    one = [-1], np.zeros((1, 3)), np.ones((1, 4))
+    with pytest.raises(ValueError, match="cones: that at 1 is not finite"):
+        _core.Skeleton(*one, [[5, 1, *(0,) * 32, 2]], None, [[1, 0, 0, 1], [1, np.inf, 0, 1]])
+    with pytest.raises(ValueError, match="cones: expected rows of 4 numbers, got 3"):
+        _core.Skeleton(*one, [[5, 1, *(0,) * 32, 1]], None, [[1, 0, 0]])
+    with pytest.raises(ValueError, match=r"expected at most .* joints, and 16 cones for each, got 1 and 17"):
+        _core.Skeleton(*one, None, None, np.ones((17, 4)))
 
 
 def weighed(**numbers: Any) -> ik.Skeleton:
@@ -604,8 +642,8 @@ def test_a_wrong_call_ends_in_a_sentence(call: Any, sentence: str) -> None:
 
 GARBAGE: list[Any] = [
     None, 0, -1, 1.5, 2**100, "joint", b"", [], [[]], [None], [-1], [0], [-1, 0], [-1, 1], [[1, 2, 3]], {}, object(),
-    np.zeros((1, 3)), np.zeros((2, 3)), np.full((1, 4), np.nan), np.ones((1, 4)), np.ones((2, 4)), np.ones((1, 33)),
-    np.full((1, 33), 1e300), np.zeros((2, 33)), np.zeros((0, 3)), np.array(-1), np.array([-1], np.int8),
+    np.zeros((1, 3)), np.zeros((2, 3)), np.full((1, 4), np.nan), np.ones((1, 4)), np.ones((2, 4)), np.ones((1, 35)),
+    np.full((1, 35), 1e300), np.zeros((2, 35)), np.zeros((0, 3)), np.array(-1), np.array([-1], np.int8),
     np.zeros((1, 3), "S3"), np.zeros((1, 1, 3)), float("nan"), np.array([-1, 0, 1, 2])[::-1], memoryview(b"abc"),
 ]  # fmt: skip
 
@@ -613,7 +651,7 @@ GARBAGE: list[Any] = [
 def test_the_c_object_survives_any_arguments() -> None:
     numbers, made = random.Random(0), 0
     for _ in range(20_000):
-        arguments = numbers.choices(GARBAGE, k=numbers.choice([0, 1, 3, 3, 3, 4, 4, 5]))
+        arguments = numbers.choices(GARBAGE, k=numbers.choice([0, 1, 3, 3, 3, 4, 4, 5, 6]))
         if numbers.random() < 0.5 and len(arguments) > 2:
             arguments[:2] = numbers.choice([([-1], np.zeros((1, 3))), ([-1, 0], np.zeros((2, 3)))])
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import rotations
+from ikcore import cones, rotations
 
 if TYPE_CHECKING:
     from ikcore.limits import Limit
@@ -16,6 +16,7 @@ Array = NDArray[Any]
 
 ALLOWED, TWIST, SPHERE = "tab:blue", "tab:orange", "0.8"
 TWIST_RADIUS = 0.35
+STEPS = 49  # of the grid of a patch
 
 
 def draw(limit: Limit, ax: Any = None) -> Any:
@@ -25,8 +26,8 @@ def draw(limit: Limit, ax: Any = None) -> Any:
     ax.plot_wireframe(np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v), color=SPHERE, linewidth=0.4)
     axis = _axis(limit)
     ax.plot(*np.stack([0 * axis, axis], axis=-1), color="black", linewidth=2)
-    if limit.kind in ("free", "ball", "euler"):
-        ax.plot_surface(*np.moveaxis(_directions(limit), -1, 0), color=ALLOWED, alpha=0.5, linewidth=0, shade=False)
+    for patch in _patches(limit):
+        ax.plot_surface(*np.moveaxis(patch, -1, 0), color=ALLOWED, alpha=0.5, linewidth=0, shade=False)
     if limit.kind != "locked":
         ax.plot(*_fan(limit).T, color=TWIST, linewidth=2)
     ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), xlabel="x", ylabel="y", zlabel="z", box_aspect=(1, 1, 1))
@@ -46,7 +47,13 @@ def _axis(limit: Limit) -> Array:
     return np.eye(3)[limit.axes[0]] if limit.kind == "euler" else rotations.rotate(limit.frame, [1, 0, 0])
 
 
-def _directions(limit: Limit, steps: int = 49) -> Array:
+def _patches(limit: Limit) -> list[Array]:
+    if limit.kind == "kusudama":
+        return [rotations.rotate(limit.frame, patch) for patch in cones.patches(limit.cones, STEPS)]
+    return [_directions(limit)] if limit.kind in ("free", "ball", "euler") else []
+
+
+def _directions(limit: Limit, steps: int = STEPS) -> Array:
     """A grid of directions the axis may have."""
     u, v = np.meshgrid(np.linspace(0, 1, steps), np.linspace(0, 1, steps))
     if limit.kind == "euler":

@@ -400,16 +400,28 @@ void ik_quat_best_fit_f32(const ik_quat_best_fit_job *job, ptrdiff_t count);
  * rest, never from the pose that comes in. A range of angles may lie anywhere; one of a whole turn bounds nothing. */
 enum ik_limit_kind {
     IK_FREE,
-    IK_LOCKED, /* stays at rest */
-    IK_HINGE,  /* twist in its range, no swing */
-    IK_BALL,   /* twist in its range; sine of half the swing within an ellipse in each quadrant */
-    IK_EULER,  /* angles about three axes, each in its range */
+    IK_LOCKED,   /* stays at rest */
+    IK_HINGE,    /* twist in its range, no swing */
+    IK_BALL,     /* twist in its range; sine of half the swing within an ellipse in each quadrant */
+    IK_EULER,    /* angles about three axes, each in its range */
+    IK_KUSUDAMA, /* twist in its range; the x axis within a sequence of cones, or on the path from one to the next */
 };
+
+/* The most cones of a kusudama. */
+enum { IK_CONES = 16 };
+
+/* The directions about an axis. Between neighbouring cones, of which neither holds the other, lies a path: on either
+ * side it ends at a circle that touches both, of the radius (pi - the sum of their angles) / 2. Axes that are opposite
+ * leave open where it leads. */
+typedef struct ik_cone {
+    double axis[3]; /* of any length */
+    double angle;   /* from that to the side, 0 to pi */
+} ik_cone;
 
 typedef struct ik_limit {
     enum ik_limit_kind kind;
-    double frame[4];       /* HINGE, BALL, EULER: the rotation from limit space to the joint's own space at rest */
-    double twist[2];       /* HINGE, BALL: lowest and highest angle about x, radians, within [-2 pi, 2 pi] */
+    double frame[4];       /* of all but LOCKED: the rotation from limit space to the joint's own space at rest */
+    double twist[2];       /* HINGE, BALL, KUSUDAMA: lowest and highest angle about x, radians, within [-2 pi, 2 pi] */
     double swing[4];       /* BALL: the most the x axis may lean towards +y, -y, +z, -z of the frame, 0 to pi */
     int axes[3];           /* EULER: 0, 1, 2 for x, y, z; the first turns first, about fixed axes */
     double angles[3][2];   /* EULER: lowest and highest about each of those axes */
@@ -420,12 +432,14 @@ typedef struct ik_limit {
     double speed[2]; /* of frames that follow each other: how fast the joint may turn, radians a second, and slide,
                         lengths a second; 0: as fast as it likes */
     double acceleration[2]; /* and by how much that may change in a second */
+    int first_cone, cones;  /* KUSUDAMA: its first of the skeleton's cones, whose axes are in the frame, and how many:
+                               1 to IK_CONES */
 } ik_limit;
 
-/* The allowed rotation nearest to q (of a ball: twist and swing each the nearest), of the same sign, and the angle
- * between them; q itself, to the bit, where it is allowed or outside by no more than rounding. A limit is given by its
- * numbers, as in ik_limit; kind and axes are whole numbers. Frame and q have any length; bounds that are not in order
- * give some rotation. */
+/* The allowed rotation nearest to q (of a ball and a kusudama: twist and swing each the nearest), of the same sign, and
+ * the angle between them; q itself, to the bit, where it is allowed or outside by no more than rounding. A limit is
+ * given by its numbers, as in ik_limit; kind and axes are whole numbers. Frame, q and the axes of cones have any
+ * length; bounds that are not in order give some rotation. */
 typedef struct ik_limit_project_job {
     ik_rows q;               /* (4) relative to rest */
     ik_rows kind;            /* one number */
@@ -434,6 +448,7 @@ typedef struct ik_limit_project_job {
     ik_rows swing;           /* (4) */
     ik_rows axes;            /* (3) */
     ik_rows lowest, highest; /* (3) */
+    ik_lists cones;          /* (4) axis and angle; those beyond IK_CONES do not count */
     ik_rows projected;       /* (4) */
     ik_rows violation;       /* one number, radians */
 } ik_limit_project_job;
@@ -462,6 +477,8 @@ typedef struct ik_skeleton {
     const double *rests;    /* (4) each: its local rotation at rest, of unit length */
     const ik_limit *limits; /* one each; NULL: all free */
     const ik_joint *joints; /* one each; NULL: no masses, no caps, and rest is preferred */
+    const ik_cone *cones;   /* of all limits that are kusudamas, */
+    int cone_count;         /* and how many */
 } ik_skeleton;
 
 /* Fills in `order` and `rank`: every parent before its children, otherwise ascending. Returns `count`, or else a joint

@@ -78,8 +78,8 @@ static gufunc gufuncs[] = {
     NUMBERS(quat_to_euler, "(4),(3,3)->(3)", "q, axes -> angles"),
     NUMBERS(quat_from_euler, "(3),(3,3)->(4)", "angles, axes -> q"),
     NUMBERS(quat_best_fit, "(n,3),(n,3),(weights)->(4),()", "points, targets, weights -> q, rmsd"),
-    NUMBERS(limit_project, "(4),(),(4),(2),(4),(3),(3),(3)->(4),()",
-            "q, kind, frame, twist, swing, axes, lowest, highest -> projected, violation"),
+    NUMBERS(limit_project, "(4),(),(4),(2),(4),(3),(3),(3),(n,4)->(4),()",
+            "q, kind, frame, twist, swing, axes, lowest, highest, cones -> projected, violation"),
 };
 
 static void loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {

@@ -23,8 +23,8 @@ typedef struct {
 
 /* --- making one --------------------------------------------------------------------------------------------------- */
 
-/* The numbers of an ik_limit in the order of its fields, as a row of the argument `limits`. */
-enum { LIMIT_NUMBERS = 34 };
+/* The numbers of an ik_limit in the order of its fields, but for the first cone, as a row of the argument `limits`. */
+enum { LIMIT_NUMBERS = 35 };
 
 /* An argument as an array of doubles, or of integers, with `columns` numbers a joint (0: one); count -1: any. */
 static PyArrayObject *array_of(PyObject *object, const char *name, int type, npy_intp count, npy_intp columns) {
@@ -46,25 +46,31 @@ static PyArrayObject *array_of(PyObject *object, const char *name, int type, npy
 /* The numbers of an ik_joint, likewise of the argument `joints`. */
 enum { JOINT_NUMBERS = sizeof(ik_joint) / sizeof(double) };
 
+/* And of an ik_cone, of the argument `cones`. */
+enum { CONE_NUMBERS = sizeof(ik_cone) / sizeof(double) };
+
 /* One block for all arrays, the widest type first. */
-static int allocate(ik_skeleton *skeleton, npy_intp count, int with_limits, int with_joints) {
+static int allocate(ik_skeleton *skeleton, npy_intp count, int with_limits, int with_joints, npy_intp cones) {
     size_t numbers_each = 7 + (with_joints ? (size_t)JOINT_NUMBERS : 0);
     size_t joint = sizeof(ik_limit) * (size_t)with_limits + numbers_each * sizeof(double) + 3 * sizeof(int);
-    if (count > INT32_MAX / (npy_intp)joint) {
-        PyErr_Format(PyExc_ValueError, "expected at most %zd joints, got %zd", (Py_ssize_t)(INT32_MAX / joint),
-                     (Py_ssize_t)count);
+    if (count > INT32_MAX / (npy_intp)joint || cones > IK_CONES * count) {
+        PyErr_Format(PyExc_ValueError, "expected at most %zd joints, and %d cones for each, got %zd and %zd",
+                     (Py_ssize_t)(INT32_MAX / joint), IK_CONES, (Py_ssize_t)count, (Py_ssize_t)cones);
         return -1;
     }
-    char *block = calloc((size_t)count, joint);
+    char *block = calloc(1, (size_t)count * joint + (size_t)cones * sizeof(ik_cone));
     if (!block) {
         PyErr_NoMemory();
         return -1;
     }
     double *numbers = (double *)(block + sizeof(ik_limit) * (size_t)with_limits * (size_t)count);
-    int *indices = (int *)(numbers + numbers_each * (size_t)count);
+    ik_cone *kept = (ik_cone *)(numbers + numbers_each * (size_t)count);
+    int *indices = (int *)(kept + cones);
     *skeleton = (ik_skeleton){
         .count = (int)count,
         .limits = with_limits ? (ik_limit *)block : NULL,
+        .cones = kept,
+        .cone_count = (int)cones,
         .offsets = numbers,
         .rests = numbers + 3 * count,
         .joints = with_joints ? (ik_joint *)(numbers + 7 * count) : NULL,
@@ -139,13 +145,16 @@ static int take_rests(const ik_skeleton *skeleton, PyArrayObject *array) {
 static int is_index(double x, int end) { return x >= 0 && x < end && x == floor(x); }
 
 static int take_limits(const ik_skeleton *skeleton, PyArrayObject *array) {
+    int cone = 0;
     for (int joint = 0; joint < skeleton->count; joint++) {
         const double *given = (const double *)PyArray_DATA(array) + LIMIT_NUMBERS * (npy_intp)joint, *axes = given + 11;
         ik_limit *limit = (ik_limit *)&skeleton->limits[joint];
         int valid =
-            is_index(given[0], IK_EULER + 1) && is_index(axes[0], 3) && is_index(axes[1], 3) && is_index(axes[2], 3);
+            is_index(given[0], IK_KUSUDAMA + 1) && is_index(axes[0], 3) && is_index(axes[1], 3) && is_index(axes[2], 3);
         for (int i = 0; i < LIMIT_NUMBERS; i++)
             valid &= !isnan(given[i]);
+        valid &= given[0] == IK_KUSUDAMA ? is_index(given[34] - 1, IK_CONES) : given[34] == 0;
+        valid = valid && given[34] <= skeleton->cone_count - cone;
         if (!valid) {
             PyErr_Format(PyExc_ValueError, "limits: that of joint %d is not one", joint);
             return -1;
@@ -162,7 +171,20 @@ static int take_limits(const ik_skeleton *skeleton, PyArrayObject *array) {
         memcpy(limit->position, given + 24, sizeof limit->position);
         memcpy(limit->speed, given + 30, sizeof limit->speed);
         memcpy(limit->acceleration, given + 32, sizeof limit->acceleration);
+        limit->first_cone = cone, limit->cones = (int)given[34];
+        cone += limit->cones;
     }
+    return 0;
+}
+
+static int take_cones(const ik_skeleton *skeleton, PyArrayObject *array) {
+    const double *given = PyArray_DATA(array);
+    for (npy_intp i = 0; i < CONE_NUMBERS * (npy_intp)skeleton->cone_count; i++)
+        if (!isfinite(given[i])) {
+            PyErr_Format(PyExc_ValueError, "cones: that at %d is not finite", (int)(i / CONE_NUMBERS));
+            return -1;
+        }
+    memcpy((ik_cone *)skeleton->cones, given, (size_t)skeleton->cone_count * sizeof(ik_cone));
     return 0;
 }
 
@@ -202,25 +224,34 @@ static int take_argument(const ik_skeleton *skeleton, PyObject *object, const ch
 }
 
 static PyObject *skeleton_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"parents", "offsets", "rests", "limits", "joints", NULL};
-    PyObject *parents, *offsets, *rests, *limits = Py_None, *joints = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|OO", names, &parents, &offsets, &rests, &limits, &joints))
+    static char *names[] = {"parents", "offsets", "rests", "limits", "joints", "cones", NULL};
+    PyObject *parents, *offsets, *rests, *limits = Py_None, *joints = Py_None, *cones = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|OOO", names, &parents, &offsets, &rests, &limits, &joints,
+                                     &cones))
         return NULL;
-    PyArrayObject *given = array_of(parents, "parents", NPY_INT64, -1, 0);
+    PyArrayObject *given = array_of(parents, "parents", NPY_INT64, -1, 0), *kept = NULL;
     if (!given) return NULL;
+    if (cones != Py_None && !(kept = array_of(cones, "cones", NPY_DOUBLE, -1, CONE_NUMBERS))) {
+        Py_DECREF(given);
+        return NULL;
+    }
+    const npy_intp cone_count = kept ? PyArray_DIM(kept, 0) : 0;
     skeleton_object *self = (skeleton_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     int failed = !self;
     if (!failed && PyArray_DIM(given, 0) == 0) {
         PyErr_SetString(PyExc_ValueError, "parents: expected at least one joint, got none");
         failed = 1;
     }
-    failed = failed || allocate(&self->skeleton, PyArray_DIM(given, 0), limits != Py_None, joints != Py_None) < 0 ||
+    failed = failed ||
+             allocate(&self->skeleton, PyArray_DIM(given, 0), limits != Py_None, joints != Py_None, cone_count) < 0 ||
              take_parents(&self->skeleton, given) < 0 ||
              take_argument(&self->skeleton, offsets, "offsets", 3, take_offsets) < 0 ||
              take_argument(&self->skeleton, rests, "rest", 4, take_rests) < 0 ||
              (limits != Py_None && take_argument(&self->skeleton, limits, "limits", LIMIT_NUMBERS, take_limits) < 0) ||
-             (joints != Py_None && take_argument(&self->skeleton, joints, "joints", JOINT_NUMBERS, take_joints) < 0);
+             (joints != Py_None && take_argument(&self->skeleton, joints, "joints", JOINT_NUMBERS, take_joints) < 0) ||
+             (kept && take_cones(&self->skeleton, kept) < 0);
     Py_DECREF(given);
+    Py_XDECREF((PyObject *)kept);
     if (!failed) return (PyObject *)self;
     Py_XDECREF((PyObject *)self);
     return NULL;
@@ -273,8 +304,8 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc,
-     "Skeleton(parents, offsets, rests, limits=None, joints=None)\n--\n\nJoints; checked and sorted once, immutable."},
+    {Py_tp_doc, "Skeleton(parents, offsets, rests, limits=None, joints=None, cones=None)\n--\n\nJoints; checked and "
+                "sorted once, immutable."},
     {Py_tp_new, skeleton_new},
     {Py_tp_dealloc, skeleton_dealloc},
     {Py_tp_getset, properties},

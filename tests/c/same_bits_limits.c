@@ -41,17 +41,34 @@ static void random_limit(int kind, double part[PARTS][COLUMNS]) {
     }
 }
 
+/* From none to the most there can be, at random, near to each other, or opposite. */
+static int random_cones(int limit, double cones[IK_CONES][COLUMNS]) {
+    static const double angles[] = {0, 1e-6, 0.1, 0.5, 1.5, 3};
+    for (int i = 0; i < IK_CONES; i++) {
+        for (int k = 0; k < 3; k++) {
+            double before = i ? cones[i - 1][k] : 0, x = random_number();
+            cones[i][k] = limit % 3 == 0 || !i ? x : limit % 3 == 1 ? before + 0.125 * x : -before;
+        }
+        cones[i][3] = angles[(random_state >> 20) % 6];
+    }
+    return limit % (IK_CONES + 1);
+}
+
 #define DEFINE_HASH(number, name)                                                                                      \
-    static uint64_t hash_##name(void) {                                                                                \
-        static number q[ITEMS][4], projected[ITEMS][4], violation[ITEMS], given[PARTS][COLUMNS];                       \
+    static uint64_t hash_##name(int kusudamas) {                                                                       \
+        static number q[ITEMS][4], projected[ITEMS][4], violation[ITEMS], given[PARTS][COLUMNS],                       \
+            given_cones[IK_CONES][COLUMNS];                                                                            \
         const size_t size = sizeof(number);                                                                            \
         uint64_t hash = HASH_START;                                                                                    \
         random_state = 1;                                                                                              \
         for (int limit = 0; limit < LIMITS; limit++) {                                                                 \
-            double part[PARTS][COLUMNS];                                                                               \
-            random_limit(limit % 5, part);                                                                             \
+            double part[PARTS][COLUMNS], cones[IK_CONES][COLUMNS] = {{0}};                                             \
+            random_limit(kusudamas ? IK_KUSUDAMA : limit % 5, part);                                                   \
             for (int i = 0; i < PARTS * COLUMNS; i++)                                                                  \
                 given[i / COLUMNS][i % COLUMNS] = (number)part[i / COLUMNS][i % COLUMNS];                              \
+            int count_of_cones = kusudamas ? random_cones(limit, cones) : 0;                                           \
+            for (int i = 0; i < IK_CONES * COLUMNS; i++)                                                               \
+                given_cones[i / COLUMNS][i % COLUMNS] = (number)cones[i / COLUMNS][i % COLUMNS];                       \
             for (int i = 0; i < ITEMS * 4; i++)                                                                        \
                 q[i / 4][i % 4] = (number)odd_number(i / 4);                                                           \
             for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1) {              \
@@ -64,6 +81,7 @@ static void random_limit(int kind, double part[PARTS][COLUMNS]) {
                                             {given[AXES], 0, size},                                                    \
                                             {given[LOWEST], 0, size},                                                  \
                                             {given[HIGHEST], 0, size},                                                 \
+                                            {{given_cones, 0, size}, sizeof given_cones[0], count_of_cones},           \
                                             {projected[first], sizeof projected[0], size},                             \
                                             {&violation[first], size, size}};                                          \
                 ik_limit_project_##name(&job, count);                                                                  \
@@ -78,8 +96,11 @@ DEFINE_HASH(double, f64)
 
 int main(void) {
     EACH_ISA(isa) {
-        printf("%s limits f32 %016llx\n", isa, (unsigned long long)hash_f32());
-        printf("%s limits f64 %016llx\n", isa, (unsigned long long)hash_f64());
+        for (int kusudamas = 0; kusudamas < 2; kusudamas++) {
+            const char *what = kusudamas ? "kusudamas" : "limits";
+            printf("%s %s f32 %016llx\n", isa, what, (unsigned long long)hash_f32(kusudamas));
+            printf("%s %s f64 %016llx\n", isa, what, (unsigned long long)hash_f64(kusudamas));
+        }
     }
     return 0;
 }

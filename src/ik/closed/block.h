@@ -218,12 +218,23 @@ static ik_rows point_of(block *b, const ik_goal *goal, vector out) {
     return ROWS(out);
 }
 
+/* Those of a limit that is a kusudama, axis and angle of each; else none. */
+static ik_lists cones_of(const ik_skeleton *skeleton, const ik_limit *limit, number cones[IK_CONES][4]) {
+    ik_lists list = {only(cones[0]), sizeof cones[0], limit->kind == IK_KUSUDAMA ? limit->cones : 0};
+    for (ptrdiff_t i = 0; i < list.count; i++) {
+        const ik_cone *cone = &skeleton->cones[limit->first_cone + i];
+        narrowed(cone->axis, cones[i], 3);
+        narrowed(&cone->angle, cones[i] + 3, 1);
+    }
+    return list;
+}
+
 /* What its limit allows in place of the local rotations of a joint; `limited` where they were something else. */
 static void bring_back(block *b, int joint, choice limited) {
     const ik_limit *limit = limit_of(b->job.skeleton, joint);
     if (!limit || limit->kind == IK_FREE) return;
     number rest[4], to_rest[4], kind = (number)limit->kind, frame[4], twist[2], swing[4], axes[3], lowest[3],
-                                highest[3];
+                                highest[3], cones[IK_CONES][4];
     narrowed(b->job.skeleton->rests + 4 * joint, rest, 4);
     narrowed(limit->frame, frame, 4);
     narrowed(limit->twist, twist, 2);
@@ -238,8 +249,17 @@ static void bring_back(block *b, int joint, choice limited) {
     single outside;
     ik_rows local = of_joint(&b->job.solved, joint);
     multiply(b, only(to_rest), local, q);
-    ik_limit_project_job job = {ROWS(q),    only(&kind),  only(frame),   only(twist),     only(swing),
-                                only(axes), only(lowest), only(highest), ROWS(projected), ROWS(outside)};
+    ik_limit_project_job job = {.q = ROWS(q),
+                                .kind = only(&kind),
+                                .frame = only(frame),
+                                .twist = only(twist),
+                                .swing = only(swing),
+                                .axes = only(axes),
+                                .lowest = only(lowest),
+                                .highest = only(highest),
+                                .cones = cones_of(b->job.skeleton, limit, cones),
+                                .projected = ROWS(projected),
+                                .violation = ROWS(outside)};
     TYPED(limit_project)(&job, b->count);
     multiply(b, only(rest), ROWS(projected), allowed);
     for (int i = 0; i < b->count; i++) {

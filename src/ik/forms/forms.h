@@ -4,6 +4,7 @@
 #include "rotations.h"
 #include "rotation_rows.h"
 #include "limit.h"
+#include "limit_kusudama.h"
 #include "limit_nearest.h"
 #include "limit_rows.h"
 #include "aim.h"

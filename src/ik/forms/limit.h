@@ -12,6 +12,7 @@
  *           nothing is lost near half a turn. Equal angles all round make it a round cone, and the answer exact along
  *           the great circle.
  *   euler   the nearest of all rotations in the box, see there
+ *   kusudama   the nearest twist in the range; then the nearest direction of the axis, see there
  *
  * All are continuous but where two answers are equally near. After a swing of half a turn the twist counts as none.
  * A rotation that is outside by no more than LIMIT_TOLERANCE stays as it is, so that projecting twice is projecting
@@ -21,23 +22,37 @@
 /* A complex number shorter than this has no direction. */
 #define TINY_TURN (4 * EPSILON)
 
-/* Cosine and sine of half an angle, the same in all lanes. */
+/* Cosine and sine of half an angle, or of all of it, the same in all lanes. */
 typedef struct {
     number cosine, sine;
-} half_angle;
+} half_angle, whole_angle;
 
 /* From middle - width to middle + width; width is half a turn where all angles are allowed. */
 typedef struct {
     half_angle middle, width;
 } angle_range;
 
+/* A cone of a kusudama, and the path to the next one. That path is alike on both sides of the great circle through the
+ * two axes, so one circle that bounds it is enough. */
+typedef struct {
+    number axis[3];
+    whole_angle angle;
+    int joined;            /* there is a path */
+    number frame[3][3];    /* half-way between the axes, from the second one to the first, and the normal of these */
+    whole_angle centre;    /* of the circle, along the second and the third of the frame */
+    whole_angle radius;    /* of it */
+    whole_angle direction; /* in which the first axis is seen from there, half-way being 0; times some length */
+} limit_cone;
+
 /* An ik_limit ready for use. */
 typedef struct {
     enum ik_limit_kind kind;
-    number axes[3][3];     /* HINGE, BALL: x, y, z of the limit's space. EULER: outer, middle, and their normal */
-    angle_range ranges[3]; /* HINGE, BALL: only the first, of the twist. EULER: see there */
+    number axes[3][3];     /* x, y, z of the limit's space. EULER: outer, middle, and their normal */
+    angle_range ranges[3]; /* but EULER: only the first, of the twist. EULER: see there */
     half_angle swing[4];   /* BALL: towards +y, -y, +z, -z */
     number cotangents[4];  /* of these halves */
+    const limit_cone *cones;
+    int cone_count; /* KUSUDAMA */
 } limit;
 
 /* Whether a range bounds nothing: a whole turn, but for rounding. */
@@ -83,7 +98,8 @@ ik_inline vec3 limit_axis(const limit *l, int i) { return vec3_splat(l->axes[i][
 
 /* --- compiled with the closed forms ------------------------------------------------------------------------------- */
 
-ik_hidden void IK_NAME(limit_prepare)(limit *to, const ik_limit *from);
+/* The cones are those of the skeleton, and stay where they are made ready, each in its place. */
+ik_hidden void IK_NAME(limit_prepare)(limit *to, const ik_limit *from, const ik_cone *cones, limit_cone *ready);
 
 /* The nearest allowed rotation to the unit quaternion q, both relative to rest and of the same sign: the identity goes
  * to a w of the sign of q's. */

@@ -8,17 +8,6 @@ enum { ELLIPSE_STEPS = IK_BITS == 64 ? 9 : 7 };
 
 /* --- once for a limit --------------------------------------------------------------------------------------------- */
 
-ik_inline number number_of(real x) {
-    number first;
-    memcpy(&first, &x, sizeof first);
-    return first;
-}
-
-ik_inline half_angle half_angle_of(number angle) {
-    cosine_sine half = real_sincos(real_splat((number)0.5 * angle));
-    return (half_angle){number_of(half.cosine), number_of(half.sine)};
-}
-
 ik_inline angle_range angle_range_of(number low, number high) {
     number middle = (number)0.5 * (low + high), width = (number)0.5 * (high - low);
     half_angle all = {0, 1};
@@ -52,7 +41,7 @@ ik_inline void limit_prepare_euler(limit *to, const ik_limit *from, number frame
     to->ranges[2] = handed > 0 ? angle_range_of(low[0], high[0]) : angle_range_of(-high[0], -low[0]);
 }
 
-void IK_NAME(limit_prepare)(limit *to, const ik_limit *from) {
+void IK_NAME(limit_prepare)(limit *to, const ik_limit *from, const ik_cone *cones, limit_cone *ready) {
     const double *f = from->frame;
     quat frame = quat_unit((quat){real_splat((number)f[0]), vec3_splat((number)f[1], (number)f[2], (number)f[3])});
     mat3 m = mat3_of_quat(frame);
@@ -61,10 +50,14 @@ void IK_NAME(limit_prepare)(limit *to, const ik_limit *from) {
                          {number_of(m.x.z), number_of(m.y.z), number_of(m.z.z)}};
     *to = (limit){.kind = from->kind};
     memcpy(to->axes, axes, sizeof axes);
-    if (from->kind == IK_HINGE || from->kind == IK_BALL)
+    if (from->kind == IK_HINGE || from->kind == IK_BALL || from->kind == IK_KUSUDAMA)
         to->ranges[0] = angle_range_of((number)from->twist[0], (number)from->twist[1]);
     if (from->kind == IK_BALL) limit_prepare_swing(to, from);
     if (from->kind == IK_EULER) limit_prepare_euler(to, from, axes);
+    if (from->kind == IK_KUSUDAMA) {
+        to->cones = ready + from->first_cone, to->cone_count = from->cones;
+        kusudama_prepare(ready + from->first_cone, cones + from->first_cone, from->cones);
+    }
 }
 
 /* The half angle in a range nearest to that of `a`, which may have any length and sign: both are the same rotation. Of
@@ -81,7 +74,8 @@ ik_inline cosine_sine range_nearest(const angle_range *range, cosine_sine a) {
     return turn_multiply(turn_select(outside, bound, (cosine_sine){cosine, side}), middle);
 }
 
-/* --- hinge and ball ----------------------------------------------------------------------------------------------- */
+/* --- hinge, ball and kusudama
+ * ----------------------------------------------------------------------------------------------- */
 
 /* Where the point of an ellipse nearest to (u, v) outside of it lies, as its parameter: the point is (a x, b y) with
  * x^2 + y^2 = 1. All in the first quadrant, and a <= b. It is x = a u / (t + a^2), y = b v / (t + b^2) for some t;
@@ -100,12 +94,6 @@ ik_inline cosine_sine ellipse_nearest(real u, real v, real a, real b) {
     real x = real_sqrt(square);
     return turn_unit((cosine_sine){x, bv * x / (au + d * x)});
 }
-
-/* Half a swing: its cosine, and its sine times the direction of y + i z. */
-typedef struct {
-    real cosine;
-    cosine_sine lean;
-} half_swing;
 
 /* A point is outside of the cone by about the excess over the length of its gradient. */
 ik_inline mask swing_outside(real cosine, real u, real v, real u_cotangent, real v_cotangent) {
@@ -153,7 +141,8 @@ ik_inline half_swing swing_of(quat p, cosine_sine twist) {
 
 ik_inline quat ball_nearest(const limit *l, quat p) {
     cosine_sine twist = turn_unit((cosine_sine){p.w, p.v.x});
-    half_swing swing = swing_nearest(l, swing_of(p, twist));
+    half_swing swing = swing_of(p, twist);
+    swing = l->kind == IK_KUSUDAMA ? kusudama_nearest(l, swing) : swing_nearest(l, swing);
     twist = range_nearest(&l->ranges[0], twist);
     cosine_sine along = turn_scale(swing.cosine, twist), across = turn_divide(swing.lean, twist);
     return (quat){along.cosine, {along.sine, across.cosine, across.sine}};
@@ -291,7 +280,7 @@ quat IK_NAME(limit_project)(const limit *l, quat q) {
         vec3 x = limit_axis(l, 0), y = limit_axis(l, 1), z = limit_axis(l, 2);
         quat p = {q.w, {vec3_dot(q.v, x), vec3_dot(q.v, y), vec3_dot(q.v, z)}};
         if (l->kind == IK_HINGE) p = hinge_nearest(l, p);
-        if (l->kind == IK_BALL) p = ball_nearest(l, p);
+        if (l->kind == IK_BALL || l->kind == IK_KUSUDAMA) p = ball_nearest(l, p);
         if (l->kind == IK_EULER) p = euler_nearest(l, p);
         vec3 v = vec3_add(vec3_add(vec3_scale(p.v.x, x), vec3_scale(p.v.y, y)), vec3_scale(p.v.z, z));
         nearest = quat_unit((quat){p.w, v});

@@ -484,11 +484,15 @@ ik_inline quat solve_allowed(const ik_plan *plan, int k, quat local) {
     return quat_multiply(rest, IK_NAME(limit_project)(&limits[k], quat_multiply(quat_conjugate(rest), local)));
 }
 
+/* Behind the limits there is room for all cones. */
 static inline void solve_prepare_limits(ik_plan *plan, limit *limits) {
     const ik_limit free = {.kind = IK_FREE};
+    const ik_skeleton *skeleton = plan->job->skeleton;
+    limit_cone *cones = (limit_cone *)(limits + plan->count);
     for (int k = 0; k < plan->count; k++) {
         const ik_node *node = &plan->nodes[k];
-        IK_NAME(limit_prepare)(&limits[k], node->turns ? &plan->job->skeleton->limits[node->joint] : &free);
+        const ik_limit *limit = node->turns ? &skeleton->limits[node->joint] : &free;
+        IK_NAME(limit_prepare)(&limits[k], limit, skeleton->cones, cones);
     }
     plan->limits = limits;
 }

@@ -632,7 +632,9 @@ static size_t solve_scratch(const ik_solve_job *job, record_size (*size_of)(cons
     size_t records = (size_t)columns_allocated(size.columns) + (size_t)columns_allocated(size.results) + 4 * kept;
     size_t bundle = ((size_t)columns_allocated(size.columns + size.work) + kept) * GROUPS;
     size_t reals = (size_t)most.count * POSE_REALS + records + bundle;
-    return solve_plan_part(job) + solve_frames_part(job) + reals * sizeof(real) + (size_t)most.count * sizeof(limit);
+    size_t cones = (size_t)job->skeleton->cone_count * sizeof(limit_cone);
+    return solve_plan_part(job) + solve_frames_part(job) + reals * sizeof(real) + (size_t)most.count * sizeof(limit) +
+           cones;
 }
 
 ik_inline real *solve_cut(real **free, int count) {
