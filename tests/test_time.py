@@ -217,7 +217,7 @@ def rotation(vectors: Any) -> Any:
 def led(limit: Limit, wishes: Any, frame: Any, dtype: type = np.float64) -> ik.Solution:
     """One joint, turned at rest, that should be turned or be moved by vectors, or be turned by quaternions."""
     rest = np.array([frame, [1, 0, 0, 0]])
-    skeleton = ik.Skeleton([-1, 0], [[3, -2, 1], [0.5, 0, 0]], rest, limits=[limit, None])
+    skeleton = ik.Skeleton([-1, 0], [[3.0, -2, 1], [0.5, 0, 0]], rest, limits=[limit, None])
     pose = ik.Pose(rest.astype(dtype))
     if limit.position is not None:
         end = skeleton.forward(ik.Pose(rest)).positions[1]
@@ -229,10 +229,11 @@ def led(limit: Limit, wishes: Any, frame: Any, dtype: type = np.float64) -> ik.S
 
 
 def assert_bounds(found: ik.Solution, limit: Limit, rounding: float = 0) -> None:
-    slides = limit.position is not None
-    steps = (
-        np.diff(found.pose.translations[..., 0, :].astype(float), axis=0) if slides else turns(found.pose)[..., 0, :]
-    )
+    moved = found.pose.translations
+    if moved is None or limit.position is None:
+        steps = turns(found.pose)[..., 0, :]
+    else:
+        steps = np.diff(moved[..., 0, :].astype(float), axis=0)
     speed, change = fastest(steps)
     assert speed.max() <= SPEED * (1 + 1e-9) + rounding * FPS
     assert change.max() <= ACCELERATION * (1 + 1e-9) + rounding * FPS**2
@@ -270,7 +271,7 @@ def test_a_joint_gets_from_end_to_end_of_its_limit(kind: str) -> None:
     """Room to rest keeps it from no place, and it takes no more than a second longer than the straight way would."""
     rng, limit = np.random.default_rng(13), held(kind)
     if kind == "slide3":
-        places = rng.uniform(*np.clip(ENDS, -1, 1), size=(2, 40, 3))
+        places = rng.uniform(np.clip(ENDS[0], -1, 1), np.clip(ENDS[1], -1, 1), size=(2, 40, 3))
         places = np.where(rng.random(places.shape) < 0.5, np.clip(ENDS[0], -1, 1), places)
         ways = np.linalg.norm(places[1] - places[0], axis=-1)
     else:
@@ -286,7 +287,7 @@ def test_a_joint_gets_from_end_to_end_of_its_limit(kind: str) -> None:
 
 @pytest.mark.parametrize(("limit", "share"), [("hinge", 1.0), ("free", 1.0), ("cone", 0.8)])
 def test_a_joint_stays_behind_what_moves_by_the_way_that_braking_takes(limit: str, share: float) -> None:
-    bounds = {"speed": 3, "acceleration": 2}
+    bounds: dict[str, Any] = {"speed": 3, "acceleration": 2}
     made = {"hinge": Limit.hinge([0, 0, 1], -3, 3, **bounds), "free": Limit.free(**bounds)}
     skeleton = chain(made.get(limit, Limit.cone([1, 0, 0], 3, **bounds)))
     angle = np.arange(5 * FPS) / FPS - 2.5
