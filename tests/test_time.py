@@ -172,6 +172,132 @@ def test_a_joint_that_may_not_change_its_speed_much_brakes_in_time(method: str) 
         assert np.all(sign * np.diff(leg) > -1e-8)
 
 
+SPEED, ACCELERATION = 1.5, 4.0
+ENDS = np.array([[-1, -0.1, -0.4], [0.8, 0.1, np.inf]])
+
+
+def held(kind: str) -> Limit:
+    """A limit with ends that a joint meets: slides are along so many axes."""
+    bounds: dict[str, Any] = {"speed": SPEED, "acceleration": ACCELERATION}
+    if kind.startswith("slide"):
+        return Limit.locked(position=np.where(np.arange(3) < int(kind[-1]), ENDS, 0), **bounds)
+    if kind == "flat":
+        return Limit.cone([1, 0, 0], 1, twist=(0, 0), **bounds)
+    if kind == "cone":
+        return Limit.cone([1, 2, 0], 1, twist=(-0.5, 0.5), **bounds)
+    if kind == "ball":
+        return Limit.ball([0, 1, 0], (2.1, 0.5, 0.1, 0.8), side=[0, 0, 1], twist=(-0.8, 0.8), **bounds)
+    if kind == "box":
+        return Limit.euler("xyz", [-0.5, -0.6, -0.8], [0.9, 0.4, 1.2], **bounds)
+    if kind == "universal":
+        return Limit.euler("zxy", [-0.9, 0, -1.2], [1, 0, 0.8], **bounds)
+    return Limit.hinge([1, 2, 3], -2, 1.5, **bounds)
+
+
+KINDS = ["hinge", "slide1", "slide2", "slide3", "cone", "flat", "ball", "box", "universal"]
+
+
+def wild(rng: np.random.Generator, frames: int, items: int) -> Any:
+    """Vectors that jump, swing, go far and stop, or wave: a quarter of the items each. (frames, items, 3)."""
+    times = np.arange(frames)[:, np.newaxis, np.newaxis] / FPS
+    first, second = rng.normal(size=(2, items, 3))
+    pace, phase = rng.uniform(0.5, 8, (items, 1)), rng.uniform(0, 6, (4, items, 1))
+    jumps = rng.normal(size=(frames, items, 3))[np.arange(frames) // rng.integers(3, 30) * 3 % frames]
+    swings = 0.5 * first + np.sin(pace * times) * second
+    leaves = first + np.minimum(pace * times, 3) * second
+    waves = first + sum(np.cos((1 + k) * pace * times + phase[k]) * second[:, [k % 3, 0, 1]] / 2 for k in range(4))
+    return np.choose(np.arange(items)[:, np.newaxis] % 4, [jumps, swings, leaves, waves])
+
+
+def rotation(vectors: Any) -> Any:
+    angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(angle / 2), np.sin(angle / 2) * vectors / angle], axis=-1)
+
+
+def led(limit: Limit, wishes: Any, frame: Any, dtype: type = np.float64) -> ik.Solution:
+    """One joint, turned at rest, that should be turned or be moved by vectors, or be turned by quaternions."""
+    rest = np.array([frame, [1, 0, 0, 0]])
+    skeleton = ik.Skeleton([-1, 0], [[3.0, -2, 1], [0.5, 0, 0]], rest, limits=[limit, None])
+    pose = ik.Pose(rest.astype(dtype))
+    if limit.position is not None:
+        end = skeleton.forward(ik.Pose(rest)).positions[1]
+        goal = ik.Reach(1, end + wishes)
+    else:
+        relative = rotation(wishes) if wishes.shape[-1] == 3 else wishes
+        goal = ik.Reach(0, rotation=ref.multiply(rest[0], relative), chain=0)
+    return ik.dls(skeleton, pose, [goal], sequence=True, fps=FPS, iterations=8)
+
+
+def assert_bounds(found: ik.Solution, limit: Limit, rounding: float = 0) -> None:
+    moved = found.pose.translations
+    if moved is None or limit.position is None:
+        steps = turns(found.pose)[..., 0, :]
+    else:
+        steps = np.diff(moved[..., 0, :].astype(float), axis=0)
+    speed, change = fastest(steps)
+    assert speed.max() <= SPEED * (1 + 1e-9) + rounding * FPS
+    assert change.max() <= ACCELERATION * (1 + 1e-9) + rounding * FPS**2
+    assert change.max() > 0.9 * ACCELERATION
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_hold_whatever_targets_do(kind: str, everywhere: None) -> None:
+    """Near limits too, which are kept as well; and joints do not just stay where they are."""
+    rng, limit = np.random.default_rng(11), held(kind)
+    frame = ref.unit(rng.normal(size=4))
+    found = led(limit, wild(rng, 90, 120), frame)
+    assert_bounds(found, limit)
+    if limit.position is None:
+        relative = ref.multiply(ref.conjugate(frame), found.pose.rotations[:, :, 0])
+        assert limit.violation(relative).max() < 1e-13
+        assert np.linalg.norm(turns(found.pose), axis=-1)[..., 0].mean() * FPS > 0.2
+    else:
+        assert found.pose.translations is not None
+        moved = found.pose.translations[:, :, 0] - [3, -2, 1]
+        assert np.all((moved >= np.array(limit.position[0]) - 1e-15) & (moved <= np.array(limit.position[1]) + 1e-15))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_floats_keep_bounds_but_for_their_rounding(kind: str, everywhere: None) -> None:
+    rng = np.random.default_rng(12)
+    frame = ref.unit(rng.normal(size=4))
+    assert_bounds(led(held(kind), wild(rng, 90, 60), frame, np.float32), held(kind), 4e-6)
+
+
+@pytest.mark.parametrize("kind", ["slide3", "cone", "flat", "ball", "box", "universal"])
+def test_a_joint_gets_from_end_to_end_of_its_limit(kind: str) -> None:
+    """Room to rest keeps it from no place, and it takes no more than a second longer than the straight way would."""
+    rng, limit = np.random.default_rng(13), held(kind)
+    if kind == "slide3":
+        places = rng.uniform(np.clip(ENDS[0], -1, 1), np.clip(ENDS[1], -1, 1), size=(2, 40, 3))
+        places = np.where(rng.random(places.shape) < 0.5, np.clip(ENDS[0], -1, 1), places)
+        ways = np.linalg.norm(places[1] - places[0], axis=-1)
+    else:
+        places = limit.project(rotation(2 * rng.normal(size=(2, 40, 3))))
+        cosine = np.abs(np.sum(places[0] * places[1], axis=-1))
+        ways = 2 * np.arccos(np.minimum(cosine, 1))
+    found = led(limit, np.repeat(places, [1, 150], axis=0), ref.unit(rng.normal(size=4)))
+    needed = ways / SPEED + SPEED / ACCELERATION
+    assert np.all(found.status[-1] == 0)
+    late = np.argmax(found.status[1:] == 0, axis=0) / FPS - needed
+    assert late.max() < 1
+
+
+@pytest.mark.parametrize(("limit", "share"), [("hinge", 1.0), ("free", 1.0), ("cone", 0.8)])
+def test_a_joint_stays_behind_what_moves_by_the_way_that_braking_takes(limit: str, share: float) -> None:
+    bounds: dict[str, Any] = {"speed": 3, "acceleration": 2}
+    made = {"hinge": Limit.hinge([0, 0, 1], -3, 3, **bounds), "free": Limit.free(**bounds)}
+    skeleton = chain(made.get(limit, Limit.cone([1, 0, 0], 3, **bounds)))
+    angle = np.arange(5 * FPS) / FPS - 2.5
+    path = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=-1)
+    found = follow(skeleton, path, "dls", tolerance=1e-9)
+    turned = 2 * np.arctan2(found.pose.rotations[:, 0, 3], found.pose.rotations[:, 0, 0])
+    assert_allclose((angle - turned)[-10:], 1 / (2 * share * 2) - 1 / (2 * FPS), atol=1e-3)
+    assert np.all(found.status[-10:] == Status.TOO_FAST)
+
+
 @every
 def test_a_door_goes_the_way_round_that_its_limit_leaves(method: str) -> None:
     """Through 0, though the other way round is shorter."""

@@ -724,9 +724,13 @@ enum ik_takes {
  * Frames follow each other: every joint that turns or slides starts from the correction that the solution before made
  * of the pose that came in then, applied to the one that comes in now. Speeds and accelerations of limits bound what it
  * does from solution to solution, whatever the method: it goes as far towards the method's answer as it may, and so
- * that it can come to rest there. The first frame may be anywhere. Where a limit that is no hinge, or the travel along
- * several axes, leaves no such way, acceleration is given up. An item that cannot be used in a frame has the pose that
- * comes in; the next goes on from the last one that could.
+ * that it can come to rest there. The first frame may be anywhere. An item that cannot be used in a frame has the pose
+ * that comes in; the next goes on from the last one that could.
+ *
+ * These bounds hold whatever targets do, but for rounding, for every joint leaves itself room to come to rest within
+ * its limit and its travel. For that a ball or an Euler box brakes by four fifths of its acceleration, as its limit may
+ * lead it aside meanwhile, and turns no faster than that it comes to rest in 512 frames; and before the ends of its
+ * travel a joint brakes by its acceleration over the root of the number of axes that have ends.
  *
  * With restarts an item that does not arrive starts again, each time from another random pose within limits, the same
  * for every item: the first attempt that arrives is the result, or else the nearest. Its iterations are those of all

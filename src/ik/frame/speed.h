@@ -7,32 +7,53 @@
  *
  *   rest    in n steps, each by A shorter than the one before and the last by A at most, a joint comes n (n + 1) / 2 A
  *           far. For a way r that is less, but more than n - 1 steps would do, the first is r / n + (n - 1) / 2 A: d is
- *           cut to that, so that joints neither pass their wish nor, as the wish is within it, their limit
+ *           cut to that, so that joints do not pass their wish
  *   ball    then brought within A of c,
  *   ball    then within V of 0. That keeps the one before, as c is within V
+ *   room    then to what leaves room to come to rest within the limit, whatever is wished for next. So there always is
+ *           such a step: the last one left room for braking
  *
- * What is within all three stays what it is, to the bit. */
+ * About one axis the first of these has seen to the last: who can rest at a wish can rest within the limit. What has
+ * room where slides have several axes, and limits lead turns aside, is said there.
+ *
+ * What is within all of these stays what it is, to the bit. */
 
-/* Times that a way which limits make longer is halved. */
+/* Turns within limits that are no hinges brake by this much of what they may, and so have three fifths of it to be led
+ * aside as they do. */
+#define SPEED_BRAKE 0.8f
+
+/* They turn no faster than that they come to rest in so many frames. */
+enum { SPEED_FRAMES = 512 };
+
+/* Times that what is between a step with room and a step without is halved. */
 enum { SPEED_TRIES = 8 };
 
 typedef struct {
     number step, change; /* V and A; LARGEST: none */
+    number brake;        /* by which it brakes: A, or less */
 } speed_bound;
+
+/* Whether a turn may be led aside by its limit. */
+ik_inline int speed_is_led(const ik_limit *limit) {
+    return limit->kind == IK_BALL || limit->kind == IK_KUSUDAMA || limit->kind == IK_EULER;
+}
 
 /* Of turns (0) or slides (1). */
 ik_inline speed_bound speed_bound_of(const ik_plan *plan, int k, int slides) {
     const ik_limit *limit = &plan->job->skeleton->limits[plan->nodes[k].joint];
     const double fps = plan->job->fps, speed = limit->speed[slides], acceleration = limit->acceleration[slides];
-    return (speed_bound){speed > 0 ? (number)(speed / fps) : LARGEST,
-                         acceleration > 0 ? (number)(acceleration / (fps * fps)) : LARGEST};
+    const number step = speed > 0 ? (number)(speed / fps) : LARGEST;
+    const number change = acceleration > 0 ? (number)(acceleration / (fps * fps)) : LARGEST;
+    if (slides || !speed_is_led(limit) || !(change < LARGEST)) return (speed_bound){step, change, change};
+    const number brake = (number)SPEED_BRAKE * change, most = SPEED_FRAMES * brake;
+    return (speed_bound){step < most ? step : most, change, brake};
 }
 
 ik_inline int speed_is_bound(speed_bound bound) { return bound.step < LARGEST || bound.change < LARGEST; }
 
 /* How long a step towards what is that far away may be. */
-static real speed_to_rest(real way, number change) {
-    const real one = real_splat(1), half = real_splat(0.5f), most = real_splat(change);
+static real speed_to_rest(real way, number brake) {
+    const real one = real_splat(1), half = real_splat(0.5f), most = real_splat(brake);
     const real rounder = real_splat(IK_BITS == 64 ? (number)0x1.8p52 : (number)0x1.8p23);
     real x = half * (real_sqrt(one + real_splat(8) * (way / most)) - one), steps = (x + rounder) - rounder;
     steps = real_max(real_select(mask_less(steps, x), steps + one, steps), one);
@@ -46,10 +67,10 @@ ik_inline vec3 speed_cut(vec3 way, real most, mask *held) {
     return vec3_select(over, vec3_scale(most, d.unit), way);
 }
 
-/* The step that is made: `before` is the last one, of lanes that know it. */
+/* The step that is made where there is room: `before` is the last one, of lanes that know it. */
 static vec3 speed_step(speed_bound bound, vec3 way, vec3 before, mask known, mask *held) {
     if (bound.change < LARGEST) {
-        way = speed_cut(way, speed_to_rest(vec3_direction_of_any(way).length, bound.change), held);
+        way = speed_cut(way, speed_to_rest(vec3_direction_of_any(way).length, bound.brake), held);
         mask changes = mask_splat(0);
         vec3 change = speed_cut(vec3_sub(way, before), real_splat(bound.change), &changes);
         way = vec3_select(known & changes, vec3_add(before, change), way);
@@ -70,15 +91,15 @@ ik_inline vec3 speed_axis(const ik_plan *plan, int k) {
     return limit_axis(&limits[k], 0);
 }
 
-/* The angle of such a hinge in its range. */
+/* The angle of such a hinge, less than half a turn from the middle of its range. */
 static real speed_angle(const ik_plan *plan, int k, quat local) {
     const ik_limit *limit = &plan->job->skeleton->limits[plan->nodes[k].joint];
-    const real turn = real_splat(8 * eighth_turn[0]), slack = real_splat(LIMIT_TOLERANCE);
+    const real turn = real_splat(8 * eighth_turn[0]);
+    const real rounder = real_splat(IK_BITS == 64 ? (number)0x1.8p52 : (number)0x1.8p23);
     quat q = quat_multiply(quat_conjugate(solve_rest(plan, k)), local);
-    real half = real_atan2(vec3_dot(speed_axis(plan, k), q.v), q.w);
-    real angle = half + half, high = real_splat((number)limit->twist[1]), low = real_splat((number)limit->twist[0]);
-    angle = real_select(mask_less(high + slack, angle), angle - turn, angle);
-    return real_select(mask_less(angle, low - slack), angle + turn, angle);
+    real half = real_atan2(vec3_dot(speed_axis(plan, k), q.v), q.w), angle = half + half;
+    real off = angle - real_splat((number)(0.5 * (limit->twist[0] + limit->twist[1])));
+    return angle - ((off / turn + rounder) - rounder) * turn;
 }
 
 /* From one local rotation to another: about its axis, where it is a hinge that has ends, and else the shorter way. */
@@ -88,18 +109,56 @@ static vec3 speed_way(const ik_plan *plan, int k, quat from, quat to) {
     return vec3_scale(speed_angle(plan, k, to) - speed_angle(plan, k, from), speed_axis(plan, k));
 }
 
-/* Where such a way leads, within the limit. That may take it aside, and make it longer than it may be: then it is made
- * shorter, for where it starts is allowed. */
-static quat speed_turned(const ik_plan *plan, int k, quat from, vec3 way, number most) {
-    const real slack = real_splat(most < LARGEST ? most + 64 * EPSILON : most), half = real_splat(0.5f);
+/* Where such a way leads, within the limit. */
+static quat speed_turned(const ik_plan *plan, int k, quat from, vec3 way) {
+    direction d = vec3_direction_of_any(way);
+    turn by = {d.unit, real_splat(0.5f) * d.length};
+    return quat_polished(solve_allowed(plan, k, quat_polished(quat_multiply(from, quat_of_turn(by)))));
+}
+
+/* What follows a step where a joint brakes. */
+ik_inline vec3 speed_braked(speed_bound bound, vec3 step) {
+    direction d = vec3_direction_of_any(step);
+    return vec3_scale(real_max(d.length - real_splat(bound.brake), real_splat(0)), d.unit);
+}
+
+/* The lanes in which a step may follow another, but for rounding. */
+ik_inline mask speed_may_follow(speed_bound bound, vec3 step, vec3 before, mask known) {
+    const number slack = LIMIT_TOLERANCE;
+    mask changes = mask_less(real_splat(bound.change + slack), vec3_length(vec3_sub(step, before)));
+    return ~((known & changes) | mask_less(real_splat(bound.step + slack), vec3_length(step)));
+}
+
+/* The lanes in which a joint that has come to `at` by a step comes to rest if it brakes, and keeps its bounds as its
+ * limit leads it aside. */
+ik_outline mask speed_has_room(const ik_plan *plan, int k, speed_bound bound, quat at, vec3 step, mask lanes) {
+    for (int frame = 0;; frame++) {
+        mask moves = lanes & mask_less(real_splat(bound.brake), vec3_length(step));
+        if (!mask_any(moves)) return lanes;
+        if (frame == 2 * SPEED_FRAMES) return lanes & ~moves;
+        quat next = speed_turned(plan, k, at, speed_braked(bound, step));
+        vec3 way = speed_way(plan, k, at, next);
+        lanes &= ~moves | speed_may_follow(bound, way, step, lanes);
+        at = next;
+        step = way;
+    }
+}
+
+/* Where a step leads that leaves room: the one given, or of those between braking and that about the last. */
+ik_outline quat speed_led(const ik_plan *plan, int k, speed_bound bound, quat last, vec3 step, vec3 before, mask known,
+                          mask lanes) {
+    vec3 room = speed_braked(bound, before), tried = step;
+    quat led = speed_turned(plan, k, last, room);
     for (int tries = 0;; tries++) {
-        direction d = vec3_direction_of_any(way);
-        quat turned = quat_polished(quat_multiply(from, quat_of_turn((turn){d.unit, half * d.length})));
-        turned = quat_polished(solve_allowed(plan, k, turned));
-        mask over = mask_less(slack, vec3_length(speed_way(plan, k, from, turned)));
-        if (!mask_any(over)) return turned;
-        if (tries == SPEED_TRIES) return quat_select(over, from, turned);
-        way = vec3_select(over, vec3_scale(half, way), way);
+        quat turned = speed_turned(plan, k, last, tried);
+        vec3 way = speed_way(plan, k, last, turned);
+        mask has = lanes & speed_may_follow(bound, way, before, known);
+        has = speed_has_room(plan, k, bound, turned, way, has);
+        led = quat_select(has, turned, led);
+        room = vec3_select(has, tried, room);
+        step = vec3_select(has, step, tried);
+        if (tries == SPEED_TRIES || (tries == 0 && !mask_any(lanes & ~has))) return led;
+        tried = vec3_scale(real_splat(0.5f), vec3_add(room, step));
     }
 }
 
@@ -116,13 +175,56 @@ static mask speed_hold_turn(const ik_plan *plan, group at, int k, mask known, ma
     vec3 step = speed_step(bound, speed_way(plan, k, last, *solved), before, known_before, &held);
     held &= known;
     if (!mask_any(held)) return held;
-    quat turned = speed_turned(plan, k, last, step, bound.step);
+    quat turned = speed_is_led(&plan->job->skeleton->limits[joint])
+                      ? speed_led(plan, k, bound, last, step, before, known_before, held)
+                      : speed_turned(plan, k, last, step);
     turned = quat_negate_if(mask_less(quat_dot(turned, *solved), real_splat(0)), turned);
     *solved = quat_select(held, turned, *solved);
     return held;
 }
 
-/* ---- slides */
+/* ---- slides
+ *
+ * A joint brakes along every axis for itself, by A over the root of the number of axes that have walls: then it may do
+ * so along all of them at once. So the steps with room are a box, in which there is one that may follow the last: that
+ * one, cut to the box. */
+
+/* By how much such a joint brakes before walls. */
+static number speed_of_walls(const ik_plan *plan, int k, number change) {
+    const double (*range)[2] = plan->job->skeleton->limits[plan->nodes[k].joint].position;
+    int walls = 0;
+    for (int i = 0; i < 3; i++)
+        walls += range[i][0] < range[i][1] && (range[i][0] > -HUGE_VAL || range[i][1] < HUGE_VAL);
+    return change / number_sqrt((number)(walls > 1 ? walls : 1));
+}
+
+/* A NaN, of a wall that is infinitely far away, cuts nothing. */
+ik_inline vec3 speed_in_box(vec3 step, const real low[3], const real high[3]) {
+    real *along[3] = {&step.x, &step.y, &step.z};
+    for (int i = 0; i < 3; i++) {
+        *along[i] = real_select(mask_less(high[i], *along[i]), high[i], *along[i]);
+        *along[i] = real_select(mask_less(*along[i], low[i]), low[i], *along[i]);
+    }
+    return step;
+}
+
+/* As far from one step, that is within A of the one before, towards another as that is. */
+static vec3 speed_between(vec3 from, vec3 to, vec3 before, number change) {
+    const real zero = real_splat(0), one = real_splat(1), inverse = one / real_splat(change);
+    vec3 off = vec3_scale(inverse, vec3_sub(from, before)), way = vec3_scale(inverse, vec3_sub(to, from));
+    real square = vec3_dot(way, way), along = vec3_dot(off, way), left = real_max(one - vec3_dot(off, off), zero);
+    real share = (real_sqrt(along * along + square * left) - along) / square;
+    return vec3_select(mask_less(share, one), vec3_add(from, vec3_scale(share, vec3_sub(to, from))), to);
+}
+
+static vec3 speed_slid(const ik_plan *plan, int k, speed_bound bound, vec3 last, vec3 step, vec3 before, mask known) {
+    const number brake = speed_of_walls(plan, k, bound.change);
+    vec3 down = vec3_sub(last, solve_end_of_travel(plan, k, 0)), up = vec3_sub(solve_end_of_travel(plan, k, 1), last);
+    real low[3] = {-speed_to_rest(down.x, brake), -speed_to_rest(down.y, brake), -speed_to_rest(down.z, brake)};
+    real high[3] = {speed_to_rest(up.x, brake), speed_to_rest(up.y, brake), speed_to_rest(up.z, brake)};
+    vec3 room = speed_in_box(step, low, high);
+    return vec3_select(known, speed_between(speed_in_box(before, low, high), room, before, bound.change), room);
+}
 
 static mask speed_hold_slide(const ik_plan *plan, group at, int k, mask known, mask known_before, vec3 *moved) {
     const ik_lists *translations = &plan->job->moved;
@@ -135,6 +237,7 @@ static mask speed_hold_slide(const ik_plan *plan, group at, int k, mask known, m
         before = vec3_sub(last, past_vec3(&plan->past, translations, at, joint, PAST_BEFORE));
     vec3 step = speed_step(bound, vec3_sub(*moved, last), before, known_before, &held);
     held &= known;
+    if (bound.change < LARGEST) step = speed_slid(plan, k, bound, last, step, before, known_before);
     *moved = vec3_select(held, solve_slid(plan, k, vec3_add(last, step)), *moved);
     return held;
 }
