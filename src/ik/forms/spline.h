@@ -184,8 +184,9 @@ ik_inline spline_plan spline_survey(const ik_spline_job *job, group at) {
         direction way = vec3_direction(vec3_sub(plan.end, spline_control(job, &plan, at, k)));
         plan.along = vec3_select(mask_less(real_splat(TINY_LENGTH), way.length), way.unit, plan.along);
     }
+    spline_piece piece = spline_piece_at(job, &plan, at, 0);
     for (ptrdiff_t step = 0; job->shares.count && step < plan.steps; step++) {
-        spline_piece piece = spline_piece_at(job, &plan, at, step / SPLINE_STEPS);
+        if (step % SPLINE_STEPS == 0) piece = spline_piece_at(job, &plan, at, step / SPLINE_STEPS);
         const number first = (number)(step % SPLINE_STEPS) / SPLINE_STEPS;
         real from = real_splat(first), to = real_splat(first + (number)1 / SPLINE_STEPS);
         plan.curve = plan.curve + spline_length(&piece, from, to);
@@ -212,9 +213,10 @@ ik_inline real spline_reach(const spline_walk *walk, const spline_piece *piece, 
 ik_inline mask spline_seek(const ik_spline_job *job, const spline_plan *plan, group at, real wanted, mask seeking,
                            spline_walk *walk) {
     const int measured = job->shares.count != 0;
+    spline_piece piece = walk->piece;
     for (ptrdiff_t step = walk->first; step < plan->steps && mask_any(seeking); step++) {
         const int in_piece = (int)(step % SPLINE_STEPS), is_last = in_piece + 1 == SPLINE_STEPS;
-        spline_piece piece = spline_piece_at(job, plan, at, step / SPLINE_STEPS);
+        if (in_piece == 0 || step == walk->first) piece = spline_piece_at(job, plan, at, step / SPLINE_STEPS);
         real until = real_splat((number)(in_piece + 1) / SPLINE_STEPS), growth;
         mask on = seeking & mask_equal(walk->step, real_splat((number)step));
         real reach = spline_reach(walk, &piece, measured, until, &growth);
