@@ -195,7 +195,9 @@ def _shares(stretch: str | None, joints: NDArray[Any]) -> NDArray[Any]:
         return np.ones(joints.shape[-2], joints.dtype)
     shares = np.zeros(joints.shape[:-1], joints.dtype)
     with np.errstate(all="ignore"):  # what is too large becomes infinite, and the solver says so
-        shares[..., :-1] = size(joints[..., 1:, :] - joints[..., :-1, :])
+        bones = joints[..., 1:, :] - joints[..., :-1, :]
+        exponents = np.frexp(np.max(np.abs(bones), axis=(-2, -1), keepdims=True))[1]
+        shares[..., :-1] = size(np.ldexp(bones, -exponents))  # near 1, so that no square underflows
     return shares
 
 

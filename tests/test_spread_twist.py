@@ -160,5 +160,7 @@ def test_shapes_and_what_is_refused() -> None:
             ik.spread_twist(body, came, joints, **options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="without scales"):
         ik.spread_twist(body, ik.Pose(body.rest.rotations, scales=np.ones((6, 3))), [1, 2])
+    with pytest.raises(TypeError, match="joints: expected a list of joints, got 'hand'"):
+        ik.spread_twist(body, came, "hand")
     with pytest.raises(TypeError, match="pose: expected a Pose"):
         ik.spread_twist(body, body.rest.rotations, [1, 2])  # type: ignore[arg-type]
