@@ -99,7 +99,7 @@ def spline(
     workers: int = 1,
     strict: bool = False,
 ) -> Spline:
-    """Lay a chain along a curve, as a tail, a spine or a rope goes: closed form, every joint on the curve.
+    """Lay a chain along a curve, as a tail, a spine or a rope goes: bone by bone, every joint on the curve.
 
     The root goes to the curve's start. Every other joint stands where the curve is first a bone's length away from the
     joint before it: bones keep their lengths. Where the curve ends before the chain the rest goes straight on

@@ -59,9 +59,9 @@ ik_inline vec3 spline_control(const ik_spline_job *job, const spline_plan *plan,
     return vec3_scale(plan->scale, vec3_sub(lanes_load_vec3(&row, at), plan->from));
 }
 
-/* A number of a list, the last one where there are too few; `otherwise` where there is none. */
-ik_inline real spline_number(const ik_lists *list, group at, ptrdiff_t k, number otherwise) {
-    if (!list->count) return real_splat(otherwise);
+/* A number of a list, the last one where there are too few; 0 where there is none. */
+ik_inline real spline_number(const ik_lists *list, group at, ptrdiff_t k) {
+    if (!list->count) return real_splat(0);
     ik_rows row = lanes_list_row(list, k < list->count ? k : list->count - 1);
     return lanes_load_real(&row, at);
 }
@@ -73,8 +73,7 @@ ik_inline spline_piece spline_piece_at(const ik_spline_job *job, const spline_pl
         p[i] = spline_control(job, plan, at, 3 * k + i);
     vec3 c = vec3_scale(three, vec3_sub(p[1], p[0])), b = vec3_sub(vec3_scale(three, vec3_sub(p[2], p[1])), c);
     vec3 a = vec3_sub(vec3_sub(vec3_sub(p[3], p[0]), c), b);
-    return (spline_piece){
-        a, b, c, p[0], {spline_number(&job->tilts, at, k, 0), spline_number(&job->tilts, at, k + 1, 0)}};
+    return (spline_piece){a, b, c, p[0], {spline_number(&job->tilts, at, k), spline_number(&job->tilts, at, k + 1)}};
 }
 
 ik_inline spline_piece spline_piece_select(mask choose, const spline_piece *a, const spline_piece *b) {
@@ -119,7 +118,7 @@ ik_inline vec3 spline_bone(const ik_spline_job *job, const spline_plan *plan, gr
 }
 
 ik_inline real spline_share(const ik_spline_job *job, group at, ptrdiff_t k) {
-    real share = spline_number(&job->shares, at, k, 0);
+    real share = spline_number(&job->shares, at, k);
     return real_max(share, real_splat(0)) + real_poison(share);
 }
 
@@ -156,7 +155,7 @@ ik_inline spline_plan spline_survey(const ik_spline_job *job, group at) {
         poison = poison + vec3_poison(point);
     }
     for (ptrdiff_t k = 0; k < tilts->count; k++)
-        poison = poison + real_poison(spline_number(tilts, at, k, 0));
+        poison = poison + real_poison(spline_number(tilts, at, k));
     vec3 root = spline_joint(job, at, 0);
     for (ptrdiff_t k = 0; k < job->joints.count; k++) {
         vec3 way = vec3_sub(spline_joint(job, at, k), root);
@@ -277,7 +276,7 @@ ik_inline void spline_keep(const ik_spline_job *job, group at, ptrdiff_t k, vec3
 ik_outline real spline_march(const ik_spline_job *job, const spline_plan *plan, group at, mask *beyond) {
     const int measured = job->shares.count != 0;
     const real zero = real_splat(0), least = real_splat(SMALLEST);
-    const real last_tilt = spline_number(&job->tilts, at, plan->steps / SPLINE_STEPS, 0);
+    const real last_tilt = spline_number(&job->tilts, at, plan->steps / SPLINE_STEPS);
     spline_walk walk = {.here = vec3_splat(0, 0, 0), .step = zero, .t = zero, .reached = zero, .until = zero};
     walk.reached_then = zero;
     walk.piece = spline_piece_at(job, plan, at, 0);
