@@ -49,6 +49,8 @@ def write(folder: Path) -> None:
             *limb,
             aim,
             look,
+            spline,
+            forearm,
             limits,
             *chains,
             walk,
@@ -281,6 +283,44 @@ def look() -> Figure:
         line(panel, [eyes, eyes + np.linalg.norm(eyes - target) * gaze], GREY, width=1, style=":")
         chain(panel, [*found.positions, eyes])
         dot(panel, target, GREEN if found.status == 0 else RED)
+    return figure
+
+
+def spline() -> Figure:
+    """A tail on its curve; on one that ends before it; stretched over all of one."""
+    tail = np.stack([np.linspace(0, 2, 9), np.full(9, 1.6), np.zeros(9)], axis=-1)
+    long = ik.curve_through([[0, 0.6, 0], [0.6, 1.1, 0], [1.3, 0.1, 0], [2, 0.6, 0], [2.3, 1.2, 0]])
+    figure, panels = scenes("", "TOO_SHORT", 'stretch="even"', x=(-0.15, 2.45), y=(-0.15, 1.75))
+    options: list[dict[str, Any]] = [{}, {}, {"stretch": "even"}]
+    for panel, curve, more in zip(panels, (long, long[:4], long), options, strict=True):
+        found = ik.spline(tail, curve, **more)
+        chain(panel, tail, GREY, 0.5)
+        line(panel, bezier(curve), ORANGE, width=6, shade=0.4)
+        chain(panel, found.positions, BLUE if found.status == 0 else RED)
+    return figure
+
+
+def bezier(curve: NDArray[Any]) -> NDArray[Any]:
+    """Points along cubic pieces."""
+    t = np.linspace(0, 1, 40)[:, None]
+    weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3
+    pieces = [sum(w * curve[k + i] for i, w in enumerate(weights)) for k in range(0, len(curve) - 1, 3)]
+    return np.concatenate(pieces)
+
+
+def forearm() -> Figure:
+    """A hand turned by a quarter: which way the joints' own y axes look, before the twist is shared and after."""
+    arm = ik.Skeleton.chain([[x, 0, 0] for x in (0, 0.4, 0.8, 1.2, 1.5)])
+    turned = arm.rest.rotations.copy()
+    turned[3] = ik.rotations.from_axis_angle([1, 0, 0], np.pi / 2)
+    came = ik.Pose(turned)
+    figure, panels = scenes("turned at the wrist", "shared", x=(-0.2, 1.7), y=(-0.35, 0.6))
+    for panel, pose in zip(panels, (came, ik.spread_twist(arm, came, [0, 1, 2, 3]).pose), strict=True):
+        world = arm.forward(pose)
+        chain(panel, world.positions, view=OBLIQUE)
+        for at, rotation in zip(world.positions[:4], world.rotations[:4], strict=True):
+            ends = [at, at + ik.rotations.rotate(rotation, [0, 0.45, 0])]
+            line(panel, ends, ORANGE, view=OBLIQUE)
     return figure
 
 

@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from ikcore.grounds import terrain
     from ikcore.grounds.ground import Ground, Hits, Surface
     from ikcore.pages import report
+    from ikcore.splines import Spline, curve_through, spline
+    from ikcore.twists import Twists, spread_twist
 
-# Clips, ground, feet and pages are imported when they are first named: who only solves does not wait for them.
+# Clips, ground, feet, pages and curves are imported when they are first named: who only solves does not wait for them.
 _MODULES = {
     "bvh": "clips.bvh",
     "feet": "feet",
@@ -59,6 +61,8 @@ _HOMES = {
     **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
     **dict.fromkeys(("Contacts", "Feet", "Leg"), "feet"),
     **dict.fromkeys(("Ground", "Hits", "Surface"), "grounds.ground"),
+    **dict.fromkeys(("Spline", "curve_through", "spline"), "splines"),
+    **dict.fromkeys(("Twists", "spread_twist"), "twists"),
 }
 
 if not TYPE_CHECKING:  # checkers see the imports above, and say so where a name is wrong
@@ -111,9 +115,11 @@ __all__ = [
     "Smoothed",
     "Solution",
     "Solver",
+    "Spline",
     "Stage",
     "Status",
     "Surface",
+    "Twists",
     "UnusableError",
     "UnusableWarning",
     "World",
@@ -123,6 +129,7 @@ __all__ = [
     "bvh",
     "ccd",
     "circle",
+    "curve_through",
     "dls",
     "fabrik",
     "feet",
@@ -139,6 +146,8 @@ __all__ = [
     "smooth",
     "solve",
     "solver",
+    "spline",
+    "spread_twist",
     "stages",
     "terrain",
     "two_bone",

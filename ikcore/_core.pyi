@@ -199,6 +199,12 @@ aim: Final[np.ufunc]
 # (n,3),(4),(3),(3),(weights),(offset3),(up3),(pole3),(reference3),(clamp1),(clampstart1),(weight1)->(n,4),(n,3),(),()
 look: Final[np.ufunc]
 
+# (n,3),(m,3),(shares),(tilts),(rootweight1),(start3),(start3),(end3),(end3)->(n,4),(n,3),(n),(),()
+spline: Final[np.ufunc]
+
+# (n,4),(n,4),(n,3),(weights)->(n,4),(n),()
+spread_twist: Final[np.ufunc]
+
 # (4),(4)->(4)
 quat_multiply: Final[np.ufunc]
 

@@ -425,6 +425,27 @@ def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
     return list(above[above.index(start) :: -1])
 
 
+def followed(skeleton: Skeleton, joints: Sequence[str | int]) -> list[int]:
+    """The numbers of joints each of which is the child of the one before."""
+    if isinstance(joints, str):
+        raise TypeError(f"joints: expected a list of joints, got {joints!r}")
+    chain = [index_of(skeleton, joint, f"joints[{at}]") for at, joint in enumerate(joints)]
+    for at in range(1, len(chain)):
+        if skeleton.parents[chain[at]] != chain[at - 1]:
+            above, name = (skeleton.names[chain[k]] for k in (at - 1, at))
+            raise ValueError(f"joints[{at}]: expected a child of {above!r}, got {name!r}")
+    return chain
+
+
+def check_unscaled(skeleton: Skeleton, pose: Pose) -> None:
+    """Refuse what is no pose of the skeleton, and one with scales."""
+    if not isinstance(pose, Pose):
+        raise TypeError(f"pose: expected a Pose, got {type(pose).__name__}; ik.Pose(rotations) makes one")
+    skeleton._check_joints("pose", pose.joints)
+    if pose.scales is not None:
+        raise ValueError("pose: expected one without scales")
+
+
 def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
     """The joint, its parent and so on up to the root."""
     if joint not in skeleton._ancestors:

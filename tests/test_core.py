@@ -46,6 +46,12 @@ HASHES = {
     },
     "same_bits_rotations.c": {"rotations f32": "255020cfe4d89ef9", "rotations f64": "c123a8056d7eddc1"},
     "same_bits_look.c": {"look f32": "a9a2ed8c844182e0", "look f64": "dd0e250f4300bf14"},
+    "same_bits_spline.c": {
+        "spline f32": "c2dc5a0f056ecc65",
+        "spline f64": "6ac317299ed360e8",
+        "spread_twist f32": "1108a95172a4cda7",
+        "spread_twist f64": "8f69d1d429e04406",
+    },
     "same_bits_skeleton.c": {"skeleton f32": "b87e6d5ee2c3bfbc", "skeleton f64": "d4a39b09b67f2569"},
     "same_bits_closed.c": {
         "limbs f32": "2b079b85e6343680",

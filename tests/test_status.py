@@ -42,6 +42,7 @@ def test_values_are_the_contract() -> None:
         "LEVEL": 512,
         "OFF_BALANCE": 1024,
         "TOO_FAST": 2048,
+        "TOO_SHORT": 4096,
         "NOT_FINITE": 1 << 16,
         "NO_LENGTH": 1 << 17,
     }

@@ -12,6 +12,8 @@
  *   ik_two_bone_2d_...      the same in a plane, as joint angles
  *   ik_aim_f32, _f64        one joint looks at a point
  *   ik_look_f32, _f64       several joints do so together
+ *   ik_spline_f32, _f64     a chain is laid along a curve
+ *   ik_spread_twist_...     the twist between two joints is shared by those in between
  *   ik_quat_..._f32, _f64   rotations: multiply to best_fit
  *   ik_limit                what a joint may do; ik_limit_project_..., the nearest rotation that it allows
  *   ik_joint                what a joint weighs, the rotation it prefers, and how far it turns at once
@@ -75,6 +77,7 @@ typedef struct ik_lists {
     X(LEVEL, 1 << 9, "a goal gives way to goals of a level before its own")                                            \
     X(OFF_BALANCE, 1 << 10, "the centre of mass is outside of where it should be")                                     \
     X(TOO_FAST, 1 << 11, "a joint may not move as fast as the target asks for")                                        \
+    X(TOO_SHORT, 1 << 12, "the curve is shorter than the chain, whose rest goes straight on")                          \
     X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so what came in is not changed")   \
     X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
 
@@ -237,6 +240,72 @@ typedef struct ik_look_job {
 /* Tolerance of status 0 as for ik_aim, growing with the chain's length over the distance from the ray to the target. */
 void ik_look_f64(const ik_look_job *job, ptrdiff_t count);
 void ik_look_f32(const ik_look_job *job, ptrdiff_t count);
+
+/* A chain laid along a curve: a tail, a spine, a rope. The root stands at the curve's start, and every other joint at
+ * the first place further on where the curve is a bone's length away from the joint before. Where the curve ends before
+ * the chain the rest goes straight on along its end (TOO_SHORT).
+ *
+ * The curve is a chain of cubic Bezier pieces that share their ends: start, two handles, end and so on, 1 + 3 pieces
+ * points. It is looked along in sixteen steps a piece: what leaves and comes back within one of them is not seen.
+ *
+ * From bone to bone the chain turns by the shortest arc, so that it never rolls of itself. The roll about the bones is
+ * that of the first, that of the last less it shared out by the length in between, and the tilt where a bone begins.
+ * Given an axis, a direction that is fixed to the first or to the last bone, in the world as the pose comes in, the
+ * roll of that bone brings it to the side of `up`, a direction in the world. Where it does not say (both may be along
+ * the bone) it counts as not given (POLE_UNDEFINED). The last without the first rolls from 0 on, the first without the
+ * last rolls all bones alike, a single bone has the roll of the last.
+ *
+ * Given shares, the chain is stretched over the whole curve instead, measured along it: bone k gets the share that its
+ * number has in their sum. A bone that has no length keeps none.
+ *
+ * Every delta is a world-space rotation for the pose that came in, as in ik_look_job: joint k, with all that hangs on
+ * it, has then turned by delta 0 * delta 1 * ... * delta k. w >= 0. The last joint follows the last bone: its delta is
+ * none. A chain without length is NO_LENGTH. */
+typedef struct ik_spline_job {
+    ik_lists joints;     /* (3) positions in the world, from the root to the tip */
+    ik_lists curve;      /* (3) its points, 4 or more */
+    ik_lists shares;     /* numbers, as many as joints, the last of which counts for nothing; count 0: bones keep their
+                            lengths. A negative one counts as 0 */
+    ik_lists tilts;      /* radians, one for every end of a piece; count 0: 0. Between them as the curve's parameter */
+    ik_rows root_weight; /* 1: the share of the way to the curve's start that the root goes, 0 to 1. For the rest the
+                            curve comes to the root */
+    ik_rows start_axis;  /* (3) optional: a direction in the world, any length */
+    ik_rows start_up;    /* (3) optional, with start_axis; any length */
+    ik_rows end_axis;    /* (3) likewise of the last bone */
+    ik_rows end_up;      /* (3) */
+    ik_lists deltas;     /* (4) these three must be given, and overlap no input: the solver's memory */
+    ik_lists positions;  /* (3) afterwards, by forward kinematics from deltas, the root's place and stretches */
+    ik_lists stretches;  /* numbers: of every bone the factor of its length; of the last joint 1 */
+    ik_rows status;      /* int32_t */
+    ik_rows error;       /* the largest distance from a joint to its place on the curve, as that came to the root; to
+                            the curve's end where it goes on beyond */
+} ik_spline_job;
+
+/* Tolerance of status 0: 1e-12 of the size of chain and curve, the larger of the two, or 1e-5. */
+void ik_spline_f64(const ik_spline_job *job, ptrdiff_t count);
+void ik_spline_f32(const ik_spline_job *job, ptrdiff_t count);
+
+/* Twist shared along a chain, as forearms and spines do: what the joints after the first twist about their bones, all
+ * together, is handed out among them anew by their weights. The first and the last joint keep where they are turned in
+ * the world, and every bone its direction: what is between only rolls about its bone.
+ *
+ * A joint's twist is that of rest^-1 local about its own bone, between half a turn to either side; where it passes that
+ * it changes sides, as it must. After a swing of half a turn there is none. Bones in line at rest have the twists that
+ * are handed out to the bit of rounding; others as nearly as they are in line. */
+typedef struct ik_spread_twist_job {
+    ik_lists rotations; /* (4) local, of joints each the child of the one before, from the root on; of any length */
+    ik_lists rests;     /* (4) the same at rest */
+    ik_lists axes;      /* (3) where each joint's bone points, in its own space, any length. One without length, as that
+                           of the last may be, goes on as the bone before; where none has one it is NO_LENGTH */
+    ik_lists weights;   /* numbers, as many, the first of which counts for nothing; count 0: all alike. A negative one
+                           counts as 0. Where there is none nothing moves (PARTIAL_WEIGHT) */
+    ik_lists solved;    /* (4) local; may be the very rows of rotations */
+    ik_lists twists;    /* numbers: what each joint has been handed out, radians; of the first 0 */
+    ik_rows status;     /* int32_t */
+} ik_spread_twist_job;
+
+void ik_spread_twist_f64(const ik_spread_twist_job *job, ptrdiff_t count);
+void ik_spread_twist_f32(const ik_spread_twist_job *job, ptrdiff_t count);
 
 /* Rotations, as quaternions (w, x, y, z) of any length but zero, which stands for no rotation. One whose squared length
  * is within a few roundings of 1 is taken as it is, any other is brought to unit length first; only multiply and

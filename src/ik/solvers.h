@@ -12,6 +12,8 @@
     X(two_bone_2d)                                                                                                     \
     X(aim)                                                                                                             \
     X(look)                                                                                                            \
+    X(spline)                                                                                                          \
+    X(spread_twist)                                                                                                    \
     X(quat_multiply)                                                                                                   \
     X(quat_conjugate)                                                                                                  \
     X(quat_normalize)                                                                                                  \

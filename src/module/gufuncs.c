@@ -59,6 +59,12 @@ static gufunc gufuncs[] = {
            "rrrrrrrrrrrrrrir",
            "joints, rotation, target, forward, weights, offset, up, pole, reference, clamp, clamp_start, weight -> "
            "deltas, positions, status, error"),
+    SOLVER(spline, "(n,3),(m,3),(shares),(tilts),(rootweight1),(start3),(start3),(end3),(end3)->(n,4),(n,3),(n),(),()",
+           "rrrrrrrrrrrrir",
+           "joints, curve, shares, tilts, root_weight, start_axis, start_up, end_axis, end_up -> deltas, positions, "
+           "stretches, status, error"),
+    SOLVER(spread_twist, "(n,4),(n,4),(n,3),(weights)->(n,4),(n),()", "rrrrrri",
+           "rotations, rests, axes, weights -> solved, twists, status"),
     NUMBERS(quat_multiply, "(4),(4)->(4)", "a, b -> a b"),
     NUMBERS(quat_conjugate, "(4)->(4)", "q -> conjugate"),
     NUMBERS(quat_normalize, "(4)->(4)", "q -> with unit length"),

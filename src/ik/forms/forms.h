@@ -9,6 +9,8 @@
 #include "limit_rows.h"
 #include "aim.h"
 #include "look.h"
+#include "spline.h"
+#include "spread_twist.h"
 #include "skeleton.h"
 #include "forward.h"
 

@@ -1,0 +1,102 @@
+"""Twist handed out along a chain of a skeleton."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import _core, status
+from ikcore._arrays import call, optional_rows
+from ikcore.pose import Pose
+from ikcore.record import record
+from ikcore.skeleton import Skeleton, check_unscaled, followed
+
+
+@record
+class Twists:
+    """What `spread_twist` made, item by item.
+
+    Attributes
+    ----------
+    pose : Pose
+        The poses afterwards. Positions are what they were, and all but the joints in between keep their rotation in the
+        world.
+    twists : (..., n) array
+        What each joint has been handed out, radians; of the first 0.
+    status : (...) int32 array
+        `Status` flags; 0 means that there is nothing to say.
+    """
+
+    pose: Pose
+    twists: NDArray[Any]
+    status: NDArray[np.int32]
+
+
+def spread_twist(
+    skeleton: Skeleton,
+    pose: Pose,
+    joints: Sequence[str | int],
+    *,
+    weights: ArrayLike | None = None,
+    workers: int = 1,
+    strict: bool = False,
+) -> Twists:
+    """Hand out the twist of a chain along its joints: a forearm turns with the hand, a spine evenly.
+
+    What the joints after the first twist about their bones since rest, all together, is shared among them by their
+    weights. The first and the last joint keep their rotation in the world, and all joints their positions.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton. Its limits are not looked at.
+    pose : Pose
+        The poses, without scales.
+    joints : list of (str or int)
+        Two or more, each the child of the one before: elbow, twist bones and hand, say.
+    weights : (..., n) array_like, optional
+        What share each joint takes; only the ratios count, and the first counts for nothing. Default: all alike. A
+        negative one counts as 0.
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+    strict : bool, optional
+        Raise `UnusableError` where some item cannot be used, instead of one `UnusableWarning`.
+
+    Returns
+    -------
+    Twists
+        Poses, angles and status of every item.
+
+    Examples
+    --------
+    A hand turned by 90 degrees; the two bones of the forearm before it take a share of that.
+
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [0.1, 0, 0], [0.2, 0, 0], [0.3, 0, 0]])
+    >>> turned = arm.rest.rotations.copy()
+    >>> turned[3] = ik.rotations.from_axis_angle([1, 0, 0], np.pi / 2)
+    >>> np.degrees(ik.spread_twist(arm, ik.Pose(turned), [0, 1, 2, 3]).twists).round(9)
+    array([ 0., 30., 30., 30.])
+    """
+    chain = followed(skeleton, joints)
+    if len(chain) < 2:
+        raise ValueError(f"joints: expected two or more, got {len(chain)}")
+    check_unscaled(skeleton, pose)
+    bones = skeleton.offsets.astype(pose.dtype) if pose.translations is None else pose.translations
+    axes = np.zeros((*bones.shape[:-2], len(chain), 3), pose.dtype)
+    axes[..., :-1, :] = bones[..., chain[1:], :]
+    inputs = {
+        "pose": pose.rotations[..., chain, :],
+        "rests": skeleton.rest.rotations[chain].astype(pose.dtype),
+        "axes": axes,
+        "weights": optional_rows("weights", weights, pose.dtype, len(chain)),
+    }
+    solved, twists, said = call(_core.spread_twist, inputs, (), workers)
+    turned = np.array(np.broadcast_to(pose.rotations, (*np.shape(said), pose.joints, 4)))
+    turned[..., chain, :] = solved
+    status.report_unusable("spread_twist", said, strict=strict)
+    return Twists(pose.turned(turned), twists, said)

@@ -1,0 +1,468 @@
+/* A chain laid along a curve. The contract is at ik_spline_job in ik.h.
+ *
+ * Idea. A joint stands where the curve first leaves the sphere about the joint before, whose radius is the bone. The
+ * curve is looked along in steps, from where that joint stands, until the end of a step is outside; within this step
+ * Newton's method, kept between its ends, finds the place. Then the bones turn by the shortest arc, each from where the
+ * one before it has brought it, so that no joint twists. What roll is asked for comes on top.
+ *
+ * A chain that is stretched over the curve goes the same way: in place of the distance from the joint before there is
+ * the length of the curve so far, by Gauss and Legendre with three points a step.
+ *
+ * Source: the frame that turns least along a curve (Bishop, "There is more than one way to frame a curve", 1975), which
+ * between straight bones is the shortest arc.
+ *
+ * Memory: there is room for one joint. Where the curve has it stands in the row of its position meanwhile, and its tilt
+ * in that of its stretch.
+ *
+ * Space: relative to where the root ends up, and scaled by the power of two that brings chain or curve, the larger of
+ * them, near 1. */
+
+enum { SPLINE_STEPS = 16, SPLINE_ROUNDS = 40 };
+
+/* In units of the larger of chain and curve. */
+#define SPLINE_TOLERANCE (number)(IK_BITS == 64 ? 1e-12 : 1e-5)
+
+/* A piece of the curve, ((a t + b) t + c) t + d, and the tilt at its ends. */
+typedef struct {
+    vec3 a, b, c, d;
+    real tilts[2];
+} spline_piece;
+
+/* What is known of an item before its joints are placed. */
+typedef struct {
+    vec3 from;          /* the curve's first point as it comes in */
+    vec3 root;          /* where the root ends up, in the world */
+    real scale, size;   /* of chain and curve, scaled */
+    vec3 end, along;    /* the curve's end, and the direction there */
+    vec3 chain;         /* that of the chain, root to tip, for a curve without one */
+    real length, total; /* of the chain; of the shares */
+    real until_last;    /* the length of the chain up to its last bone */
+    real curve;         /* its length, where there are shares */
+    real poison;
+    ptrdiff_t steps; /* of the whole curve */
+} spline_plan;
+
+/* How far along the curve a search has come. */
+typedef struct {
+    vec3 here;                /* the joint before */
+    real step, t;             /* the number of the step, and the parameter in its piece where the rest of it begins */
+    real reached;             /* the distance, or the length of the curve so far, at t */
+    real until, reached_then; /* likewise at the end of the step, once that is far enough */
+    spline_piece piece;       /* its own */
+    ptrdiff_t first;          /* before this step there is no lane */
+} spline_walk;
+
+/* --- the curve ---------------------------------------------------------------------------------------------------- */
+
+ik_inline vec3 spline_control(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k) {
+    ik_rows row = lanes_list_row(&job->curve, k);
+    return vec3_scale(plan->scale, vec3_sub(lanes_load_vec3(&row, at), plan->from));
+}
+
+/* A number of a list, the last one where there are too few; 0 where there is none. */
+ik_inline real spline_number(const ik_lists *list, group at, ptrdiff_t k) {
+    if (!list->count) return real_splat(0);
+    ik_rows row = lanes_list_row(list, k < list->count ? k : list->count - 1);
+    return lanes_load_real(&row, at);
+}
+
+ik_inline spline_piece spline_piece_at(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k) {
+    const real three = real_splat(3);
+    vec3 p[4];
+    for (int i = 0; i < 4; i++)
+        p[i] = spline_control(job, plan, at, 3 * k + i);
+    vec3 c = vec3_scale(three, vec3_sub(p[1], p[0])), b = vec3_sub(vec3_scale(three, vec3_sub(p[2], p[1])), c);
+    vec3 a = vec3_sub(vec3_sub(vec3_sub(p[3], p[0]), c), b);
+    return (spline_piece){a, b, c, p[0], {spline_number(&job->tilts, at, k), spline_number(&job->tilts, at, k + 1)}};
+}
+
+ik_inline spline_piece spline_piece_select(mask choose, const spline_piece *a, const spline_piece *b) {
+    return (spline_piece){
+        vec3_select(choose, a->a, b->a),
+        vec3_select(choose, a->b, b->b),
+        vec3_select(choose, a->c, b->c),
+        vec3_select(choose, a->d, b->d),
+        {real_select(choose, a->tilts[0], b->tilts[0]), real_select(choose, a->tilts[1], b->tilts[1])}};
+}
+
+ik_inline vec3 spline_point(const spline_piece *p, real t) {
+    vec3 sum = vec3_add(vec3_scale(t, p->a), p->b);
+    return vec3_add(vec3_scale(t, vec3_add(vec3_scale(t, sum), p->c)), p->d);
+}
+
+/* By the parameter. */
+ik_inline vec3 spline_slope(const spline_piece *p, real t) {
+    vec3 sum = vec3_add(vec3_scale(real_splat(3) * t, p->a), vec3_add(p->b, p->b));
+    return vec3_add(vec3_scale(t, sum), p->c);
+}
+
+/* The length of the curve from one parameter to another. */
+ik_inline real spline_length(const spline_piece *p, real from, real to) {
+    const real node = real_splat((number)0.774596669241483377), half = real_splat(0.5f) * (to - from);
+    real middle = from + half, off = node * half;
+    real sides = vec3_length(spline_slope(p, middle - off)) + vec3_length(spline_slope(p, middle + off));
+    return half *
+           (real_splat((number)(5. / 9)) * sides + real_splat((number)(8. / 9)) * vec3_length(spline_slope(p, middle)));
+}
+
+/* --- before ------------------------------------------------------------------------------------------------------- */
+
+ik_inline vec3 spline_joint(const ik_spline_job *job, group at, ptrdiff_t k) {
+    ik_rows row = lanes_list_row(&job->joints, k);
+    return lanes_load_vec3(&row, at);
+}
+
+/* From joint k to the next as they come in, scaled. */
+ik_inline vec3 spline_bone(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k) {
+    return vec3_scale(plan->scale, vec3_sub(spline_joint(job, at, k + 1), spline_joint(job, at, k)));
+}
+
+ik_inline real spline_share(const ik_spline_job *job, group at, ptrdiff_t k) {
+    real share = spline_number(&job->shares, at, k);
+    return real_max(share, real_splat(0)) + real_poison(share);
+}
+
+ik_inline vec3 spline_option(const ik_rows *rows, group at, real *poison) {
+    if (!rows->data) return vec3_splat(0, 0, 0);
+    vec3 given = lanes_load_vec3(rows, at);
+    *poison = *poison + vec3_poison(given);
+    return given;
+}
+
+/* Where the root goes. */
+ik_inline vec3 spline_root(const ik_spline_job *job, const spline_plan *plan, group at, vec3 root, real *poison) {
+    const real zero = real_splat(0), one = real_splat(1);
+    real weight = lanes_load_option(&job->root_weight, at, 1);
+    vec3 way = vec3_sub(plan->from, root);
+    *poison = *poison + real_poison(weight) + vec3_poison(way);
+    weight = real_min(real_max(weight, zero), one);
+    vec3 there = vec3_add(root, vec3_scale(weight, way));
+    return vec3_select(mask_less(weight, one), there, plan->from);
+}
+
+/* How large it all is. */
+ik_inline spline_plan spline_survey(const ik_spline_job *job, group at) {
+    const ptrdiff_t points = (job->curve.count - 1) / 3 * 3 + 1;
+    const ik_lists *tilts = &job->tilts;
+    real size = real_splat(0), poison = size;
+    spline_plan plan = {.scale = real_splat(1), .length = size, .total = size, .until_last = size, .curve = size};
+    plan.steps = (points - 1) / 3 * SPLINE_STEPS;
+    plan.from = vec3_splat(0, 0, 0);
+    plan.from = spline_control(job, &plan, at, 0);
+    for (ptrdiff_t k = 0; k < points; k++) {
+        vec3 point = spline_control(job, &plan, at, k);
+        size = real_max(size, vec3_size(point));
+        poison = poison + vec3_poison(point);
+    }
+    for (ptrdiff_t k = 0; k < tilts->count; k++)
+        poison = poison + real_poison(spline_number(tilts, at, k));
+    vec3 root = spline_joint(job, at, 0);
+    for (ptrdiff_t k = 0; k < job->joints.count; k++) {
+        vec3 way = vec3_sub(spline_joint(job, at, k), root);
+        size = real_max(size, vec3_size(way));
+        poison = poison + vec3_poison(way);
+        if (k + 1 < job->joints.count) plan.total = plan.total + spline_share(job, at, k);
+    }
+    plan.root = spline_root(job, &plan, at, root, &poison);
+    plan.scale = real_unit_scale(size);
+    plan.size = plan.scale * size;
+    plan.poison = poison + real_poison(plan.total);
+
+    for (ptrdiff_t k = 0; k + 1 < job->joints.count; k++) {
+        plan.until_last = plan.length;
+        plan.length = plan.length + vec3_length(spline_bone(job, &plan, at, k));
+    }
+    plan.chain = vec3_splat(1, 0, 0);
+    for (ptrdiff_t k = 1; k < job->joints.count; k++) {
+        direction way = vec3_direction(vec3_scale(plan.scale, vec3_sub(spline_joint(job, at, k), root)));
+        plan.chain = vec3_select(mask_less(real_splat(TINY_LENGTH), way.length), way.unit, plan.chain);
+    }
+    plan.end = spline_control(job, &plan, at, points - 1);
+    plan.along = plan.chain;
+    for (ptrdiff_t k = 0; k + 1 < points; k++) { /* the last point that is another one than the end */
+        direction way = vec3_direction(vec3_sub(plan.end, spline_control(job, &plan, at, k)));
+        plan.along = vec3_select(mask_less(real_splat(TINY_LENGTH), way.length), way.unit, plan.along);
+    }
+    spline_piece piece = spline_piece_at(job, &plan, at, 0);
+    for (ptrdiff_t step = 0; job->shares.count && step < plan.steps; step++) {
+        if (step % SPLINE_STEPS == 0) piece = spline_piece_at(job, &plan, at, step / SPLINE_STEPS);
+        const number first = (number)(step % SPLINE_STEPS) / SPLINE_STEPS;
+        real from = real_splat(first), to = real_splat(first + (number)1 / SPLINE_STEPS);
+        plan.curve = plan.curve + spline_length(&piece, from, to);
+    }
+    return plan;
+}
+
+/* --- where the joints stand --------------------------------------------------------------------------------------- */
+
+/* What is to be far enough at t, and how fast it grows. */
+ik_inline real spline_reach(const spline_walk *walk, const spline_piece *piece, int measured, real t, real *growth) {
+    vec3 slope = spline_slope(piece, t);
+    if (measured) {
+        *growth = vec3_length(slope);
+        return walk->reached + spline_length(piece, walk->t, t);
+    }
+    vec3 way = vec3_sub(spline_point(piece, t), walk->here);
+    real distance = vec3_length(way);
+    *growth = vec3_dot(way, slope) / distance;
+    return distance;
+}
+
+/* Goes on, step by step, until the end of one is far enough. Returns where there is none. */
+ik_inline mask spline_seek(const ik_spline_job *job, const spline_plan *plan, group at, real wanted, mask seeking,
+                           spline_walk *walk) {
+    const int measured = job->shares.count != 0;
+    spline_piece piece = walk->piece;
+    for (ptrdiff_t step = walk->first; step < plan->steps && mask_any(seeking); step++) {
+        const int in_piece = (int)(step % SPLINE_STEPS), is_last = in_piece + 1 == SPLINE_STEPS;
+        if (in_piece == 0 || step == walk->first) piece = spline_piece_at(job, plan, at, step / SPLINE_STEPS);
+        real until = real_splat((number)(in_piece + 1) / SPLINE_STEPS), growth;
+        mask on = seeking & mask_equal(walk->step, real_splat((number)step));
+        real reach = spline_reach(walk, &piece, measured, until, &growth);
+        mask passes = on & mask_less(reach, wanted), found = on & ~passes;
+        walk->piece = spline_piece_select(found, &piece, &walk->piece);
+        walk->until = real_select(found, until, walk->until);
+        walk->reached_then = real_select(found, reach, walk->reached_then);
+        walk->step = real_select(passes, real_splat((number)(step + 1)), walk->step);
+        walk->t = real_select(passes, is_last ? real_splat(0) : until, walk->t);
+        walk->reached = real_select(passes, reach, walk->reached);
+        seeking &= ~found;
+    }
+    while (walk->first < plan->steps && !mask_any(mask_equal(walk->step, real_splat((number)walk->first))))
+        walk->first++;
+    return seeking;
+}
+
+/* Where, within the step. As a rule in five rounds; a curve that stands still there (handles on its points) takes more.
+ */
+ik_inline real spline_refine(const spline_walk *walk, int measured, real wanted, mask active) {
+    const real zero = real_splat(0), one = real_splat(1), half = real_splat(0.5f), tolerance = real_splat(32 * EPSILON);
+    real low = walk->t, high = walk->until;
+    real share = (wanted - walk->reached) / (walk->reached_then - walk->reached);
+    real t = low + (high - low) * real_min(real_max(share, zero), one);
+    for (int round = 0; round < SPLINE_ROUNDS && mask_any(active); round++) {
+        real growth, reach = spline_reach(walk, &walk->piece, measured, t, &growth), off = wanted - reach;
+        mask is_short = mask_less(zero, off);
+        low = real_select(is_short, t, low);
+        high = real_select(is_short, high, t);
+        real next = t + off / growth;
+        mask inside = ~mask_less(next, low) & ~mask_less(high, next) & mask_is_number(next);
+        mask goes_on = mask_less(tolerance, real_abs(off));
+        real otherwise = real_select(goes_on, half * (low + high), t);
+        t = real_select(active, real_select(inside, next, otherwise), t);
+        active &= goes_on;
+    }
+    return t;
+}
+
+/* On the straight line beyond the end, so far from the joint before. */
+ik_inline vec3 spline_beyond(const spline_plan *plan, const spline_walk *walk, real length) {
+    const real zero = real_splat(0);
+    vec3 way = vec3_sub(plan->end, walk->here);
+    real back = vec3_dot(way, plan->along);
+    vec3 across = vec3_sub(way, vec3_scale(back, plan->along));
+    real forwards = real_sqrt(real_max(length * length - vec3_dot(across, across), zero)) - back;
+    return vec3_add(plan->end, vec3_scale(real_max(forwards, zero), plan->along));
+}
+
+ik_inline void spline_keep(const ik_spline_job *job, group at, ptrdiff_t k, vec3 place, real tilt) {
+    ik_rows places = lanes_list_row(&job->positions, k), tilts = lanes_list_row(&job->stretches, k);
+    lanes_store_vec3(&places, at, place);
+    lanes_store_real(&tilts, at, tilt);
+}
+
+/* Gives every joint its place and tilt. Returns by how much the farthest is beyond the end, and where there are such.
+ */
+ik_outline real spline_march(const ik_spline_job *job, const spline_plan *plan, group at, mask *beyond) {
+    const int measured = job->shares.count != 0;
+    const real zero = real_splat(0), least = real_splat(SMALLEST);
+    const real last_tilt = spline_number(&job->tilts, at, plan->steps / SPLINE_STEPS);
+    spline_walk walk = {.here = vec3_splat(0, 0, 0), .step = zero, .t = zero, .reached = zero, .until = zero};
+    walk.reached_then = zero;
+    walk.piece = spline_piece_at(job, plan, at, 0);
+    real shares = zero, over = zero, tilt = walk.piece.tilts[0];
+    *beyond = mask_splat(0);
+    spline_keep(job, at, 0, walk.here, tilt);
+    for (ptrdiff_t k = 0; k + 1 < job->joints.count; k++) {
+        real length = vec3_length(spline_bone(job, plan, at, k)), wanted = length;
+        mask seeking = mask_less(zero, length);
+        if (measured) {
+            shares = shares + spline_share(job, at, k);
+            wanted = plan->curve * (shares / real_max(plan->total, least));
+            seeking = mask_splat(-1);
+        } else {
+            walk.reached = zero;
+        }
+        mask off = spline_seek(job, plan, at, wanted, seeking, &walk), found = seeking & ~off;
+        real t = spline_refine(&walk, measured, wanted, found);
+        vec3 place = vec3_select(found, spline_point(&walk.piece, t), walk.here);
+        vec3 ahead = measured ? plan->end : spline_beyond(plan, &walk, length);
+        place = vec3_select(off, ahead, place);
+        real between = walk.piece.tilts[0] + t * (walk.piece.tilts[1] - walk.piece.tilts[0]);
+        tilt = real_select(found, between, real_select(off, last_tilt, tilt));
+        spline_keep(job, at, k + 1, place, tilt);
+        if (measured) {
+            walk.here = place;
+            continue;
+        }
+        walk.t = real_select(found, t, walk.t);
+        *beyond |= off;
+        over = real_select(off, real_max(over, vec3_length(vec3_sub(place, plan->end))), over);
+        vec3 bone = vec3_scale(length, vec3_direction(vec3_sub(place, walk.here)).unit);
+        walk.here = vec3_add(walk.here, bone);
+    }
+    return over;
+}
+
+/* --- how the bones turn ------------------------------------------------------------------------------------------- */
+
+/* A bone on its way to its place. */
+typedef struct {
+    vec3 here;    /* its joint */
+    quat carried; /* how it has turned, but for the roll */
+    vec3 along;   /* where it points */
+    real stretch;
+} spline_turned;
+
+ik_inline spline_turned spline_straight(const spline_plan *plan) {
+    return (spline_turned){vec3_splat(0, 0, 0), quat_identity(), plan->chain, real_splat(1)};
+}
+
+/* On from bone to bone: turns bone k as the one before it, and then by the shortest arc to where joint k + 1 stands. */
+ik_inline void spline_turn(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k,
+                           spline_turned *bone) {
+    ik_rows row = lanes_list_row(&job->positions, k + 1);
+    direction came = vec3_direction(spline_bone(job, plan, at, k));
+    direction goes = vec3_direction(vec3_sub(lanes_load_vec3(&row, at), bone->here));
+    const real least = real_splat(TINY_LENGTH);
+    mask has_length = mask_less(least, came.length), turns = has_length & mask_less(least, goes.length);
+    vec3 from = quat_rotate(bone->carried, came.unit);
+    quat arc = quat_shortest_arc(from, goes.unit, vec3_perpendicular(from));
+    bone->carried = quat_select(turns, quat_unit(quat_multiply(arc, bone->carried)), bone->carried);
+    bone->along = vec3_select(turns, goes.unit, vec3_select(has_length, from, bone->along));
+    bone->stretch = real_splat(1);
+    if (job->shares.count) bone->stretch = real_select(has_length, goes.length * came.inverse, bone->stretch);
+}
+
+/* On to the next joint. */
+ik_inline void spline_step(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k,
+                           spline_turned *bone, quat turned) {
+    vec3 arm = quat_rotate(turned, spline_bone(job, plan, at, k));
+    bone->here = vec3_add(bone->here, vec3_scale(bone->stretch, arm));
+}
+
+/* From the axis to the side of up, about the bone. */
+ik_inline real spline_roll(const spline_turned *bone, vec3 axis, vec3 up, mask *undefined) {
+    direction has = aim_side(quat_rotate(bone->carried, axis), bone->along), wants = aim_side(up, bone->along);
+    *undefined = ~(mask_less(real_splat(TINY_SINE), has.length) & mask_less(real_splat(TINY_SINE), wants.length));
+    vec3 normal = vec3_cross(has.unit, wants.unit);
+    real angle = real_atan2(vec3_dot(bone->along, normal), vec3_dot(has.unit, wants.unit));
+    return real_select(*undefined, real_splat(0), angle);
+}
+
+/* The roll of the first bone, and how much more the last one has. */
+typedef struct {
+    real first, more;
+    mask undefined;
+} spline_rolls;
+
+/* Half a turn at most. */
+ik_inline real spline_wrapped(real angle) {
+    const real half = real_splat(HALF_TURN), whole = real_splat(2 * HALF_TURN);
+    angle = real_select(mask_less(half, angle), angle - whole, angle);
+    return real_select(mask_less(angle, -half), angle + whole, angle);
+}
+
+ik_outline spline_rolls spline_rolls_of(const ik_spline_job *job, const spline_plan *plan, group at, real *poison) {
+    const int starts = job->start_axis.data && job->start_up.data, ends = job->end_axis.data && job->end_up.data;
+    spline_rolls rolls = {real_splat(0), real_splat(0), mask_splat(0)};
+    if (!starts && !ends) return rolls;
+    vec3 start_axis = spline_option(&job->start_axis, at, poison), start_up = spline_option(&job->start_up, at, poison);
+    vec3 end_axis = spline_option(&job->end_axis, at, poison), end_up = spline_option(&job->end_up, at, poison);
+    spline_turned bone = spline_straight(plan);
+    const ptrdiff_t last = job->joints.count - 2;
+    for (ptrdiff_t k = 0; k <= (ends ? last : 0); k++) {
+        mask undefined = mask_splat(0);
+        spline_turn(job, plan, at, k, &bone);
+        if (k == 0 && starts) rolls.first = spline_roll(&bone, start_axis, start_up, &undefined);
+        rolls.undefined |= undefined;
+        if (k == last && ends) {
+            real roll = spline_roll(&bone, end_axis, end_up, &undefined);
+            rolls.more = real_select(undefined, real_splat(0), spline_wrapped(roll - rolls.first));
+            rolls.undefined |= undefined;
+        }
+        spline_step(job, plan, at, k, &bone, bone.carried);
+    }
+    return rolls;
+}
+
+/* --- the rows ----------------------------------------------------------------------------------------------------- */
+
+ik_inline void spline_write(const ik_spline_job *job, const spline_plan *plan, group at, ptrdiff_t k, quat delta,
+                            vec3 here, real stretch, mask usable) {
+    ik_rows deltas = lanes_list_row(&job->deltas, k), places = lanes_list_row(&job->positions, k),
+            stretches = lanes_list_row(&job->stretches, k);
+    vec3 world = vec3_add(plan->root, vec3_scale(real_unscale(plan->scale), here));
+    vec3 place = vec3_select(usable, world, spline_joint(job, at, k));
+    lanes_store_quat(&deltas, at, quat_select(usable, delta, quat_identity()));
+    lanes_store_vec3(&places, at, vec3_canonical_nan(place));
+    lanes_store_real(&stretches, at, real_select(usable, stretch, real_splat(1)));
+}
+
+/* Turns the bones, and writes where that brings the joints. Returns the largest distance from one to its place. */
+ik_inline real spline_settle(const ik_spline_job *job, const spline_plan *plan, group at, const spline_rolls *rolls,
+                             mask usable) {
+    const real zero = real_splat(0), one = real_splat(1), half = real_splat(0.5f);
+    spline_turned bone = spline_straight(plan);
+    quat before = quat_identity();
+    real length = zero, most = zero;
+    mask has_lasts = mask_less(zero, plan->until_last);
+    for (ptrdiff_t k = 0; k < job->joints.count; k++) {
+        ik_rows places = lanes_list_row(&job->positions, k), tilts = lanes_list_row(&job->stretches, k);
+        vec3 here = bone.here, off = vec3_sub(lanes_load_vec3(&places, at), here);
+        most = real_max(vec3_length(off), most);
+        if (k + 1 == job->joints.count) {
+            spline_write(job, plan, at, k, quat_identity(), here, one, usable);
+            break;
+        }
+        real share = real_select(has_lasts, length / real_select(has_lasts, plan->until_last, one), one);
+        real angle = rolls->first + share * rolls->more + lanes_load_real(&tilts, at);
+        spline_turn(job, plan, at, k, &bone);
+        quat turned = quat_multiply(quat_of_turn((turn){bone.along, half * angle}), bone.carried);
+        quat delta = quat_canonical(quat_multiply(quat_conjugate(before), turned));
+        spline_step(job, plan, at, k, &bone, turned);
+        spline_write(job, plan, at, k, delta, here, bone.stretch, usable);
+        length = length + vec3_length(spline_bone(job, plan, at, k));
+        before = turned;
+    }
+    return most;
+}
+
+static void spline_rows(const ik_spline_job *job, ptrdiff_t first, ptrdiff_t last) {
+    const real zero = real_splat(0);
+    const int has_all = job->joints.count > 1 && job->curve.count > 3;
+    EACH_GROUP (at, first, last) {
+        real error = real_nan();
+        mask status = mask_splat(IK_NO_LENGTH);
+        if (has_all) {
+            mask beyond;
+            spline_plan plan = spline_survey(job, at);
+            real over = spline_march(job, &plan, at, &beyond);
+            spline_rolls rolls = spline_rolls_of(job, &plan, at, &plan.poison);
+            mask finite = mask_is_finite(plan.poison), usable = finite & mask_less(zero, plan.length);
+            error = spline_settle(job, &plan, at, &rolls, usable);
+            mask missed = mask_less(real_splat(SPLINE_TOLERANCE) * plan.size, error);
+            status = (beyond & mask_splat(IK_TOO_SHORT)) | (rolls.undefined & mask_splat(IK_POLE_UNDEFINED)) |
+                     (missed & mask_splat(IK_STALLED));
+            mask why = mask_select(finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
+            status = mask_select(usable, status, why);
+            error = real_select(usable, real_unscale(plan.scale) * real_max(error, over), real_nan());
+        } else {
+            for (ptrdiff_t k = 0; k < job->joints.count; k++)
+                spline_write(job, &(spline_plan){.scale = real_splat(1)}, at, k, quat_identity(), vec3_splat(0, 0, 0),
+                             real_splat(1), mask_splat(0));
+        }
+        lanes_store_status(&job->status, at, status);
+        lanes_store_real(&job->error, at, error);
+    }
+}
