@@ -1,7 +1,7 @@
 /* Where the ends are, what places, rotations and looks in the world are about, while joints turn one after the other:
  * apart from the nodes, which are moved once at the end (turns.h), so that a sweep costs a turn a joint. An end is at,
  * or turned as, what a method has in columns from some one on, ENDS_COLUMNS a task. joint_find_ends (joints.h) puts
- * them where they are before any joint has turned. */
+ * them where they are before any joint has turned. Of goals relative to another joint these are what they are about. */
 
 enum { ENDS_COLUMNS = 7 };
 ik_inline int ends_place(int ends, int task) { return ends + ENDS_COLUMNS * task; }
@@ -41,7 +41,7 @@ ik_inline pull ends_pull(const ik_plan *plan, columns c, int ends, int k, vec3 a
                          ends_wanted (*wanted)(const ik_plan *plan, columns c, int task)) {
     pull sum = pull_none();
     for (int t = 0; t < plan->task_count; t++) {
-        if (!task_side(plan, t, plan->nodes[k].slot)) continue;
+        if (task_side(plan, t, plan->nodes[k].slot) <= 0) continue;
         ends_wanted to = wanted(plan, c, t);
         if (plan->tasks[t].kind == IK_TURN)
             pull_add_rotation(&sum, to.weight, column_quat(c, ends_rotation(ends, t)), to.rotation);
@@ -56,7 +56,7 @@ ik_inline pull ends_pull(const ik_plan *plan, columns c, int ends, int k, vec3 a
 /* Node k turns about a place, with all ends at it or below. */
 ik_inline void ends_carry(const ik_plan *plan, columns c, int ends, int k, vec3 about, quat turn) {
     for (int t = 0; t < plan->task_count; t++) {
-        if (!task_side(plan, t, plan->nodes[k].slot)) continue;
+        if (task_side(plan, t, plan->nodes[k].slot) <= 0) continue;
         int place = ends_place(ends, t), rotation = ends_rotation(ends, t);
         if (ends_turns(&plan->tasks[t])) column_set_quat(c, rotation, quat_multiply(turn, column_quat(c, rotation)));
         if (ends_moves(&plan->tasks[t]))
@@ -67,7 +67,7 @@ ik_inline void ends_carry(const ik_plan *plan, columns c, int ends, int k, vec3 
 /* It slides. */
 ik_inline void ends_slide(const ik_plan *plan, columns c, int ends, int k, vec3 by) {
     for (int t = 0; t < plan->task_count; t++) {
-        if (!ends_moves(&plan->tasks[t]) || !task_side(plan, t, plan->nodes[k].slot)) continue;
+        if (!ends_moves(&plan->tasks[t]) || task_side(plan, t, plan->nodes[k].slot) <= 0) continue;
         int place = ends_place(ends, t);
         column_set_vec3(c, place, vec3_add(column_vec3(c, place), by));
     }
