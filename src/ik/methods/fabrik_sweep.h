@@ -17,7 +17,7 @@ static void frames_find_ends(const ik_plan *plan, columns c) {
 /* What an end is drawn to. */
 ik_inline ends_wanted frames_wanted(const ik_plan *plan, columns c, int task) {
     const int goal = plan->tasks[task].goal;
-    if (frames_is_tie(&plan->tasks[task])) return frames_own_wanted(plan, c, task);
+    if (frames_is_tie(&plan->tasks[task])) return frames_end_wanted(plan, c, task, 1);
     if (plan->tasks[task].kind == IK_TURN)
         return (ends_wanted){.rotation = column_quat(c, frames_turned(plan, goal)),
                              .weight = frames_rotation_counts(plan, c, goal)};
@@ -31,11 +31,11 @@ static void frames_sweep_joint(const ik_plan *plan, columns c, int k) {
     quat before = column_quat(c, i), above = frames_above(plan, c, k);
     frames_body body = frames_body_of(plan, c, k, before);
     body.s = ends_pull(plan, c, frames_ends(plan), k, body.place, frames_wanted);
-    if (plan->ties) frames_pull_far(plan, c, k, body.place, &body.s);
+    if (plan->ties) ends_add_pull(plan, c, frames_far(plan), -1, k, body.place, frames_far_wanted, &body.s);
     frames_follow(plan, c, k, *column(c, frames_largest(plan)), &body);
     quat turn = quat_multiply(body.rotation, quat_conjugate(before));
     ends_carry(plan, c, frames_ends(plan), k, body.place, turn);
-    if (plan->ties) frames_carry_far(plan, c, k, body.place, turn);
+    if (plan->ties) ends_carry_side(plan, c, frames_far(plan), -1, k, body.place, turn);
     column_set_quat(c, i, quat_multiply(quat_conjugate(above), body.rotation));
 }
 
@@ -57,7 +57,7 @@ static void frames_sweep_slide(const ik_plan *plan, columns c, int k) {
     vec3 by = quat_rotate(quat_conjugate(above), frames_mean(sum, all));
     by = quat_rotate(above, frames_slide(plan, c, k, by));
     ends_slide(plan, c, ends, k, by);
-    if (plan->ties) frames_slide_far(plan, c, k, by);
+    if (plan->ties) ends_slide_side(plan, c, frames_far(plan), -1, k, by);
 }
 
 /* From the tips to the base. */

@@ -196,60 +196,19 @@ static void frames_find_far(const ik_plan *plan, columns c) {
     }
 }
 
-/* What the own end of a tie is drawn to. */
-static ends_wanted frames_own_wanted(const ik_plan *plan, columns c, int task) {
-    const int far = frames_far(plan);
+/* What the end of a tie on a side is drawn to. */
+static ends_wanted frames_end_wanted(const ik_plan *plan, columns c, int task, int side) {
+    const int ends = side < 0 ? frames_far(plan) : frames_ends(plan);
+    const int others = side < 0 ? frames_ends(plan) : frames_far(plan);
     real weight = frames_tie_weight(plan, c, task);
     if (plan->tasks[task].kind == IK_TURN)
-        return (ends_wanted){.rotation = column_quat(c, ends_rotation(far, task)), .weight = weight};
-    vec3 end = column_vec3(c, ends_place(frames_ends(plan), task));
-    return (ends_wanted){.place = frames_tie_to(plan, c, task, end, column_vec3(c, ends_place(far, task))),
+        return (ends_wanted){.rotation = column_quat(c, ends_rotation(others, task)), .weight = weight};
+    vec3 end = column_vec3(c, ends_place(ends, task)), other = column_vec3(c, ends_place(others, task));
+    return (ends_wanted){.place = frames_tie_to(plan, c, task, end, other),
                          .weight = frames_tie_bites(plan, c, task, end, weight)};
 }
-
-/* What the far end is drawn to. */
 static ends_wanted frames_far_wanted(const ik_plan *plan, columns c, int task) {
-    const int own = frames_ends(plan);
-    real weight = frames_tie_weight(plan, c, task);
-    if (plan->tasks[task].kind == IK_TURN)
-        return (ends_wanted){.rotation = column_quat(c, ends_rotation(own, task)), .weight = weight};
-    vec3 end = column_vec3(c, ends_place(frames_far(plan), task));
-    return (ends_wanted){.place = frames_tie_to(plan, c, task, end, column_vec3(c, ends_place(own, task))),
-                         .weight = weight};
-}
-
-/* What draws at node k by the far ends that it carries. */
-static void frames_pull_far(const ik_plan *plan, columns c, int k, vec3 about, pull *s) {
-    const int far = frames_far(plan);
-    for (int t = 0; t < plan->task_count; t++) {
-        if (task_side(plan, t, plan->nodes[k].slot) >= 0) continue;
-        ends_wanted to = frames_far_wanted(plan, c, t);
-        if (plan->tasks[t].kind == IK_TURN)
-            pull_add_rotation(s, to.weight, column_quat(c, ends_rotation(far, t)), to.rotation);
-        else
-            pull_add(s, to.weight, vec3_sub(column_vec3(c, ends_place(far, t)), about), vec3_sub(to.place, about));
-    }
-}
-
-/* Node k turns about a place, with all far ends that it carries. */
-static void frames_carry_far(const ik_plan *plan, columns c, int k, vec3 about, quat turn) {
-    for (int t = 0; t < plan->task_count; t++) {
-        if (task_side(plan, t, plan->nodes[k].slot) >= 0) continue;
-        int place = ends_place(frames_far(plan), t), rotation = ends_rotation(frames_far(plan), t);
-        if (plan->tasks[t].kind == IK_TURN)
-            column_set_quat(c, rotation, quat_multiply(turn, column_quat(c, rotation)));
-        else
-            column_set_vec3(c, place, vec3_add(about, quat_rotate(turn, vec3_sub(column_vec3(c, place), about))));
-    }
-}
-
-/* It slides. */
-static void frames_slide_far(const ik_plan *plan, columns c, int k, vec3 by) {
-    for (int t = 0; t < plan->task_count; t++) {
-        if (plan->tasks[t].kind == IK_TURN || task_side(plan, t, plan->nodes[k].slot) >= 0) continue;
-        int place = ends_place(frames_far(plan), t);
-        column_set_vec3(c, place, vec3_add(column_vec3(c, place), by));
-    }
+    return frames_end_wanted(plan, c, task, -1);
 }
 
 /* ---- all joints together */
