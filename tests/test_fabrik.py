@@ -74,6 +74,19 @@ def test_planar_hinges_reach_all_targets_in_the_published_number_of_iterations_o
     assert_allclose(forward(skeleton, found.pose.rotations)[0][:, links], targets, atol=1e-3)
 
 
+@pytest.mark.parametrize(("links", "degrees", "missed"), [(4, 30, 2), (8, 90, 1), (4, 90, 1)])
+def test_dead_locks_of_the_published_method_are_left(links: int, degrees: int, missed: int) -> None:
+    """Where limits hold the passes in a corner, what follows them and kicks lead out, in few iterations."""
+    skeleton, start, targets = planar(links, degrees)
+    published, found = (
+        ik.fabrik(skeleton, ik.Pose(start), [ik.Reach(links, targets)], tolerance=1e-3 / links, textbook=textbook)
+        for textbook in (True, False)
+    )
+    assert np.count_nonzero(published.status) == missed
+    assert_array_equal(found.status, 0)
+    assert found.iterations.max() <= 50
+
+
 def step(goals: list[ik.Goal]) -> Array:
     """Positions after one iteration on four bent joints."""
     skeleton = ik.Skeleton.chain(BENT)

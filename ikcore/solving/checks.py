@@ -100,6 +100,8 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
         if task.relative:
             _check_word(method, "RELATIVE", f"{where}: ")
         _check_word(method, task.kind, f"{where}: ", _INSTEAD.get((method, task.kind), ""))
+        if task.joint < 0:
+            _check_word(method, "CENTRE_OF_MASS", f"{where}: ")
         if task.level != tasks[0].level:
             _check_word(method, "LEVELS", f"{where}.level: ", "say by weights which goal counts more")
         other = task.kind == tasks[0].kind and task is not tasks[0]

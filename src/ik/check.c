@@ -157,6 +157,9 @@ static const char *check_goal(const ik_solve_job *job, const ik_goal *goal, unsi
     const char *wrong = check_rows(goal);
     if (!wrong)
         wrong = refused(takes, 1u << (IK_TAKES_KINDS + goal->kind), "the method does not take goals of this kind");
+    if (!wrong && is_weighed(goal))
+        wrong = refused(takes, IK_TAKES_CENTRE_OF_MASS,
+                        "a goal is about the centre of mass, which the method does not take");
     if (!wrong && goal->relative) wrong = refused(takes, IK_TAKES_RELATIVE, refused_RELATIVE);
     if (!wrong && goal->level != job->goals->level) wrong = refused(takes, IK_TAKES_LEVELS, refused_LEVELS);
     if (!wrong) wrong = check_joints(skeleton, goal);

@@ -130,7 +130,16 @@ static void add_masses(ik_plan *plan, const int *node_of_joint) {
 }
 
 static void add_task(ik_plan *plan, int goal, int node, int other) {
-    plan->tasks[plan->task_count++] = (ik_task){plan->job->goals[goal].kind, goal, node, other, 0, 0};
+    plan->tasks[plan->task_count++] = (ik_task){plan->job->goals[goal].kind, goal, node, other, 0, 0, {0, 0}};
+}
+
+/* What is tied to another joint, to a distance or to a side of a plane. */
+static void add_tie(ik_plan *plan, enum ik_goal_kind kind, int node, int other) {
+    if (other < 0 && kind != IK_DISTANCE && kind != IK_INSIDE) return;
+    plan->ties = 1;
+    if (kind == IK_TURN) return;
+    if (node >= 0) plan->nodes[node].ties++;
+    if (other >= 0) plan->nodes[other].ties++;
 }
 
 static void add_goal(ik_plan *plan, const int *node_of_joint, int g) {
@@ -152,6 +161,7 @@ static void add_goal(ik_plan *plan, const int *node_of_joint, int g) {
     if (goal->kind == IK_PLACE && !goal->relative) plan->nodes[node].point = g;
     if (goal->kind == IK_TURN && !goal->relative) plan->nodes[node].rotation = g;
     add_task(plan, g, node, other);
+    add_tie(plan, goal->kind, node, other);
     if (node >= 0 && goal->kind != IK_TURN) plan->nodes[node].place = 1;
     if (other >= 0) plan->nodes[other].place = 1;
     if (!goal->pole.data) return;
@@ -207,7 +217,8 @@ static void find_owners(ik_plan *plan) {
         ik_node *node = &plan->nodes[k], *parent = node->parent < 0 ? NULL : &plan->nodes[node->parent];
         if (!node->moves) continue;
         node->owner = parent->turns ? node->parent : parent->owner;
-        if (node->owner < 0 || (!node->turns && node->point < 0 && node->rotation < 0)) continue;
+        if (node->owner < 0) continue;
+        if (!node->turns && node->point < 0 && node->rotation < 0 && !node->ties) continue;
         ik_node *owner = &plan->nodes[node->owner];
         plan->branches |= owner->child >= 0;
         plan->rigid |= owner != parent;
@@ -282,10 +293,11 @@ static void order_levels(ik_plan *plan) {
 
 static void find_sides(ik_plan *plan) {
     signed char *side = plan->sides;
-    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
-        for (int slot = 0; slot < plan->slots; slot++) {
+    for (ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
+        for (int slot = 0; slot < plan->slots; slot++, side++) {
             int k = plan->node_of_slot[slot], here = task->node < 0 || ik_carries(plan, k, task->node);
-            *side++ = (signed char)(here - (task->other >= 0 && ik_carries(plan, k, task->other)));
+            *side = (signed char)(here - (task->other >= 0 && ik_carries(plan, k, task->other)));
+            if (*side && (plan->nodes[k].turns || plan->nodes[k].slides)) task->moves[*side < 0] = 1;
         }
 }
 
@@ -323,6 +335,7 @@ ik_plan ik_plan_largest(const ik_solve_job *job) {
     const int nodes = (int)ik_plan_nodes(job), goals = job->goal_count;
     ik_plan most = {.job = job, .count = nodes, .slots = nodes, .bases = nodes};
     most.branches = most.limited = most.rigid = most.slides = most.weighed = most.inside = most.postures = 1;
+    most.ties = 1;
     most.rests = 1, most.columns_of_slides = most.columns_of_postures = nodes;
     most.task_count = most.judged = goals, most.rows = 3 * goals, most.levels = 2;
     return most;

@@ -27,6 +27,7 @@ typedef struct ik_node {
     int point;    /* the PLACE in the world that is about this, -1: none */
     int rotation; /* the TURN in the world that is about this, -1: none */
     int posture;  /* the POSTURE of this, -1: none */
+    int ties;     /* so many ties (see below) hold it somewhere, or another to it */
     int place;    /* where it is matters to some task */
     double mass;  /* here; 0 where no goal asks for the centre of mass */
     double heavy; /* here and in what it carries */
@@ -36,10 +37,11 @@ typedef struct ik_node {
 typedef struct ik_task {
     enum ik_goal_kind kind;
     int goal;
-    int node;  /* -1: the centre of mass */
-    int other; /* the node that it is relative to; -1: the world */
-    int level; /* from 0, without gaps */
-    int row;   /* its first of all rows of a plan; it has ik_task_rows */
+    int node;     /* -1: the centre of mass */
+    int other;    /* the node that it is relative to; -1: the world */
+    int level;    /* from 0, without gaps */
+    int row;      /* its first of all rows of a plan; it has ik_task_rows */
+    int moves[2]; /* something that turns or slides carries what it is about, or what that is relative to, alone */
 } ik_task;
 
 /* A chain with a pole: it turns about the line from node to node. */
@@ -74,6 +76,7 @@ typedef struct ik_plan {
     int weighed;                                /* some goal is about the centre of mass: all masses are nodes, */
     double mass;                                /* of this sum */
     int inside;                                 /* some goal is an INSIDE */
+    int ties;                                   /* some task is a tie: to another joint, or of one number */
     int postures;                               /* some goal is a POSTURE */
     int timed;                                  /* some node that turns or slides may do so only so fast */
     int rests;                                  /* what joints hang from matters: for limits, slides or postures */

@@ -308,6 +308,8 @@ static void fabrik_place(const ik_plan *plan, group at, columns record, const po
 
 static const method fabrik_points = {fabrik_points_size, fabrik_begin, fabrik_step, fabrik_place};
 
+#include "fabrik_columns.h"
+#include "fabrik_ties.h"
 #include "fabrik_bodies.h"
 #include "fabrik_passes.h"
 #include "fabrik_sweep.h"

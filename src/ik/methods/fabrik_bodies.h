@@ -1,5 +1,5 @@
-/* FABRIK with frames, its bodies: what a record holds, and how a joint turns as a rigid body within its limit.
- * fabrik_frames.h has the idea. */
+/* FABRIK with frames, its bodies: how a joint turns as a rigid body within its limit. fabrik_frames.h has the
+ * idea. */
 
 /* What a body's own place weighs beside its children, when it is fitted to them: it says how a body of two children
  * is turned about the line through them. */
@@ -12,75 +12,6 @@
 
 /* The steps of a fit. It starts from the fit before, so that few are enough. */
 enum { FRAMES_FIT_STEPS = 2 };
-
-/* Of a pose: how all joints are turned, and from a column on how far those that slide are from where they were at
- * first, in the space of the parent. */
-ik_inline int frames_pose(const ik_plan *plan) { return (plan->slides ? 7 : 4) * plan->slots; }
-ik_inline int frames_slid_in(const ik_plan *plan, int first, int slot) { return first + 4 * plan->slots + 3 * slot; }
-
-/* The columns of a record. The best pose comes first: it is the result. */
-ik_inline int frames_best(int slot) { return OWN + 4 * slot; }
-ik_inline int frames_rotation(const ik_plan *plan, int slot) { return OWN + frames_pose(plan) + 4 * slot; }
-ik_inline int frames_slid(const ik_plan *plan, int slot) {
-    return frames_slid_in(plan, frames_rotation(plan, 0), slot);
-}
-/* The rotation of its parent, in the space of what carries it; of what does not turn, its own. */
-ik_inline int frames_socket(const ik_plan *plan, int slot) { return OWN + 2 * frames_pose(plan) + 4 * slot; }
-ik_inline int frames_point(const ik_plan *plan, int slot) { return frames_socket(plan, plan->slots) + 3 * slot; }
-/* Where it is in the space of what carries it; of what nothing that turns carries, its place. */
-ik_inline int frames_bone(const ik_plan *plan, int slot) { return frames_point(plan, plan->slots) + 3 * slot; }
-ik_inline int frames_share(const ik_plan *plan, int slot) { return frames_bone(plan, plan->slots) + slot; }
-/* Where something slides, in the space of what carries a node: the way to it from its parent at first, and how its
- * parent is turned; how far it may slide, lowest and highest; and the weight of all places to reach at and below it. */
-ik_inline int frames_link(const ik_plan *plan, int slot) { return frames_share(plan, plan->slots) + 14 * slot; }
-ik_inline int frames_track(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 3; }
-ik_inline int frames_travel(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 7; }
-ik_inline int frames_drawn(const ik_plan *plan, int slot) { return frames_link(plan, slot) + 13; }
-ik_inline int frames_target(const ik_plan *plan, int goal) {
-    return frames_link(plan, plan->slides ? plan->slots : 0) + 11 * goal;
-}
-ik_inline int frames_target_share(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 3; }
-ik_inline int frames_target_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 4; }
-ik_inline int frames_turned(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 5; }
-ik_inline int frames_turned_weight(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 9; }
-/* What the distance to the target counts for: more where the chain is shorter than the longest. */
-ik_inline int frames_per_distance(const ik_plan *plan, int goal) { return frames_target(plan, goal) + 10; }
-ik_inline int frames_per_radian(const ik_plan *plan) { return frames_target(plan, plan->job->goal_count); }
-ik_inline int frames_least(const ik_plan *plan) { return frames_per_radian(plan) + 1; }
-ik_inline int frames_watched(const ik_plan *plan) { return frames_per_radian(plan) + 2; }
-ik_inline int frames_squared(const ik_plan *plan) { return frames_watched(plan) + WATCH_COLUMNS; }
-/* The length that makes angles distances: the mean bone. */
-ik_inline int frames_lever(const ik_plan *plan) { return frames_squared(plan) + 1; }
-/* Steps in a row that brought the ends nearer, what the last one came to, the stride, and the pose before it. */
-ik_inline int frames_run(const ik_plan *plan) { return frames_squared(plan) + 2; }
-ik_inline int frames_previous(const ik_plan *plan) { return frames_squared(plan) + 3; }
-ik_inline int frames_stride(const ik_plan *plan) { return frames_squared(plan) + 4; }
-/* The sine of half the largest turn of a joint in a step; 1 where that is any, and what it never falls below. */
-ik_inline int frames_largest(const ik_plan *plan) { return frames_squared(plan) + 5; }
-ik_inline int frames_lowest(const ik_plan *plan) { return frames_squared(plan) + 6; }
-ik_inline int frames_per_reach(const ik_plan *plan) { return frames_squared(plan) + 7; }
-/* 1 as long as all goals weigh alike; and how much turns of all joints together are damped. */
-ik_inline int frames_alike(const ik_plan *plan) { return frames_squared(plan) + 8; }
-ik_inline int frames_damping(const ik_plan *plan) { return frames_squared(plan) + 9; }
-ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_squared(plan) + 10 + 4 * slot; }
-ik_inline int frames_columns(const ik_plan *plan) { return frames_before(plan, 0) + frames_pose(plan); }
-
-/* Of a step: the pose before its joints go on, and in its sweep where the ends are. */
-ik_inline int frames_after(const ik_plan *plan, int slot) { return frames_columns(plan) + 4 * slot; }
-ik_inline int frames_ends(const ik_plan *plan) { return frames_after(plan, 0) + frames_pose(plan); }
-/* Where all joints turn together, of each: its turn, the way on, the slope there, and what its limit bars. Of a task,
- * by its weight: how far it is off, and what the way changes of that. */
-enum { JOINT_TURN, JOINT_WAY, JOINT_SLOPE, JOINT_BARRED, JOINT_VECTORS };
-ik_inline int frames_joint(const ik_plan *plan, int vector, int slot) {
-    return ends_place(frames_ends(plan), plan->task_count) + 3 * (vector * plan->slots + slot);
-}
-ik_inline int frames_off(const ik_plan *plan, int task) { return frames_joint(plan, JOINT_VECTORS, 0) + 3 * task; }
-ik_inline int frames_change(const ik_plan *plan, int task) { return frames_off(plan, plan->task_count) + 3 * task; }
-
-static record_size frames_size(const ik_plan *plan) {
-    int columns = frames_columns(plan);
-    return (record_size){columns, frames_rotation(plan, 0), frames_change(plan, plan->task_count) - columns};
-}
 
 /* ---- turns of a body */
 
@@ -212,14 +143,6 @@ ik_inline quat frames_shortened(quat turn, real largest) {
     return quat_select(held & mask_less(largest, size), shorter, turn);
 }
 
-/* A small turn as a vector, twice the sine of half its angle long, and back. */
-ik_inline vec3 frames_vector(quat turn) {
-    return vec3_scale(real_negate_if(mask_less(turn.w, real_splat(0)), real_splat(2)), turn.v);
-}
-ik_inline quat frames_small_turn(vec3 vector) {
-    return quat_unit((quat){real_splat(1), vec3_scale(real_splat((number)0.5), vector)});
-}
-
 /* What the limit of node k leaves of a turn of a body. */
 ik_inline quat frames_cut(const ik_plan *plan, columns c, int k, const frames_body *body, quat turn) {
     quat rotation = frames_limited(plan, c, k, quat_polished(quat_multiply(turn, body->rotation)));
@@ -274,13 +197,23 @@ typedef struct {
     quat turn;
 } carried;
 
+/* What of all that is at node k and below it is for its own place. */
+static real frames_end_share(const ik_plan *plan, columns c, int k) {
+    const real zero = real_splat(0), one = real_splat(1);
+    const ik_node *node = &plan->nodes[k];
+    real share = node->point >= 0 ? *column(c, frames_target_share(plan, node->point)) : zero;
+    if (!node->ties) return share;
+    real ties = frames_ties_count(plan, c, k), below = *column(c, frames_below(plan, node->slot)), all = below + ties;
+    return (share * below + ties) / real_select(mask_equal(all, zero), one, all);
+}
+
 /* The points of goals at node k and below, each drawn to where the backward pass has it. */
 static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, const carried *by, frames_body *body) {
     const ik_node *node = &plan->nodes[k];
-    if (node->point >= 0) {
+    if (node->point >= 0 || node->ties) {
         vec3 end = column_vec3(c, frames_point(plan, node->slot));
         vec3 now = vec3_add(by->to, quat_rotate(by->turn, vec3_sub(end, by->from)));
-        real share = *column(c, frames_target_share(plan, node->point)) * weight;
+        real share = frames_end_share(plan, c, k) * weight;
         pull_add(&body->s, share, now, vec3_sub(end, body->place));
         weight = weight - share;
     }
@@ -291,9 +224,9 @@ static void frames_add_ends(const ik_plan *plan, columns c, int k, real weight, 
 /* The only point of a goal at node k and below; -1: there are several, or none. */
 static int frames_only_end(const ik_plan *plan, int k) {
     const ik_node *nodes = plan->nodes;
-    while (nodes[k].point < 0 && nodes[k].child >= 0 && nodes[nodes[k].child].sibling < 0)
+    while (nodes[k].point < 0 && !nodes[k].ties && nodes[k].child >= 0 && nodes[nodes[k].child].sibling < 0)
         k = nodes[k].child;
-    return nodes[k].child < 0 && nodes[k].point >= 0 ? k : -1;
+    return nodes[k].child < 0 && (nodes[k].point >= 0 || nodes[k].ties) ? k : -1;
 }
 
 /* A hinge that bends: what it turns is at `lever` from it, and it is at `bone` from what carries it. */
@@ -370,7 +303,7 @@ static void frames_add_child(const ik_plan *plan, columns c, int k, int child, v
 /* Whether a body should look at the ends below it. */
 static int frames_looks_at_ends(const ik_plan *plan, int k) {
     const ik_node *node = &plan->nodes[k];
-    if (node->rotation >= 0 || plan->job->options.textbook) return 0;
+    if (plan->job->options.textbook || frames_is_given(plan, k)) return 0;
     if (frames_is_hinge(plan, k)) return node->child >= 0;
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
         if (frames_is_limited(plan, child) && (frames_is_limited(plan, k) || frames_is_hinge(plan, child))) return 1;
@@ -403,7 +336,7 @@ ik_inline quat frames_given(const ik_plan *plan, columns c, int k, quat rotation
         quat given = quat_multiply(column_quat(c, frames_turned(plan, goal)), quat_conjugate(socket));
         rotation = quat_select(counts, given, rotation);
     }
-    return rotation;
+    return plan->ties ? frames_tied_rotation(plan, c, k, rotation) : rotation;
 }
 
 /* A body turned towards its children. */

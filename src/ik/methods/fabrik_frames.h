@@ -22,6 +22,9 @@
  * weight, as far as it may. The papers say nothing of joints that slide; this is all that `textbook` does about them,
  * too.
  *
+ * What ties an end to another joint, to a distance or to a plane aims it, before the passes, at the nearest place that
+ * is right; where the other end can move as well, half-way, and that end, too (fabrik_ties.h).
+ *
  * Unless `textbook`:
  * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
  *   shortest arc.
@@ -61,6 +64,8 @@ static real frames_weight(const ik_plan *plan, group at, const pose *start, int 
     real sum = real_splat(0);
     if (node->point >= 0) sum = sum + frames_goal_counts(plan, at, start, node->point);
     if (node->rotation >= 0) sum = sum + frames_goal_counts(plan, at, start, node->rotation);
+    for (int t = 0; t < plan->task_count && plan->ties; t++)
+        if (frames_tied_side(plan, t, k)) sum = sum + frames_goal_counts(plan, at, start, plan->tasks[t].goal);
     for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
         sum = sum + frames_weight(plan, at, start, child);
     return sum;
@@ -103,11 +108,36 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
     }
 }
 
+/* What all goals below node k and its own place count for. */
+static real frames_weight_below(const ik_plan *plan, group at, const pose *start, int k) {
+    const ik_node *node = &plan->nodes[k];
+    real sum = node->point >= 0 ? frames_goal_counts(plan, at, start, node->point) : real_splat(0);
+    for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
+        sum = sum + frames_weight(plan, at, start, child);
+    return sum;
+}
+
+/* What a tie wants, and what it counts for. */
+static void frames_load_tie(const ik_plan *plan, group at, const pose *start, int task, columns record) {
+    const ik_task *t = &plan->tasks[task];
+    const real most = *column(record, TOLERANCE);
+    task_wanted wanted;
+    real weight, own = joint_load_any(plan, at, start, t, &wanted, &weight);
+    int counts = t->kind == IK_TURN ? frames_turned_weight(plan, t->goal) : frames_target_weight(plan, t->goal);
+    joint_set_wanted(record, frames_turned(plan, t->goal), t, &wanted);
+    *column(record, counts) = weight / start->heaviest;
+    *column(record, frames_target_share(plan, t->goal)) = frames_goal_counts(plan, at, start, t->goal);
+    if (t->kind == IK_TURN) return;
+    *column(record, frames_per_distance(plan, t->goal)) =
+        most / real_max(own, real_splat(SMALLEST) + most * real_splat(EPSILON));
+}
+
 /* The weight of all places to reach at node k and below. */
 static real frames_place_weight(const ik_plan *plan, group at, const pose *start, int k) {
     real sum = real_splat(0);
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
-        if (task->kind == IK_PLACE && ik_carries(plan, k, task->node))
+        if (task->kind != IK_TURN &&
+            (ik_carries(plan, k, task->node) || (task->other >= 0 && ik_carries(plan, k, task->other))))
             sum = sum + solve_weight(&plan->job->goals[task->goal].weight, at) / start->heaviest;
     return sum;
 }
@@ -164,6 +194,12 @@ static real frames_tolerance(const ik_plan *plan) {
     return real_splat(2) * real_sincos(real_splat(angle < turn / 2 ? angle / 2 : turn / 4)).sine;
 }
 
+/* Where nothing has a length what a tie misses is seen as an angle is. */
+static real frames_tolerance_of_ties(const pose *start, real tolerance, real angle) {
+    mask none = mask_equal(start->reach + tolerance, real_splat(0));
+    return real_max(real_select(none, angle, tolerance), real_splat(SMALLEST));
+}
+
 /* Where the start is near the targets, the result is to be near the start: turns are held to what the errors call for.
  * Where it is so far that this allows any, they never are. */
 static void frames_stay_near(const ik_plan *plan, const pose *start, columns record) {
@@ -172,6 +208,7 @@ static void frames_stay_near(const ik_plan *plan, const pose *start, columns rec
     *column(record, frames_per_reach(plan)) = real_select(has_reach, one / start->reach, zero);
     *column(record, frames_lowest(plan)) = zero;
     mask near = mask_less(frames_turn_for_error(plan, record), one);
+    if (plan->ties) near &= has_reach; /* what is to go is no share of it */
     *column(record, frames_lowest(plan)) = real_select(near, zero, one);
 }
 
@@ -189,16 +226,20 @@ static void frames_load_alike(const ik_plan *plan, columns record) {
 
 static void frames_begin(const ik_plan *plan, group at, const pose *start, columns record) {
     const real zero = real_splat(0), angle = frames_tolerance(plan);
+    real *tolerance = column(record, TOLERANCE);
     int points = 0;
+    if (plan->ties) *tolerance = frames_tolerance_of_ties(start, *tolerance, angle);
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         if (plan->slides) frames_load_slide(plan, at, start, k, record);
         frames_load_node(plan, start, k, record);
         frames_load_goals(plan, at, start, k, record);
         frames_load_shares(plan, at, start, k, record);
-        points += plan->nodes[k].point >= 0;
+        points += plan->nodes[k].point >= 0 || plan->nodes[k].ties;
+        if (plan->ties) *column(record, frames_below(plan, slot)) = frames_weight_below(plan, at, start, k);
     }
-    real *tolerance = column(record, TOLERANCE);
+    for (int t = 0; t < plan->task_count && plan->ties; t++)
+        if (frames_is_tie(&plan->tasks[t])) frames_load_tie(plan, at, start, t, record);
     if (!points) *tolerance = angle;
     *column(record, frames_per_radian(plan)) = real_select(mask_less(zero, *tolerance), *tolerance, angle) / angle;
     *column(record, frames_lever(plan)) = solve_mean_bone(plan, start);
@@ -221,9 +262,11 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
         *column(c, frames_largest(plan)) = frames_turn_for_error(plan, c);
         frames_go_on(plan, c);
     }
+    for (int g = 0; g < groups && plan->ties; g++)
+        frames_aim_ties(plan, columns_of_bundle(bundle, g));
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
-        if (!node->turns && node->point < 0) continue;
+        if (!node->turns && node->point < 0 && !node->ties) continue;
         for (int g = 0; g < groups; g++)
             frames_backward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     }
@@ -264,7 +307,7 @@ static const method fabrik_frames = {frames_size, frames_begin, frames_step, fra
 
 /* Points are enough for a chain that is free everywhere and does not slide. */
 static int fabrik_needs_frames(const ik_plan *plan) {
-    if (plan->limited || plan->rigid || plan->branches || plan->slides) return 1;
+    if (plan->limited || plan->rigid || plan->branches || plan->slides || plan->ties) return 1;
     for (int k = 0; k < plan->count; k++)
         if (plan->nodes[k].rotation >= 0 && plan->nodes[k].child >= 0) return 1;
     return 0;

@@ -49,7 +49,7 @@ static vec3 frames_away(const ik_plan *plan, columns c, int k, vec3 place, quat 
     for (int slot = plan->nodes[k].slot; slot < plan->slots; slot++) {
         const int part = plan->node_of_slot[slot];
         const ik_node *node = &plan->nodes[part];
-        if (node->owner != plan->nodes[k].owner || (!node->turns && node->point < 0)) continue;
+        if (node->owner != plan->nodes[k].owner || (!node->turns && node->point < 0 && !node->ties)) continue;
         if (!ik_carries(plan, k, part)) continue;
         real weight = *column(c, frames_drawn(plan, slot));
         vec3 now = vec3_add(place, quat_rotate(rotation, column_vec3(c, frames_bone(plan, slot))));
@@ -108,6 +108,7 @@ static void frames_backward(const ik_plan *plan, columns c, int k) {
         vec3 target = column_vec3(c, frames_target(plan, node->point));
         p = vec3_add(vec3_scale(real_splat(1) - share, p), vec3_scale(share, target));
     }
+    if (node->ties) p = frames_tied(plan, c, k, p);
     column_set_vec3(c, frames_point(plan, node->slot), p);
 }
 
@@ -161,33 +162,6 @@ ik_inline real frames_position_error(const ik_plan *plan, columns c, int k) {
     return frames_counts_for(plan, c, k) * frames_distance(plan, c, k);
 }
 
-/* How node k is turned. */
-ik_inline quat frames_now(const ik_plan *plan, columns c, int k) {
-    const ik_node *node = &plan->nodes[k];
-    if (node->turns) return column_quat(c, frames_rotation(plan, node->slot));
-    if (node->owner < 0) return column_quat(c, frames_socket(plan, node->slot));
-    quat owner = column_quat(c, frames_rotation(plan, plan->nodes[node->owner].slot));
-    return quat_multiply(owner, column_quat(c, frames_socket(plan, node->slot)));
-}
-
-/* What a weight counts for: where all goals weigh alike, whether it is any. */
-ik_inline real frames_counted(const ik_plan *plan, columns c, real weight) {
-    const real zero = real_splat(0), one = real_splat(1);
-    if (plan->task_count < 2) return weight;
-    mask alike = mask_equal(*column(c, frames_alike(plan)), one);
-    return real_select(alike & ~mask_equal(weight, zero), one, weight);
-}
-
-ik_inline real frames_place_counts(const ik_plan *plan, columns c, int goal) {
-    return frames_counted(plan, c, *column(c, frames_target_weight(plan, goal)));
-}
-
-/* A rotation counts as a point at the lever. */
-ik_inline real frames_rotation_counts(const ik_plan *plan, columns c, int goal) {
-    real lever = *column(c, frames_lever(plan));
-    return lever * lever * frames_counted(plan, c, *column(c, frames_turned_weight(plan, goal)));
-}
-
 /* Twice the sine of half the angle. */
 ik_inline real frames_rotation_error(const ik_plan *plan, columns c, int k) {
     int goal = plan->nodes[k].rotation;
@@ -197,14 +171,31 @@ ik_inline real frames_rotation_error(const ik_plan *plan, columns c, int k) {
     return real_select(counts, half + half, real_splat(0));
 }
 
+/* How far a task is off. */
+static real frames_miss(const ik_plan *plan, columns c, const ik_task *task) {
+    if (frames_is_tie(task)) return frames_tie_miss(plan, c, (int)(task - plan->tasks));
+    return task->kind == IK_TURN ? frames_rotation_error(plan, c, task->node) : frames_distance(plan, c, task->node);
+}
+
+/* The error of a tie, as that of a goal in the world. */
+static real frames_tie_error(const ik_plan *plan, columns c, int t) {
+    const ik_task *task = &plan->tasks[t];
+    real miss = frames_tie_miss(plan, c, t), unit = *column(c, frames_per_distance(plan, task->goal));
+    if (task->kind == IK_TURN) return *column(c, frames_per_radian(plan)) * miss;
+    if (!plan->slides) return unit * miss;
+    real reach = reach_of(frames_whereabouts(&c), plan, task->node).sum;
+    if (task->other >= 0) reach = real_max(reach, reach_of(frames_whereabouts(&c), plan, task->other).sum);
+    return real_select(mask_equal(reach, real_splat(0)), unit, solve_counts_for(plan, c, reach)) * miss;
+}
+
 /* The largest turn of a joint in a step, by how far the ends are from where they should be. */
 static real frames_turn_for_error(const ik_plan *plan, columns c) {
     real most = *column(c, frames_lowest(plan)), per_reach = *column(c, frames_per_reach(plan));
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
         if (task->kind == IK_TURN)
-            most = real_max(most, real_splat(FRAMES_PER_ANGLE / 2) * frames_rotation_error(plan, c, task->node));
+            most = real_max(most, real_splat(FRAMES_PER_ANGLE / 2) * frames_miss(plan, c, task));
         else
-            most = real_max(most, real_splat(FRAMES_PER_WAY / 2) * (per_reach * frames_distance(plan, c, task->node)));
+            most = real_max(most, real_splat(FRAMES_PER_WAY / 2) * (per_reach * frames_miss(plan, c, task)));
     return real_min(most, real_splat(1));
 }
 
@@ -216,5 +207,7 @@ static real frames_error(const ik_plan *plan, columns c) {
         if (plan->nodes[k].point >= 0) most = real_max(frames_position_error(plan, c, k), most);
         if (plan->nodes[k].rotation >= 0) most = real_max(per_radian * frames_rotation_error(plan, c, k), most);
     }
+    for (int t = 0; t < plan->task_count && plan->ties; t++)
+        if (frames_is_tie(&plan->tasks[t])) most = real_max(frames_tie_error(plan, c, t), most);
     return most;
 }

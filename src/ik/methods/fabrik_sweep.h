@@ -11,11 +11,13 @@ static void frames_find_ends(const ik_plan *plan, columns c) {
         else
             column_set_vec3(c, ends_place(ends, t), column_vec3(c, frames_point(plan, plan->nodes[k].slot)));
     }
+    if (plan->ties) frames_find_far(plan, c);
 }
 
 /* What an end is drawn to. */
 ik_inline ends_wanted frames_wanted(const ik_plan *plan, columns c, int task) {
     const int goal = plan->tasks[task].goal;
+    if (frames_is_tie(&plan->tasks[task])) return frames_end_wanted(plan, c, task, 1);
     if (plan->tasks[task].kind == IK_TURN)
         return (ends_wanted){.rotation = column_quat(c, frames_turned(plan, goal)),
                              .weight = frames_rotation_counts(plan, c, goal)};
@@ -29,8 +31,11 @@ static void frames_sweep_joint(const ik_plan *plan, columns c, int k) {
     quat before = column_quat(c, i), above = frames_above(plan, c, k);
     frames_body body = frames_body_of(plan, c, k, before);
     body.s = ends_pull(plan, c, frames_ends(plan), k, body.place, frames_wanted);
+    if (plan->ties) ends_add_pull(plan, c, frames_far(plan), -1, k, body.place, frames_far_wanted, &body.s);
     frames_follow(plan, c, k, *column(c, frames_largest(plan)), &body);
-    ends_carry(plan, c, frames_ends(plan), k, body.place, quat_multiply(body.rotation, quat_conjugate(before)));
+    quat turn = quat_multiply(body.rotation, quat_conjugate(before));
+    ends_carry(plan, c, frames_ends(plan), k, body.place, turn);
+    if (plan->ties) ends_carry_side(plan, c, frames_far(plan), -1, k, body.place, turn);
     column_set_quat(c, i, quat_multiply(quat_conjugate(above), body.rotation));
 }
 
@@ -42,13 +47,17 @@ static void frames_sweep_slide(const ik_plan *plan, columns c, int k) {
     vec3 sum = vec3_splat(0, 0, 0);
     real all = real_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
-        if (plan->tasks[t].kind == IK_TURN || !task_side(plan, t, plan->nodes[k].slot)) continue;
-        ends_wanted to = frames_wanted(plan, c, t);
-        sum = vec3_add(sum, vec3_scale(to.weight, vec3_sub(to.place, column_vec3(c, ends_place(ends, t)))));
+        const int side = task_side(plan, t, plan->nodes[k].slot);
+        if (plan->tasks[t].kind == IK_TURN || !side) continue;
+        ends_wanted to = side < 0 ? frames_far_wanted(plan, c, t) : frames_wanted(plan, c, t);
+        vec3 end = column_vec3(c, ends_place(side < 0 ? frames_far(plan) : ends, t));
+        sum = vec3_add(sum, vec3_scale(to.weight, vec3_sub(to.place, end)));
         all = all + to.weight;
     }
     vec3 by = quat_rotate(quat_conjugate(above), frames_mean(sum, all));
-    ends_slide(plan, c, ends, k, quat_rotate(above, frames_slide(plan, c, k, by)));
+    by = quat_rotate(above, frames_slide(plan, c, k, by));
+    ends_slide(plan, c, ends, k, by);
+    if (plan->ties) ends_slide_side(plan, c, frames_far(plan), -1, k, by);
 }
 
 /* From the tips to the base. */
@@ -84,8 +93,7 @@ static real frames_square(const ik_plan *plan, columns c) {
         int goal = task->goal;
         real weight =
             task->kind == IK_TURN ? frames_rotation_counts(plan, c, goal) : frames_place_counts(plan, c, goal);
-        real off =
-            task->kind == IK_TURN ? frames_rotation_error(plan, c, task->node) : frames_distance(plan, c, task->node);
+        real off = frames_miss(plan, c, task);
         sum = sum + weight * (off * off);
     }
     return sum;

@@ -19,9 +19,10 @@ enum { TOGETHER_STEPS = 12 };
 #define TOGETHER_LESS  (number)0.25
 #define TOGETHER_MORE  (number)4
 
-/* Whether goals are about several nodes, which the papers do not treat otherwise. */
+/* Whether goals are about several nodes, or tie them, which the papers do not treat otherwise. */
 static int frames_several(const ik_plan *plan) {
     if (plan->job->options.textbook) return 0;
+    if (plan->ties) return 1;
     for (int t = 1; t < plan->task_count; t++)
         if (plan->tasks[t].node != plan->tasks[0].node) return 1;
     return 0;
@@ -50,22 +51,36 @@ static real together_square(const ik_plan *plan, columns c, int vector) {
 
 /* ---- what turns do */
 
+/* Which end of a task a joint turns: 1, the own, -1, the far one; 0: none. */
 ik_inline int together_carries(const ik_plan *plan, int slot, int task) {
-    return plan->nodes[plan->node_of_slot[slot]].turns && task_side(plan, task, slot);
+    return plan->nodes[plan->node_of_slot[slot]].turns ? task_side(plan, task, slot) : 0;
 }
 
-/* From a joint to the end that a task is about. */
+/* From a joint to the end that it carries; turned round for the far one, which goes the opposite way. */
 ik_inline vec3 together_arm(const ik_plan *plan, columns c, int slot, int task) {
+    vec3 from = column_vec3(c, frames_point(plan, slot));
+    if (task_side(plan, task, slot) < 0) return vec3_sub(from, column_vec3(c, ends_place(frames_far(plan), task)));
     int end = plan->nodes[plan->tasks[task].node].slot;
-    return vec3_sub(column_vec3(c, frames_point(plan, end)), column_vec3(c, frames_point(plan, slot)));
+    return vec3_sub(column_vec3(c, frames_point(plan, end)), from);
+}
+
+/* A turn as a task sees it. */
+ik_inline vec3 together_seen(const ik_plan *plan, int slot, int task, vec3 turn) {
+    return task_side(plan, task, slot) < 0 ? vec3_scale(real_splat(-1), turn) : turn;
 }
 
 /* How far all tasks are off, by their weights. */
 static void together_find_off(const ik_plan *plan, columns c) {
+    if (plan->ties) frames_find_far(plan, c);
     for (int t = 0; t < plan->task_count; t++) {
         const ik_task *task = &plan->tasks[t];
-        ends_wanted to = frames_wanted(plan, c, t);
         vec3 off;
+        if (frames_is_tie(task)) {
+            off = vec3_scale(frames_tie_weight(plan, c, t), frames_tie_off(plan, c, t));
+            column_set_vec3(c, frames_off(plan, t), off);
+            continue;
+        }
+        ends_wanted to = frames_wanted(plan, c, t);
         if (task->kind == IK_TURN)
             off = frames_vector(quat_multiply(to.rotation, quat_conjugate(frames_now(plan, c, task->node))));
         else
@@ -82,9 +97,14 @@ static real together_find_changes(const ik_plan *plan, columns c) {
         for (int slot = 0; slot < plan->slots; slot++) {
             if (!together_carries(plan, slot, t)) continue;
             vec3 way = together_of(plan, c, JOINT_WAY, slot);
-            sum = vec3_add(sum, plan->tasks[t].kind == IK_TURN ? way : vec3_cross(way, together_arm(plan, c, slot, t)));
+            vec3 turn = plan->tasks[t].kind == IK_TURN ? together_seen(plan, slot, t, way)
+                                                       : vec3_cross(way, together_arm(plan, c, slot, t));
+            sum = vec3_add(sum, turn);
         }
-        vec3 change = vec3_scale(frames_wanted(plan, c, t).weight, sum);
+        int tie = frames_is_tie(&plan->tasks[t]);
+        if (tie) sum = frames_tie_change(plan, c, t, sum);
+        real weight = tie ? frames_tie_weight(plan, c, t) : frames_wanted(plan, c, t).weight;
+        vec3 change = vec3_scale(weight, sum);
         column_set_vec3(c, frames_change(plan, t), change);
         square = square + vec3_dot(change, sum);
     }
@@ -111,7 +131,8 @@ static void together_find_slopes(const ik_plan *plan, columns c, real damping) {
         for (int t = 0; t < plan->task_count; t++) {
             if (!together_carries(plan, slot, t)) continue;
             vec3 off = column_vec3(c, frames_off(plan, t));
-            sum = vec3_add(sum, plan->tasks[t].kind == IK_TURN ? off : vec3_cross(together_arm(plan, c, slot, t), off));
+            sum = vec3_add(sum, plan->tasks[t].kind == IK_TURN ? together_seen(plan, slot, t, off)
+                                                               : vec3_cross(together_arm(plan, c, slot, t), off));
         }
         column_set_vec3(c, frames_joint(plan, JOINT_SLOPE, slot), together_possible(plan, c, slot, sum));
     }
