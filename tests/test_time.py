@@ -187,6 +187,10 @@ def held(kind: str) -> Limit:
         return Limit.cone([1, 2, 0], 1, twist=(-0.5, 0.5), **bounds)
     if kind == "ball":
         return Limit.ball([0, 1, 0], (2.1, 0.5, 0.1, 0.8), side=[0, 0, 1], twist=(-0.8, 0.8), **bounds)
+    if kind == "kusudama":
+        return Limit.kusudama(
+            [1, 0, 0], [([1, 0, 0], 0.4), ([0, 1, 0], 0.3), ([0, 0, 1], 0.2)], twist=(-0.5, 0.5), **bounds
+        )
     if kind == "box":
         return Limit.euler("xyz", [-0.5, -0.6, -0.8], [0.9, 0.4, 1.2], **bounds)
     if kind == "universal":
@@ -194,7 +198,7 @@ def held(kind: str) -> Limit:
     return Limit.hinge([1, 2, 3], -2, 1.5, **bounds)
 
 
-KINDS = ["hinge", "slide1", "slide2", "slide3", "cone", "flat", "ball", "box", "universal"]
+KINDS = ["hinge", "slide1", "slide2", "slide3", "cone", "flat", "ball", "kusudama", "box", "universal"]
 
 
 def wild(rng: np.random.Generator, frames: int, items: int) -> Any:
