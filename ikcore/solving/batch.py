@@ -14,7 +14,7 @@ from ikcore._arrays import on_threads
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import check_takes, sliding, tasks_of
+from ikcore.solving.checks import check_takes, moves_joints, tasks_of
 from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Task, field_of
 
 
@@ -113,7 +113,7 @@ def prepared(
         for index, goal in enumerate(goals)
         for name in (*open_arrays(goal), *(_points_of(goal) if single else ()))
     ]
-    moves = bool(sliding(skeleton, tasks))
+    moves = moves_joints(skeleton, tasks, options)
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)
     return _core.Prepared(method, skeleton._data, _for_core(numbered), options, len(arguments), moves)
 

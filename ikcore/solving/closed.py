@@ -14,6 +14,7 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
 from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
+from ikcore.solving.checks import moves_joints
 from ikcore.solving.placed import angle_between, chain_points, off_ray
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
@@ -32,6 +33,8 @@ def two_bone(
     rotation_tolerance: float = 1e-4,
     twist: float = 0.0,
     soften: float = 1.0,
+    stretch_start: float = 1.0,
+    stretch_max: float = 1.0,
     min_bend: float = 0.0,
     max_bend: float = math.pi,
     workers: int = 1,
@@ -40,7 +43,7 @@ def two_bone(
     """Solve the limbs of a skeleton, those nearer to the root first.
 
     A goal's weight is the share of the limb's rotation to apply, its rotation_weight that of the tip's. Without a
-    rotation the tip follows the limb.
+    rotation the tip follows the limb. Bones that stretch are longer translations of mid and tip.
     """
     return _solve("two_bone", **locals())
 
@@ -86,7 +89,13 @@ def _solve(
     if item := solve_single(name, skeleton, pose, goals, numbers):
         return Solution.of_item(name, skeleton, pose, goals, item)
     tasks = checked_tasks(name, skeleton, pose, goals)
-    found = Found.empty(items_of(pose, tasks), pose.rotations)
+    moves = moves_joints(skeleton, tasks, numbers)
+    for task in tasks:
+        if moves and any(task.offset):
+            raise ValueError(
+                f"goals[{task.goal}].offset: {name} stretches no bone to one; leave it out, or stretch_max"
+            )
+    found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
     Batch(skeleton, pose, tasks, found, sequence=False, fps=0.0).solve(name, numbers, threads)
     return Solution.of(name, skeleton, pose, goals, found, strict=strict)
 

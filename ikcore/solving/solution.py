@@ -37,7 +37,7 @@ class Solution:
     ----------
     pose : Pose
         The poses afterwards. Joints that no goal turns keep their local rotation to the bit, and but for those that
-        slide all keep their translation.
+        slide, or whose bone stretches, all keep their translation.
     error : (...) array
         The largest distance by which a goal is missed, but for those of weight 0; where the method is ``aim``, from its
         ray.
