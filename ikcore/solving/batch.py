@@ -101,6 +101,8 @@ def prepared(
     options: tuple[float | None, ...],
     *,
     single: bool,
+    history: bool = False,
+    places: tuple[int, ...] | None = None,
 ) -> _core.Prepared | None:
     """The function in C for calls on one item of goals with ellipses, which are these tasks; None where there is none.
 
@@ -115,7 +117,7 @@ def prepared(
     ]
     moves = moves_joints(skeleton, tasks, options)
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)
-    return _core.Prepared(method, skeleton._data, _for_core(numbered), options, len(arguments), moves)
+    return _core.Prepared(method, skeleton._data, _for_core(numbered), options, len(arguments), moves, history, places)
 
 
 def _with_zeros(goal: Goal) -> Goal:

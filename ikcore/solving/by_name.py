@@ -90,7 +90,7 @@ class Solver:
         if self._prepared and (len(arrays) or not self.translations):
             translations, *others = arrays if self.translations else (None, *arrays)
             if item := self._prepared(rotations, translations, None, *others):
-                turned, moved, error, _, _, status = item
+                turned, moved, error, _, _, status, *_ = item
                 return (turned, moved, error, status) if self._moves else (turned, error, status)
         expected = self.signature.partition("->")[0].count("(") - 1
         if len(arrays) != expected:

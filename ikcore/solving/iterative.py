@@ -41,7 +41,8 @@ def iterate(
     if options.get("restarts"):
         _check_restarts(pose, sequence=sequence, history=history)
     threads = thread_count(workers)
-    if not (sequence or history or goal_errors) and (item := solve_single(method, skeleton, pose, goals, numbers)):
+    wanted = {"history": history, "goal_errors": goal_errors}
+    if not sequence and (item := solve_single(method, skeleton, pose, goals, numbers, **wanted)):
         return Solution.of_item(method, skeleton, pose, goals, item)
     tasks = checked_tasks(method, skeleton, pose, goals)
     shape = items_of(pose, tasks)

@@ -246,9 +246,9 @@ def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_e
     options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES if name in own}
     numbers = numbers_of(_JUDGE, {**options, "iterations": 0, "textbook": True})
     goals = [_without_pole(goal) for goal in stage.goals]
-    if not goal_errors and (item := solve_single(_JUDGE, skeleton, last, goals, numbers)):
-        _, _, error, angle, _, status = item
-        return _After(status != 0, error, angle, None)
+    if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors):
+        _, _, error, angle, _, status, _, errors = item
+        return _After(status != 0, error, angle, errors)
     judged = tasks_of(skeleton, goals, last.dtype)
     moves = bool(sliding(skeleton, judged))
     found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
