@@ -791,6 +791,17 @@ def test_history_is_kept_on_request() -> None:
 # --- what a Solution says ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["fabrik", "ccd", "dls"])
+def test_history_counts_by_tolerance(method: str) -> None:
+    """Of arms of length 2 and 0.2 what is off by 0.05 counts ten times of the short one."""
+    arms = ik.Skeleton([-1, 0, 1, 0, 3], [[0, 0, 0], [1, 0, 0], [1, 0, 0], [-0.1, 0, 0], [-0.1, 0, 0]])
+    for off in ([0, 0.05], [0.5, 0]):
+        goals = [ik.Reach(2, [2 - off[0], 0, 0]), ik.Reach(4, [-0.2 + off[1], 0, 0])]
+        found = ik.solve(arms, arms.rest, goals, method, history=True, iterations=1)
+        assert found.history is not None
+        assert_allclose(found.history[0], 0.5)
+
+
 def test_explain_says_how_far_and_what_to_try() -> None:
     found = ik.fabrik(ARM, ARM.rest, [ik.Reach(3, [[1, 1, 1], [0, 5, 0], [3, 0, 4]])])
     reached, far, farther = (found.explain(item) for item in range(3))

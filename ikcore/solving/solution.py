@@ -49,7 +49,8 @@ class Solution:
         `Status` flags; 0 means that all goals are reached.
     history : (..., iterations + 1) array or None
         With ``history=True``: the largest distance that the method sees, in units of length, before the first iteration
-        and after each; NaN beyond the last.
+        and after each; NaN beyond the last. What it sees of a chain of a tenth of the longest reach is ten times the
+        distance, as its tolerance is a tenth; of one without a length nothing, 0.
     goal_errors : (..., goals, 2) array or None
         With ``goal_errors=True``: the distance and the angle by which every goal is missed, NaN for what it does not
         ask for. Of a `Posture` the angle that is left.

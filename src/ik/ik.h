@@ -737,7 +737,8 @@ typedef struct ik_solve_job {
     ik_lists goal_errors;   /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
     ik_rows iterations;     /* int32_t */
     ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
-                         iteration and after each; those beyond the last are left as they are */
+                         iteration and after each, that of a chain times the longest reach by its own; those beyond the
+                         last are left as they are */
     int (*stop)(void *context); /* optional: asked by the thread that solves, at least every few milliseconds and as
                                    often as every few microseconds, so let it be quick. Not 0: the solve ends. Items
                                    that are done by then are written; of the others nothing is, but for their history */
