@@ -145,6 +145,7 @@ def solve(
     outputs: tuple[_Array | None, ...],
     stop: bytearray = ...,
     fps: float = ...,
+    judge: bool = ...,
     /,
 ) -> None: ...
 
@@ -178,6 +179,7 @@ class Prepared:
         moves: bool,
         history: bool = ...,
         places: tuple[int, ...] | None = ...,
+        judge: bool = ...,
         /,
     ) -> Self: ...
     def __call__(

@@ -756,6 +756,9 @@ def test_the_core_refuses_it_too() -> None:
     slider = limited_arm(1, SLIDING[0])
     with pytest.raises(ValueError, match="solve: a joint of a goal's chain slides, and its translation has no place"):
         _core.solve("dls", slider._data, (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found)
+    operands = (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found
+    with pytest.raises(ValueError, match="solve: an iterative method judges no pose that it has not solved"):
+        _core.solve("dls", ARM._data, *operands, bytearray(1), 0.0, True)
 
 
 def test_levels_are_refused_by_methods_without() -> None:

@@ -35,13 +35,14 @@ def solve_single(
     *,
     history: bool = False,
     goal_errors: bool = False,
+    judge: bool = False,
 ) -> Item | None:
     """Solve one item that has nothing to be said of it; None for everything else, and for what is to be refused."""
     if type(skeleton) is not Skeleton or type(pose) is not Pose or not isinstance(goals, (list, tuple)):
         return None
     return _core.solve_single(
         method,
-        (options, history, goal_errors),
+        (options, history, goal_errors, judge),
         tuple(goals),
         pose.rotations,
         pose.translations,
@@ -67,12 +68,13 @@ _FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
 
 def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, ...]) -> _core.Prepared | None:
     """Make the function in C for goals of a structure, and keep it; None where there is none."""
-    method, (options, history, goal_errors), *_ = structure
+    method, (options, history, goal_errors, judge), *_ = structure
     try:
         opened = [_opened(goal) for goal in goals]
         tasks = tasks_to_come(method, skeleton, opened)
         places = places_of(tasks) if goal_errors else None
-        made = prepared(method, skeleton, opened, tasks, options, single=True, history=history, places=places)
+        wanted: dict[str, Any] = {"history": history, "places": places, "judge": judge}
+        made = prepared(method, skeleton, opened, tasks, options, single=True, **wanted)
     except (TypeError, ValueError):  # which the way of all others says, with its arrays
         return None
     kept = skeleton._prepared

@@ -180,6 +180,7 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
         return "frames that follow each other need a place of their own for what is moved";
     for (int g = 0; g < job->goal_count; g++)
         postures += job->goals[g].kind == IK_POSTURE;
+    if (job->judge) return "an iterative method judges no pose that it has not solved";
     if (postures >= job->goal_count) return "there is no goal but for postures";
     if (!(takes & IK_TAKES_ENDS) && !has_one_end(job)) return refused_ENDS;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {

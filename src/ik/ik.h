@@ -734,6 +734,7 @@ typedef struct ik_solve_job {
     ik_rows status;         /* int32_t */
     ik_rows error;          /* the largest distance by which a goal is missed; NaN where not finite */
     ik_rows rotation_error; /* the largest angle, of a TURN or LOOK, radians; likewise */
+    int judge;              /* of closed forms: not 0: nothing turns, the pose that comes in is judged */
     ik_lists goal_errors;   /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
     ik_rows iterations;     /* int32_t */
     ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first

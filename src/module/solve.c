@@ -303,12 +303,14 @@ static PyObject *solve(PyObject *module, PyObject *args) {
     const char *name;
     PyObject *skeleton, *goals, *rotations, *translations, *scales, *options, *outputs, *stop = NULL;
     double fps = 0;
-    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!d", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
-                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop, &fps))
+    int judge = 0;
+    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!dp", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
+                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop, &fps,
+                          &judge))
         return NULL;
     const char *byte = stop && PyByteArray_Size(stop) > 0 ? PyByteArray_AsString(stop) : NULL;
     const method *method = find_method(name);
-    call call = {.job.skeleton = skeleton_of(module, skeleton), .job.fps = fps};
+    call call = {.job.skeleton = skeleton_of(module, skeleton), .job.fps = fps, .job.judge = judge};
     if (!method || !call.job.skeleton) return NULL;
     int failed = add_options(&call.job.options, method, options) < 0 ||
                  add_pose(&call, rotations, translations, scales) < 0 || add_goals(&call, goals) < 0 ||
@@ -414,9 +416,9 @@ static int prepare_places(prepared *self, PyObject *places) {
 static PyObject *prepared_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     const char *name;
     PyObject *skeleton, *goals, *options, *places = Py_None;
-    int arguments, moves, history = 0;
-    if (keywords || !PyArg_ParseTuple(args, "sOO!O!ip|pO", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type,
-                                      &options, &arguments, &moves, &history, &places))
+    int arguments, moves, history = 0, judge = 0;
+    if (keywords || !PyArg_ParseTuple(args, "sOO!O!ip|pOp", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type,
+                                      &options, &arguments, &moves, &history, &places, &judge))
         return NULL;
     prepared *self = (prepared *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
@@ -424,6 +426,7 @@ static PyObject *prepared_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     self->arguments = arguments;
     self->moves = moves;
     self->history = history;
+    self->call.job.judge = judge;
     if (prepare(self, PyType_GetModule(type), name, goals, options) == 0 && prepare_places(self, places) == 0)
         return (PyObject *)self;
     Py_DECREF((PyObject *)self);
@@ -653,7 +656,7 @@ static PyObject *call_prepared(PyObject *object, PyObject *args, PyObject *keywo
 
 static PyType_Slot prepared_slots[] = {
     {Py_tp_doc,
-     "Prepared(method, skeleton, goals, options, arguments, moves, history=False, places=None)\n--\n\n"
+     "Prepared(method, skeleton, goals, options, arguments, moves, history=False, places=None, judge=False)\n--\n\n"
      "Called with rotations, translations and scales of one item and so many arguments: rotations, "
      "translations where joints move, error, rotation error, iterations, status, history where wanted, and the errors "
      "of goals where their places are given: twice the number of a goal, and 1 more for an angle. Or None for what is "
@@ -796,7 +799,8 @@ static PyObject *solve_single(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"solve", solve, METH_VARARGS,
-     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., fps=..., /)\n--\n\n"
+     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., fps=..., judge=..., "
+     "/)\n--\n\n"
      "Arrays of one item, of items, or of frames that follow each other and items. "
      "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
      " last three where they are not None. Ends before all is done"

@@ -43,7 +43,7 @@ static void solve_once(block *b, const form *form, choice off) {
     memset(off, 0, BLOCK);
     for (int i = 0; i < b->count; i++)
         b->status[i] = 0, b->error[i] = b->angle[i] = 0;
-    for (int w = 0; w < b->wish_count; w++)
+    for (int w = 0; w < b->wish_count && !b->job.judge; w++)
         form->turn(b, &b->wishes[w], limited);
     restore(b, unusable);
     place(b);
@@ -126,6 +126,7 @@ static void solve_block(block *b, const form *form) {
     memset(again, 1, sizeof again);
     start_from(b, again);
     solve_once(b, form, again);
+    if (b->job.judge) memset(again, 0, sizeof again);
     choose_again(b, again);
     for (int round = 0; round < ROUNDS && any_of(again, b->count); round++)
         solve_again(b, form, again);
