@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _Array = NDArray[Any]
-_Item = tuple[_Array, _Array | None, _Array, _Array, NDArray[np.int32], NDArray[np.int32]]
+_Item = tuple[_Array, _Array | None, _Array, _Array, NDArray[np.int32], NDArray[np.int32], _Array | None, _Array | None]
 
 __version__: Final[str]
 STATUS_FLAGS: Final[tuple[tuple[str, int, str], ...]]
@@ -146,13 +146,14 @@ def solve(
     outputs: tuple[_Array | None, ...],
     stop: bytearray = ...,
     fps: float = ...,
+    judge: bool = ...,
     /,
 ) -> None: ...
 
 # What decides how goals are solved is looked up in `kept`; what is not there prepare(skeleton, goals, that) makes.
 def solve_single(
     method: str,
-    options: tuple[float | None, ...],
+    asked: tuple[Any, ...],
     goals: tuple[Any, ...],
     rotations: _Array,
     translations: _Array | None,
@@ -165,8 +166,9 @@ def solve_single(
 ) -> _Item | None: ...
 
 # One item a call: a row or a point of a goal is None, the number of an argument of the call, or numbers. It returns
-# rotations, translations where joints move, error, rotation error, iterations and status; None where the arrays are of
-# more than one item, or of one that cannot be used.
+# rotations, translations where joints move, error, rotation error, iterations, status, history where wanted, and the
+# errors of goals where their places are given; None where the arrays are of more than one item, or of one that cannot
+# be used.
 class Prepared:
     def __new__(
         cls,
@@ -176,6 +178,9 @@ class Prepared:
         options: tuple[float | None, ...],
         arguments: int,
         moves: bool,
+        history: bool = ...,
+        places: tuple[int, ...] | None = ...,
+        judge: bool = ...,
         /,
     ) -> Self: ...
     def __call__(

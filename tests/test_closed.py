@@ -614,3 +614,76 @@ def test_reach_is_of_a_part_of_the_skeleton_and_of_many_poses() -> None:
 
 def test_a_target_that_is_nan_has_no_flag() -> None:
     assert BODY.reach("foot.L", 2).classify([np.nan, 0, 0]) == 0
+
+
+# --- stretch ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", [1.0, 0.8])
+def test_stretch_is_written_as_longer_bones(start: float, dtype: Any) -> None:
+    """By as much as the limb of arrays says; what the pose says is what the error says."""
+    pose = ik.Pose(BODY.rest.rotations.astype(dtype))
+    before = BODY.forward(pose).positions
+    way = (before[3] - before[1]) * np.linspace(0.7, 1.4, 30)[:, None] * np.array([1, 1, 1.02])
+    target, options = (before[1] + way).astype(dtype), {"stretch_start": start, "stretch_max": 1.2}
+    weight = np.linspace(0, 1, 30, dtype=dtype) if start < 1 else 1.0
+    found = ik.solve(BODY, pose, [ik.Reach("foot.L", target, weight=weight, chain=2)], "two_bone", **options)
+    limb = ik.two_bone(*before[1:4], target, weight=weight, **{name: dtype(x) for name, x in options.items()})
+    assert found.pose.translations is not None
+    world = BODY.forward(found.pose)
+    assert limb.stretch.max() > 1.1
+    assert_array_equal(
+        found.pose.translations[:, [0, 1, *range(4, 9)]], BODY.offsets.astype(dtype)[[[0, 1, *range(4, 9)]] * 30]
+    )
+    assert_allclose(
+        found.pose.translations[:, 2:4], limb.stretch[:, None, None] * BODY.offsets[2:4], rtol=4 * TOL[dtype]
+    )
+    assert_allclose(world.positions[:, 1:4], limb.positions, atol=4 * TOL[dtype])
+    counts = np.broadcast_to(weight, 30) > 0
+    assert_allclose(
+        found.error[counts], np.linalg.norm(world.positions[:, 3] - target, axis=-1)[counts], atol=TOL[dtype]
+    )
+    assert_array_equal(found.status & ~1, np.where(counts, limb.status, found.status) & ~1)
+    reached = np.linalg.norm(way, axis=-1) < 1.19 * np.linalg.norm(BODY.offsets[2:4], axis=-1).sum()
+    assert np.all(found.status[reached] & ik.Status.TOO_FAR == 0)
+
+
+def test_a_stretched_limb_carries_what_hangs_on_it() -> None:
+    """Another limb, and a tip with a rotation; with scales, from translations of the pose."""
+    chain = ik.Skeleton.chain(np.array([[0, 0, 0], [1, 0.1, 0], [2, 0, 0], [3, 0.1, 0], [4, 0, 0]]))
+    scales = np.array([1, 1.2, 1, 0.9, 1])[:, None] * np.ones(3)
+    pose = ik.Pose(chain.rest.rotations, chain.offsets * 1.1, scales)
+    goals = [ik.Reach(4, [3.2, 2, 1], some_rotations(1)[0], chain=2), ik.Reach(2, [0.5, 2.5, 0], chain=2)]
+    found = ik.solve(chain, pose, goals, "two_bone", stretch_max=1.5)
+    world = chain.forward(found.pose)
+    assert found.status == 0
+    assert_allclose(world.positions[[2, 4]], [[0.5, 2.5, 0], [3.2, 2, 1]], atol=1e-5)
+    assert ik.solve(chain, pose, goals, "two_bone").status & ik.Status.TOO_FAR
+
+
+def test_stretch_by_a_solver_in_stages_and_of_what_cannot_be_used() -> None:
+    target = ANKLES[0] + np.array([[0, -0.1, 0], [0, np.nan, 0], [0, 0.1, 0]])
+    goal = ik.Reach("foot.L", target, chain=2)
+    with pytest.warns(ik.UnusableWarning):
+        found = ik.solve(BODY, BODY.rest, [goal], "two_bone", stretch_max=1.5)
+    assert found.pose.translations is not None
+    assert_array_equal(found.pose.translations[1:], np.stack([BODY.offsets] * 2))
+    assert_array_equal(found.pose.rotations[1], BODY.rest.rotations)
+    assert_array_equal(found.status, [0, ik.Status.NOT_FINITE, 0])
+    solver = ik.solver(BODY, [ik.Reach("foot.L", ..., chain=2)], "two_bone", stretch_max=1.5)
+    assert solver.signature == "(j,q),(p)->(j,q),(j,p),(),()"
+    stage = ik.Stage("two_bone", [ik.Reach("foot.L", target[0], chain=2)], stretch_max=1.5)
+    other = ik.Stage("two_bone", [ik.Reach("foot.R", ANKLES[1] + np.array([0, 0.1, 0]), chain=2)])
+    staged = ik.stages(BODY, BODY.rest, [stage, other])
+    for moved in (solver(BODY.rest.rotations, target[0])[1], solver(BODY.rest.rotations, target[::2])[1][0]):
+        assert_array_equal(moved, found.pose.translations[0])
+    assert staged.status == 0
+    assert staged.pose.translations is not None
+    assert_array_equal(staged.pose.translations, found.pose.translations[0])
+
+
+def test_no_bone_stretches_to_an_offset() -> None:
+    goal = ik.Reach("foot.L", ANKLES[0], offset=[0, -0.1, 0], chain=2)
+    with pytest.raises(ValueError, match=r"goals\[0\].offset: two_bone stretches no bone to one"):
+        ik.solve(BODY, BODY.rest, [goal], "two_bone", stretch_max=1.5)
+    assert ik.solve(BODY, BODY.rest, [goal], "two_bone", stretch_max=1).pose.translations is None

@@ -58,6 +58,8 @@ HASHES = {
         "limbs f64": "211e392c5f34315d",
         "aims f32": "ae43d12612e32dc7",
         "aims f64": "3361eddb01f74e71",
+        "stretched f32": "8728b58a91e0f8d2",
+        "stretched f64": "924574ed543a6158",
     },
     "same_bits_limits.c": {
         "limits f32": "b9a2b74fdbc09ac0",

@@ -132,6 +132,15 @@ def test_a_target_out_of_reach_is_answered_at_once() -> None:
     assert_allclose(points[1, :, 1], [0, -1, 4, 2.5], atol=1e-12)
 
 
+@pytest.mark.parametrize("short", [0, 1e-12, 1e-9, 1e-7, 4e-6])
+def test_so_is_what_the_straight_chain_meets_within_tolerance(dtype: Any, short: float) -> None:
+    skeleton, rotations = arm(100)
+    target = within(skeleton, 4, 40, 1 - short, 1 - short)
+    found = ik.follow(skeleton, ik.Pose(rotations.astype(dtype)), [ik.Reach(100, target)])
+    assert np.all(found.status == 0)
+    assert np.all(found.iterations <= 1)
+
+
 @pytest.mark.parametrize("distance", [0.0, 1.0, 3.5, 5.9])
 def test_a_chain_in_line_with_its_target_is_bent_first(distance: float) -> None:
     x = np.array([1.0, 0, 0])

@@ -418,3 +418,26 @@ def test_what_slides_and_could_slide_on_is_not_too_short(method: str) -> None:
     goals = [ik.Reach(1, [3, 0, 0]), ik.Reach(2, [-3, 0, 0.5])]
     assert all(ik.solve(skeleton, skeleton.rest, [goal], method).status == 0 for goal in goals)
     assert ik.solve(skeleton, skeleton.rest, goals, method).status == ik.Status.CONFLICT
+
+
+@rig
+def test_nothing_is_too_far_that_some_pose_reaches(method: str, rig: ik.Skeleton) -> None:
+    """Two joints of a chain where different poses have them: each can be reached, though a slide may be at its end for
+    the other.
+    """
+    ends = sorted({len(rig) // 2, len(rig) - 1})
+    worlds = [rig.forward(allowed(rig, 300, 11 + end)) for end in ends]
+    goals = [ik.Reach(end, world.positions[:, end]) for end, world in zip(ends, worlds, strict=True)]
+    found = ik.solve(rig, rig.rest, goals, method, iterations=30)
+    assert not np.any(found.status & (ik.Status.TOO_FAR | ik.Status.TOO_NEAR))
+
+
+def test_too_near_is_what_no_travel_makes_short_enough(method: str) -> None:
+    """A bone of 5 or more, and one of 1 to 1.5: what ends nearer than 3.5 is too near."""
+    long, short = Limit.free(position=[0 * X, [0, np.inf, 0]]), Limit.free(position=[0 * X, 0.5 * UP])
+    skeleton = ik.Skeleton([-1, 0, 1], [0 * UP, 5 * UP, UP], limits=[None, long, short])
+    target = np.array([3.4, 3.6])[:, None] * [[0.6, 0.8, 0]]
+    found = ik.solve(skeleton, skeleton.rest, [ik.Reach(2, target)], method, iterations=1000)
+    assert found.status[0] & ik.Status.TOO_NEAR
+    assert_allclose(found.error[0], 0.1, rtol=1e-2)
+    assert found.status[1] == 0

@@ -15,6 +15,7 @@ import threading
 import time
 import typing
 import warnings
+from collections import UserList
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,7 @@ from ikcore import _arrays, _core
 from ikcore.solving import batch, single
 
 METHODS = [name for name, *_ in _core.METHODS]
-AS_A_BATCH: dict[str, Any] = {"goal_errors": True}  # what no call on a single item says
+AS_A_BATCH: Any = UserList  # goals that no call on a single item takes
 NOT_GIVEN = (None,) * len(_core.OPTIONS)  # options of the core
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [2, 0.1, 0], [3, 0, 0.1]])
 ARM = ik.Skeleton.chain(POINTS)
@@ -756,6 +757,9 @@ def test_the_core_refuses_it_too() -> None:
     slider = limited_arm(1, SLIDING[0])
     with pytest.raises(ValueError, match="solve: a joint of a goal's chain slides, and its translation has no place"):
         _core.solve("dls", slider._data, (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found)
+    operands = (place_of(3, np.ones(3)),), ARM.rest.rotations, None, None, NOT_GIVEN, found
+    with pytest.raises(ValueError, match="solve: an iterative method judges no pose that it has not solved"):
+        _core.solve("dls", ARM._data, *operands, bytearray(1), 0.0, True)
 
 
 def test_levels_are_refused_by_methods_without() -> None:
@@ -789,6 +793,17 @@ def test_history_is_kept_on_request() -> None:
 
 
 # --- what a Solution says ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["fabrik", "ccd", "dls"])
+def test_history_counts_by_tolerance(method: str) -> None:
+    """Of arms of length 2 and 0.2 what is off by 0.05 counts ten times of the short one."""
+    arms = ik.Skeleton([-1, 0, 1, 0, 3], [[0, 0, 0], [1, 0, 0], [1, 0, 0], [-0.1, 0, 0], [-0.1, 0, 0]])
+    for off in ([0, 0.05], [0.5, 0]):
+        goals = [ik.Reach(2, [2 - off[0], 0, 0]), ik.Reach(4, [-0.2 + off[1], 0, 0])]
+        found = ik.solve(arms, arms.rest, goals, method, history=True, iterations=1)
+        assert found.history is not None
+        assert_allclose(found.history[0], 0.5)
 
 
 def test_explain_says_how_far_and_what_to_try() -> None:
@@ -965,7 +980,7 @@ def test_one_item_a_call_has_the_bits_of_the_method(method: str, given: Any, tra
     for rotations, target in zip(poses(9, dtype=dtype).rotations, targets(9), strict=True):
         wish = dataclasses.replace(hand, position=given(target), rotation=given(rotations[1]))
         one = ik.Pose(rotations[np.newaxis], None if moved is None else moved[np.newaxis])
-        expected = ik.solve(ARM, one, [wish, still], method, **AS_A_BATCH)
+        expected = ik.solve(ARM, one, AS_A_BATCH([wish, still]), method)
         arrays = [rotations, *([moved] if translations else []), given(target), given(rotations[1])]
         found = made(*arrays)
         assert made._prepared is not None
@@ -1022,7 +1037,7 @@ def test_one_item_has_the_bits_of_a_batch_of_one(number: int, scaled: bool, skel
             ik.Pose(turned[at], moved[at], None if scales is None else scales[at])
             for at in (slice(None), (np.newaxis, slice(None)))
         ]
-        found, expected = ik.dls(skeleton, poses_[0], goals), ik.dls(skeleton, poses_[1], goals, **AS_A_BATCH)
+        found, expected = ik.dls(skeleton, poses_[0], goals), ik.dls(skeleton, poses_[1], AS_A_BATCH(goals))
         assert found.pose.translations is not None
         assert expected.pose.translations is not None
         assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes()
@@ -1041,6 +1056,32 @@ def test_one_item_has_the_bits_of_a_batch_of_one(number: int, scaled: bool, skel
     assert len(skeleton._prepared) <= 64
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+@pytest.mark.parametrize("asked", [{"history": True}, {"goal_errors": True}, {"history": True, "goal_errors": True}])
+def test_one_item_has_the_history_and_the_errors_of_a_batch(
+    shape: tuple[int, ...], asked: dict[str, bool], dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pose = poses(1, dtype=dtype)[0]
+    target = np.broadcast_to([1.0, 1, 0.5], (*shape, 3))
+    bent = ik.Posture(1, ik.rotations.exp([0, 0, 0.5]), weight=0.1)
+    goals = [
+        bent,
+        ik.Reach(3, target, [1.0, 0, 0, 1]),
+        ik.Look(2, [1, 0, 0], [2, 2, 0]),
+        ik.Distance(1, 2.5, position=[3, 0, 0]),
+    ]
+    expected = ik.dls(ARM, pose, AS_A_BATCH(goals), iterations=30, **asked)
+    monkeypatch.setattr(_core, "solve", None)
+    found = ik.dls(ARM, pose, goals, iterations=30, **asked)
+    assert same_bits(found, expected)
+    for name in ("history", "goal_errors"):
+        one, other = getattr(found, name), getattr(expected, name)
+        assert (one is None) is (other is None) is not asked.get(name, False)
+        if one is not None:
+            assert one.dtype == dtype
+            assert_array_equal(one, other)
+
+
 def test_structures_that_differ_are_solved_as_such() -> None:
     """What decides what is solved, one after another on one skeleton: each as it is in a batch."""
     arm, at = ik.Skeleton(ARM.parents, ARM.offsets), [0.5, 1.2, 0.4]
@@ -1057,7 +1098,7 @@ def test_structures_that_differ_are_solved_as_such() -> None:
     for options in ({}, {"iterations": 1}, {"textbook": False}, {"tolerance": 1e-2}):
         for wish in wishes:
             found = ik.fabrik(arm, arm.rest, [wish], **options)
-            expected = ik.fabrik(arm, batch_, [wish], **options, **AS_A_BATCH)
+            expected = ik.fabrik(arm, batch_, AS_A_BATCH([wish]), **options)
             assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes(), (wish, options)
             seen.add(found.pose.rotations.tobytes())
     assert len(seen) > 2 * len(wishes)
@@ -1088,7 +1129,7 @@ def test_a_batch_of_one_goes_the_way_of_an_item(
     axes, written = form
     pose = ik.Pose(*(np.broadcast_to(rows, (*axes, 4, size)).astype(dtype) for rows, size in PARTS))
     goals = [ik.Reach(3, written([0.5, 1.2, 0.4]), weight=[0.5]), ik.Reach(2, [1, 0.8, 0.2])]
-    expected = ik.solve(ARM, pose, goals, method, **AS_A_BATCH)
+    expected = ik.solve(ARM, pose, AS_A_BATCH(goals), method)
     monkeypatch.delattr(_core, "solve")
     found = ik.solve(ARM, pose, goals, method)
     assert found.pose.shape == expected.pose.shape == found.status.shape
@@ -1130,12 +1171,12 @@ def test_points_that_change_from_call_to_call_are_prepared_for_once(monkeypatch:
     arm, made = ik.Skeleton(ARM.parents, ARM.offsets), prepared_for(monkeypatch)
     for k in range(20):
         goals = [ik.Reach(3, [1, 1, 0], offset=[0.1, 0.01 * k, 0]), ik.Look(2, (1, 0, 0.1 * k), [2, 2, 0])]
-        found, expected = ik.dls(arm, arm.rest, goals), ik.dls(arm, arm.rest, goals, **AS_A_BATCH)
+        found, expected = ik.dls(arm, arm.rest, goals), ik.dls(arm, arm.rest, AS_A_BATCH(goals))
         assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes()
     assert len(made) == 1
     for offset in (None, [0.0, 0, 0], [0.1, 0, 0]):  # no offset is the joint, and that no turn of it moves
         goals = [ik.Reach(3, [1, 1, 0], offset=offset)]
-        found, expected = ik.fabrik(arm, arm.rest, goals), ik.fabrik(arm, arm.rest, goals, **AS_A_BATCH)
+        found, expected = ik.fabrik(arm, arm.rest, goals), ik.fabrik(arm, arm.rest, AS_A_BATCH(goals))
         assert found.pose.rotations.tobytes() == expected.pose.rotations.tobytes()
 
 
@@ -1272,6 +1313,9 @@ def test_prepared_refuses_what_does_not_fit() -> None:
         ("fabrik", ARM._data, (place_of(3, 1),), options, 1, False),
         ("fabrik", ARM._data, (place_of(3, -1),), options, 1, False),
         ("fabrik", ARM._data, (goal,), options[:3], 1, False),
+        ("fabrik", ARM._data, (goal,), options, 1, False, False, (0, 1)),
+        ("fabrik", ARM._data, (goal, goal), options, 1, False, False, (1, 0)),
+        ("fabrik", ARM._data, (goal,), options, 1, False, False, ("0",)),
     ):
         with pytest.raises((TypeError, ValueError, IndexError)):
             _core.Prepared(*arguments)

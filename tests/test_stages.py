@@ -182,6 +182,34 @@ def test_a_gaze_is_judged_as_one() -> None:
         assert undone.rotation_error > 0.1
 
 
+def test_a_pose_is_judged_as_it_is(dtype: Any) -> None:
+    """What a limb and a gaze miss in a pose that a later stage has moved, one or several; nothing turns."""
+    pose = ik.Pose(BODY.rest.rotations.astype(dtype))
+    gaze = ik.Stage("aim", [ik.Look("chest", [0, 0, 1], [1, 2, 3], chain=0)])
+    away = np.array([[0.1, 1.4, 0.2], [0.0, 1.45, 0.25], [0.2, 1.4, 0.1]], dtype)
+    many = ik.stages(BODY, pose, [arms(), gaze, lean(away)], goal_errors=True)
+    for item in range(3):
+        one = ik.stages(BODY, pose, [arms(), gaze, lean(away[item])])
+        assert one.pose.rotations.tobytes() == many.pose.rotations[item].tobytes()
+        assert (one.error, one.rotation_error, one.status) == (
+            many.error[item],
+            many.rotation_error[item],
+            many.status[item],
+        )
+        world = BODY.forward(one.pose)
+        chest = BODY.index("chest")
+        to = np.array([1, 2, 3]) - world.positions[chest]
+        along = ik.rotations.rotate(world.rotations[chest], [0, 0, 1])
+        assert many.goal_errors is not None
+        off = [
+            np.linalg.norm(world.positions[BODY.index(name)] - to) for name, to in (("hand.L", LEFT), ("hand.R", RIGHT))
+        ]
+        np.testing.assert_allclose(many.goal_errors[item, :2, 0], off, rtol=1e-5)
+        angle = np.arctan2(np.linalg.norm(np.cross(along, to)), along @ to)
+        np.testing.assert_allclose(many.goal_errors[item, 2, 1], angle, rtol=1e-4)
+        assert one.status & ik.Status.CONFLICT
+
+
 def test_what_is_out_of_reach_is_judged_where_the_last_pose_has_it() -> None:
     """Not where another solve would take it: a free chain is laid towards what it cannot reach."""
     chain = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])

@@ -14,7 +14,7 @@ from ikcore._arrays import on_threads
 from ikcore.goals import Goal, completed, open_arrays
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
-from ikcore.solving.checks import check_takes, sliding, tasks_of
+from ikcore.solving.checks import check_takes, moves_joints, tasks_of
 from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS, TASK_ROWS, Task, field_of
 
 
@@ -101,6 +101,9 @@ def prepared(
     options: tuple[float | None, ...],
     *,
     single: bool,
+    history: bool = False,
+    places: tuple[int, ...] | None = None,
+    judge: bool = False,
 ) -> _core.Prepared | None:
     """The function in C for calls on one item of goals with ellipses, which are these tasks; None where there is none.
 
@@ -113,9 +116,10 @@ def prepared(
         for index, goal in enumerate(goals)
         for name in (*open_arrays(goal), *(_points_of(goal) if single else ()))
     ]
-    moves = bool(sliding(skeleton, tasks))
+    moves = moves_joints(skeleton, tasks, options)
     numbered = tuple(_with_numbers(task, arguments) for task in tasks)
-    return _core.Prepared(method, skeleton._data, _for_core(numbered), options, len(arguments), moves)
+    given = _for_core(numbered), options, len(arguments), moves
+    return _core.Prepared(method, skeleton._data, *given, history, places, judge)
 
 
 def _with_zeros(goal: Goal) -> Goal:
@@ -170,11 +174,12 @@ class Batch:
         self.found = found.map(lambda array: array.reshape(*frames, self.count, *array.shape[len(shape) :]))
         self.before: tuple[slice, ...] = (slice(None),) * sequence
 
-    def solve(self, method: str, options: tuple[float | None, ...], workers: int) -> None:
+    def solve(self, method: str, options: tuple[float | None, ...], workers: int, *, judge: bool = False) -> None:
         """Solve in blocks of items, all frames of each, that the threads take one after another."""
 
         def solve_block(block: slice) -> None:
-            _core.solve(method, self.skeleton._data, *self._operands(block, options))
+            operands = *self._operands(block, options), self.stopped, self.fps, judge
+            _core.solve(method, self.skeleton._data, *operands)
 
         on_threads(self._blocks(workers), workers, solve_block, self._stop)
 
@@ -195,4 +200,4 @@ class Batch:
 
         goals = _for_core([task.map(part) for task in self.tasks])
         pose = part(self.rotations), part(self.translations), part(self.scales)
-        return goals, *pose, options, self.found.map(part), self.stopped, self.fps
+        return goals, *pose, options, self.found.map(part)

@@ -15,7 +15,7 @@ from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed, heuristic, jacobian  # noqa: F401  # which enter their methods
 from ikcore.solving.batch import prepared, tasks_to_come
-from ikcore.solving.checks import checked_goals, sliding
+from ikcore.solving.checks import checked_goals, moves_joints
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import METHODS, checked_options, numbers_of
 from ikcore.tasks import GOAL_ARRAYS
@@ -68,7 +68,7 @@ class Solver:
     translations: bool
     options: dict[str, Any]
     _prepared: _core.Prepared | None = field(init=False, repr=False, compare=False)
-    _slides: bool = field(init=False, repr=False, compare=False)
+    _moves: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the goals, and prepare for calls on one item."""
@@ -76,22 +76,22 @@ class Solver:
         tasks = tasks_to_come(self.method, self.skeleton, self.goals)
         made = prepared(self.method, self.skeleton, self.goals, tasks, numbers, single=False)
         object.__setattr__(self, "_prepared", made)
-        object.__setattr__(self, "_slides", bool(sliding(self.skeleton, tasks)))
+        object.__setattr__(self, "_moves", moves_joints(self.skeleton, tasks, numbers))
 
     @property
     def signature(self) -> str:
         """The core dimensions as `dask.array.apply_gufunc` has them: j joints, q for w, x, y, z, p for x, y, z."""
         given = ["(j,q)", *["(j,p)"] * self.translations]
         given += [_DIMENSIONS[GOAL_ARRAYS[name]] for goal in self.goals for name in open_arrays(goal)]
-        return f"{','.join(given)}->(j,q),{'(j,p),' * self._slides}(),()"
+        return f"{','.join(given)}->(j,q),{'(j,p),' * self._moves}(),()"
 
     def __call__(self, rotations: ArrayLike, *arrays: ArrayLike) -> tuple[Any, ...]:
-        """Rotations, where joints slide translations, errors and status of the solution."""
+        """Rotations, where joints move translations, errors and status of the solution."""
         if self._prepared and (len(arrays) or not self.translations):
             translations, *others = arrays if self.translations else (None, *arrays)
             if item := self._prepared(rotations, translations, None, *others):
-                turned, moved, error, _, _, status = item
-                return (turned, moved, error, status) if self._slides else (turned, error, status)
+                turned, moved, error, _, _, status, *_ = item
+                return (turned, moved, error, status) if self._moves else (turned, error, status)
         expected = self.signature.partition("->")[0].count("(") - 1
         if len(arrays) != expected:
             raise TypeError(f"{self.signature}: expected {expected} arrays after the rotations, got {len(arrays)}")
@@ -100,7 +100,7 @@ class Solver:
         goals = [completed(goal, rest) for goal in self.goals]
         found = METHODS[self.method].function(self.skeleton, pose, goals, **self.options)
         turned, moved = found.pose.rotations, found.pose.translations
-        return (turned, moved, found.error, found.status) if self._slides else (turned, found.error, found.status)
+        return (turned, moved, found.error, found.status) if self._moves else (turned, found.error, found.status)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Solver, (self.skeleton, self.goals, self.method, self.translations, self.options)
@@ -113,9 +113,9 @@ def solver(
 
     It pickles. It takes local rotations (..., joints, 4), with ``translations=True`` local translations
     (..., joints, 3), and then, goal by goal, what is an ellipsis there: positions (..., 3), rotations (..., 4), weights
-    (...), poles (..., 3). It returns local rotations (..., joints, 4), where joints slide local translations
-    (..., joints, 3), errors (...) and status (...), as `Solution` has them. The axes named here are the core
-    dimensions, all others broadcast.
+    (...), poles (..., 3). It returns local rotations (..., joints, 4), where joints slide or bones stretch local
+    translations (..., joints, 3), errors (...) and status (...), as `Solution` has them. The axes named here are the
+    core dimensions, all others broadcast.
 
     Parameters
     ----------

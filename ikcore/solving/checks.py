@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ikcore import _core
 from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.skeleton import Skeleton, ancestors
@@ -86,6 +87,14 @@ def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
         return []
     moving = sorted({joint for task in tasks for joint in task.moving(skeleton)})
     return [joint for joint in moving if (limit := skeleton.limits[joint]) is not None and limit.position is not None]
+
+
+_STRETCH_MAX = _core.OPTIONS.index("stretch_max")
+
+
+def moves_joints(skeleton: Skeleton, tasks: Sequence[Task], numbers: tuple[float | None, ...]) -> bool:
+    """Whether a solve answers translations: some joint slides, or bones stretch."""
+    return bool(sliding(skeleton, tasks)) or (numbers[_STRETCH_MAX] or 1) > 1
 
 
 def is_iterative(method: str) -> bool:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from ikcore._arrays import thread_count
 from ikcore.goals import Goal
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, World
+from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
-from ikcore.solving.placed import angle_between, chain_points, off_ray
+from ikcore.solving.checks import moves_joints
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
-from ikcore.solving.table import METHODS, method, numbers_of
-from ikcore.span import distance, span_of
-from ikcore.tasks import Task
+from ikcore.solving.table import method, numbers_of
 
 
 @method
@@ -32,6 +27,8 @@ def two_bone(
     rotation_tolerance: float = 1e-4,
     twist: float = 0.0,
     soften: float = 1.0,
+    stretch_start: float = 1.0,
+    stretch_max: float = 1.0,
     min_bend: float = 0.0,
     max_bend: float = math.pi,
     workers: int = 1,
@@ -40,7 +37,7 @@ def two_bone(
     """Solve the limbs of a skeleton, those nearer to the root first.
 
     A goal's weight is the share of the limb's rotation to apply, its rotation_weight that of the tip's. Without a
-    rotation the tip follows the limb.
+    rotation the tip follows the limb. Bones that stretch are longer translations of mid and tip.
     """
     return _solve("two_bone", **locals())
 
@@ -86,7 +83,13 @@ def _solve(
     if item := solve_single(name, skeleton, pose, goals, numbers):
         return Solution.of_item(name, skeleton, pose, goals, item)
     tasks = checked_tasks(name, skeleton, pose, goals)
-    found = Found.empty(items_of(pose, tasks), pose.rotations)
+    moves = moves_joints(skeleton, tasks, numbers)
+    for task in tasks:
+        if moves and any(task.offset):
+            raise ValueError(
+                f"goals[{task.goal}].offset: {name} stretches no bone to one; leave it out, or stretch_max"
+            )
+    found = Found.empty(items_of(pose, tasks), pose.rotations, moves=moves)
     Batch(skeleton, pose, tasks, found, sequence=False, fps=0.0).solve(name, numbers, threads)
     return Solution.of(name, skeleton, pose, goals, found, strict=strict)
 
@@ -94,49 +97,15 @@ def _solve(
 # --- how good a pose is for them --------------------------------------------------------------------------------------
 
 
-class Miss(NamedTuple):
-    """How far one goal is from being reached."""
-
-    error: NDArray[Any]
-    angle: NDArray[Any]
-    off: NDArray[np.bool_]  # beyond tolerance
-
-
 def judged(
-    method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], options: Mapping[str, float]
-) -> list[Miss]:
-    """How far each goal of a closed form is from being reached in a pose, as it is."""
-    tasks, world = checked_tasks(method, skeleton, pose, goals), skeleton.forward(pose)
-    known = {name: option.default for name, option in METHODS[method].options.items()} | dict(options)
-    miss_of = _ray_miss if method == "aim" else _limb_miss
-    misses = []
-    with np.errstate(all="ignore"):  # a goal without weight may be anything
-        for goal in range(len(goals)):
-            own = {task.kind: task for task in tasks if task.goal == goal}
-            misses.append(miss_of(skeleton, pose, world, own, known))
-    return misses
-
-
-def _missed(task: Task, error: NDArray[Any]) -> NDArray[Any]:
-    """The error where the task counts; a negative weight is as 0."""
-    weight = np.ones((), error.dtype) if task.weight is None else task.weight
-    return np.where((weight <= 0) & np.isfinite(weight), 0, error)
-
-
-def _limb_miss(skeleton: Skeleton, pose: Pose, world: World, own: dict[str, Task], options: dict[str, float]) -> Miss:
-    place, turn = own["PLACE"], own.get("TURN")
-    assert place.position is not None
-    points = chain_points(skeleton, pose, world, place)
-    error = _missed(place, distance(points[..., -1, :], place.position))
-    off = error > options["tolerance"] * span_of(points).outer
-    if turn is None:
-        return Miss(error, np.zeros_like(error), off)
-    assert turn.rotation is not None
-    angle = _missed(turn, angle_between(world.rotations[..., turn.joint, :], turn.rotation))
-    return Miss(error, angle, off | (angle > options["rotation_tolerance"]))
-
-
-def _ray_miss(skeleton: Skeleton, pose: Pose, world: World, own: dict[str, Task], options: dict[str, float]) -> Miss:
-    ray = own["LOOK"]
-    error, angle = (_missed(ray, miss) for miss in off_ray(skeleton, pose, world, ray._replace(offset=ray.axis)))
-    return Miss(error, angle, angle > options["rotation_tolerance"])
+    name: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], options: Mapping[str, float]
+) -> tuple[Any, Any, Any]:
+    """What a pose misses as it is, by how much, and by which angle."""
+    numbers = numbers_of(name, {key: options[key] for key in ("tolerance", "rotation_tolerance") if key in options})
+    if item := solve_single(name, skeleton, pose, goals, numbers, judge=True):
+        _, _, error, angle, _, status, *_ = item
+        return status != 0, error, angle
+    tasks = checked_tasks(name, skeleton, pose, goals)
+    found = Found.empty(items_of(pose, tasks), pose.rotations)
+    Batch(skeleton, pose, tasks, found, sequence=False, fps=0.0).solve(name, numbers, 1, judge=True)
+    return found.status != 0, found.error, found.rotation_error

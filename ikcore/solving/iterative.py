@@ -12,7 +12,7 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import Batch, Found, checked_tasks, items_of
-from ikcore.solving.checks import check_speeds, frame_rate, sliding
+from ikcore.solving.checks import check_speeds, frame_rate, moves_joints
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution
 from ikcore.solving.table import SWITCHES, numbers_of
@@ -41,7 +41,8 @@ def iterate(
     if options.get("restarts"):
         _check_restarts(pose, sequence=sequence, history=history)
     threads = thread_count(workers)
-    if not (sequence or history or goal_errors) and (item := solve_single(method, skeleton, pose, goals, numbers)):
+    wanted = {"history": history, "goal_errors": goal_errors}
+    if not sequence and (item := solve_single(method, skeleton, pose, goals, numbers, **wanted)):
         return Solution.of_item(method, skeleton, pose, goals, item)
     tasks = checked_tasks(method, skeleton, pose, goals)
     shape = items_of(pose, tasks)
@@ -49,7 +50,9 @@ def iterate(
         check_speeds(method, skeleton, tasks, rate)
         if not shape:
             raise ValueError("sequence=True: expected axis 0 to be time, got a single pose and goals for one")
-    found = Found.empty(shape, pose.rotations, moves=bool(sliding(skeleton, tasks)), tasks=len(tasks) * goal_errors)
+    found = Found.empty(
+        shape, pose.rotations, moves=moves_joints(skeleton, tasks, numbers), tasks=len(tasks) * goal_errors
+    )
     if history:
         found = found._replace(history=np.full((*shape, int(options["iterations"]) + 1), np.nan, pose.dtype))
     Batch(skeleton, pose, tasks, found, sequence=sequence, fps=rate or 0.0).solve(method, numbers, threads)

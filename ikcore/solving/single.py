@@ -15,24 +15,34 @@ from ikcore.goals import Goal
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 from ikcore.solving.batch import prepared, tasks_to_come
+from ikcore.solving.solution import places_of
 from ikcore.tasks import GOAL_ARRAYS, GOAL_POINTS
 
-# What the core makes of one item: rotations, translations where joints move, error, rotation error, iterations, status.
-Item = tuple[Any, Any, Any, Any, Any, Any]
+# What the core makes of one item: rotations, translations where joints move, error, rotation error, iterations, status,
+# history and errors of goals where wanted.
+Item = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
 # So many structures are kept with a skeleton. Then all are let go: those in use are soon there again.
 _MOST_KEPT = 64
 
 
 def solve_single(
-    method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], options: tuple[float | None, ...]
+    method: str,
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    options: tuple[float | None, ...],
+    *,
+    history: bool = False,
+    goal_errors: bool = False,
+    judge: bool = False,
 ) -> Item | None:
     """Solve one item that has nothing to be said of it; None for everything else, and for what is to be refused."""
     if type(skeleton) is not Skeleton or type(pose) is not Pose or not isinstance(goals, (list, tuple)):
         return None
     return _core.solve_single(
         method,
-        options,
+        (options, history, goal_errors, judge),
         tuple(goals),
         pose.rotations,
         pose.translations,
@@ -58,11 +68,13 @@ _FIELDS = {kind: _fields_of(kind) for kind in Goal.__subclasses__()}
 
 def _prepare(skeleton: Skeleton, goals: tuple[Any, ...], structure: tuple[Any, ...]) -> _core.Prepared | None:
     """Make the function in C for goals of a structure, and keep it; None where there is none."""
-    method, options, *_ = structure
+    method, (options, history, goal_errors, judge), *_ = structure
     try:
         opened = [_opened(goal) for goal in goals]
         tasks = tasks_to_come(method, skeleton, opened)
-        made = prepared(method, skeleton, opened, tasks, options, single=True)
+        places = places_of(tasks) if goal_errors else None
+        wanted: dict[str, Any] = {"history": history, "places": places, "judge": judge}
+        made = prepared(method, skeleton, opened, tasks, options, single=True, **wanted)
     except (TypeError, ValueError):  # which the way of all others says, with its arrays
         return None
     kept = skeleton._prepared

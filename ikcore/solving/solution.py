@@ -37,7 +37,7 @@ class Solution:
     ----------
     pose : Pose
         The poses afterwards. Joints that no goal turns keep their local rotation to the bit, and but for those that
-        slide all keep their translation.
+        slide, or whose bone stretches, all keep their translation.
     error : (...) array
         The largest distance by which a goal is missed, but for those of weight 0; where the method is ``aim``, from its
         ray.
@@ -49,7 +49,8 @@ class Solution:
         `Status` flags; 0 means that all goals are reached.
     history : (..., iterations + 1) array or None
         With ``history=True``: the largest distance that the method sees, in units of length, before the first iteration
-        and after each; NaN beyond the last.
+        and after each; NaN beyond the last. What it sees of a chain of a tenth of the longest reach is ten times the
+        distance, as its tolerance is a tenth; of one without a length nothing, 0.
     goal_errors : (..., goals, 2) array or None
         With ``goal_errors=True``: the distance and the angle by which every goal is missed, NaN for what it does not
         ask for. Of a `Posture` the angle that is left.
@@ -87,9 +88,9 @@ class Solution:
     @classmethod
     def of_item(cls, method: str, skeleton: Skeleton, pose: Pose, goals: Sequence[Goal], item: Item) -> Solution:
         """The same of one item of which there is nothing to say."""
-        turned, moved, error, rotation_error, iterations, said = item
+        turned, moved, error, angle, iterations, said, history, errors = item
         after = Pose.of_item(turned, pose.translations if moved is None else moved, pose.scales)
-        return cls(after, error, rotation_error, iterations, said, None, None, skeleton, ((method, tuple(goals)),))
+        return cls(after, error, angle, iterations, said, history, errors, skeleton, ((method, tuple(goals)),))
 
     @property
     def _tasks(self) -> tuple[Task, ...]:
@@ -166,10 +167,14 @@ _ANGLES = ("TURN", "LOOK", "POSTURE", "AIM")
 
 def by_goal(tasks: tuple[Task, ...], errors: NDArray[Any]) -> NDArray[Any]:
     """The errors of tasks, (..., tasks), as (..., goals, 2)."""
-    by_goal = np.full((*errors.shape[:-1], tasks[-1].goal + 1, 2), np.nan, errors.dtype)
-    for index, task in enumerate(tasks):
-        by_goal[..., task.goal, int(task.kind in _ANGLES)] = errors[..., index]
-    return by_goal
+    by_goal = np.full((*errors.shape[:-1], 2 * (tasks[-1].goal + 1)), np.nan, errors.dtype)
+    by_goal[..., places_of(tasks)] = errors
+    return by_goal.reshape(*errors.shape[:-1], -1, 2)
+
+
+def places_of(tasks: tuple[Task, ...]) -> tuple[int, ...]:
+    """Where the error of every task stands among those of goals, a distance and an angle each."""
+    return tuple([2 * task.goal + (task.kind in _ANGLES) for task in tasks])
 
 
 def _place(item: Any, shape: tuple[int, ...]) -> tuple[int, ...]:

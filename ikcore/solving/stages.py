@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,7 +20,6 @@ from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed
 from ikcore.solving.batch import Batch, Found, items_of
-from ikcore.solving.by_name import solve
 from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, sliding, tasks_of
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution, by_goal
@@ -133,7 +134,7 @@ def stages(
         if is_iterative(stage.method):
             common |= {"sequence": sequence, "fps": rate, "goal_errors": goal_errors and stage is given[-1]}
         try:
-            found.append(solve(skeleton, now, stage.goals, stage.method, **stage.options, **common))
+            found.append(METHODS[stage.method].function(skeleton, now, stage.goals, **stage.options, **common))
         except (TypeError, ValueError) as wrong:
             raise type(wrong)(f"stages[{index}]: {wrong}") from None
         now = found[-1].pose
@@ -174,36 +175,30 @@ def _judged(
     goal_errors: bool,
 ) -> Solution:
     """One answer of what stages have found: by the last pose, for the goals of all."""
-    shape = np.shape(found[-1].status)
-    lost = np.zeros(shape, bool)
-    for solution in found:
-        lost |= solution.status >= _core.UNUSABLE
+    unusable = [solution.status >= _core.UNUSABLE for solution in found]
+    lost = reduce(operator.or_, unusable)
     last = _kept(skeleton, pose, found[-1].pose, lost)
-    status, iterations = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-    error, angle = np.zeros(shape, last.dtype), np.zeros(shape, last.dtype)
-    errors: list[Any] = []
-    for index, (stage, solution) in enumerate(zip(stages, found, strict=True)):
-        if index == len(stages) - 1 and (is_iterative(stage.method) or not goal_errors):
-            after = _as_found(solution)
-        else:
-            after = _after(skeleton, last, stage, workers, goal_errors=goal_errors)
-        status |= _status_of(np.asarray(solution.status), after.missed)
-        np.maximum(error, after.error, out=error)
-        np.maximum(angle, after.angle, out=angle)
-        iterations += solution.iterations
-        errors.append(after.by_goal)
-    for solution in reversed(found):  # of what cannot be used, why the first stage could not
-        unusable = solution.status >= _core.UNUSABLE
-        status = np.where(unusable, solution.status, status)
-    error[lost] = angle[lost] = np.nan
+    after = [_after(skeleton, last, stage, workers, goal_errors=goal_errors) for stage in stages[:-1]]
+    if is_iterative(stages[-1].method) or not goal_errors:
+        after.append(_as_found(found[-1]))
+    else:
+        after.append(_after(skeleton, last, stages[-1], workers, goal_errors=True))
+    said = [_status_of(solution.status, stage.missed) for solution, stage in zip(found, after, strict=True)]
+    status = reduce(operator.or_, said)
+    error: Any = reduce(np.maximum, [stage.error for stage in after])
+    angle: Any = reduce(np.maximum, [stage.angle for stage in after])
+    if lost.any():
+        for solution, why in reversed([*zip(found, unusable, strict=True)]):  # why the first stage could not
+            status = np.where(why, solution.status, status)
+        error, angle = (np.where(lost, last.dtype.type(np.nan), one) for one in (error, angle))
     return Solution(
         last,
         error[()],
         angle[()],
-        iterations[()],
-        status[()],
+        reduce(operator.add, [solution.iterations for solution in found]),
+        status.astype(np.int32)[()],
         None,
-        np.concatenate(errors, axis=-2) if goal_errors else None,
+        np.concatenate([stage.by_goal for stage in after], axis=-2) if goal_errors else None,
         skeleton,
         tuple((stage.method, tuple(stage.goals)) for stage in stages),
     )
@@ -224,31 +219,32 @@ def _kept(skeleton: Skeleton, pose: Pose, last: Pose, lost: NDArray[np.bool_]) -
 class _After(NamedTuple):
     """How a stage's goals are met in the last pose, by the tolerances of the stage."""
 
-    missed: NDArray[np.bool_]
-    error: NDArray[Any]
-    angle: NDArray[Any]
-    by_goal: NDArray[Any] | None  # (..., goals, 2), where wanted
+    missed: Any
+    error: Any
+    angle: Any
+    by_goal: Any  # (..., goals, 2), where wanted
 
 
 def _as_found(solution: Solution) -> _After:
     """The last stage has judged the last pose already."""
-    missed = np.asarray(solution.status & ~int(_NOTES) != 0)
+    missed = solution.status & ~_NOTES != 0
     return _After(missed, solution.error, solution.rotation_error, solution.goal_errors)
 
 
 def _after(skeleton: Skeleton, last: Pose, stage: Stage, workers: int, *, goal_errors: bool) -> _After:
     if not is_iterative(stage.method):
-        misses = closed.judged(stage.method, skeleton, last, stage.goals, stage.options)
-        error, angle = (np.stack([np.broadcast_to(m[part], last.shape) for m in misses], axis=-1) for part in (0, 1))
-        missed = np.any([miss.off for miss in misses], axis=0)
-        return _After(missed, error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))
+        if not goal_errors:
+            return _After(*closed.judged(stage.method, skeleton, last, stage.goals, stage.options), None)
+        misses = [closed.judged(stage.method, skeleton, last, [goal], stage.options) for goal in stage.goals]
+        missed, error, angle = (np.stack(part, axis=-1) for part in zip(*misses, strict=True))
+        return _After(missed.any(axis=-1), error.max(axis=-1), angle.max(axis=-1), np.stack([error, angle], axis=-1))
     own = METHODS[stage.method].options
     options = {name: stage.options.get(name, own[name].default) for name in _TOLERANCES if name in own}
     numbers = numbers_of(_JUDGE, {**options, "iterations": 0, "textbook": True})
     goals = [_without_pole(goal) for goal in stage.goals]
-    if not goal_errors and (item := solve_single(_JUDGE, skeleton, last, goals, numbers)):
-        _, _, error, angle, _, status = item
-        return _After(status != 0, error, angle, None)
+    if item := solve_single(_JUDGE, skeleton, last, goals, numbers, goal_errors=goal_errors):
+        _, _, error, angle, _, status, _, errors = item
+        return _After(status != 0, error, angle, errors)
     judged = tasks_of(skeleton, goals, last.dtype)
     moves = bool(sliding(skeleton, judged))
     found = Found.empty(items_of(last, judged), last.rotations, moves=moves, tasks=len(judged))
@@ -267,11 +263,13 @@ def _without_pole(goal: Any) -> Goal:
 _JUDGE = "dls"
 _TOLERANCES = ("tolerance", "rotation_tolerance")
 
+_CONFLICT = int(Status.CONFLICT)
+
 # What a status says that is true of a pose whose goals are met as well.
-_NOTES = Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_WEIGHT
+_NOTES = int(Status.POLE_UNDEFINED | Status.SOFTENED | Status.PARTIAL_WEIGHT)
 
 
-def _status_of(solved: NDArray[np.int32], missed: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _status_of(solved: Any, missed: Any) -> Any:
     """What there is to say of a stage: notes, and where its goals are missed in the end, why."""
-    moved_away = np.where(solved == 0, int(Status.CONFLICT), solved)
-    return np.where(missed, moved_away, solved & int(_NOTES))
+    moved_away = (solved == 0) * _CONFLICT
+    return (solved & _NOTES) | missed * (solved | moved_away)

@@ -183,6 +183,7 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes) {
         return "frames that follow each other need a place of their own for what is moved";
     for (int g = 0; g < job->goal_count; g++)
         postures += job->goals[g].kind == IK_POSTURE;
+    if (job->judge) return "an iterative method judges no pose that it has not solved";
     if (postures >= job->goal_count) return "there is no goal but for postures";
     if (!(takes & IK_TAKES_ENDS) && !has_one_end(job)) return refused_ENDS;
     for (const ik_goal *goal = job->goals; goal < job->goals + job->goal_count; goal++) {
@@ -224,8 +225,8 @@ static int turns(const ik_skeleton *skeleton, const ik_goal *goal, int joint) {
 /* What all goals of a closed form are, and none of them alone: of so many bones, and none for the joint of another. */
 static const char *check_form(const ik_solve_job *job, unsigned takes, int bones) {
     const ik_goal *end = job->goals + job->goal_count;
-    if (job->frames > 1 || job->history.rows.data || job->goal_errors.rows.data || job->moved.rows.data)
-        return "a closed form has no frames, no history, no errors of goals, and moves nothing but by turning";
+    if (job->frames > 1 || job->history.rows.data || job->goal_errors.rows.data)
+        return "a closed form has no frames, no history, and no errors of goals";
     if (job->goal_count == 0) return "there is no goal";
     for (const ik_goal *goal = job->goals; goal < end; goal++) {
         const char *wrong = check_goal(job, goal, takes);
@@ -242,7 +243,10 @@ static const char *check_form(const ik_solve_job *job, unsigned takes, int bones
 
 const char *ik_limbs_check(const ik_solve_job *job, unsigned takes) {
     const char *wrong = check_form(job, takes, 2);
+    const int stretches = job->options.stretch_max > 1;
+    if (!wrong && stretches && !job->moved.rows.data) wrong = "limbs that stretch need a place for what is moved";
     for (const ik_goal *goal = job->goals; !wrong && goal < job->goals + job->goal_count; goal++) {
+        if (stretches && has_offset(goal)) wrong = "a limb that stretches has no offset";
         if (goal->kind != IK_TURN) continue;
         if (!is_of_limb(job, goal)) wrong = "a rotation comes right after the place of its limb";
         if (!wrong && has_offset(goal - 1)) wrong = "a limb has an offset or a rotation, not both";

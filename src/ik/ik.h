@@ -670,6 +670,8 @@ typedef struct ik_goal {
     X(bounce, switch)                                                                                                  \
     X(twist, double)                                                                                                   \
     X(soften, double)                                                                                                  \
+    X(stretch_start, double)                                                                                           \
+    X(stretch_max, double)                                                                                             \
     X(min_bend, double)                                                                                                \
     X(max_bend, double)
 
@@ -726,6 +728,8 @@ typedef struct ik_options {
     IK_TOLERANCES(X)                                                                                                   \
     IK_TWIST(X)                                                                                                        \
     X(soften, 1, 0, 1, "the share of the reach where a limb starts to give")                                           \
+    X(stretch_start, 1, 0, 1, "the share of the reach from which the bones lengthen")                                  \
+    X(stretch_max, 1, 1, 1e6, "the most they lengthen by; 1: not at all")                                              \
     X(min_bend, 0, 0, 3.141592653589793, "the least angle between the bones, 0 being straight")                        \
     X(max_bend, 3.141592653589793, 0, 3.141592653589793, "the largest angle between the bones")
 #define IK_OPTIONS_OF_aim(X)                                                                                           \
@@ -816,15 +820,17 @@ typedef struct ik_solve_job {
     ik_lists translations;  /* (3) optional: of every joint, in place of its offset */
     ik_lists scales;        /* (3) optional */
     ik_lists solved;        /* (4) the local rotations afterwards; may be the very rows of `rotations` */
-    ik_lists moved;         /* (3) the local translations afterwards; optional where no joint slides. May be the very
-                               rows of `translations` */
+    ik_lists moved;         /* (3) the local translations afterwards; optional where no joint slides and no bone
+                               stretches. May be the very rows of `translations` */
     ik_rows status;         /* int32_t */
     ik_rows error;          /* the largest distance by which a goal is missed; NaN where not finite */
     ik_rows rotation_error; /* the largest angle, of a TURN or LOOK, radians; likewise */
+    int judge;              /* of closed forms: not 0: nothing turns, the pose that comes in is judged */
     ik_lists goal_errors;   /* (1) optional: of every goal its own, a distance or an angle; of a POSTURE the angle */
     ik_rows iterations;     /* int32_t */
     ik_lists history; /* (1) optional, options.iterations + 1 of them: the distance the method sees before the first
-                         iteration and after each; those beyond the last are left as they are */
+                         iteration and after each, that of a chain times the longest reach by its own; those beyond the
+                         last are left as they are */
     int (*stop)(void *context); /* optional: asked by the thread that solves, at least every few milliseconds and as
                                    often as every few microseconds, so let it be quick. Not 0: the solve ends. Items
                                    that are done by then are written; of the others nothing is, but for their history */
@@ -847,12 +853,13 @@ const char *ik_solve_check(const ik_solve_job *job, unsigned takes);
 IK_METHODS(IK_METHOD_PROTOTYPES)
 
 /* Closed forms do that in no iterations: goal by goal, those nearer to the root first, and no two may turn one joint.
- * `solved` shares no rows with what comes in; there is no history, no goal_errors, no `moved`, and no frames.
+ * `solved` and `moved` share no rows with what comes in; there is no history, no goal_errors, and no frames.
  * ik_limbs_check and ik_aims_check say what they do not take.
  *
  * ik_limbs has a PLACE for every limb, whose chain starts two joints above; root and mid turn as ik_two_bone has it. A
  * TURN of the same joint right after it is the rotation that the joint takes then, which without one follows the limb.
- * Weights are shares, 0 to 1.
+ * Weights are shares, 0 to 1. Where it stretches, its bones are longer in `moved`: the translations of mid and tip. A
+ * PLACE with an offset is refused then, to which no bone leads.
  *
  * ik_aims has a LOOK for every joint, whose chain is the joint alone, without offset: it turns as ik_aim has it, with a
  * pole as far as its axis `up` says; about its own axis alone where its limit is a hinge. `error` is how far the

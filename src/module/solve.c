@@ -303,12 +303,14 @@ static PyObject *solve(PyObject *module, PyObject *args) {
     const char *name;
     PyObject *skeleton, *goals, *rotations, *translations, *scales, *options, *outputs, *stop = NULL;
     double fps = 0;
-    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!d", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
-                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop, &fps))
+    int judge = 0;
+    if (!PyArg_ParseTuple(args, "sOO!OOOO!O!|O!dp", &name, &skeleton, &PyTuple_Type, &goals, &rotations, &translations,
+                          &scales, &PyTuple_Type, &options, &PyTuple_Type, &outputs, &PyByteArray_Type, &stop, &fps,
+                          &judge))
         return NULL;
     const char *byte = stop && PyByteArray_Size(stop) > 0 ? PyByteArray_AsString(stop) : NULL;
     const method *method = find_method(name);
-    call call = {.job.skeleton = skeleton_of(module, skeleton), .job.fps = fps};
+    call call = {.job.skeleton = skeleton_of(module, skeleton), .job.fps = fps, .job.judge = judge};
     if (!method || !call.job.skeleton) return NULL;
     int failed = add_options(&call.job.options, method, options) < 0 ||
                  add_pose(&call, rotations, translations, scales) < 0 || add_goals(&call, goals) < 0 ||
@@ -338,7 +340,9 @@ typedef struct {
     call call;        /* without arrays */
     goal_part *parts; /* GOAL_PARTS for every goal */
     int arguments;    /* after those of the pose */
-    int moves;        /* whether joints slide */
+    int moves;        /* whether it answers translations */
+    int history;      /* whether it answers that, */
+    int *places;      /* and the errors of goals: where that of each stands in them; NULL: not */
 } prepared;
 
 /* The arguments of a call that are its pose: rotations, translations and scales. */
@@ -392,19 +396,39 @@ static int prepare(prepared *self, PyObject *module, const char *name, PyObject 
     return 0;
 }
 
+/* A place for every goal, each beyond the one before it; None for none. */
+static int prepare_places(prepared *self, PyObject *places) {
+    const int count = self->call.job.goal_count;
+    if (places == Py_None) return 0;
+    if (!(self->places = calloc((size_t)count + 1, sizeof *self->places))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    int right = PyTuple_Check(places) && PyTuple_Size(places) == count;
+    for (int i = 0, least = 0; right && i < count; i++, least = self->places[i - 1] + 1) {
+        if (to_int(PyTuple_GetItem(places, i), &self->places[i]) < 0) return -1;
+        right = self->places[i] >= least;
+    }
+    if (!right) PyErr_SetString(PyExc_ValueError, "Prepared: expected a place for every goal, in ascending order");
+    return right ? 0 : -1;
+}
+
 static PyObject *prepared_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     const char *name;
-    PyObject *skeleton, *goals, *options;
-    int arguments, moves;
-    if (keywords || !PyArg_ParseTuple(args, "sOO!O!ip", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type,
-                                      &options, &arguments, &moves))
+    PyObject *skeleton, *goals, *options, *places = Py_None;
+    int arguments, moves, history = 0, judge = 0;
+    if (keywords || !PyArg_ParseTuple(args, "sOO!O!ip|pOp", &name, &skeleton, &PyTuple_Type, &goals, &PyTuple_Type,
+                                      &options, &arguments, &moves, &history, &places, &judge))
         return NULL;
     prepared *self = (prepared *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
     self->skeleton = Py_NewRef(skeleton);
     self->arguments = arguments;
     self->moves = moves;
-    if (prepare(self, PyType_GetModule(type), name, goals, options) == 0) return (PyObject *)self;
+    self->history = history;
+    self->call.job.judge = judge;
+    if (prepare(self, PyType_GetModule(type), name, goals, options) == 0 && prepare_places(self, places) == 0)
+        return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return NULL;
 }
@@ -414,6 +438,7 @@ static void prepared_dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     free((void *)self->call.job.goals);
     free(self->parts);
+    free(self->places);
     Py_XDECREF(self->skeleton);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
@@ -527,24 +552,60 @@ static PyObject *frozen(PyObject *array) {
     return array;
 }
 
+/* An array of so many axes of its own, all NaN. */
+static PyObject *nan_array(const call *call, int axes, const npy_intp *own) {
+    PyObject *array = new_array(call, axes, own, call->type);
+    if (!array) return NULL;
+    void *numbers = PyArray_DATA((PyArrayObject *)array);
+    for (npy_intp i = 0; i < PyArray_SIZE((PyArrayObject *)array); i++)
+        call->type == NPY_FLOAT ? (((float *)numbers)[i] = (float)NAN) : (((double *)numbers)[i] = (double)NAN);
+    return array;
+}
+
+/* The history, where it is wanted. */
+static PyObject *history_of(const prepared *self, call *call) {
+    if (!self->history) return Py_NewRef(Py_None);
+    const npy_intp count = call->job.options.iterations + 1;
+    PyObject *array = nan_array(call, 1, &count);
+    if (!array) return NULL;
+    ptrdiff_t size = call->type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+    call->job.history = (ik_lists){{PyArray_DATA((PyArrayObject *)array), 0, size}, size, count};
+    return array;
+}
+
+/* The errors of goals as a solution has them, a distance and an angle each, where they are wanted. */
+static PyObject *errors_of(const prepared *self, const call *call) {
+    const int count = call->job.goal_count;
+    if (!self->places) return Py_NewRef(Py_None);
+    const npy_intp shape[2] = {self->places[count - 1] / 2 + 1, 2};
+    PyObject *array = nan_array(call, 2, shape);
+    size_t size = call->type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+    const char *missed = call->job.goal_errors.rows.data;
+    for (int i = 0; array && i < count; i++)
+        memcpy((char *)PyArray_DATA((PyArrayObject *)array) + (size_t)self->places[i] * size, missed + i * size, size);
+    return array;
+}
+
 /* The outputs, or NULL: with an exception, or without for what is left to Python. */
 static PyObject *solve_item(const prepared *self, call *call) {
     double error, rotation_error; /* or a float in the same place */
     int32_t status, iterations;
     PyObject *solved = joints_array(call, 4, &call->job.solved);
     PyObject *moved = self->moves ? joints_array(call, 3, &call->job.moved) : Py_NewRef(Py_None);
-    PyObject *found = NULL;
+    PyObject *history = history_of(self, call), *found = NULL;
     call->job.error = (ik_rows){&error, 0, 0};
     call->job.rotation_error = (ik_rows){&rotation_error, 0, 0};
     call->job.status = (ik_rows){&status, 0, 0};
     call->job.iterations = (ik_rows){&iterations, 0, 0};
-    if (solved && moved && !self->method->check(&call->job, self->method->takes) && /* Python says what is refused */
+    if (solved && moved && history &&
+        !self->method->check(&call->job, self->method->takes) && /* Python says what is refused */
         run(self->method, call, NULL) == 0 && status < IK_UNUSABLE)
-        found = Py_BuildValue("OONNNN", frozen(solved), frozen(moved), number_of(call, &error, call->type),
+        found = Py_BuildValue("OONNNNON", frozen(solved), frozen(moved), number_of(call, &error, call->type),
                               number_of(call, &rotation_error, call->type), number_of(call, &iterations, NPY_INT32),
-                              number_of(call, &status, NPY_INT32));
+                              number_of(call, &status, NPY_INT32), history, errors_of(self, call));
     Py_XDECREF(solved);
     Py_XDECREF(moved);
+    Py_XDECREF(history);
     return found;
 }
 
@@ -567,11 +628,15 @@ static int take_pose(call *call, PyObject *args, PyObject **views) {
 static PyObject *solve_arguments(const prepared *self, call *call, PyObject *args) {
     size_t count = (size_t)call->job.goal_count, bytes = count * sizeof(ik_goal);
     size_t bytes_of_parts = count * GOAL_PARTS * sizeof(goal_part);
-    char *memory = malloc(bytes + bytes_of_parts + 1);
+    char *memory = malloc(bytes + bytes_of_parts + count * sizeof(double) + 1);
     if (!memory) return PyErr_NoMemory();
     ik_goal *goals = memcpy(memory, self->call.job.goals, bytes);
     goal_part *parts = memcpy(memory + bytes, self->parts, bytes_of_parts);
     call->job.goals = goals;
+    if (self->places) {
+        ptrdiff_t size = call->type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+        call->job.goal_errors = (ik_lists){{memory + bytes + bytes_of_parts, 0, size}, size, (ptrdiff_t)count};
+    }
     int known = fill_goals(self, args, call, goals, parts) && call->leading <= MOST_LEADING;
     PyObject *found = known ? solve_item(self, call) : NULL;
     free(memory);
@@ -591,10 +656,11 @@ static PyObject *call_prepared(PyObject *object, PyObject *args, PyObject *keywo
 
 static PyType_Slot prepared_slots[] = {
     {Py_tp_doc,
-     "Prepared(method, skeleton, goals, options, arguments, moves)\n--\n\n"
+     "Prepared(method, skeleton, goals, options, arguments, moves, history=False, places=None, judge=False)\n--\n\n"
      "Called with rotations, translations and scales of one item and so many arguments: rotations, "
-     "translations where joints move, error, rotation error, iterations and status; or None for what is more "
-     "than one item."},
+     "translations where joints move, error, rotation error, iterations, status, history where wanted, and the errors "
+     "of goals where their places are given: twice the number of a goal, and 1 more for an angle. Or None for what is "
+     "more than one item."},
     {Py_tp_new, prepared_new},
     {Py_tp_dealloc, prepared_dealloc},
     {Py_tp_call, call_prepared},
@@ -713,11 +779,11 @@ static PyObject *solve_structure(PyObject *prepared, PyObject *arguments) {
 
 static PyObject *solve_single(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *method, *options, *goals, *rotations, *translations, *scales, *kinds, *kept, *prepare, *skeleton;
-    if (!PyArg_ParseTuple(args, "OOO!OOOO!O!OO", &method, &options, &PyTuple_Type, &goals, &rotations, &translations,
+    PyObject *method, *asked, *goals, *rotations, *translations, *scales, *kinds, *kept, *prepare, *skeleton;
+    if (!PyArg_ParseTuple(args, "OOO!OOOO!O!OO", &method, &asked, &PyTuple_Type, &goals, &rotations, &translations,
                           &scales, &PyDict_Type, &kinds, &PyDict_Type, &kept, &prepare, &skeleton))
         return NULL;
-    PyObject *structure = Py_BuildValue("[OO]", method, options), *found = NULL;
+    PyObject *structure = Py_BuildValue("[OO]", method, asked), *found = NULL;
     PyObject *arguments = Py_BuildValue("[OOO]", rotations, translations, scales);
     int apart = structure && arguments ? take_apart(goals, kinds, structure, arguments) : -1;
     PyObject *key = apart > 0 ? PyList_AsTuple(structure) : NULL;
@@ -733,15 +799,17 @@ static PyObject *solve_single(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"solve", solve, METH_VARARGS,
-     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., fps=..., /)\n--\n\n"
+     "solve(method, skeleton, goals, rotations, translations, scales, options, outputs, stop=..., fps=..., judge=..., "
+     "/)\n--\n\n"
      "Arrays of one item, of items, or of frames that follow each other and items. "
      "Writes outputs: (rotations, status, error, rotation_error, iterations, history, translations, goal_errors), the"
      " last three where they are not None. Ends before all is done"
      " where the first byte of stop, a bytearray, is set meanwhile."},
     {"solve_single", solve_single, METH_VARARGS,
-     "solve_single(method, options, goals, rotations, translations, scales, kinds, kept, prepare, skeleton, /)\n--\n\n"
+     "solve_single(method, asked, goals, rotations, translations, scales, kinds, kept, prepare, skeleton, /)\n--\n\n"
      "Solves one item by the Prepared that is kept for goals of this structure, or that prepare(skeleton, goals,"
-     " structure) makes; returns what that does. kinds: the names of the fields of a kind of goal that are arrays, of"
+     " structure) makes, a structure being (method, asked, ...); returns what that does. kinds: the names of the "
+     "fields of a kind of goal that are arrays, of"
      " those that are points or axes of joints, and of all others."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,6 +1,6 @@
 /* same_bits.c for closed forms on skeletons: prints, for every instruction set of this processor, a hash of all bytes
- * that limbs and aims write for a tree whose joints have limits of every kind, with scales and without, with targets
- * ordinary, out of reach and not finite, and weights of all sorts. */
+ * that limbs, aims and limbs that stretch write for a tree whose joints have limits of every kind, with scales and
+ * without, with targets ordinary, out of reach and not finite, and weights of all sorts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 #include "tree.h"
 
-enum { ITEMS = 200 / FEWER, GOALS = 3 };
+enum { ITEMS = 200 / FEWER, GOALS = 3, FORMS = 3 };
+static const char *const forms[FORMS] = {"limbs", "aims", "stretched"};
 
 /* 0 to 1, and some beyond. */
 static double random_weight(int item) { return item % 3 ? 1 : 0.5 + random_number(); }
@@ -18,6 +19,7 @@ static double random_weight(int item) { return item % 3 ? 1 : 0.5 + random_numbe
 #define DEFINE_HASH(number, name)                                                                                      \
     typedef struct {                                                                                                   \
         number pose[ITEMS][JOINTS][4], scales[ITEMS][JOINTS][3], solved[ITEMS][JOINTS][4];                             \
+        number moved[ITEMS][JOINTS][3];                                                                                \
         number targets[GOALS][ITEMS][3], poles[ITEMS][3], turned[ITEMS][4], weights[ITEMS];                            \
         number error[ITEMS], angle[ITEMS];                                                                             \
         int32_t status[ITEMS], iterations[ITEMS];                                                                      \
@@ -39,6 +41,7 @@ static double random_weight(int item) { return item % 3 ? 1 : 0.5 + random_numbe
         free(memory);                                                                                                  \
         hash = hash_bytes(hash_bytes(hash, rows->solved, sizeof rows->solved), rows->error, sizeof rows->error);       \
         hash = hash_bytes(hash_bytes(hash, rows->angle, sizeof rows->angle), rows->status, sizeof rows->status);       \
+        if (job->moved.rows.data) hash = hash_bytes(hash, rows->moved, sizeof rows->moved);                            \
         return hash_bytes(hash, rows->iterations, sizeof rows->iterations);                                            \
     }                                                                                                                  \
                                                                                                                        \
@@ -57,7 +60,8 @@ static double random_weight(int item) { return item % 3 ? 1 : 0.5 + random_numbe
             rows->weights[i] = (number)random_weight(i);                                                               \
     }                                                                                                                  \
                                                                                                                        \
-    static uint64_t hash_##name(int aims) {                                                                            \
+    static uint64_t hash_##name(int form) {                                                                            \
+        const int aims = form == 1, stretched = form == 2;                                                             \
         static rows_##name rows;                                                                                       \
         const ptrdiff_t size = sizeof(number);                                                                         \
         const ik_rows weights = {rows.weights, size, 0}, poles = {rows.poles, 3 * size, size};                         \
@@ -81,6 +85,11 @@ static double random_weight(int item) { return item % 3 ? 1 : 0.5 + random_numbe
             ik_solve_job job = {.skeleton = &skeleton, .goals = aims ? looks : limbs, .goal_count = GOALS};            \
             job.options = aims ? ik_aims_options() : ik_limbs_options();                                               \
             if (kind % 3 == 1) job.options.twist = 0.5;                                                                \
+            if (stretched) {                                                                                           \
+                limbs[2].offset[0] = limbs[2].offset[2] = 0;                                                           \
+                job.options.stretch_start = 0.75, job.options.stretch_max = 1.5;                                       \
+                job.moved = (ik_lists){{rows.moved, 3 * JOINTS * size, size}, 3 * size, JOINTS};                       \
+            }                                                                                                          \
             if (kind % 2) job.scales = (ik_lists){{rows.scales, 3 * JOINTS * size, size}, 3 * size, JOINTS};           \
             const char *wrong = aims ? ik_aims_check(&job, IK_TAKES_ALL) : ik_limbs_check(&job, IK_TAKES_ALL);         \
             if (wrong) puts(wrong), exit(1);                                                                           \
@@ -97,10 +106,9 @@ int main(void) {
     const char *isas[] = {"scalar", "base", "avx2", "avx512"};
     for (int i = 0; i < 4; i++) {
         if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
-        for (int aims = 0; aims < 2; aims++) {
-            const char *name = aims ? "aims" : "limbs";
-            printf("%s %s f32 %016llx\n", isas[i], name, (unsigned long long)hash_f32(aims));
-            printf("%s %s f64 %016llx\n", isas[i], name, (unsigned long long)hash_f64(aims));
+        for (int form = 0; form < FORMS; form++) {
+            printf("%s %s f32 %016llx\n", isas[i], forms[form], (unsigned long long)hash_f32(form));
+            printf("%s %s f64 %016llx\n", isas[i], forms[form], (unsigned long long)hash_f64(form));
         }
     }
     return 0;

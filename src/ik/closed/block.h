@@ -82,6 +82,12 @@ static void copy_rows(const ik_rows *to, const ik_rows *from, int columns, int c
             *number_at(to, i, k) = *number_at(from, i, k);
 }
 
+static void copy_chosen(const ik_rows *to, const ik_rows *from, int columns, const choice chosen, int count) {
+    for (int i = 0; i < count; i++)
+        for (int k = 0; chosen[i] && k < columns; k++)
+            *number_at(to, i, k) = *number_at(from, i, k);
+}
+
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
 
 static void multiply(const block *b, ik_rows p, ik_rows q, turn product) {
@@ -109,9 +115,10 @@ static void angle_of(const block *b, ik_rows q, single angle) {
 
 /* Where all joints are now. */
 static void place(block *b) {
-    ik_forward_job job = {b->job.skeleton,      b->job.solved, b->job.translations,
-                          b->job.scales,        b->positions,  .world_rotations = b->rotations,
-                          .scratch = b->forward};
+    ik_forward_job job = {
+        b->job.skeleton,      b->job.solved, b->job.moved.rows.data ? b->job.moved : b->job.translations,
+        b->job.scales,        b->positions,  .world_rotations = b->rotations,
+        .scratch = b->forward};
     TYPED(forward)(&job, b->count);
 }
 
@@ -267,6 +274,14 @@ static void bring_back(block *b, int joint, choice limited) {
         put(&local, i, allowed[i], 4);
         limited[i] = 1;
     }
+}
+
+/* Makes the bone to a joint longer. */
+static void stretch_bone(block *b, int joint, const single by) {
+    ik_rows local = of_joint(&b->job.moved, joint);
+    for (int i = 0; i < b->count; i++)
+        for (int k = 0; k < 3; k++)
+            *number_at(&local, i, k) = by[i] * *number_at(&local, i, k);
 }
 
 /* Turns a joint in the space of its parent where it is chosen, as far as its limit allows. */

@@ -16,16 +16,25 @@ typedef struct {
 
 static const form limb = {turn_limb, miss_limb}, ray = {turn_ray, miss_ray};
 
+/* The pose that came in, where chosen. */
+static void start_from(block *b, const choice chosen) {
+    for (int joint = 0; joint < b->job.skeleton->count; joint++) {
+        ik_rows turned = of_joint(&b->job.rotations, joint), solved = of_joint(&b->job.solved, joint);
+        copy_chosen(&solved, &turned, 4, chosen, b->count);
+        if (!b->job.moved.rows.data) continue;
+        number offset[3];
+        narrowed(b->job.skeleton->offsets + 3 * joint, offset, 3);
+        ik_rows came = b->job.translations.rows.data ? of_joint(&b->job.translations, joint) : only(offset);
+        ik_rows moved = of_joint(&b->job.moved, joint);
+        copy_chosen(&moved, &came, 3, chosen, b->count);
+    }
+}
+
 /* Items that cannot be used keep the pose that came in. */
 static void restore(block *b, choice unusable) {
     for (int i = 0; i < b->count; i++)
         unusable[i] = b->status[i] >= IK_UNUSABLE;
-    for (int joint = 0; any_of(unusable, b->count) && joint < b->job.skeleton->count; joint++) {
-        ik_rows from = of_joint(&b->job.rotations, joint), to = of_joint(&b->job.solved, joint);
-        for (int i = 0; i < b->count; i++)
-            for (int k = 0; unusable[i] && k < 4; k++)
-                *number_at(&to, i, k) = *number_at(&from, i, k);
-    }
+    if (any_of(unusable, b->count)) start_from(b, unusable);
 }
 
 /* Turns the joints of all goals; says where something is off after. */
@@ -34,7 +43,7 @@ static void solve_once(block *b, const form *form, choice off) {
     memset(off, 0, BLOCK);
     for (int i = 0; i < b->count; i++)
         b->status[i] = 0, b->error[i] = b->angle[i] = 0;
-    for (int w = 0; w < b->wish_count; w++)
+    for (int w = 0; w < b->wish_count && !b->job.judge; w++)
         form->turn(b, &b->wishes[w], limited);
     restore(b, unusable);
     place(b);
@@ -64,7 +73,8 @@ static int is_uneven(const block *b, int item) {
 
 /* Where solving again from the solution brings a pose nearer: not where that adds to what was done before. */
 static void choose_again(const block *b, choice again) {
-    if (!b->job.scales.rows.data || b->job.options.twist != 0) memset(again, 0, BLOCK);
+    const ik_options *options = &b->job.options;
+    if (!b->job.scales.rows.data || options->twist != 0 || options->stretch_max > 1) memset(again, 0, BLOCK);
     for (int i = 0; any_of(again, b->count) && i < b->count; i++)
         again[i] &= is_uneven(b, i);
     for (int w = 0; any_of(again, b->count) && w < b->wish_count; w++) {
@@ -113,11 +123,10 @@ static void write_numbers(const ik_rows *to, const number *numbers, int count) {
 
 static void solve_block(block *b, const form *form) {
     choice again;
-    for (int joint = 0; joint < b->job.skeleton->count; joint++) {
-        ik_rows from = of_joint(&b->job.rotations, joint), to = of_joint(&b->job.solved, joint);
-        copy_rows(&to, &from, 4, b->count);
-    }
+    memset(again, 1, sizeof again);
+    start_from(b, again);
     solve_once(b, form, again);
+    if (b->job.judge) memset(again, 0, sizeof again);
     choose_again(b, again);
     for (int round = 0; round < ROUNDS && any_of(again, b->count); round++)
         solve_again(b, form, again);
@@ -196,13 +205,13 @@ static void order_wishes(block *b) {
 
 /* The job from an item on. */
 static void start_at(block *b, const ik_solve_job *job, ptrdiff_t first) {
-    ik_lists *lists[] = {&b->job.rotations, &b->job.translations, &b->job.scales, &b->job.solved};
+    ik_lists *lists[] = {&b->job.rotations, &b->job.translations, &b->job.scales, &b->job.solved, &b->job.moved};
     ik_rows *rows[] = {&b->job.status, &b->job.error, &b->job.rotation_error, &b->job.iterations};
     b->job = *job;
-    for (int k = 0; k < 4; k++) {
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
         lists[k]->rows = from_item(lists[k]->rows, first);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         *rows[k] = from_item(*rows[k], first);
-    }
     for (int g = 0; g < job->goal_count; g++) {
         ik_goal *goal = &b->goals[g];
         *goal = job->goals[g];

@@ -58,13 +58,14 @@ static void tip_of(block *b, const wish *w, turn root, turn mid, const single we
 static void turn_limb(block *b, const wish *w, choice limited) {
     const ik_options *options = &b->job.options;
     number twist = (number)options->twist, soften = (number)options->soften;
+    number stretch_start = (number)options->stretch_start, stretch_max = (number)options->stretch_max;
     number min_bend = (number)options->min_bend, max_bend = (number)options->max_bend;
     int tip = w->goal->joint, mid = b->job.skeleton->parents[tip], root = b->job.skeleton->parents[mid];
     single weight, of_tip;
     vector end, target, hinge;
     turn at_root, at_mid, at_tip;
     int32_t status[BLOCK];
-    single error;
+    single error, stretch;
     weights_of(b, w->goal, weight);
     weights_of(b, w->rotation, of_tip);
     place(b);
@@ -74,9 +75,10 @@ static void turn_limb(block *b, const wish *w, choice limited) {
     job.pole = w->goal->pole;
     if (hinge_of(b, mid, hinge)) job.hinge = ROWS(hinge);
     job.twist = only(&twist), job.weight = ROWS(weight), job.soften = only(&soften);
+    if (stretch_max > 1) job.stretch_start = only(&stretch_start), job.stretch_max = only(&stretch_max);
     job.min_bend = only(&min_bend), job.max_bend = only(&max_bend);
     job.root_delta = ROWS(at_root), job.mid_delta = ROWS(at_mid);
-    job.status = ROWS(status), job.error = ROWS(error);
+    job.status = ROWS(status), job.error = ROWS(error), job.stretch = ROWS(stretch);
     TYPED(two_bone)(&job, b->count);
     if (w->rotation) tip_of(b, w, at_root, at_mid, of_tip, at_tip);
 
@@ -90,6 +92,7 @@ static void turn_limb(block *b, const wish *w, choice limited) {
     turn_joint(b, root, at_root, moved, limited);
     bring_within_parent(b, mid, at_mid);
     turn_joint(b, mid, at_mid, moved, limited);
+    if (stretch_max > 1) stretch_bone(b, mid, stretch), stretch_bone(b, tip, stretch);
     if (!w->rotation) return;
     bring_within_parent(b, tip, at_tip);
     turn_joint(b, tip, at_tip, turned, limited);

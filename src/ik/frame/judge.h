@@ -11,7 +11,44 @@ typedef struct {
     mask finite, has_length;
 } verdict;
 
-static mask solve_ends_slid(const ik_plan *plan, group at, const pose *world, int k);
+/* Where a place is in the space in which a sliding node moves. */
+static vec3 solve_in_travel(const ik_plan *plan, const pose *world, int k, vec3 place) {
+    const int parent = plan->nodes[k].parent;
+    if (parent < 0) return vec3_add(place, vec3_scale(world->scale, world->origin));
+    return quat_rotate(quat_conjugate(world->rotations[parent]), vec3_sub(place, world->positions[parent]));
+}
+
+/* What a distance may be. */
+typedef struct {
+    real least, most;
+} span;
+
+/* From a place in that space to wherever the node may be. */
+static span solve_travel_span(const ik_plan *plan, const pose *world, int k, vec3 place) {
+    const vec3 low = vec3_sub(vec3_scale(world->scale, solve_end_of_travel(plan, k, 0)), place);
+    const vec3 high = vec3_sub(vec3_scale(world->scale, solve_end_of_travel(plan, k, 1)), place);
+    const vec3 beyond = {real_max(low.x, -high.x), real_max(low.y, -high.y), real_max(low.z, -high.z)};
+    const real zero = real_splat(0);
+    const vec3 near = {real_max(beyond.x, zero), real_max(beyond.y, zero), real_max(beyond.z, zero)};
+    const vec3 far = {real_max(-low.x, high.x), real_max(-low.y, high.y), real_max(-low.z, high.z)};
+    return (span){vec3_length(near), vec3_length(far)};
+}
+
+/* Whether the chain to node k cannot have its end at a target, wherever its slides are in their travel: a polygon of
+ * its bones and the way to the target has no side that is longer than all others. */
+static mask solve_beyond_slides(const ik_plan *plan, const pose *world, int k, vec3 target, real slack) {
+    span reach = {real_splat(0), real_splat(0)}, bone, way;
+    for (; plan->nodes[k].moves; k = plan->nodes[k].parent) {
+        bone.least = bone.most = vec3_length(solve_bone(plan, world, k));
+        if (plan->nodes[k].slides) bone = solve_travel_span(plan, world, k, vec3_splat(0, 0, 0));
+        reach.least = real_max(reach.least - bone.most, bone.least - reach.most);
+        reach.most = reach.most + bone.most;
+    }
+    way.least = way.most = vec3_length(vec3_sub(target, world->positions[k]));
+    if (plan->nodes[k].slides) way = solve_travel_span(plan, world, k, solve_in_travel(plan, world, k, target));
+    mask far = mask_less(reach.most + slack, way.least), near = mask_less(way.most, reach.least - slack);
+    return (far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR));
+}
 
 ik_inline mask solve_judge_position(const ik_plan *plan, group at, const pose *world, const ik_task *task, verdict *v) {
     const int k = task->node;
@@ -29,7 +66,7 @@ ik_inline mask solve_judge_position(const ik_plan *plan, group at, const pose *w
     mask missed = mask_less(slack, error);
     mask far = mask_less(reach.sum + slack, distance), near = mask_less(distance, chain_inner(reach) - slack);
     mask said = missed & ((far & mask_splat(IK_TOO_FAR)) | (near & mask_splat(IK_TOO_NEAR)));
-    if (plan->slides && mask_any(said)) said &= solve_ends_slid(plan, at, world, k);
+    if (plan->slides && mask_any(said)) said &= solve_beyond_slides(plan, world, k, target, slack);
     v->said |= said;
     v->finite &= mask_is_finite(error) & mask_is_number(weight);
     v->error = real_max(v->error, error);
@@ -228,7 +265,7 @@ static real solve_freedom(const ik_plan *plan, int k, quat local, vec3 turn) {
 /* Whether a sliding node is at an end of its travel and drawn beyond. */
 static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int k) {
     const int parent = plan->nodes[k].parent;
-    vec3 pull = vec3_splat(0, 0, 0), from = parent < 0 ? pull : world->positions[parent];
+    vec3 pull = vec3_splat(0, 0, 0);
     real most = real_splat(SMALLEST), weight;
     for (int t = 0; t < plan->task_count; t++) {
         int side = task_side(plan, t, plan->nodes[k].slot);
@@ -236,10 +273,9 @@ static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int
         pull = vec3_add(pull, solve_pulled(plan, at, world, &plan->tasks[t], k, side).shift);
         most = most + solve_miss(plan, at, world, &plan->tasks[t], &weight);
     }
-    if (parent < 0) from = vec3_scale(real_splat(-1), vec3_scale(world->scale, world->origin));
     quat above = parent < 0 ? quat_identity() : world->rotations[parent];
     pull = quat_rotate(quat_conjugate(above), vec3_scale(real_splat(1) / most, pull));
-    vec3 moved = quat_rotate(quat_conjugate(above), vec3_sub(world->positions[k], from));
+    vec3 moved = solve_in_travel(plan, world, k, world->positions[k]);
     real reach = solve_longest(plan, world); /* a slide that nothing has a length beside goes by what is to go */
     reach = real_select(mask_less(real_splat(0), reach), reach, most);
     vec3 on = vec3_add(moved, vec3_scale(real_splat(SOLVE_TURN) * reach, pull));
@@ -247,19 +283,6 @@ static mask solve_slid_out(const ik_plan *plan, group at, const pose *world, int
     vec3 kept = vec3_scale(world->scale, solve_slid(plan, k, vec3_scale(unscale, on)));
     real lost = vec3_length(vec3_sub(on, kept)), least = real_splat(SOLVE_SHARE * SOLVE_TURN) * reach;
     return mask_less(least, lost);
-}
-
-/* Whether the chain to node k has the length it has for good: nothing slides in it, or is where it slides no farther.
- */
-static mask solve_ends_slid(const ik_plan *plan, group at, const pose *world, int k) {
-    mask held = mask_splat(0);
-    int slides = 0;
-    for (int end = plan->nodes[solve_base(plan, k)].parent; k != end; k = plan->nodes[k].parent) {
-        if (!plan->nodes[k].slides) continue;
-        slides = 1;
-        held |= solve_slid_out(plan, at, world, k);
-    }
-    return slides ? held : ~mask_splat(0);
 }
 
 /* How much goals of a level draw at some joint, of as much as they could: all together, as far as limits let that joint
@@ -346,10 +369,6 @@ static mask solve_contradiction(const ik_plan *plan, group at, const pose *world
 static mask solve_why(const ik_plan *plan, group at, const pose *world, const quat *solved, const verdict *v) {
     const mask beyond = mask_splat(IK_TOO_FAR | IK_TOO_NEAR | IK_AT_LIMIT), stalled = mask_splat(IK_STALLED);
     mask said = v->said;
-    if (plan->slides) { /* from where a speed has held the base, a target may look too far */
-        const mask fast = ~mask_zero(said & mask_splat(IK_TOO_FAST));
-        said = mask_select(fast, said & ~mask_splat(IK_TOO_FAR | IK_TOO_NEAR), said);
-    }
     if (plan->limited || plan->slides)
         said |= v->missed & solve_at_limit(plan, at, world, solved) & mask_splat(IK_AT_LIMIT);
     if (plan->task_count < 2) return said;

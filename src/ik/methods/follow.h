@@ -57,9 +57,11 @@ static void follow_set_bone(columns record, int slot, mask chosen, vec3 bone) {
 }
 
 /* A target out of reach becomes the nearest point in reach: all bones forwards along the line; or, where it is too
- * near, all but a longest one backwards. */
+ * near, all but a longest one backwards. So does one that the straight chain meets within half the tolerance (the rest
+ * is for rounding), to which steps would come ever more slowly. */
 static void follow_answer(const ik_plan *plan, const aimed_chain *chain, columns record) {
-    mask far = mask_less(chain->reach.sum, chain->distance);
+    const real share = real_splat((number)(1 - 0.5 * plan->job->options.tolerance));
+    mask far = mask_less(share * chain->reach.sum, chain->distance);
     mask near = mask_less(chain->distance, chain_inner(chain->reach)), waiting = near;
     if (!mask_any(far | near)) return;
     for (int slot = 1; slot < plan->slots; slot++) {
