@@ -102,11 +102,11 @@ static ccd_place ccd_place_of(const ik_plan *plan, columns c, int k) {
 ik_outline quat ccd_fit_one(const pull *s, const vec3 *bone) { return pull_turn(s, *bone); }
 
 /* The turn of a ball that is best for all that draws at it; of half-turns one across the axis y of what is above. */
-ik_inline quat ccd_fit(const ik_plan *plan, int k, const pull *s, quat above) {
-    mat3 m = mat3_transposed((mat3){s->x, s->y, s->z});
-    real rounding = real_splat(32 * EPSILON) * (vec3_size(m.x) + vec3_size(m.y) + vec3_size(m.z));
+static quat ccd_fit(const ik_plan *plan, int k, const pull *s, quat above) {
     vec3 across = quat_rotate(above, vec3_splat(0, 1, 0));
     if (ccd_ends_below(plan, k) < 2) return ccd_fit_one(s, &across);
+    mat3 m = mat3_transposed((mat3){s->x, s->y, s->z});
+    real rounding = real_splat(32 * EPSILON) * (vec3_size(m.x) + vec3_size(m.y) + vec3_size(m.z));
     return IK_NAME(quat_of_correlation)(&m, &rounding);
 }
 

@@ -126,7 +126,12 @@ static void ccd_sweep_plain(const ik_plan *plan, real *bundle, int groups) {
             ccd_follow_plain(plan, columns_of_bundle(bundle, g), slot, &links[g]);
 }
 
+/* Where bones have changed all goes on from the root (solve.h). */
 static void ccd_step_plain(const ik_plan *plan, real *bundle, int groups) {
+    if (!plan->job->options.start_from_tail) {
+        ccd_step(plan, bundle, groups);
+        return;
+    }
     for (int g = 0; g < groups; g++)
         ccd_bend_straight(plan, bundle, g);
     ccd_sweep_plain(plan, bundle, groups);
