@@ -97,8 +97,8 @@ HASHES = {
         "dls_slides f64": "da28f9cadb43f954",
     },
     "same_bits_ccd.c": {
-        "ccd_chain f32": "8b6cf8af82bf4326",
-        "ccd_chain f64": "4ed6d1987f607d8f",
+        "ccd_chain f32": "08c7dbbe329d2d6d",
+        "ccd_chain f64": "b712fa433de30dbf",
         "ccd_pose f32": "342826ecb1e17411",
         "ccd_pose f64": "bc87b09ad19c9890",
         "ccd_tree f32": "3467b320d966965f",

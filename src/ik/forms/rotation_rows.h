@@ -160,6 +160,8 @@ static void quat_from_euler_rows(const ik_quat_from_euler_job *job, ptrdiff_t fi
     }
 }
 
+quat IK_NAME(quat_of_correlation)(const mat3 *s, const real *rounding) { return quat_of_correlation(*s, *rounding); }
+
 static void quat_best_fit_rows(const ik_quat_best_fit_job *job, ptrdiff_t first, ptrdiff_t last) {
     EACH_GROUP (at, first, last) {
         fit_scales scale = fit_scales_of(job, at);

@@ -259,6 +259,9 @@ ik_inline quat quat_of_correlation(mat3 s, real rounding) {
     return quat_of_top_space(&m, &vectors, rounding);
 }
 
+/* The same, compiled with the closed forms. */
+ik_hidden quat IK_NAME(quat_of_correlation)(const mat3 *s, const real *rounding);
+
 /* A pair of points and its weight. */
 typedef struct {
     vec3 point, target;

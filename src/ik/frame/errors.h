@@ -86,25 +86,7 @@ typedef struct {
     real largest; /* as ERROR is; NaN where some number is */
 } errors;
 
-/* With a level counting so much `beside` the one before. In `rows`, unless NULL, the scaled errors. */
-ik_inline errors errors_measure(const ik_plan *plan, columns c, enum errors_when when, real beside, real *rows,
-                                int step) {
-    errors e = {real_splat(0), real_splat(0), real_splat(0)};
-    for (int t = 0; t < plan->task_count; t++) {
-        const ik_task *task = &plan->tasks[t];
-        real scale = errors_scale(plan, c, t);
-        vec3 off = errors_off(plan, c, when, t), row = vec3_scale(scale, off);
-        if (rows) rows_set(rows, step, task->row, ik_task_rows(task), row);
-        if (task->kind == IK_INSIDE) off = task_miss(task, off), row = vec3_scale(scale, off);
-        real square = vec3_dot(row, row);
-        if (plan->levels > 1) {
-            e.strict = e.strict + level_counts(real_splat(LEVEL_LAST), task->level) * square;
-            square = level_counts(beside, task->level) * square;
-        }
-        e.square = e.square + square;
-        e.largest = real_max(vec3_length(off) * errors_unit(plan, c, when, t), e.largest);
-    }
-    if (plan->levels < 2) e.strict = e.square;
-    e.largest = e.largest + real_poison(e.square);
-    return e;
-}
+/* With a level counting so much `beside` the one before. In `rows`, unless NULL, the scaled errors. Compiled with the
+ * frame (shared.h). */
+ik_hidden errors IK_NAME(errors_measure)(const ik_plan *plan, columns c, enum errors_when when, real beside, real *rows,
+                                         int step);

@@ -1,5 +1,6 @@
 /* The frame of the iterative methods, and the table of all kernels of an instance. */
-#include "method.h"
+#include "parts.h"
+#include "shared.h"
 #include "judge.h"
 #include "poles.h"
 #include "speed.h"

@@ -107,71 +107,6 @@ ik_inline task_wanted joint_wanted(const ik_plan *plan, columns c, int task) {
     return (task_wanted){.place = {all.w, all.v.x, all.v.y}, .number = all.v.z};
 }
 
-ik_inline void joint_set_wanted(columns record, int at, const ik_task *task, const task_wanted *wanted) {
-    quat all = {wanted->place.x, {wanted->place.y, wanted->place.z, wanted->number}};
-    column_set_quat(record, at, task->kind == IK_TURN ? wanted->rotation : all);
-}
-
-/* A target that is far away, nearer: squares of it must be numbers. */
-static inline void joint_tame(const ik_task *task, task_wanted *wanted, real reach) {
-    real most = real_splat(SOLVE_FAR * SOLVE_FAR) * real_select(mask_equal(reach, real_splat(0)), real_splat(1), reach);
-    if (task->kind == IK_TURN) return;
-    if (task->kind != IK_INSIDE) {
-        direction off = vec3_direction_of_any(wanted->place);
-        wanted->place = vec3_select(mask_less(most, off.length), vec3_scale(most, off.unit), wanted->place);
-    }
-    real number = real_select(mask_less(most, wanted->number), most, wanted->number);
-    wanted->number = real_select(mask_less(number, -most), -most, number);
-}
-
-/* What is seen from another joint, as seen from the product of rotations there. */
-static inline void joint_see_product(const pose *start, const ik_task *task, task_wanted *wanted) {
-    quat back = quat_conjugate(solve_apart(start, task->other));
-    if (task->kind == IK_PLACE) wanted->place = quat_rotate(back, wanted->place);
-    if (task->kind == IK_TURN)
-        wanted->rotation = quat_multiply(quat_multiply(back, wanted->rotation), solve_apart(start, task->node));
-}
-
-/* What a task wants that is not simple, and the distance or angle that counts as reached. */
-static inline real joint_load_any(const ik_plan *plan, group at, const pose *start, const ik_task *task,
-                                  task_wanted *wanted, real *weight) {
-    const ik_options *options = &plan->job->options;
-    *wanted = solve_wanted(plan, at, start, task, weight);
-    if (start->scaled && task->other >= 0) joint_see_product(start, task, wanted);
-    joint_tame(task, wanted, start->reach);
-    if (task_is_angle(task)) return real_splat(solve_within(plan, options->rotation_tolerance));
-    return solve_task_slack(start, task, solve_within(plan, options->tolerance), solve_task_reach(plan, start, task));
-}
-
-static inline void joint_load_task(const ik_plan *plan, group at, const pose *start, int task, columns record) {
-    const ik_task *t = &plan->tasks[task];
-    int to = joint_task(plan, task), slot = t->node < 0 ? -1 : plan->nodes[t->node].slot;
-    real weight, most = *column(record, TOLERANCE), own;
-    if (!joint_task_is_simple(t)) {
-        task_wanted wanted;
-        own = joint_load_any(plan, at, start, t, &wanted, &weight);
-        joint_set_wanted(record, to + TASK_TARGET, t, &wanted);
-    } else if (t->kind == IK_TURN) {
-        quat now = column_quat(record, joint_rotation(slot));
-        column_set_quat(record, to + TASK_TARGET, solve_target_rotation(plan, at, t->node, now, &weight));
-        own = real_splat(solve_within(plan, plan->job->options.rotation_tolerance));
-    } else {
-        vec3 now = column_vec3(record, joint_position(plan, slot));
-        column_set_quat(record, to + TASK_TARGET, (quat){real_splat(0), now});
-        real reach = solve_reach(plan, start, t->node).sum;
-        vec3 target = solve_target(plan, at, start, t->node, now, &weight);
-        column_set_vec3(record, to + TASK_TARGET, solve_nearer(plan, start, t->node, target));
-        own = real_splat(solve_within(plan, plan->job->options.tolerance)) * reach;
-        own = real_select(mask_equal(reach, real_splat(0)), most, own);
-    }
-    const real zero = real_splat(0);
-    mask counts = ~mask_equal(weight, zero);
-    weight = weight / (t->level ? solve_heaviest(plan, at, t->level) : start->heaviest);
-    real unit = most / real_max(own, real_splat(SMALLEST) + most * real_splat(EPSILON));
-    *column(record, to + TASK_WEIGHT) = real_select(counts, real_sqrt(weight), zero);
-    *column(record, to + TASK_UNIT) = real_select(counts, unit, zero);
-}
-
 /* Where the ends are (ends.h) before any joint has turned. */
 static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
     for (int t = 0; t < plan->task_count; t++) {
@@ -185,78 +120,10 @@ static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
 
 /* ---- what comes in, and what comes out */
 
-static inline vec3 joint_load_slid(const ik_plan *plan, group at, const pose *start, int k) {
-    if (!plan->nodes[k].slides) return vec3_splat(0, 0, 0);
-    vec3 offset = vec3_of(plan->job->skeleton->offsets + 3 * (ptrdiff_t)plan->nodes[k].joint);
-    return vec3_scale(start->scale, vec3_sub(solve_slid(plan, k, solve_offset(plan, at, k)), offset));
-}
-
-static inline void joint_load_posture(const ik_plan *plan, group at, int k, columns record) {
-    const real zero = real_splat(0), one = real_splat(1);
-    const ik_node *node = &plan->nodes[k];
-    real share = zero;
-    quat wanted = quat_identity();
-    if (node->posture >= 0) {
-        share = solve_weight(&plan->job->goals[node->posture].weight, at);
-        share = real_select(mask_less(one, share), one, share);
-        wanted = quat_select(mask_equal(share, zero), wanted, solve_posture(plan, at, k));
-    }
-    column_set_quat(record, joint_posture(plan, node->slot), wanted);
-    *column(record, joint_posture(plan, node->slot) + 4) = share;
-}
-
-/* The pose that comes in, made legal. */
-static inline void joint_load_pose(const ik_plan *plan, group at, const pose *start, columns record) {
-    int base = 0;
-    for (int slot = 0; slot < plan->slots; slot++) {
-        int k = plan->node_of_slot[slot], parent = plan->nodes[k].parent;
-        quat above = parent < 0 ? quat_identity() : start->rotations[parent], rotation = start->rotations[k];
-        vec3 position = start->positions[k];
-        if (plan->rests) {
-            if (!plan->nodes[k].moves) column_set_quat(record, joint_above(plan, base++), above);
-            quat local = quat_multiply(quat_conjugate(above), rotation);
-            if (plan->nodes[k].moves) {
-                int slot_above = plan->nodes[parent].slot;
-                quat turned = column_quat(record, joint_rotation(slot_above));
-                vec3 bone = quat_rotate(quat_conjugate(above), vec3_sub(position, start->positions[parent]));
-                position = vec3_add(column_vec3(record, joint_position(plan, slot_above)), quat_rotate(turned, bone));
-                above = turned;
-            }
-            if (plan->nodes[k].turns) local = quat_unit(solve_allowed(plan, k, local));
-            rotation = quat_unit(quat_multiply(above, local));
-            *column(record, joint_angle(plan, slot)) =
-                joint_is_hinge(plan, k) ? joint_angle_of(plan, k, local) : real_splat(0);
-        }
-        if (plan->slides) column_set_vec3(record, joint_slid(plan, slot), joint_load_slid(plan, at, start, k));
-        if (plan->postures) joint_load_posture(plan, at, k, record);
-        column_set_quat(record, joint_rotation(slot), rotation);
-        column_set_vec3(record, joint_position(plan, slot), position);
-    }
-}
-
-/* All of it: the first that a method's `begin` does. Also TOLERANCE where there are only rotations. */
-static inline void joint_load(const ik_plan *plan, group at, const pose *start, columns record) {
-    const real turned = real_splat(solve_within(plan, plan->job->options.rotation_tolerance));
-    real *most = column(record, TOLERANCE);
-    joint_load_pose(plan, at, start, record);
-    *column(record, joint_lever(plan)) = solve_mean_bone(plan, start);
-    *most = real_select(mask_equal(start->reach + *most, real_splat(0)), turned, *most);
-    *most = real_max(*most, real_splat(SMALLEST));
-    for (int task = 0; task < plan->task_count; task++)
-        joint_load_task(plan, at, start, task, record);
-}
+/* The pose that comes in, made legal, and all that tasks want: the first that a method's `begin` does. Also TOLERANCE
+ * where there are only rotations. Compiled with the frame (shared.h). */
+ik_hidden void IK_NAME(joint_load)(const ik_plan *plan, group at, const pose *start, columns record);
 
 /* A method's `place`. */
-static inline void joint_place(const ik_plan *plan, group at, columns record, const pose *world, int k,
-                               local_joint *local) {
-    const ik_node *node = &plan->nodes[k];
-    quat above = node->parent < 0 ? quat_identity() : world->rotations[node->parent];
-    (void)at;
-    if (node->turns)
-        local->rotation =
-            quat_unit(quat_multiply(quat_conjugate(above), column_quat(record, joint_rotation(node->slot))));
-    if (!node->slides) return;
-    vec3 offset = vec3_of(plan->job->skeleton->offsets + 3 * (ptrdiff_t)node->joint);
-    vec3 slid = column_vec3(record, joint_slid(plan, node->slot));
-    local->translation = vec3_add(offset, vec3_scale(*column(record, UNSCALE), slid));
-}
+ik_hidden void IK_NAME(joint_place)(const ik_plan *plan, group at, columns record, const pose *world, int k,
+                                    local_joint *local);

@@ -1,5 +1,5 @@
 /* What iterative methods are made of, besides what the frame is to all of them (method.h). A part stands on those
- * before it, and costs a method that does not use it nothing.
+ * before it, and costs a method that does not use it nothing; what is long of them is in shared.h, compiled once.
  *
  *   random       numbers without a pattern: the frame has them too, so pose.h includes it
  *   watch        who makes no progress

@@ -532,6 +532,7 @@ static void solve_rounds(solve *s, ptrdiff_t first, int groups) {
     const ik_solve_job *job = s->job;
     ik_solve_job again = *job;
     again.rotations = again.solved;
+    again.options.start_from_tail = 0; /* so that chains do not curl up, whose bones change most */
     s->job = s->plan->job = &again;
     s->plan->past.follows = s->plan->elsewhere = 0;
     for (s->round = 1; s->round < SOLVE_ROUNDS && s->wants && !s->stopped; s->round++) {

@@ -98,11 +98,16 @@ static ccd_place ccd_place_of(const ik_plan *plan, columns c, int k) {
     return at;
 }
 
+/* The best turn of what is drawn by one end; of half-turns one across the bone. */
+ik_outline quat ccd_fit_one(const pull *s, const vec3 *bone) { return pull_turn(s, *bone); }
+
 /* The turn of a ball that is best for all that draws at it; of half-turns one across the axis y of what is above. */
-ik_inline quat ccd_fit(const ik_plan *plan, int k, const pull *s, quat above) {
-    if (ccd_ends_below(plan, k) < 2) return pull_turn(s, quat_rotate(above, vec3_splat(0, 1, 0)));
+static quat ccd_fit(const ik_plan *plan, int k, const pull *s, quat above) {
+    vec3 across = quat_rotate(above, vec3_splat(0, 1, 0));
+    if (ccd_ends_below(plan, k) < 2) return ccd_fit_one(s, &across);
     mat3 m = mat3_transposed((mat3){s->x, s->y, s->z});
-    return quat_of_correlation(m, real_splat(32 * EPSILON) * (vec3_size(m.x) + vec3_size(m.y) + vec3_size(m.z)));
+    real rounding = real_splat(32 * EPSILON) * (vec3_size(m.x) + vec3_size(m.y) + vec3_size(m.z));
+    return IK_NAME(quat_of_correlation)(&m, &rounding);
 }
 
 /* ---- how far a joint turns */
@@ -185,42 +190,43 @@ static vec3 ccd_turn_hinge(const ik_plan *plan, columns c, int k, const pull *s,
     real least = real_splat(PULL_ROUNDING) * (vec3_size(s->x) + vec3_size(s->y) + vec3_size(s->z));
     mask none = mask_less(real_abs(sine) + real_abs(cosine), least);
     real angle = real_select(none, real_splat(0), real_atan2(sine, cosine));
-    vec3 turn = {ccd_hinge_within(plan, c, k, share * ccd_willing(plan->nodes[k].limit, 0) * angle), real_splat(0),
-                 real_splat(0)};
-    turns_allow(plan, c, k, &turn);
-    return turn;
+    return task_scalar(ccd_hinge_within(plan, c, k, share * ccd_willing(plan->nodes[k].limit, 0) * angle));
 }
 
 /* Of any other joint, before anything above has turned. */
 static vec3 ccd_turn_ball(const ik_plan *plan, columns c, int k, const pull *s, real share, quat above) {
     vec3 turn = vec3_scale(share, rotation_vector(ccd_fit(plan, k, s, above)));
     turn = ccd_resisted(plan, c, k, quat_rotate(quat_conjugate(above), turn));
-    if (ccd_cap(plan, k) > 0) turn = vec3_cut(turn, real_splat(ccd_cap(plan, k)));
-    mask over = turns_allow(plan, c, k, &turn);
-    if (plan->job->options.textbook || !mask_any(over)) return turn;
-    quat cut = quat_of_vector(quat_rotate(above, turn), real_splat(LARGEST));
-    return vec3_select(over & ~pull_is_nearer(s, cut), vec3_splat(0, 0, 0), turn);
+    return ccd_cap(plan, k) > 0 ? vec3_cut(turn, real_splat(ccd_cap(plan, k))) : turn;
 }
 
 /* ---- a sweep */
 
-/* Node k turns, and the ends with it; in lanes where its branch is not that long it does not. */
+/* Lanes in which node k stays as it is: where its branch is not that long, and where its limit leaves a turn that leads
+ * away. */
+static mask ccd_stays(const ik_plan *plan, columns c, int k, const pull *s, mask over, quat turn) {
+    mask stays = mask_splat(0);
+    if (plan->job->options.bounce)
+        stays = mask_less(*column(c, ccd_state(plan, CCD_BRANCH)), *column(c, ccd_height(plan, plan->nodes[k].slot)));
+    if (!plan->job->options.textbook && mask_any(over)) stays |= over & ~pull_is_nearer(s, turn);
+    return stays;
+}
+
+/* Node k turns, and the ends with it. */
 static void ccd_turn(const ik_plan *plan, columns c, int k, ccd_place at) {
     const int slot = plan->nodes[k].slot;
     pull s = ends_pull(plan, c, ccd_ends(plan), k, at.place, ccd_wanted);
     real share = ccd_share(plan, c, k);
-    vec3 turn;
+    vec3 own;
     if (joint_is_hinge(plan, k))
-        turn = ccd_turn_hinge(plan, c, k, &s, share, quat_rotate(at.above, column_vec3(c, step_axis(plan, slot))));
+        own = ccd_turn_hinge(plan, c, k, &s, share, quat_rotate(at.above, column_vec3(c, step_axis(plan, slot))));
     else
-        turn = ccd_turn_ball(plan, c, k, &s, share, at.above);
-    if (plan->job->options.bounce) {
-        mask waits = mask_less(*column(c, ccd_state(plan, CCD_BRANCH)), *column(c, ccd_height(plan, slot)));
-        turn = vec3_select(waits, vec3_splat(0, 0, 0), turn);
-    }
-    column_set_vec3(c, step_own(plan, slot), turn);
-    vec3 vector = quat_rotate(at.above, turns_vector(plan, c, k, turn));
-    ends_carry(plan, c, ccd_ends(plan), k, at.place, quat_of_vector(vector, real_splat(LARGEST)));
+        own = ccd_turn_ball(plan, c, k, &s, share, at.above);
+    mask over = IK_NAME(turns_allow)(plan, c, k, &own);
+    quat turn = quat_of_vector(quat_rotate(at.above, turns_vector(plan, c, k, own)), real_splat(LARGEST));
+    mask stays = ccd_stays(plan, c, k, &s, over, turn);
+    column_set_vec3(c, step_own(plan, slot), vec3_select(stays, vec3_splat(0, 0, 0), own));
+    ends_carry(plan, c, ccd_ends(plan), k, at.place, quat_select(stays, quat_identity(), turn));
 }
 
 /* How far the places below node k are from where they should be, on the whole; of a look how far its ray passes by. */
@@ -277,17 +283,16 @@ static void ccd_measure_branches(const ik_plan *plan, columns c) {
 
 static void ccd_sweep(const ik_plan *plan, real *bundle, int g) {
     columns c = columns_of_bundle(bundle, g);
-    turns_start(plan, c);
+    IK_NAME(turns_start)(plan, c);
     joint_find_ends(plan, c, ccd_ends(plan));
     if (plan->job->options.bounce) ccd_measure_branches(plan, c);
     for (int i = 0; i < plan->slots; i++) {
         const int slot = plan->job->options.start_from_tail ? plan->slots - 1 - i : i;
         ccd_visit(plan, c, slot);
-        if (!plan->job->options.start_from_tail) turns_try_slot(plan, c, slot);
+        if (!plan->job->options.start_from_tail) IK_NAME(turns_try)(plan, bundle + g, 1, slot, slot + 1);
     }
-    for (int slot = 0; slot < plan->slots && plan->job->options.start_from_tail; slot++)
-        turns_try_slot(plan, c, slot);
-    turns_accept(plan, c, ~mask_splat(0));
+    if (plan->job->options.start_from_tail) IK_NAME(turns_try)(plan, bundle + g, 1, 0, plan->slots);
+    IK_NAME(turns_accept)(plan, c, ~mask_splat(0));
 }
 
 /* ---- strides */
@@ -307,7 +312,7 @@ ik_inline real ccd_next_stride(real stride, mask better) {
 static errors ccd_walk_on(const ik_plan *plan, real *bundle, int g, errors now) {
     columns c = columns_of_bundle(bundle, g);
     real *stride = column(c, ccd_state(plan, CCD_STRIDE));
-    turns_start(plan, c);
+    IK_NAME(turns_start)(plan, c);
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
         if (plan->nodes[k].slides)
@@ -319,13 +324,13 @@ static errors ccd_walk_on(const ik_plan *plan, real *bundle, int g, errors now) 
         if (!plan->nodes[k].turns) continue;
         vec3 turn = vec3_scale(*stride, column_vec3(c, step_own(plan, slot)));
         if (!joint_is_hinge(plan, k)) turn = quat_rotate(column_quat(c, step_turn(plan, slot)), turn);
-        turns_allow(plan, c, k, &turn);
+        IK_NAME(turns_allow)(plan, c, k, &turn);
         column_set_vec3(c, step_own(plan, slot), turn);
     }
-    turns_try(plan, bundle + g, 1);
-    errors then = errors_measure(plan, c, AFTER_STEP, real_splat(1), NULL, 1);
+    IK_NAME(turns_try)(plan, bundle + g, 1, 0, plan->slots);
+    errors then = IK_NAME(errors_measure)(plan, c, AFTER_STEP, real_splat(1), NULL, 1);
     mask better = mask_less(then.square, now.square);
-    turns_accept(plan, c, better);
+    IK_NAME(turns_accept)(plan, c, better);
     *stride = ccd_next_stride(*stride, better);
     return (errors){real_select(better, then.square, now.square), real_select(better, then.strict, now.strict),
                     real_select(better, then.largest, now.largest)};
@@ -365,8 +370,8 @@ static vec3 ccd_bent(const ik_plan *plan, columns c, int k, vec3 across) {
     const real by = real_splat(plan->nodes[k].slot & 1 ? -CCD_BEND : CCD_BEND);
     vec3 turn = vec3_scale(by, across), back = vec3_scale(-by, across);
     if (joint_is_hinge(plan, k)) turn = task_scalar(by), back = task_scalar(-by);
-    mask over = turns_allow(plan, c, k, &turn);
-    turns_allow(plan, c, k, &back);
+    mask over = IK_NAME(turns_allow)(plan, c, k, &turn);
+    IK_NAME(turns_allow)(plan, c, k, &back);
     return vec3_select(over, back, turn);
 }
 
@@ -375,14 +380,14 @@ static void ccd_bend(const ik_plan *plan, real *bundle, int g, mask straight) {
     vec3 base = column_vec3(c, joint_position(plan, 0));
     vec3 end = column_vec3(c, joint_position(plan, plan->nodes[plan->tasks[0].node].slot));
     vec3 across = vec3_perpendicular(vec3_direction(vec3_sub(end, base)).unit);
-    turns_start(plan, c);
+    IK_NAME(turns_start)(plan, c);
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
         if (plan->nodes[k].slides) column_set_vec3(c, step_slide(plan, slot), vec3_splat(0, 0, 0));
         if (plan->nodes[k].turns) column_set_vec3(c, step_own(plan, slot), ccd_bent(plan, c, k, across));
     }
-    turns_try(plan, bundle + g, 1);
-    turns_accept(plan, c, straight);
+    IK_NAME(turns_try)(plan, bundle + g, 1, 0, plan->slots);
+    IK_NAME(turns_accept)(plan, c, straight);
 }
 
 /* Chains that are straight at first. */
@@ -433,7 +438,7 @@ static void ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
     mask off = mask_less(*column(c, TOLERANCE), now.largest), hopeless = mask_less(hope * before, now.square);
     if (plan->job->options.bounce) hopeless &= ~ccd_grow(plan, c, off, mask_less(share * before, now.square));
     mask stuck = watch_is_stuck(c, watch, off, now.square, share, real_splat(CCD_PATIENCE), hopeless);
-    mask kicked = kicks_for_stuck(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
+    mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
     *square = real_select(kicked, real_splat(LARGEST), now.square);
 }
 
@@ -447,7 +452,7 @@ static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++) {
         ccd_bend_straight(plan, bundle, g);
         ccd_sweep(plan, bundle, g);
-        errors now = errors_measure(plan, columns_of_bundle(bundle, g), IN_POSE, real_splat(1), NULL, 1);
+        errors now = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), IN_POSE, real_splat(1), NULL, 1);
         if (ccd_strides(plan)) now = ccd_walk_on(plan, bundle, g, now);
         ccd_conclude(plan, bundle, g, now);
     }
@@ -460,8 +465,8 @@ static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
 static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns record) {
     const real zero = real_splat(0), one = real_splat(1);
     const int textbook = plan->job->options.textbook;
-    joint_load(plan, at, start, record);
-    if (!textbook) plain_answer(plan, start, record);
+    IK_NAME(joint_load)(plan, at, start, record);
+    if (!textbook) IK_NAME(plain_answer)(plan, start, record);
     kicks_start(record, ccd_state(plan, CCD_WATCH));
     *column(record, ccd_state(plan, CCD_SQUARE)) = real_splat(LARGEST);
     *column(record, ccd_state(plan, CCD_STRIDE)) = one;
@@ -473,11 +478,11 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
         one / real_select(mask_equal(start->reach, zero), one, start->reach);
     mask straight = textbook ? mask_splat(0) : ccd_is_straight(plan, record);
     *column(record, ccd_state(plan, CCD_STRAIGHT)) = real_select(straight, one, zero);
-    *column(record, ERROR) = errors_measure(plan, record, IN_POSE, one, NULL, 1).largest;
+    *column(record, ERROR) = IK_NAME(errors_measure)(plan, record, IN_POSE, one, NULL, 1).largest;
 }
 
-static const method ccd_any = {ccd_size, ccd_begin, ccd_step, joint_place, 0};
-static const method ccd_plain = {ccd_size, ccd_begin, ccd_step_plain, joint_place, 0};
+static const method ccd_any = {ccd_size, ccd_begin, ccd_step, IK_NAME(joint_place), 0};
+static const method ccd_plain = {ccd_size, ccd_begin, ccd_step_plain, IK_NAME(joint_place), 0};
 
 static const method *ccd_method(const ik_plan *plan) { return ccd_is_plain(plan) ? &ccd_plain : &ccd_any; }
 

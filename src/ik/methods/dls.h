@@ -79,7 +79,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     mask hopeless = mask_less(o->now.square - o->foreseen, hope * o->now.square);
     mask stuck = watch_is_stuck(c, watch, off, e.square, share, patience, hopeless);
     if (plan->levels > 1) stuck &= ~dls_be_strict(plan, c, stuck);
-    mask kicked = kicks_for_stuck(plan, bundle, g, watch, off, stuck, hurried, e.strict);
+    mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, hurried, e.strict);
     if (mask_any(kicked)) dls_start(plan, c, kicked);
 }
 
@@ -94,7 +94,7 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     }
     if (plan->levels > 1) dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, o.now.strict));
     *error = real_select(accept, e.largest, *error);
-    turns_accept(plan, c, accept);
+    IK_NAME(turns_accept)(plan, c, accept);
     if (dls_may_wait(plan)) {
         dls_release(plan, c, ~waits);
         *iterations = real_select(waits, *iterations - real_splat(1), *iterations);
@@ -115,10 +115,10 @@ static void dls_step(const ik_plan *plan, real *bundle, int groups) {
         if (plan->limited || plan->slides) waits[g] = dls_hold(plan, c);
         if (plan->inside) waits[g] |= ~waits[g] & dls_reconsider(plan, c, rows_system_of(plan, c).y);
     }
-    turns_try(plan, bundle, groups);
+    IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        errors e = errors_measure(plan, c, AFTER_STEP, *column(c, dls_state(plan, DLS_LEVEL)), NULL, 1);
+        errors e = IK_NAME(errors_measure)(plan, c, AFTER_STEP, *column(c, dls_state(plan, DLS_LEVEL)), NULL, 1);
         dls_conclude(plan, bundle, g, waits[g], outlook[g], e);
     }
 }
@@ -132,18 +132,18 @@ static record_size dls_size(const ik_plan *plan) {
 }
 
 static void dls_begin(const ik_plan *plan, group at, const pose *start, columns record) {
-    joint_load(plan, at, start, record);
-    if (!plan->job->options.textbook) plain_answer(plan, start, record);
+    IK_NAME(joint_load)(plan, at, start, record);
+    if (!plan->job->options.textbook) IK_NAME(plain_answer)(plan, start, record);
     dls_start(plan, record, ~mask_splat(0));
     const int restarts = plan->job->options.restarts;
     mask hurried = plan->attempts ? solve_is_random(plan) : mask_splat(restarts > 0 ? -1 : 0);
     *column(record, dls_state(plan, DLS_HURRIES)) = real_select(hurried, real_splat(1), real_splat(0));
     kicks_start(record, dls_state(plan, DLS_WATCH));
-    *column(record, ERROR) = errors_measure(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
+    *column(record, ERROR) = IK_NAME(errors_measure)(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
 }
 
-static const method dls_plain = {dls_size, dls_begin, dls_step_plain, joint_place, 1};
-static const method dls_any = {dls_size, dls_begin, dls_step, joint_place, 1};
+static const method dls_plain = {dls_size, dls_begin, dls_step_plain, IK_NAME(joint_place), 1};
+static const method dls_any = {dls_size, dls_begin, dls_step, IK_NAME(joint_place), 1};
 
 static const method *dls_method(const ik_plan *plan) { return plain_is(plan) ? &dls_plain : &dls_any; }
 

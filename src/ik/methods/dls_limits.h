@@ -29,7 +29,8 @@ static void dls_find_over(const ik_plan *plan, columns c, dls_nearest *nearest) 
         int k = plan->node_of_slot[slot];
         if (!joint_is_limited(plan, k)) continue;
         vec3 turn = column_vec3(c, step_own(plan, slot));
-        mask over = turns_allow(plan, c, k, &turn) & mask_equal(*column(c, rows_fixed(plan, slot)), real_splat(0));
+        mask over =
+            IK_NAME(turns_allow)(plan, c, k, &turn) & mask_equal(*column(c, rows_fixed(plan, slot)), real_splat(0));
         column_set_vec3(c, dls_allowed(plan, slot), turn);
         dls_nearer(nearest, over, vec3_length(turn), slot);
     }

@@ -83,9 +83,9 @@ static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, real
 
 static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     rows_system s = rows_system_of(plan, c);
-    turns_start(plan, c);
+    IK_NAME(turns_start)(plan, c);
     rows_start(plan, c);
-    errors e = errors_measure(plan, c, IN_POSE, *column(c, dls_state(plan, DLS_LEVEL)), s.y, s.step);
+    errors e = IK_NAME(errors_measure)(plan, c, IN_POSE, *column(c, dls_state(plan, DLS_LEVEL)), s.y, s.step);
     dls_cut_error(plan, c, s.y, s.step);
     if (plan->limited || plan->slides) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
     if (plan->inside) rows_drop_inactive(plan, c, s.y, s.step);
