@@ -107,6 +107,16 @@ ik_inline task_wanted joint_wanted(const ik_plan *plan, columns c, int task) {
     return (task_wanted){.place = {all.w, all.v.x, all.v.y}, .number = all.v.z};
 }
 
+ik_inline void joint_set_wanted(columns record, int at, const ik_task *task, const task_wanted *wanted) {
+    quat all = {wanted->place.x, {wanted->place.y, wanted->place.z, wanted->number}};
+    column_set_quat(record, at, task->kind == IK_TURN ? wanted->rotation : all);
+}
+
+/* What a task wants that is not simple, and the distance or angle that counts as reached. Compiled with the frame
+ * (shared.h). */
+ik_hidden real IK_NAME(joint_load_any)(const ik_plan *plan, group at, const pose *start, const ik_task *task,
+                                       task_wanted *wanted, real *weight);
+
 /* Where the ends are (ends.h) before any joint has turned. */
 static inline void joint_find_ends(const ik_plan *plan, columns c, int ends) {
     for (int t = 0; t < plan->task_count; t++) {

@@ -3,11 +3,6 @@
 
 /* ---- tasks that come in (joints.h) */
 
-ik_inline void joint_set_wanted(columns record, int at, const ik_task *task, const task_wanted *wanted) {
-    quat all = {wanted->place.x, {wanted->place.y, wanted->place.z, wanted->number}};
-    column_set_quat(record, at, task->kind == IK_TURN ? wanted->rotation : all);
-}
-
 /* A target that is far away, nearer: squares of it must be numbers. */
 static void joint_tame(const ik_task *task, task_wanted *wanted, real reach) {
     real most = real_splat(SOLVE_FAR * SOLVE_FAR) * real_select(mask_equal(reach, real_splat(0)), real_splat(1), reach);
@@ -28,9 +23,8 @@ static void joint_see_product(const pose *start, const ik_task *task, task_wante
         wanted->rotation = quat_multiply(quat_multiply(back, wanted->rotation), solve_apart(start, task->node));
 }
 
-/* What a task wants that is not simple, and the distance or angle that counts as reached. */
-static real joint_load_any(const ik_plan *plan, group at, const pose *start, const ik_task *task, task_wanted *wanted,
-                           real *weight) {
+real IK_NAME(joint_load_any)(const ik_plan *plan, group at, const pose *start, const ik_task *task, task_wanted *wanted,
+                             real *weight) {
     const ik_options *options = &plan->job->options;
     *wanted = solve_wanted(plan, at, start, task, weight);
     if (start->scaled && task->other >= 0) joint_see_product(start, task, wanted);
@@ -45,7 +39,7 @@ static void joint_load_task(const ik_plan *plan, group at, const pose *start, in
     real weight, most = *column(record, TOLERANCE), own;
     if (!joint_task_is_simple(t)) {
         task_wanted wanted;
-        own = joint_load_any(plan, at, start, t, &wanted, &weight);
+        own = IK_NAME(joint_load_any)(plan, at, start, t, &wanted, &weight);
         joint_set_wanted(record, to + TASK_TARGET, t, &wanted);
     } else if (t->kind == IK_TURN) {
         quat now = column_quat(record, joint_rotation(slot));

@@ -122,7 +122,7 @@ static void frames_load_tie(const ik_plan *plan, group at, const pose *start, in
     const ik_task *t = &plan->tasks[task];
     const real most = *column(record, TOLERANCE);
     task_wanted wanted;
-    real weight, own = joint_load_any(plan, at, start, t, &wanted, &weight);
+    real weight, own = IK_NAME(joint_load_any)(plan, at, start, t, &wanted, &weight);
     int counts = t->kind == IK_TURN ? frames_turned_weight(plan, t->goal) : frames_target_weight(plan, t->goal);
     joint_set_wanted(record, frames_turned(plan, t->goal), t, &wanted);
     *column(record, counts) = weight / start->heaviest;
