@@ -338,7 +338,10 @@ def test_square_roots_are_packed(name: str, instance: str) -> None:
     """A compiler that gave up on vectors would still be right, and ten times slower."""
     isa, number = instance.split("_")
     register = {"base": "xmm", "avx2": "ymm", "avx512": "zmm"}[isa]
-    assembly = run("objdump", "-d", *instance_objects(name, instance))
+    functions = run("objdump", "-d", *instance_objects(name, instance)).split("\n\n")
+    assembly = "\n".join(
+        each for each in functions if "<ik_limit_prepare_" not in each
+    )  # once a limit, a number at a time
     roots = re.findall(r"\bv?(sqrt[ps][sd])\s.*%([xyz]mm)\d+$", assembly, re.MULTILINE)
     assert roots
     assert set(roots) == {("sqrtps" if number == "f32" else "sqrtpd", register)}
