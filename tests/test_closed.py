@@ -625,10 +625,12 @@ def test_stretch_is_written_as_longer_bones(start: float, dtype: Any) -> None:
     pose = ik.Pose(BODY.rest.rotations.astype(dtype))
     before = BODY.forward(pose).positions
     way = (before[3] - before[1]) * np.linspace(0.7, 1.4, 30)[:, None] * np.array([1, 1, 1.02])
-    target, options = (before[1] + way).astype(dtype), {"stretch_start": start, "stretch_max": 1.2}
+    target = (before[1] + way).astype(dtype)
+    options: dict[str, Any] = {"stretch_start": start, "stretch_max": 1.2}
     weight = np.linspace(0, 1, 30, dtype=dtype) if start < 1 else 1.0
     found = ik.solve(BODY, pose, [ik.Reach("foot.L", target, weight=weight, chain=2)], "two_bone", **options)
-    limb = ik.two_bone(*before[1:4], target, weight=weight, **{name: dtype(x) for name, x in options.items()})
+    hip, knee, foot = before[1:4]
+    limb = ik.two_bone(hip, knee, foot, target, weight=weight, **{name: dtype(x) for name, x in options.items()})
     assert found.pose.translations is not None
     world = BODY.forward(found.pose)
     assert limb.stretch.max() > 1.1

@@ -474,7 +474,7 @@ def test_a_kusudama_has_as_many_cones_as_it_says(kind: int, said: float, given: 
 
 
 def test_cones_of_the_c_object_are_checked() -> None:
-    one = [-1], np.zeros((1, 3)), np.ones((1, 4))
+    one: Any = [-1], np.zeros((1, 3)), np.ones((1, 4))
     with pytest.raises(ValueError, match="cones: that at 1 is not finite"):
         _core.Skeleton(*one, [[5, 1, *(0,) * 32, 2]], None, [[1, 0, 0, 1], [1, np.inf, 0, 1]])
     with pytest.raises(ValueError, match="cones: expected rows of 4 numbers, got 3"):
