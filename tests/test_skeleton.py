@@ -474,11 +474,12 @@ def test_a_kusudama_has_as_many_cones_as_it_says(kind: int, said: float, given: 
 
 
 def test_cones_of_the_c_object_are_checked() -> None:
-    one: Any = [-1], np.zeros((1, 3)), np.ones((1, 4))
+    one = [-1], np.zeros((1, 3)), np.ones((1, 4))
+    far: Any = [[1, 0, 0, 1], [1, np.inf, 0, 1]]
     with pytest.raises(ValueError, match="cones: that at 1 is not finite"):
-        _core.Skeleton(*one, [[5, 1, *(0,) * 32, 2]], None, [[1, 0, 0, 1], [1, np.inf, 0, 1]])
+        _core.Skeleton(*one, np.array([[5, 1, *(0,) * 32, 2]]), None, far)
     with pytest.raises(ValueError, match="cones: expected rows of 4 numbers, got 3"):
-        _core.Skeleton(*one, [[5, 1, *(0,) * 32, 1]], None, [[1, 0, 0]])
+        _core.Skeleton(*one, np.array([[5, 1, *(0,) * 32, 1]]), None, [[1, 0, 0]])
     with pytest.raises(ValueError, match=r"expected at most .* joints, and 16 cones for each, got 1 and 17"):
         _core.Skeleton(*one, None, None, np.ones((17, 4)))
 

@@ -798,7 +798,7 @@ def test_history_is_kept_on_request() -> None:
 @pytest.mark.parametrize("method", ["fabrik", "ccd", "dls"])
 def test_history_counts_by_tolerance(method: str) -> None:
     """Of arms of length 2 and 0.2 what is off by 0.05 counts ten times of the short one."""
-    arms = ik.Skeleton([-1, 0, 1, 0, 3], np.multiply([[0], [1], [1], [-0.1], [-0.1]], [1.0, 0, 0]))
+    arms = ik.Skeleton([-1, 0, 1, 0, 3], np.outer([0, 1, 1, -0.1, -0.1], [1, 0, 0]))
     for off in ([0, 0.05], [0.5, 0]):
         goals = [ik.Reach(2, [2 - off[0], 0, 0]), ik.Reach(4, [-0.2 + off[1], 0, 0])]
         found = ik.solve(arms, arms.rest, goals, method, history=True, iterations=1)
