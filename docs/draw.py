@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle, ccd, which)
+        chains = (fabrik, leader, circle, ccd, ewbik, which)
         for picture in (
             *limb,
             aim,
@@ -444,6 +444,28 @@ def ccd() -> Figure:
     panel.set(xlabel="sweeps", ylabel="error / reach", xlim=(0, 40))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def ewbik() -> Figure:
+    """A torso and three pins, whose arms joints fit to those of the targets, a little at each sweep."""
+    arms = [[x * side, y, 0.0] for side in (1, -1) for x, y in ((0.08, 0.15), (0.15, 0), (0.3, 0), (0.27, 0))]
+    spine = [[0, 1.0, 0], [0, 0.15, 0], [0, 0.2, 0], [0, 0.22, 0], [0, 0.15, 0]]
+    body = ik.Skeleton([-1, 0, 1, 2, 3, 2, 5, 6, 7, 2, 9, 10, 11], [*spine, *arms])
+    turns = np.zeros((13, 3))
+    turns[:, :2], turns[:, 2] = (0.1, 0.15), (0, -0.1, -0.2, -0.1, -0.2, 0.1, 0.9, 0.7, 0.6, 0, 0.4, 0.9, -0.7)
+    wanted, pins = body.forward(ik.Pose(ik.rotations.exp(turns))), [4, 8, 12]
+    goals = [ik.Reach(pin, wanted.positions[pin], wanted.rotations[pin], rotation_weight=0.01) for pin in pins]
+    sweeps = {"textbook": True, "iterations": 8, "max_step": np.radians(5)}
+    figure, panels = scenes("at rest", "8 sweeps of 5°", "solved", x=(-0.95, 0.95), y=(0.9, 2.1))
+    for panel, options in zip(panels, ({"iterations": 0}, sweeps, {}), strict=True):
+        now = body.forward(ik.ccd(body, body.rest, goals, **options).pose)
+        for joint, parent in enumerate(body.parents[1:], 1):
+            line(panel, now.positions[[parent, joint]], BLUE, marker="o", markersize=4)
+        for world, color in ((now, ORANGE), (wanted, GREEN)):
+            for pin in pins:
+                for arm in ik.rotations.rotate(world.rotations[pin], 0.12 * np.eye(3)):
+                    line(panel, world.positions[pin] + [-arm, arm], color, width=1.5)
     return figure
 
 
