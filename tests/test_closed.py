@@ -489,7 +489,7 @@ def test_a_solver_aims() -> None:
             [ik.Look("head", Z, X, chain=0, offset=Y)],
             r"goals\[0\].offset: aim takes none, the axis starts at the joint",
         ),
-        ([ik.Look("head", Z, other="chest", chain=0)], r"goals\[0\]: aim takes no goal relative to a joint; use dls"),
+        ([ik.Look("head", Z, other="chest", chain=0)], r"goals\[0\]: aim takes no goal relative to a joint; use fabrik or dls"),
         (
             [ik.Look("head", Z, X, chain=0), ik.Look("head", Y, X, chain=0)],
             r"goals\[0\] and goals\[1\] both turn joint 'head'",
