@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import doctest
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -363,33 +361,6 @@ def test_stiff_joints_turn_less(stiffness: Any) -> None:
     )
     willing = 1 - np.broadcast_to(stiffness, 3)
     assert_allclose(own, all_ * willing, atol=1e-9)
-
-
-PAGE = (Path(__file__).parent.parent / "docs" / "ccd.md").read_text(encoding="utf-8")
-
-
-def rows_called() -> list[str]:
-    """What the last column of the tables of docs/ccd.md calls, where it does."""
-    cells = [line.strip("| ").split("|")[-1].strip() for line in PAGE.splitlines() if line.startswith("|")]
-    return [cell.strip("`") for cell in cells if cell.startswith("`ik.ccd(")]
-
-
-@pytest.mark.parametrize("call", rows_called())
-def test_what_others_call_it_can_be_called(call: str) -> None:
-    """Row by row, with the names of the page."""
-    names: dict[str, Any] = {}
-    for example in doctest.DocTestParser().get_examples(PAGE):
-        exec(example.source, names)
-    found = eval(call, names)
-    assert isinstance(found, ik.Solution)
-    assert np.all(found.error < np.linalg.norm(np.array([2.4, 0, 0]) - names["target"]))
-
-
-def test_all_options_of_its_own_have_a_name_elsewhere() -> None:
-    own = set(ik.methods()["ccd"].options) - set(ik.methods()["fabrik"].options)
-    assert own == {"max_step", "start_from_tail", "feedback", "bounce"}
-    for word in (*own, "caps=", "stiffness="):
-        assert any(word in call for call in rows_called())
 
 
 def test_from_a_posture_it_ends_near_one() -> None:

@@ -29,14 +29,14 @@ def test_every_row_but_the_heading_has_a_call() -> None:
     heading, rule, *rows = ROWS
     assert heading[-1] == "here"
     assert set("".join(rule)) <= set("- |")
-    assert len(rows) == len(CALLS) > 30
+    assert len(rows) == len(CALLS) > 60
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_every_row_can_be_called(call: str) -> None:
-    """It arrives, or as near as engines have it with few iterations; what is clamped or too far says so."""
+    """It arrives, or as near as engines have it with few iterations; what cannot says so."""
     found = eval(call, names())
-    held = ik.Status.TOO_FAR | ik.Status.AT_LIMIT
+    held = ik.Status.TOO_FAR | ik.Status.AT_LIMIT | ik.Status.CONFLICT
     assert np.all((np.asarray(found.error) < 0.01) | (np.asarray(found.status) & held != 0))
     assert np.all(np.asarray(found.status) < _core.UNUSABLE)
 
@@ -46,3 +46,23 @@ def test_a_precision_in_metres_is_kept() -> None:
     made = names()
     found = eval("ik.fabrik(tail, pose, goals, tolerance=0.01 / 2.4)", made)
     assert np.linalg.norm(made["tail"].forward(found.pose).positions[8] - made["target"]) <= 0.01
+
+
+def test_all_options_of_ccd_have_a_name_elsewhere() -> None:
+    own = set(ik.methods()["ccd"].options) - set(ik.methods()["fabrik"].options)
+    assert own == {"max_step", "start_from_tail", "feedback", "bounce"}
+    for word in (*own, "caps=", "stiffness="):
+        assert any(word in call for call in CALLS)
+
+
+def test_who_pulls_more_is_nearer_and_a_root_that_may_goes_along() -> None:
+    made = names()
+    pulled = eval(next(call for call in CALLS if "weight=4" in call), made)
+    assert pulled.status == ik.Status.CONFLICT
+    hands = made["body"].forward(pulled.pose).positions[[3, 5]]
+    off = np.linalg.norm(hands - [[0.9, 1.2, 0.2], [-1.2, 1.2, 0]], axis=-1)
+    assert off[1] > 3 * off[0] > 0
+    free = eval(next(call for call in CALLS if "body_of(anywhere)" in call), made)
+    assert free.status == 0
+    assert np.any(free.pose.translations[0])
+    assert ik.fabrik(made["body"], made["body"].rest, [made["right"], made["far_left"]]).status != 0

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from ikcore import _core
 
 Array = Any
 pytestmark = pytest.mark.usefixtures("everywhere")
-PAGE = (Path(__file__).parent.parent / "docs" / "fabrik.md").read_text(encoding="utf-8")
 
 
 # --- loops ------------------------------------------------------------------------------------------------------------
@@ -255,28 +252,3 @@ def test_a_root_goes_between_what_pulls_and_what_pins_it(pull: float, pin: float
     found = ik.fabrik(arm, arm.rest, goals)
     assert found.pose.translations is not None
     assert_allclose(found.pose.translations[0], np.array([2 * pull / (pull + pin), 0, 0]), atol=1e-6)
-
-
-def rows_called() -> list[str]:
-    """What the last column of the tables of docs/fabrik.md calls."""
-    cells = [line.strip("| ").split("|")[-1].strip() for line in PAGE.splitlines() if line.startswith("|")]
-    return [cell.strip("`") for cell in cells if cell.startswith("`ik.fabrik(")]
-
-
-@pytest.mark.parametrize("call", rows_called())
-def test_what_others_call_it_can_be_called(call: str) -> None:
-    """Row by row, with the names of the page."""
-    names: dict[str, Any] = {"ik": ik, "np": np}
-    for title in ("## Trees", "## What others call it"):
-        section = PAGE[PAGE.index(title) :].split("\n## ")[0]
-        for example in doctest.DocTestParser().get_examples(section):
-            exec(example.source, names)
-    found = eval(call, names)
-    assert isinstance(found, ik.Solution)
-    hand = found.pose if found.status.ndim == 0 else found.pose[-1]
-    way = names["body"].forward(hand).positions[3] - names["target"]
-    assert np.linalg.norm(way) < np.linalg.norm(np.array([0.8, 1.2, 0]) - names["target"])
-
-
-def test_every_row_is_called() -> None:
-    assert len(rows_called()) == len(re.findall(r"^\| `", PAGE, re.M)) == 18

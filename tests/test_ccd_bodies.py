@@ -1,0 +1,129 @@
+"""CCD on a body of several chains, against published counts: chain after chain, all at once, and trunk before limbs.
+
+The tree is `chains.Y`: a trunk of four joints and two limbs of two links, whose roots, 4 and 7, hang beside the trunk's
+last joint. Both tips have a place to reach, a hundred times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from chains import Y, about, forward, generator, random_rotation
+from numpy.testing import assert_allclose
+
+import ikcore as ik
+
+Array = Any
+Round = Callable[[ik.Pose], ik.Pose]
+LIMBS = [(4, 6), (7, 9)]
+TIPS = [6, 9]
+CLOSE = 1e-3
+
+
+def targets() -> Array:
+    """Of both tips, places that they can have together."""
+    draw = generator(44)
+    turns = np.array([[random_rotation(draw, 0.5 * np.pi) for _ in range(10)] for _ in range(100)])
+    return forward(Y, turns)[0][:, TIPS]
+
+
+TARGETS = targets()
+START = ik.Pose(np.tile(about([0, 0, 1], np.array(-0.02)), (100, 10, 1)))
+
+
+def off(pose: ik.Pose) -> Array:
+    places = forward(Y, pose.rotations)[0]
+    return np.linalg.norm(places[:, TIPS] - TARGETS, axis=-1).max(axis=-1)
+
+
+def rounds(one: Round, most: int = 300) -> Array:
+    """How many rounds each item takes; most + 1: it is not there then."""
+    pose, count = START, np.full(100, most + 1)
+    for done in range(most + 1):
+        count = np.where(off(pose) <= CLOSE, np.minimum(count, done), count)
+        if np.all(count <= most):
+            break
+        pose = one(pose)
+    return count
+
+
+def spread(count: Array) -> tuple[float, float, float]:
+    return float(count.mean()), float(np.median(count)), float(np.percentile(count, 95))
+
+
+def chain_after_chain(pose: ik.Pose) -> ik.Pose:
+    """A sweep over all that is above one tip, then over all that is above the other."""
+    goals = [ik.Reach(tip, TARGETS[:, i]) for i, tip in enumerate(TIPS)]
+    return ik.stages(
+        Y, pose, [ik.Stage("ccd", [goal], iterations=1, tolerance=0, textbook=True) for goal in goals]
+    ).pose
+
+
+def trunk_goals(pose: ik.Pose) -> list[ik.Goal]:
+    """Where the roots of limbs should be: where they are, or else the nearest place from which the limb reaches."""
+    goals: list[ik.Goal] = []
+    places = forward(Y, pose.rotations)[0]
+    for i, (root, _) in enumerate(LIMBS):
+        way = places[:, root] - TARGETS[:, i]
+        distance, reach = np.linalg.norm(way, axis=-1, keepdims=True), 0.98 * 2
+        near = TARGETS[:, i] + way * reach / distance
+        goals.append(ik.Reach(root, np.where(distance <= reach, places[:, root], near)))
+    return goals
+
+
+def trunk_then_limbs(pose: ik.Pose, sweeps: int, *, textbook: bool = True) -> ik.Pose:
+    """The trunk by the roots of its limbs, where these must move; then every limb by its own joints."""
+    limbs = [ik.Reach(tip, TARGETS[:, i], chain=2) for i, (_, tip) in enumerate(LIMBS)]
+    options: dict[str, Any] = {"iterations": sweeps, "tolerance": 1e-12, "textbook": textbook}
+    return ik.stages(Y, pose, [ik.Stage("ccd", trunk_goals(pose), **options), ik.Stage("ccd", limbs, **options)]).pose
+
+
+def test_chain_after_chain_takes_the_published_number_of_rounds() -> None:
+    """Mean 35.8, median 18. The published sweep ends at the joint that brings the tip close enough, so that its slowest
+    take 139, and whole sweeps fewer."""
+    count = rounds(chain_after_chain)
+    mean, median, slow = spread(count)
+    assert count.max() <= 300
+    assert_allclose((mean, median), (35.8, 18), rtol=0.05)
+    assert 0.85 * 139 < slow <= 139
+
+
+@pytest.mark.parametrize(("sweeps", "published"), [(1, (91.8, 91, 159)), (3, (34.7, 31, 65))])
+def test_trunk_then_limbs_takes_the_published_number_of_rounds(sweeps: int, published: tuple[float, ...]) -> None:
+    count = rounds(lambda pose: trunk_then_limbs(pose, sweeps))
+    assert count.max() <= 300
+    assert_allclose(spread(count), published, rtol=0.01)
+
+
+def test_all_at_once_with_strides_needs_fewer_sweeps_than_any_published_way() -> None:
+    """Of rounds of the published ones, each of which is two sweeps or six, the best take 34.7, 65 of the slowest."""
+    found = ik.ccd(Y, START, [ik.Reach(tip, TARGETS[:, i]) for i, tip in enumerate(TIPS)], tolerance=CLOSE / 5)
+    assert not np.any(found.status)
+    assert found.iterations.mean() < 34.7 / 2
+    assert np.percentile(found.iterations, 95) < 65 / 2
+
+
+def test_the_trunk_stays_where_limbs_reach() -> None:
+    """Where neither limb needs it; but for the rounding of a quaternion that is made a unit again."""
+    pose = START
+    for _ in range(40):
+        before, pose = pose, trunk_then_limbs(pose, 3)
+        places = forward(Y, before.rotations)[0]
+        near = np.all(
+            [np.linalg.norm(places[:, r] - TARGETS[:, i], axis=-1) <= 1.96 for i, (r, _) in enumerate(LIMBS)], 0
+        )
+        assert_allclose(pose.rotations[near, :4], before.rotations[near, :4], rtol=0, atol=1e-15)
+    assert np.count_nonzero(near) > 5
+
+
+def test_a_limb_alone_is_a_chain_alone() -> None:
+    """Limbs that share no joint are solved together as each by itself."""
+    both = trunk_then_limbs(START, 3)
+    trunk = ik.ccd(Y, START, trunk_goals(START), iterations=3, tolerance=1e-12, textbook=True).pose
+    for i, (root, tip) in enumerate(LIMBS):
+        goal = ik.Reach(tip, TARGETS[:, i], chain=2)
+        alone = ik.ccd(Y, trunk, [goal], iterations=3, tolerance=1e-12, textbook=True).pose
+        assert_allclose(both.rotations[:, root:tip], alone.rotations[:, root:tip], atol=1e-12)

@@ -1,0 +1,97 @@
+"""Inductive inverse kinematics: the postures themselves beside the map that is published, learnt from them.
+
+The map is a grid of postures that is drawn over those that were seen, as self-organising maps are; of its nodes those
+that were ever the nearest are kept. Either gives the posture with the nearest tip, and `ccd` goes on from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import ikcore as ik
+from ikcore import rotations
+
+Array = Any
+LIMIT = ik.Limit.cone([1, 0, 0], 0.9, twist=(-0.5, 0.5))
+TAIL = ik.Skeleton(range(-1, 6), [[0, 0, 0], *[[1, 0, 0]] * 6], limits=[LIMIT] * 6 + [None])
+TIP = ik.Reach(6, position=...)
+
+
+def motion(latent: Array) -> Array:
+    """Poses of a family of three dimensions."""
+    mix = np.random.default_rng(3).normal(size=(3, 7, 3)) * 0.25
+    turns = np.einsum("...k,kjc->...jc", latent, mix)
+    return LIMIT.project(rotations.exp(turns + 0.1 * np.sin(2 * turns[..., ::-1, :])))
+
+
+def learnt(seen: Array, side: int = 6, steps: int = 5000) -> Array:
+    """The nodes of the published map, within limits."""
+    rng = np.random.default_rng(1)
+    grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    nodes, won = seen[rng.integers(len(seen), size=len(grid))].copy(), np.zeros(len(grid), bool)
+    for step in range(steps):
+        one, late = seen[rng.integers(len(seen))], step / steps
+        alike = np.sum(nodes * one, axis=-1)
+        best = np.argmax(np.abs(alike).sum(axis=-1))
+        won[best] |= late > 0.75
+        rate, width = 0.5 * 0.04**late, 2.5 * 0.16**late
+        share = rate * np.exp(-np.sum((grid - grid[best]) ** 2, axis=-1) / (2 * width**2))
+        nodes += share[:, None, None] * (np.where(alike < 0, -1, 1)[..., None] * one - nodes)
+        nodes /= np.linalg.norm(nodes, axis=-1, keepdims=True)
+    return LIMIT.project(nodes[won])
+
+
+def apart(one: Array, other: Array) -> Array:
+    """By how many degrees joints are turned otherwise, all but the tip."""
+    return np.degrees(2 * np.arccos(np.minimum(np.abs(np.sum(one * other, axis=-1)), 1)))[..., :6]
+
+
+def farthest_from(seen: Array, poses: Array) -> Array:
+    """Of every pose how far off the nearest of those seen is, as the root of the mean square of its joints."""
+    return np.array([np.sqrt(np.mean(apart(seen, pose) ** 2, axis=-1)).min() for pose in poses])
+
+
+def solved(start: ik.Pose, path: Array, **options: Any) -> ik.Solution:
+    found = ik.ccd(TAIL, start, [ik.Reach(6, path)], **options)
+    assert not np.any(found.status)
+    assert np.max(LIMIT.violation(found.pose.rotations[:, :6])) <= 1e-9
+    return found
+
+
+@pytest.mark.slow
+def test_postures_do_what_the_learnt_map_does_and_stay_nearer() -> None:
+    """Nearer to what was seen, in fewer sweeps. Along a path neither is smooth, a sequence that starts there is."""
+    seen = motion(np.random.default_rng(2).normal(size=(1500, 3)))
+    time = np.linspace(0, 2 * np.pi, 401)
+    latent = np.stack([1.1 * np.sin(time), 0.9 * np.sin(2 * time + 0.5), 0.8 * np.cos(3 * time)], axis=-1)
+    path = TAIL.forward(ik.Pose(motion(latent))).positions[:, 6]
+    starts = [ik.Postures(TAIL, ik.Pose(known), [TIP]).nearest(TAIL.rest, path)[0] for known in (seen, learnt(seen))]
+    every, by_map = (solved(start, path) for start in starts)
+    plain = solved(TAIL.rest, path)
+    first = np.repeat(starts[0].rotations[:1], len(path), axis=0)
+    following = solved(ik.Pose(first), path, sequence=True)
+    off = [farthest_from(seen, found.pose.rotations).mean() for found in (every, by_map, plain)]
+    assert off[0] < 0.8 * off[1] < off[1] < 0.7 * off[2]
+    assert every.iterations.mean() < by_map.iterations.mean() < plain.iterations.mean()
+    jumps = [apart(f.pose.rotations[1:], f.pose.rotations[:-1]).max() for f in (every, by_map, following)]
+    assert min(jumps[:2]) > 30
+    assert jumps[2] < 10
+
+
+def test_postures_that_are_all_the_same_are_that_one() -> None:
+    one = motion(np.array([0.5, -0.2, 0.3]))
+    start, _ = ik.Postures(TAIL, ik.Pose(np.repeat(one[None], 20, axis=0)), [TIP]).nearest(TAIL.rest, [4, 2, 1])
+    assert_allclose(start.rotations[:6], one[:6], atol=0)
+
+
+def test_a_posture_outside_of_limits_gives_none() -> None:
+    """What was measured may break a limit; what is found never does."""
+    wild = rotations.exp(np.random.default_rng(4).normal(size=(200, 7, 3)))
+    assert np.max(LIMIT.violation(wild)) > 0.5
+    start, _ = ik.Postures(TAIL, ik.Pose(wild), [TIP]).nearest(TAIL.rest, [[4, 2, 1], [3, -3, 1]])
+    found = ik.ccd(TAIL, start, [ik.Reach(6, [[4, 2, 1], [3, -3, 1]])])
+    assert np.max(LIMIT.violation(found.pose.rotations[:, :6])) <= 1e-9
