@@ -385,9 +385,9 @@ def spring() -> Figure:
     """A tail after some iterations; with springs to tip and base; the error by damping."""
     tail = ik.Skeleton.chain([[x, 0, 0] for x in range(9)])
     start = ik.Pose(np.tile(ik.rotations.from_axis_angle([0, 0, 1], 0.08), (9, 1)))
-    target = (3, 3.5, 0)
+    target, far = (3, 3.5, 0), (5.5, 4.5, 0)
     figure = Figure(figsize=(WIDTH, 2.3), layout="constrained")
-    *scenes, panel = figure.subplots(1, 3, width_ratios=[1.2, 0.8, 1])
+    *scenes, panel = figure.subplots(1, 3, width_ratios=[1.1, 0.9, 1])
     for scene in scenes:
         scene.set_aspect("equal")
         scene.margins(0.08)
@@ -401,7 +401,7 @@ def spring() -> Figure:
     for scene in scenes:
         dot(scene, target, GREEN)
     for damping, color in ((0.1, GREEN), (0.4, BLUE), (0.5, ORANGE)):
-        found = ik.spring(tail, start, [ik.Reach(8, target)], damping=damping, history=True)
+        found = ik.spring(tail, start, [ik.Reach(8, far)], damping=damping, history=True)
         panel.semilogy(found.history / 8, color=color, linewidth=1.5, alpha=0.8, label=f"{damping}")
     panel.set(xlabel="iterations", ylabel="error / reach", ylim=(5e-6, 1))
     panel.spines[["top", "right"]].set_visible(False)

@@ -15,7 +15,7 @@
  *
  * Springs along the bones all rest where the target is reached: among few bones soon, among n of them after about n^2
  * iterations. Springs to tip and base, of which there are none if not asked for, draw joints away from there, which
- * shapes the chain; then the target is missed by some hundredths of the reach, however many the iterations.
+ * shapes the chain; then the target is missed, as a rule by some hundredths of the reach, however many the iterations.
  *
  * Lengths are put right at the end of each iteration, by the second half of one of FABRIK: from the base every bone
  * goes, at its length, to where the joint at its end is. The tip is where that ends.
