@@ -395,13 +395,15 @@ def spring() -> Figure:
     for iterations, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.2), (2, BLUE, 0.35), (5, BLUE, 0.55), (200, BLUE, 1)]:
         found = ik.spring(tail, start, [ik.Reach(8, target)], iterations=iterations)
         chain(scenes[0], tail.forward(found.pose).positions, color, shade)
-    for strength, color in (("effector_strength", GREEN), ("root_strength", ORANGE)):
-        found = ik.spring(tail, start, [ik.Reach(8, target)], **{strength: 64.0})
+    drawn: list[tuple[dict[str, Any], str]] = [({"effector_strength": 64}, GREEN), ({"root_strength": 64}, ORANGE)]
+    for springs, color in drawn:
+        found = ik.spring(tail, start, [ik.Reach(8, target)], **springs)
         chain(scenes[1], tail.forward(found.pose).positions, color, 0.8)
     for scene in scenes:
         dot(scene, target, GREEN)
     for damping, color in ((0.1, GREEN), (0.4, BLUE), (0.5, ORANGE)):
         found = ik.spring(tail, start, [ik.Reach(8, far)], damping=damping, history=True)
+        assert found.history is not None
         panel.semilogy(found.history / 8, color=color, linewidth=1.5, alpha=0.8, label=f"{damping}")
     panel.set(xlabel="iterations", ylabel="error / reach", ylim=(5e-6, 1))
     panel.spines[["top", "right"]].set_visible(False)

@@ -120,9 +120,14 @@ def test_less_damping_takes_fewer_iterations() -> None:
     assert not any(np.any(each.status) for each in found)
     means = [np.mean(each.iterations) for each in found]
     assert means == sorted(means)
-    still = ik.spring(skeleton, ik.Pose(start), goals, damping=1, history=True)
-    assert still.history is not None
-    assert np.ptp(still.history[:, 1:], axis=-1).max() == 0
+
+
+def test_all_damped_nothing_moves() -> None:
+    skeleton, start, target = arm(6)
+    goals = [ik.Reach(6, target)]
+    found = ik.spring(skeleton, ik.Pose(start), goals, damping=1, iterations=20, history=True)
+    assert found.history is not None
+    assert np.ptp(found.history[:, 1:], axis=-1).max() == 0
 
 
 @pytest.mark.parametrize("strength", ["effector_strength", "root_strength"])
@@ -130,9 +135,10 @@ def test_springs_to_tip_and_base_draw_joints_there(strength: str) -> None:
     """And keep the chain a little off its target, where another method goes on."""
     skeleton, start = rope(10)
     goals = [ik.Reach(10, in_shell(2, 0.4, 0.8))]
-    ratio = {strength.replace("strength", "ratio"): 0.0}
+    spring: dict[str, Any] = {strength: 64.0}
+    drawn = spring | {strength.replace("strength", "ratio"): 0.0}
     plain = ik.spring(skeleton, ik.Pose(start), goals)
-    found = ik.spring(skeleton, ik.Pose(start), goals, iterations=100, **{strength: 64.0}, **ratio)
+    found = ik.spring(skeleton, ik.Pose(start), goals, iterations=100, **drawn)
     end = 10 if strength == "effector_strength" else 0
     away = []
     for solution in (plain, found):
@@ -140,7 +146,7 @@ def test_springs_to_tip_and_base_draw_joints_there(strength: str) -> None:
         away.append(np.linalg.norm(points - points[:, end : end + 1], axis=-1).mean())
     assert away[1] < 0.95 * away[0]
     assert np.mean(found.status != 0) > 0.9
-    stages = [ik.Stage("spring", goals, iterations=10, **{strength: 64.0}), ik.Stage("fabrik", goals)]
+    stages = [ik.Stage("spring", goals, iterations=10, **spring), ik.Stage("fabrik", goals)]
     assert not np.any(ik.stages(skeleton, ik.Pose(start), stages).status)
 
 
