@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle, ccd, ewbik, which)
+        chains = (fabrik, leader, circle, spring, ccd, ewbik, which)
         for picture in (
             *limb,
             aim,
@@ -378,6 +378,36 @@ def leader() -> Figure:
     panel.set(xlabel="iterations of FABRIK", ylabel="error / reach", xlim=(0, 30), ylim=(5e-6, 1))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def spring() -> Figure:
+    """A tail after some iterations; with springs to tip and base; the error by damping."""
+    tail = ik.Skeleton.chain([[x, 0, 0] for x in range(9)])
+    start = ik.Pose(np.tile(ik.rotations.from_axis_angle([0, 0, 1], 0.08), (9, 1)))
+    target, far = (3, 3.5, 0), (5.5, 4.5, 0)
+    figure = Figure(figsize=(WIDTH, 2.3), layout="constrained")
+    *scenes, panel = figure.subplots(1, 3, width_ratios=[1.1, 0.9, 1])
+    for scene in scenes:
+        scene.set_aspect("equal")
+        scene.margins(0.08)
+        scene.axis("off")
+    for iterations, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.2), (2, BLUE, 0.35), (5, BLUE, 0.55), (200, BLUE, 1)]:
+        found = ik.spring(tail, start, [ik.Reach(8, target)], iterations=iterations)
+        chain(scenes[0], tail.forward(found.pose).positions, color, shade)
+    drawn: list[tuple[dict[str, Any], str]] = [({"effector_strength": 64}, GREEN), ({"root_strength": 64}, ORANGE)]
+    for springs, color in drawn:
+        found = ik.spring(tail, start, [ik.Reach(8, target)], **springs)
+        chain(scenes[1], tail.forward(found.pose).positions, color, 0.8)
+    for scene in scenes:
+        dot(scene, target, GREEN)
+    for damping, color in ((0.1, GREEN), (0.4, BLUE), (0.5, ORANGE)):
+        found = ik.spring(tail, start, [ik.Reach(8, far)], damping=damping, history=True)
+        assert found.history is not None
+        panel.semilogy(found.history / 8, color=color, linewidth=1.5, alpha=0.8, label=f"{damping}")
+    panel.set(xlabel="iterations", ylabel="error / reach", ylim=(5e-6, 1))
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.legend(title="damping", frameon=False)
     return figure
 
 

@@ -26,7 +26,7 @@ from ikcore.pose import Pose
 from ikcore.postures import Postures
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
-from ikcore.solving.heuristic import ccd, circle, fabrik, follow
+from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
 from ikcore.solving.jacobian import dls
 from ikcore.solving.solution import Solution
 from ikcore.solving.stages import Stage, stages
@@ -148,6 +148,7 @@ __all__ = [
     "solver",
     "spline",
     "spread_twist",
+    "spring",
     "stages",
     "terrain",
     "two_bone",

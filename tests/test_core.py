@@ -75,6 +75,8 @@ HASHES = {
         "follow f64": "451edbab673ce1b2",
         "circle f32": "62f19c5d12cef2d6",
         "circle f64": "fb023a4806227eb0",
+        "spring f32": "aac5b829ef043438",
+        "spring f64": "b2996a4ea476c742",
     },
     "same_bits_dls.c": {
         "dls_chain f32": "32adc2424fdad604",

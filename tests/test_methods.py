@@ -154,7 +154,8 @@ def test_bones_of_no_length_do_no_harm(method: str, zero: int) -> None:
     points = np.cumsum(np.where(np.arange(6)[:, None] == zero, 0, UP), axis=0)
     skeleton = ik.Skeleton.chain(points)
     found = ik.solve(skeleton, skeleton.rest, [ik.Reach(5, [2, 2, 0.5])], method)
-    assert found.status == 0
+    assert np.all(np.isfinite(found.pose.rotations))
+    assert found.status == 0 or not ik.methods()[method].reaches
     some = ik.Limit.cone(UP, 2.5)
     skeleton = ik.Skeleton(np.arange(6) - 1, np.diff(points, axis=0, prepend=0), limits=[*[some] * 5, None])
     found = ik.solve(skeleton, skeleton.rest, [ik.Reach(5, [2, 2, 0.5])], method)

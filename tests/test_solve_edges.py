@@ -414,7 +414,7 @@ def test_scales_of_every_kind_end_in_a_pose(method: str, scale: Any) -> None:
     scales[0, 1] = scale
     found = solve(ROPE, ik.Pose(ROPE.rest.rotations, scales=scales), [ik.Reach(3, [1, 1, 1])], method)
     assert np.all(np.isfinite(found.pose.rotations))
-    assert found.status[1] == 0
+    assert found.status[1] == 0 or not ik.methods()[method].reaches
     assert (found.status[0] == Status.NOT_FINITE) == (not np.all(np.isfinite(scale)))
 
 

@@ -1,4 +1,4 @@
-"""Methods that go by what is easily seen, joint by joint or bone by bone: fabrik, follow, circle, ccd."""
+"""Methods that go by what is easily seen, joint by joint or bone by bone: fabrik, follow, circle, spring, ccd."""
 
 from __future__ import annotations
 
@@ -114,6 +114,46 @@ def circle(
     [0.6749 0.6749 0.6749 0.6749]
     """
     return iterate("circle", **locals())
+
+
+@method
+def spring(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    damping: float = 0.4,
+    hierarchy_strength: float = 256.0,
+    effector_strength: float = 0.0,
+    effector_ratio: float = 0.5,
+    root_strength: float = 0.0,
+    root_ratio: float = 0.5,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by springs along the bones of a chain, and where wanted from its joints to tip and base, which shape it.
+
+    For one chain without limits. The more bones, the more iterations, about the square. With springs to tip and base it
+    comes near the target and as a rule not onto it, which another method can do after it (`stages`).
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> tail = ik.Skeleton.chain([[x, 0, 0] for x in range(9)])
+    >>> found = ik.spring(tail, tail.rest, [ik.Reach(8, [5, 2, 1])])
+    >>> print(found.status)
+    0
+    """
+    return iterate("spring", **locals())
 
 
 @method

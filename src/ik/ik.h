@@ -668,6 +668,11 @@ typedef struct ik_goal {
     X(start_from_tail, switch)                                                                                         \
     X(feedback, double)                                                                                                \
     X(bounce, switch)                                                                                                  \
+    X(hierarchy_strength, double)                                                                                      \
+    X(effector_strength, double)                                                                                       \
+    X(effector_ratio, double)                                                                                          \
+    X(root_strength, double)                                                                                           \
+    X(root_ratio, double)                                                                                              \
     X(twist, double)                                                                                                   \
     X(soften, double)                                                                                                  \
     X(stretch_start, double)                                                                                           \
@@ -705,6 +710,16 @@ typedef struct ik_options {
 #define IK_OPTIONS_OF_circle(X)                                                                                        \
     X(iterations, 200, 0, 1000000, "the most iterations")                                                              \
     IK_TOLERANCES(X)
+#define IK_OPTIONS_OF_spring(X)                                                                                        \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(damping, 0.4, 0, 1,                                                                                              \
+      "the share of its swing, across to as far beyond where its springs rest, that a joint loses; 0.5: it stops "     \
+      "there")                                                                                                         \
+    X(hierarchy_strength, 256, 1e-3, 1e6, "of the springs along the bones; of strengths only the ratio counts")        \
+    X(effector_strength, 0, 0, 1e6, "of a spring from every joint to the tip; 0: none")                                \
+    X(effector_ratio, 0.5, 0, 1, "how long these are at rest, of their length in the pose to start from")              \
+    X(root_strength, 0, 0, 1e6, "of a spring from every joint to the base; 0: none")                                   \
+    X(root_ratio, 0.5, 0, 1, "how long these are at rest, of their length in the pose to start from")
 #define IK_OPTIONS_OF_dls(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
@@ -771,6 +786,8 @@ enum ik_takes {
       "follow the leader: the tip goes ahead and draws the bones after it, one pass an iteration")                     \
     X(circle, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
       "circular alignment: the chain lies on an arc from its base to the target, exactly")                             \
+    X(spring, IK_TAKES_PLACE | IK_TAKES_POLE,                                                                          \
+      "mass-spring: joints swing to where springs along the bones, to the tip and to the base rest")                   \
     X(ccd,                                                                                                             \
       IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_LOOK | IK_TAKES_POLE | IK_TAKES_SLIDES | IK_TAKES_STIFFNESS |          \
           IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_TAKES_CAP | IK_REACHES,                                                 \

@@ -69,6 +69,8 @@ DEFINE_HASH(follow, float, f32)
 DEFINE_HASH(follow, double, f64)
 DEFINE_HASH(circle, float, f32)
 DEFINE_HASH(circle, double, f64)
+DEFINE_HASH(spring, float, f32)
+DEFINE_HASH(spring, double, f64)
 
 int main(void) {
     const char *isas[] = {"scalar", "base", "avx2", "avx512"};
@@ -78,6 +80,8 @@ int main(void) {
         printf("%s follow f64 %016llx\n", isas[i], (unsigned long long)hash_follow_f64());
         printf("%s circle f32 %016llx\n", isas[i], (unsigned long long)hash_circle_f32());
         printf("%s circle f64 %016llx\n", isas[i], (unsigned long long)hash_circle_f64());
+        printf("%s spring f32 %016llx\n", isas[i], (unsigned long long)hash_spring_f32());
+        printf("%s spring f64 %016llx\n", isas[i], (unsigned long long)hash_spring_f64());
     }
     return 0;
 }

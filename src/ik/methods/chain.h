@@ -53,6 +53,42 @@ static vec3 chain_target(const ik_plan *plan, group at, const pose *start, mask 
     return vec3_sub(target, start->positions[solve_base(plan, k)]);
 }
 
+static void chain_set_bone(columns record, int slot, mask chosen, vec3 bone) {
+    vec3 before = column_vec3(record, chain_bone(slot));
+    column_set_vec3(record, chain_bone(slot), vec3_select(chosen, bone, before));
+}
+
+/* Of the reach: a chain as flat as this is in line with its target. */
+#define CHAIN_FLAT (number)1e-6
+
+/* A chain in line with its target starts as an arc to it, about as high as a triangle of its length. */
+static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns record) {
+    const real one = real_splat(1), sum = chain->reach.sum, distance = chain->distance;
+    real off = real_splat(0), at = off;
+    for (int slot = 1; slot < plan->slots; slot++)
+        off = real_max(off, vec3_size(vec3_cross(column_vec3(record, chain_bone(slot)), chain->line)));
+    mask flat = mask_less(off, real_splat(CHAIN_FLAT) * sum) & mask_less(distance, sum) &
+                ~mask_less(distance, chain_inner(chain->reach));
+    if (!mask_any(flat)) return;
+    vec3 along = vec3_scale(distance, chain->line), across = vec3_perpendicular(chain->line);
+    real height = real_sqrt(real_max((sum - distance) * (sum + distance), real_splat(0)));
+    for (int slot = 1; slot < plan->slots; slot++) {
+        real length = *column(record, chain_length(plan, slot)), middle = (at + at + length) / sum;
+        vec3 way = vec3_add(along, vec3_scale(height * (one - middle), across));
+        chain_set_bone(record, slot, flat, vec3_scale(length, vec3_direction(way).unit));
+        at = at + length;
+    }
+}
+
+/* A bone as it is drawn along, and what it hands on. */
+ik_inline vec3 chain_swing(vec3 bone, real length, vec3 *drawn) {
+    vec3 v = vec3_add(bone, *drawn);
+    v.x = v.x + real_splat(TINY_LENGTH); /* for one that is drawn onto its joint */
+    vec3 swung = vec3_scale(length / (vec3_length(v) + real_splat(0x1p-120f)), v);
+    *drawn = vec3_sub(v, swung);
+    return swung;
+}
+
 static void chain_place(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local) {
     const int child = plan->nodes[k].child;
     if (child < 0) return;

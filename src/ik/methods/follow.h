@@ -19,9 +19,6 @@
  * error has grown. Nor does the tip go by more than a fifth of the reach that way, which would stir up chains of few
  * bones, and by a tenth less each time the error has grown. The best of all poses is the result. */
 
-/* Of the reach: a chain as flat as this is in line with its target. */
-#define FOLLOW_FLAT (number)1e-6
-
 /* Of the error, left by an iteration that was too careful; the longest stride, of the error and at first of the reach,
  * and the share of that which is left where it was too long. */
 #define FOLLOW_SLOW   (number)0.5
@@ -49,12 +46,7 @@ static vec3 follow_miss(const ik_plan *plan, columns c) {
     return vec3_sub(column_vec3(c, follow_target(plan)), tip);
 }
 
-/* ---- chains that a step would not move */
-
-static void follow_set_bone(columns record, int slot, mask chosen, vec3 bone) {
-    vec3 before = column_vec3(record, chain_bone(slot));
-    column_set_vec3(record, chain_bone(slot), vec3_select(chosen, bone, before));
-}
+/* ---- a target that is answered at once */
 
 /* A target out of reach becomes the nearest point in reach: all bones forwards along the line; or, where it is too
  * near, all but a longest one backwards. So does one that the straight chain meets within half the tolerance (the rest
@@ -69,30 +61,11 @@ static void follow_answer(const ik_plan *plan, const aimed_chain *chain, columns
         mask longest = waiting & ~mask_less(length, chain->reach.longest);
         waiting &= ~longest;
         vec3 bone = vec3_scale(real_negate_if(near & ~longest, length), chain->line);
-        follow_set_bone(record, slot, far | near, bone);
+        chain_set_bone(record, slot, far | near, bone);
     }
     real end = real_select(near, chain_inner(chain->reach), chain->reach.sum);
     vec3 target = vec3_select(far | near, vec3_scale(end, chain->line), column_vec3(record, follow_target(plan)));
     column_set_vec3(record, follow_target(plan), target);
-}
-
-/* A chain in line with its target starts as an arc to it, about as high as a triangle of its length. */
-static void follow_unlock(const ik_plan *plan, const aimed_chain *chain, columns record) {
-    const real one = real_splat(1), sum = chain->reach.sum, distance = chain->distance;
-    real off = real_splat(0), at = off;
-    for (int slot = 1; slot < plan->slots; slot++)
-        off = real_max(off, vec3_size(vec3_cross(column_vec3(record, chain_bone(slot)), chain->line)));
-    mask flat = mask_less(off, real_splat(FOLLOW_FLAT) * sum) & mask_less(distance, sum) &
-                ~mask_less(distance, chain_inner(chain->reach));
-    if (!mask_any(flat)) return;
-    vec3 along = vec3_scale(distance, chain->line), across = vec3_perpendicular(chain->line);
-    real height = real_sqrt(real_max((sum - distance) * (sum + distance), real_splat(0)));
-    for (int slot = 1; slot < plan->slots; slot++) {
-        real length = *column(record, chain_length(plan, slot)), middle = (at + at + length) / sum;
-        vec3 way = vec3_add(along, vec3_scale(height * (one - middle), across));
-        follow_set_bone(record, slot, flat, vec3_scale(length, vec3_direction(way).unit));
-        at = at + length;
-    }
 }
 
 /* ---- the method */
@@ -110,7 +83,7 @@ static void follow_begin(const ik_plan *plan, group at, const pose *start, colum
         const int end = plan->node_of_slot[plan->slots - 1];
         vec3 base = start->positions[solve_base(plan, end)];
         aimed_chain chain = chain_of(plan, start, end, vec3_add(base, column_vec3(record, follow_target(plan))));
-        follow_unlock(plan, &chain, record);
+        chain_unlock(plan, &chain, record);
         follow_answer(plan, &chain, record);
     }
     vec3 off = follow_miss(plan, record);
@@ -128,15 +101,6 @@ ik_inline void follow_stride_on(const ik_plan *plan, columns c, real before) {
     *ahead = real_select(less, *ahead, real_splat(FOLLOW_LEARNS) * *ahead);
     next = real_max(real_min(next, *ahead / (error + real_splat(TINY_LENGTH))), one);
     *stride = real_select(less, next, one);
-}
-
-/* A bone as it is drawn along, and what it hands on. */
-ik_inline vec3 follow_swing(vec3 bone, real length, vec3 *drawn) {
-    vec3 v = vec3_add(bone, *drawn);
-    v.x = v.x + real_splat(TINY_LENGTH); /* for one that is drawn onto its joint */
-    vec3 swung = vec3_scale(length / (vec3_length(v) + real_splat(0x1p-120f)), v);
-    *drawn = vec3_sub(v, swung);
-    return swung;
 }
 
 /* Whether the bones as they are are the best so far. */
@@ -162,7 +126,7 @@ ik_inline void follow_pass(const ik_plan *plan, real *bundle, int groups) {
             columns c = columns_of_bundle(bundle, g);
             vec3 bone = column_vec3(c, chain_bone(slot)), kept = column_vec3(c, follow_best(plan, slot));
             column_set_vec3(c, follow_best(plan, slot), vec3_select(best[g], bone, kept));
-            bone = follow_swing(bone, *column(c, chain_length(plan, slot)), &drawn[g]);
+            bone = chain_swing(bone, *column(c, chain_length(plan, slot)), &drawn[g]);
             tip[g] = vec3_add(tip[g], bone);
             column_set_vec3(c, chain_bone(slot), bone);
         }
@@ -189,7 +153,7 @@ static void follow_settle(const ik_plan *plan, columns record) {
     mask worse = mask_less(*column(record, follow_least(plan)), *column(record, ERROR));
     if (!mask_any(worse)) return;
     for (int slot = 1; slot < plan->slots; slot++)
-        follow_set_bone(record, slot, worse, column_vec3(record, follow_best(plan, slot)));
+        chain_set_bone(record, slot, worse, column_vec3(record, follow_best(plan, slot)));
 }
 
 static void follow_place(const ik_plan *plan, group at, columns record, const pose *world, int k, local_joint *local) {

@@ -5,4 +5,5 @@
 #include "fabrik.h"
 #include "follow.h"
 #include "circle.h"
+#include "spring.h"
 #include "ccd.h"
