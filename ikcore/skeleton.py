@@ -293,7 +293,7 @@ class Skeleton:
         return Pose(turned, moved)
 
     def reach(self, joint: str | int, chain: str | int | None = None, *, pose: Pose | None = None) -> Span:
-        """How near and how far a chain can bring a joint, if its joints turn freely.
+        """How near and how far a chain can bring a joint, if its joints turn freely and none slides.
 
         Parameters
         ----------

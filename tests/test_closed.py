@@ -489,7 +489,10 @@ def test_a_solver_aims() -> None:
             [ik.Look("head", Z, X, chain=0, offset=Y)],
             r"goals\[0\].offset: aim takes none, the axis starts at the joint",
         ),
-        ([ik.Look("head", Z, other="chest", chain=0)], r"goals\[0\]: aim takes no goal relative to a joint; use fabrik or dls"),
+        (
+            [ik.Look("head", Z, other="chest", chain=0)],
+            r"goals\[0\]: aim takes no goal relative to a joint; use fabrik or dls",
+        ),
         (
             [ik.Look("head", Z, X, chain=0), ik.Look("head", Y, X, chain=0)],
             r"goals\[0\] and goals\[1\] both turn joint 'head'",
@@ -614,6 +617,30 @@ def test_reach_is_of_a_part_of_the_skeleton_and_of_many_poses() -> None:
 
 def test_a_target_that_is_nan_has_no_flag() -> None:
     assert BODY.reach("foot.L", 2).classify([np.nan, 0, 0]) == 0
+
+
+# --- bones that change as they turn -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"stretch_max": 1.5}, {"twist": 0.3}, {"stretch_max": 1.5, "twist": 0.3}], ids=str
+)
+@pytest.mark.parametrize("pole", [None, (0, 0, 3)])
+def test_uneven_scales_are_met_by_limbs(options: dict[str, float], pole: Any) -> None:
+    """By rounds: what is relative to the pose that came in is done in the first, what stretches anew in each."""
+    arm = ik.Skeleton([-1, 0, 1, 2], np.outer([0, 0, 0.3, 0.3], [1, 0, 0]))
+    for scale in (1.02, 1.3):
+        pose = ik.Pose(arm.rest.rotations, scales=np.where(np.eye(4, 3, 1), scale, 1))
+        rng = np.random.default_rng(3)
+        targets = ik.rotations.rotate(ik.rotations.exp(rng.normal(size=(100, 3))), [1, 0, 0])
+        targets *= rng.uniform(0.1, 0.55, (100, 1))
+        found = ik.solve(arm, pose, [ik.Reach(3, targets, chain=2, pole=pole)], "two_bone", **options)
+        assert np.all(found.status & ~ik.Status.POLE_UNDEFINED == 0)
+        at = arm.forward(found.pose).positions[:, 3]
+        assert_allclose(np.linalg.norm(at - targets, axis=-1), found.error, atol=1e-12)
+        assert np.max(found.error) <= 1e-5 * 0.6 * scale
+        if found.pose.translations is not None:  # within reach nothing stretches
+            assert_allclose(found.pose.translations, np.broadcast_to(arm.offsets, (100, 4, 3)), atol=1e-12)
 
 
 # --- stretch ----------------------------------------------------------------------------------------------------------

@@ -266,3 +266,13 @@ def test_what_is_wrong_with_a_stage_is_said_of_it() -> None:
     given = [ik.Stage("dls", [ik.Reach(2, [1, 1, 0])]), ik.Stage("dls", [ik.Reach("hnad", [1, 1, 1])])]
     with pytest.raises(ValueError, match=r"^stages\[1\]: goals\[0\].joint: no joint is called 'hnad'"):
         ik.stages(arm, arm.rest, given)
+
+
+@pytest.mark.parametrize("methods", [("dls", "two_bone"), ("two_bone", "dls"), ("dls", "dls")])
+def test_no_items_are_no_trouble(methods: tuple[str, str]) -> None:
+    arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    goals = [ik.Reach(2, [1, 1, 0], chain=2)]
+    found = ik.stages(arm, ik.Pose(np.zeros((0, 3, 4))), [ik.Stage(name, goals) for name in methods], goal_errors=True)
+    assert found.status.shape == (0,)
+    assert found.goal_errors is not None
+    assert found.goal_errors.shape[0] == 0

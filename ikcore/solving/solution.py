@@ -167,9 +167,10 @@ _ANGLES = ("TURN", "LOOK", "POSTURE", "AIM")
 
 def by_goal(tasks: tuple[Task, ...], errors: NDArray[Any]) -> NDArray[Any]:
     """The errors of tasks, (..., tasks), as (..., goals, 2)."""
-    by_goal = np.full((*errors.shape[:-1], 2 * (tasks[-1].goal + 1)), np.nan, errors.dtype)
+    goals = tasks[-1].goal + 1
+    by_goal = np.full((*errors.shape[:-1], 2 * goals), np.nan, errors.dtype)
     by_goal[..., places_of(tasks)] = errors
-    return by_goal.reshape(*errors.shape[:-1], -1, 2)
+    return by_goal.reshape(*errors.shape[:-1], goals, 2)
 
 
 def places_of(tasks: tuple[Task, ...]) -> tuple[int, ...]:

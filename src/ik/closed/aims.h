@@ -154,7 +154,7 @@ static void turn_ray(block *b, const wish *w, choice limited) {
     normalize(b, local, before);
     memset(going, 1, sizeof going);
     for (int pass = 0; pass < (free ? 1 : PASSES) && any_of(going, b->count); pass++) /* the first one rolls it */
-        aim_once(b, joint, &s, pass ? 0 : (number)b->job.options.twist, !pass && w->goal->pole.data, going, held);
+        aim_once(b, joint, &s, pass ? 0 : twist_of(b, w->goal), !pass && w->goal->pole.data, going, held);
     if (!free) {
         rotate(b, local, s.forward, pointed);
         shortest_arc(b, ROWS(pointed), s.target, left);

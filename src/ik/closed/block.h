@@ -41,7 +41,8 @@ typedef struct {
     ik_solve_job job;              /* its rows start at the first item of the block */
     int count;                     /* of items */
     ik_lists positions, rotations; /* in the world */
-    ik_lists kept;                 /* local rotations, where there are scales */
+    ik_lists kept, kept_moved;     /* local rotations and translations, where there are scales */
+    int again;                     /* in further rounds: what is relative to the pose that came in has been done */
     line line;                     /* likewise */
     void *forward;                 /* scratch memory of ik_forward */
     ik_goal *goals;                /* those of the job */
@@ -274,6 +275,11 @@ static void bring_back(block *b, int joint, choice limited) {
         put(&local, i, allowed[i], 4);
         limited[i] = 1;
     }
+}
+
+/* From the plane of a pole anew in every round; else from the pose, once. */
+static number twist_of(const block *b, const ik_goal *goal) {
+    return b->again && !goal->pole.data ? 0 : (number)b->job.options.twist;
 }
 
 /* Makes the bone to a joint longer. */

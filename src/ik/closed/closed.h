@@ -16,18 +16,24 @@ typedef struct {
 
 static const form limb = {turn_limb, miss_limb}, ray = {turn_ray, miss_ray};
 
-/* The pose that came in, where chosen. */
-static void start_from(block *b, const choice chosen) {
-    for (int joint = 0; joint < b->job.skeleton->count; joint++) {
-        ik_rows turned = of_joint(&b->job.rotations, joint), solved = of_joint(&b->job.solved, joint);
-        copy_chosen(&solved, &turned, 4, chosen, b->count);
-        if (!b->job.moved.rows.data) continue;
+/* The bones that came in, where chosen. */
+static void start_from_bones(block *b, const choice chosen) {
+    for (int joint = 0; joint < b->job.skeleton->count && b->job.moved.rows.data; joint++) {
         number offset[3];
         narrowed(b->job.skeleton->offsets + 3 * joint, offset, 3);
         ik_rows came = b->job.translations.rows.data ? of_joint(&b->job.translations, joint) : only(offset);
         ik_rows moved = of_joint(&b->job.moved, joint);
         copy_chosen(&moved, &came, 3, chosen, b->count);
     }
+}
+
+/* The pose that came in, where chosen. */
+static void start_from(block *b, const choice chosen) {
+    for (int joint = 0; joint < b->job.skeleton->count; joint++) {
+        ik_rows turned = of_joint(&b->job.rotations, joint), solved = of_joint(&b->job.solved, joint);
+        copy_chosen(&solved, &turned, 4, chosen, b->count);
+    }
+    start_from_bones(b, chosen);
 }
 
 /* Items that cannot be used keep the pose that came in. */
@@ -73,8 +79,7 @@ static int is_uneven(const block *b, int item) {
 
 /* Where solving again from the solution brings a pose nearer: not where that adds to what was done before. */
 static void choose_again(const block *b, choice again) {
-    const ik_options *options = &b->job.options;
-    if (!b->job.scales.rows.data || options->twist != 0 || options->stretch_max > 1) memset(again, 0, BLOCK);
+    if (!b->job.scales.rows.data) memset(again, 0, BLOCK);
     for (int i = 0; any_of(again, b->count) && i < b->count; i++)
         again[i] &= is_uneven(b, i);
     for (int w = 0; any_of(again, b->count) && w < b->wish_count; w++) {
@@ -86,28 +91,45 @@ static void choose_again(const block *b, choice again) {
     }
 }
 
-/* Solves again where that is chosen; everything else stays as it is. */
+/* What a round must leave as it is where it is not chosen. */
+static void keep(block *b) {
+    for (int joint = 0; joint < b->job.skeleton->count; joint++) {
+        ik_rows solved = of_joint(&b->job.solved, joint), kept = of_joint(&b->kept, joint);
+        copy_rows(&kept, &solved, 4, b->count);
+        if (!b->job.moved.rows.data) continue;
+        ik_rows moved = of_joint(&b->job.moved, joint), kept_moved = of_joint(&b->kept_moved, joint);
+        copy_rows(&kept_moved, &moved, 3, b->count);
+    }
+}
+
+static void take_kept(block *b, const choice chosen) {
+    for (int joint = 0; joint < b->job.skeleton->count; joint++) {
+        ik_rows solved = of_joint(&b->job.solved, joint), kept = of_joint(&b->kept, joint);
+        copy_chosen(&solved, &kept, 4, chosen, b->count);
+        if (!b->job.moved.rows.data) continue;
+        ik_rows moved = of_joint(&b->job.moved, joint), kept_moved = of_joint(&b->kept_moved, joint);
+        copy_chosen(&moved, &kept_moved, 3, chosen, b->count);
+    }
+}
+
+/* Solves again where that is chosen, from the rotations found and the bones that came in; everything else stays. */
 static void solve_again(block *b, const form *form, choice again) {
     int32_t status[BLOCK];
     single error, angle;
-    choice off;
-    const int joints = b->job.skeleton->count;
+    choice off, others;
     memcpy(status, b->status, sizeof status);
     memcpy(error, b->error, sizeof error);
     memcpy(angle, b->angle, sizeof angle);
-    for (int joint = 0; joint < joints; joint++) {
-        ik_rows from = of_joint(&b->job.solved, joint), to = of_joint(&b->kept, joint);
-        copy_rows(&to, &from, 4, b->count);
-    }
+    keep(b);
+    start_from_bones(b, again);
+    b->again = 1;
     solve_once(b, form, off);
     for (int i = 0; i < b->count; i++) {
-        for (int joint = 0; !again[i] && joint < joints; joint++) {
-            ik_rows from = of_joint(&b->kept, joint), to = of_joint(&b->job.solved, joint);
-            put(&to, i, number_at(&from, i, 0), 4);
-        }
+        others[i] = !again[i];
         if (!again[i]) b->status[i] = status[i], b->error[i] = error[i], b->angle[i] = angle[i];
         again[i] &= off[i] && b->error[i] < gain * error[i];
     }
+    take_kept(b, others);
 }
 
 /* Outputs, where they are wanted; NULL: zeros. */
@@ -124,6 +146,7 @@ static void write_numbers(const ik_rows *to, const number *numbers, int count) {
 static void solve_block(block *b, const form *form) {
     choice again;
     memset(again, 1, sizeof again);
+    b->again = 0;
     start_from(b, again);
     solve_once(b, form, again);
     if (b->job.judge) memset(again, 0, sizeof again);
@@ -185,6 +208,7 @@ static void lay_out(block *b, const ik_solve_job *job, store *s) {
     b->forward = part_of(s, ik_forward_scratch(joints + 1));
     if (!job->scales.rows.data) return;
     b->kept = lists_of(s, joints, 4);
+    if (job->moved.rows.data) b->kept_moved = lists_of(s, joints, 3);
     b->line = line_of(s, joints + 1);
 }
 

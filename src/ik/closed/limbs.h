@@ -57,7 +57,7 @@ static void tip_of(block *b, const wish *w, turn root, turn mid, const single we
 
 static void turn_limb(block *b, const wish *w, choice limited) {
     const ik_options *options = &b->job.options;
-    number twist = (number)options->twist, soften = (number)options->soften;
+    number twist = twist_of(b, w->goal), soften = (number)options->soften;
     number stretch_start = (number)options->stretch_start, stretch_max = (number)options->stretch_max;
     number min_bend = (number)options->min_bend, max_bend = (number)options->max_bend;
     int tip = w->goal->joint, mid = b->job.skeleton->parents[tip], root = b->job.skeleton->parents[mid];
