@@ -31,7 +31,8 @@ def bones(skeleton: ik.Skeleton, *capsule: Any, **options: Any) -> list[Any]:
 
 def scenes(seed: int, count: int, end: bool) -> list[tuple[Array, Array, Array, float]]:
     """A target for a rope, and a capsule where the rope would lie; neither its root nor the target is near that."""
-    draw, rope, made = chains.generator(seed), chains.rope(10)[0], []
+    draw, rope = chains.generator(seed), chains.rope(10)[0]
+    made: list[tuple[Array, Array, Array, float]] = []
     while len(made) < count:
         way = chains.in_ball(draw)
         target = way / np.linalg.norm(way) * (3 + 5.5 * next(draw))
@@ -77,7 +78,8 @@ def test_three_spheres_at_once() -> None:
 def test_where_a_bone_is_clear_or_touches_nothing_moves(height: float) -> None:
     """To the bit: the radius reaches to the bone, or not as far."""
     found = ik.dls(ARM, ARM.rest, bones(ARM, [1.5, height, 0], abs(height), end=[1.7, 3 * height, 0.2]))
-    assert (found.status, found.iterations) == (0, 0)
+    assert found.status == 0
+    assert found.iterations == 0
     assert found.pose.rotations.tobytes() == ARM.rest.rotations.tobytes()
 
 
@@ -137,7 +139,7 @@ def test_a_bone_whose_start_is_within_cannot_be_clear() -> None:
 
 @pytest.mark.parametrize(("frames", "level"), [(61, 0), (61, 1), (4, 1)])
 def test_a_bone_stays_on_its_side_of_a_thin_rod(frames: int, level: int) -> None:
-    """As its target goes past, by nearly what the rod is thick in a frame; by much more where it is on a level after."""
+    """As its target goes past, by nearly what that is thick in a frame; by much more where it is on a level after."""
     targets = np.stack([np.full(frames, 2.2), np.linspace(-1, 1, frames), np.zeros(frames)], axis=-1)
     start = ik.Pose(np.broadcast_to(ARM.rest.rotations, (frames, 4, 4)))
     rod = bones(ARM, [1.5, 0.3, -50], 0.02, end=[1.5, 0.3, 50])
