@@ -638,8 +638,8 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
  *
  * A relative goal sees its joint from another: a PLACE has its position, a TURN its rotation in the space of `other`,
  * and a LOOK or a DISTANCE has the point `other_offset` of that joint and no position. A distance of an INSIDE that is
- * not given is 0, the end of an OUTSIDE its position, a
- * rotation of a POSTURE what its joint prefers. */
+ * not given is 0, the end of an OUTSIDE its position, a rotation of a POSTURE what its joint prefers.
+ * A distance of an OUTSIDE below 0 is always met. */
 typedef struct ik_goal {
     enum ik_goal_kind kind;
     int joint;        /* -1: the centre of mass, of an INSIDE */

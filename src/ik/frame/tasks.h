@@ -97,14 +97,13 @@ static inline void task_meet(const ik_task *task, const task_wanted *wanted, tas
     const real along_bone = vec3_dot(bone.unit, between), along_axis = vec3_dot(axis.unit, between);
     const real cosine = vec3_dot(bone.unit, axis.unit), square = vec3_dot(cross, cross);
     const mask beside = mask_less(square, real_splat(TINY_SINE * TINY_SINE));
-    real to = (cosine * along_axis - along_bone) / real_select(beside, one, square);
-    real s = task_within(real_select(beside, half * bone.length, to), bone.length);
+    const real lines = (cosine * along_axis - along_bone) / real_select(beside, one, square);
+    real s = task_within(real_select(beside, half * bone.length, lines), bone.length);
     const real t = task_within(cosine * s + along_axis, axis.length);
     const real nearest = task_within(cosine * t - along_bone, bone.length);
     s = real_select(mask_less(zero, bone.length), nearest, zero);
-    const vec3 on_bone = vec3_add(v->other_place, vec3_scale(s, bone.unit));
+    v->place = vec3_add(v->other_place, vec3_scale(s, bone.unit));
     v->other_place = vec3_add(wanted->place, vec3_scale(t, axis.unit));
-    v->place = on_bone;
     v->share = real_select(mask_less(zero, bone.length), s / real_max(bone.length, real_splat(SMALLEST)), one);
     const direction apart = vec3_direction_of_any(vec3_sub(v->place, v->other_place));
     const vec3 across = vec3_select(beside, vec3_perpendicular(bone.unit), vec3_direction_of_any(cross).unit);
