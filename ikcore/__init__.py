@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
     ) from error
 from ikcore import limits, rotations
 from ikcore.forms import Aim, Gaze, Limb, PlanarLimb, aim, look, two_bone, two_bone_2d
-from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Posture, Reach, Relative
+from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Outside, Posture, Reach, Relative
 from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.postures import Postures
@@ -105,6 +105,7 @@ __all__ = [
     "Method",
     "Methods",
     "Option",
+    "Outside",
     "PlanarLimb",
     "Pose",
     "Posture",

@@ -440,6 +440,57 @@ class Inside(Goal):
 
 
 @record
+class Outside(Goal):
+    """A bone should be clear of a capsule: of all places that are nearer than a distance to a straight axis.
+
+    The bone is the straight line to a joint from the one above; where `offset` is given, from the joint to that point.
+    Where it is clear, nothing moves for it; and it may touch. What counts is the pose that is found, not the way there.
+
+    Attributes
+    ----------
+    joint : str or int
+        The joint where the bone ends, by name or index. (That of a root is the root alone.)
+    position : (..., 3) array_like
+        Where the axis of the capsule starts, in the world.
+    distance : (...) array_like
+        How far from the axis the bone stays at least: the radius of the capsule, and what the bone is thick. Below 0
+        it is always met.
+    end : (..., 3) array_like, optional
+        Where the axis ends. Default: where it starts, so that the capsule is a sphere.
+    weight : (...) array_like
+        How much it counts, as in `Reach`.
+    chain : str or int, optional
+        The first joint that may turn, as in `Reach`.
+    offset : (3,) array_like, optional
+        A point in the space of the joint: the bone is then the line from the joint to it.
+    level : int
+        As in `Reach`.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    >>> pole = [ik.Outside(joint, [1.2, 0.2, -1], 0.3, end=[1.2, 0.2, 1]) for joint in (1, 2, 3)]
+    >>> found = ik.dls(arm, arm.rest, [ik.Reach(3, [2, 0.2, 0]), *pole])
+    >>> print(found.status)
+    0
+    """
+
+    joint: str | int
+    position: Array
+    distance: Array
+    _: KW_ONLY
+    end: Array | None = None
+    weight: Array = 1.0
+    chain: str | int | None = None
+    offset: ArrayLike | None = None
+    level: int = 0
+
+    def _tasks(self, made: Making) -> Iterator[Task]:
+        yield made.task("OUTSIDE", ("position", "end", "distance", "weight"), **made.placed())
+
+
+@record
 class Posture(Goal):
     """A joint should be turned some way, as far as all other goals leave that open.
 

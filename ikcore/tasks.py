@@ -51,6 +51,7 @@ class Task(NamedTuple):
     position: NDArray[Any] | None = None  # (..., 3)
     rotation: NDArray[Any] | None = None  # (..., 4)
     normal: NDArray[Any] | None = None  # (..., 3)
+    end: NDArray[Any] | None = None  # (..., 3)
     distance: NDArray[Any] | None = None  # (...)
     weight: NDArray[Any] | None = None  # (...)
     pole: NDArray[Any] | None = None  # (..., 3)
@@ -199,7 +200,7 @@ class Making:
 def may_lack(kind: str, name: str, *, relative: bool) -> bool:
     """Whether a goal makes a task of that kind without that field, as `rows_of` has it in check.c."""
     instead = relative and kind in ("LOOK", "DISTANCE")  # the point of another joint
-    return name == "pole" or (name == "position" and instead) or (name == "rotation" and kind == "POSTURE")
+    return name in ("pole", "end") or (name == "position" and instead) or (name == "rotation" and kind == "POSTURE")
 
 
 def all_tasks(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -> tuple[Task, ...]:

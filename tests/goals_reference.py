@@ -292,8 +292,19 @@ class CentreOfMass(Goal):
         return way
 
 
+class OneSided(Goal):
+    """What is right on one side of a bound."""
+
+    def below(self, world: World) -> float:
+        """How far beyond the bound it is; less than 0 where it is right."""
+        raise NotImplementedError
+
+    def residual(self, world: World) -> Array:
+        return np.array([max(0.0, self.below(world))])
+
+
 @dataclass(frozen=True)
-class Inside(Goal):
+class Inside(OneSided):
     """A point fixed to a joint, or the centre of mass, is above a plane by a margin: how far below that it is.
 
     The plane goes through `point`; `normal`, of length 1, says where above is.
@@ -310,8 +321,38 @@ class Inside(Goal):
         place = world.centre_of_mass() if self.joint is None else world.point(self.joint, self.offset)
         return self.margin - float((place - np.asarray(self.point, float)) @ np.asarray(self.normal, float))
 
-    def residual(self, world: World) -> Array:
-        return np.array([max(0.0, self.below(world))])
+
+@dataclass(frozen=True)
+class Outside(OneSided):
+    """The bone to a joint, or from it to a point fixed to it, is so far from all of a straight axis.
+
+    Points of the bone are tried, ever more closely: how far one is from the axis is convex along the bone.
+    """
+
+    joint: int
+    start: ArrayLike  # of the axis
+    end: ArrayLike
+    distance: float
+    offset: ArrayLike = ORIGIN
+
+    def below(self, world: World) -> float:
+        place = world.point(self.joint, self.offset)
+        above = self.joint if np.any(self.offset) else max(world.of.parents[self.joint], 0)
+        low, high = np.zeros(1), np.ones(1)
+        for _ in range(30):
+            shares = np.linspace(low, high, 9)
+            off = off_axis(world.positions[above] + shares * (place - world.positions[above]), self.start, self.end)
+            best = int(np.argmin(off))
+            low, high = shares[max(best - 1, 0)], shares[min(best + 1, 8)]
+        return self.distance - float(off.min())
+
+
+def off_axis(points: Array, start: ArrayLike, end: ArrayLike) -> Array:
+    """How far points (n, 3) are from a straight axis."""
+    start, way = np.asarray(start, float), np.asarray(end, float) - np.asarray(start, float)
+    along = np.clip((points - start) @ way / (way @ way or 1.0), 0, 1)
+    off: Array = np.linalg.norm(points - start - along[:, None] * way, axis=1)
+    return off
 
 
 @dataclass(frozen=True)
@@ -357,8 +398,8 @@ def jacobian(of: Body, pose: Pose, goal: Goal, columns: Array | None = None) -> 
 
 
 def signed(goal: Goal, world: World) -> Array:
-    """The residual; of a half-space also where it is met."""
-    return np.array([goal.below(world)]) if isinstance(goal, Inside) else goal.residual(world)
+    """The residual; of what is one-sided also where it is met."""
+    return np.array([goal.below(world)]) if isinstance(goal, OneSided) else goal.residual(world)
 
 
 # --- priorities -------------------------------------------------------------------------------------------------------
@@ -389,7 +430,7 @@ class Problem:
         world, may = forward(self.of, pose), self.may()
         parts: list[tuple[Array, Array]] = [(np.zeros((0, may.size)), np.zeros(0))]
         for goal in level:
-            if isinstance(goal, Inside) and goal.below(world) <= TOUCHING:
+            if isinstance(goal, OneSided) and goal.below(world) <= TOUCHING:
                 continue
             scale = self.scale(goal)
             parts.append((scale * jacobian(self.of, pose, goal, may), scale * goal.residual(world)))
@@ -398,7 +439,7 @@ class Problem:
     def bounds(self, pose: Pose, levels: Levels) -> tuple[Array, Array]:
         """Rows of what a step may not take too far, and how far it may: half-spaces that are met, and travels."""
         world, may = forward(self.of, pose), self.may()
-        halves = [goal for level in levels for goal in level if isinstance(goal, Inside)]
+        halves = [goal for level in levels for goal in level if isinstance(goal, OneSided)]
         met = [goal for goal in halves if goal.below(world) <= TOUCHING]
         rows = [np.zeros((0, may.size)), *(-jacobian(self.of, pose, goal, may) for goal in met)]
         room = [np.array([max(0.0, -goal.below(world)) for goal in met])]

@@ -97,6 +97,8 @@ HASHES = {
         "dls_levels f64": "024715a8eb6c72f1",
         "dls_slides f32": "93aff6ec98cf88e1",
         "dls_slides f64": "da28f9cadb43f954",
+        "dls_outside f32": "732c54b5941d4ccb",
+        "dls_outside f64": "4d442e16c18631f9",
     },
     "same_bits_ccd.c": {
         "ccd_chain f32": "08c7dbbe329d2d6d",

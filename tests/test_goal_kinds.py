@@ -75,6 +75,10 @@ def residuals_of(skeleton: ik.Skeleton, goal: Any) -> tuple[truth.Goal | None, t
         normal = ref.unit(numbers(goal.normal))
         return truth.Inside(normal, numbers(goal.position), float(numbers(goal.distance)), joint, offset), None
     assert joint is not None
+    if isinstance(goal, ik.Outside):
+        end = goal.position if goal.end is None else goal.end
+        away = float(numbers(goal.distance))
+        return truth.Outside(joint, numbers(goal.position), numbers(end), away, offset), None
     if isinstance(goal, ik.Reach):
         return (
             None if goal.position is None else truth.Place(joint, numbers(goal.position), offset),
@@ -172,6 +176,8 @@ def any_goal(world: truth.World, rng: np.random.Generator, number: int) -> ik.Go
     common: dict[str, Any] = {"weight": rng.uniform(0.1, 3)}
     two: dict[str, Any] = {"other": other, "other_chain": 0 if rng.random() < 0.5 else None}
     apart: dict[str, Any] = {**common, **two, "offset": offset, "other_offset": beside}
+    beyond = here + 0.5 * np.cross(axis, below)
+    room = -truth.Outside(joint, beyond, beyond + axis, 0.0, point(offset)).below(world)
     makers: list[Callable[[], ik.Goal]] = [
         lambda: ik.Reach(joint, world.point(joint, own), offset=own, **common),
         lambda: ik.Look(joint, 2 * axis, here + turned @ axis * rng.uniform(0.3, 3), offset=offset, **common),
@@ -185,6 +191,7 @@ def any_goal(world: truth.World, rng: np.random.Generator, number: int) -> ik.Go
         lambda: ik.CentreOfMass(place, **common),
         lambda: ik.Inside(None, place + below, 3 * axis, distance=0.02, **common),
         lambda: ik.Inside(joint, here + below, axis, offset=offset, **common),
+        lambda: ik.Outside(joint, beyond, 0.9 * room, end=beyond + axis, offset=offset, **common),
     ]
     return makers[rng.integers(len(makers))]()
 
@@ -233,7 +240,9 @@ def moved(goal: Any, size: float, turn: Array, way: Array) -> Any:
         changed["position"] = ref.rotate(turn, size * np.asarray(goal.position)) + way
     if isinstance(goal, ik.Inside):
         changed["normal"] = ref.rotate(turn, np.asarray(goal.normal))
-    if isinstance(goal, ik.Distance | ik.Inside):
+    if isinstance(goal, ik.Outside):
+        changed["end"] = ref.rotate(turn, size * np.asarray(goal.end)) + way
+    if isinstance(goal, ik.Distance | ik.Inside | ik.Outside):
         changed["distance"] = np.asarray(goal.distance) * size
     return replace(goal, **changed)
 
@@ -360,6 +369,9 @@ NOTHING = {
     "inside": lambda weight: ik.Inside(3, NAN, [0, 1, 0], weight=weight),
     "inside no side": lambda weight: ik.Inside(3, [0, 0, 0], NAN, weight=weight),
     "inside by nothing": lambda weight: ik.Inside(3, [0, 0, 0], [0, 1, 0], distance=np.nan, weight=weight),
+    "outside": lambda weight: ik.Outside(3, NAN, 1, weight=weight),
+    "outside to nowhere": lambda weight: ik.Outside(3, [0, 0, 0], 1, end=NAN, weight=weight),
+    "outside by nothing": lambda weight: ik.Outside(3, [0, 0, 0], np.nan, weight=weight),
     "posture": lambda weight: ik.Posture(1, [np.nan] * 4, weight=weight),
 }
 
@@ -449,6 +461,7 @@ FAR: dict[str, Callable[[float], ik.Goal]] = {
     "relative": lambda far: ik.Relative(3, 0, [0, far, 0]),
     "centre of mass": lambda far: ik.CentreOfMass([0, far, 0]),
     "inside": lambda far: ik.Inside(3, [0, far, 0], [0, 1, 0]),
+    "outside": lambda far: ik.Outside(3, [0, 1, 0], far),
 }
 
 
@@ -827,6 +840,7 @@ WORDS: dict[str, tuple[list[ik.Goal], ik.Skeleton]] = {
     "Distance": ([ik.Distance(3, 1, position=[1, 0, 0], chain=2)], HEAVY),
     "CentreOfMass": ([ik.CentreOfMass([1, 0.5, 0])], HEAVY),
     "Inside": ([ik.Inside(3, [0, 1, 0], UP, chain=2)], HEAVY),
+    "Outside": ([ik.Outside(3, [2.5, 0.1, 0], 0.3, chain=2)], HEAVY),
     "Posture": ([SHARE, ik.Posture(1, QUARTER)], HEAVY),
     "goal relative to a joint": ([ik.Relative(3, 0, NEAR, chain=2)], HEAVY),
     "level": ([SHARE, replace(SHARE, joint=1, chain=0, position=[0, 1, 0], offset=[1, 0, 0], level=1)], HEAVY),
@@ -959,6 +973,18 @@ FULL: dict[str, tuple[Any, dict[str, Any]]] = {
             "offset": [0, 0.5, 0],
         },
     ),
+    "outside": (
+        ik.Outside(3, [1.6, -0.2, 0.1], 1.2, end=[1.6, -0.2, -0.3]),
+        {
+            "joint": 2,
+            "position": [1.6, 0, 0.2],
+            "distance": 1.4,
+            "end": [1.6, 0.3, 0.4],
+            "weight": 0,
+            "chain": 1,
+            "offset": [0, 0.3, 0],
+        },
+    ),
     "posture": (ik.Posture(1, QUARTER), {"joint": 2, "rotation": NO_TURN, "weight": 0.1}),
 }
 
@@ -991,18 +1017,20 @@ OPEN: dict[str, ik.Goal] = {
     "relative": ik.Relative(3, 0, ..., ..., weight=..., rotation_weight=...),
     "centre of mass": ik.CentreOfMass(..., weight=...),
     "inside": ik.Inside(3, ..., ..., distance=..., weight=...),
+    "outside": ik.Outside(3, ..., ..., end=..., weight=...),
     "posture": ik.Posture(1, ..., weight=...),
 }
-ORDER = ("position", "rotation", "normal", "distance", "weight", "rotation_weight", "pole")
+ORDER = ("position", "rotation", "normal", "end", "distance", "weight", "rotation_weight", "pole")
 VALUES: dict[str, Any] = {
     "position": [0.8, 1.1, 0.3],
     "rotation": QUARTER,
     "normal": [0, 1, 0],
+    "end": [0.8, 1.1, 0.9],
     "distance": 0.5,
     "weight": 0.7,
     "rotation_weight": 0.4,
 }
-DIMENSIONS = {"position": "(p)", "rotation": "(q)", "normal": "(p)"}
+DIMENSIONS = {"position": "(p)", "rotation": "(q)", "normal": "(p)", "end": "(p)"}
 
 
 @pytest.mark.parametrize("kind", OPEN)

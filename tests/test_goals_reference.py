@@ -15,6 +15,7 @@ from goals_reference import (
     Inside,
     Levels,
     Look,
+    Outside,
     Place,
     Pose,
     Posture,
@@ -135,6 +136,10 @@ def test_what_goals_of_every_kind_lack() -> None:
         (Inside([0, 1, 0], [7, 0.5, 7], joint=1), [0]),
         (Inside([0, 1, 0], [7, 0.5, 7], margin=0.75, joint=1), [0.25]),
         (Inside([0, -1, 0], [0, 1, 0]), [0.625]),
+        (Outside(1, [2, 0.25, 0], [2, 0.25, 0], 2.5), [0.5]),
+        (Outside(1, [2, 0.25, 0], [-1, 0.25, 0], 0.125), [0.125]),
+        (Outside(1, [0, 3, -1], [0, 3, 1], 1), [0]),
+        (Outside(1, [0, 4, -1], [0, 4, 1], 2.5, offset=[1, 0, 0]), [0.5]),
         (Posture([0, 1]), [0, 0, 0, 0, 0, -np.pi / 2]),
         (Posture([1], quarter), [0, 0, 0]),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -81,10 +82,40 @@ def miss_of(skeleton: Skeleton, pose: Pose, world: World, task: Task) -> float:
         assert task.normal is not None
         normal, margin = task.normal / np.sqrt(dot(task.normal, task.normal)), task.distance
         return max(0.0, float(0 if margin is None else margin) - float(dot(normal, at - end)))
+    if task.kind == "OUTSIDE":
+        assert task.distance is not None
+        start = world.positions[task.joint] if any(task.offset) else world.positions[_above(skeleton, task.joint)]
+        axis = (end, end if task.end is None else task.end)
+        return max(0.0, float(task.distance) - _apart((start, at), axis))
     if task.kind == "PLACE":  # relative
         assert task.position is not None
         end = end + rotations.rotate(world.rotations[task.other], task.position)
     return float(distance(at, end))
+
+
+def _above(skeleton: Skeleton, joint: int) -> int:
+    """The joint above another; of a root itself."""
+    return ancestors(skeleton, joint)[:2][-1]
+
+
+def _apart(bone: tuple[NDArray[Any], NDArray[Any]], axis: tuple[NDArray[Any], NDArray[Any]]) -> float:
+    """How far two stretches are from each other: between their lines, or from an end of one to the other."""
+    (a, b), (c, d) = bone, axis
+    away = [_off(end, *other) for ends, other in ((bone, axis), (axis, bone)) for end in ends]
+    across = np.cross(b - a, d - c)
+    if square := float(across @ across):
+        s = float(np.cross(c - a, d - c) @ across) / square
+        t = float(np.cross(c - a, b - a) @ across) / square
+        if 0 < s < 1 and 0 < t < 1:
+            away.append(abs(float((c - a) @ across)) / math.sqrt(square))
+    return min(away)
+
+
+def _off(point: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> float:
+    """How far a point is from a stretch."""
+    square = float((b - a) @ (b - a))
+    share = min(max(float((point - a) @ (b - a)) / square, 0.0), 1.0) if square else 0.0
+    return float(distance(point, a + share * (b - a)))
 
 
 def centre_of_mass(skeleton: Skeleton, pose: Pose, world: World) -> NDArray[Any]:

@@ -250,6 +250,7 @@ def _goal_lines(skeleton: Skeleton, pose: Pose, world: World, task: Task, status
         "DISTANCE": f"{name} is {miss:.3g} off the distance it should have.",
         "CENTRE_OF_MASS": f"The centre of mass is {miss:.3g} from its position.",
         "INSIDE": f"{name[0].upper()}{name[1:]} is {miss:.3g} beyond its plane.",
+        "OUTSIDE": f"The bone to {name} is {miss:.3g} too near to what it should be clear of.",
     }
     return [said[task.kind]]
 

@@ -112,6 +112,7 @@ TAKEN = {
     "DISTANCE": "Distance",
     "CENTRE_OF_MASS": "CentreOfMass",
     "INSIDE": "Inside",
+    "OUTSIDE": "Outside",
     "POSTURE": "Posture",
     "RELATIVE": "goal relative to a joint",
     "LEVELS": "level",

@@ -55,7 +55,7 @@ static const char *check_chain(const ik_solve_job *job, const ik_goal *goal, uns
     return wrong;
 }
 
-enum { NEEDS_POSITION = 1, NEEDS_ROTATION = 2, NEEDS_NORMAL = 4, NEEDS_DISTANCE = 8, MAY_SHIFT = 4 };
+enum { NEEDS_POSITION = 1, NEEDS_ROTATION = 2, NEEDS_NORMAL = 4, NEEDS_DISTANCE = 8, NEEDS_END = 16, MAY_SHIFT = 5 };
 
 /* The rows that a goal must have, as bits, and in the bits above them those it may have. */
 static int rows_of(const ik_goal *goal) {
@@ -71,6 +71,8 @@ static int rows_of(const ik_goal *goal) {
         return NEEDS_DISTANCE | (goal->relative ? 0 : NEEDS_POSITION);
     case IK_INSIDE:
         return NEEDS_POSITION | NEEDS_NORMAL | NEEDS_DISTANCE << MAY_SHIFT;
+    case IK_OUTSIDE:
+        return NEEDS_POSITION | NEEDS_DISTANCE | NEEDS_END << MAY_SHIFT;
     case IK_POSTURE:
         return NEEDS_ROTATION << MAY_SHIFT;
     default:
@@ -80,7 +82,8 @@ static int rows_of(const ik_goal *goal) {
 
 static const char *check_rows(const ik_goal *goal) {
     int given = (goal->position.data ? NEEDS_POSITION : 0) | (goal->rotation.data ? NEEDS_ROTATION : 0) |
-                (goal->normal.data ? NEEDS_NORMAL : 0) | (goal->distance.data ? NEEDS_DISTANCE : 0);
+                (goal->normal.data ? NEEDS_NORMAL : 0) | (goal->distance.data ? NEEDS_DISTANCE : 0) |
+                (goal->end.data ? NEEDS_END : 0);
     int rows = rows_of(goal), needed = rows & ((1 << MAY_SHIFT) - 1);
     if (rows < 0) return "a goal is of no kind that there is";
     if ((given & needed) != needed) return "a goal lacks what its kind needs";
@@ -88,7 +91,8 @@ static const char *check_rows(const ik_goal *goal) {
     if (goal->pole.data && goal->kind != IK_PLACE && goal->kind != IK_LOOK)
         return "a goal has a pole, which belongs to a place";
     if (goal->kind == IK_LOOK && !is_vector(goal->axis)) return "a goal's axis has no length";
-    if (goal->relative && (goal->kind == IK_CENTRE_OF_MASS || goal->kind == IK_INSIDE || goal->kind == IK_POSTURE))
+    if (goal->relative && (goal->kind == IK_CENTRE_OF_MASS || goal->kind == IK_INSIDE || goal->kind == IK_OUTSIDE ||
+                           goal->kind == IK_POSTURE))
         return "a goal of its kind is in the world, not relative to a joint";
     return NULL;
 }

@@ -599,6 +599,7 @@ void ik_local_f32(const ik_local_job *job, ptrdiff_t count);
     X(DISTANCE, 1, "a point fixed to a joint is so far from another")                                                  \
     X(CENTRE_OF_MASS, 3, "the centre of mass of all joints is somewhere")                                              \
     X(INSIDE, 1, "a point fixed to a joint, or the centre of mass, is on one side of a plane")                         \
+    X(OUTSIDE, 1, "the bone to a joint, or to a point fixed to it, is clear of a capsule")                             \
     X(POSTURE, 0, "a joint is turned some way, as far as all other goals leave that open")
 
 #define IK_GOAL_MEMBER(name, numbers, doc) IK_##name,
@@ -607,10 +608,11 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
 
 /* What a goal has for every item. X(name, columns, what it is) */
 #define IK_GOAL_ROWS(X)                                                                                                \
-    X(position, 3, "where: the place, the point to look at or to be far from, or a point of the plane")                \
+    X(position, 3, "where: the place, the point to look at or to be far from, or a point of the plane or capsule")     \
     X(rotation, 4, "how turned, of any length")                                                                        \
     X(normal, 3, "of the plane, towards the side to be on, of any length")                                             \
-    X(distance, 1, "how far: from the other point (below 0 is never met), or at least from the plane")                 \
+    X(end, 3, "where the axis of the capsule ends that starts at the position")                                        \
+    X(distance, 1, "how far: from the other point (below 0 is never met), or at least from the plane or the axis")     \
     X(weight, 1,                                                                                                       \
       "1: how much it counts beside other goals of its level; only the ratio matters. 0: not at all, NaN or not, and " \
       "so a negative one; one that is not finite makes the item NOT_FINITE. Of a posture the share of the way there, " \
@@ -630,11 +632,14 @@ enum ik_goal_kind { IK_GOAL_KINDS(IK_GOAL_MEMBER) IK_GOAL_KIND_COUNT };
  *   DISTANCE        position distance [weight]      the same, other_offset
  *   CENTRE_OF_MASS  position [weight]               chain level
  *   INSIDE          position normal [distance weight]   joint chain offset level
+ *   OUTSIDE         position distance [end weight]  the same; the bone is the straight line from the joint above, or,
+ *                                                   with an offset, from the joint itself
  *   POSTURE         [rotation weight]               joint; chain must lead to it, but nothing moves
  *
  * A relative goal sees its joint from another: a PLACE has its position, a TURN its rotation in the space of `other`,
  * and a LOOK or a DISTANCE has the point `other_offset` of that joint and no position. A distance of an INSIDE that is
- * not given is 0, a rotation of a POSTURE what its joint prefers. */
+ * not given is 0, the end of an OUTSIDE its position, a rotation of a POSTURE what its joint prefers.
+ * A distance of an OUTSIDE below 0 is always met. */
 typedef struct ik_goal {
     enum ik_goal_kind kind;
     int joint;        /* -1: the centre of mass, of an INSIDE */

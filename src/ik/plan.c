@@ -153,7 +153,8 @@ static void add_goal(ik_plan *plan, const int *node_of_joint, int g) {
         int beside = goal->kind == IK_LOOK || goal->kind == IK_DISTANCE;
         other = beside ? point_of(plan, node_of_joint, goal->other, goal->other_offset) : node_of_joint[goal->other];
     }
-    plan->inside |= goal->kind == IK_INSIDE;
+    plan->one_sided |= goal->kind == IK_INSIDE || goal->kind == IK_OUTSIDE;
+    plan->outside |= goal->kind == IK_OUTSIDE;
     if (goal->kind == IK_POSTURE) {
         plan->nodes[joint].posture = g, plan->postures = 1;
         return;
@@ -203,6 +204,7 @@ static void add_slots(ik_plan *plan) {
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
         if (task->node >= 0) plan->nodes[task->node].slot = 0;
         if (task->other >= 0) plan->nodes[task->other].slot = 0;
+        if (task->kind == IK_OUTSIDE) plan->nodes[ik_task_start(plan, task)].slot = 0;
     }
     for (int k = 0; k < plan->count; k++) {
         if (plan->nodes[k].slot < 0) continue;
@@ -256,6 +258,11 @@ int ik_task_rows(const ik_task *task) {
     static const int rows[] = {IK_GOAL_KINDS(ROWS)};
 #undef ROWS
     return rows[task->kind];
+}
+
+int ik_task_start(const ik_plan *plan, const ik_task *task) {
+    const int above = plan->nodes[task->node].parent;
+    return above < 0 ? task->node : above;
 }
 
 static int given_level(const ik_plan *plan, int task) { return plan->job->goals[plan->tasks[task].goal].level; }
@@ -334,8 +341,8 @@ ik_plan *ik_plan_make(const ik_solve_job *job, void *memory) {
 ik_plan ik_plan_largest(const ik_solve_job *job) {
     const int nodes = (int)ik_plan_nodes(job), goals = job->goal_count;
     ik_plan most = {.job = job, .count = nodes, .slots = nodes, .bases = nodes};
-    most.branches = most.limited = most.rigid = most.slides = most.weighed = most.inside = most.postures = 1;
-    most.ties = 1;
+    most.branches = most.limited = most.rigid = most.slides = most.weighed = most.postures = most.ties = 1;
+    most.one_sided = most.outside = 1;
     most.rests = 1, most.columns_of_slides = most.columns_of_postures = nodes;
     most.task_count = most.judged = goals, most.rows = 3 * goals, most.levels = 2;
     return most;

@@ -75,7 +75,8 @@ typedef struct ik_plan {
     int slides;                                 /* some node slides */
     int weighed;                                /* some goal is about the centre of mass: all masses are nodes, */
     double mass;                                /* of this sum */
-    int inside;                                 /* some goal is an INSIDE */
+    int one_sided;                              /* some goal is right on one side: see task_is_one_sided */
+    int outside;                                /* some goal is an OUTSIDE */
     int ties;                                   /* some task is a tie: to another joint, or of one number */
     int postures;                               /* some goal is a POSTURE */
     int timed;                                  /* some node that turns or slides may do so only so fast */
@@ -115,6 +116,9 @@ ik_plan ik_plan_largest(const ik_solve_job *job);
 
 /* How many numbers a task has: one, or three. */
 int ik_task_rows(const ik_task *task);
+
+/* The node where the bone of an OUTSIDE starts; its own where nothing is above. */
+int ik_task_start(const ik_plan *plan, const ik_task *task);
 
 /* Whether node `below` is node k, or below it. */
 int ik_carries(const ik_plan *plan, int k, int below);

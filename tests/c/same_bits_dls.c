@@ -1,7 +1,7 @@
 /* same_bits.c for damped least squares: prints, for every instruction set of this processor, hashes of all bytes that
  * are written for a free chain, chains of hinges and trees with limits of every kind, with rotations to reach, posture,
- * given damping and uneven scales, with goals of every kind, levels and joints that slide; targets ordinary, out of
- * reach and not finite. */
+ * given damping and uneven scales, with goals of every kind, levels, joints that slide and a capsule; targets ordinary,
+ * out of reach and not finite. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,8 @@ typedef struct {
     int first_kind, kind_step;
     int goals, turned, scaled; /* turned: the last goal has a rotation too */
     double damping, posture;
-    int kinds; /* goals of every kind in place of those; from 2 on two levels, with 3 joints slide */
+    int kinds; /* goals of every kind in place of those; from 2 on two levels, from 3 on joints slide, with 4 one is
+                  an OUTSIDE */
 } scene;
 
 static const scene scenes[] = {
@@ -41,7 +42,7 @@ static const scene scenes[] = {
     {"dls_tree", tree, IK_FREE, 1, 2, 1, 0, 0, 0, 0},     {"dls_posture", tree, IK_BALL, 1, 2, 1, 0, 0, 0.5, 0},
     {"dls_damping", tree, 0, 0, 2, 1, 0, 0.25, 0, 0},     {"dls_scales", chain, 0, 0, 1, 1, 1, 0, 0, 0},
     {"dls_kinds", tree, 0, 0, 0, 0, 0, 0, 0, 1},          {"dls_levels", tree, IK_FREE, 1, 0, 0, 0, 0, 0, 2},
-    {"dls_slides", tree, IK_LOCKED, 1, 0, 0, 0, 0, 0, 3},
+    {"dls_slides", tree, IK_LOCKED, 1, 0, 0, 0, 0, 0, 3}, {"dls_outside", tree, IK_LOCKED, 1, 0, 0, 0, 0, 0, 4},
 };
 
 static ik_limit random_limit(int kind) {
@@ -63,7 +64,7 @@ static ik_skeleton random_skeleton(const scene *scene) {
             offsets[3 * joint + i] = random_number();
         rests[4 * joint] = 1;
         limits[joint] = random_limit((scene->first_kind + scene->kind_step * joint) % 5);
-        limits[joint].slides = scene->kinds == 3 && joint % 3 == 0;
+        limits[joint].slides = scene->kinds >= 3 && joint % 3 == 0;
         for (int i = 0; i < 3; i++)
             limits[joint].position[i][0] = -0.25, limits[joint].position[i][1] = 0.5;
         weights[joint] = (ik_joint){joint % 4, {0.25 * (joint % 3), 0, 0.125}, {1, 0, 0, 0}};
@@ -143,6 +144,12 @@ static int goals_of_every_kind(ik_goal *goals, const ik_goal *place, const ik_go
                             .error = {error, size, 0},                                                                 \
                             .rotation_error = {angle, size, 0},                                                        \
                             .iterations = {iterations, 4, 0}};                                                         \
+        if (scene->kinds > 3)                                                                                          \
+            goals[7] = (ik_goal){.kind = IK_OUTSIDE,                                                                   \
+                                 .joint = 6,                                                                           \
+                                 .position = place.position,                                                           \
+                                 .end = second.position,                                                               \
+                                 .distance = place.weight};                                                            \
         if (scene->scaled) job.scales = (ik_lists){{scales, JOINTS * 3 * size, size}, 3 * size, JOINTS};               \
         size_t bytes = (ik_dls_scratch_##name(&job) + 63) / 64 * 64;                                                   \
         void *memory = malloc(bytes + 64);                                                                             \

@@ -35,6 +35,7 @@ ik_inline vec3 errors_off(const ik_plan *plan, columns c, enum errors_when when,
     const ik_task *t = &plan->tasks[task];
     task_wanted wanted = joint_wanted(plan, c, task);
     task_view view = errors_view(plan, c, when, t);
+    task_meet(t, &wanted, &view);
     return task_error(plan, t, &wanted, &view);
 }
 

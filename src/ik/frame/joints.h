@@ -19,8 +19,11 @@ ik_inline int joint_task(const ik_plan *plan, int task) {
     return joint_position(plan, plan->slots) + TASK_COLUMNS * task;
 }
 
+/* Of an OUTSIDE also where the axis of its capsule ends. */
+ik_inline int joint_end(const ik_plan *plan, int task) { return joint_task(plan, plan->task_count) + 3 * task; }
+
 /* The mean bone: an angle counts as an arc of it, and a joint slides by it as willingly as it turns by a radian. */
-ik_inline int joint_lever(const ik_plan *plan) { return joint_task(plan, plan->task_count); }
+ik_inline int joint_lever(const ik_plan *plan) { return joint_end(plan, plan->outside ? plan->task_count : 0); }
 
 /* Where it matters what joints hang from: of a hinge its angle from rest; of a joint that does not move its parent's
  * rotation in the world, by the order of such slots; of a node that a posture is for the local rotation and its share.
@@ -104,7 +107,9 @@ ik_inline int joint_task_is_simple(const ik_task *task) {
 ik_inline task_wanted joint_wanted(const ik_plan *plan, columns c, int task) {
     quat all = column_quat(c, joint_task(plan, task) + TASK_TARGET);
     if (plan->tasks[task].kind == IK_TURN) return (task_wanted){.rotation = all};
-    return (task_wanted){.place = {all.w, all.v.x, all.v.y}, .number = all.v.z};
+    task_wanted wanted = {.place = {all.w, all.v.x, all.v.y}, .number = all.v.z};
+    if (plan->tasks[task].kind == IK_OUTSIDE) wanted.end = column_vec3(c, joint_end(plan, task));
+    return wanted;
 }
 
 ik_inline void joint_set_wanted(columns record, int at, const ik_task *task, const task_wanted *wanted) {

@@ -204,6 +204,7 @@ static pulled solve_pulled(const ik_plan *plan, group at, const pose *world, con
     real weight, turn[3], shift[3];
     task_wanted wanted = solve_wanted(plan, at, world, task, &weight);
     task_view view = solve_view(plan, world, task);
+    task_meet(task, &wanted, &view);
     vec3 error = task_miss(task, task_error(plan, task, &wanted, &view));
     error = vec3_select(mask_equal(weight, zero), none, vec3_scale(solve_ratio(plan, at, task, weight), error));
     vec3 arm = vec3_sub(task_lever(task, &wanted, &view, side), world->positions[k]);
@@ -212,6 +213,7 @@ static pulled solve_pulled(const ik_plan *plan, group at, const pose *world, con
         arm = solve_carried_arm(plan, world, k);
         share = real_splat((number)(plan->nodes[k].heavy / plan->mass));
     }
+    if (task->kind == IK_OUTSIDE && k == task->node) arm = none, share = view.share; /* where its bone ends */
     for (int i = 0; i < 3; i++) {
         motion by = {vec3_cross(axes[i], arm), axes[i]}, along = {vec3_scale(share, axes[i]), none};
         turn[i] = vec3_dot(error, task_change(plan, task, &wanted, &view, side, by));

@@ -207,6 +207,7 @@ ik_inline task_view view_of(whereabouts at, const ik_plan *plan, const ik_task *
     task_view view = {.place = vec3_splat(0, 0, 0)};
     if (task->kind != IK_TURN) view.place = k < 0 ? centre_of(at, plan) : at.place(at.of, plan, k);
     if (task->kind == IK_TURN || task->kind == IK_LOOK) view.rotation = at.rotation(at.of, plan, k);
+    if (task->kind == IK_OUTSIDE) view.other_place = at.place(at.of, plan, ik_task_start(plan, task));
     if (task->other < 0) return view;
     view.other_place = at.place(at.of, plan, task->other);
     view.other_rotation = at.rotation(at.of, plan, task->other);
@@ -415,6 +416,13 @@ static inline task_wanted solve_wanted(const ik_plan *plan, group at, const pose
         wanted.number = vec3_dot(normal, wanted.place) + distance + vec3_poison(given);
         wanted.place = normal;
     }
+    if (task->kind == IK_OUTSIDE) {
+        wanted.end = wanted.place;
+        if (goal->end.data)
+            wanted.end = vec3_scale(world->scale, vec3_sub(lanes_load_vec3(&goal->end, at), world->origin));
+        wanted.number = distance + vec3_poison(wanted.end);
+        wanted.end = vec3_select(counts, wanted.end, vec3_splat(0, 0, 0));
+    }
     wanted.place = vec3_select(counts, wanted.place, vec3_splat(0, 0, 0));
     wanted.number = real_select(counts, wanted.number, zero);
     return wanted;
@@ -437,6 +445,7 @@ static inline quat solve_posture(const ik_plan *plan, group at, int k) {
 static inline real solve_miss(const ik_plan *plan, group at, const pose *world, const ik_task *task, real *weight) {
     task_wanted wanted = solve_wanted(plan, at, world, task, weight);
     task_view view = solve_view(plan, world, task);
+    task_meet(task, &wanted, &view);
     real miss = vec3_length(task_miss(task, task_error(plan, task, &wanted, &view)));
     return real_select(mask_equal(*weight, real_splat(0)), real_splat(0), miss);
 }

@@ -13,8 +13,9 @@
  *   rows_release    last of all: what was held is not */
 
 /* Columns of a step, behind those of turns.h: whether a joint is held, and whether it is along each axis of its slide;
- * mass times place of what every node carries, in shares of the whole; of an INSIDE: 1: it counts in this step, 2: it
- * does not any more; and the rows: right sides, what is wished for beside them, the matrix, and room for another. */
+ * mass times place of what every node carries, in shares of the whole; of what is one-sided: 1: it counts in this step,
+ * 2: it does not any more; and the rows: right sides, what is wished for beside them, the matrix, and room for another.
+ */
 ik_inline int rows_fixed(const ik_plan *plan, int slot) { return step_columns(plan) + slot; }
 ik_inline int rows_pinned(const ik_plan *plan, int slot) { return rows_fixed(plan, plan->slots) + 3 * slot; }
 ik_inline int rows_moment(const ik_plan *plan, int slot) {
@@ -23,7 +24,7 @@ ik_inline int rows_moment(const ik_plan *plan, int slot) {
 ik_inline int rows_active(const ik_plan *plan, int task) {
     return rows_moment(plan, plan->weighed ? plan->slots : 0) + task;
 }
-ik_inline int rows_first(const ik_plan *plan) { return rows_active(plan, plan->inside ? plan->task_count : 0); }
+ik_inline int rows_first(const ik_plan *plan) { return rows_active(plan, plan->one_sided ? plan->task_count : 0); }
 ik_inline int rows_columns(const ik_plan *plan) {
     int rows = plan->rows, levels = plan->levels > 1;
     return rows_first(plan) + (levels ? 4 : 2) * rows + (levels ? 3 : 2) * packed(rows, 0);
@@ -55,7 +56,7 @@ ik_inline real rows_slides(const ik_plan *plan, columns c, int slot, int axis) {
     return unit * unit * (real_splat(1) - *column(c, rows_pinned(plan, slot) + axis));
 }
 
-/* An INSIDE counts where it is violated, or would be by the step; but not where it would hold back. */
+/* What is one-sided counts where it is violated, or would be by the step; but not where it would hold back. */
 ik_inline mask rows_is_active(const ik_plan *plan, columns c, int task) {
     return mask_equal(*column(c, rows_active(plan, task)), real_splat(1));
 }
@@ -63,7 +64,7 @@ ik_inline mask rows_is_active(const ik_plan *plan, columns c, int task) {
 /* By which a task's rows are multiplied in the equations. */
 ik_inline real rows_scale(const ik_plan *plan, columns c, int task) {
     real scale = errors_scale(plan, c, task);
-    if (plan->tasks[task].kind != IK_INSIDE) return scale;
+    if (!task_is_one_sided(&plan->tasks[task])) return scale;
     return real_select(rows_is_active(plan, c, task), scale, real_splat(0));
 }
 
@@ -88,7 +89,7 @@ static inline void rows_weigh(const ik_plan *plan, columns c) {
 static inline void rows_activate(const ik_plan *plan, columns c) {
     const real zero = real_splat(0), one = real_splat(1);
     for (int t = 0; t < plan->task_count; t++) {
-        if (plan->tasks[t].kind != IK_INSIDE) continue;
+        if (!task_is_one_sided(&plan->tasks[t])) continue;
         real *active = column(c, rows_active(plan, t)), off = errors_off(plan, c, IN_POSE, t).x;
         *active = real_select(mask_equal(*active, zero) & mask_less(zero, off), one, *active);
     }
@@ -96,7 +97,7 @@ static inline void rows_activate(const ik_plan *plan, columns c) {
 
 ik_inline void rows_start(const ik_plan *plan, columns c) {
     if (plan->weighed) rows_weigh(plan, c);
-    if (plan->inside) rows_activate(plan, c);
+    if (plan->one_sided) rows_activate(plan, c);
 }
 
 /* The end of a step, in lanes where it is `done`: nothing is held, and no side counts, until the next. */
@@ -110,7 +111,7 @@ static inline void rows_release(const ik_plan *plan, columns c, mask done) {
         vec3 pinned = column_vec3(c, rows_pinned(plan, slot));
         column_set_vec3(c, rows_pinned(plan, slot), vec3_select(done, vec3_splat(0, 0, 0), pinned));
     }
-    for (int t = 0; t < plan->task_count && plan->inside; t++) {
+    for (int t = 0; t < plan->task_count && plan->one_sided; t++) {
         real *active = column(c, rows_active(plan, t));
         *active = real_select(done, zero, *active);
     }
@@ -152,7 +153,9 @@ typedef struct {
 
 static inline rows_task rows_see(const ik_plan *plan, columns c, int task) {
     const ik_task *t = &plan->tasks[task];
-    return (rows_task){t, task, joint_wanted(plan, c, task), errors_view(plan, c, IN_POSE, t)};
+    rows_task seen = {t, task, joint_wanted(plan, c, task), errors_view(plan, c, IN_POSE, t)};
+    task_meet(t, &seen.wanted, &seen.view);
+    return seen;
 }
 
 /* What a task sees of a turn about, and of a slide along axes of node k. */
@@ -165,6 +168,8 @@ static inline vec3 rows_change(const ik_plan *plan, columns c, const rows_task *
         arm = vec3_sub(column_vec3(c, rows_moment(plan, slot)), vec3_scale(share, at));
         slide = vec3_scale(share, slide);
     }
+    if (seen->task->kind == IK_OUTSIDE && k == seen->task->node) /* where its bone ends */
+        arm = vec3_splat(0, 0, 0), slide = vec3_scale(seen->view.share, slide);
     motion by = {vec3_add(vec3_cross(turn, arm), slide), turn};
     return task_change(plan, seen->task, &seen->wanted, &seen->view, side, by);
 }
@@ -402,7 +407,7 @@ static inline void rows_take_off(const ik_plan *plan, columns c, rows_moves move
 /* Rows of what does not count are 0. */
 static inline void rows_drop_inactive(const ik_plan *plan, columns c, real *y, int step) {
     for (int t = 0; t < plan->task_count; t++) {
-        if (plan->tasks[t].kind != IK_INSIDE) continue;
+        if (!task_is_one_sided(&plan->tasks[t])) continue;
         real *row = &y[plan->tasks[t].row * step];
         *row = real_select(rows_is_active(plan, c, t), *row, real_splat(0));
     }

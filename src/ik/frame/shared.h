@@ -3,14 +3,17 @@
 
 /* ---- tasks that come in (joints.h) */
 
+static vec3 joint_tamed(vec3 place, real most) {
+    direction off = vec3_direction_of_any(place);
+    return vec3_select(mask_less(most, off.length), vec3_scale(most, off.unit), place);
+}
+
 /* A target that is far away, nearer: squares of it must be numbers. */
 static void joint_tame(const ik_task *task, task_wanted *wanted, real reach) {
     real most = real_splat(SOLVE_FAR * SOLVE_FAR) * real_select(mask_equal(reach, real_splat(0)), real_splat(1), reach);
     if (task->kind == IK_TURN) return;
-    if (task->kind != IK_INSIDE) {
-        direction off = vec3_direction_of_any(wanted->place);
-        wanted->place = vec3_select(mask_less(most, off.length), vec3_scale(most, off.unit), wanted->place);
-    }
+    if (task->kind != IK_INSIDE) wanted->place = joint_tamed(wanted->place, most);
+    if (task->kind == IK_OUTSIDE) wanted->end = joint_tamed(wanted->end, most);
     real number = real_select(mask_less(most, wanted->number), most, wanted->number);
     wanted->number = real_select(mask_less(number, -most), -most, number);
 }
@@ -41,6 +44,7 @@ static void joint_load_task(const ik_plan *plan, group at, const pose *start, in
         task_wanted wanted;
         own = IK_NAME(joint_load_any)(plan, at, start, t, &wanted, &weight);
         joint_set_wanted(record, to + TASK_TARGET, t, &wanted);
+        if (t->kind == IK_OUTSIDE) column_set_vec3(record, joint_end(plan, task), wanted.end);
     } else if (t->kind == IK_TURN) {
         quat now = column_quat(record, joint_rotation(slot));
         column_set_quat(record, to + TASK_TARGET, solve_target_rotation(plan, at, t->node, now, &weight));
@@ -166,7 +170,7 @@ errors IK_NAME(errors_measure)(const ik_plan *plan, columns c, enum errors_when 
         real scale = errors_scale(plan, c, t);
         vec3 off = errors_off(plan, c, when, t), row = vec3_scale(scale, off);
         if (rows) rows_set(rows, step, task->row, ik_task_rows(task), row);
-        if (task->kind == IK_INSIDE) off = task_miss(task, off), row = vec3_scale(scale, off);
+        if (task_is_one_sided(task)) off = task_miss(task, off), row = vec3_scale(scale, off);
         real square = vec3_dot(row, row);
         if (plan->levels > 1) {
             e.strict = e.strict + level_counts(real_splat(LEVEL_LAST), task->level) * square;

@@ -186,7 +186,8 @@ static mask solve_store(const solve *s, group at, const verdict *v) {
     mask why = mask_select(v->finite, mask_splat(IK_NO_LENGTH), mask_splat(IK_NOT_FINITE));
     mask status = mask_select(usable, v->said, why);
     mask known = v->finite;
-    if (plan->inside) known &= v->has_length; /* a plane without sides: others of its goals may have moved the pose */
+    if (plan->one_sided)
+        known &= v->has_length; /* a plane without sides: others of its goals may have moved the pose */
     real error = real_select(known, v->error * s->results[UNSCALE], real_nan());
     real angle = real_select(known, v->rotation_error, real_nan());
     if (s->round) {

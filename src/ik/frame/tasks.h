@@ -14,6 +14,8 @@
  *   DISTANCE         e = wanted - |p - q|       n . side shift, where n is the direction from q to p
  *   CENTRE_OF_MASS   e = wanted - p             shift
  *   INSIDE           e = height - n . p         n . shift; only what is more than 0 counts
+ *   OUTSIDE          e = wanted - |p - q|       n . shift; likewise. p is the point of the bone and q that of the axis
+ *                                               which are nearest to each other, n the direction from q to p
  *
  * where for a PLACE the shift from the other side is that of p itself, but for a LOOK or a DISTANCE that of q. */
 
@@ -23,15 +25,19 @@ typedef union {
     struct {
         vec3 place;
         real number; /* the distance; the height of a plane along its normal */
+        vec3 end;    /* of an OUTSIDE */
     };
 } task_wanted;
 
-/* Where the joints of a task are: only what its kind looks at matters. */
+/* Where the joints of a task are: only what its kind looks at matters. Of an OUTSIDE the ends of the bone come in, and
+ * task_meet makes of them what is nearest: on the bone, at such a share of it, and on the axis. */
 typedef struct {
     vec3 place;
     quat rotation;
     vec3 other_place;
     quat other_rotation;
+    vec3 apart;
+    real share;
 } task_view;
 
 typedef struct {
@@ -45,6 +51,9 @@ ik_inline int task_side(const ik_plan *plan, int task, int slot) {
 }
 
 ik_inline vec3 task_scalar(real x) { return (vec3){x, real_splat(0), real_splat(0)}; }
+
+/* Whether one side of it is right as it is: only an error of more than 0 counts. */
+ik_inline int task_is_one_sided(const ik_task *task) { return task->kind == IK_INSIDE || task->kind == IK_OUTSIDE; }
 
 /* Whether its rows are angles. */
 ik_inline int task_is_angle(const ik_task *task) { return task->kind == IK_TURN || task->kind == IK_LOOK; }
@@ -74,6 +83,33 @@ static inline vec3 task_look(const ik_plan *plan, const ik_task *task, const tas
     return vec3_poisoned(off, vec3_poison(way));
 }
 
+ik_inline real task_within(real x, real most) { return real_max(real_min(x, most), real_splat(0)); }
+
+/* Where the bone and the axis of an OUTSIDE are nearest to each other: two stretches, along each of which the nearest
+ * to a point of the other is known. From the nearest of the whole lines to that of the axis, and of the bone. Of lines
+ * side by side all are as near: the middle of the bone. Where bone and axis meet they part at right angles to both. */
+static inline void task_meet(const ik_task *task, const task_wanted *wanted, task_view *v) {
+    if (task->kind != IK_OUTSIDE) return;
+    const real zero = real_splat(0), half = real_splat(0.5f), one = real_splat(1);
+    const direction bone = vec3_direction_of_any(vec3_sub(v->place, v->other_place));
+    const direction axis = vec3_direction_of_any(vec3_sub(wanted->end, wanted->place));
+    const vec3 between = vec3_sub(v->other_place, wanted->place), cross = vec3_cross(bone.unit, axis.unit);
+    const real along_bone = vec3_dot(bone.unit, between), along_axis = vec3_dot(axis.unit, between);
+    const real cosine = vec3_dot(bone.unit, axis.unit), square = vec3_dot(cross, cross);
+    const mask beside = mask_less(square, real_splat(TINY_SINE * TINY_SINE));
+    const real lines = (cosine * along_axis - along_bone) / real_select(beside, one, square);
+    real s = task_within(real_select(beside, half * bone.length, lines), bone.length);
+    const real t = task_within(cosine * s + along_axis, axis.length);
+    const real nearest = task_within(cosine * t - along_bone, bone.length);
+    s = real_select(mask_less(zero, bone.length), nearest, zero);
+    v->place = vec3_add(v->other_place, vec3_scale(s, bone.unit));
+    v->other_place = vec3_add(wanted->place, vec3_scale(t, axis.unit));
+    v->share = real_select(mask_less(zero, bone.length), s / real_max(bone.length, real_splat(SMALLEST)), one);
+    const direction apart = vec3_direction_of_any(vec3_sub(v->place, v->other_place));
+    const vec3 across = vec3_select(beside, vec3_perpendicular(bone.unit), vec3_direction_of_any(cross).unit);
+    v->apart = vec3_select(mask_less(zero, apart.length), apart.unit, across);
+}
+
 /* How far the pose is from what the task wants, in the axes of the world; numbers stand first. */
 ik_inline vec3 task_error(const ik_plan *plan, const ik_task *task, const task_wanted *wanted, const task_view *v) {
     vec3 place = wanted->place;
@@ -91,6 +127,8 @@ ik_inline vec3 task_error(const ik_plan *plan, const ik_task *task, const task_w
         return task_scalar(wanted->number - vec3_length(vec3_sub(v->place, task_end(task, wanted, v))));
     case IK_INSIDE:
         return task_scalar(wanted->number - vec3_dot(wanted->place, v->place));
+    case IK_OUTSIDE:
+        return task_scalar(wanted->number - vec3_direction_of_any(vec3_sub(v->place, v->other_place)).length);
     default:
         return vec3_sub(place, v->place);
     }
@@ -123,6 +161,8 @@ static inline vec3 task_change(const ik_plan *plan, const ik_task *task, const t
     }
     case IK_INSIDE:
         return task_scalar(vec3_dot(wanted->place, shift));
+    case IK_OUTSIDE:
+        return task_scalar(vec3_dot(v->apart, shift));
     default:
         return shift;
     }
@@ -130,6 +170,6 @@ static inline vec3 task_change(const ik_plan *plan, const ik_task *task, const t
 
 /* What counts of an error. */
 ik_inline vec3 task_miss(const ik_task *task, vec3 error) {
-    if (task->kind == IK_INSIDE) error.x = real_max(error.x, real_splat(0));
+    if (task_is_one_sided(task)) error.x = real_max(error.x, real_splat(0));
     return error;
 }

@@ -113,7 +113,7 @@ static void dls_step(const ik_plan *plan, real *bundle, int groups) {
         outlook[g] = dls_solve(plan, c);
         dls_turns(plan, c);
         if (plan->limited || plan->slides) waits[g] = dls_hold(plan, c);
-        if (plan->inside) waits[g] |= ~waits[g] & dls_reconsider(plan, c, rows_system_of(plan, c).y);
+        if (plan->one_sided) waits[g] |= ~waits[g] & dls_reconsider(plan, c, rows_system_of(plan, c).y);
     }
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
     for (int g = 0; g < groups; g++) {

@@ -1,4 +1,4 @@
-/* What holds a step of dls: limits of turns and slides, and sides of planes. Some hold from the first solve of a step
+/* What holds a step of dls: limits of turns and slides, and what is one-sided. Some hold from the first solve of a step
  * on; where its answer would go over others it is no step as yet: of these the nearest holds, too, in the next solve.
  */
 
@@ -11,7 +11,7 @@ ik_inline int dls_columns(const ik_plan *plan) { return dls_pinned_by(plan, plan
 static const rows_moves dls_all = {step_own, step_slide}, dls_kept_back = {dls_held, dls_pinned_by};
 
 /* Whether some solves of a step are not its last. */
-ik_inline int dls_may_wait(const ik_plan *plan) { return plan->limited || plan->slides || plan->inside; }
+ik_inline int dls_may_wait(const ik_plan *plan) { return plan->limited || plan->slides || plan->one_sided; }
 
 /* Of the joints that would go over their limits, the one with the least way to go. */
 typedef struct {
@@ -100,14 +100,14 @@ static void dls_release(const ik_plan *plan, columns c, mask done) {
     }
 }
 
-/* ---- sides of planes */
+/* ---- what is one-sided */
 
 /* Lanes in which others count from now on: those that the step would violate; and those that hold back, y, no more. */
 static mask dls_reconsider(const ik_plan *plan, columns c, const real *y) {
     const real zero = real_splat(0), one = real_splat(1), least = real_splat(0.5f) * *column(c, TOLERANCE);
     mask changed = mask_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
-        if (plan->tasks[t].kind != IK_INSIDE) continue;
+        if (!task_is_one_sided(&plan->tasks[t])) continue;
         real *active = column(c, rows_active(plan, t)), off = errors_off(plan, c, IN_POSE, t).x;
         real left = off - rows_seen(plan, c, t, dls_all).x;
         mask violated = mask_equal(*active, zero) & mask_less(least, left);

@@ -88,7 +88,7 @@ static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     errors e = IK_NAME(errors_measure)(plan, c, IN_POSE, *column(c, dls_state(plan, DLS_LEVEL)), s.y, s.step);
     dls_cut_error(plan, c, s.y, s.step);
     if (plan->limited || plan->slides) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
-    if (plan->inside) rows_drop_inactive(plan, c, s.y, s.step);
+    if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
     rows_assemble(plan, c, s.matrix, s.step);
     real foreseen = plan->levels > 1 ? dls_solve_levels(plan, c, s, e.square) : dls_solve_level(plan, c, s, e.square);
     rows_pull(plan, c, s.y, s.step);
