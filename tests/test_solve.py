@@ -128,7 +128,7 @@ def test_what_strides_allow_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> No
         ik.fabrik(ARM, ik.Pose(rotations), [ik.Reach(3, target[:, :1], weight=1)], iterations=7)
         ik.fabrik(ARM, ARM.rest, [ik.Reach(3, target[:, 2])])
     (_, _, _, given, *_), (_, _, (goal,), rest, *_) = seen
-    position, rotation, _, _, weight, _ = goal[-1]
+    position, rotation, _, _, _, weight, _ = goal[-1]
     assert (goal[1:3], goal[7][0], rotation) == ((3, 0), (0.0, 0.0, 0.0), None)
     assert given.shape == (30, 4, 4)
     assert np.shares_memory(given, rotations)
@@ -315,7 +315,7 @@ def test_a_signal_with_another_handler_changes_nothing() -> None:
 def place_of(joint: int, position: Any, weight: Any = None) -> tuple[Any, ...]:
     """A goal of the core: a place of a joint, by a chain from the root."""
     none = (0.0, 0.0, 0.0)
-    return (0, joint, 0, False, 0, -1, 0, (none,) * 4, (position, None, None, None, weight, None))
+    return (0, joint, 0, False, 0, -1, 0, (none,) * 4, (position, None, None, None, None, weight, None))
 
 
 def test_the_core_ends_where_a_byte_is_set() -> None:
