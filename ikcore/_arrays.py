@@ -140,7 +140,7 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
     if type(workers) is not int or workers != 1:  # as a rule it is
         workers = thread_count(workers)
     try:
-        if not outputs:
+        if not outputs and not _is_small(inputs):
             for array in inputs.values():  # any() with a generator takes twice as long
                 if array.ndim > 2:  # so sweeps over nothing but single numbers, which are cheap, are not noticed
                     if shape := _sweep_with_short_rows(solver, inputs):
@@ -156,6 +156,14 @@ def call(solver: np.ufunc, inputs: dict[str, NDArray[Any]], outputs: tuple[NDArr
             if given.shape != expected.shape:
                 raise ValueError(f"out: expected shape {expected.shape}, got {given.shape}") from None
         raise
+
+
+def _is_small(inputs: dict[str, NDArray[Any]]) -> bool:
+    """Whether there are so few items that to look for the best way takes longer than to let NumPy find one."""
+    for array in inputs.values():
+        if array.size >= _SHORT and (array.ndim > 3 or max(array.shape[:-1], default=0) >= _SHORT):
+            return False
+    return True
 
 
 def _block_for(solver: np.ufunc, inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:

