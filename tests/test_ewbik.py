@@ -119,7 +119,7 @@ def test_sweeps_fit_points_as_they_do_in_numpy(
         pose = fitted(skeleton, pose, headings, options.get("max_step", 4.0))
     (at, turned), (places, expected) = forward(skeleton, found.pose.rotations), forward(skeleton, pose)
     assert_allclose(at, places, atol=1e-12)
-    assert_allclose(turned * np.sign(np.vecdot(turned, expected))[:, None], expected, atol=1e-12)
+    assert_allclose(turned * np.sign(np.sum(turned * expected, axis=-1, keepdims=True)), expected, atol=1e-12)
     assert limit is None or limited(skeleton, found) <= 1e-9
 
 
