@@ -78,7 +78,7 @@ OLDEST_NUMPY = "1.26.*" if sys.version_info < (3, 13) else "2.1.*"
 @nox.session
 @nox.parametrize("numpy", [OLDEST_NUMPY, "newest"])
 def tests(session: nox.Session, numpy: str) -> None:
-    """The test suite against the built wheel with the newest NumPy.
+    """The test suite against the built wheel with the newest NumPy, but for what `compilers` does.
 
     With the oldest there is for this Python what is quick and what arrays go through, on one instruction set, in the
     unpacked sdist: so that all tests are found there and run.
@@ -87,11 +87,18 @@ def tests(session: nox.Session, numpy: str) -> None:
     pytest = ["pytest", "-q", "-rs", "-n", "auto", *BY_FILE, "--pyargs", "tests", "ikcore"]
     if numpy == "newest":
         session.install(f"{wheel}[test,plot,dask]", *tools, "ziglang", "abi3audit", "xarray")
-        session.run(*pytest, *session.posargs, env={"IKCORE_WHEEL": wheel})
+        session.run(*pytest, "-m", "not compilers", *session.posargs, env={"IKCORE_WHEEL": wheel})
         return
     session.install(f"{wheel}[test,plot]", *tools, f"numpy=={numpy}")
     with session.chdir(unpacked_sdist(session)):
         session.run(*pytest, "-m", "quick or arrays", *session.posargs, env={"IKCORE_ISA": "avx2"})
+
+
+@nox.session
+def compilers(session: nox.Session) -> None:
+    """The core by other compilers, for other processors and systems: the same bytes, and no warnings."""
+    session.install(f"{build_wheel(session)}[test]", "setuptools>=77", "ziglang")
+    session.run("pytest", "-q", "-rs", "-m", "compilers", "tests/test_core.py", *session.posargs)
 
 
 @nox.session
