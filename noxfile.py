@@ -62,10 +62,10 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Mypy, strict but for the extension, on the package, its stubs and whatever uses it."""
     wheel, blender_stubs = build_wheel(session), "fake-bpy-module-4.5"
-    session.install(f"{wheel}[plot]", "mypy>=1.11", "pytest>=8", "hypothesis>=6.100", "nox", blender_stubs)
+    session.install(f"{wheel}[plot]", "mypy>=2.4", "pytest>=8", "hypothesis>=6.100", "nox", blender_stubs)
     folders = ("tests", "benchmarks", "docs", "blender_addon")
     scripts = [str(path) for folder in folders for path in Path(folder).glob("*.py")]
-    session.run("mypy", "ikcore", "noxfile.py", *scripts)
+    session.run("mypy", "--num-workers", "2", "ikcore", "noxfile.py", *scripts)
 
 
 # A file to a worker, in the order of tests/conftest.py.
