@@ -123,8 +123,8 @@ def _bake(job, seen, times, progress):
         baked = _baked(job, seen, lambda share: progress(BAKING * share))
     if job.held and report.sent(job, baked):
         raise CannotBakeError(
-            f"{job.held}, so what walks on the spot cannot be sent on its way: "
-            f"mute that or apply it first, or {report.STAYS}"
+            f"{job.held}, so what walks on the spot cannot be sent on its way, nor strides be fitted: "
+            f"mute that or apply it first, or {report.STAYS} and set Fit Strides to 0"
         )
     with report.timed(times, "measured"):
         nothing = report.idle(job, (seen.clip, seen.reading.clip), baked)
