@@ -120,6 +120,13 @@ def sent(job, baked):
     return bool((job.settings.travelling and baked.contacts.way.any()) or (baked.strides != 1).any())
 
 
+def held_up(baked):
+    """What a root that is held keeps from happening, and what to do."""
+    if (baked.strides != 1).any():
+        return "strides cannot be fitted to the ground: mute that or apply it first, or set Fit Strides to 0"
+    return f"what walks on the spot cannot be sent on its way: mute that or apply it first, or {STAYS}"
+
+
 def _notes(job, baked, nothing):
     """What ikcore has to say and is not said yet, with options as the panel calls them."""
     notes = [note for note in baked.notes if not (nothing and note.startswith(NOTHING))]
