@@ -122,10 +122,7 @@ def _bake(job, seen, times, progress):
     with report.timed(times, "baked"):
         baked = _baked(job, seen, lambda share: progress(BAKING * share))
     if job.held and report.sent(job, baked):
-        raise CannotBakeError(
-            f"{job.held}, so what walks on the spot cannot be sent on its way: "
-            f"mute that or apply it first, or {report.STAYS}"
-        )
+        raise CannotBakeError(f"{job.held}, so {report.held_up(baked)}")
     with report.timed(times, "measured"):
         nothing = report.idle(job, (seen.clip, seen.reading.clip), baked)
         told = report.of(job, baked, seen.notes, nothing)

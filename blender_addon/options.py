@@ -105,6 +105,16 @@ class FootOptions(FrameRange):
         "planted feet go back on the ground as fast as it would go",
         default=True,
     )
+    stride: FloatProperty(
+        name="Fit Strides",
+        description="By what share strides may be longer or shorter, so that feet come down on the treads of stairs "
+        "and every stride climbs as many. 0 leaves them as they are",
+        subtype="FACTOR",
+        default=0,
+        min=0,
+        max=0.9,
+        soft_max=0.5,
+    )
     blend: FloatProperty(
         name="Blend",
         description="Seconds in which a foot comes from where it was planted to its own way, and to the next place. "
@@ -300,7 +310,7 @@ def hand_over(feet, request):
 
 def settings(options):
     """The options as ikcore has them."""
-    steps = ("tolerance", "unlock", "blend", "clearance", "align", "shift", "straight", "weight")
+    steps = ("tolerance", "unlock", "blend", "clearance", "align", "shift", "straight", "weight", "stride")
     chosen = {name: _plain(getattr(options, name)) for name in steps}
     chosen |= {name: _plain(math.degrees(getattr(options, name))) for name in ("pitch", "roll", "toe")}
     if options.limit_pelvis:

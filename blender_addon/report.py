@@ -13,6 +13,7 @@ from . import actions, bridge, nla, overlay
 MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
 NOTHING = "nothing has changed: "  # how a note of ikcore starts that says so
 STAYS = "switch off Send on Its Way"
+OTHERWISE = {"travelling": f"{STAYS} to keep it there", "stride": "Fit Strides says by what share they may change"}
 _kept = {}  # the reports of armatures and their actions, by the uids of both, while Blender runs
 
 
@@ -115,14 +116,21 @@ def of(job, baked, notes, nothing):
 
 
 def sent(job, baked):
-    """Whether a clip that walks on the spot was sent on its way."""
-    return bool(job.settings.travelling and baked.contacts.way.any())
+    """Whether the way of the root is another: what walked on the spot was sent on its way, or strides were fitted."""
+    return bool((job.settings.travelling and baked.contacts.way.any()) or (baked.strides != 1).any())
+
+
+def held_up(baked):
+    """What a root that is held keeps from happening, and what to do."""
+    if (baked.strides != 1).any():
+        return "strides cannot be fitted to the ground: mute that or apply it first, or set Fit Strides to 0"
+    return f"what walks on the spot cannot be sent on its way: mute that or apply it first, or {STAYS}"
 
 
 def _notes(job, baked, nothing):
     """What ikcore has to say and is not said yet, with options as the panel calls them."""
     notes = [note for note in baked.notes if not (nothing and note.startswith(NOTHING))]
-    said = [f"{note}; {STAYS} to keep it there" if note.setting == "travelling" else note for note in notes]
+    said = [f"{note}; {OTHERWISE[note.setting]}" if note.setting else note for note in notes]
     if job.carrier and sent(job, baked):
         root, carrier = job.carrier
         said.append(f"In place of {root}, which is held, {carrier} went: bones that do not hang on it stay")

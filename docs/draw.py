@@ -60,6 +60,7 @@ def write(folder: Path) -> None:
             bake,
             bake_over_time,
             clearance,
+            strides,
         ):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
     (folder / "report.svg").write_text(report(), encoding="utf-8")
@@ -648,6 +649,27 @@ def clearance() -> Figure:
         ball = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)["left", "ball"]
         line(panel, ball, color, width=1.5, view=PROFILE)
         label(panel, (0, 0.8, 1.55), f"clearance {settings.clearance:g}", (0, -14 * (color == ORANGE)), color, PROFILE)
+    return figure
+
+
+def strides() -> Figure:
+    """Where the feet of a walk come down on stairs that its strides do not fit, and where when they are fitted."""
+    figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    walk = ik.samples.walk(8, speed=0.8, step=0.45).clip
+    for panel, share in zip(figure.subplots(2, 1), (0.0, 0.4), strict=True):
+        baked = ik.bake_feet(walk, demo.stairs(), settings=ik.BakeSettings(stride=share))
+        step_profile(panel)
+        hips = baked.clip.skeleton.forward(baked.clip.pose).positions[:, 0]
+        line(panel, hips, GREY, width=1.5, view=PROFILE)
+        feet = baked.feet.positions(baked.clip.skeleton, baked.clip.pose)
+        for leg, color in (("left", BLUE), ("right", ORANGE)):
+            for start, stop in baked.contacts.intervals(leg):
+                frame = (start + stop) // 2
+                line(
+                    panel, [feet[leg, point][frame] for point in ("heel", "ball", "toe")], color, width=3, view=PROFILE
+                )
+        panel.set(title=f"stride {share:g}", xlim=(0.6, 5.2), ylim=(-0.1, 2.6), aspect="equal")
+        panel.axis("off")
     return figure
 
 

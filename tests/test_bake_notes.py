@@ -87,7 +87,7 @@ def test_on_the_spot_on_bumps_feet_stand_on_what_is_there() -> None:
 
 
 def test_who_travels_and_is_changed_needs_no_words() -> None:
-    assert ik.bake_feet(WALK, stairs()).notes == ()
+    assert ik.bake_feet(WALK, terrain.bumps(0.04, spacing=1.5, count=8)).notes == ()
 
 
 def test_what_changes_nothing_says_why() -> None:

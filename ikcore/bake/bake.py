@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ikcore import rotations
 from ikcore.bake import floors as floor
-from ikcore.bake import loops, notes, partial
+from ikcore.bake import loops, notes, partial, strides
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
@@ -42,7 +43,8 @@ class Baked:
     clip : Clip
         The motion on the ground.
     source : Clip
-        What it was made of: the clip that came in, on its way if it walked on the spot.
+        What it was made of: the clip that came in, on its way if it walked on the spot, with its strides as they were
+        fitted to the ground.
     ground : Ground
         What it stands on.
     feet : Feet
@@ -59,6 +61,8 @@ class Baked:
     notes : tuple of Note
         Sentences, which are str: that a clip on the spot was sent on its way; why nothing has changed, if so, or ground
         is missing or seems to be in another unit. Their `setting` names what of `BakeSettings` would have it otherwise.
+    strides : (strides,) array
+        How long each is beside what it was, where `stride` of the settings had them fitted to the ground.
     on_the_spot : bool
         Whether it walks on the spot and has stayed there: it is measured as if it went its way.
 
@@ -79,6 +83,7 @@ class Baked:
     short: dict[str, Array]
     stances: int
     notes: tuple[Note, ...] = ()
+    strides: Array = field(default_factory=lambda: np.zeros(0))
     on_the_spot: bool = False
 
     def measured(self) -> tuple[Measured, Measured]:
@@ -177,7 +182,7 @@ def bake_feet(
            [0.06, 0.9 , 2.98]])
     """
     say = progress or (lambda share: None)
-    _check(clip, ground, frames, settings, earlier)
+    _check(clip, ground, frames, legs, settings, earlier)
     settings = settings or BakeSettings()
     feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
@@ -194,6 +199,10 @@ def bake_feet(
     held = contacts if way is None else loops.unrolled_contacts(contacts)
     stays = lacks.any() and not settings.travelling
     scene = Scene(ground, clip.fps, axis, settings, workers, made, held.way if stays else None)
+    strided = strides.fitted(clip, motions, contacts, scene) if settings.stride and not made else strides.left(clip)
+    if strided.clip is not clip:
+        clip, motions = strided.clip, legs_of(strided.clip, with_tips(feet, clip), workers)
+        scene = dataclasses.replace(scene, settings=_unlocked(settings, strided.slides, motions))
     stances, ways, under = _ways(motions, held, scene, way, Told(say, 0.3, 0.6))
     joint = pelvis_of(clip, feet, motions[0].size, pelvis)
     chosen = _chosen(feet, legs)
@@ -216,14 +225,15 @@ def bake_feet(
         baked, short = partial.changed(earlier, baked, ways, toes, chosen, share, scene)
         rise = (place_of(baked, joint) - body.pivot)[:, axis]
     say(1.0)
-    said = notes.of(baked, earlier, lacks, stances, motions, scene)
-    return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances), said, bool(stays))
+    said = notes.of(baked, earlier, lacks, stances, motions, scene, strided.shares)
+    return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances), said, strided.shares, bool(stays))
 
 
 def _check(
     clip: Clip,
     ground: Ground,
     frames: tuple[int, int] | None,
+    legs: Collection[str] | None,
     settings: BakeSettings | None,
     earlier: Clip | None,
 ) -> None:
@@ -239,6 +249,8 @@ def _check(
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up.upper()}; see Clip.convert")
     if not ground.parts:
         raise ValueError("ground: expected something to stand on, got nothing")
+    if settings is not None and settings.stride:
+        _check_stride(clip, ground, settings, part=frames is not None or legs is not None)
     if clip.loop and ground.moves:
         raise ValueError("ground: a loop cannot be baked on ground that moves: unset its loop flag")
     for name in ("rotations", "translations", "scales"):
@@ -252,6 +264,25 @@ def _check(
         raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
     if earlier is not None and (earlier.skeleton, len(earlier), earlier.up) != (clip.skeleton, len(clip), clip.up):
         raise ValueError("earlier: expected what was baked of this clip, got one of other joints, frames or axes")
+
+
+def _check_stride(clip: Clip, ground: Ground, settings: BakeSettings, *, part: bool) -> None:
+    """Fitted strides move all of a clip, over ground that is at rest, and a loop would end elsewhere."""
+    what = {
+        "a loop": clip.loop,
+        "ground that moves": ground.moves,
+        "what stays on the spot": not settings.travelling,
+        "some legs or frames alone": part,
+    }
+    for name, applies in what.items():
+        if applies:
+            raise ValueError(f"stride: expected 0 for {name}, got {settings.stride:g}; strides are fitted as a whole")
+
+
+def _unlocked(settings: BakeSettings, slides: float, motions: list[LegMotion]) -> BakeSettings:
+    """Feet may be as much farther from their plants as strides that were fitted drag them."""
+    most = slides / min(motion.scale for motion in motions)
+    return dataclasses.replace(settings, unlock=settings.unlock + most)
 
 
 def _chosen(feet: Feet, legs: Collection[str] | None) -> set[str]:

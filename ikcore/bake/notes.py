@@ -28,6 +28,8 @@ _ROOMY, _FITS = 3.0, 1.6  # so many times as wide is usual; by a factor e to the
 _UNEVEN = 0.1  # of a leg, over the way of the feet: what goes up and down by more is made to be walked up and down
 _LEVEL = 0.05  # of that: where it goes up and down by less it is level
 _APART = 1.0  # leg: ground that is so far above or below all of where the clip stands
+_STEP = 0.99  # the upward part of the normals of treads
+_SURGES, _SOME = 0.12, 3  # of a leg: by so much more than the one before does a stride climb, and so often
 
 
 class Note(str):
@@ -49,7 +51,13 @@ class Note(str):
 
 
 def of(
-    baked: Clip, before: Clip, lacks: Array, stances: list[Stance], motions: list[LegMotion], scene: Scene
+    baked: Clip,
+    before: Clip,
+    lacks: Array,
+    stances: list[Stance],
+    motions: list[LegMotion],
+    scene: Scene,
+    strides: Array,
 ) -> tuple[Note, ...]:
     """All that there is to say.
 
@@ -65,12 +73,15 @@ def of(
         The legs.
     scene : Scene
         Where.
+    strides : (n,) array
+        How long each is beside what it was, where they were fitted.
     """
     gone = lacks.any() and scene.way is None
     reason = _missed(stances, motions, scene)
     if _same(baked, before, max(motion.size for motion in motions)) and not gone:
         reason = f"nothing has changed: {reason or 'all feet stand on the ground as they should'}"
-    return tuple(note for note in (_travelling(lacks, before, scene), reason and Note(reason)) if note)
+    said = (_travelling(lacks, before, scene), _strides(strides, stances, motions, scene), reason and Note(reason))
+    return tuple(note for note in said if note)
 
 
 def nowhere(motions: list[LegMotion], scene: Scene) -> str:
@@ -86,6 +97,22 @@ def _travelling(lacks: Array, clip: Clip, scene: Scene) -> Note | None:
     if scene.way is None:
         return Note(f"it walks on the spot and was sent on its way, {way:.2g} m at {speed}", "travelling")
     return Note(f"it walks on the spot and stays there: its feet stand as if it went {speed}")
+
+
+def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], scene: Scene) -> Note | None:
+    """How they were fitted; or that they should be, where some climb much more than others and ground is in steps."""
+    if (shares != 1).any():
+        return Note(f"strides are {shares.min():.2g} to {shares.max():.2g} times as long, to meet the ground", "stride")
+    if len(shares) or scene.made or scene.ground.moves:
+        return None
+    level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _STEP]
+    leg = max(motion.size for motion in motions)
+    rises = np.diff([stance.lift for stance in level]) / leg
+    uneven = np.abs(np.diff(rises)) > _SURGES
+    climbs = np.abs(rises[1:] + rises[:-1]) > _SURGES
+    if np.count_nonzero(uneven & climbs) < _SOME:
+        return None
+    return Note("strides do not fit the steps: some climb more of them than others, so that the body surges", "stride")
 
 
 def _missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:

@@ -254,6 +254,38 @@ def test_what_walks_on_the_spot_is_sent_on_its_way_or_stays(tmp_path, addon, tra
     assert f". {said}" in capfd.readouterr().out
 
 
+def on_unfit_steps():
+    """What the walk's strides of half a metre do not fit."""
+    for step in range(6):
+        walks.slab(f"Step {step}", (-2, -9, -1), (2, 2 if not step else -0.3 - 0.36 * step, 0.12 * step))
+    return [f"Step {step}" for step in range(6)]
+
+
+def test_strides_are_fitted_to_steps(tmp_path, addon):
+    """As ikcore does it, root and all; and left as they are a note names the option."""
+    walker = walks.walk(tmp_path, slide=1, seconds=4)
+    names, frames = on_unfit_steps(), range(1, 122)
+    clip, ground = walks.read(walker), walks.ground_of(names)
+    wanted = ik.bake_feet(clip, ground, settings=ik.BakeSettings(stride=0.4))
+    assert (wanted.strides != 1).any(), "the test fits nothing"
+    assert on(names) == {"FINISHED"}
+    (said,) = addon.report.latest(walker).notes
+    assert said.startswith("Strides do not fit the steps")
+    assert said.endswith("; Fit Strides says by what share they may change")
+    bpy.ops.ed.undo_push()
+    assert on(names, stride=0.4, restart=True) == {"FINISHED"}
+    walks.assert_feet(walker, wanted, frames)
+    (said,) = addon.report.latest(walker).notes
+    assert said.startswith("Strides are 0.")
+
+
+def test_strides_of_a_root_that_is_held_are_not_fitted(tmp_path):
+    walker = walks.walk(tmp_path, slide=1, seconds=4)
+    held(walker, hips=True)
+    with pytest.raises(RuntimeError, match="so strides cannot be fitted to the ground: mute that or apply it first"):
+        on(on_unfit_steps(), stride=0.4)
+
+
 def held(walker, *, hips=False):
     """Hang the hips on a bone that a constraint holds; they may be held too."""
     bones = rigs.edit_bones(walker)
