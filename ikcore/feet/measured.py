@@ -15,7 +15,7 @@ from ikcore.feet import metrics
 from ikcore.feet.carried import carried_back
 from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
-from ikcore.feet.leg import Leg
+from ikcore.feet.leg import Leg, row
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.paths import LEG, surface_under
 from ikcore.grounds.ground import Ground
@@ -305,11 +305,9 @@ class _Places:
 
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
         skeleton = self.clip.skeleton
-        chain = np.take(self.joints, [skeleton.index(joint) for joint in leg.bones], axis=1)
+        chain, sole = self._chain(leg), self._sole(leg)
         pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
-        sole = np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
-        if leg.ankle is None:
-            chain = np.concatenate([chain, sole[:, -1:]], axis=1)
+        ankles = np.stack([self._chain(each)[:, -1] for each in self.feet if row(each.name) == row(leg.name)], axis=1)
         points, surface = self.points[leg.name], None
         if ground is not None:
             surface = surface_under(ground, self.clip, sole, metrics.leg_length(chain) / LEG, sunk=True)
@@ -324,6 +322,7 @@ class _Places:
             normals,
             soles=self._normals(leg.name),
             pelvis=self._upright(pelvis) * self.clip.unit,
+            ankles=self._upright(ankles) * self.clip.unit,
         )
         if surface is None or ground is None or not ground.moves:
             return track
@@ -331,6 +330,14 @@ class _Places:
         sole, there = carried_back(ground, surface, sole, above, held, self.clip.fps)
         sole, normals = self._upright(sole) * self.clip.unit, self._upright(_at_ball(there, points))
         return dataclasses.replace(track, sole=sole, normals=normals)
+
+    def _sole(self, leg: Leg) -> Array:
+        return np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
+
+    def _chain(self, leg: Leg) -> Array:
+        """From hip to ankle, or to the tip."""
+        chain = np.take(self.joints, [self.clip.skeleton.index(joint) for joint in leg.bones], axis=1)
+        return np.asarray(chain) if leg.ankle is not None else np.concatenate([chain, self._sole(leg)[:, -1:]], axis=1)
 
     def _floor(self, leg: str, contacts: Contacts) -> Array:
         """How high it is under the points, in units of the clip."""
