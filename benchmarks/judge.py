@@ -378,8 +378,8 @@ def moves(source: Source, result: On, before: Motion) -> dict[str, float]:
         "swing lift lost, median": lift_lost(source, result),
         "root path off, legs": p95(away) / float(before.length.mean()),
         "bone length error": highest(stretched[bones_were > 1e-6]),
-        "knee straightness lost, degrees": straightness_lost(result.motion, before),
-        "pelvis lowered beyond its feet p95, mm": 1000 * p95(lowered(result.motion, before)),
+        "knee straightness lost, degrees": straightness_lost(result.motion, source.motion),
+        "pelvis lowered beyond its feet p95, mm": 1000 * p95(lowered(result.motion, source.motion)),
     }
 
 
@@ -461,15 +461,15 @@ def _bent_to(motion: Motion) -> Array:
     return np.stack([motion.seen_from(parent, axes[:, leg]) for leg, parent in enumerate(parents)], axis=1)
 
 
-def straightness_lost(motion: Motion, before: Motion) -> float:
+def straightness_lost(motion: Motion, source: Motion) -> float:
     """How many degrees less straight a knee gets, in all but 5 % of its frames; of the knee that loses most."""
-    now, was = (np.percentile(m.knee_angle, 95, axis=0) for m in (motion, before))
+    now, was = (np.percentile(m.knee_angle, 95, axis=0) for m in (motion, source))
     return max(0.0, float((was - now).max()))
 
 
-def lowered(motion: Motion, before: Motion) -> Array:
+def lowered(motion: Motion, source: Motion) -> Array:
     """How much farther down than the ankle that is lowered most the pelvis is (frames,)."""
-    ankles, pelvis = ((getattr(motion, name) - getattr(before, name))[..., 1] for name in ("ankle", "pelvis"))
+    ankles, pelvis = ((getattr(motion, name) - getattr(source, name))[..., 1] for name in ("ankle", "pelvis"))
     return np.maximum(0, ankles.min(axis=1) - pelvis)
 
 

@@ -18,6 +18,7 @@ import ikcore as ik
 from ikcore.rotations import conjugate, multiply, rotate, shortest_arc, slerp
 
 REACH = 0.995  # of a leg: no straighter, unless the source is
+CLEAR = 0.005  # metres over the ground, where the source's arc would be in it
 SLOW = 0.12  # seconds: faster changes of the pelvis are smoothed
 LEANS = 0.03  # of a leg: how far the knee is off the line at least, where the source's tells no side
 
@@ -43,44 +44,52 @@ def put(clip: ik.Clip, ground: ik.Ground, source: Source) -> ik.Clip:
 
 
 def _way(motion: Motion, leg: int, ground: ik.Ground, source: Source) -> Way:
-    """From plant to plant, one after the other; before the first and after the last as there."""
+    """From plant to plant, one after the other; at the ends of the clip as high over the ground as the source is."""
     ankle, sole = motion.ankle[:, leg], source.soles.positions(motion)[:, leg]
     shift, turn = np.zeros_like(ankle), np.tile([1.0, 0, 0, 0], (len(ankle), 1))
     stances = runs(source.contact[:, leg])
     for first, end in stances:
-        part = core(first, end, source.fps)
-        at = min(range(sole.shape[1]), key=lambda point: drift(sole[part, point, np.newaxis]))
-        spot = np.median(sole[part, at], axis=0)
+        at = _planted(sole[core(first, end, source.fps)])
+        spot = np.median(sole[core(first, end, source.fps), at], axis=0)
         height, normal = _under(ground, spot, source)
         spot[1] = height + source.soles.zero[leg, at]
         turn[first:end] = shortest_arc(UP, normal)
         shift[first:end] = spot + rotate(turn[first:end], (ankle - sole[:, at])[first:end]) - ankle[first:end]
-    for (_, left), (struck, _) in pairwise(stances):
-        share = np.arange(1, struck - left + 1) / (struck - left + 1)
-        gone = (share**3 * (10 - 15 * share + 6 * share**2))[:, np.newaxis]
-        shift[left:struck] = shift[left - 1] * (1 - gone) + shift[struck] * gone
-        turn[left:struck] = slerp(turn[left - 1], turn[struck], gone[:, 0])
-        now = (ankle + shift)[left:struck, np.newaxis] + rotate(
-            turn[left:struck, np.newaxis], _from(sole, ankle)[left:struck]
-        )
-        deep = -(now[..., 1] - source.soles.zero[leg] - _under(ground, now, source)[0]).min(axis=1)
-        arc = 16 * (share * (1 - share)) ** 2
-        more = np.maximum(0, deep - np.maximum(0, -source.heights[left:struck, leg].min(axis=1)))
-        shift[left:struck, 1] += arc * (more / np.maximum(arc, 0.2)).max(initial=0)
-    if stances:
-        first, last = stances[0][0], stances[-1][1] - 1
-        shift[:first], shift[last:], turn[:first], turn[last:] = shift[first], shift[last], turn[first], turn[last]
+    for end, near in _loose_ends(stances, len(ankle)):
+        shift[end] = shift[near] * [1, 0, 1] + _under(ground, sole[end] + shift[near] * [1, 0, 1], source)[0].max() * UP
+    held = sorted({*stances, (0, min(1, len(ankle))), (len(ankle) - 1, len(ankle))})
+    for (_, left), (struck, _) in pairwise(held):
+        if struck > left:
+            part, share = slice(left, struck), np.arange(1, struck - left + 1) / (struck - left + 1)
+            gone = (share**3 * (10 - 15 * share + 6 * share**2))[:, np.newaxis]
+            shift[part] = shift[left - 1] * (1 - gone) + shift[struck] * gone
+            turn[part] = slerp(turn[left - 1], turn[struck], gone[:, 0])
+            now = (ankle + shift)[part, np.newaxis] + rotate(
+                turn[part, np.newaxis], (sole - ankle[:, np.newaxis])[part]
+            )
+            deep = (_under(ground, now, source)[0] + source.soles.zero[leg] - now[..., 1]).max(axis=1)
+            more = np.maximum(0, deep + CLEAR - np.maximum(0, -source.heights[part, leg].min(axis=1)))
+            arc = 16 * (share * (1 - share)) ** 2
+            shift[part, 1] += arc * (np.where(deep > 0, more, 0) / np.maximum(arc, 0.2)).max()
     return Way(ankle + shift, turn)
 
 
-def _from(sole: Array, ankle: Array) -> Array:
-    return sole - ankle[:, np.newaxis]
+def _planted(sole: Array) -> int:
+    """The point (frames, points, 3) that stands stillest."""
+    return min(range(sole.shape[1]), key=lambda point: drift(sole[:, point, np.newaxis]))
+
+
+def _loose_ends(stances: list[tuple[int, int]], frames: int) -> list[tuple[int, int]]:
+    """The first and the last frame, where no stance is there, and a frame of the nearest one; itself without any."""
+    first, last = (stances[0][0], stances[-1][1] - 1) if stances else (0, frames - 1)
+    loose = [(0, first)] * (first > 0 or not stances) + [(frames - 1, last)] * (last < frames - 1 or not stances)
+    return loose
 
 
 def _under(ground: ik.Ground, points: Array, source: Source) -> tuple[Array, Array]:
     """Height and normals of the ground; 0 and up where there is none."""
-    reach = 0.6 * float(source.motion.length.max())
-    found = ground.at(points, above=reach, below=3 * reach)
+    leg = float(source.motion.length.max())
+    found = ground.at(points, above=2 * leg, below=4 * leg)
     return np.where(found.hit, found.height, 0.0), np.where(np.asarray(found.hit)[..., np.newaxis], found.normals, UP)
 
 

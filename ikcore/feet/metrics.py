@@ -644,8 +644,8 @@ def straightness_lost(angles: ArrayLike, source: ArrayLike) -> Array:
     Examples
     --------
     >>> straight = np.linspace(2.5, 3.1, 41)
-    >>> straightness_lost(straight - 0.2, straight).round(6)
-    array(0.2)
+    >>> float(straightness_lost(straight - 0.2, straight).round(6))
+    0.2
     """
     now, was = (percentile(rows(name, each, _DOUBLE), 95) for name, each in (("angles", angles), ("source", source)))
     return np.asarray(np.maximum(was - now, 0))

@@ -53,8 +53,8 @@ BOUNDS = {
     "ankle_jerk": Bound(1.15, 1.5),
     "pelvis_jerk": Bound(1.15, 1.5),
     "pelvis_path": Bound(0.1, 0.2),
-    "straightness_lost": Bound(math.radians(2), math.inf),  # never poor: where the ground is not level they may
-    "pelvis_lowered": Bound(0.005, math.inf, True),
+    "straightness_lost": Bound(math.radians(2), math.radians(20)),  # where the ground is not level they have to
+    "pelvis_lowered": Bound(0.005, 0.1, True),
     "length_error": Bound(1e-4, 1e-2),
 }
 
