@@ -128,7 +128,7 @@ def _bent(motion: Motion, at: int, names: Names, way: Way, hip: Array) -> dict[i
 
 def _across(vectors: Array, line: Array) -> Array:
     """Without their part along a line."""
-    return vectors - ((vectors * line).sum(-1) / (line * line).sum(-1))[:, np.newaxis] * line
+    return np.asarray(vectors - ((vectors * line).sum(-1) / (line * line).sum(-1))[:, np.newaxis] * line)
 
 
 def _local(clip: ik.Clip, world: Array, turns: dict[int, Array]) -> Array:

@@ -1252,7 +1252,8 @@ def _bends(leg: Track, fps: float, source: Track | None) -> dict[str, Any]:
 def _beside(leg: Track, held: Mask, fps: float, source: Track) -> dict[str, Any]:
     low, was_low = (skating_ratio(each.sole, each.heights < _NEAR, fps=fps) for each in (leg, source))
     reach = extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(source.chain))
-    fast, was_fast = (_highest(np.abs(derivative(bends(each.chain), 2, fps=fps)), 99) for each in (leg, source))
+    knees, were = (bends(each.chain) for each in (leg, source))
+    fast, was_fast = (_highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (knees, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
     stands = unseen(leg.sole, source.heights, held.any(axis=1), fps=fps)
     return {
@@ -1264,7 +1265,7 @@ def _beside(leg: Track, held: Mask, fps: float, source: Track) -> dict[str, Any]
         "ankle_jerk": jerk_ratio(leg.chain[:, -1], source.chain[:, -1], fps=fps),
         "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
         "pelvis_path": _highest(apart / (leg_length(source.chain) or math.nan), 95),
-        "straightness_lost": _highest(straightness_lost(bends(leg.chain), bends(source.chain))),
+        "straightness_lost": _highest(straightness_lost(knees, were)),
         "pelvis_lowered": _highest(lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
         "length_error": _highest(length_error(leg.chain, source.chain)),
         "deviation": _mean(deviation(leg.chain, source.chain)),
