@@ -160,7 +160,9 @@ def test_a_stance_is_judged_by_the_stillest_point() -> None:
 
 
 @pytest.mark.parametrize("kind", ["cloud", "ring", "line", "two", "point", "large"])
-def test_drift_is_the_largest_distance_of_all_pairs(kind: str) -> None:
+@pytest.mark.parametrize("few", [0, 100])
+def test_drift_is_the_largest_distance_of_all_pairs(kind: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "_FEW", few)  # all pairs at once, or only those that may be farther apart
     random = np.random.default_rng(5)
     for _ in range(30):
         points = random.normal(size=(23, 3)) * [1, 0, 1]

@@ -12,6 +12,7 @@ from typing import Any
 
 import judge
 import numpy as np
+import protocols
 import pytest
 import standin
 from judge import BOUNDS, FLAT, GENTLE, Motion, Names, On, Source
@@ -54,11 +55,13 @@ def measured(clip: ik.Clip, ground: ik.Ground = FLOOR, level: Any = 0.0, *, clim
 
 def outside(figures: dict[str, float], kind: str) -> dict[str, float]:
     """What is not within the bounds of this class of ground."""
-    column = (FLAT, GENTLE).index(kind)
-    bounds = {metric: bound[column] for metric, bound in BOUNDS.items() if bound[column] is not None}
-    return {
-        name: figures[name] for name, bound in bounds.items() if name in figures and not figures[name] <= bound + 1e-9
-    }
+    bounds = {metric: bound[(FLAT, GENTLE).index(kind)] for metric, bound in BOUNDS.items()}
+    return {name: value for name, value in figures.items() if not value <= _bound(bounds[name]) + 1e-9}
+
+
+def _bound(value: float | None) -> float:
+    """None is reported only."""
+    return np.inf if value is None else value
 
 
 # --- the judge -------------------------------------------------------------------------------------------------------
@@ -182,6 +185,32 @@ def test_knees_that_the_source_bends_backwards_do_not_flip() -> None:
     bent = Motion(dataclasses.replace(clip, pose=dataclasses.replace(clip.pose, rotations=turned)), LEGS)
     assert judge.flips(bent, source().motion).sum() == 5
     assert judge.flips(bent, bent).sum() == 0
+
+
+def test_a_case_passes_if_all_of_it_does() -> None:
+    """The second pass is one of its own; what fails is said with its bound."""
+    drift, pops = "stance drift p95, mm", "knee pops"
+    found = [
+        protocols.Row(3, "a", "floor", FLAT, drift, 1.0, 2),
+        protocols.Row(3, "a", "floor", FLAT, pops, 3.0, 0),
+        protocols.Row(3, "a", "floor, second pass", "own", "joint moved, mm", 0.0, 0.01),
+        protocols.Row(3, "b", "floor", FLAT, drift, np.nan, 2),
+        protocols.Row(3, "b", "ramp", GENTLE, pops, 7.0, None),
+    ]
+    lines = protocols.case_table(found)
+    assert lines[2] == "| 3 | a | floor | knee pops 3 > 0 |"
+    assert lines[3] == "| 3 | a | floor, second pass | passes |"
+    assert lines[4] == "| 3 | b | floor | stance drift p95, mm - > 2 |"
+    assert lines[5] == "| 3 | b | ramp | passes |"
+    assert "| 3 | 1 of 3 | knee pops (1); stance drift p95, mm (1) |" in lines
+    assert "| 3, second pass | 1 of 1 |  |" in lines
+    assert lines[-1] == "2 of 4 cases pass."
+
+
+def test_hollows_are_where_feet_tread() -> None:
+    ground = protocols.hollows([np.array([0.5, 0, 1]), np.zeros(3), np.array([0, 0, -2.0])])
+    heights = ground.at(np.array([[0.5, 1, 1], [0.75, 1, 1], [0, 1, 0], [0, 1, -2]]), above=2, below=2).height
+    np.testing.assert_allclose(heights, [-0.06, -0.03, 0, -0.06], atol=1e-6)
 
 
 # --- the stand-in ----------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ _NEAR = 0.05  # metres, what is in contact by height alone
 _SLOW = 0.3  # metres a second, what is so besides seems to stand
 _LIKE = 0.1  # seconds: what happens in the source so near is the same
 _BRIEF, _ROLLS = 0.1, 0.2  # seconds: what is shorter is no contact; and how long feet arrive before one, or leave
+_FEW = 200  # points, of which all pairs are compared at once
 _ROUNDING = 1e-4  # a share of a leg, what no reach is over
 
 # Measures that with a source are what is beyond it, those that are whatever `beyond` says, and those that say nothing
@@ -110,6 +111,8 @@ def _widest(points: Array, of: NDArray[np.intp]) -> Array:
 
 def _apart(points: Array, radii: Array, found: float) -> float:
     """The largest distance between two of many points, `found` at least; they are `radii` away from some place."""
+    if len(points) <= _FEW:
+        return max(found, float(_length(points[:, np.newaxis] - points).max()))
     order = np.argsort(-radii, kind="stable")
     points, inner = points[order], -radii[order]
     for first in range(len(points)):
