@@ -15,7 +15,7 @@ from ikcore.feet import metrics
 from ikcore.feet.carried import carried_back
 from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
-from ikcore.feet.leg import Leg, row
+from ikcore.feet.leg import Leg
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.paths import LEG, surface_under
 from ikcore.grounds.ground import Ground
@@ -298,6 +298,7 @@ class _Places:
         self.points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
         self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
         self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
+        self.ankles = self._upright(np.stack([self._chain(leg)[:, -1] for leg in feet], axis=1)) * clip.unit
 
     def tracks(self, ground: Ground | None, contacts: Contacts) -> dict[str, Track]:
         """What is measured of every leg on some ground, or on the floor that its contacts were found on."""
@@ -307,7 +308,6 @@ class _Places:
         skeleton = self.clip.skeleton
         chain, sole = self._chain(leg), self._sole(leg)
         pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
-        ankles = np.stack([self._chain(each)[:, -1] for each in self.feet if row(each.name) == row(leg.name)], axis=1)
         points, surface = self.points[leg.name], None
         if ground is not None:
             surface = surface_under(ground, self.clip, sole, metrics.leg_length(chain) / LEG, sunk=True)
@@ -322,7 +322,7 @@ class _Places:
             normals,
             soles=self._normals(leg.name),
             pelvis=self._upright(pelvis) * self.clip.unit,
-            ankles=self._upright(ankles) * self.clip.unit,
+            ankles=self.ankles,
         )
         if surface is None or ground is None or not ground.moves:
             return track
