@@ -6,6 +6,7 @@ what the source does on its own floor, y = 0, is taken off where a measure is "b
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ UP = np.array([0.0, 1.0, 0.0])
 WINDOW = 1 / 30  # seconds over which speeds and other derivatives are taken
 LOW, SLOW, HYSTERESIS, SHORTEST = 0.06, 0.12, 1.25, 0.1  # the contact label: leg lengths, leg lengths a second, 1, s
 HEEL, TOE = 0.3, 0.35  # heel behind the ankle, toe ahead of the ball, in ways from ankle to ball over the ground
+THICK = 0.06  # leg lengths: what a sole is at most below the lowest joint of a foot that stands flat
 HIGH_ANKLE = 0.25  # leg lengths: an ankle that is higher when the foot stands is a hock, and there is no heel
 REACH = 1e-4  # share of a leg by which it may be longer than its bones
 
@@ -33,6 +35,7 @@ FLAT, GENTLE, STAIRS = "flat", "gentle", "stairs"
 BOUNDS: dict[str, tuple[float | None, float | None, float | None]] = {
     "stance drift p95, mm": (2, 2, 2),
     "stance drift on the ground p95, mm": (2, 2, 2),
+    "flat foot: heel and ball drift p95, mm": (None, None, None),
     "penetration in contact p95, mm": (5, 5, 5),
     "penetration in swing max, mm": (10, 10, 10),
     "float in contact p95, mm": (10, 10, 10),
@@ -48,6 +51,8 @@ BOUNDS: dict[str, tuple[float | None, float | None, float | None]] = {
     "swing lift lost, median": (0.3, 0.3, 0.3),
     "root path off, legs": (0.1, 0.1, 0.1),
     "bone length error": (1e-4, 1e-4, 1e-4),
+    "knee straightness lost, degrees": (2, None, None),
+    "pelvis lowered beyond its feet p95, mm": (5, None, None),
 }
 
 
@@ -150,7 +155,8 @@ def through_bvh(clip: ik.Clip) -> ik.Clip:
 class Soles:
     """Heel, ball and toe of every leg, or its tip alone, and how high each is when the source stands flat.
 
-    Points are where the joints are, not under them: how deep a sole is below its joints is a matter of opinion.
+    Points are where the foot touches its own floor, under the joints, and joints carry them: the heel goes with the
+    foot, ball and toe with the toes. A joint stands still where what is under it slides, as the foot rolls.
     """
 
     def __init__(self, source: Motion, flat: Array) -> None:
@@ -177,14 +183,20 @@ class Soles:
 
 
 def _places(source: Motion, at: int, frames: Array) -> list[tuple[str, Array]]:
-    """The points of a sole, and the joints that carry them; the heel is as high as the ball where the foot is flat."""
+    """The points of a sole, on the floor where the foot is flat, and the joints that carry them.
+
+    Of a paw it is the joint itself: it rolls, and no clip says where its sole is.
+    """
     leg, ankle, ball = source.legs[at], source.ankle[:, at], source.foot[:, at]
     if leg.ball is None or np.median(ankle[frames, 1] - ball[frames, 1]) > HIGH_ANKLE * source.length[at]:
         return [(joint_of(leg.foot), ball)]
     ahead = (ball - ankle) * [1, 0, 1]
     toe = ball + TOE * ahead if leg.toe is None else source.at(leg.toe)
-    heel = (ankle - HEEL * ahead) * [1, 0, 1] + ball * UP
-    return [(joint_of(leg.ankle), heel), (leg.ball, ball), (leg.ball, toe)]
+    lowest = min(float(np.median(place[frames, 1])) for place in (ball, toe))
+    floor = (0.0 if 0 <= lowest <= THICK * source.length[at] else lowest) * UP
+    level = np.array([1, 0, 1])
+    heel = (ankle - HEEL * ahead) * level + floor
+    return [(joint_of(leg.ankle), heel), (leg.ball, ball * level + floor), (leg.ball, toe * level + floor)]
 
 
 def joint_of(place: Place) -> str:
@@ -200,15 +212,15 @@ def middle(vectors: Array) -> Array:
 # --- contacts --------------------------------------------------------------------------------------------------------
 
 
-def label(source: Motion, heights: Array) -> Array:
-    """When legs stand (frames, legs): foot low and slow, with hysteresis, never shorter than 0.1 s.
+def label(points: Array, heights: Array, length: Array, fps: float) -> Array:
+    """When points of legs stand (frames, legs): low and slow, with hysteresis, never shorter than 0.1 s.
 
     For a leg that never does, as in runs and in clips made by hand, slow is twice as fast, up to three times over.
     """
-    length, speed = source.length, size(velocity(source.foot, source.fps))
+    speed = size(velocity(points, fps))
     found = np.zeros(heights.shape, bool)
     for slow in SLOW * np.array([1, 2, 4, 8]):
-        found = np.where(found.any(axis=0), found, _held(heights / length, speed / length, slow, source.fps))
+        found = np.where(found.any(axis=0), found, _held(heights / length, speed / length, slow, fps))
     return found
 
 
@@ -242,23 +254,37 @@ class Source:
 
     def __init__(self, motion: Motion, contact: Array | None = None) -> None:
         self.motion, self.fps = motion, motion.fps
-        rough = label(motion, motion.foot[..., 1] - np.percentile(motion.foot[..., 1], 2, axis=0))
+        low = np.percentile(motion.foot[..., 1], 2, axis=0)
+        rough = self._stand(motion.foot, motion.foot[..., 1] - low)
         calm = size(velocity(motion.ankle, motion.fps)) < SLOW * motion.length
         self.soles = Soles(motion, np.where((rough & calm).any(axis=0), rough & calm, rough))
         level = [
             np.median(high[on]) if on.any() else high.min()
             for high, on in zip(motion.foot[..., 1].T, rough.T, strict=True)
         ]
-        self.contact = label(motion, motion.foot[..., 1] - level) if contact is None else contact
+        self.contact = self._stand(motion.foot, motion.foot[..., 1] - level) if contact is None else contact
         self.sole = self.soles.positions(motion)
         self.soles.zero += _standing(self.sole[..., 1] - self.soles.zero, self.contact)[:, np.newaxis]
         self.heights = self.sole[..., 1] - self.soles.zero
         self.tilt = degrees(self.soles.up(motion), UP)
+        self.flat = self.contact & self._stand(self.sole[:, :, 0], self.heights[:, :, 0])  # with the heel
 
-    def stances(self) -> Iterator[tuple[int, slice]]:
-        """Every leg and the core of each of its stances."""
-        for leg in range(self.contact.shape[1]):
-            for first, end in runs(self.contact[:, leg]):
+    def _stand(self, points: Array, heights: Array) -> Array:
+        return label(points, heights, self.motion.length, self.fps)
+
+    def cut(self, motion: Motion, frames: slice) -> Source:
+        """That of some frames, which are the motion: contacts and soles are those of all."""
+        found = copy.copy(self)
+        found.motion = motion
+        for name in ("contact", "sole", "heights", "tilt", "flat"):
+            setattr(found, name, getattr(self, name)[frames])
+        return found
+
+    def stances(self, contact: Array | None = None) -> Iterator[tuple[int, slice]]:
+        """Every leg and the core of each of its stances, or of other contacts."""
+        contact = self.contact if contact is None else contact
+        for leg in range(contact.shape[1]):
+            for first, end in runs(contact[:, leg]):
                 yield leg, core(first, end, self.fps)
 
     def swings(self) -> Iterator[tuple[int, slice]]:
@@ -325,9 +351,11 @@ def stands(source: Source, result: On) -> dict[str, float]:
     depth, depth_was = (np.maximum(0, -h.min(axis=2)) for h in (result.heights, source.heights))
     gap, gap_was = (np.maximum(0, h.min(axis=2)) for h in (result.heights, source.heights))
     deeper = np.maximum(0, depth - depth_was)
+    both = [result.sole[part, leg, :2].swapaxes(0, 1) for leg, part in source.stances(source.flat)]
     return {
         "stance drift p95, mm": 1000 * p95([drift(result.sole[part, leg]) for leg, part in cores]),
         "stance drift on the ground p95, mm": 1000 * p95([drift(along(result, leg, part)) for leg, part in cores]),
+        "flat foot: heel and ball drift p95, mm": 1000 * p95([max(drift(p[:, np.newaxis]) for p in ps) for ps in both]),
         "penetration in contact p95, mm": 1000 * p95(deeper[on]),
         "penetration in swing max, mm": 1000 * highest(deeper[~on]),
         "float in contact p95, mm": 1000 * p95(np.maximum(0, gap - gap_was)[on]),
@@ -350,6 +378,8 @@ def moves(source: Source, result: On, before: Motion) -> dict[str, float]:
         "swing lift lost, median": lift_lost(source, result),
         "root path off, legs": p95(away) / float(before.length.mean()),
         "bone length error": highest(stretched[bones_were > 1e-6]),
+        "knee straightness lost, degrees": straightness_lost(result.motion, source.motion),
+        "pelvis lowered beyond its feet p95, mm": 1000 * p95(lowered(result.motion, source.motion)),
     }
 
 
@@ -429,6 +459,18 @@ def _bent_to(motion: Motion) -> Array:
     axes = np.cross(motion.knee - motion.hip, motion.ankle - motion.knee)
     parents = [motion.parent(leg.hip) for leg in motion.legs]
     return np.stack([motion.seen_from(parent, axes[:, leg]) for leg, parent in enumerate(parents)], axis=1)
+
+
+def straightness_lost(motion: Motion, source: Motion) -> float:
+    """How many degrees less straight a knee gets, in all but 5 % of its frames; of the knee that loses most."""
+    now, was = (np.percentile(m.knee_angle, 95, axis=0) for m in (motion, source))
+    return max(0.0, float((was - now).max()))
+
+
+def lowered(motion: Motion, source: Motion) -> Array:
+    """How much farther down than the ankle that is lowered most the pelvis is (frames,)."""
+    ankles, pelvis = ((getattr(motion, name) - getattr(source, name))[..., 1] for name in ("ankle", "pelvis"))
+    return np.maximum(0, ankles.min(axis=1) - pelvis)
 
 
 def pops(motion: Motion, before: Motion) -> Array:

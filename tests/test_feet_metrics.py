@@ -160,7 +160,9 @@ def test_a_stance_is_judged_by_the_stillest_point() -> None:
 
 
 @pytest.mark.parametrize("kind", ["cloud", "ring", "line", "two", "point", "large"])
-def test_drift_is_the_largest_distance_of_all_pairs(kind: str) -> None:
+@pytest.mark.parametrize("few", [0, 100])
+def test_drift_is_the_largest_distance_of_all_pairs(kind: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "_FEW", few)  # all pairs at once, or only those that may be farther apart
     random = np.random.default_rng(5)
     for _ in range(30):
         points = random.normal(size=(23, 3)) * [1, 0, 1]
@@ -534,6 +536,67 @@ def test_beside_a_source_without_what_is_beyond_it() -> None:
         expected = beside if name in metrics.BESIDE else alone
         assert getattr(found, name) == getattr(expected, name), name
     assert found.knee_pops == beside.knee_pops
+
+
+def test_a_foot_that_rolls_off_at_the_end_of_its_contact_does_not_float() -> None:
+    """It rises by 20 mm in the frames that the core of a contact leaves out, and by 5 in one of the core."""
+    down = planted().any(axis=1)
+    late = down & ~metrics.standing(down, fps=60)
+    assert late.sum() > 0.2 * down.sum()
+    assert measure(leg(moved=np.outer(late, [0, 0.02, 0])), planted(), fps=60).floating == pytest.approx(0, abs=1e-9)
+    assert measure(leg(moved=np.outer(down, [0, 0.005, 0])), planted(), fps=60).floating == pytest.approx(0.005)
+
+
+def test_a_stance_is_never_all_arriving_and_leaving() -> None:
+    assert_array_equal(metrics.standing([True] * 3, fps=120), [False, True, False])
+    assert_array_equal(metrics.standing([False] * 3, fps=120), [False] * 3)
+
+
+def bent_back(first: int, stop: int) -> Track:
+    """The walk, its knee on the other side of the line from hip to ankle in some frames."""
+    bad = chain().copy()
+    hip, knee, ankle = np.moveaxis(bad[first:stop], 1, 0)
+    line = (ankle - hip) / np.linalg.norm(ankle - hip, axis=-1, keepdims=True)
+    on = hip + ((knee - hip) * line).sum(axis=-1, keepdims=True) * line
+    bad[first:stop, 1] = 2 * on - knee
+    return Track.on(bad, sole())
+
+
+@pytest.mark.parametrize("beyond", [True, False])
+def test_knees_that_the_source_bends_backwards_are_no_flips_of_the_result(beyond: bool) -> None:
+    """Nor if they come back 0.1 s later than there; later they are."""
+    source, later, much_later = bent_back(200, 220), bent_back(203, 223), bent_back(200, 232)
+    assert measure(source, planted(), fps=60).knee_flips == 2
+    for result, expected in ((source, 0), (later, 0), (much_later, 1)):
+        assert measure(result, planted(), fps=60, source=source, beyond=beyond).knee_flips == expected
+    assert measure(source, planted(), fps=60, source=leg(), beyond=beyond).knee_flips == 2
+
+
+def test_knees_that_no_longer_straighten_read_in_the_record() -> None:
+    knees = metrics.bends(chain())
+    assert_allclose(metrics.straightness_lost(knees - 0.1, knees), 0.1)
+    assert_allclose(metrics.straightness_lost(knees + 0.1, knees), 0)
+    straight = np.percentile(knees, 95)
+    assert_allclose(metrics.straightness_lost(np.minimum(knees, straight - 0.05), knees), 0.05)
+    low = chain() * [1, 0.97, 1]
+    found = measure(Track.on(low, sole()), planted(), fps=60, source=leg()).straightness_lost
+    assert found == pytest.approx(float(straight - np.percentile(metrics.bends(low), 95)))
+
+
+def test_a_pelvis_that_is_lowered_over_its_feet_reads_in_the_record() -> None:
+    """Not where a foot goes down with it, be it the other one."""
+    hips, ankle, other = joints()["Hips"], chain()[:, -1], chain()[:, -1] + [0.2, 0, 0]
+    both, down = np.stack([ankle, other], axis=1), np.array([0, -0.02, 0])
+
+    def lowered(pelvis: Array, ankles: Array | None) -> float:
+        result = Track.on(chain(), sole(), pelvis=pelvis, ankles=ankles)
+        source = Track.on(chain(), sole(), pelvis=hips, ankles=None if ankles is None else both)
+        return measure(result, planted(), fps=60, source=source).pelvis_lowered
+
+    assert lowered(hips + down, None) == lowered(hips + down, both) == pytest.approx(0.02)
+    assert_allclose([lowered(hips + down, both + down), lowered(hips - down, both)], 0, atol=1e-12)
+    assert lowered(hips + down, np.stack([ankle, other + down], axis=1)) == pytest.approx(0, abs=1e-12)
+    assert math.isnan(measure(Track.on(chain(), sole()), planted(), fps=60, source=leg()).pelvis_lowered)
 
 
 def test_what_was_over_no_ground_in_the_source_is_not_beyond_it() -> None:

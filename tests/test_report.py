@@ -279,7 +279,8 @@ def test_the_page_on_reports_has_the_bounds() -> None:
     ):
         said.update(dict.fromkeys(re.findall(r"`(\w+)`", names), (float(good), float(fair or good))))
     percent = ("skating", "skating_by_height", "length_error", "lift_lost", "pelvis_path")
-    shown = dict.fromkeys(percent, 100) | dict.fromkeys(("sole_angle", "heading_drift"), 180 / np.pi)
+    angles = ("sole_angle", "heading_drift", "straightness_lost")
+    shown = dict.fromkeys(percent, 100) | dict.fromkeys(angles, 180 / np.pi)
     for name, (good, fair, length) in verdicts.BOUNDS.items():
         factor = 1000 if length else shown.get(name, 1)
         assert said[name] == pytest.approx((good * factor, fair * factor)), name

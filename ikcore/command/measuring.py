@@ -225,6 +225,8 @@ _HEADS = {
     "ankle_jerk": "ankle jerk",
     "pelvis_jerk": "pelvis jerk",
     "pelvis_path": "pelvis path",
+    "straightness_lost": "straightness lost",
+    "pelvis_lowered": "pelvis lowered",
     "length_error": "length error",
     "deviation": "deviation",
 }

@@ -298,6 +298,7 @@ class _Places:
         self.points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
         self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
         self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
+        self.ankles = self._upright(np.stack([self._chain(leg)[:, -1] for leg in feet], axis=1)) * clip.unit
 
     def tracks(self, ground: Ground | None, contacts: Contacts) -> dict[str, Track]:
         """What is measured of every leg on some ground, or on the floor that its contacts were found on."""
@@ -305,11 +306,8 @@ class _Places:
 
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
         skeleton = self.clip.skeleton
-        chain = np.take(self.joints, [skeleton.index(joint) for joint in leg.bones], axis=1)
+        chain, sole = self._chain(leg), self._sole(leg)
         pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
-        sole = np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
-        if leg.ankle is None:
-            chain = np.concatenate([chain, sole[:, -1:]], axis=1)
         points, surface = self.points[leg.name], None
         if ground is not None:
             surface = surface_under(ground, self.clip, sole, metrics.leg_length(chain) / LEG, sunk=True)
@@ -324,6 +322,7 @@ class _Places:
             normals,
             soles=self._normals(leg.name),
             pelvis=self._upright(pelvis) * self.clip.unit,
+            ankles=self.ankles,
         )
         if surface is None or ground is None or not ground.moves:
             return track
@@ -331,6 +330,14 @@ class _Places:
         sole, there = carried_back(ground, surface, sole, above, held, self.clip.fps)
         sole, normals = self._upright(sole) * self.clip.unit, self._upright(_at_ball(there, points))
         return dataclasses.replace(track, sole=sole, normals=normals)
+
+    def _sole(self, leg: Leg) -> Array:
+        return np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
+
+    def _chain(self, leg: Leg) -> Array:
+        """From hip to ankle, or to the tip."""
+        chain = np.take(self.joints, [self.clip.skeleton.index(joint) for joint in leg.bones], axis=1)
+        return np.asarray(chain) if leg.ankle is not None else np.concatenate([chain, self._sole(leg)[:, -1:]], axis=1)
 
     def _floor(self, leg: str, contacts: Contacts) -> Array:
         """How high it is under the points, in units of the clip."""

@@ -29,14 +29,19 @@ _DOUBLE = np.dtype(np.float64)
 UP = (0.0, 1.0, 0.0)
 _NEAR = 0.05  # metres, what is in contact by height alone
 _SLOW = 0.3  # metres a second, what is so besides seems to stand
+_LIKE = 0.1  # seconds: what happens in the source so near is the same
 _BRIEF, _ROLLS = 0.1, 0.2  # seconds: what is shorter is no contact; and how long feet arrive before one, or leave
+_FEW = 200  # points, of which all pairs are compared at once
 _ROUNDING = 1e-4  # a share of a leg, what no reach is over
 
-# Measures that with a source are what is beyond it, and those that say nothing without one.
+# Measures that with a source are what is beyond it, those that are whatever `beyond` says, and those that say nothing
+# without one.
 BEYOND = ("skating", "skating_by_height", "penetration", "penetration_swing", "floating", "sole_angle", "knee_flips")
+ALWAYS_BEYOND = ("skating_by_height", "knee_flips")
 BESIDE = (
     *("skating_by_height", "off_ground", "lift_lost", "reach_violations", "knee_acceleration"),
     *("ankle_jerk", "pelvis_jerk", "pelvis_path", "length_error", "deviation"),
+    *("straightness_lost", "pelvis_lowered"),
 )
 
 
@@ -106,6 +111,8 @@ def _widest(points: Array, of: NDArray[np.intp]) -> Array:
 
 def _apart(points: Array, radii: Array, found: float) -> float:
     """The largest distance between two of many points, `found` at least; they are `radii` away from some place."""
+    if len(points) <= _FEW:
+        return max(found, float(_length(points[:, np.newaxis] - points).max()))
     order = np.argsort(-radii, kind="stable")
     points, inner = points[order], -radii[order]
     for first in range(len(points)):
@@ -262,7 +269,7 @@ def penetration(heights: ArrayLike) -> Array:
 def floating(heights: ArrayLike) -> Array:
     """How high a sole is above the ground: its lowest point.
 
-    What counts is ``floating(heights)[contact]``; see `penetration` for the rest.
+    What counts is ``floating(heights)[standing(contact)]``, as feet roll off at the ends; `penetration` has the rest.
 
     Parameters
     ----------
@@ -280,6 +287,33 @@ def floating(heights: ArrayLike) -> Array:
     array([0.  , 0.01,  inf])
     """
     return np.maximum(_lowest(heights), 0)
+
+
+def standing(contact: ArrayLike, *, fps: float) -> Mask:
+    """When a foot stands for sure: the cores of its contacts, in which `drift` judges it, too.
+
+    As it arrives and leaves, it rises from the ground while it is still in contact, which is no floating.
+
+    Parameters
+    ----------
+    contact : (frames,) array_like of bool
+        When it is in contact.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (frames,) array of bool
+
+    Examples
+    --------
+    >>> runs(standing(np.arange(20) < 10, fps=30))
+    array([[2, 8]])
+    """
+    found = np.zeros(len(mask := mask_of("contact", contact, 1)), bool)
+    for start, stop in runs(mask).tolist():
+        found[core(start, stop, _rate(fps))] = True
+    return found
 
 
 def beyond(values: ArrayLike, source: ArrayLike) -> Array:
@@ -569,6 +603,83 @@ def flips(chain: ArrayLike) -> Mask:
     return found
 
 
+def new_flips(chain: ArrayLike, source: ArrayLike, *, fps: float) -> Mask:
+    """`flips` of a result that its source does not have, within 0.1 s.
+
+    Parameters
+    ----------
+    chain, source : (frames, joints, 3) array_like
+        As for `bends`, of the result and of the source.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (frames, joints - 2) array of bool
+
+    Examples
+    --------
+    >>> leg = np.array([[[0, 1, 0], [0, 0.5, z], [0, 0, 0]] for z in (0.1, 0.1, -0.1, -0.2)])
+    >>> late = leg[[0, 0, 1, 2]]
+    >>> bool(flips(late).any()), bool(new_flips(late, leg, fps=30).any())
+    (True, False)
+    """
+    found, there = flips(chain), flips(source)
+    near = round(_LIKE * _rate(fps))
+    for frame, joint in np.argwhere(there).tolist():
+        found[max(frame - near, 0) : frame + near + 1, joint] = False
+    return found
+
+
+def straightness_lost(angles: ArrayLike, source: ArrayLike) -> Array:
+    """How much less straight knees become than they did: of the angles the 95th percentiles.
+
+    Parameters
+    ----------
+    angles, source : (frames, ...) array_like
+        `bends` of the result and of the source.
+
+    Returns
+    -------
+    (...) array
+        Radians; 0 where the result is as straight.
+
+    Examples
+    --------
+    >>> straight = np.linspace(2.5, 3.1, 41)
+    >>> float(straightness_lost(straight - 0.2, straight).round(6))
+    0.2
+    """
+    now, was = (percentile(rows(name, each, _DOUBLE), 95) for name, each in (("angles", angles), ("source", source)))
+    return np.asarray(np.maximum(was - now, 0))
+
+
+def lowered(pelvis: ArrayLike, source: ArrayLike, ankles: ArrayLike, source_ankles: ArrayLike) -> Array:
+    """How much farther down than all feet a pelvis was moved: what makes a crouch of a walk.
+
+    Parameters
+    ----------
+    pelvis, source : (frames, 3) array_like
+        Where it is in the result and in the source.
+    ankles, source_ankles : (frames, legs, 3) array_like
+        Those of the legs that carry it.
+
+    Returns
+    -------
+    (frames,) array
+        Metres; 0 where it is no lower than the foot that was moved down most, or up least.
+
+    Examples
+    --------
+    >>> hips, feet = np.array([[0, 0.9, 0]]), np.zeros((1, 2, 3))
+    >>> lowered(hips - [0, 0.05, 0], hips, feet - [0, 0.03, 0], feet).round(6)
+    array([0.02])
+    """
+    down = (_vectors("pelvis", pelvis) - _vectors("source", source))[..., 1]
+    feet = _vectors("ankles", ankles, len(down), "legs") - _vectors("source_ankles", source_ankles, len(down), "legs")
+    return np.asarray(np.maximum(feet[..., 1].min(axis=1, initial=np.inf) - down, 0))
+
+
 def extension(hips: ArrayLike, ankles: ArrayLike, length: ArrayLike) -> Array:
     """How far a leg is stretched out: the distance from hip to ankle over the length of the leg.
 
@@ -856,6 +967,8 @@ class Track:
         `sole_angle`; NaN where it is not known.
     pelvis : (frames, 3) array
         What the legs hang on; NaN where it is not known.
+    ankles : (frames, legs, 3) array
+        Those of all legs that carry the pelvis.
     """
 
     chain: Array
@@ -864,6 +977,7 @@ class Track:
     normals: Array
     tilt: Array
     pelvis: Array
+    ankles: Array
 
     @classmethod
     def on(
@@ -875,6 +989,7 @@ class Track:
         *,
         soles: ArrayLike | None = None,
         pelvis: ArrayLike | None = None,
+        ankles: ArrayLike | None = None,
     ) -> Track:
         """A leg on some ground, without which it is y = 0.
 
@@ -892,6 +1007,8 @@ class Track:
             Normals of the sole, upwards. Without, its angle to the ground is not judged.
         pelvis : (frames, 3) array_like, optional
             What the legs hang on. Without, its way is not judged.
+        ankles : (frames, legs, 3) array_like, optional
+            Those of all legs that carry the pelvis (default: that of this leg alone).
 
         Returns
         -------
@@ -911,7 +1028,8 @@ class Track:
             _spread(name, np.full(3, np.nan) if given is None else _vectors(name, given), upward.shape)
             for name, given in (("soles", soles), ("pelvis", pelvis))
         )
-        return cls(joints, points, points[..., 1] - below, upward, sole_angle(across, upward), above)
+        carriers = joints[:, -1:] if ankles is None else _vectors("ankles", ankles, len(joints), "legs")
+        return cls(joints, points, points[..., 1] - below, upward, sole_angle(across, upward), above, carriers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -931,7 +1049,7 @@ class Measure:
     skating, skating_by_height : float
         `skating_ratio` with the contacts that are given, and with all that is lower than 0.05 m.
     penetration, floating : float
-        In contact, 95th percentiles.
+        In contact, and in the cores of contacts (`standing`), 95th percentiles.
     penetration_swing : float
         The deepest in all other frames.
     sole_angle : float
@@ -945,7 +1063,7 @@ class Measure:
     reach_violations : float
         In how many frames the ankle is farther from the hip than the bones of the source are long.
     knee_flips : int
-        `flips`, how many.
+        `flips`, how many; beside a source `new_flips`.
     knee_pops : int
         `pops` beside the source, in how many frames.
     knee_acceleration : float
@@ -954,6 +1072,10 @@ class Measure:
         `jerk_ratio`.
     pelvis_path : float
         How far the pelvis is from that of the source, horizontally, in lengths of the leg; 95th percentile.
+    straightness_lost : float
+        The most of a knee.
+    pelvis_lowered : float
+        `lowered`, 95th percentile.
     length_error : float
         The largest.
     deviation : float
@@ -979,6 +1101,8 @@ class Measure:
     ankle_jerk: float
     pelvis_jerk: float
     pelvis_path: float
+    straightness_lost: float
+    pelvis_lowered: float
     length_error: float
     deviation: float
 
@@ -1009,7 +1133,10 @@ _UNITS: dict[str, tuple[float, str]] = {
     **dict.fromkeys(["lift_lost", "extension"], _PERCENT),
     **dict.fromkeys(["reach_violations", "knee_flips", "knee_pops"], _COUNT),
     **dict.fromkeys(["knee_acceleration", "ankle_jerk", "pelvis_jerk"], _TIMES),
-    **dict.fromkeys(["pelvis_path", "length_error"], _PERCENT),
+    "pelvis_path": _PERCENT,
+    "straightness_lost": _DEGREES,
+    "pelvis_lowered": _MM,
+    "length_error": _PERCENT,
     "deviation": _MM,
 }
 
@@ -1070,18 +1197,20 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
       ankle_jerk        -
       pelvis_jerk       -
       pelvis_path       -
+      straightness_lost -
+      pelvis_lowered    -
       length_error      -
       deviation         -
     """
     held = _spread("contact", mask_of("contact", contact), leg.heights.shape)
     if source is not None:
-        for name in ("chain", "sole"):
+        for name in ("chain", "sole", "ankles"):
             _same("source", getattr(source, name).shape, getattr(leg, name).shape)
     clean = source if beyond else None
     return Measure(
         **_slides(leg, held, fps, clean),
-        **_stands(leg, held, clean),
-        **_bends(leg, source, clean),
+        **_stands(leg, held, fps, clean),
+        **_bends(leg, fps, source),
         **(dict.fromkeys(BESIDE, math.nan) if source is None else _beside(leg, held, fps, source)),
     )
 
@@ -1098,7 +1227,7 @@ def _slides(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
     }
 
 
-def _stands(leg: Track, held: Mask, source: Track | None) -> dict[str, Any]:
+def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[str, Any]:
     down, flat = held.any(axis=1), held.all(axis=1)
     deep, high, tilt = penetration(leg.heights), floating(leg.heights), leg.tilt
     if source is not None:
@@ -1107,18 +1236,18 @@ def _stands(leg: Track, held: Mask, source: Track | None) -> dict[str, Any]:
     return {
         "penetration": _highest(deep[down], 95),
         "penetration_swing": _highest(deep[~down]),
-        "floating": _highest(high[down], 95),
+        "floating": _highest(high[standing(down, fps=fps)], 95),
         "sole_angle": _highest(tilt[flat], 95),
     }
 
 
-def _bends(leg: Track, source: Track | None, clean: Track | None) -> dict[str, Any]:
+def _bends(leg: Track, fps: float, source: Track | None) -> dict[str, Any]:
     knees = bends(leg.chain)
     usual = knees if source is None else bends(source.chain)
-    there = 0 if clean is None else int(flips(clean.chain).sum())
+    flipped = flips(leg.chain) if source is None else new_flips(leg.chain, source.chain, fps=fps)
     return {
         "extension": _highest(extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(leg.chain))),
-        "knee_flips": max(int(flips(leg.chain).sum()) - there, 0),
+        "knee_flips": int(flipped.sum()),
         "knee_pops": int(pops(knees, usual).any(axis=1).sum()),
     }
 
@@ -1126,7 +1255,8 @@ def _bends(leg: Track, source: Track | None, clean: Track | None) -> dict[str, A
 def _beside(leg: Track, held: Mask, fps: float, source: Track) -> dict[str, Any]:
     low, was_low = (skating_ratio(each.sole, each.heights < _NEAR, fps=fps) for each in (leg, source))
     reach = extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(source.chain))
-    fast, was_fast = (_highest(np.abs(derivative(bends(each.chain), 2, fps=fps)), 99) for each in (leg, source))
+    knees, were = (bends(each.chain) for each in (leg, source))
+    fast, was_fast = (_highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (knees, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
     stands = unseen(leg.sole, source.heights, held.any(axis=1), fps=fps)
     return {
@@ -1138,6 +1268,8 @@ def _beside(leg: Track, held: Mask, fps: float, source: Track) -> dict[str, Any]
         "ankle_jerk": jerk_ratio(leg.chain[:, -1], source.chain[:, -1], fps=fps),
         "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
         "pelvis_path": _highest(apart / (leg_length(source.chain) or math.nan), 95),
+        "straightness_lost": _highest(straightness_lost(knees, were)),
+        "pelvis_lowered": _highest(lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
         "length_error": _highest(length_error(leg.chain, source.chain)),
         "deviation": _mean(deviation(leg.chain, source.chain)),
     }

@@ -53,6 +53,8 @@ BOUNDS = {
     "ankle_jerk": Bound(1.15, 1.5),
     "pelvis_jerk": Bound(1.15, 1.5),
     "pelvis_path": Bound(0.1, 0.2),
+    "straightness_lost": Bound(math.radians(2), math.radians(20)),  # where the ground is not level they have to
+    "pelvis_lowered": Bound(0.005, 0.1, True),
     "length_error": Bound(1e-4, 1e-2),
 }
 
@@ -135,7 +137,7 @@ def said(
         Of each record.
     """
     found = [(record.texts()[name], verdict(name, getattr(record, name), leg)) for record in records]
-    plus = name in metrics.BEYOND and (beyond or name in metrics.BESIDE)
+    plus = name in metrics.ALWAYS_BEYOND or (beyond and name in metrics.BEYOND)
     if len(records) > 1 and plus and math.isfinite(getattr(records[-1], name)):
         text, says = found[-1]
         found[-1] = f"+{text}", says
@@ -209,7 +211,8 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
     yield from _beyond(
         leg, "swings through the ground", np.where(down, 0, deep), BOUNDS["penetration_swing"].good * size
     )
-    yield from _beyond(leg, "floats", np.where(down & np.isfinite(high), high, 0), BOUNDS["floating"].good * size)
+    stands = metrics.standing(down, fps=fps)
+    yield from _beyond(leg, "floats", np.where(stands & np.isfinite(high), high, 0), BOUNDS["floating"].good * size)
     for start, stop in runs(down & np.isinf(high)).tolist():
         yield Moment(leg, "stands where there is no ground", math.nan, start, stop, math.inf)
     if measured.own is not None:
@@ -224,10 +227,9 @@ def _of_leg(measured: Measured, leg: str, source: Measured | None) -> Iterator[M
     usual = metrics.bends(source.tracks[leg].chain) if source else knees
     for start, stop in runs(_apart(np.asarray(metrics.pops(knees, usual).any(axis=1)), fps)).tolist():
         yield Moment(leg, "knee pops", math.nan, start, stop, 10.0)
-    flips = metrics.flips(track.chain).any(axis=1)
-    if source:
-        flips &= ~metrics.flips(source.tracks[leg].chain).any(axis=1)
-    for start, stop in runs(flips).tolist():
+    chain = track.chain
+    flips = metrics.new_flips(chain, source.tracks[leg].chain, fps=fps) if source else metrics.flips(chain)
+    for start, stop in runs(flips.any(axis=1)).tolist():
         yield Moment(leg, "knee bends to the other side", math.nan, start, stop, 10.0)
 
 
