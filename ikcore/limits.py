@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -411,6 +411,11 @@ class Limit:
         bounds = (-np.pi, np.pi) if twist is None else _range("twist", *_numbers("twist", twist, 2))
         parts: dict[str, Any] = {"frame": frame, "twist": bounds, "cones": tuple(made)}
         return _made("kusudama", stiffness, position, speed, acceleration, **parts)
+
+    def __repr__(self) -> str:
+        """What makes the same limit again: all that is not as it is by default."""
+        given = [item for item in fields(self) if getattr(self, item.name) != item.default]
+        return f"Limit({', '.join(f'{item.name}={getattr(self, item.name)!r}' for item in given)})"
 
     def project(self, q: ArrayLike) -> Array:
         """The nearest allowed rotations.

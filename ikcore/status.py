@@ -32,7 +32,7 @@ class Status(IntFlag):
     >>> Status.TOO_FAR in status, status.usable
     (True, True)
     >>> print(Status.NO_LENGTH.sentence)
-    the chain has no length, so the input pose is returned
+    the chain, its curve or a plane's normal has no length, so the input pose is returned
     """
 
     TOO_FAR = _VALUES["TOO_FAR"]

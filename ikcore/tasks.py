@@ -208,6 +208,14 @@ def all_tasks(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) -
     return tuple(task for index, goal in enumerate(goals) for task in goal._tasks(Making(goal, index, skeleton, dtype)))
 
 
+def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
+    """The joints that slide for some task."""
+    if not any(skeleton.limits):
+        return []
+    moving = sorted({joint for task in tasks for joint in task.moving(skeleton)})
+    return [joint for joint in moving if (limit := skeleton.limits[joint]) is not None and limit.position is not None]
+
+
 def row_of(name: str) -> str:
     """The row of a task that a field of its goal is."""
     return "weight" if name == "rotation_weight" else name

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference as ref
-from chains import forward, generator, in_ball, rope
+from chains import about, forward, generator, in_ball, rope
 from numpy.testing import assert_allclose
 
 import ikcore as ik
@@ -111,9 +111,9 @@ def test_strides_halve_the_work_near_full_reach() -> None:
 
 
 def test_the_best_pose_is_the_result() -> None:
-    """At the edge of reach strides overshoot now and then."""
+    """Near the edge of reach strides overshoot now and then."""
     skeleton, start = rope(30)
-    goal = [ik.Reach(30, ten_links(4, 0.9999, 0.99999) * 3)]
+    goal = [ik.Reach(30, ten_links(4, 0.998, 0.9996) * 3)]
     found = [ik.follow(skeleton, ik.Pose(start), goal, iterations=last, history=True) for last in range(3, 40)]
     for one in found:
         assert one.history is not None
@@ -168,3 +168,57 @@ def test_two_places_of_one_joint_are_two_ends() -> None:
     for method in ("follow", "circle"):
         with pytest.raises(ValueError, match=rf"goals\[1\]: {method} takes no second end; solve one end after"):
             ik.solve(skeleton, ik.Pose(start), goals, method)
+
+
+# How much targets are short of full reach, where chains start as an arc.
+EDGE = [2.9e-4, 1e-4, 1e-5, 1e-7]
+AT_EDGE = pytest.mark.parametrize("method", ["follow", "fabrik"])
+
+
+@AT_EDGE
+@pytest.mark.parametrize("short", EDGE)
+@pytest.mark.parametrize("bones", [2, 3, 30, 100])
+def test_just_within_reach_it_is_there_at_once(method: str, bones: int, short: float, dtype: Any) -> None:
+    """Whatever lengths bones have."""
+    skeleton, rotations = arm(bones)
+    target = within(skeleton, 9, 40, 1 - short, 1 - short).astype(dtype)
+    tolerance = 1e-12 if dtype is np.float64 else 1e-6
+    pose = ik.Pose(rotations.astype(dtype))
+    found = ik.solve(skeleton, pose, [ik.Reach(bones, target)], method, tolerance=tolerance)
+    assert not np.any(found.status)
+    assert found.iterations.max() <= (1 if bones > 3 and dtype is np.float64 else 20)
+
+
+@AT_EDGE
+def test_there_it_bends_to_the_side_where_it_was_bent(method: str) -> None:
+    skeleton, _ = rope(30)
+    target = 30 * (1 - 1e-4) * ref.unit(np.array([1.0, 2, 0]))
+    for side in (0.02, -0.02):
+        bent = np.tile(about([0, 0, 1], np.array(side)), (31, 1))
+        found = ik.solve(skeleton, ik.Pose(bent), [ik.Reach(30, target)], method)
+        before, after = (forward(skeleton, each)[0].sum(axis=0) for each in (bent, found.pose.rotations))
+        end = forward(skeleton, bent)[0][30]
+        assert np.cross(end, before)[2] * np.cross(target, after)[2] > 0
+
+
+@pytest.mark.parametrize(("method", "most"), [("follow", 4), ("fabrik", 1)])
+def test_over_the_edge_it_moves_as_its_target_does(method: str, most: float) -> None:
+    """Away to full reach and beyond, and back: no joint turns by more degrees from one frame to the next."""
+    skeleton, start = rope(30)
+    share = 1.001 - 2.5e-3 * np.cos(np.linspace(0, np.pi, 401)) ** 2
+    target = 30 * share[:, None] * ref.unit(np.array([1.0, 2, 0.5]))
+    found = ik.solve(skeleton, ik.Pose(start), [ik.Reach(30, target)], method, sequence=True)
+    assert np.array_equal(found.status, np.where(share > 1 + 1e-5, ik.Status.TOO_FAR, 0))
+    turned = ref.multiply(ref.conjugate(found.pose.rotations[1:-1]), found.pose.rotations[2:])
+    assert np.degrees(2 * np.arccos(np.minimum(np.abs(turned[..., 0]), 1))).max() < most
+
+
+@AT_EDGE
+def test_a_pose_that_is_there_stays_as_it_is(method: str) -> None:
+    skeleton, rotations = arm(30)
+    goal = [ik.Reach(30, within(skeleton, 9, 40, 1 - 1e-4, 1 - 1e-4))]
+    found = ik.solve(skeleton, ik.Pose(rotations), goal, method)
+    again = ik.solve(skeleton, found.pose, goal, method)
+    assert_allclose(again.pose.rotations, found.pose.rotations, atol=1e-12)
+    textbook = ik.solve(skeleton, ik.Pose(rotations), goal, method, textbook=True, iterations=2)
+    assert np.all(textbook.status == ik.Status.ITERATION_LIMIT)

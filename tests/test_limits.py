@@ -58,6 +58,16 @@ SETS = {
 each_set = pytest.mark.parametrize("limit", SETS.values(), ids=SETS)
 
 
+@each_set
+def test_what_it_shows_makes_it_again(limit: Limit) -> None:
+    assert eval(repr(limit)) == limit
+
+
+def test_it_shows_what_is_its_own_alone() -> None:
+    assert repr(Limit.locked()) == "Limit(kind='locked')"
+    assert re.findall(r"(\w+)=", repr(Limit.kusudama(X, [(X, 0.5), (Y, 0.25)]))) == ["kind", "frame", "cones"]
+
+
 def quats(count: int, seed: int = 1) -> Array:
     """Unit quaternions: any, nearly none, nearly half a turn, and exactly half a turn about the axes."""
     rng = np.random.default_rng(seed)

@@ -441,3 +441,15 @@ def test_too_near_is_what_no_travel_makes_short_enough(method: str) -> None:
     assert found.status[0] & ik.Status.TOO_NEAR
     assert_allclose(found.error[0], 0.1, rtol=1e-2)
     assert found.status[1] == 0
+
+
+def test_what_is_too_far_is_told_what_brings_it_nearer(method: str) -> None:
+    """No other method does: all of them say the same. Slides that go farther do."""
+    found = ik.solve(RIGS["root along x"], RIGS["root along x"].rest, [ik.Reach(3, [9, 0, 0])], method)
+    assert found.status & (ik.Status.TOO_FAR | ik.Status.AT_LIMIT) == ik.Status.TOO_FAR | ik.Status.AT_LIMIT
+    assert [line for line in found.explain().splitlines() if line.startswith("Try: ")] == [
+        "Try: bring the target nearer, start the chain at a joint higher up, or move the root.",
+        "Try: let joints slide farther.",
+    ]
+    farther = arm(Limit.free(position=[-9 * X, 9 * X]), None, None, None)
+    assert ik.solve(farther, farther.rest, [ik.Reach(3, [9, 0, 0])], method).status == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import reference as ref
 from conftest import instruction_sets
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
 from ikcore import Status, _core
@@ -184,6 +184,17 @@ def test_a_curve_without_length_or_with_points_twice(dtype: Any, isa: str) -> No
     assert found.status == Status.TOO_SHORT
     assert_allclose(found.positions[:, 1], [0, 1, 2, 3], rtol=0, atol=1e-6)
     assert_allclose(found.error, 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("stretch", ["bones", "even"])
+def test_nothing_is_stretched_over_a_curve_without_length(stretch: Any, dtype: Any, isa: str) -> None:
+    chain, curves = random(dtype, items=3)
+    curves[1] = curves[1, :1]
+    with pytest.warns(ik.UnusableWarning, match="its curve .* has no length"):
+        found = ik.spline(chain, curves, stretch=stretch)
+    assert found.status.tolist() == [0, Status.NO_LENGTH, 0]
+    assert_array_equal(found.positions[1], chain[1])
+    assert np.isnan(found.error[1])
 
 
 def test_handles_on_their_points(dtype: Any, isa: str) -> None:

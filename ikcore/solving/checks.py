@@ -15,7 +15,7 @@ from ikcore._arrays import shown
 from ikcore.goals import Goal
 from ikcore.skeleton import Skeleton, ancestors
 from ikcore.solving.table import FPS, METHODS, TAKEN
-from ikcore.tasks import Task, all_tasks
+from ikcore.tasks import Task, all_tasks, sliding
 
 
 def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
@@ -50,14 +50,16 @@ def tasks_of(skeleton: Skeleton, goals: Sequence[Goal], dtype: np.dtype[Any]) ->
 
 def _check_points(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
     """Refuse two goals that are for the same: one place for a point, one rotation and one posture for a joint."""
-    points: dict[Any, int] = {}
+    points: dict[Any, Task] = {}
     for task in tasks:
         if task.kind not in _ONCE or task.relative:
             continue
-        first = points.setdefault((task.kind, task.joint, task.offset if task.kind == "PLACE" else None), task.goal)
-        if first != task.goal:
+        first = points.setdefault((task.kind, task.joint, task.offset if task.kind == "PLACE" else None), task)
+        if first.goal != task.goal:
             (what, instead), name = _ONCE[task.kind], skeleton.names[task.joint]
-            raise ValueError(f"goals[{first}] and goals[{task.goal}] are for {what} of {name!r}: {instead}")
+            if first.level != task.level:
+                instead = "the lower level would leave nothing of it to the other; leave one out"
+            raise ValueError(f"goals[{first.goal}] and goals[{task.goal}] are for {what} of {name!r}: {instead}")
 
 
 _ONCE = {
@@ -79,14 +81,6 @@ def _check_between(skeleton: Skeleton, tasks: tuple[Task, ...]) -> None:
             f"goals[{task.goal}]: nothing that may turn or slide is between {joint!r} and {other!r}: start chain higher"
             f" up, or give other_chain, the first joint that may turn for {other!r}"
         )
-
-
-def sliding(skeleton: Skeleton, tasks: Sequence[Task]) -> list[int]:
-    """The joints that slide for some task."""
-    if not any(skeleton.limits):
-        return []
-    moving = sorted({joint for task in tasks for joint in task.moving(skeleton)})
-    return [joint for joint in moving if (limit := skeleton.limits[joint]) is not None and limit.position is not None]
 
 
 _STRETCH_MAX = _core.OPTIONS.index("stretch_max")

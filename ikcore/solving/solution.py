@@ -19,7 +19,7 @@ from ikcore.skeleton import Skeleton, World
 from ikcore.solving.placed import chain_points, from_rest, miss_of, off_ray
 from ikcore.span import distance, span_of
 from ikcore.status import Status
-from ikcore.tasks import Task, all_tasks
+from ikcore.tasks import Task, all_tasks, sliding
 
 if TYPE_CHECKING:
     from ikcore.solving.batch import Found
@@ -145,7 +145,8 @@ class Solution:
         if flags.usable and flags:
             turning = sorted({joint for task in tasks for joint in task.turning(self._skeleton)})
             lines += [line for joint in turning for line in _limit_lines(self._skeleton, pose, joint)]
-        lines += [f"Try: {advice}." for flag, advice in _ADVICE.items() if flag in flags]
+        slides = any(sliding(self._skeleton, [task]) for task in tasks)
+        lines += [f"Try: {advice}." for advice in _advice(flags, slides=slides)]
         return "\n".join(lines)
 
     def _worst(self) -> tuple[int, ...]:
@@ -207,6 +208,16 @@ _ADVICE = {
     Status.NO_LENGTH: "look at offsets and scales (joints of the chain are all at one place) and at normals of planes; "
     "a joint alone moves only where its limit has a position",
 }
+
+# Told only of targets in reach: nothing else brings nearer one that is not.
+_IN_REACH = Status.AT_LIMIT | Status.STALLED | Status.ITERATION_LIMIT
+
+
+def _advice(flags: Status, *, slides: bool) -> list[str]:
+    """What to try."""
+    beyond = flags & (Status.TOO_FAR | Status.TOO_NEAR)
+    found = [advice for flag, advice in _ADVICE.items() if flag in (flags & ~_IN_REACH if beyond else flags)]
+    return [*found, "let joints slide farther"] if beyond and slides else found
 
 
 def _name(at: tuple[int, ...], shape: tuple[int, ...], *, is_worst: bool) -> str:

@@ -20,12 +20,12 @@ from ikcore.record import record
 from ikcore.skeleton import Skeleton
 from ikcore.solving import closed
 from ikcore.solving.batch import Batch, Found, items_of
-from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, sliding, tasks_of
+from ikcore.solving.checks import check_speeds, checked_goals, frame_rate, is_iterative, tasks_of
 from ikcore.solving.single import solve_single
 from ikcore.solving.solution import Solution, by_goal
 from ikcore.solving.table import METHODS, checked_options, numbers_of
 from ikcore.status import Status
-from ikcore.tasks import Task
+from ikcore.tasks import Task, sliding
 
 
 @record

@@ -79,7 +79,7 @@ typedef struct ik_lists {
     X(TOO_FAST, 1 << 11, "a joint may not move as fast as the target asks for")                                        \
     X(TOO_SHORT, 1 << 12, "the curve is shorter than the chain, whose rest goes straight on")                          \
     X(NOT_FINITE, 1 << 16, "an input is NaN, infinite or too large to compute with, so what came in is not changed")   \
-    X(NO_LENGTH, 1 << 17, "the chain has no length, so the input pose is returned")
+    X(NO_LENGTH, 1 << 17, "the chain, its curve or a plane's normal has no length, so the input pose is returned")
 
 #define IK_STATUS_MEMBER(name, value, sentence) IK_##name = value,
 enum ik_status { IK_STATUS_FLAGS(IK_STATUS_MEMBER) IK_UNUSABLE = 1 << 16 };
@@ -260,7 +260,7 @@ void ik_look_f32(const ik_look_job *job, ptrdiff_t count);
  *
  * Every delta is a world-space rotation for the pose that came in, as in ik_look_job: joint k, with all that hangs on
  * it, has then turned by delta 0 * delta 1 * ... * delta k. w >= 0. The last joint follows the last bone: its delta is
- * none. A chain without length is NO_LENGTH. */
+ * none. A chain without length is NO_LENGTH, and so is one that is to be stretched over a curve without. */
 typedef struct ik_spline_job {
     ik_lists joints;     /* (3) positions in the world, from the root to the tip */
     ik_lists curve;      /* (3) its points, 4 or more */

@@ -450,6 +450,7 @@ static void spline_rows(const ik_spline_job *job, ptrdiff_t first, ptrdiff_t las
             real over = spline_march(job, &plan, at, &beyond);
             spline_rolls rolls = spline_rolls_of(job, &plan, at, &plan.poison);
             mask finite = mask_is_finite(plan.poison), usable = finite & mask_less(zero, plan.length);
+            if (job->shares.count) usable &= mask_less(zero, plan.curve);
             error = spline_settle(job, &plan, at, &rolls, usable);
             mask missed = mask_less(real_splat(SPLINE_TOLERANCE) * plan.size, error);
             status = (beyond & mask_splat(IK_TOO_SHORT)) | (rolls.undefined & mask_splat(IK_POLE_UNDEFINED)) |

@@ -41,7 +41,9 @@ static quat attempt_rotation(const int *attempts, int joint) {
     return (quat){a * first.sine, {a * first.cosine, b * second.sine, b * second.cosine}};
 }
 
-/* The local rotation of a joint, not brought into its limit. */
+/* The local rotation of a joint, not brought into its limit. That will mostly bring it to the limit's edge, from where
+ * methods come nearly as far as from anywhere within: with seven kusudamas, after two such starts, at worst 99.5 and
+ * not 99.85 % by dls, 98.95 and not 99.2 % by ccd; fabrik all. */
 static quat attempt_turned(const int *attempts, const ik_skeleton *skeleton, int joint) {
     const ik_limit *limit = skeleton->limits ? &skeleton->limits[joint] : NULL;
     const double *r = skeleton->rests + 4 * (ptrdiff_t)joint;

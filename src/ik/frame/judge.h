@@ -6,7 +6,8 @@ typedef struct {
     real error, rotation_error; /* the largest of all goals */
     real reach;                 /* of the longest chain */
     real level;                 /* the first of which a goal is missed; LARGEST: none */
-    mask missed;                /* some goal */
+    mask missed;                /* some goal, */
+    mask open;                  /* and some that is not known to be out of reach */
     mask said;
     mask finite, has_length;
 } verdict;
@@ -162,13 +163,17 @@ static mask solve_judge_task(const ik_plan *plan, group at, const pose *world, c
 ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, real iterations, mask flags) {
     const real zero = real_splat(0);
     verdict v = {.level = real_splat(LARGEST), .finite = world->given, .has_length = ~mask_splat(0)};
-    v.error = v.rotation_error = v.reach = zero, v.missed = v.said = mask_splat(0);
+    v.error = v.rotation_error = v.reach = zero, v.missed = v.open = v.said = mask_splat(0);
     int angles = 0, distances = 0;
     for (int k = 0; k < plan->count; k++)
         v.finite &= mask_is_finite(vec3_size(world->positions[k]) + solve_rotation(world, k).w);
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->judged; task++) {
+        const mask said = v.said;
+        v.said = mask_splat(0);
         mask missed = solve_judge_task(plan, at, world, task, &v);
         v.missed |= missed;
+        v.open |= missed & mask_zero(v.said & mask_splat(IK_TOO_FAR | IK_TOO_NEAR));
+        v.said |= said;
         if (task < plan->tasks + plan->task_count)
             v.level = real_select(missed, real_min(v.level, real_splat((number)task->level)), v.level);
         *(task_is_angle(task) ? &angles : &distances) += 1;
@@ -177,6 +182,8 @@ ik_inline verdict solve_judge(const ik_plan *plan, group at, const pose *world, 
     if (distances && !angles && !plan->slides) v.has_length &= mask_less(zero, v.reach) | ~v.missed;
     real most = real_splat((number)plan->job->options.iterations);
     mask ended = ~mask_less(iterations, most) & mask_splat(IK_ITERATION_LIMIT);
+    /* Bones that are too short explain it all, where nothing else holds a chain. */
+    if (!plan->limited && !plan->slides) flags &= v.open | mask_splat(~IK_STALLED);
     mask said = v.said | flags, why = mask_splat(~IK_OFF_BALANCE); /* which says what, not why */
     said |= mask_zero(said & why) & ended;
     said |= mask_zero(said & why) & mask_splat(IK_STALLED);

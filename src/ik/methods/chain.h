@@ -80,6 +80,80 @@ static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns 
     }
 }
 
+/* ---- a chain that is nearly straight */
+
+/* The unit vector across `line` to the side where a chain is bent, carried along from the line to its end as it is. The
+ * belly of a chain is the sum of its joints, seen from its base. */
+static vec3 chain_side(const ik_plan *plan, vec3 belly, vec3 end, real reach, vec3 line) {
+    const real tiny = real_splat(TINY_SINE) * reach;
+    direction now = vec3_direction(end);
+    vec3 from = vec3_select(mask_less(tiny, now.length), now.unit, line);
+    direction across = vec3_direction(vec3_sub(belly, vec3_scale(vec3_dot(belly, from), from)));
+    mask is_bent = mask_less(real_splat((number)plan->slots) * tiny, across.length);
+    vec3 side = vec3_carried(across.unit, from, line);
+    return vec3_select(is_bent, vec3_across(side, line), vec3_perpendicular(line));
+}
+
+enum { CHAIN_ROUNDS = 4 };
+
+/* Where a bone is on its chain: 1 were it all at the base, -1 at the end. */
+ik_inline real chain_share(const aimed_chain *chain, real at, real length) {
+    return real_splat(1) - (at + at + length) / chain->reach.sum;
+}
+
+/* The square of the sine by which bones lean off the line at the base of an arc on which the chain ends at its target.
+ * If the sine falls evenly along the chain, from s at its base to -s, what the bones go across adds up to nothing,
+ * whatever their lengths, and along the line they lose what the target is short of the reach:
+ *
+ *   sum of length (1 - sqrt(1 - s^2 share^2)) = reach - distance
+ *
+ * which is all but a line in s^2 while that is small. */
+static real chain_arc(const ik_plan *plan, const aimed_chain *chain, columns record) {
+    const real one = real_splat(1), zero = real_splat(0), missing = chain->reach.sum - chain->distance;
+    real square = real_splat(6) * missing / (chain->reach.sum + real_splat(TINY_LENGTH)); /* of many bones */
+    for (int round = 0; round < CHAIN_ROUNDS; round++) {
+        real at = zero, lost = real_splat(TINY_LENGTH);
+        for (int slot = 1; slot < plan->slots; slot++) {
+            real length = *column(record, chain_length(plan, slot)), share = chain_share(chain, at, length);
+            real sine_square = real_min(square * share * share, one);
+            lost = lost + length * sine_square / (one + real_sqrt(one - sine_square));
+            at = at + length;
+        }
+        square = real_min(square * missing / lost, real_splat(4)); /* no sine of the longest bone is above 1 */
+    }
+    return square;
+}
+
+/* Where the target is within reach, but by less than a share of it. */
+ik_inline mask chain_at_edge(const aimed_chain *chain, number share) {
+    const real sum = chain->reach.sum, missing = sum - chain->distance;
+    return ~mask_less(missing, real_splat(0)) & mask_less(missing, real_splat(share) * sum);
+}
+
+/* In the chosen lanes the chain is laid on that arc, to the side where it is bent. Its bones are in columns from
+ * `bones` on. */
+static void chain_curve(const ik_plan *plan, const aimed_chain *chain, mask chosen, int bones, columns record) {
+    const real one = real_splat(1);
+    if (!mask_any(chosen)) return;
+    vec3 end = vec3_splat(0, 0, 0), belly = end;
+    for (int slot = 1; slot < plan->slots; slot++) {
+        end = vec3_add(end, column_vec3(record, bones + 3 * slot));
+        belly = vec3_add(belly, end);
+    }
+    vec3 side = chain_side(plan, belly, end, chain->reach.sum, chain->line);
+    real steepest = real_sqrt(chain_arc(plan, chain, record)), at = real_splat(0);
+    for (int slot = 1; slot < plan->slots; slot++) {
+        real length = *column(record, chain_length(plan, slot));
+        real sine = real_max(real_min(steepest * chain_share(chain, at, length), one), real_splat(-1));
+        vec3 way = vec3_add(vec3_scale(real_sqrt(one - sine * sine), chain->line), vec3_scale(sine, side));
+        vec3 before = column_vec3(record, bones + 3 * slot);
+        column_set_vec3(record, bones + 3 * slot, vec3_select(chosen, vec3_scale(length, way), before));
+        at = at + length;
+    }
+}
+
+/* ---- from bones to joints */
+
 /* A bone as it is drawn along, and what it hands on. */
 ik_inline vec3 chain_swing(vec3 bone, real length, vec3 *drawn) {
     vec3 v = vec3_add(bone, *drawn);

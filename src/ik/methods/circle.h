@@ -151,17 +151,6 @@ static vec3 circle_line(const circle_bent *bent, vec3 end, direction target, rea
     return vec3_select(mask_less(rounding, target.length), target.unit, otherwise);
 }
 
-/* The unit vector across `line` to the side where the chain is bent, carried along from the line to its end now. */
-static vec3 circle_side(const ik_plan *plan, const circle_bent *bent, vec3 end, real reach, vec3 line) {
-    const real tiny = real_splat(TINY_SINE) * reach;
-    direction now = vec3_direction(end);
-    vec3 from = vec3_select(mask_less(tiny, now.length), now.unit, line);
-    direction across = vec3_direction(vec3_sub(bent->belly, vec3_scale(vec3_dot(bent->belly, from), from)));
-    mask is_bent = mask_less(real_splat((number)plan->slots) * tiny, across.length);
-    vec3 side = vec3_carried(across.unit, from, line);
-    return vec3_select(is_bent, vec3_across(side, line), vec3_perpendicular(line));
-}
-
 static void circle_begin(const ik_plan *plan, group at, const pose *start, columns record) {
     const real zero = real_splat(0), one = real_splat(1);
     mask counts;
@@ -186,7 +175,7 @@ static void circle_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, circle_column(plan, CIRCLE_LONGEST)) = longest;
     *column(record, circle_column(plan, CIRCLE_CHORD)) = chord;
     column_set_vec3(record, circle_column(plan, CIRCLE_LINE), line);
-    column_set_vec3(record, circle_column(plan, CIRCLE_SIDE), circle_side(plan, &bent, end, sum, line));
+    column_set_vec3(record, circle_column(plan, CIRCLE_SIDE), chain_side(plan, bent.belly, end, sum, line));
     *tolerance = real_splat(CIRCLE_CLOSED) * sum;
     real off = vec3_length(vec3_sub(target, end)); /* the bones are not on an arc yet, however near the end is */
     *error = real_select(counts, real_max(off, *tolerance + *tolerance), zero);

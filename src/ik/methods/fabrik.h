@@ -13,15 +13,19 @@
  * its share of the weights: w / (w + sum of the weights below).
  *
  * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
- * line with its target, which the passes could only fold back onto that line, starts as an arc; one that makes no more
- * progress is bent a little. And every point first goes on as it went in the step before, by k / (k + 3) of that after
- * k steps that brought the tip nearer: Nesterov's momentum, started anew where it overshoots (Y. Nesterov, "A method of
- * solving a convex programming problem with convergence rate O(1/k^2)", 1983; B. O'Donoghue, E. Candes, "Adaptive
- * restart for accelerated gradient schemes", 2015). Near full reach, where each pass takes off a small share of the
- * error, that is a sixth of the steps and less. */
+ * line with its target, which the passes could only fold back onto that line, starts as an arc, and where the target is
+ * just within reach on the very arc that ends there; one that makes no more progress is bent a little. And every point
+ * first goes on as it went in the step before, by k / (k + 3) of that after k steps that brought the tip nearer:
+ * Nesterov's momentum, started anew where it overshoots (Y. Nesterov, "A method of solving a convex programming problem
+ * with convergence rate O(1/k^2)", 1983; B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient schemes",
+ * 2015). Near full reach, where each pass takes off a small share of the error, that is a sixth of the steps and less.
+ */
 
 /* Of the reach: a chain as flat as this is in line with its target. */
 #define FABRIK_FLAT (number)1e-6
+
+/* Of the reach: a target as near to its edge as this has a chain so straight that passes hardly move it. */
+#define FABRIK_EDGE (number)2e-3
 
 /* An iteration that takes less than this share off the error is no progress; after so many of them the chain is bent,
  * and after so many bends given up. */
@@ -185,6 +189,25 @@ static void fabrik_unlock(const ik_plan *plan, const aimed_chain *chain, columns
     }
 }
 
+/* Where the plan is one chain, and its target just within reach, its points are laid on an arc to there. */
+static void fabrik_curve(const ik_plan *plan, const aimed_chain *chain, columns record) {
+    mask near = chain_at_edge(chain, FABRIK_EDGE);
+    if (plan->bases != 1 || plan->branches || !mask_any(near)) return;
+    const int tip = fabrik_point(plan->nodes[chain->end].slot), bones = fabrik_before(plan, 0); /* not in use yet */
+    vec3 target = column_vec3(record, fabrik_target(plan, plan->nodes[chain->end].point));
+    near &= mask_less(*column(record, TOLERANCE), vec3_length(vec3_sub(target, column_vec3(record, tip))));
+    for (int slot = 1; slot < plan->slots; slot++) {
+        vec3 from = column_vec3(record, fabrik_point(slot - 1)), to = column_vec3(record, fabrik_point(slot));
+        column_set_vec3(record, bones + 3 * slot, vec3_sub(to, from));
+    }
+    chain_curve(plan, chain, near, bones, record);
+    for (int slot = 1; slot < plan->slots; slot++) {
+        vec3 from = column_vec3(record, fabrik_point(slot - 1)), now = column_vec3(record, fabrik_point(slot));
+        vec3 to = vec3_add(from, column_vec3(record, bones + 3 * slot));
+        column_set_vec3(record, fabrik_point(slot), vec3_select(near, to, now));
+    }
+}
+
 /* Bends the chains of lanes that make no more progress, on the step before; gives up those that were bent often. */
 static void fabrik_watch(const ik_plan *plan, columns c) {
     const real zero = real_splat(0), one = real_splat(1), error = *column(c, ERROR);
@@ -233,7 +256,9 @@ static void fabrik_load_goal(const ik_plan *plan, group at, const pose *start, i
     if (plan->job->options.textbook) return;
     aimed_chain chain = chain_of(plan, start, k, target);
     fabrik_unlock(plan, &chain, record);
-    if (fabrik_is_alone(plan, k)) fabrik_answer(plan, &chain, record);
+    if (!fabrik_is_alone(plan, k)) return;
+    fabrik_answer(plan, &chain, record);
+    fabrik_curve(plan, &chain, record);
 }
 
 static void fabrik_begin(const ik_plan *plan, group at, const pose *start, columns record) {

@@ -13,7 +13,8 @@
  * iteration to iteration. That is the first half of an iteration of FABRIK and costs no more, and it is enough.
  *
  * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
- * line with its target, which would only stay on that line, starts as an arc. And d starts as a multiple of what the
+ * line with its target, which would only stay on that line, starts as an arc, and where the target is just within reach
+ * on the very arc that ends there. And d starts as a multiple of what the
  * tip is off, as near full reach bones take up little of what they are handed: that stride is three times as long after
  * an iteration that leaves more than half of the error, half as long after one that leaves less, and 1 again where the
  * error has grown. Nor does the tip go by more than a fifth of the reach that way, which would stir up chains of few
@@ -25,6 +26,10 @@
 #define FOLLOW_MOST   (number)1024
 #define FOLLOW_AHEAD  (number)0.2
 #define FOLLOW_LEARNS (number)0.9
+
+/* Of the reach: a target as near to its edge as this has a chain so straight that steps hardly move it. Farther from
+ * there bones near the tip are bent so much more than others that an arc would be another pose. */
+#define FOLLOW_EDGE (number)3e-4
 
 /* The columns of a record. The bones that were off least, and by how much, are part of the result. */
 ik_inline int follow_best(const ik_plan *plan, int slot) { return chain_columns(plan) + 3 * slot; }
@@ -85,6 +90,9 @@ static void follow_begin(const ik_plan *plan, group at, const pose *start, colum
         aimed_chain chain = chain_of(plan, start, end, vec3_add(base, column_vec3(record, follow_target(plan))));
         chain_unlock(plan, &chain, record);
         follow_answer(plan, &chain, record);
+        mask near = chain_at_edge(&chain, FOLLOW_EDGE);
+        near &= mask_less(*column(record, TOLERANCE), vec3_length(follow_miss(plan, record)));
+        chain_curve(plan, &chain, near, chain_bone(0), record);
     }
     vec3 off = follow_miss(plan, record);
     column_set_vec3(record, follow_off(plan), off);
