@@ -135,15 +135,15 @@ def test_pitch_and_roll() -> None:
 
 
 def test_toe() -> None:
-    """A board under the toes only: they bend up, as far as they may; the foot stays."""
+    """A board under the toes only: they bend up, as far as they may; the rest the foot does, which stays else."""
     ground = FLOOR + box(0.014, (0.2, 2))
-    level = bake(standing(), ground, toe=0)
     for most in (0, 5, 40):
         baked = bake(standing(), ground, toe=most)
-        bend = np.degrees(np.arctan(tilted(baked, "LeftToeBase")[30, 1]))
+        bend, pitch = (np.degrees(np.arctan(tilted(baked, f"Left{joint}")[30, 1])) for joint in ("ToeBase", "Foot"))
         needed = np.degrees(np.arctan(0.025 / 0.07) - np.arctan((0.025 - 0.014) / 0.07))
-        assert bend == pytest.approx(min(most, needed), abs=1e-3)
-        np.testing.assert_allclose(positions(baked, "LeftFoot"), positions(level, "LeftFoot"), atol=1e-9)
+        assert min(most, needed) - 0.5 < bend - pitch < min(most, needed) + 1e-3
+        assert pitch < 1e-6 if most == 40 else pitch > 1
+        assert 0.014 - 1e-6 < soles(baked)["left", "toe"][30, 1] < 0.018
 
 
 # --- the body --------------------------------------------------------------------------------------------------------

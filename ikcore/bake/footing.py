@@ -14,14 +14,19 @@ from ikcore.grounds.ground import Ground, Surface
 # Metres for a leg of 0.87 m.
 _UP, _DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
 _STRIDE = 0.1  # how far apart the ground is looked at on the way there
-_EDGE = 0.02  # ground under heel and ball that is farther than this from what its slopes say is on two sides of an edge
+_TALL = 2.2  # how much room one needs to stand under something
+_EDGE = 0.02  # by how much more than its slopes say ground under a foot may rise or fall, beyond which there is an edge
 _GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
-TOES = 0.02  # what the ground under toes may be higher than under the foot: they bend
+_ARCH = 0.02  # how high it is over what its heel and its ball stand on
+STEP = 0.1  # what is higher above the toes is no ground to bend on
+TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
 _KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
 _FAR = 1e3  # how high above the first foothold ground is looked for where there is none below
 
 _SAME = 1e-9  # metres, likewise: heights that are so near to each other are the same
 _WALL = 0.5  # the upward part of a normal below which it is a wall
+_ENDS = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
+_PARTS = 8  # of such a line
 
 
 class Footing:
@@ -62,8 +67,8 @@ class Footing:
             stance.floor, stance.lift = stance.normal, lift
         elif found.hit.any():
             above = np.array([(at[:, axis] - floor.stood[name])[stance.middle] for name, at in motion.soles.items()])
-            plane = dot(points - stance.place, self.scene.slope(stance.normal)) + above - above.min()
-            stance.lift = float((found.height - stance.place[axis] - plane)[found.hit].max())
+            plane = dot(points[: len(above)] - stance.place, self.scene.slope(stance.normal)) + above - above.min()
+            stance.lift = float(np.fmax.reduce(found.height[: len(above)] - stance.place[axis] - plane))
         self.lift = stance.lift
 
     def go_on_from(self, stance: Stance, frame: int) -> None:
@@ -74,13 +79,15 @@ class Footing:
             self.last = part.still(frame).world(part.still(stance.middle).local(self.last))
 
     def _points(self, motion: LegMotion, stance: Stance, floor: Floor) -> Array:
-        """Of the sole, on the floor of the clip."""
+        """Of the sole, and between those, on the floor of the clip."""
+        names = list(motion.soles)
         points = np.stack([mean(at[stance.flat]) for at in motion.soles.values()])
         points += stance.slips[stance.middle - stance.start]
         points[:, self.scene.axis] = [
             _middle(floor.stood[name][stance.flat]) - floor.thick[name] for name in motion.soles
         ]
-        return points
+        between = [_between(*(points[names.index(end)] for end in ends)) for ends in _ENDS if set(ends) <= set(names)]
+        return np.concatenate([points, *between])
 
     def _stand(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
         """On what was found; where that is nothing, as high as before."""
@@ -96,6 +103,7 @@ class Footing:
     def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
         """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""
         if self.last is None:
+            points = self._on_top(ground, points, scale)
             windows = [(_UP * scale, _DOWN * scale), (_UP * scale, np.inf), (_FAR * scale, 0.0)]
             every = (ground.at(points, above=above, below=below) for above, below in windows)
             return next((found for found in every if found.hit.any()), ground.at(points, above=0.0, below=0.0))
@@ -104,8 +112,28 @@ class Footing:
         for start in starts:
             near = points.copy()
             near[:, self.scene.axis] = start
-            reached.append(ground.at(near, above=_UP * scale, below=_DOWN * scale))
+            reached.append(self._rims(ground, near, ground.at(near, above=_UP * scale, below=_DOWN * scale), scale))
         return max(reached, key=lambda found: found.height[found.hit].max(initial=-np.inf))
+
+    def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
+        """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
+        up, points = self.scene.up, points.copy()
+        while not self.scene.made:
+            above = ground.cast(mean(points) + _UP * scale * up, up, length=(_TALL - _UP) * scale)
+            if not above.hit or above.front:
+                break
+            points[:, self.scene.axis] = above.points[self.scene.axis]
+        return points
+
+    def _rims(self, ground: Ground, points: Array, found: Surface, scale: float) -> Surface:
+        """The ground at points, and where they would be in the side of a pit that one has come down into, its rim."""
+        if found.hit.all():
+            return found
+        up = self.scene.up
+        above = ground.cast(points + _UP * scale * up, up, length=_DOWN * scale)
+        within = above.hit & ~above.front & ~found.hit
+        points[within, self.scene.axis] = above.points[within, self.scene.axis]
+        return ground.at(points, above=_UP * scale, below=_DOWN * scale) if within.any() else found
 
     def _walked(self, ground: Ground, to: Array, scale: float) -> float:
         """How high the ground is at a place if one walks there from the last foothold."""
@@ -122,40 +150,81 @@ class Footing:
             at[:, axis] = heights[:-1]
 
     def _off_edge(self, ground: Ground, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
-        """How far a foot is moved back from a step that its toes would be in, or ahead from one above its heel."""
+        """How far a foot is moved back from a step its toes would be in, or onto it, ahead from one at its heel, or aside."""
         scene, scale = self.scene, motion.scale
-        if not scene.settings.lock or not {"heel", "ball"} <= set(names) or not found.hit.all():
+        if not scene.settings.lock or not {"heel", "ball"} <= set(names) or not found.hit[: len(names)].all():
             return np.zeros(3)
-        ball, gap = names.index("ball"), _GAP * scale
+        ball, moved = names.index("ball"), np.zeros(3)
         start = points[ball].copy()
         start[scene.axis] = found.height[ball] + 0.75 * _EDGE * scale
-        for name in ("toe", "heel"):
-            if name in names:
+        for ends, gap in ((("toe", "heel"), _GAP * scale), (("inner", "outer"), 0.0)):
+            for name in (end for end in ends if end in names):
                 way = scene.level(points[names.index(name)] - points[ball])
                 far = float(size(way))
                 wall = ground.cast(start, way, length=far + gap)
-                over = far + gap - float(wall.distance)
-                if wall.hit and abs(float(wall.normals[scene.axis])) < _WALL and over < _ASIDE * scale:
-                    return np.asarray(-way * (over / far))
-        return np.zeros(3)
+                if wall.hit and abs(float(wall.normals[scene.axis])) < _WALL:
+                    back = far + gap - float(wall.distance)
+                    if back < _ASIDE * scale:
+                        moved -= way * (back / far)
+                    elif name == "toe":  # alone on the step: its ball comes onto it
+                        moved += way * ((float(wall.distance) + _EDGE * scale) / far)
+                    break
+        return moved
 
     def _fit(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
-        """The plane a foot stands on: what its slopes say, unless there is an edge under it, then the higher side."""
-        scene, scale = self.scene, motion.scale
-        bends = np.where([name == "toe" for name in names], TOES * scale, 0.0)
+        """The plane a foot rests on: over all of the ground under its sole, but for what toes bend over."""
+        scene = self.scene
         rise = np.where(found.hit, found.height - stance.place[scene.axis], -np.inf)
-        support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
-        support = support or [int(np.argmax(rise))]
-        slope, edge = self._under(points[support], rise[support], found.normals[support], scale)
-        above = rise - dot(points, slope)
-        top = int(np.argmax(above))
-        if edge or above[top] - above[support].max() > TOES * scale:
-            slope, bends = scene.slope(found.normals[top]), np.zeros(len(names))
-        slope = self._limited(slope, motion, stance)
-        above = rise - dot(points - stance.place, slope) - bends
+        rise -= self._gives(motion, names, points, found)
+        slope = self._limited(self._rested(stance, motion, names, points, rise, found), motion, stance)
+        above = rise - dot(points - stance.place, slope)
         stance.lift = float(above.max())
         stance.normal = scene.normal(slope)
         stance.part = int(found.part[int(np.argmax(above))])
+
+    def _gives(self, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
+        """How far ground may come up to points from below: by its arch, and by as much as its toes bend."""
+        most, soles = np.zeros(len(points)), motion.leg.soles
+        heel, ball = (names.index(end) if end in names else -1 for end in _ENDS[0])
+        if min(heel, ball) >= 0 and not self._edge(heel, ball, points, found, motion.scale):
+            share = np.arange(1, _PARTS) / _PARTS
+            most[len(names) : len(names) + len(share)] = _ARCH * motion.scale * 4 * share * (1 - share)
+        if motion.toe is not None and "toe" in names and soles["toe"].joint == motion.leg.ball:
+            joint, toe = points[names.index("joint")], points[names.index("toe")]
+            beyond = np.maximum(dot(points - joint, unit(self.scene.level(toe - joint))), 0)
+            most += np.minimum(beyond * tangent(self.scene.settings.toe), STEP * motion.scale)
+        return most
+
+    def _edge(self, heel: int, ball: int, points: Array, found: Surface, scale: float) -> bool:
+        """Whether the ground rises or falls from heel to ball by more than its slopes say."""
+        if not found.hit[[heel, ball]].all():
+            return True
+        way = self.scene.level(points[ball] - points[heel])
+        along = [float(dot(self.scene.slope(found.normals[at]), way)) for at in (heel, ball)]
+        rises, more = float(found.height[ball] - found.height[heel]), _EDGE * scale
+        return not min(along) - more < rises < max(along) + more
+
+    def _rested(
+        self, stance: Stance, motion: LegMotion, names: list[str], points: Array, rise: Array, found: Surface
+    ) -> Array:
+        """The slope of a foot that has come to rest: of the ground, and then as it sinks along its way and across."""
+        scene, scale = self.scene, motion.scale
+        support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
+        support = support or [int(np.argmax(rise))]
+        slope, ahead = scene.slope(mean(found.normals[support])), headings(motion, stance.flat, scene)
+        if ahead is None:
+            return slope
+        arms = points - mean(points[support])
+        slopes = np.array([slope, *map(scene.slope, found.normals[found.hit])])
+        slopes = slopes[size(slopes) <= max(self.pitch, float(size(slope)))]
+        way = unit(mean(ahead))
+        margin = _EDGE * scale / max(float(np.ptp(dot(arms, way))), _EDGE * scale)
+        for direction in (way, cross(scene.up, way)):
+            usual = float(dot(slope, direction))
+            over = rise - dot(arms, slope - usual * direction)
+            tilt = _sunk(dot(arms, direction), over, dot(slopes, direction), usual, margin, _SAME * scale)
+            slope = slope + (tilt - usual) * direction
+        return slope
 
     def _keep(self, stance: Stance, motion: LegMotion, floor: Floor) -> None:
         """Leave a foot that was made to stand here as it stands, but for what it is too high or too deep."""
@@ -175,21 +244,6 @@ class Footing:
             plane = stance.place[axis] + dot(places[frames] - stance.place, slope)
             floor.stood[name][frames] = plane + floor.thick[name]
 
-    def _under(self, points: Array, rise: Array, normals: Array, scale: float) -> tuple[Array, bool]:
-        """The slope of the ground from heel to ball, and whether there is an edge between them.
-
-        On ground that goes on, even over a ridge, it is between what it is at both.
-        """
-        slope = self.scene.slope(mean(normals))
-        if len(points) < 2:
-            return slope, False
-        way = self.scene.level(points[1] - points[0])
-        far = max(float(size(way)), 1e-12)
-        rises = float(rise[1] - rise[0])
-        along = [float(dot(self.scene.slope(normal), way)) for normal in normals]
-        edge = not min(along) - _EDGE * scale < rises < max(along) + _EDGE * scale
-        return slope + way * ((rises - float(dot(slope, way))) / (far * far)), edge
-
     def _limited(self, slope: Array, motion: LegMotion, stance: Stance) -> Array:
         """As far as feet pitch and roll."""
         ahead = headings(motion, stance.flat, self.scene)
@@ -201,6 +255,35 @@ class Footing:
         along = min(max(float(dot(slope, way)), -self.pitch), self.pitch)
         across = min(max(float(dot(slope, side)), -self.roll), self.roll)
         return np.asarray(along * way + across * side)
+
+
+def _sunk(at: Array, rise: Array, slopes: Array, usual: float, margin: float, same: float) -> float:
+    """The slope of the line over points that is the lowest at 0, where the weight is: it rests on one to either side.
+
+    No steeper than the ground anywhere, or by no more than a margin: else it is over an edge, and stays on the higher
+    side. Of slopes that do equally well the nearest to the usual one.
+    """
+    known = np.isfinite(rise)
+    first, second = np.triu_indices(int(np.count_nonzero(known)), 1)
+    at, rise = at[known], rise[known]
+    apart = at[second] - at[first]
+    between = (rise[second] - rise[first])[apart != 0] / apart[apart != 0]
+    low, high = slopes.min(), slopes.max()
+
+    def lowest(tried: Array) -> float:
+        height = (rise - tried[:, np.newaxis] * at).max(axis=1)
+        best = tried[height <= height.min() + same]
+        return float(best[np.argmin(np.abs(best - usual))])
+
+    found = lowest(np.append(between, usual))
+    if low - margin < found < high + margin:
+        return found
+    return lowest(np.append(between[(between > low) & (between < high)], [usual, low, high]))
+
+
+def _between(start: Array, end: Array) -> Array:
+    share = np.arange(1, _PARTS)[:, np.newaxis] / _PARTS
+    return np.asarray(start + (end - start) * share)
 
 
 def _carried(heights: Array) -> Array:

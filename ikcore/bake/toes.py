@@ -8,10 +8,10 @@ from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bake.filters import smoothed, spread
 from ikcore.bake.floors import Floor
+from ikcore.bake.footing import STEP
 from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
 from ikcore.bake.way import Way
 
-_STEP = 0.1  # metres for a leg of 0.87 m: what is higher above the toes is no ground to bend on
 _SMOOTH = 0.06  # seconds, half the width of the filter
 
 
@@ -22,7 +22,7 @@ def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
         return straight
     ball, tip = motion.reference + way.shift, way.carried(motion.soles["toe"])
     own = np.minimum(motion.soles["toe"][:, scene.axis] - floor.stood["toe"], 0)  # where they are in the floor anyway
-    height = scene.under(tip, _STEP * motion.scale, _STEP * motion.scale)
+    height = scene.under(tip, STEP * motion.scale, STEP * motion.scale)
     lack = np.fmax(height + floor.thick["toe"] + own - tip[:, scene.axis], 0)
     if not lack.any():
         return straight

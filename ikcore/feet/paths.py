@@ -141,15 +141,30 @@ def _length(leg: Leg, places: Mapping[str, Array], tip: Array) -> float:
 
 
 def _smoothed(points: Array, clip: Clip) -> Array:
-    """Through a filter without delay, a kernel (1 - t^2)^2."""
+    """Through a filter without delay, a kernel (1 - t^2)^2; at the ends of a clip they go on from where a line ends."""
     reach = _BLUR * clip.fps
     most = max(math.ceil(reach) - 1, 0)
     kernel = [(1 - (tap / reach) ** 2) ** 2 for tap in range(-most, most + 1)]
     wide, total = _prolonged(points, most, clip.loop), sum(kernel)
+    if not clip.loop and 1 < most < len(points):
+        wide[:most] += 2 * (_first(points[: most + 1], kernel[most:]) - points[0])
+        wide[-most:] += 2 * (_first(points[: -most - 2 : -1], kernel[most:]) - points[-1])
     found = np.zeros_like(points)
     for tap, factor in enumerate(kernel):
         found += wide[tap : tap + len(points)] * (factor / total)
     return found
+
+
+def _first(points: Array, weights: list[float]) -> Array:
+    """Where the line begins that is nearest to points, which shake."""
+    sums, moved = [0.0, 0.0, 0.0], np.zeros((2, *points.shape[1:]))
+    for at, weight in enumerate(weights):
+        for power in range(3):
+            sums[power] += weight * at**power
+        moved[0] += weight * points[at]
+        moved[1] += weight * at * points[at]
+    none, once, twice = sums
+    return np.asarray((twice * moved[0] - once * moved[1]) / (none * twice - once * once))
 
 
 def _velocities(points: Array, clip: Clip) -> Array:

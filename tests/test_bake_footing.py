@@ -1,0 +1,120 @@
+"""What a foot rests on: as a rigid one would, on hollows, ridges and edges, in pits and beside walls; and never in it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from test_bake import FLOOR, SIDES, Array, apart, box, feet, soles, walk
+
+import ikcore as ik
+from ikcore import terrain
+
+POINTS = ("heel", "ball", "toe", "inner", "outer")
+
+
+def shaped(height: Callable[[Array, Array], Array], spacing: float = 0.02) -> ik.Ground:
+    """A ground that is so high at x and z."""
+    z, x = np.meshgrid(np.arange(-2, 8, spacing), np.arange(-2, 2, spacing), indexing="ij")
+    return ik.Ground.heights(height(x, z), spacing, [-2, 0, -2])
+
+
+@functools.cache
+def flat() -> dict[str, Array]:
+    """When feet stand on heel and ball."""
+    contacts = ik.Contacts.detect(walk(), feet())
+    return {side: contacts.planted(side, "heel") & contacts.planted(side, "ball") for side in SIDES}
+
+
+def gaps(clip: ik.Clip, ground: ik.Ground, point: str) -> Array:
+    """How far above the ground a point of feet is while they stand flat."""
+    at = [soles(clip)[side, point][flat()[side]] for side in SIDES]
+    return np.concatenate([each[:, 1] - ground.at(each, above=0.6, below=1).height for each in at])
+
+
+@pytest.mark.parametrize(("deep", "wide"), [(0.1, 0.3), (0.06, 0.2), (0.15, 0.5)])
+@pytest.mark.parametrize("centre", [1.5, 1.57, 1.65])
+def test_in_a_hollow_heel_and_ball_are_down(deep: float, wide: float, centre: float) -> None:
+    """The slope under the toes is for the toes."""
+    ground = shaped(lambda x, z: -deep * np.clip(1 - ((z - centre) / wide) ** 2, 0, 1) ** 2)
+    baked = ik.bake_feet(walk(), ground, feet=feet()).clip
+    for point in ("heel", "ball"):
+        off = gaps(baked, ground, point)
+        assert off.min() > -0.003
+        assert off.max() < 0.008
+    assert gaps(baked, ground, "toe").min() > -0.01
+
+
+@pytest.mark.parametrize("height", [0.05, 0.1])
+def test_over_a_ridge_a_foot_lies_with_its_arch(height: float) -> None:
+    ground = shaped(lambda x, z: height * np.clip(1 - np.abs(z - 1.5) / (3 * height), 0, 1))
+    baked = ik.bake_feet(walk(), ground, feet=feet()).clip
+    for point in ("heel", "ball"):
+        off = gaps(baked, ground, point)
+        assert off.min() > -0.003
+        assert off.max() < 0.015
+
+
+@pytest.mark.parametrize("centre", [1.5, 1.6])
+def test_a_pit_that_is_shorter_than_a_foot_is_stood_over(centre: float) -> None:
+    """It is half a metre deep, so that its rim is beyond a step from its bottom."""
+    ground = shaped(lambda x, z: -0.5 * (np.abs(z - centre) < 0.1))
+    baked = ik.bake_feet(walk(), ground, feet=feet())
+    assert np.abs(baked.rise).max() < 0.06
+    assert min(gaps(baked.clip, ground, point).min() for point in POINTS) > -0.005
+
+
+def test_a_beam_over_a_pit_is_stood_on() -> None:
+    """From the middle of a foot 50 mm to either side, and nothing under heel and ball: the arch of the foot is over it."""
+    beam, banks = box(0.0, (1.44, 1.54), bottom=-0.1), box(0.0, (-3, 1.2)) + box(0.0, (1.9, 9))
+    baked = ik.bake_feet(walk(), beam + banks + ik.Ground.plane(height=-0.4), feet=feet())
+    assert apart(baked.clip, walk()) < 0.035
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_foot_stands_beside_a_wall(sign: int) -> None:
+    """One that its outer side would be in, by less than half of its width."""
+    side = "left" if sign > 0 else "right"
+    at = sign * (float(np.abs(soles(walk())[side, "outer"][flat()[side], 0]).min()) - 0.01)
+    ground = FLOOR + box(1.0, (-5, 9), (min(at, 4 * sign), max(at, 4 * sign)))
+    baked = ik.bake_feet(walk(), ground, feet=feet()).clip
+    assert gaps(baked, FLOOR, "heel").max() < 0.01
+    assert (sign * soles(baked)[side, "outer"][flat()[side], 0]).max() < abs(at) + 1e-3
+
+
+@pytest.mark.parametrize("height", [0.1, 0.6, 1.2, 2.0])
+def test_who_begins_in_a_step_stands_on_it(height: float) -> None:
+    """However high it is, as one has no room in it; the floor goes on below."""
+    baked = ik.bake_feet(walk(), FLOOR + box(height, (-5, 9)), feet=feet()).clip
+    assert min(soles(baked)[side, point][:, 1].min() for side in SIDES for point in ("heel", "ball")) > height - 0.01
+
+
+def test_who_begins_under_a_floor_with_room_stays_under_it() -> None:
+    gallery = terrain.ramp(1, 0, width=9, landing=20).moved(translations=[0, 2.4, 0])
+    assert apart(ik.bake_feet(walk(), FLOOR + gallery, feet=feet()).clip, walk()) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_point_of_a_foot_that_stands_is_in_the_ground(seed: int) -> None:
+    """Waves of all lengths and blocks that are up to 0.15 m high."""
+    random = np.random.default_rng(seed)
+    if seed % 2:
+        tops = np.kron(random.integers(0, 4, (50, 20)) * 0.05, np.ones((10, 10)))
+        ground = ik.Ground.heights(tops, 0.02, [-2, 0, -2])
+    else:
+        waves = [(*random.uniform(0, 6.3, 2), length) for length in random.uniform(0.25, 1.5, 8)]
+        ground = shaped(
+            lambda x, z: (
+                0.02
+                * sum(
+                    length * np.sin(6.28 * (x * np.cos(turn) + z * np.sin(turn)) / length + phase)
+                    for turn, phase, length in waves
+                )
+            )
+        )
+    baked = ik.bake_feet(walk(), ground, feet=feet()).clip
+    deepest = min(gaps(baked, ground, point).min() for point in POINTS if point != "toe")
+    assert deepest > -0.005
+    assert gaps(baked, ground, "toe").min() > -0.015  # they bend as smoothly as the rest
