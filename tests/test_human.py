@@ -76,7 +76,9 @@ def test_whole_sets_are_the_published_ones(
     assert found.reached.sum() == solved
     counts = found.iterations[found.reached]
     mean, *others = figures
-    assert counts.mean() == pytest.approx(mean, abs=0.05 if mean in (59.7, 23.4) else 0.005)
+    # published to so many digits; of set C another LAPACK (that of Windows) takes 8 iterations more for one pose
+    off = {59.7: 0.05, 23.4: 0.05 + 8 / 113}
+    assert counts.mean() == pytest.approx(mean, abs=off.get(mean, 0.005))
     assert [np.median(counts), round(np.percentile(counts, 95)), counts.max()] == others
     low, high = HUMAN.linkage.limits
     assert np.all((found.states >= low) & (found.states <= high))
