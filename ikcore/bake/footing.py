@@ -169,7 +169,8 @@ class Footing:
             if name != "toe"
         ]
         known = [height for height in above if np.isfinite(height)]
-        stance.lift = -min(known) if known and abs(min(known)) > _KEPT * motion.scale else 0.0
+        off = bool(known) and not stance.clean and abs(min(known)) > _KEPT * motion.scale
+        stance.lift = -min(known) if off else 0.0
         slope = self.scene.slope(stance.normal)
         for name, places in motion.soles.items():
             plane = stance.place[axis] + dot(places[frames] - stance.place, slope)
