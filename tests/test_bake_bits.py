@@ -28,7 +28,7 @@ from ikcore.bake.way import lifted
 Array = NDArray[Any]
 
 # sha256 of the poses that three bakes come to, see baked(). It changes with what a bake does, never with where.
-RECORDED = "da468e865eea06b68e7cae4e95acc55261fa62553b8ab8f0673823a41f17567f"
+RECORDED = "21494253f650200e40e2f6ca91cff731be57acf628bebce37e06e212e0de20f8"
 
 
 NUMPY_1 = "numpy.core._multiarray_umath"
@@ -207,7 +207,7 @@ def test_a_lifted_foot_clears_what_is_in_its_way() -> None:
 def test_over_one_post_a_foot_goes_as_a_beam_in_statics() -> None:
     """Clamped at both ends, a load in the middle, under tension: w'''' = T w'' has a closed form."""
     share = np.linspace(0, 1, 601)
-    k = np.sqrt(150.0)
+    k = np.sqrt(180.0)
     x = np.minimum(share, 1 - share)
     shape = k * x - np.sinh(k * x) + np.tanh(k / 4) * (np.cosh(k * x) - 1)
     shape = shape / (k / 2 - np.sinh(k / 2) + np.tanh(k / 4) * (np.cosh(k / 2) - 1))
@@ -222,7 +222,7 @@ def test_a_foot_does_not_rise_between_two_obstacles(first: float, second: float,
     """Tension halves what a way without would rise by above both; it still begins and ends without a slope."""
     share = np.linspace(0, 1, 61)
     posts = (np.abs(share - first) < 0.02) | (np.abs(share - second) < 0.02)
-    found = lifted(np.where(posts, 0.1, 0.0), (share > 0) & (share < 1), 120)
+    found = lifted(np.where(posts, 0.1, 0.0), (share > 0) & (share < 1), 80)
     assert found.max() < 0.1 * (1 + most)
     assert np.abs(np.diff(found)[[0, -1]]).max() < 5e-3
 

@@ -18,11 +18,8 @@ _NEAR, _DEEP = 0.3, 1.0  # metres, likewise: within which ground counts, and und
 _NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _UNEVEN = 0.03  # metres, likewise: what feet stand higher and lower than each other, that have no floor together
 _MOST = 0.8  # the share of frames that counts there
-_ON, _AS_FLAT, _FLATTER = (
-    0.005,
-    0.001,
-    0.0001,
-)  # metres, likewise: how far off the ground what stands exactly is on it; what its points are off it more than off a level, at most, and what less if it was made so
+_ON = 0.005  # metres, likewise: how far off the ground is what stands exactly on it
+_AS_FLAT, _FLATTER = 0.001, 0.0001  # metres, likewise: less even with it than with a level at most; more so at least
 _SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
 _SAME = 0.02  # metres, likewise: a floor that is so near to level ground is that ground
 

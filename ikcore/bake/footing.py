@@ -40,7 +40,8 @@ class Footing:
         points = self._points(motion, stance, floor)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
         found = self._at(ground, points, motion.scale, flown)
-        stance.aside = self._off_edge(ground, motion, names, points, found)
+        if not (self.scene.made and stance.clean):
+            stance.aside = self._off_edge(ground, motion, names, points, found)
         if stance.aside.any():
             points += stance.aside
             found = self._at(ground, points, motion.scale, flown)

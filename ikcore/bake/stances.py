@@ -22,7 +22,7 @@ _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less s
 _STEP = 0.08  # seconds from one plant to the next in a stance in which the foot slides far
 _ENDS = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
-_MEANT = 0.94  # the cosine of what it turns that is meant to
+_MEANT, _FAR = 0.94, 0.1  # cosines: of what it turns that is meant to while it stands, and at its ends
 _ON = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
 
 
@@ -145,8 +145,9 @@ def _exactly(motion: LegMotion, held: Mapping[str, Mask], scene: Scene) -> Mask:
 
 
 def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Scene) -> list[tuple[int, int]]:
-    """Where a foot stands exactly about a contact, if it does for half of it."""
-    if 2 * np.count_nonzero(exact[start:stop]) < stop - start:
+    """Where a foot stands exactly about a contact, if it does for a third of it or as long as the shortest contact."""
+    longest = int(np.diff(runs(exact[start:stop]), axis=1).max(initial=0))
+    if 3 * np.count_nonzero(exact[start:stop]) < stop - start and longest < SHORTEST * scene.fps:
         return []
     found: list[tuple[int, int]] = []
     for first, last in (runs(exact[after:until]) + after).tolist():
@@ -268,7 +269,8 @@ def pointing(motion: LegMotion, stance: Stance, normal: Array, scene: Scene) -> 
     ways = unit(ahead - dot(ahead, normal)[:, np.newaxis] * normal)
     wanted = unit(mean(ways[stance.flat - stance.start]))
     along = dot(ways, wanted)
-    return None if along.min() < 0.1 or along[inside(0, len(ways), scene.fps)].min() < _MEANT else (ways, wanted)
+    meant = along[inside(0, len(ways), scene.fps)].min() < _MEANT
+    return None if meant or along.min() < _FAR else (ways, wanted)
 
 
 def _cut(stance: Stance, frames: int, scene: Scene) -> bool:

@@ -22,7 +22,7 @@ from ikcore.grounds.ground import Ground
 
 # Seconds.
 _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that leaves from it
-_TENSION = 150.0  # 1 / s^2, of ways over obstacles: what is nearer to each other than 0.08 s is gone over at once
+_TENSION = 180.0  # 1 / s^2, of ways over obstacles: what is nearer to each other than 0.075 s is gone over at once
 _BEFORE = 0.25  # before the first frame, and after the last, in which a foot may have begun to rise
 
 # Metres for a leg of 0.87 m.
