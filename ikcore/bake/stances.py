@@ -295,6 +295,6 @@ def headings(motion: LegMotion, frames: slice | NDArray[np.intp], scene: Scene) 
 def _ahead(motion: LegMotion, frames: slice | NDArray[np.intp]) -> Array | None:
     """From the back of a foot to where it bends, or its tip."""
     soles = motion.soles
-    ahead = next((soles[name] for name in (motion.ball, "toe") if name in soles), None)
+    ahead = next((soles[name] for name in ("toe", motion.ball) if name in soles), None)
     back = soles.get("heel", motion.ankle if motion.leg.ankle else None)
     return None if ahead is None or back is None or ahead is back else np.asarray(ahead[frames] - back[frames])
