@@ -158,10 +158,10 @@ def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Sc
 
 
 def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int]:
-    """A contact without the time in which a foot arrives, or leaves, where the clip has it so."""
+    """A contact without half of the time in which a foot arrives, or leaves, where the clip has it so."""
     inner = inside(start, stop, scene.fps)
-    first = start if start == 0 else start + (inner.start - start) // 4
-    last = stop if stop == frames else stop - (stop - inner.stop) // 4
+    first = start if start == 0 else start + (inner.start - start) // 2
+    last = stop if stop == frames else stop - (stop - inner.stop) // 2
     return first, last
 
 
