@@ -145,9 +145,8 @@ def _exactly(motion: LegMotion, held: Mapping[str, Mask], scene: Scene) -> Mask:
 
 
 def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Scene) -> list[tuple[int, int]]:
-    """Where a foot stands exactly about a contact, if it does for a third of it or as long as the shortest contact."""
-    longest = int(np.diff(runs(exact[start:stop]), axis=1).max(initial=0))
-    if 3 * np.count_nonzero(exact[start:stop]) < stop - start and longest < SHORTEST * scene.fps:
+    """Where a foot stands exactly about a contact, if it does for a third of it."""
+    if 3 * np.count_nonzero(exact[start:stop]) < stop - start:
         return []
     found: list[tuple[int, int]] = []
     for first, last in (runs(exact[after:until]) + after).tolist():

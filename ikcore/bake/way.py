@@ -191,15 +191,20 @@ def _bend(way: Way, stances: list[Stance], scene: Scene) -> None:
 
 
 def _released(values: Array, pinned: Mask, scene: Scene) -> Array:
-    """What stances do to a foot, and in swing, as smoothly as it can be, back to nothing, or to what the next does."""
-    pinned, blend = pinned.copy(), round(scene.settings.blend * scene.fps)
+    """What stances do to a foot, and in swing, as smoothly as it can be, back to nothing, or to what the next does.
+
+    Where the clip begins or ends before that, it is drawn there.
+    """
+    time = max(scene.settings.blend / 3, 1 / scene.fps)
+    pinned, blend, pull = pinned.copy(), round(scene.settings.blend * scene.fps), np.zeros((len(pinned), 1))
     for start, stop in runs(~pinned).tolist():
         own = slice(start + blend if start > 0 else 0, stop - blend if stop < len(pinned) else stop)
         pinned[own] = True
+        pull[start:stop] = (start == 0 or stop == len(pinned)) / (time * time * time * time)
     if pinned.all() or not values.any():
         return values
     low, high = (np.where(pinned[:, np.newaxis], values, far) for far in (-np.inf, np.inf))
-    return np.asarray(smooth(0.0, fps=scene.fps, pull=0, lower=low, upper=high).values)
+    return np.asarray(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).values)
 
 
 def _heights(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> Array:
