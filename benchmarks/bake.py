@@ -6,7 +6,6 @@ same clip and transforms it once, every joint to the world. Prints Markdown, for
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 import tracemalloc
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import processor, significant, table
-from timing import QUICK, parser_of
+from timing import QUICK, load_now, parser_of
 
 import ikcore as ik
 from ikcore import _core, samples
@@ -41,13 +40,13 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()
-    load = os.getloadavg()[0]
+    load = load_now()
     clip = samples.walk((FRAMES - 1) / 60).clip
     ground = strip(clip, TRIANGLES)
     stages = np.min([seconds(clip, ground, given.workers) for _ in range(ROUNDS)], axis=0)
     plain = min(timed(lambda: transformed(clip)) for _ in range(ROUNDS))
     whole, size = float(stages.sum()), clip_bytes(clip)
-    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, the best of {ROUNDS} rounds")
     print(f"- {len(clip):,} frames of {len(clip.skeleton)} joints, {ground}, {given.workers} worker\n")
     rows = [[name, significant(part), f"{100 * part / whole:.0f} %"] for name, part in zip(STAGES, stages, strict=True)]

@@ -7,7 +7,6 @@ docs/figures.md. As in run.py all variants of a row run in turn in one process, 
 from __future__ import annotations
 
 import functools
-import os
 import platform
 import tempfile
 import warnings
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import processor, significant, table
-from timing import QUICK, Variant, parser_of, round_robin
+from timing import QUICK, Variant, load_now, parser_of, round_robin
 
 from ikcore import Clip, Pose, Skeleton, _core, rotations
 
@@ -32,10 +31,10 @@ def main() -> None:
     """Measure and print."""
     parser_of(__doc__).parse_args()
     warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's reader of text
-    load = os.getloadavg()[0]
+    load = load_now()
     with tempfile.TemporaryDirectory() as folder:
         rows = [row_of(name, form, Path(folder) / "clip.bvh") for name, form in FORMATS.items()]
-    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print(f"- {FRAMES:,} frames of {JOINTS} joints; nanoseconds a number\n")
     header = [

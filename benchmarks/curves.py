@@ -8,7 +8,6 @@ in turn in one process, and the minimum is kept. Prints Markdown.
 from __future__ import annotations
 
 import functools
-import os
 import platform
 from datetime import date
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import best_isa, isas, processor, significant, table
-from timing import QUICK, Variant, parser_of, round_robin
+from timing import QUICK, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
@@ -30,7 +29,7 @@ Operands = list[NDArray[Any]]
 def main() -> None:
     """Measure and print."""
     parser_of(__doc__).parse_args()
-    load = os.getloadavg()[0]
+    load = load_now()
     rows = []
     for dtype in ("float32", "float64"):
         clip, own, shares = laid(moving=True), laid(moving=False), np.ones(BONES + 1)
@@ -38,7 +37,7 @@ def main() -> None:
         made = {"spline, frames": clip, "spline, curves of their own": own, "spline, stretched": stretched}
         rows += [row_of(name, dtype, _core.spline, operands) for name, operands in made.items()]
         rows.append(row_of("spread_twist", dtype, _core.spread_twist, turned()))
-    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, {ITEMS:,} items, {ROUNDS} rounds, seed {SEED}")
     print("- nanoseconds an item; last, how many times as fast as scalar the best instruction set is\n")
     print("\n".join(table(["problem", "numbers", *isas(), "times"], rows)))

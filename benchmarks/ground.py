@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-import os
 import platform
 from collections.abc import Callable
 from datetime import date
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import best_isa, isas, processor, significant, table
-from timing import QUICK, Variant, parser_of, round_robin
+from timing import QUICK, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import Ground, _core
@@ -35,12 +34,12 @@ Rays = tuple[NDArray[Any], NDArray[Any]]
 def main() -> None:
     """Measure and print."""
     parser_of(__doc__).parse_args()
-    load = os.getloadavg()[0]
+    load = load_now()
     meshes = {f"terrain, {2 * cells**2:,} triangles": terrain(cells) for cells in CELLS}
     some = balls(*BALLS)
     meshes[f"{BALLS[0]} balls, {len(some[1]):,} triangles"] = some
     rows = [row for name, mesh in meshes.items() for row in rows_of(name, *mesh)]
-    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print(f"- {RAYS:,} rays; nanoseconds a ray, milliseconds a tree\n")
     header = ["mesh", "rays", *isas(), "`Ground.cast`", "`Ground.at`", "Embree", "of Embree"]

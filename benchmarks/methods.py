@@ -23,7 +23,7 @@ import numpy as np
 from instructions import build
 from mechanisms import MECHANISMS, SEED, TOLERANCE, Floats, Mechanism, Solve, installed
 from run import DTYPES, best_isa, isas, processor, share, significant, table
-from timing import QUICK, Timing, Variant, parser_of, round_robin
+from timing import QUICK, Timing, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
@@ -74,11 +74,11 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--scoreboard", action="store_true", help="beside packages, on chains, limbs and arms")
     arguments = parser.parse_args()
-    load = os.getloadavg()[0]
+    load = load_now()
     tables = [scoreboard()] if arguments.scoreboard else [speed_table(), cost_table()]
     best_isa()
     print(f"- {date.today()}, {processor()}, {len(os.sched_getaffinity(0))} cores, load {load:.1f} before and ", end="")
-    print(f"{os.getloadavg()[0]:.1f} after")
+    print(f"{load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print("\n".join(itertools.chain.from_iterable(["", *lines] for lines in tables)))
 

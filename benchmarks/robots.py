@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import processor, share, significant, table
-from timing import QUICK, Variant, parser_of, round_robin
+from timing import QUICK, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 
@@ -101,9 +100,9 @@ PANDA = Robot(
 def main() -> None:
     """All tables, ready for Markdown."""
     parser_of(__doc__).parse_args()
-    load = os.getloadavg()[0]
+    load = load_now()
     rows = [row for robot in (PUMA, PANDA) for row in [*own_rows(robot), *peer_rows(robot)]]
-    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(
         f"- {ITEMS:,} problems in a batch, {SINGLE:,} one a call; one thread, doubles, {ROUNDS} rounds, seed {SEED}\n"
     )

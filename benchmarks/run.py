@@ -24,7 +24,7 @@ import packages
 from instructions import cc
 from problems import DISTRIBUTION, SEED, Problems, Verdict, arrays_of, in_reach, judge, random_problems
 from rivals import FLAGS, conventional_c, conventional_numpy
-from timing import QUICK, Timing, Variant, parser_of, round_robin
+from timing import QUICK, Timing, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
@@ -46,7 +46,7 @@ def main() -> None:
     arguments = parser.parse_args()
     sizes = [size for size in NAMES if not QUICK or size <= DISTINCT]
 
-    load = os.getloadavg()[0]
+    load = load_now()
     problems = {dtype: random_problems(max(sizes), dtype) for dtype in DTYPES}
     with tempfile.TemporaryDirectory() as folder:
         rivals = {dtype: conventional_c(folder, dtype) for dtype in DTYPES}
@@ -178,7 +178,7 @@ def describe(problems: Problems, load: float) -> list[str]:
     reachable = np.mean(in_reach(problems))
     return [
         f"- {date.today()}, {processor()}, {len(os.sched_getaffinity(0))} cores, load {load:.1f} before and "
-        f"{os.getloadavg()[0]:.1f} after",
+        f"{load_now():.1f} after",
         f"- {platform.system()}, ikcore {_core.__version__} ({', '.join(isas())}), NumPy {np.__version__}, "
         f"Python {platform.python_version()}",
         f"- conventional.c: {compiler()} {' '.join(FLAGS)}",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import platform
 from datetime import date
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import DTYPES, best_isa, copy_of, isas, processor, significant, table
-from timing import QUICK, Variant, parser_of, round_robin
+from timing import QUICK, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
@@ -30,10 +29,10 @@ SEED = 20261121
 def main() -> None:
     """Measure and print."""
     parser_of(__doc__).parse_args()
-    load = os.getloadavg()[0]
+    load = load_now()
     cases = itertools.product(JOINTS, DTYPES, (False, True))
     rows = [row_of(joints, dtype, translated) for joints, dtype, translated in cases]
-    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds")
     print(f"- {ITEMS:,} poses of a random tree, seed {SEED}; nanoseconds a joint\n")
     header = ["joints", "numbers", "pose", *isas(), "`forward`", "NumPy", "copy", "bytes a joint"]

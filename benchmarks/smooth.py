@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-import os
 import platform
 from datetime import date
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import best_isa, isas, processor, significant, table
-from timing import QUICK, Variant, parser_of, round_robin
+from timing import QUICK, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
@@ -33,10 +32,10 @@ Problem = dict[str, NDArray[Any]]
 def main() -> None:
     """Measure and print."""
     parser_of(__doc__).parse_args()
-    load = os.getloadavg()[0]
+    load = load_now()
     makers = {"nothing presses": free, "pelvis": pelvis, "feet": feet}
     rows = [row_of(name, make(*size)) for name, make in makers.items() for size in SIZES]
-    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print("- nanoseconds a frame of a channel; systems: the banded ones that are factored, the median and the most\n")
     header = ["problem", "frames", "channels", "systems", *isas(), "`ik.smooth`", "SciPy", "of SciPy"]

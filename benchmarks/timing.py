@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import gc
+import math
+import os
 import statistics
 import sys
 import time
@@ -21,6 +23,11 @@ def parser_of(about: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one round of little: shows that it runs, not how fast")
     return parser
+
+
+def load_now() -> float:
+    """How many processes want a processor, over the last minute; not a number where the system does not say."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
 
 
 @dataclass(frozen=True)

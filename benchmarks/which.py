@@ -7,7 +7,6 @@ frame by frame. Prints Markdown, for docs/which.md.
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from run import processor, share, significant, table
-from timing import QUICK, Variant, parser_of, round_robin
+from timing import QUICK, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 
@@ -109,9 +108,9 @@ HEADER = ["of what", "method", "solved", "iterations", "us", "root half, tip hal
 def main() -> None:
     """The table, ready for Markdown."""
     parser_of(__doc__).parse_args()
-    load = os.getloadavg()[0]
+    load = load_now()
     print("\n".join(table(HEADER, [row for case in CASES for row in rows(case)])))
-    print(f"\n- {date.today()}, {processor()}, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    print(f"\n- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(f"- {ITEMS:,} targets from rest and {PATHS} paths of {FRAMES} frames; one thread, doubles, {ROUNDS} rounds")
 
 

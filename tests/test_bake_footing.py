@@ -1,4 +1,4 @@
-"""What a foot rests on: as a rigid one would, on hollows, ridges and edges, in pits and beside walls; and never in it."""
+"""What a foot rests on: as a rigid one would, on hollows, ridges, edges, over pits, beside walls; and never in it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_pit_that_is_shorter_than_a_foot_is_stood_over(centre: float) -> None:
 
 
 def test_a_beam_over_a_pit_is_stood_on() -> None:
-    """From the middle of a foot 50 mm to either side, and nothing under heel and ball: the arch of the foot is over it."""
+    """50 mm to either side of the middle of a foot, and nothing under heel and ball: the arch is over it."""
     beam, banks = box(0.0, (1.44, 1.54), bottom=-0.1), box(0.0, (-3, 1.2)) + box(0.0, (1.9, 9))
     baked = ik.bake_feet(walk(), beam + banks + ik.Ground.plane(height=-0.4), feet=feet())
     assert apart(baked.clip, walk()) < 0.035

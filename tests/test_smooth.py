@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import _core
-from ikcore.bake import beam
 
 Array = NDArray[np.float64]
 FREE, FPS = np.inf, 30.0
@@ -122,18 +121,6 @@ def test_many_frames_are_the_best(data: st.DataObject) -> None:
     assert found.status == 0
     assert found.iterations <= 40
     check_best(found.values, wanted, lower, upper, pull, tension, FPS)
-
-
-def test_the_beams_of_feet_in_swing_are_a_case_of_it() -> None:
-    """Those are found by pivoting; mirrored at their clamps they are loops."""
-    random = np.random.default_rng(5)
-    needed = np.where(random.random((40, 32)) < 0.3, random.exponential(size=(40, 32)), -0.1)
-    expected = beam._pressed(needed)
-    still, lower = np.zeros((40, 1)), np.where(needed > 0, needed, -FREE)
-    lower = np.concatenate([still, lower, still, lower[:, ::-1], still], axis=1)
-    upper = np.where(lower == 0, 0.0, FREE)
-    found = ik.smooth(0.0, fps=33, pull=0.0, tension=beam._TENSION, lower=lower, upper=upper, axis=1, loop=True)
-    np.testing.assert_allclose(found.values[:, 1:33], expected, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("tension", [0.0, 30.0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore._arrays import size
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.feet.contacts import Contacts
 from ikcore.grounds.ground import Ground, Plane
@@ -18,12 +18,19 @@ _NEAR, _DEEP = 0.3, 1.0  # metres, likewise: within which ground counts, and und
 _NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _UNEVEN = 0.03  # metres, likewise: what feet stand higher and lower than each other, that have no floor together
 _MOST = 0.8  # the share of frames that counts there
+_ON = 0.005  # metres, likewise: how far off the ground is what stands exactly on it
+_AS_FLAT, _FLATTER = 0.001, 0.0001  # metres, likewise: less even with it than with a level at most; more so at least
 _SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
 _SAME = 0.02  # metres, likewise: a floor that is so near to level ground is that ground
 
 
 def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
-    """Whether a clip was made on this ground: where feet are still, they are nearer to it than to one level."""
+    """Whether a clip was made on this ground: where feet are still, they are nearer to it than to one level.
+
+    Or they stand exactly, as after a bake, and on it.
+    """
+    if _stands_on(legs, ground, fps, axis):
+        return True
     off_ground, off_level = [], []
     for point in ("heel", "ball"):
         seen = [_still(motion, point, ground, fps, axis) for motion in legs if point in motion.soles]
@@ -36,6 +43,36 @@ def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> boo
     there, level = (np.sort(np.concatenate(off)) for off in (off_ground, off_level))
     at = int(_MOST * (len(there) - 1))
     return bool(len(there) and level[at] > _NOT_LEVEL and there[at] < level[at] / 2)
+
+
+def _stands_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
+    """Whether feet that are still are so exactly, and on the ground then, but on no level, or not as flat on one."""
+    still, off, heights, tilts = 0, [], [], []
+    for motion in legs:
+        moved, scale = (
+            np.append(np.inf, size(np.diff(motion.soles.get(motion.under(motion.ball), motion.reference), axis=0))),
+            motion.scale,
+        )
+        still, exact = still + int(np.count_nonzero(moved < _STILL * scale / fps)), moved <= EXACT * scale
+        points = np.stack(list(motion.soles.values()), axis=1)
+        height = points[exact][..., axis] / scale
+        above = height - ground.at(points, above=_NEAR * scale, below=_NEAR * scale).height[exact] / scale
+        low, lower = (np.fmin.reduce(each, axis=1, initial=np.inf) for each in (above, height))
+        off.append(np.abs(low - min(max(median(low), -2 * _SOLE), 2 * _SOLE)))
+        heights.append(np.abs(lower - median(lower)))
+        across = [number for number, point in enumerate(motion.soles) if point in ("ball", "inner", "outer")]
+        tilts += [np.minimum(_apart(above) - _apart(height), _apart(above[:, across]) - _apart(height[:, across]))]
+    found, level, flatter = np.sort(np.concatenate(off)), np.concatenate(heights), median(np.concatenate(tilts))
+    if 3 * len(found) <= still or not len(found) or found[int(_MOST * (len(found) - 1))] > _ON:
+        return False
+    return bool(flatter < -_FLATTER or (flatter < _AS_FLAT and level.max() > _NOT_LEVEL))
+
+
+def _apart(heights: Array) -> Array:
+    """Of some points, how much higher the highest is than the lowest."""
+    return np.asarray(
+        np.fmax.reduce(heights, axis=1, initial=-np.inf) - np.fmin.reduce(heights, axis=1, initial=np.inf)
+    )
 
 
 def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int) -> Array:

@@ -45,7 +45,8 @@ class Footing:
         points = self._points(motion, stance, floor)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
         found = self._at(ground, points, motion.scale, flown)
-        stance.aside = self._off_edge(ground, motion, names, points, found)
+        if not (self.scene.made and stance.clean):
+            stance.aside = self._off_edge(ground, motion, names, points, found)
         if stance.aside.any():
             points += stance.aside
             found = self._at(ground, points, motion.scale, flown)
@@ -150,7 +151,7 @@ class Footing:
             at[:, axis] = heights[:-1]
 
     def _off_edge(self, ground: Ground, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
-        """How far a foot is moved back from a step its toes would be in, or onto it, ahead from one at its heel, or aside."""
+        """How far a foot is moved: back from a step its toes would be in, or onto it, ahead from its heel, or aside."""
         scene, scale = self.scene, motion.scale
         if not scene.settings.lock or not {"heel", "ball"} <= set(names) or not found.hit[: len(names)].all():
             return np.zeros(3)
@@ -238,7 +239,8 @@ class Footing:
             if name != "toe"
         ]
         known = [height for height in above if np.isfinite(height)]
-        stance.lift = -min(known) if known and abs(min(known)) > _KEPT * motion.scale else 0.0
+        off = bool(known) and not stance.clean and abs(min(known)) > _KEPT * motion.scale
+        stance.lift = -min(known) if off else 0.0
         slope = self.scene.slope(stance.normal)
         for name, places in motion.soles.items():
             plane = stance.place[axis] + dot(places[frames] - stance.place, slope)

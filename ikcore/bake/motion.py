@@ -16,6 +16,7 @@ from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import points
 
 HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
+EXACT = 1e-5  # metres for such a leg, from frame to frame: what the digits of files move a foot that stands exactly
 _BLOCK = 4096  # frames at once, so that the whole skeleton is never in memory over the whole clip
 
 
@@ -80,6 +81,14 @@ class LegMotion:
     def ball(self) -> str:
         """The point that stands for the ball."""
         return "joint" if "joint" in self.soles else "ball"
+
+    def under(self, point: str) -> str:
+        """The point of the sole that touches the ground where this one stands on it."""
+        return "ball" if point == "joint" and "ball" in self.soles else point
+
+    def on_toes(self, point: str) -> bool:
+        """Whether a point of the sole goes with the toes, where these bend."""
+        return self.toe is not None and point in self.leg.soles and self.leg.soles[point].joint == self.leg.ball
 
     def part(self, frames: slice) -> LegMotion:
         """Some of the frames."""

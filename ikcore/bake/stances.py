@@ -9,17 +9,21 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import size
+from ikcore._arrays import cross, dot, size
 from ikcore.bake.floors import Floor
-from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, mean
+from ikcore.bake.motion import EXACT, LegMotion
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, mean, unit
 from ikcore.feet.contacts import Contacts
-from ikcore.feet.intervals import core, runs
+from ikcore.feet.intervals import runs
 from ikcore.feet.rules import SHORTEST
 
 _ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
 _STEP = 0.08  # seconds from one plant to the next in a stance in which the foot slides far
+_ENDS = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
+_SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
+_MEANT, _FAR = 0.94, 0.1  # cosines: of what it turns that is meant to while it stands, and at its ends
+_ON = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
 
 
 @dataclass(slots=True, eq=False)
@@ -104,20 +108,59 @@ def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, s
             for point in ("heel", "ball")
             if (motion.leg.name, point) in contacts.weights
         }
-        for start, stop in runs(np.any(list(held.values()), axis=0)).tolist():
-            start, stop = _settled(start, stop, len(motion.chain), scene)
-            for first, last in _pieces(motion, start, stop, scene):
-                stance = _stance(number, motion, held, first, last, scene)
-                _still(motion, stance, floors[number], scene)
+        exact, stands = _exactly(motion, held, scene), runs(np.any(list(held.values()), axis=0)).tolist()
+        for (_, after), (start, stop), (until, _) in zip(
+            [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
+        ):
+            stays = _stays(exact, after, start, stop, until, scene)
+            for first, last in stays or _pieces(motion, *_settled(start, stop, len(motion.chain), scene), scene):
+                seen = np.clip(np.arange(first, last), start, stop - 1)
+                stance = _stance(number, motion, held, seen, first, scene)
+                _still(motion, stance, floors[number], scene, exact=bool(stays))
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
 
+def inside(start: int, stop: int, fps: float) -> slice:
+    """A stance without the time in which a foot arrives, and leaves. Never empty."""
+    cut = min(round(_ENDS * fps), (stop - start) // 5)
+    return slice(start + cut, stop - cut)
+
+
+def _exactly(motion: LegMotion, held: Mapping[str, Mask], scene: Scene) -> Mask:
+    """In which frames what a foot stands on is exactly where it is in a frame beside, as after a bake.
+
+    That is its ball or its toes; its heel as long as the ball has no contact.
+    """
+    count = len(motion.chain)
+    found, least = np.zeros(count, bool), EXACT * motion.scale
+    for name in {"heel", motion.under(motion.ball), "toe"} & set(motion.soles):
+        at = scene.gone(motion.soles[name], slice(0, count))
+        stays = size(at[1:] - at[:-1]) <= least
+        if name == "heel" and motion.ball in held:
+            stays &= ~held[motion.ball][1:]
+        found[1:] |= stays
+        found[:-1] |= stays
+    return found & scene.settings.lock
+
+
+def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Scene) -> list[tuple[int, int]]:
+    """Where a foot stands exactly about a contact, if it does for a third of it."""
+    if 3 * np.count_nonzero(exact[start:stop]) < stop - start:
+        return []
+    found: list[tuple[int, int]] = []
+    for first, last in (runs(exact[after:until]) + after).tolist():
+        if found and first - found[-1][1] < _STEP * scene.fps:
+            first = found.pop()[0]
+        found.append((first, last))
+    return [(first, last) for first, last in found if first < stop and last > start]
+
+
 def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int]:
-    """A contact without the time in which a foot arrives, or leaves, where the clip has it so."""
-    inner = core(start, stop, scene.fps)
-    first = start if start == 0 else start + (inner.start - start) // 4
-    last = stop if stop == frames else stop - (stop - inner.stop) // 4
+    """A contact without half of the time in which a foot arrives, or leaves, where the clip has it so."""
+    inner = inside(start, stop, scene.fps)
+    first = start if start == 0 else start + (inner.start - start) // 2
+    last = stop if stop == frames else stop - (stop - inner.stop) // 2
     return first, last
 
 
@@ -135,19 +178,24 @@ def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[tupl
     return found
 
 
-def _stance(leg: int, motion: LegMotion, held: Mapping[str, Mask], start: int, stop: int, scene: Scene) -> Stance:
-    phases = _phases(motion, held, start, stop, scene)
+def _stance(
+    leg: int, motion: LegMotion, held: Mapping[str, Mask], seen: NDArray[np.intp], start: int, scene: Scene
+) -> Stance:
+    """What a foot does from a frame on; frames beyond its contact are as the first, or the last one, that it has."""
+    phases = _phases(motion, held, seen, start, scene)
     main = max(range(len(phases)), key=lambda at: (phases[at].point == motion.ball, phases[at].stop - phases[at].start))
-    flat = start + np.flatnonzero(np.all([mask[start:stop] for mask in held.values()], axis=0))
+    flat = start + np.flatnonzero(np.all([mask[seen] for mask in held.values()], axis=0))
     if len(held) < 2 or not len(flat):
         flat = np.arange(phases[main].start, phases[main].stop)
-    return Stance(leg, start, stop, phases, main, flat)
+    return Stance(leg, start, start + len(seen), phases, main, flat)
 
 
-def _phases(motion: LegMotion, held: Mapping[str, Mask], start: int, stop: int, scene: Scene) -> list[Phase]:
+def _phases(
+    motion: LegMotion, held: Mapping[str, Mask], seen: NDArray[np.intp], start: int, scene: Scene
+) -> list[Phase]:
     """The heel while the ball is in the air, else the ball, and at the end the toes if they stay where it leaves."""
-    down = held[motion.ball][start:stop] if motion.ball in held else np.zeros(stop - start, bool)
-    edges = [0, *(np.flatnonzero(down[1:] != down[:-1]) + 1).tolist(), stop - start]
+    down = held[motion.ball][seen] if motion.ball in held else np.zeros(len(seen), bool)
+    edges = [0, *(np.flatnonzero(down[1:] != down[:-1]) + 1).tolist(), len(seen)]
     found = [Phase(motion.ball if down[a] else "heel", start + a, start + b) for a, b in pairwise(edges)]
     last = found[-1]
     if last.point == motion.ball and "toe" in motion.soles:
@@ -168,25 +216,60 @@ def _leaves(motion: LegMotion, phase: Phase, scene: Scene) -> int:
     return phase.stop
 
 
-def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> None:
+def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene, *, exact: bool) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
     stance.slips = np.zeros((stance.stop - stance.start, 3))
-    inner, slid = core(stance.start, stance.stop, scene.fps), 0.0
+    inner, slid = inside(stance.start, stance.stop, scene.fps), 0.0
     for number, phase in enumerate(stance.phases):
-        at = scene.gone(motion.soles[phase.point], phase.frames)
+        at, sole = (scene.gone(motion.soles[name], phase.frames) for name in (phase.point, motion.under(phase.point)))
         if scene.settings.lock:
-            stance.slips[stance.own(phase)] = _kept(at, number - stance.main, scene.fps) - at
-        seen = slice(max(inner.start, phase.start), max(min(inner.stop, phase.stop), phase.start))
-        if seen.stop > seen.start:
-            slips = stance.slips[seen.start - stance.start : seen.stop - stance.start]
-            slid += float(size(np.ptp(slips, axis=0)))
-    points = {phase.point for phase in stance.phases}
-    above = [motion.soles[point][inner, scene.axis] - floor.stood[point][inner] for point in points]
-    off = float(np.abs(above).min(axis=0).max())
-    sunk, most = float(-np.min(above)), scene.settings.tolerance * motion.scale
-    stance.clean = max(slid, off) <= most or (sunk <= most and _cut(stance, len(motion.chain), scene))
+            stance.slips[stance.own(phase)] = _kept(at, number - stance.main) - at
+        seen = slice(max(inner.start, phase.start) - phase.start, max(min(inner.stop, phase.stop) - phase.start, 0))
+        if scene.settings.lock and seen.stop > seen.start:
+            slid += float(size(np.ptp(sole[seen], axis=0)))
+    spins = _spins(motion, stance, scene)
+    most = scene.settings.tolerance * motion.scale
+    if exact:
+        above = _above(motion, stance, inner, list(motion.soles), floor, scene)
+        stance.clean = scene.made or bool(np.abs(above).min() <= _ON * motion.scale)
+    else:
+        above = _above(motion, stance, inner, sorted({phase.point for phase in stance.phases}), floor, scene)
+        off, sunk = float(np.abs(above).min(axis=0).max()), float(-above.min())
+        still = max(slid, off) <= most and not spins
+        stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
     if stance.clean:
         stance.slips[:] = 0
+
+
+def _above(motion: LegMotion, stance: Stance, frames: slice, points: list[str], floor: Floor, scene: Scene) -> Array:
+    """How high points (points, frames) are above where they stand."""
+    return np.stack([motion.soles[name][frames, scene.axis] - floor.stood[name][frames] for name in points])
+
+
+def _spins(motion: LegMotion, stance: Stance, scene: Scene) -> bool:
+    """Whether a foot turns on the spot that should not."""
+    points_to = pointing(motion, stance, scene.up, scene)
+    if points_to is None:
+        return False
+    ways, wanted = points_to
+    inner = inside(0, len(ways), scene.fps)
+    tangents = dot(ways, cross(scene.up, wanted)) / dot(ways, wanted)
+    return bool(np.ptp(tangents[inner]) >= _SPIN)
+
+
+def pointing(motion: LegMotion, stance: Stance, normal: Array, scene: Scene) -> tuple[Array, Array] | None:
+    """Where a foot points in the plane of its floor (frames, 3), and where it should all the time.
+
+    None if it is to turn as it does: it is a point, turns far, or may.
+    """
+    ahead = _ahead(motion, slice(stance.start, stance.stop))
+    if ahead is None or not scene.settings.lock:
+        return None
+    ways = unit(ahead - dot(ahead, normal)[:, np.newaxis] * normal)
+    wanted = unit(mean(ways[stance.flat - stance.start]))
+    along = dot(ways, wanted)
+    meant = along[inside(0, len(ways), scene.fps)].min() < _MEANT
+    return None if meant or along.min() < _FAR else (ways, wanted)
 
 
 def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
@@ -195,18 +278,22 @@ def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
     return brief and (stance.start == 0) != (stance.stop == frames)
 
 
-def _kept(at: Array, side: int, fps: float) -> Array:
+def _kept(at: Array, side: int) -> Array:
     """The place of a point that is kept: its mean in the main phase, before that the last one, after it the first."""
     if side == 0:
-        return mean(at[core(0, len(at), fps)])
+        return mean(at[len(at) // 8 : len(at) - len(at) // 8])
     return np.asarray(at[-1 if side < 0 else 0])
 
 
 def headings(motion: LegMotion, frames: slice | NDArray[np.intp], scene: Scene) -> Array | None:
     """Where a foot points in some frames, horizontally; None if it is a point."""
+    ahead = _ahead(motion, frames)
+    return None if ahead is None else scene.level(ahead)
+
+
+def _ahead(motion: LegMotion, frames: slice | NDArray[np.intp]) -> Array | None:
+    """From the back of a foot to where it bends, or its tip."""
     soles = motion.soles
-    ahead = next((soles[name] for name in ("toe", "ball") if name in soles), None)
+    ahead = next((soles[name] for name in ("toe", motion.ball) if name in soles), None)
     back = soles.get("heel", motion.ankle if motion.leg.ankle else None)
-    if ahead is None or back is None or ahead is back:
-        return None
-    return scene.level(ahead[frames] - back[frames])
+    return None if ahead is None or back is None or ahead is back else np.asarray(ahead[frames] - back[frames])

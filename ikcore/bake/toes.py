@@ -6,31 +6,40 @@ import numpy as np
 
 from ikcore import rotations
 from ikcore._arrays import size
-from ikcore.bake.filters import smoothed, spread
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import STEP
-from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
+from ikcore.bake.motion import LegMotion
+from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.bake.way import Way
+from ikcore.clips.smoothing import smooth
 
-_SMOOTH = 0.06  # seconds, half the width of the filter
+_TIME = 0.03  # seconds: toes bend about as fast
 
 
 def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     """How toes are bent more than in the clip: world rotations, after those of the foot."""
-    motion, straight = way.motion, np.broadcast_to(UNTURNED, way.turn.shape)
-    if motion.toe is None or "toe" not in motion.soles or motion.leg.soles["toe"].joint != motion.leg.ball:
-        return straight
-    ball, tip = motion.reference + way.shift, way.carried(motion.soles["toe"])
-    own = np.minimum(motion.soles["toe"][:, scene.axis] - floor.stood["toe"], 0)  # where they are in the floor anyway
-    height = scene.under(tip, STEP * motion.scale, STEP * motion.scale)
-    lack = np.fmax(height + floor.thick["toe"] + own - tip[:, scene.axis], 0)
+    motion = way.motion
+    if not motion.on_toes("toe"):
+        return way.toes
+    ball, tip = motion.reference + way.shift, way.sole("toe")
+    there, thick = motion.soles["toe"], floor.thick["toe"]
+    stood = _under(there, motion, scene) + thick if scene.made else floor.stood["toe"]
+    own = np.fmin(there[:, scene.axis] - stood, 0)  # where they are in the floor anyway
+    own[way.lies] = 0
+    lack = np.fmax(_under(tip, motion, scene) + thick + own - tip[:, scene.axis], 0)
+    lack[lack <= scene.settings.tolerance * motion.scale] = 0
     if not lack.any():
-        return straight
-    lack = smoothed(spread(lack, _SMOOTH, scene.fps, loop=loop), _SMOOTH, scene.fps, loop=loop)
+        return way.toes
+    pull, most = 1 / (_TIME * _TIME * _TIME * _TIME), np.where(way.lies, lack, np.inf)
+    lack = smooth(0.0, fps=scene.fps, pull=pull, lower=lack, upper=most, loop=loop).values
     arm = tip - ball
     raised = arm.copy()
     raised[:, scene.axis] += np.minimum(lack, _bent(arm, scene))
-    return rotations.shortest_arc(arm, raised)
+    return rotations.multiply(rotations.shortest_arc(arm, raised), way.toes)
+
+
+def _under(tip: Array, motion: LegMotion, scene: Scene) -> Array:
+    return scene.under(tip, STEP * motion.scale, STEP * motion.scale)
 
 
 def _bent(arm: Array, scene: Scene) -> Array:

@@ -9,33 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import rotations
-from ikcore._arrays import cross, dot, size
-from ikcore.bake import beam
+from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion, blocks
 from ikcore.bake.progress import Told
-from ikcore.bake.scene import UNTURNED, Array, Scene, eased, unit
-from ikcore.bake.stances import Phase, Stance, headings
-from ikcore.feet.intervals import core
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased, mean
+from ikcore.bake.stances import Phase, Stance, pointing
+from ikcore.clips.smoothing import smooth
+from ikcore.feet.intervals import runs
 from ikcore.grounds.ground import Ground
 
 # Seconds.
 _ARRIVES = 0.1  # in which a foot that arrives comes to the ground, and one that leaves from it
+_TENSION = 180.0  # 1 / s^2, of ways over obstacles: what is nearer to each other than 0.075 s is gone over at once
 _BEFORE = 0.25  # before the first frame, and after the last, in which a foot may have begun to rise
 
 # Metres for a leg of 0.87 m.
 _HARDEST = 30.0  # a second^2: what a foot is accelerated by at most to get over something
 _ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
-_SWINGS, _ROOM = 2.0, 0.01  # what a stance was moving a foot by when it ended goes on by at most so many times that
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
 _MARGIN = 0.02  # how far toes and heels keep from steps
 _WITHIN = 0.001  # how far behind the side of something its upper side is looked for
 _DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
-
-_FREE, _LEFT = 0.011, 0.016  # tangents: what a foot may turn on the spot and be left, and the most that is left of more
-_MEANT = 0.94  # the cosine beyond which it is meant to
 
 
 @dataclass(slots=True, eq=False)
@@ -50,6 +47,10 @@ class Way:
         Of its reference point.
     turn : (frames, 4) array
         A world rotation, about that point.
+    toes : (frames, 4) array
+        That of the toes beside it, where they bend: while they lie on the ground they do not turn with the foot.
+    lies : (frames,) array of bool
+        When they are made to lie.
     plain : (frames,) array
         How much of the shift upwards is not for obstacles: what the body follows.
     reach : (frames,) array
@@ -59,6 +60,8 @@ class Way:
     motion: LegMotion
     shift: Array
     turn: Array
+    toes: Array
+    lies: Mask
     plain: Array
     reach: Array
 
@@ -68,6 +71,15 @@ class Way:
         arm = points - origin
         if self.motion.leg.ankle is not None:
             arm = rotations.rotate(self.turn[frames], arm)
+        return np.asarray(origin + self.shift[frames] + arm)
+
+    def sole(self, name: str, frames: slice = slice(None)) -> Array:
+        """Where a point of the sole goes."""
+        points = self.motion.soles[name][frames]
+        if not self.motion.on_toes(name):
+            return self.carried(points, frames)
+        origin = self.motion.reference[frames]
+        arm = rotations.rotate(rotations.multiply(self.toes[frames], self.turn[frames]), points - origin)
         return np.asarray(origin + self.shift[frames] + arm)
 
     @property
@@ -81,7 +93,8 @@ class Way:
 
     def part(self, motion: LegMotion, frames: slice) -> Way:
         """Some of the frames."""
-        return Way(motion, self.shift[frames], self.turn[frames], self.plain[frames], self.reach[frames])
+        toes, lies = self.toes[frames], self.lies[frames]
+        return Way(motion, self.shift[frames], self.turn[frames], toes, lies, self.plain[frames], self.reach[frames])
 
 
 def way_of(
@@ -98,12 +111,14 @@ def way_of(
     Of three rounds of a loop, obstacles are those of the second.
     """
     frames = len(motion.chain)
-    way = Way(motion, np.zeros((frames, 3)), np.broadcast_to(UNTURNED, (frames, 4)).copy(), *np.zeros((2, frames)))
+    turn, toes = np.broadcast_to(UNTURNED, (2, frames, 4)).copy()
+    way = Way(motion, np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool), *np.zeros((2, frames)))
     for stance in told.part(0.0, 0.4).over(stances):
         _stand(way, stance, floor, scene)
-    swings = _swings(stances, frames)
-    for swing in told.part(0.4, 0.7).over(swings):
-        _swing(way, swing, passed, scene)
+    _bend(way, stances, scene)
+    moved = _moved(way, stances, scene)
+    for swing in told.part(0.4, 0.7).over(_swings(stances, frames)):
+        _swing(way, swing, moved, passed, scene)
     way.plain = way.shift[:, scene.axis].copy()
     down = sorted([*stances, *(each for each in passed if 0 < each.start < frames - 1)], key=lambda each: each.start)
     spans = [_span(swing, frames) for swing in _swings(down, frames)]
@@ -119,6 +134,8 @@ def _stand(way: Way, stance: Stance, floor: Floor, scene: Scene) -> None:
     here = slice(stance.start, stance.stop)
     if way.motion.leg.ankle is not None:
         way.turn[here] = _turned(way.motion, stance, scene)
+    if way.motion.toe_turn is not None and scene.settings.lock and not stance.clean:
+        _lie(way, stance, way.motion.toe_turn)
     heights = _heights(way.motion, stance, floor, scene)
     slope = scene.slope(stance.normal)
     for number in (*range(stance.main, len(stance.phases)), *range(stance.main - 1, -1, -1)):
@@ -130,28 +147,64 @@ def _stand(way: Way, stance: Stance, floor: Floor, scene: Scene) -> None:
         ground = stance.place[scene.axis] + stance.lift + dot(there - stance.place, slope)
         there[:, scene.axis] = ground + floor.thick[phase.point] + heights[stance.own(phase)]
         way.shift[phase.frames] = 0.0
-        way.shift[phase.frames] = there - way.carried(at, phase.frames)
+        way.shift[phase.frames] = there - way.sole(phase.point, phase.frames)
     if stance.part >= 0 and scene.ground.parts[stance.part].moves:
         _ride(way, stance, scene)
 
 
 def _turned(motion: LegMotion, stance: Stance, scene: Scene) -> Array:
-    """To the slope, and back about the vertical as far as the foot turns on the spot without meaning to."""
+    """To the slope, and back about the normal of the floor by what the foot turns on the spot without meaning to."""
     tilt = rotations.shortest_arc(stance.floor, stance.normal)
-    count, ahead = stance.stop - stance.start, headings(motion, slice(stance.start, stance.stop), scene)
-    turn = np.broadcast_to(tilt, (count, 4))
-    if ahead is None or not scene.settings.lock or count < 3:
-        return turn
-    way = unit(scene.level(rotations.rotate(tilt, ahead)))
-    middle = way[stance.middle - stance.start]
-    side = cross(scene.up, middle)
-    angle = dot(way, side) / np.maximum(dot(way, middle), 1e-3)  # its tangent
-    inner = core(0, count, scene.fps)
-    if (dot(way, middle)[inner] < _MEANT).any() or np.ptp(angle[inner]) < 2 * _FREE:
-        return turn
-    over = np.maximum(np.abs(angle) - _FREE, 0) / (_LEFT - _FREE)
-    left = np.where(over > 0, np.copysign(_FREE + (_LEFT - _FREE) * over / (1 + over), angle), angle)
-    return rotations.multiply(rotations.shortest_arc(way, middle + left[:, np.newaxis] * side), turn)
+    points_to = None if stance.clean else pointing(motion, stance, stance.floor, scene)
+    if points_to is None:
+        return np.broadcast_to(tilt, (stance.stop - stance.start, 4))
+    return rotations.multiply(tilt, rotations.shortest_arc(*points_to))
+
+
+def _lie(way: Way, stance: Stance, toes: Array) -> None:
+    """Toes lie as they do while the foot stands flat, as long as it turns about the ball; then they turn with it."""
+    turning = [each.frames for each in stance.phases if each.point == way.motion.ball]
+    if not turning:
+        return
+    about = np.concatenate([np.arange(each.start, each.stop) for each in turning])
+    turned = rotations.multiply(way.turn[about], toes[about])
+    quarter = len(stance.flat) // 4
+    flat = np.isin(about, stance.flat[quarter : len(stance.flat) - quarter])
+    lain = turned[flat] if flat.any() else turned
+    lain = rotations.normalize(mean(np.where(dot(lain, lain[0])[:, np.newaxis] < 0, -lain, lain)))
+    way.toes[about] = rotations.multiply(lain, rotations.conjugate(turned))
+    way.lies[about] = True
+    last = stance.phases[-1]
+    if last.point == "toe":
+        way.toes[last.frames] = way.toes[last.start - 1]
+        way.lies[last.frames] = True
+
+
+def _bend(way: Way, stances: list[Stance], scene: Scene) -> None:
+    """Toes that lie come to that, and from it."""
+    if not way.lies.any():
+        return
+    pinned = way.lies.copy()
+    for stance in stances:
+        pinned[stance.start : stance.stop] |= stance.clean
+    way.toes[~pinned] = rotations.exp(_released(rotations.log(way.toes), pinned, scene)[~pinned])
+
+
+def _released(values: Array, pinned: Mask, scene: Scene) -> Array:
+    """What stances do to a foot, and in swing, as smoothly as it can be, back to nothing, or to what the next does.
+
+    Where the clip begins or ends before that, it is drawn there.
+    """
+    time = max(scene.settings.blend / 3, 1 / scene.fps)
+    pinned, blend, pull = pinned.copy(), round(scene.settings.blend * scene.fps), np.zeros((len(pinned), 1))
+    for start, stop in runs(~pinned).tolist():
+        own = slice(start + blend if start > 0 else 0, stop - blend if stop < len(pinned) else stop)
+        pinned[own] = True
+        pull[start:stop] = (start == 0 or stop == len(pinned)) / (time * time * time * time)
+    if pinned.all() or not values.any():
+        return values
+    low, high = (np.where(pinned[:, np.newaxis], values, far) for far in (-np.inf, np.inf))
+    return np.asarray(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).values)
 
 
 def _heights(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> Array:
@@ -196,8 +249,13 @@ def _joined(way: Way, stance: Stance, number: int, scene: Scene) -> Array:
     """What brings the point of a phase to where the phase next to it, nearer to the main one, has put it."""
     phase = stance.phases[number]
     frame, mine = (phase.start - 1, phase.start) if number > stance.main else (phase.stop, phase.stop - 1)
-    at = way.motion.soles[phase.point][frame : frame + 1]
-    moved = way.carried(at, slice(frame, frame + 1)) - at - stance.slips[mine - stance.start] - stance.aside
+    here = slice(frame, frame + 1)
+    moved = (
+        way.sole(phase.point, here)
+        - way.motion.soles[phase.point][here]
+        - stance.slips[mine - stance.start]
+        - stance.aside
+    )
     return scene.level(moved[0])
 
 
@@ -228,13 +286,13 @@ def _span(swing: Swing, frames: int) -> tuple[int, int]:
     return before.stop if before else 0, after.start if after else frames
 
 
-def _swing(way: Way, swing: Swing, passed: list[Stance], scene: Scene) -> None:
+def _swing(way: Way, swing: Swing, moved: Array, passed: list[Stance], scene: Scene) -> None:
     """From one stance to the next; before the first and after the last over what the foot passes there.
 
     Of what the ground does, a foot follows the plane it leaves less and less, and more and more the one it comes to.
     """
     start, stop = _span(swing, len(way.shift))
-    way.shift[start:stop] = _fading(way, swing, start, stop, scene)
+    way.shift[start:stop] = moved[start:stop]
     before, after = ([stance] if stance else [] for stance in swing)
     within = [stance for stance in passed if start <= stance.start < stop]
     for stance in within:
@@ -259,42 +317,20 @@ def _between(way: Way, before: Stance, after: Stance, scene: Scene) -> None:
     way.turn[here] = rotations.slerp(way.turn[here.start - 1], way.turn[here.stop], timed)
 
 
-def _fading(way: Way, swing: Swing, start: int, stop: int, scene: Scene) -> Array:
-    """What stances have moved a foot by, beside what the ground does, which dies away."""
-    time, whole = np.arange(1, stop - start + 1) / scene.fps, (stop - start + 1) / scene.fps
-    window = whole if whole < 2 * scene.settings.blend else max(scene.settings.blend, 1 / scene.fps)
-    moved = np.zeros((stop - start, 3))
-    for stance, edge, step, since in ((swing[0], start - 1, -1, time), (swing[1], stop, 1, whole - time)):
-        if stance is not None:
-            value, slope = _left_by(way, stance, edge, step, scene)
-            most = _SWINGS * (size(value) + _ROOM * way.motion.scale)
-            carry = window * slope * min(1.0, float(most / max(size(window * slope), 1e-12)))
-            share = np.clip(since / window, 0, 1)[:, np.newaxis]
-            moved += (1 - eased(share)) * value + _leaving(share) * carry
-    return moved
+def _moved(way: Way, stances: list[Stance], scene: Scene) -> Array:
+    """What stances move a foot by beside what the ground does, and what of that goes on in swing."""
+    moved, pinned = np.zeros_like(way.shift), np.zeros(len(way.shift), bool)
+    for stance in stances:
+        here = slice(stance.start, stance.stop)
+        moved[here], pinned[here] = way.shift[here], True
+        moved[here, scene.axis] -= _followed(stance, way.motion.reference[here], scene.level(way.shift[here]), scene)
+    return _released(moved, pinned, scene)
 
 
 def _followed(stance: Stance, source: Array, moved: Array, scene: Scene) -> Array:
     """How far up a foot goes that follows the plane of a stance."""
     ground, floor = scene.slope(stance.normal), scene.slope(stance.floor)
     return np.asarray(stance.lift + dot(source + moved - stance.place, ground) - dot(source - stance.place, floor))
-
-
-def _left_by(way: Way, stance: Stance, edge: int, step: int, scene: Scene) -> tuple[Array, Array]:
-    """What a stance has moved the foot by at its edge beside what the ground does, and how fast that changes.
-
-    That is a second, away from the stance.
-    """
-    far = min(max(edge + step * max(1, round(scene.fps / 30)), stance.start), stance.stop - 1)
-    both = np.array([edge, far])
-    shift = way.shift[both]
-    shift[:, scene.axis] -= _followed(stance, way.motion.reference[both], scene.level(shift), scene)
-    return shift[0], (shift[0] - shift[1]) * (scene.fps / abs(far - edge) if far != edge else 0.0)
-
-
-def _leaving(share: Array) -> Array:
-    """Zero at both ends, with a slope of 1 at 0 and none at 1, and no acceleration at either."""
-    return np.asarray(share * (1 + share * share * (share * (8 - 3 * share) - 6)))
 
 
 def _progress(places: Array, timed: Array, scale: float, scene: Scene) -> Array:
@@ -320,19 +356,37 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
         once = (len(needed) - 1) // 3
         own = needed[once : 2 * once]
         needed = np.concatenate([own, own, own, own[:1]])
-    swings = np.concatenate([np.arange(*span) for span in spans])
-    swing = np.repeat(np.arange(len(spans)), [stop - start for start, stop in spans])
-    share, near = _shares(spans, len(needed), scene.fps)
+    near, swings = np.zeros(len(needed)), np.concatenate([np.arange(*span) for span in spans])
+    near[swings] = _shares(spans, len(needed), scene.fps)[1]
     possible = 0.5 * _HARDEST * way.motion.scale * near * near
-    needed = np.minimum(np.where(np.isfinite(needed), needed, 0)[swings], possible)
-    way.shift[swings, scene.axis] += beam.lifts(swing, share, needed, len(spans))
+    needed = np.minimum(np.fmax(needed, 0), possible)
+    if needed.any():
+        way.shift[:, scene.axis] += lifted(needed, near > 0, scene.fps)
+
+
+def lifted(needed: Array, free: Mask, fps: float) -> Array:
+    """How much higher a foot goes, as a thin beam under tension that is laid over obstacles.
+
+    Parameters
+    ----------
+    needed : (frames,) array
+        How much higher it has to be.
+    free : (frames,) array of bool
+        When it does not stand. Before the first frame and after the last it may be in the air for a while.
+    fps : float
+        Frames a second.
+    """
+    before = round(_BEFORE * fps) + 2
+    lower, upper = np.pad(needed, before), np.pad(np.where(free, np.inf, 0), before, constant_values=np.inf)
+    upper[:2] = upper[-2:] = 0
+    return np.asarray(smooth(0.0, fps=fps, pull=0, tension=_TENSION, lower=lower, upper=upper).values[before:-before])
 
 
 def _lacking(way: Way, floor: Floor, scene: Scene, frames: slice) -> Array:
     """How much too low a foot is in some frames, by the point of its sole that is so the most; NaN over no ground."""
     motion, scale, names = way.motion, way.motion.scale, list(way.motion.soles)
     wide = slice(max(frames.start - 1, 0), frames.stop + 1)  # on the way from the frame before, and to the one after
-    there = way.carried(np.stack([motion.soles[name][wide] for name in names]), wide).swapaxes(0, 1)
+    there = np.stack([way.sole(name, wide) for name in names], axis=1)
     above = np.stack([_above(motion, name, wide, floor, scene) for name in names], axis=1)
     if not scene.made:
         ends = [at for at, name in enumerate(names) if name in ("toe", "heel")]
