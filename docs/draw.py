@@ -52,6 +52,7 @@ def write(folder: Path) -> None:
             spline,
             forearm,
             limits,
+            outside,
             *chains,
             walk,
             smooth,
@@ -475,6 +476,20 @@ def ccd() -> Figure:
     panel.set(xlabel="sweeps", ylabel="error / reach", xlim=(0, 40))
     panel.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def outside() -> Figure:
+    """A rope to places behind a pillar, seen from above: through it, and clear of it."""
+    rope, pillar, radius = ik.Skeleton.chain([[x, 0, 0] for x in range(9)]), (3.6, 0.5, 0.0), 0.9
+    figure, panels = scenes("without", "with Outside", x=(-1.2, 6.6), y=(-2.2, 5.4))
+    clear = [ik.Outside(joint, pillar, radius, end=(3.6, 0.5, 9.0)) for joint in range(1, 9)]
+    for panel, goals in zip(panels, ([], clear), strict=True):
+        arc(panel, pillar, radius, 0, 2 * np.pi, GREY)
+        for target, shade in (((5.2, 3.6, 0.0), 1), ((3.4, 4.6, 0.0), 0.45)):
+            found = ik.dls(rope, rope.rest, [ik.Reach(8, target), *goals])
+            chain(panel, rope.forward(found.pose).positions, shade=shade)
+            dot(panel, target, GREEN)
     return figure
 
 

@@ -133,11 +133,11 @@ static void add_task(ik_plan *plan, int goal, int node, int other) {
     plan->tasks[plan->task_count++] = (ik_task){plan->job->goals[goal].kind, goal, node, other, 0, 0, {0, 0}};
 }
 
-/* What is tied to another joint, to a distance or to a side of a plane. */
+/* What is tied to another joint, to a distance, to a side of a plane or to be clear of a capsule. */
 static void add_tie(ik_plan *plan, enum ik_goal_kind kind, int node, int other) {
-    if (other < 0 && kind != IK_DISTANCE && kind != IK_INSIDE) return;
+    if (other < 0 && kind != IK_DISTANCE && kind != IK_INSIDE && kind != IK_OUTSIDE) return;
     plan->ties = 1;
-    if (kind == IK_TURN) return;
+    if (kind == IK_TURN || kind == IK_OUTSIDE) return; /* which hold no end */
     if (node >= 0) plan->nodes[node].ties++;
     if (other >= 0) plan->nodes[other].ties++;
 }

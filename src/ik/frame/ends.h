@@ -27,6 +27,12 @@ ik_inline vec3 ends_axis(const ik_plan *plan, columns c, int ends, int task) {
     return quat_rotate(column_quat(c, ends_rotation(ends, task)), axis);
 }
 
+/* Which end of a task node k turns: where its own bone ends nothing of that bone. */
+ik_inline int ends_turned_side(const ik_plan *plan, int task, int k) {
+    const ik_task *t = &plan->tasks[task];
+    return t->kind == IK_OUTSIDE && t->node == k ? 0 : task_side(plan, task, plan->nodes[k].slot);
+}
+
 /* A look is drawn by the point of its ray that is as far from where the body turns as what it looks at, so that one
  * turn brings that point there; where there is none, by the nearest. Both at a distance of 1: the weight is that of an
  * angle. */
@@ -43,7 +49,7 @@ ik_inline void ends_pull_look(const ik_plan *plan, columns c, int ends, int task
 ik_inline void ends_add_pull(const ik_plan *plan, columns c, int ends, int side, int k, vec3 about,
                              ends_wanted (*wanted)(const ik_plan *plan, columns c, int task), pull *sum) {
     for (int t = 0; t < plan->task_count; t++) {
-        if (task_side(plan, t, plan->nodes[k].slot) != side) continue;
+        if (ends_turned_side(plan, t, k) != side) continue;
         ends_wanted to = wanted(plan, c, t);
         if (plan->tasks[t].kind == IK_TURN)
             pull_add_rotation(sum, to.weight, column_quat(c, ends_rotation(ends, t)), to.rotation);
@@ -63,7 +69,7 @@ ik_inline pull ends_pull(const ik_plan *plan, columns c, int ends, int k, vec3 a
 /* Node k turns about a place, with all ends of a side at it or below. */
 ik_inline void ends_carry_side(const ik_plan *plan, columns c, int ends, int side, int k, vec3 about, quat turn) {
     for (int t = 0; t < plan->task_count; t++) {
-        if (task_side(plan, t, plan->nodes[k].slot) != side) continue;
+        if (ends_turned_side(plan, t, k) != side) continue;
         int place = ends_place(ends, t), rotation = ends_rotation(ends, t);
         if (ends_turns(&plan->tasks[t])) column_set_quat(c, rotation, quat_multiply(turn, column_quat(c, rotation)));
         if (ends_moves(&plan->tasks[t]))

@@ -25,6 +25,10 @@
  * What ties an end to another joint, to a distance or to a plane aims it, before the passes, at the nearest place that
  * is right; where the other end can move as well, half-way, and that end, too (fabrik_ties.h).
  *
+ * Of what a bone should be clear of the passes know nothing. What follows them draws the point of the bone that is
+ * deepest in a capsule straight out, like an end that is beyond its plane. That is all that `textbook` does about it,
+ * too: its joints turn once, one after the other.
+ *
  * Unless `textbook`:
  * - A hinge turns about its own axis as far as is best, where the published rule takes what its limit leaves of the
  *   shortest arc.
@@ -125,6 +129,7 @@ static void frames_load_tie(const ik_plan *plan, group at, const pose *start, in
     real weight, own = IK_NAME(joint_load_any)(plan, at, start, t, &wanted, &weight);
     int counts = t->kind == IK_TURN ? frames_turned_weight(plan, t->goal) : frames_target_weight(plan, t->goal);
     joint_set_wanted(record, frames_turned(plan, t->goal), t, &wanted);
+    if (t->kind == IK_OUTSIDE) column_set_vec3(record, frames_target(plan, t->goal), wanted.end);
     *column(record, counts) = weight / start->heaviest;
     *column(record, frames_target_share(plan, t->goal)) = frames_goal_counts(plan, at, start, t->goal);
     if (t->kind == IK_TURN) return;
@@ -207,6 +212,7 @@ static void frames_stay_near(const ik_plan *plan, const pose *start, columns rec
     mask has_reach = mask_less(zero, start->reach);
     *column(record, frames_per_reach(plan)) = real_select(has_reach, one / start->reach, zero);
     *column(record, frames_lowest(plan)) = zero;
+    *column(record, frames_largest(plan)) = one; /* as `textbook` leaves it */
     mask near = mask_less(frames_turn_for_error(plan, record), one);
     if (plan->ties) near &= has_reach; /* what is to go is no share of it */
     *column(record, frames_lowest(plan)) = real_select(near, zero, one);
@@ -240,7 +246,7 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     }
     for (int t = 0; t < plan->task_count && plan->ties; t++)
         if (frames_is_tie(&plan->tasks[t])) frames_load_tie(plan, at, start, t, record);
-    if (!points) *tolerance = angle;
+    if (!points && !plan->outside) *tolerance = angle;
     *column(record, frames_per_radian(plan)) = real_select(mask_less(zero, *tolerance), *tolerance, angle) / angle;
     *column(record, frames_lever(plan)) = solve_mean_bone(plan, start);
     *column(record, frames_least(plan)) = real_splat(LARGEST);
@@ -277,6 +283,7 @@ static void frames_step(const ik_plan *plan, real *bundle, int groups) {
             frames_forward(plan, columns_of_bundle(bundle, g), plan->node_of_slot[slot]);
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
+        if (published && plan->outside) frames_sweep(plan, c);
         if (published && plan->slides) frames_just_slide(plan, c);
         if (published)
             *column(c, frames_squared(plan)) = frames_square(plan, c);

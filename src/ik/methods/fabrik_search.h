@@ -131,7 +131,7 @@ static void frames_search(const ik_plan *plan, columns c) {
     frames_take_back(plan, c);
     frames_sweep(plan, c);
     if (frames_several(plan)) frames_turn_together(plan, c);
-    frames_walk_on(plan, c);
+    if (!plan->outside) frames_walk_on(plan, c); /* out of a capsule any stride helps, however long */
     frames_count(plan, c);
 }
 

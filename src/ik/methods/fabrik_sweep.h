@@ -8,6 +8,8 @@ static void frames_find_ends(const ik_plan *plan, columns c) {
         const int k = plan->tasks[t].node;
         if (plan->tasks[t].kind == IK_TURN)
             column_set_quat(c, ends_rotation(ends, t), frames_now(plan, c, k));
+        else if (plan->tasks[t].kind == IK_OUTSIDE)
+            column_set_vec3(c, ends_place(ends, t), frames_tie_ends(plan, c, t).own);
         else
             column_set_vec3(c, ends_place(ends, t), column_vec3(c, frames_point(plan, plan->nodes[k].slot)));
     }

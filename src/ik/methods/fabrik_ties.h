@@ -1,5 +1,5 @@
-/* FABRIK with frames, its ties: what holds an end at another joint, at a distance or on one side of a plane.
- * fabrik_frames.h has the idea.
+/* FABRIK with frames, its ties: what holds an end at another joint, at a distance or on one side of a plane, and a bone
+ * out of a capsule. fabrik_frames.h has the idea.
  *
  * A tie has an own end and, seen from a joint, a far one, which is where that joint would have the own end. Either is
  * drawn to where the other one has it; in the passes, where both can move, half-way. So a loop that is cut is closed.
@@ -9,14 +9,17 @@
  *   PLACE      the own end is drawn to the far one, or the far one to the own
  *   TURN       likewise their rotations
  *   DISTANCE   to the nearest place at that distance from the other end
- *   INSIDE     to the nearest place of the plane, from beyond it */
+ *   INSIDE     to the nearest place of the plane, from beyond it
+ *   OUTSIDE    the point of its bone that is nearest to the axis, straight out of the capsule. Passes leave it alone */
 
 ik_inline int frames_is_tie(const ik_task *task) { return !joint_task_is_simple(task); }
 
 ik_inline task_wanted frames_tie_wanted(const ik_plan *plan, columns c, int task) {
     quat all = column_quat(c, frames_turned(plan, plan->tasks[task].goal));
     if (plan->tasks[task].kind == IK_TURN) return (task_wanted){.rotation = all};
-    return (task_wanted){.place = {all.w, all.v.x, all.v.y}, .number = all.v.z};
+    task_wanted wanted = {.place = {all.w, all.v.x, all.v.y}, .number = all.v.z};
+    if (plan->tasks[task].kind == IK_OUTSIDE) wanted.end = column_vec3(c, frames_target(plan, plan->tasks[task].goal));
+    return wanted;
 }
 
 ik_inline real frames_tie_weight(const ik_plan *plan, columns c, int task) {
@@ -36,17 +39,21 @@ ik_inline whereabouts frames_whereabouts(const columns *c) {
     return (whereabouts){frames_place_of, frames_rotation_of, c};
 }
 
+/* Of an OUTSIDE the nearest points of the bone and of the axis, and the way from that to the bone. */
 typedef struct {
-    vec3 own, far;
+    vec3 own, far, apart;
 } tie_ends;
 
 static tie_ends frames_tie_ends(const ik_plan *plan, columns c, int task) {
     const ik_task *t = &plan->tasks[task];
     task_wanted wanted = frames_tie_wanted(plan, c, task);
     task_view view = view_of(frames_whereabouts(&c), plan, t);
-    if (t->kind == IK_INSIDE) return (tie_ends){view.place, view.place};
-    if (t->kind == IK_DISTANCE) return (tie_ends){view.place, task_end(t, &wanted, &view)};
-    return (tie_ends){view.place, vec3_add(view.other_place, quat_rotate(view.other_rotation, wanted.place))};
+    task_meet(t, &wanted, &view);
+    if (t->kind == IK_OUTSIDE) return (tie_ends){view.place, view.other_place, view.apart};
+    if (t->kind == IK_INSIDE) return (tie_ends){.own = view.place, .far = view.place};
+    if (t->kind == IK_DISTANCE) return (tie_ends){.own = view.place, .far = task_end(t, &wanted, &view)};
+    vec3 far = vec3_add(view.other_place, quat_rotate(view.other_rotation, wanted.place));
+    return (tie_ends){.own = view.place, .far = far};
 }
 
 /* How the far end of a TURN is turned. */
@@ -61,27 +68,41 @@ ik_inline vec3 frames_apart(vec3 from, vec3 to) {
     return vec3_select(mask_less(real_splat(0), way.length), way.unit, vec3_splat(1, 0, 0));
 }
 
-/* How far an end is beyond its plane. */
-ik_inline real frames_beyond(const task_wanted *wanted, vec3 end) {
-    return real_max(wanted->number - vec3_dot(wanted->place, end), real_splat(0));
+/* How far an end is beyond its plane, or within its capsule; and the way out. */
+typedef struct {
+    real deep;
+    vec3 out;
+} tie_depth;
+
+static tie_depth frames_beyond(const ik_task *task, const task_wanted *wanted, vec3 end) {
+    const real zero = real_splat(0);
+    if (task->kind == IK_INSIDE)
+        return (tie_depth){real_max(wanted->number - vec3_dot(wanted->place, end), zero), wanted->place};
+    direction axis = vec3_direction_of_any(vec3_sub(wanted->end, wanted->place));
+    real along = task_within(vec3_dot(axis.unit, vec3_sub(end, wanted->place)), axis.length);
+    vec3 from = vec3_add(wanted->place, vec3_scale(along, axis.unit));
+    real far = vec3_direction_of_any(vec3_sub(end, from)).length;
+    return (tie_depth){real_max(wanted->number - far, zero), frames_apart(from, end)};
 }
 
 /* The nearest place that is right for an end, where the other one is. */
 static vec3 frames_tie_to(const ik_plan *plan, columns c, int task, vec3 end, vec3 other) {
     const task_wanted wanted = frames_tie_wanted(plan, c, task);
-    if (plan->tasks[task].kind == IK_INSIDE)
-        return vec3_add(end, vec3_scale(frames_beyond(&wanted, end), wanted.place));
+    if (task_is_one_sided(&plan->tasks[task])) {
+        tie_depth d = frames_beyond(&plan->tasks[task], &wanted, end);
+        return vec3_add(end, vec3_scale(d.deep, d.out));
+    }
     if (plan->tasks[task].kind == IK_DISTANCE)
         return vec3_add(other, vec3_scale(wanted.number, frames_apart(other, end)));
     return other;
 }
 
-/* What an end on the right side of its plane counts for: nothing. */
+/* What an end on the right side of its plane, or outside of its capsule, counts for: nothing. */
 static real frames_tie_bites(const ik_plan *plan, columns c, int task, vec3 end, real counts) {
     const real zero = real_splat(0);
-    if (plan->tasks[task].kind != IK_INSIDE) return counts;
+    if (!task_is_one_sided(&plan->tasks[task])) return counts;
     const task_wanted wanted = frames_tie_wanted(plan, c, task);
-    return real_select(mask_less(zero, frames_beyond(&wanted, end)), counts, zero);
+    return real_select(mask_less(zero, frames_beyond(&plan->tasks[task], &wanted, end).deep), counts, zero);
 }
 
 /* How far off it is; of rotations twice the sine of half the angle. */
@@ -105,6 +126,7 @@ static real frames_tie_miss(const ik_plan *plan, columns c, int task) {
 static void frames_aim_ties(const ik_plan *plan, columns c) {
     for (int t = 0; t < plan->task_count; t++) {
         if (!frames_is_tie(&plan->tasks[t]) || plan->tasks[t].kind == IK_TURN) continue;
+        if (plan->tasks[t].kind == IK_OUTSIDE) continue;
         const int both = plan->tasks[t].moves[0] && plan->tasks[t].moves[1];
         const real share = real_splat(both ? (number)0.5 : 1);
         tie_ends ends = frames_tie_ends(plan, c, t);
@@ -120,7 +142,7 @@ static void frames_aim_ties(const ik_plan *plan, columns c) {
 /* Whether a tie has an end at node k that the passes move: 1, its own, -1, the far one; else 0. */
 static int frames_tied_side(const ik_plan *plan, int task, int k) {
     const ik_task *t = &plan->tasks[task];
-    if (!frames_is_tie(t) || (t->node != k && t->other != k)) return 0;
+    if (!frames_is_tie(t) || t->kind == IK_OUTSIDE || (t->node != k && t->other != k)) return 0;
     int side = t->node == k ? 1 : -1;
     return t->moves[side < 0] ? side : 0;
 }
@@ -221,15 +243,17 @@ static vec3 frames_tie_off(const ik_plan *plan, columns c, int task) {
             quat_multiply(frames_far_turned(plan, c, task), quat_conjugate(frames_now(plan, c, t->node))));
     tie_ends ends = frames_tie_ends(plan, c, task);
     const task_wanted wanted = frames_tie_wanted(plan, c, task);
-    vec3 along = t->kind == IK_INSIDE ? wanted.place : frames_apart(ends.far, ends.own);
+    vec3 to = vec3_sub(frames_tie_to(plan, c, task, ends.own, ends.far), ends.own), along = wanted.place;
+    if (t->kind == IK_OUTSIDE) to = vec3_scale(vec3_length(to), along = ends.apart);
+    if (t->kind == IK_DISTANCE || t->kind == IK_PLACE) along = frames_apart(ends.far, ends.own);
     along = vec3_scale(frames_tie_bites(plan, c, task, ends.own, real_splat(1)), along);
     column_set_vec3(c, frames_along(plan, task), along);
-    return vec3_sub(frames_tie_to(plan, c, task, ends.own, ends.far), ends.own);
+    return to;
 }
 
 /* What counts of a change. */
 ik_inline vec3 frames_tie_change(const ik_plan *plan, columns c, int task, vec3 change) {
-    if (plan->tasks[task].kind != IK_DISTANCE && plan->tasks[task].kind != IK_INSIDE) return change;
+    if (plan->tasks[task].kind != IK_DISTANCE && !task_is_one_sided(&plan->tasks[task])) return change;
     vec3 along = column_vec3(c, frames_along(plan, task));
     return vec3_scale(vec3_dot(along, change), along);
 }

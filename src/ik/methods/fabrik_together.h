@@ -53,13 +53,16 @@ static real together_square(const ik_plan *plan, columns c, int vector) {
 
 /* Which end of a task a joint turns: 1, the own, -1, the far one; 0: none. */
 ik_inline int together_carries(const ik_plan *plan, int slot, int task) {
-    return plan->nodes[plan->node_of_slot[slot]].turns ? task_side(plan, task, slot) : 0;
+    const int k = plan->node_of_slot[slot];
+    return plan->nodes[k].turns ? ends_turned_side(plan, task, k) : 0;
 }
 
 /* From a joint to the end that it carries; turned round for the far one, which goes the opposite way. */
 ik_inline vec3 together_arm(const ik_plan *plan, columns c, int slot, int task) {
     vec3 from = column_vec3(c, frames_point(plan, slot));
     if (task_side(plan, task, slot) < 0) return vec3_sub(from, column_vec3(c, ends_place(frames_far(plan), task)));
+    if (plan->tasks[task].kind == IK_OUTSIDE)
+        return vec3_sub(column_vec3(c, ends_place(frames_ends(plan), task)), from);
     int end = plan->nodes[plan->tasks[task].node].slot;
     return vec3_sub(column_vec3(c, frames_point(plan, end)), from);
 }
@@ -71,7 +74,7 @@ ik_inline vec3 together_seen(const ik_plan *plan, int slot, int task, vec3 turn)
 
 /* How far all tasks are off, by their weights. */
 static void together_find_off(const ik_plan *plan, columns c) {
-    if (plan->ties) frames_find_far(plan, c);
+    if (plan->ties) frames_find_ends(plan, c);
     for (int t = 0; t < plan->task_count; t++) {
         const ik_task *task = &plan->tasks[t];
         vec3 off;
