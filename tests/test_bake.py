@@ -263,7 +263,7 @@ def test_loops_stay_loops(name: str, rounds: int, fps: int, root: bool, monkeypa
 
 def test_a_loop_uphill_climbs_with_its_root() -> None:
     baked = ik.bake_feet(looped(root=True), UPHILL).clip
-    np.testing.assert_allclose(np.diff(translations(baked)[:, 0], axis=0)[:, 1], 0.2 * 1.4 / 60, atol=1e-9)
+    np.testing.assert_allclose(np.diff(translations(baked)[:, 0], axis=0)[:, 1], 0.2 * 1.4 / 60, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["floor", *GROUNDS])
@@ -495,7 +495,8 @@ def test_a_deep_hole_shortens_one_leg_and_says_so() -> None:
     clip = gaits.gait(plants, 1, 60, gaits.above(0.82)).clip
     ground = box(0.0, (-3, 3), (0, 5)) + ik.Ground.plane(height=-0.55)
     baked = ik.bake_feet(clip, ground, feet=feet(), settings=ik.BakeSettings(drop=0, lift=0))
-    assert baked.rise[30] == pytest.approx(-0.55, abs=0.05)
+    lowest = -0.55 + 0.985 * 0.8 - (0.82 - gaits.ANKLE)  # the leg in the hole is as straight as it may be
+    assert baked.rise[30] == pytest.approx(lowest, abs=0.05)
     held = ik.bake_feet(clip, ground, feet=feet())
     knee = positions(held.clip, "RightFoot")[30, 1]
     hip = positions(held.clip, "RightUpLeg")[30, 1]

@@ -9,13 +9,13 @@ import numpy as np
 from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bake.filters import smoothed, spread
-from ikcore.bake.scene import UNTURNED, Array, Scene, eased, tangent
+from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
 from ikcore.bake.way import Way
+from ikcore.clips.smoothing import smooth
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
-_MOMENT = 0.07  # seconds: what is straight no longer is straight for a moment
-_MOVED = 0.02  # metres for a leg of 0.87 m: a foot that is moved so far is moved
-_USUAL = 95  # the percentile of how straight a leg is in the clip
+_RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed
+_MOMENT = 0.04  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
 _ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _FEW = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
 _TILTS = 30.0  # degrees, the most
@@ -61,20 +61,10 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
 
 
 def _limit(ways: list[Way], scene: Scene) -> None:
-    """How far legs may reach: as straight as they are in the clip, or usually are there.
-
-    Where a foot is moved with respect to the others, a leg that is straight for a moment only is not: its knee would
-    snap.
-    """
-    together = np.add.accumulate([way.plain for way in ways], axis=0)[-1] / len(ways)
+    """How far legs may reach: as straight as they are in the clip, or may be anyway, whichever is more."""
     for way in ways:
-        motion, most = way.motion, scene.settings.straight * way.motion.size
-        length = size(motion.ankle - motion.chain[:, 0])
-        usual = min(float(np.sort(length)[len(length) * _USUAL // 100]), most)
-        apart = scene.level(way.shift) + (way.plain - together)[:, np.newaxis] * scene.up
-        moved = eased(np.clip(size(apart) / (_MOVED * motion.scale), 0, 1))
-        held = -spread(-length, _MOMENT, scene.fps)
-        way.reach = np.maximum(length + moved * (held - length), usual)
+        own = size(way.motion.ankle - way.motion.chain[:, 0])
+        way.reach = np.maximum(own, scene.settings.straight * way.motion.size)
 
 
 # --- up and down -----------------------------------------------------------------------------------------------------
@@ -88,15 +78,22 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
         most.append(_until(hip, ankle, way.reach, scene))
         ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
         wanted.append(_until(hip, ankle, size(motion.ankle - motion.chain[:, 0]), scene))
-    highest = np.minimum.reduce(most)
+    highest = -spread(-np.minimum.reduce(most), _MOMENT, scene.fps)
     rise = plain.min(axis=0) if scene.settings.pelvis == "lowest" else _balanced(wanted, highest)
-    rise = smoothed(rise, _SMOOTH, scene.fps)
-    over = np.maximum(rise - highest, 0)
-    if over.any():
-        rise = rise - smoothed(spread(over, _SMOOTH, scene.fps), _SMOOTH, scene.fps)
+    rise = _smoothed(np.minimum(rise, highest), highest, scene)
     scale = max(way.motion.scale for way in ways)
     low, high = scene.settings.drop * scale, scene.settings.lift * scale
     return np.clip(rise, plain.min(axis=0) - low, plain.max(axis=0) + high)
+
+
+def _smoothed(wanted: Array, highest: Array, scene: Scene) -> Array:
+    """Near to what is wanted, never above the highest, nor above all of what is wanted about then.
+
+    Exactly as wanted where that stays at one height.
+    """
+    least, most = -spread(-wanted, _SMOOTH, scene.fps), spread(wanted, _SMOOTH, scene.fps)
+    lower, upper = np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
+    return np.asarray(smooth(wanted, fps=scene.fps, pull=1 / _RISES**4, lower=lower, upper=upper).values)
 
 
 def _until(hip: Array, ankle: Array, length: Array, scene: Scene) -> Array:
