@@ -34,8 +34,11 @@ def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
 
 def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """The vectors (..., 3) at right angles to both: NumPy's own takes three times as long."""
-    (x, y, z), (u, v, w) = (tuple(vectors[..., axis] for axis in range(3)) for vectors in (a, b))
-    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+    x, y, z, u, v, w = (vectors[..., axis] for vectors in (a, b) for axis in range(3))
+    first = y * w - z * v
+    found = np.empty((*first.shape, 3), first.dtype)
+    found[..., 0], found[..., 1], found[..., 2] = first, z * u - x * w, x * v - y * u
+    return found
 
 
 def transformed(matrices: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:

@@ -7,14 +7,12 @@ import numpy as np
 from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bake.body import Body
-from ikcore.bake.legs import Bent, bend, hinges_of
+from ikcore.bake.legs import STRAIGHTEST, Bent, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array
 from ikcore.bake.write import turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
-
-_STRAIGHTEST = 0.999  # of the length of its bones: a leg that is asked for more falls short
 
 
 class Held:
@@ -63,7 +61,7 @@ class Held:
 def _reach(motion: LegMotion) -> Array:
     """How far each leg reaches: a trace less than straight, if it is not straighter in the clip."""
     bones = np.add.accumulate(size(np.diff(motion.chain, axis=1)), axis=1)[:, -1]
-    return np.asarray(np.maximum(_STRAIGHTEST * bones, size(motion.chain[:, -1] - motion.chain[:, 0])))
+    return np.asarray(np.maximum(STRAIGHTEST * bones, size(motion.chain[:, -1] - motion.chain[:, 0])))
 
 
 def _bent(motion: LegMotion, body: Body, hinges: list[Array], reach: Array) -> Bent:

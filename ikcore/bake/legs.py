@@ -15,7 +15,7 @@ _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; be
 _WRONG = 0.25  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
 _FOLDED = 0.25  # of its length: legs are not folded more over obstacles, unless they are in the clip
 _TIGHTEST = 0.2  # likewise: nor more than this to stand
-_STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
+STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
 _ROUNDING = 1e-9  # of the length of a leg
 _AHEAD = 0.1  # the sine of the angle at the hip between foot and pole; below, knees point at it less and less
 _TINY = 1e-12
@@ -67,7 +67,7 @@ def reached(
     """
     line = ankle - hip
     line = unfolded(line, line - over, chain[:, -1] - chain[:, 0], length)
-    most = np.maximum(reach, _STRAIGHTEST * length)
+    most = np.maximum(reach, STRAIGHTEST * length)
     target = hip + line * np.minimum(most / np.maximum(size(line), 1e-12), 1)[:, np.newaxis]
     short = size(ankle - target)
     return bend(chain, turns, hip, target, hinges), np.where(short > _ROUNDING * length, short, 0.0)

@@ -298,7 +298,9 @@ class _Places:
         self.points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
         self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
         self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
-        self.ankles = self._upright(np.stack([self._chain(leg)[:, -1] for leg in feet], axis=1)) * clip.unit
+        self.chains = {leg.name: self._chain(leg) for leg in feet}
+        self.normals = {leg.name: self._normals(leg.name) for leg in feet}
+        self.ankles = self._upright(np.stack([chain[:, -1] for chain in self.chains.values()], axis=1)) * clip.unit
 
     def tracks(self, ground: Ground | None, contacts: Contacts) -> dict[str, Track]:
         """What is measured of every leg on some ground, or on the floor that its contacts were found on."""
@@ -306,7 +308,7 @@ class _Places:
 
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
         skeleton = self.clip.skeleton
-        chain, sole = self._chain(leg), self._sole(leg)
+        chain, sole = self.chains[leg.name], self._sole(leg)
         pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
         points, surface = self.points[leg.name], None
         if ground is not None:
@@ -320,7 +322,7 @@ class _Places:
             self._upright(sole + self.way[:, np.newaxis]) * self.clip.unit,
             below * self.clip.unit,
             normals,
-            soles=self._normals(leg.name),
+            soles=self.normals[leg.name],
             pelvis=self._upright(pelvis) * self.clip.unit,
             ankles=self.ankles,
         )

@@ -233,7 +233,8 @@ def skating_speed(points: ArrayLike, heights: ArrayLike, *, fps: float, height: 
 
 def _speeds(points: ArrayLike, fps: float) -> Array:
     """Horizontal ones, of every step."""
-    steps = np.diff(_vectors("points", points, "frames", "points"), axis=0)
+    each = _vectors("points", points, "frames", "points")
+    steps = each[1:] - each[:-1]
     return np.asarray(np.hypot(steps[..., 0], steps[..., 2]) * _rate(fps))
 
 
@@ -1206,12 +1207,13 @@ def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None 
     if source is not None:
         for name in ("chain", "sole", "ankles"):
             _same("source", getattr(source, name).shape, getattr(leg, name).shape)
-    clean = source if beyond else None
+    clean, knees = source if beyond else None, bends(leg.chain)
+    were = knees if source is None else bends(source.chain)
     return Measure(
         **_slides(leg, held, fps, clean),
         **_stands(leg, held, fps, clean),
-        **_bends(leg, fps, source),
-        **(dict.fromkeys(BESIDE, math.nan) if source is None else _beside(leg, held, fps, source)),
+        **_bends(leg, knees, were, fps, source),
+        **(dict.fromkeys(BESIDE, math.nan) if source is None else _beside(leg, knees, were, held, fps, source)),
     )
 
 
@@ -1241,21 +1243,18 @@ def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
     }
 
 
-def _bends(leg: Track, fps: float, source: Track | None) -> dict[str, Any]:
-    knees = bends(leg.chain)
-    usual = knees if source is None else bends(source.chain)
+def _bends(leg: Track, knees: Array, were: Array, fps: float, source: Track | None) -> dict[str, Any]:
     flipped = flips(leg.chain) if source is None else new_flips(leg.chain, source.chain, fps=fps)
     return {
         "extension": _highest(extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(leg.chain))),
         "knee_flips": int(flipped.sum()),
-        "knee_pops": int(pops(knees, usual).any(axis=1).sum()),
+        "knee_pops": int(pops(knees, were).any(axis=1).sum()),
     }
 
 
-def _beside(leg: Track, held: Mask, fps: float, source: Track) -> dict[str, Any]:
+def _beside(leg: Track, knees: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
     low, was_low = (skating_ratio(each.sole, each.heights < _NEAR, fps=fps) for each in (leg, source))
     reach = extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(source.chain))
-    knees, were = (bends(each.chain) for each in (leg, source))
     fast, was_fast = (_highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (knees, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
     stands = unseen(leg.sole, source.heights, held.any(axis=1), fps=fps)
@@ -1328,7 +1327,8 @@ def _along_plane(vectors: Array, normals: Array) -> Array:
 
 
 def _bones(chain: ArrayLike) -> Array:
-    return np.diff(_vectors("chain", chain, "frames", "joints"), axis=1)
+    joints = _vectors("chain", chain, "frames", "joints")
+    return np.asarray(joints[:, 1:] - joints[:, :-1])
 
 
 def _vectors(name: str, value: ArrayLike, *axes: int | str) -> Array:
