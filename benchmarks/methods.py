@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import platform
 import subprocess
 import tempfile
@@ -27,6 +26,7 @@ from timing import QUICK, Timing, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
+from ikcore._arrays import thread_count
 
 ITEMS = 64 if QUICK else 16_384
 BONES = (4,) if QUICK else (4, 10, 30)
@@ -77,7 +77,7 @@ def main() -> None:
     load = load_now()
     tables = [scoreboard()] if arguments.scoreboard else [speed_table(), cost_table()]
     best_isa()
-    print(f"- {date.today()}, {processor()}, {len(os.sched_getaffinity(0))} cores, load {load:.1f} before and ", end="")
+    print(f"- {date.today()}, {processor()}, {thread_count(-1)} cores, load {load:.1f} before and ", end="")
     print(f"{load_now():.1f} after")
     print(f"- {platform.system()}, ikcore {_core.__version__}, NumPy {np.__version__}, {ROUNDS} rounds, seed {SEED}")
     print("\n".join(itertools.chain.from_iterable(["", *lines] for lines in tables)))

@@ -819,7 +819,10 @@ def tried(case: Case) -> Tried:
 
 
 def measured(chosen: list[Case], method: str, workers: int) -> list[Tried]:
-    """All cases, in their order; neighbours share a process, as they share a clip."""
+    """All cases, in their order; neighbours share a process, as they share a clip. A quick run needs no other one."""
+    if QUICK:
+        use(method)
+        return [tried(case) for case in chosen]
     with ProcessPoolExecutor(workers, initializer=use, initargs=(method,)) as pool:
         chunk = max(1, min(8, len(chosen) // (2 * workers)))
         return list(pool.map(tried, chosen, chunksize=chunk))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import os
 import platform
 import subprocess
 import tempfile
@@ -28,6 +27,7 @@ from timing import QUICK, Timing, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 from ikcore import _core
+from ikcore._arrays import thread_count
 
 DISTINCT = 64 if QUICK else 16_384  # what smaller batches go through, so that no branch is learnt by heart
 WORTH_NUMPY = 64  # batches on which whole-array NumPy is measured: below, it is all overhead
@@ -177,8 +177,7 @@ def describe(problems: Problems, load: float) -> list[str]:
     """The conditions of a run."""
     reachable = np.mean(in_reach(problems))
     return [
-        f"- {date.today()}, {processor()}, {len(os.sched_getaffinity(0))} cores, load {load:.1f} before and "
-        f"{load_now():.1f} after",
+        f"- {date.today()}, {processor()}, {thread_count(-1)} cores, load {load:.1f} before and {load_now():.1f} after",
         f"- {platform.system()}, ikcore {_core.__version__} ({', '.join(isas())}), NumPy {np.__version__}, "
         f"Python {platform.python_version()}",
         f"- conventional.c: {compiler()} {' '.join(FLAGS)}",

@@ -13,6 +13,7 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 BENCHMARKS = sorted(path.name for path in FOLDER.glob("*.py") if "__main__" in path.read_text(encoding="utf-8"))
 NEEDED = {"clips.py": ["IKCORE_MOCAP"], "protocols.py": ["IKCORE_MOCAP", "IKCORE_TERRAIN"]}
+COMPILE = {"build.py", "one_call.py", "run.py"}
 
 
 @pytest.mark.slow
@@ -20,6 +21,8 @@ NEEDED = {"clips.py": ["IKCORE_MOCAP"], "protocols.py": ["IKCORE_MOCAP", "IKCORE
 def test_it_runs(name: str) -> None:
     if name == "instructions.py":
         pytest.skip("instructions.py: .ci/run has it in full, with valgrind")
+    if name in COMPILE and shutil.which("cc") is None:
+        pytest.skip(f"{name}: no C compiler")
     if missing := [variable for variable in NEEDED.get(name, []) if variable not in os.environ]:
         pytest.skip(f"{name}: needs data that are not in the project, see {' and '.join(missing)}")
     command = [sys.executable, str(FOLDER / name), "--quick"]
