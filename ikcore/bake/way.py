@@ -311,7 +311,7 @@ def _between(way: Way, before: Stance, after: Stance, scene: Scene) -> None:
         return
     source, moved = way.motion.reference[here], way.shift[here]
     leaves, comes = (_followed(stance, source, moved, scene) for stance in (before, after))
-    timed = eased(_shares(here, len(way.shift), scene.fps))
+    timed = eased(_shares([(here.start, here.stop)], len(way.shift), scene.fps)[0])
     share = _progress(source + moved, timed, way.motion.scale, scene)
     way.shift[here, scene.axis] += leaves + share * (comes - leaves)
     way.turn[here] = rotations.slerp(way.turn[here.start - 1], way.turn[here.stop], timed)
@@ -356,23 +356,12 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
         once = (len(needed) - 1) // 3
         own = needed[once : 2 * once]
         needed = np.concatenate([own, own, own, own[:1]])
-    possible = _possible(way, spans, scene)
+    near, swings = np.zeros(len(needed)), np.concatenate([np.arange(*span) for span in spans])
+    near[swings] = _shares(spans, len(needed), scene.fps)[1]
+    possible = 0.5 * _HARDEST * way.motion.scale * near * near
     needed = np.minimum(np.fmax(needed, 0), possible)
     if needed.any():
-        way.shift[:, scene.axis] += lifted(needed, possible > 0, scene.fps)
-
-
-def _possible(way: Way, spans: list[tuple[int, int]], scene: Scene) -> Array:
-    """How much higher a foot may go: as high as the places that it leaves and comes to, and as thrown up from these."""
-    height, found = (way.motion.reference + way.shift)[:, scene.axis], np.zeros(len(way.shift))
-    for start, stop in spans:
-        here, most = np.arange(start, stop), np.full(stop - start, np.inf)
-        for end, frame in zip(_ends(start, stop, len(height), scene.fps), (start - 1, stop), strict=True):
-            near = np.abs(here - end) / scene.fps
-            above = height[frame] - height[here] if 0 <= frame < len(height) else np.zeros(len(here))
-            most = np.minimum(most, np.maximum(above, 0) + 0.5 * _HARDEST * way.motion.scale * near * near)
-        found[here] = most
-    return found
+        way.shift[:, scene.axis] += lifted(needed, near > 0, scene.fps)
 
 
 def lifted(needed: Array, free: Mask, fps: float) -> Array:
@@ -451,12 +440,13 @@ def _passed(height: Array, points: Array, ground: Ground, scale: float, workers:
     return found
 
 
-def _shares(swing: slice, frames: int, fps: float) -> Array:
-    """Where in its swing every frame is."""
-    first, last = _ends(swing.start, swing.stop, frames, fps)
-    return (np.arange(swing.start, swing.stop) - first) / (last - first)
-
-
-def _ends(start: int, stop: int, frames: int, fps: float) -> tuple[float, float]:
-    """The last frame before a swing and the first one after it; a while away where the clip begins or ends in it."""
-    return (start - 1 if start > 0 else start - _BEFORE * fps, stop if stop < frames else stop - 1 + _BEFORE * fps)
+def _shares(spans: list[tuple[int, int]], frames: int, fps: float) -> tuple[Array, Array]:
+    """Where in its swing every frame is, and how many seconds from its nearer end."""
+    shares, nears = [], []
+    for start, stop in spans:
+        first = start - 1 if start > 0 else start - _BEFORE * fps
+        last = stop if stop < frames else stop - 1 + _BEFORE * fps
+        at = np.arange(start, stop)
+        shares.append((at - first) / (last - first))
+        nears.append(np.minimum(at - first, last - at) / fps)
+    return np.concatenate(shares), np.concatenate(nears)
