@@ -184,7 +184,10 @@ class Footing:
         stance.part = int(found.part[int(np.argmax(above))])
 
     def _gives(self, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
-        """How far ground may come up to points from below: by its arch, and by as much as its toes bend."""
+        """How far ground may come up to points from below: by its arch, and by as much as its toes bend.
+
+        Not to heel and ball, on which it stands: of a foot that points down the ball may be ahead of where toes bend.
+        """
         most, soles = np.zeros(len(points)), motion.leg.soles
         heel, ball = (names.index(end) if end in names else -1 for end in _ENDS[0])
         if min(heel, ball) >= 0 and not self._edge(heel, ball, points, found, motion.scale):
@@ -194,6 +197,7 @@ class Footing:
             joint, toe = points[names.index("joint")], points[names.index("toe")]
             beyond = np.maximum(dot(points - joint, unit(self.scene.level(toe - joint))), 0)
             most += np.minimum(beyond * tangent(self.scene.settings.toe), STEP * motion.scale)
+        most[[at for at in (heel, ball) if at >= 0]] = 0
         return most
 
     def _edge(self, heel: int, ball: int, points: Array, found: Surface, scale: float) -> bool:

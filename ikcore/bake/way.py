@@ -198,7 +198,7 @@ def _released(values: Array, pinned: Mask, scene: Scene) -> Array:
     time = max(scene.settings.blend / 3, 1 / scene.fps)
     pinned, blend, pull = pinned.copy(), round(scene.settings.blend * scene.fps), np.zeros((len(pinned), 1))
     for start, stop in runs(~pinned).tolist():
-        own = slice(start + blend if start > 0 else 0, stop - blend if stop < len(pinned) else stop)
+        own = slice(start + blend if start > 0 else 0, max(stop - blend, 0) if stop < len(pinned) else stop)
         pinned[own] = True
         pull[start:stop] = (start == 0 or stop == len(pinned)) / (time * time * time * time)
     if pinned.all() or not values.any():
