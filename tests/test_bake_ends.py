@@ -127,6 +127,23 @@ def test_a_clean_clip_is_left_to_the_bit_wherever_it_is_cut(first: int) -> None:
         assert np.array_equal(baked.pose.translations, clip.pose.translations)
 
 
+def slid(first: int) -> tuple[ik.Clip, ik.Clip]:
+    """A walk whose feet slide, as its root goes nine tenths of its way, from some frame on; and baked on its floor."""
+    clip = gaits.walking().clip
+    way = clip.skeleton.forward(clip.pose).positions[:, 0] * [0, 0, 1]
+    clip = gaits.moved(clip, -0.1 * (way - way[0]))[first:]
+    return clip, ik.bake_feet(clip, ik.Ground.plane()).clip
+
+
+@pytest.mark.parametrize("first", range(0, 66, 3))
+def test_however_short_a_swing_is_that_begins_a_clip_no_foot_jumps(first: int) -> None:
+    """What a foot is moved by changes as slowly as when a clip begins elsewhere: no swing pins frames of another."""
+    clip, baked = slid(first)
+    ankle = [clip.skeleton.index(f"{side}Foot") for side in ("Left", "Right")]
+    shift = np.diff([each.skeleton.forward(each.pose).positions[:, ankle] for each in (clip, baked)], axis=0)[0]
+    assert np.abs(np.diff(shift, axis=0)).max() < 0.008
+
+
 # --- measures --------------------------------------------------------------------------------------------------------
 
 

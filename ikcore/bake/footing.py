@@ -186,7 +186,7 @@ class Footing:
     def _gives(self, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
         """How far ground may come up to points from below: by its arch, and by as much as its toes bend.
 
-        Not to heel and ball, on which it stands: of a foot that points down the ball may be ahead of where toes bend.
+        Not to heel and ball, on which it stands: the ball may be a little ahead of where toes bend.
         """
         most, soles = np.zeros(len(points)), motion.leg.soles
         heel, ball = (names.index(end) if end in names else -1 for end in _ENDS[0])
