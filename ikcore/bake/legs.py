@@ -12,6 +12,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
 
 _BENT = 0.26  # the sine of a bend from which the plane of a knee is its own; below, more and more that of its hinge
+_STRAIGHT = 0.02  # the sine of a bend below which its plane counts less and less
 _WRONG = 0.25  # how far off its line, as a share of the upper bone, a knee is meant to be bent that is bent backwards
 _FOLDED = 0.25  # of its length: legs are not folded more over obstacles, unless they are in the clip
 _TIGHTEST = 0.2  # likewise: nor more than this to stand
@@ -195,6 +196,8 @@ def _turned(chain: Array, hip: Array, knee: Array, target: Array) -> Array:
     arc = rotations.shortest_arc(bone, knee - hip)
     was, now = rotations.rotate(arc, cross(bone, low)), cross(knee - hip, target - knee)
     sine = size(was) / np.maximum(size(bone) * size(low), _TINY)
-    share = np.clip(sine / _BENT, 0, 1)
-    share = np.where(dot(was, now) > 0, share * share * (3 - 2 * share), 0)
+    alike = dot(was, now) / np.maximum(size(was) * size(now), _TINY)  # all of it up to 60 degrees, none from 90
+    bent = size(now) / np.maximum(size(knee - hip) * size(target - knee), _TINY)  # a straight one has no plane
+    share = np.clip(sine / _BENT, 0, 1) * np.clip(bent / _STRAIGHT, 0, 1) * np.clip(2 * alike, 0, 1)
+    share = share * share * (3 - 2 * share)
     return rotations.multiply(rotations.slerp(UNTURNED, rotations.shortest_arc(was, now), share), arc)

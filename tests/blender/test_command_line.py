@@ -24,7 +24,7 @@ CLIPS = {
 # Metres, radians, shares. Rounding can take another frame for the one that says how deep a heel is, which turns soles.
 # Two are of what the source does, which may be little: of a lift of 20 mm, a millimetre is a share of 5 %.
 CLOSE = {"sole_angle": 2e-3, "reach_violations": 0, "knee_flips": 0, "knee_pops": 0}
-CLOSE |= {"lift_lost": 1e-2, "knee_acceleration": 1e-2}
+CLOSE |= {"lift_lost": 1e-2, "knee_acceleration": 1e-2, "straightness_lost": 5e-3}
 
 
 def by_command(path, unit, out, capsys):
