@@ -16,7 +16,7 @@ enum {
     GOALS = 2,
     KINDS = 9,
     ITERATIONS = 40,
-    FEW_ITEMS = 10 / FEWER + 10,
+    FEW_ITEMS = ITEMS < 20 ? ITEMS : 20,
     FEW_ITERATIONS = 12
 };
 
