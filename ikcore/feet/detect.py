@@ -19,6 +19,7 @@ from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, under
 from ikcore.feet.names import Named, by_name, side_of
 from ikcore.feet.structure import Chain, Stance, chains, farthest, length, stance, standing
+from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -66,6 +67,7 @@ class Feet:
         up: str | None = None,
         vertices: Mapping[str, ArrayLike] | None = None,
         clip: Clip | None = None,
+        ground: Ground | None = None,
     ) -> Feet:
         """Find the legs of a skeleton: by the names of many rigs (`ikcore.feet.names`), else by structure.
 
@@ -91,6 +93,9 @@ class Feet:
             The skin of the feet: for joints by name the vertices that follow them most, in the space of the joint.
         clip : Clip, optional
             A motion of this skeleton with both feet on the ground somewhere, for rest poses that do not stand.
+        ground : Ground, optional
+            What the clip was made on, if that is no level floor: lowest is what is the lowest above it, flat what lies
+            on it.
 
         Returns
         -------
@@ -114,6 +119,8 @@ class Feet:
         """
         if clip is not None and clip.skeleton != skeleton:
             raise ValueError("clip: expected one of this skeleton, got one of another")
+        if ground is not None and clip is None:
+            raise ValueError("ground: expected a clip that was made on it, got none")
         if up not in (None, "Y", "Z"):
             raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
         named = _named(skeleton)
@@ -122,9 +129,11 @@ class Feet:
         skin = None if vertices is None else _checked_skin(skeleton, vertices)
         if clip is None:
             return cls(soles.at_rest(skeleton, seen, legs, skin))
-        return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin))
+        return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin, ground))
 
-    def with_soles(self, clip: Clip, *, vertices: Mapping[str, ArrayLike] | None = None) -> Feet:
+    def with_soles(
+        self, clip: Clip, *, vertices: Mapping[str, ArrayLike] | None = None, ground: Ground | None = None
+    ) -> Feet:
         """The same legs with soles, measured as `detect` does it; legs that have some keep them.
 
         Parameters
@@ -133,6 +142,8 @@ class Feet:
             A motion with both feet on the ground somewhere.
         vertices : mapping of str to (n, 3) array_like, optional
             The skin of the feet, as for `detect`.
+        ground : Ground, optional
+            What the clip was made on, as for `detect`.
 
         Returns
         -------
@@ -150,7 +161,7 @@ class Feet:
         seen = stance(clip.skeleton, clip.up, clip)
         skin = None if vertices is None else _checked_skin(clip.skeleton, vertices)
         bare = [leg for leg in self.legs if not leg.soles]
-        found = soles.over_time(clip.skeleton, seen, bare, clip.pose, skin) if bare else ()
+        found = soles.over_time(clip.skeleton, seen, bare, clip.pose, skin, ground) if bare else ()
         measured = {leg.name: leg for leg in found}
         return Feet(tuple(measured.get(leg.name, leg) for leg in self.legs))
 
