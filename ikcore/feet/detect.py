@@ -76,9 +76,9 @@ class Feet:
         lies, the tallest pose of the clip is looked at instead. To hind legs with known names come front legs by
         structure, whatever they are called.
 
-        The soles are measured where the feet stand flat: in the frames of the clip in which they are lowest, without a
-        clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is at
-        height 0 there if the feet end a little above it, else as far below the lowest joint as at rest if that
+        The soles are measured where the feet stand flat: in frames of the clip in which they are low and still, without
+        a clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is
+        at height 0 there if the feet end a little above it, else as far below the lowest joint as at rest if that
         stands at height 0, else at that joint. Heel and sides have usual proportions unless there are vertices; an
         animal that goes on its toes has no heel.
 
@@ -94,8 +94,7 @@ class Feet:
         clip : Clip, optional
             A motion of this skeleton with both feet on the ground somewhere, for rest poses that do not stand.
         ground : Ground, optional
-            What the clip was made on, if that is no level floor: lowest is what is the lowest above it, flat what lies
-            on it.
+            What the clip was made on, if that is no level floor: low is what is low above it, flat what lies on it.
 
         Returns
         -------

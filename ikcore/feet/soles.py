@@ -26,6 +26,7 @@ _STEEP = 2.0  # what a foot on its toes rises at least from the ball to the ankl
 _THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
 _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
+_STANDS, _SEEN = 8, 25  # in one of so many frames a foot stands still; of these so many are looked at, or twice that
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
 
@@ -76,10 +77,10 @@ def over_time(
     vertices: Mapping[str, Array] | None,
     ground: Ground | None = None,
 ) -> tuple[Leg, ...]:
-    """Legs with the soles of the frames in which their feet are lowest, all joints together: these are flat.
+    """Legs with the soles of frames in which their feet are low and still: these are flat.
 
-    Lowest above the ground that the clip was made on, and flat on that; without one in the world. Paws have those of
-    the rest pose if it stands, as they are never seen to be flat.
+    Low above the ground that the clip was made on, and flat on that; without one in the world. Paws have those of the
+    rest pose if it stands, as they are never seen to be flat.
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
@@ -97,8 +98,7 @@ def over_time(
             found.append(resting)
             continue
         foot = _foot(skeleton, leg)
-        together = height[:, foot].sum(axis=1)
-        flat = np.sort(np.argsort(together, kind="stable")[: max(1, min(25, len(height) // 20))])
+        flat = _flat(at[:, foot], height[:, foot])
         found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices, ups[flat, foot[-1]]))
     return tuple(found)
 
@@ -111,6 +111,18 @@ def _over(ground: Ground | None, at: Array, up: Array, size: float) -> tuple[Arr
     hit = found.hit[..., np.newaxis]
     ups = np.where(hit, found.normals, up)
     return np.where(found.hit, dot(np.where(hit, at - found.points, 0), ups), np.inf), ups
+
+
+def _flat(at: Array, height: Array) -> NDArray[np.intp]:
+    """Frames in which a foot (frames, joints, 3) is flat: it is low and stands still, or moves the least.
+
+    Where it is lowest its toes may be pressed into the floor, or a captured floor be uneven.
+    """
+    step = np.pad(size(at[1:] - at[:-1]).max(axis=1, initial=0.0), 1, mode="edge") if len(at) > 1 else np.zeros(2)
+    moves = np.maximum(step[:-1], step[1:])
+    low = np.argsort(height.sum(axis=1), kind="stable")[: (len(at) + 1) // 2]
+    still = np.sort(low[np.argsort(moves[low], kind="stable")[: max(1, len(at) // _STANDS)]])
+    return np.asarray(still[:: max(1, len(still) // _SEEN)])
 
 
 def _low(heights: Array) -> float:
