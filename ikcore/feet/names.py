@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -70,10 +71,11 @@ def by_name(names: Sequence[str]) -> Iterator[list[Named]]:
         yield legs
 
 
-def words(name: str) -> list[str]:
+@functools.lru_cache(maxsize=4096)  # every clip of a character has the same names
+def words(name: str) -> tuple[str, ...]:
     """The words of a name, in small letters: "LegFrontIK.L" is leg, front, ik, l."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)", " ", _plain(name))
-    return re.findall(r"[^\W_]+", split.lower())
+    return tuple(re.findall(r"[^\W_]+", split.lower()))
 
 
 def side_of(name: str) -> str | None:
@@ -105,6 +107,7 @@ def _kind(start: str) -> int:
     return next((rank for word, rank in order.items() if start.startswith(word)), 2)
 
 
+@functools.lru_cache(maxsize=4096)
 def _key(name: str) -> str:
     """Without the number that some exporters add to every node: "LeftFoot_017"."""
     return re.sub(r"_\d+$|[\W_]+", "", _plain(name).lower())
