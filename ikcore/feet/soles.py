@@ -180,102 +180,113 @@ def _with_soles(
     for joint, sizes in zip(spaces, solid, strict=True):
         if not sizes.any():
             raise ValueError(_flattened(joint))
-    at = skeleton.forward(poses).positions
+    whole = np.flatnonzero(np.all(solid, axis=0))
+    ground = _Ground(skeleton, seen, leg, skeleton.forward(poses).positions[whole], depth, ups[whole])
     mesh = _mesh(skeleton, leg, poses, vertices)
-    found: dict[str, list[tuple[int, str, Array]]] = {}
-    for frame in np.flatnonzero(np.all(solid, axis=0)).tolist():
-        ground = _Ground(skeleton, seen, leg, at[frame], depth, ups[frame])
-        placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[frame])
-        for name, (joint, place) in placed.items():
-            found.setdefault(name, []).append((frame, joint, place))
+    placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[whole])
     soles = {}
-    for name, seen_at in found.items():
-        frames, joints, places = zip(*seen_at, strict=True)
-        origin, axes = (part[list(frames)] for part in spaces[joints[0]])
-        x, y, z = median(_within(axes, np.array(places) - origin)).tolist()
-        soles[name] = Sole(joints[0], (x, y, z))
+    for name, (joint, places) in placed.items():
+        known = ~np.isnan(places[:, 0])
+        if known.any():
+            origin, axes = (part[whole[known]] for part in spaces[joint])
+            x, y, z = median(_within(axes, places[known] - origin)).tolist()
+            soles[name] = Sole(joint, (x, y, z))
     return replace(leg, soles=soles)
 
 
+Points = dict[str, tuple[str, Array]]
+
+
 class _Ground:
-    """A foot that stands flat, and the ground under it."""
+    """A foot that stands flat, and the ground under it, in some frames. A sole of it that is not there is NaN."""
 
     def __init__(self, skeleton: Skeleton, seen: Stance, leg: Leg, at: Array, depth: float, up: Array) -> None:
         self.up, self.leg = up, leg
-        self.ankle, *toes = (at[joint] for joint in _foot(skeleton, leg))
-        self.ball = at[skeleton.index(leg.ball)] if leg.ball else None
-        self.toe = at[skeleton.index(leg.toe)] if leg.toe else None
-        self.height = min(float(dot(joint, self.up)) for joint in (self.ankle, *toes)) - depth
+        self.ankle, *toes = (at[:, joint] for joint in _foot(skeleton, leg))
+        self.ball = at[:, skeleton.index(leg.ball)] if leg.ball else None
+        self.toe = at[:, skeleton.index(leg.toe)] if leg.toe else None
+        self.height = np.minimum.reduce([dot(joint, up) for joint in (self.ankle, *toes)]) - depth
         ahead = (toes[-1] if toes else self.ankle) - self.ankle
-        ahead = ahead - self.up * dot(ahead, self.up)
-        self.long = float(size(ahead))
-        self.point = self.long <= 0.02 * length(skeleton, leg, at)
-        self.ahead = seen.front if self.point else ahead / self.long
-        inwards = cross(self.ahead, self.up) * (-1 if leg.side == "right" else 1)
-        self.inner = np.asarray(inwards)
-        if self.toe is None:
-            self.long /= _BALL  # that was to the ball
+        ahead = ahead - up * dot(ahead, up)[:, np.newaxis]
+        long = size(ahead)
+        self.point = bool((long <= 0.02 * length(skeleton, leg, at[0])).all())
+        self.ahead = ahead / np.where(long > 0, long, 1)[:, np.newaxis]
+        if self.point:
+            self.ahead = np.broadcast_to(seen.front, ahead.shape)
+        self.inner = np.asarray(cross(self.ahead, up) * (-1 if leg.side == "right" else 1))
+        self.long = long if self.toe is not None else long / _BALL  # that was to the ball
 
-    def by_joints(self) -> dict[str, tuple[str, Array]]:
+    def by_joints(self) -> Points:
         """Points under the joints, and where a foot has a heel and sides."""
-        toes = self.leg.ball or self.leg.foot
+        toes, long = self.leg.ball or self.leg.foot, self.long[:, np.newaxis]
         if self.point:
             return {"ball": (self.leg.foot, self._under(self.ankle))}
-        ball = self.ankle + _BALL * self.long * self.ahead if self.ball is None else self.ball
-        tip = self.ankle + self.long * self.ahead if self.toe is None else self.toe
-        wide = _WIDE * self.long * self.inner
-        found = {
-            "heel": (self.leg.foot, self._under(self.ankle - _HEEL * self.long * self.ahead)),
+        ball = self.ankle + _BALL * long * self.ahead if self.ball is None else self.ball
+        tip = self.ankle + long * self.ahead if self.toe is None else self.toe
+        wide = _WIDE * long * self.inner
+        return {
+            "heel": (self.leg.foot, self._flat(ball, self._under(self.ankle - _HEEL * long * self.ahead))),
             "ball": (toes, self._under(ball)),
             "toe": (toes, self._under(tip)),
             "inner": (self.leg.foot, self._under(ball + wide)),
             "outer": (self.leg.foot, self._under(ball - wide)),
         }
-        return self._on_toes(found, ball)
 
-    def by_vertices(self, mesh: Array) -> dict[str, tuple[str, Array]]:
-        """The same points of a mesh: as far back, ahead and to the sides as it goes where it is low."""
-        height = dot(mesh, self.up)
-        along, beside = dot(mesh - self.ankle, self.ahead), dot(mesh - self.ankle, self.inner)
+    def by_vertices(self, mesh: Array) -> Points:
+        """The same points of a mesh (frames, n, 3): as far back, ahead and to the sides as it goes where it is low."""
+        joints = {"ball": self.leg.foot if self.point else self.leg.ball or self.leg.foot}
+        joints |= {} if self.point else {"heel": self.leg.foot, "toe": joints["ball"]}
+        joints |= {} if self.point else {"inner": self.leg.foot, "outer": self.leg.foot}
+        placed = [self._skinned(frame, places) for frame, places in enumerate(mesh)]
+        found = {name: (joint, np.array([places[name] for places in placed])) for name, joint in joints.items()}
+        if not self.point:
+            found["heel"] = (
+                self.leg.foot,
+                self._flat(np.array([places["bend"] for places in placed]), found["heel"][1]),
+            )
+        return found
+
+    def _skinned(self, frame: int, mesh: Array) -> dict[str, Array]:
+        """The points in one frame, and where the foot bends."""
+        up, ankle, ahead, inner = self.up[frame], self.ankle[frame], self.ahead[frame], self.inner[frame]
+        height = dot(mesh, up)
         if self.point:
-            lowest = mesh[height <= height.min() + 1e-3 * np.ptp(height)]
-            return {"ball": (self.leg.foot, lowest.mean(axis=0))}
-        toes = self.leg.ball or self.leg.foot
-        low = height <= height.min() + 0.5 * max(float(dot(self.ankle, self.up)) - height.min(), 0) + 1e-9
+            return {"ball": mesh[height <= height.min() + 1e-3 * np.ptp(height)].mean(axis=0)}
+        along, beside = dot(mesh - ankle, ahead), dot(mesh - ankle, inner)
+        low = height <= height.min() + 0.5 * max(float(dot(ankle, up)) - height.min(), 0) + 1e-9
         start, end = along[low].min(), along[low].max()
         size = end - start
-        ball = _BALL * self.long if self.ball is None else dot(self.ball - self.ankle, self.ahead)
+        ball = _BALL * self.long[frame] if self.ball is None else dot(self.ball[frame] - ankle, ahead)
         around = low & (np.abs(along - ball) <= _BAND / 2 * size)
         left, right = (beside[around].max(), beside[around].min()) if around.any() else (0.0, 0.0)
 
         def point(at: float, across: float) -> Array:
             near = height[low & (np.abs(along - at) <= _BAND / 2 * size)]
             under = near.min() if len(near) else height.min()
-            place = self.ankle + at * self.ahead + across * self.inner
-            return np.asarray(place + self.up * (under - dot(place, self.up)))
+            place = ankle + at * ahead + across * inner
+            return np.asarray(place + up * (under - dot(place, up)))
 
         def middle(part: Array) -> float:
             return float(beside[part].max() + beside[part].min()) / 2
 
-        found = {
-            "heel": (self.leg.foot, point(start, middle(low & (along <= start + _BAND * size)))),
-            "ball": (toes, point(ball, (left + right) / 2)),
-            "toe": (toes, point(end, middle(low & (along >= end - _BAND * size)))),
-            "inner": (self.leg.foot, point(ball, left)),
-            "outer": (self.leg.foot, point(ball, right)),
+        return {
+            "heel": point(start, middle(low & (along <= start + _BAND * size))),
+            "ball": point(ball, (left + right) / 2),
+            "toe": point(end, middle(low & (along >= end - _BAND * size))),
+            "inner": point(ball, left),
+            "outer": point(ball, right),
+            "bend": ankle + ball * ahead,
         }
-        return self._on_toes(found, self.ankle + ball * self.ahead)
 
-    def _on_toes(self, found: dict[str, tuple[str, Array]], ball: Array) -> dict[str, tuple[str, Array]]:
-        """Without a heel, if the animal goes on its toes: the ankle is high above the ball, and not far behind it."""
+    def _flat(self, ball: Array, heel: Array) -> Array:
+        """No heel, if the animal goes on its toes: the ankle is high above the ball, and not far behind it."""
         over = ball - self.ankle
-        over = over - self.up * dot(over, self.up)
-        if float(dot(self.ankle, self.up)) - self.height > _STEEP * float(size(over)):
-            del found["heel"]
-        return found
+        over = over - self.up * dot(over, self.up)[:, np.newaxis]
+        on_toes = dot(self.ankle, self.up) - self.height > _STEEP * size(over)
+        return np.where(on_toes[:, np.newaxis], np.nan, heel)
 
     def _under(self, place: Array) -> Array:
-        return np.asarray(place + self.up * (self.height - dot(place, self.up)))
+        return np.asarray(place + self.up * (self.height - dot(place, self.up))[:, np.newaxis])
 
 
 def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Array] | None) -> Array | None:
