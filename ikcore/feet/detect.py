@@ -278,11 +278,11 @@ def _as_json(leg: Leg) -> dict[str, Any]:
 def _from_json(given: dict[str, Any]) -> Leg:
     points = {point: Sole(*sole) for point, sole in given.get("soles", {}).items()}
     leg = Leg(**{**given, "knees": tuple(given["knees"]), "soles": points})
-    joints = (leg.hip, *leg.knees, *(sole.joint for sole in points.values()))
+    joints = (*leg.knees, *(sole.joint for sole in points.values()))
     for name in (
         leg.name,
         *joints,
-        *(joint for joint in (leg.ankle, leg.ball, leg.toe, leg.pole) if joint is not None),
+        *(joint for joint in (leg.hip, leg.ankle, leg.ball, leg.toe, leg.pole) if joint is not None),
     ):
         if not isinstance(name, str):
             raise TypeError(f"expected names of a leg and its joints, got {name!r}")
