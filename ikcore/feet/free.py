@@ -18,7 +18,7 @@ _SHARE = 0.5  # of how far the farthest joint of a body is from its foot, be it 
 
 
 def length(skeleton: Skeleton, leg: Leg, at: NDArray[Any]) -> float:
-    """How long the leg of a free foot would be where joints are at (joints, 3). What carries the foot may be anywhere."""
+    """How long the leg of a free foot would be, joints being at (joints, 3); what carries the foot may be anywhere."""
     foot = skeleton.index(leg.foot)
     others = np.setdiff1d(np.arange(len(skeleton)), ancestors(skeleton, foot))
     return _SHARE * float(size(at[others] - at[foot]).max())

@@ -1277,7 +1277,7 @@ def _beside(leg: Track, knees: Array, were: Array, held: Mask, fps: float, sourc
 
 def _alone(leg: Track) -> bool:
     """Whether it is a foot without a leg."""
-    return leg.chain.shape[1] == 1
+    return bool(leg.chain.shape[1] == 1)
 
 
 def _violations(leg: Track, source: Track) -> int:
