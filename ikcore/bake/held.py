@@ -60,7 +60,9 @@ class Held:
 
 
 def _reach(motion: LegMotion) -> Array:
-    """How far each leg reaches: a trace less than straight, if it is not straighter in the clip."""
+    """How far each leg reaches: a trace less than straight, if it is not straighter in the clip; free feet go anywhere."""
+    if motion.leg.free:
+        return np.full(len(motion.chain), np.inf)
     bones = np.add.accumulate(size(np.diff(motion.chain, axis=1)), axis=1)[:, -1]
     return np.asarray(np.maximum(STRAIGHTEST * bones, size(motion.chain[:, -1] - motion.chain[:, 0])))
 

@@ -74,9 +74,7 @@ class Leg:
         if self.hip is not None and not self.knees:
             raise ValueError(f"the leg {self.name!r}: knees: expected one or more, got none")
         if self.hip is None and (self.knees or self.pole or not self.ankle):
-            raise ValueError(
-                f"the leg {self.name!r}: hip: expected one; a free foot has an ankle, no knees and no pole"
-            )
+            raise ValueError(f"the leg {self.name!r}: hip: expected one; a free foot has an ankle, no knees, no pole")
         if strange := set(self.soles) - set(POINTS):
             raise ValueError(
                 f"the leg {self.name!r}: soles: expected some of {', '.join(POINTS)}, got {min(strange)!r}"

@@ -154,7 +154,8 @@ def _loose(skeleton: Skeleton, foot: int) -> str:
 def farthest(skeleton: Skeleton, at: Array, joint: int) -> list[int]:
     """The joints from under one to the farthest that hangs on it."""
     below = [other for other in range(len(skeleton)) if joint in ancestors(skeleton, other)]
-    below = [other for other in below if not _ALOFT & set(words(skeleton.names[other]))]
+    aloft = _ALOFT - {*words(skeleton.names[joint])}
+    below = [other for other in below if not aloft & {*words(skeleton.names[other])}]
     away = [float(size(at[other] - at[joint])) for other in below]
     if not away or max(away) <= 1e-6 * np.ptp(at, axis=0).max():
         return []
