@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore.bake import Held
 from ikcore.command import cli
+from ikcore.feet import free
 
 Array = NDArray[np.float64]
 LEGS = tuple(f"{side}{part}" for side in ("Left", "Right") for part in ("UpLeg", "Leg"))
@@ -152,6 +153,20 @@ def test_feet_that_hang_on_the_root_are_found(joints: list[Any], chain: tuple[st
     assert [(leg.name, leg.side, leg.free) for leg in feet] == [("left", "left", True), ("right", "right", True)]
     assert feet["left"].chain == chain
     assert feet["left"].soles
+
+
+def test_feet_are_found_by_name_where_one_is_lifted_at_rest() -> None:
+    skeleton = body([("foot_{}", "root", 0.08, 0), ("toe_{}", "foot_{}", 0.02, 0.15)])
+    offsets = skeleton.offsets.copy()
+    offsets[skeleton.index("foot_r")] += [0, 0.4, 0.2]
+    lifted = ik.Skeleton(skeleton.parents, offsets, names=skeleton.names)
+    feet = ik.Feet.detect(lifted)
+    lengths = [free.length(lifted, leg, lifted.forward(lifted.rest).positions) for leg in feet]
+    assert max(lengths) < 1.1 * min(lengths)
+    assert [leg.chain for leg in feet] == [("foot_l", "toe_l"), ("foot_r", "toe_r")]
+    others = [name.replace("foot", "thing") for name in skeleton.names]
+    with pytest.raises(ValueError, match="no legs found among 10 joints"):
+        ik.Feet.detect(ik.Skeleton(skeleton.parents, offsets, names=others))
 
 
 @pytest.mark.parametrize("name", ["{}_joint", "thigh_{}"])

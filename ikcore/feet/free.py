@@ -14,14 +14,15 @@ from ikcore.feet.leg import Leg, ancestors
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
-_SHARE = 0.5  # of how far the farthest joint of a body is from its foot, be it a head or a hand: what a leg is long
+_SHARE = 0.5  # of how far a body reaches, from head to toe or from hand to hand: what a leg is long
 
 
 def length(skeleton: Skeleton, leg: Leg, at: NDArray[Any]) -> float:
     """How long the leg of a free foot would be, joints being at (joints, 3); what carries the foot may be anywhere."""
     foot = skeleton.index(leg.foot)
-    others = np.setdiff1d(np.arange(len(skeleton)), ancestors(skeleton, foot))
-    return _SHARE * float(size(at[others] - at[foot]).max())
+    places = np.delete(at, ancestors(skeleton, foot), axis=0)
+    end = places[size(places - at[foot]).argmax()]
+    return _SHARE * float(size(places - end).max())
 
 
 def length_in(clip: Clip, leg: Leg) -> float:

@@ -24,6 +24,7 @@ _LONG = 0.5  # of the longest bone, what the bones of a leg are at least
 _SHORT = 1 / 3  # of how far the farthest joint is from it: what a limb is at most that is a foot alone
 _ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
 _CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "weapon"}
+_FOOT = {"foot", "ankle", "paw"}
 _PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "end", "tip"} | _ALOFT
 
 
@@ -111,16 +112,18 @@ def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:
 
     A joint belongs to the trunk if low ends of both sides hang on it. What hangs on the trunk and has a low end is a
     leg, or a thing that lies about if it has no bone. If there are no legs, what is low from where it hangs to its end
-    is a free foot.
+    is a free foot, or what is called one.
     """
     limbs = _limbs(skeleton, seen, _low_ends(skeleton, seen))
     flat = [limb for limb in limbs if _lies_flat(skeleton, seen, limb)]
     by_limb = [None if limb in flat else _chain(skeleton, seen, limb) for limb in limbs]
     found = [chain for chain in by_limb if chain] or _handled(skeleton)
-    if not found and _both(seen, [limb[0] for limb in flat]):
-        return [Chain(None, (), _foot(skeleton, limb)) for limb in flat]
+    if _both(seen, [chain.top for chain in found]):
+        return found
+    if feet := _free(skeleton, seen, [] if found else flat):
+        return feet
     lame = [limb for limb, chain in zip(limbs, by_limb, strict=True) if not chain]
-    if lame and not _both(seen, [chain.top for chain in found]):
+    if lame:
         raise ValueError(_loose(skeleton, min(lame, key=lambda limb: seen.height[limb[-1]])[0]))
     return found
 
@@ -137,9 +140,20 @@ def _lies_flat(skeleton: Skeleton, seen: Stance, limb: list[int]) -> bool:
     return bool(height.max() <= _LOW * np.ptp(seen.height) and length(seen.at, limb) <= _SHORT * away.max())
 
 
-def _foot(skeleton: Skeleton, limb: list[int]) -> int:
-    """The first joint of a limb that is called a foot, as others may be controls; else the first."""
-    return next((joint for joint in limb if {"foot", "ankle", "paw"} & {*words(skeleton.names[joint])}), limb[0])
+def _free(skeleton: Skeleton, seen: Stance, flat: list[list[int]]) -> list[Chain]:
+    """The feet among limbs that lie flat: the first joint that is called so, as others may be controls; else the first.
+
+    If none lie so on one side, as at rest a foot is lifted, those that are called left or right foot and hang on what
+    carries both.
+    """
+    called = [joint for joint, name in enumerate(skeleton.names) if _FOOT & {*words(name)}]
+    feet = [next((joint for joint in limb if joint in called), limb[0]) for limb in flat]
+    if not _both(seen, feet):
+        sided = [joint for joint in called if side_of(skeleton.names[joint])]
+        shared = set(range(-1, len(skeleton))).intersection(*([*ancestors(skeleton, joint), -1] for joint in sided))
+        feet = [joint for joint in sided if int(skeleton.parents[joint]) in shared]
+        feet = feet if len({side_of(skeleton.names[joint]) for joint in feet}) == 2 else []
+    return [Chain(None, (), foot) for foot in feet]
 
 
 def _loose(skeleton: Skeleton, foot: int) -> str:
