@@ -50,12 +50,13 @@ def build_zip(session: nox.Session) -> str:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Layout and lint of Python and C."""
-    session.install("ruff==0.17.*", "clang-format==23.*", "check-jsonschema")
+    """Layout and lint of Python and C, and what may go wrong in the release workflow."""
+    session.install("ruff==0.17.*", "clang-format==23.*", "check-jsonschema", "zizmor")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("clang-format", "--dry-run", "--Werror", *C_CODE)
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", ".github/workflows/release.yml")
+    session.run("zizmor", "--offline", "--quiet", ".github")
 
 
 @nox.session

@@ -178,6 +178,14 @@ def test_baking_twice_changes_nothing_where_feet_hardly_rise(gait: Callable[[], 
     assert apart(ik.bake_feet(once.clip, ground, feet=feet()).clip, once.clip) < 1e-6
 
 
+@pytest.mark.parametrize("name", ["flat", "uphill", "steep", "ramp", "stairs"])
+def test_baking_twice_changes_nothing_though_feet_are_found_anew(name: str) -> None:
+    """Their soles, too, are then those of the ground that the clip was made on: not of the lowest frames on a slope."""
+    ground = {**GROUNDS, "flat": FLOOR, "steep": ik.Ground.plane([0.27, 1, 0])}[name]
+    once = ik.bake_feet(walk(), ground).clip
+    assert apart(ik.bake_feet(once, ground).clip, once) < 1e-5
+
+
 MENDED = [(how, name) for how in ("slides", "shakes", "sinks") for name in ("floor", *GROUNDS)]
 MENDED += [("rocks", name) for name in ("floor", "uphill", "ramp", "stairs", "bumps")]
 

@@ -61,6 +61,16 @@ def test_all_feet_stand_on_a_slope(kind: str, slope: tuple[float, float]) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("slope", [(0.0, 0.27), (0.0, -0.27), (0.27, 0.0)], ids=["up", "down", "across"])
+def test_what_stands_on_a_slope_is_left_though_feet_are_found_anew(kind: str, slope: tuple[float, float]) -> None:
+    """On the upper side hips of a spider are below its tips, and its targets of IK stay where they were."""
+    clip, _ = standing(kind)
+    ground = ik.Ground.plane([-slope[0], 1, -slope[1]])
+    once = ik.bake_feet(clip, ground).clip
+    np.testing.assert_allclose(positions(ik.bake_feet(once, ground).clip), positions(once), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_one_foot_on_a_stone(kind: str) -> None:
     """The other feet stay where they are on the floor."""
     clip, feet = standing(kind)

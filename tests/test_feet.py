@@ -20,7 +20,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore.feet import Sole
+from ikcore.feet import Sole, structure
 
 Array = NDArray[Any]
 Places = Mapping[str, tuple[str | None, tuple[float, float, float]]]  # name: parent, place in the world at rest
@@ -380,6 +380,8 @@ def test_arguments_are_checked() -> None:
         ik.Feet.detect(body(human("CMU")[0]), clip=walk)
     with pytest.raises(ValueError, match="up: expected 'Y' or 'Z', got 'X'"):
         ik.Feet.detect(walk.skeleton, up="X")
+    with pytest.raises(ValueError, match="ground: expected a clip that was made on it, got none"):
+        ik.Feet.detect(walk.skeleton, ground=ik.Ground.plane())
     with pytest.raises(ValueError, match="vertices: 'LeftFoot': expected finite numbers of shape"):
         ik.Feet.detect(walk.skeleton, vertices={"LeftFoot": [[0, 0, np.nan]]})
     with pytest.raises(ValueError, match="no joint is called 'Foot'"):
@@ -567,6 +569,49 @@ def test_soles_of_a_floor_at_another_height() -> None:
         feet = ik.Feet.detect(sunk, clip=clip)
         assert_allclose(feet["left"].soles["ball"].offset, [0, 0, 0], atol=1e-6)
         assert_allclose(feet["left"].soles["heel"].offset[1], -0.065, atol=1e-3)
+
+
+@pytest.mark.parametrize("slope", [(0.0, 0.25), (0.0, -0.25), (0.25, 0.0)], ids=["up", "down", "across"])
+def test_soles_of_a_slope(slope: tuple[float, float]) -> None:
+    """They are as on the level, where one says what the clip was made on; the lowest in the world are tilted."""
+    walk, ground = ik.samples.walk(seconds=4).clip, ik.Ground.plane([-slope[0], 1, -slope[1]])
+    feet = ik.Feet.detect(walk.skeleton, clip=walk)
+    clip = ik.bake_feet(walk, ground, feet=feet).clip
+    assert off(ik.Feet.detect(clip.skeleton, clip=clip, ground=ground), feet) < 0.003
+    assert off(bare(feet).with_soles(clip, ground=ground), feet) < 0.003
+    assert off(ik.Feet.detect(clip.skeleton, clip=clip), feet) > 0.02
+
+
+def bare(feet: ik.Feet) -> ik.Feet:
+    return ik.Feet(tuple(dataclasses.replace(leg, soles={}) for leg in feet))
+
+
+def off(feet: ik.Feet, others: ik.Feet) -> float:
+    """How far apart points of soles are at most, along an axis."""
+    pairs = [(leg.soles[point], others[leg.name].soles[point]) for leg in feet for point in leg.soles]
+    return max(float(np.abs(np.subtract(a.offset, b.offset)).max()) for a, b in pairs)
+
+
+def test_a_root_that_stays_where_it_is_makes_nobody_taller() -> None:
+    """The rest pose stands, however high a clip climbs in which somebody bends."""
+    walk = ik.samples.walk(seconds=1).clip
+    old, frames = walk.skeleton, len(walk)
+    turned = np.concatenate([np.tile([1.0, 0, 0, 0], (frames, 1, 1)), walk.pose.rotations], axis=1)
+    skeleton = ik.Skeleton(
+        [-1, *(old.parents + 1)],
+        [[0, 0, 0], *old.offsets],
+        [[1, 0, 0, 0], *old.rest.rotations],
+        ["root", *old.names],
+    )
+    moved = np.tile(skeleton.offsets, (frames, 1, 1))
+    moved[:, 1] = translations(walk)[:, 0] + np.linspace(0, 20, frames)[:, np.newaxis] * [0, 1, 0]
+    seen = structure.stance(skeleton, "Y", ik.Clip(skeleton, ik.Pose(turned, moved), walk.fps))
+    assert np.array_equal(seen.pose.rotations, skeleton.rest.rotations)
+
+
+def translations(clip: ik.Clip) -> Array:
+    given = clip.pose.translations
+    return clip.skeleton.offsets[np.newaxis].repeat(len(clip), axis=0) if given is None else given
 
 
 def test_soles_of_a_shoe() -> None:

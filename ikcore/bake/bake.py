@@ -16,6 +16,7 @@ from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import Bent, hinges_of, pointed, reached
+from ikcore.bake.made import made_on, made_there
 from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.passed import passed_by
@@ -184,16 +185,15 @@ def bake_feet(
     say = progress or (lambda share: None)
     _check(clip, ground, frames, legs, settings, earlier)
     settings = settings or BakeSettings()
-    feet = Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
+    told, feet = feet, Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
     lacks = contacts.way
     clip = contacts.travelling(clip) if settings.travelling else clip
     say(0.1)
     whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
-    motions = legs_of(whole, with_tips(feet, clip), workers)
+    feet, motions, made = _standing(clip, whole, feet, ground, told is not None, workers)
     axis = "XYZ".index(clip.up)
     say(0.3)
-    made = floor.made_on(motions, ground, clip.fps, axis)
     if made and given is None:
         contacts = Contacts.detect(clip, feet, ground)
     held = contacts if way is None else loops.unrolled_contacts(contacts)
@@ -227,6 +227,21 @@ def bake_feet(
     say(1.0)
     said = notes.of(baked, earlier, lacks, stances, motions, scene, strided.shares)
     return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances), said, strided.shares, bool(stays))
+
+
+def _standing(
+    clip: Clip, whole: Clip, feet: Feet, ground: Ground, told: bool, workers: int
+) -> tuple[Feet, list[LegMotion], bool]:
+    """Legs over time, and whether the clip was made on this ground: then soles are measured on it, unless told."""
+    motions, axis = legs_of(whole, with_tips(feet, clip), workers), "XYZ".index(clip.up)
+    made = made_on(motions, ground, clip.fps, axis)
+    if told or floor.height_of(ground) is not None:
+        return feet, motions, made
+    there = Feet.detect(clip.skeleton, clip=clip, ground=ground)
+    on_it = legs_of(whole, with_tips(there, clip), workers)
+    if made or made_there(motions, on_it, ground, clip.fps, axis):
+        return there, on_it, True
+    return feet, motions, False
 
 
 def _check(

@@ -79,9 +79,10 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
     wanted, most, plain = [], [], np.stack([way.plain for way in ways])
     for hip, way in zip(hips, ways, strict=True):
         motion, ankle = way.motion, way.ankle
-        most.append(_until(hip, ankle, way.reach, scene))
+        most.append(_until(hip, ankle, way.reach, np.ones(len(hip)), scene))
         ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
-        wanted.append(_until(hip, ankle, size(motion.ankle - motion.chain[:, 0]), scene))
+        own = motion.chain[:, 0] - motion.ankle
+        wanted.append(_until(hip, ankle, size(own), np.where(own[:, scene.axis] < 0, -1.0, 1.0), scene))
     highest = -spread(-np.minimum.reduce(most), _MOMENT, scene.fps)
     rise = plain.min(axis=0) if scene.settings.pelvis == "lowest" else _balanced(wanted, highest)
     return _bounded(_smoothed(np.minimum(rise, highest), highest, scene), ways, scene)
@@ -111,10 +112,13 @@ def _smoothed(wanted: Array, highest: Array, scene: Scene) -> Array:
     return np.asarray(smooth(wanted, fps=scene.fps, pull=1 / _RISES**4, lower=lower, upper=upper).values)
 
 
-def _until(hip: Array, ankle: Array, length: Array, scene: Scene) -> Array:
-    """How far up a hip is moved until it is as far from the ankle as this; where it is too far aside, level with it."""
+def _until(hip: Array, ankle: Array, length: Array, side: Array, scene: Scene) -> Array:
+    """How far up a hip is moved until it is as far from the ankle as this, above it (1) or below (-1).
+
+    Where it is too far aside, level with it.
+    """
     aside = size(scene.level(ankle - hip))
-    up = np.sqrt(np.maximum(length * length - aside * aside, 0))
+    up = side * np.sqrt(np.maximum(length * length - aside * aside, 0))
     return np.asarray(ankle[:, scene.axis] - hip[:, scene.axis] + up)
 
 

@@ -19,6 +19,7 @@ from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, under
 from ikcore.feet.names import Named, by_name, side_of
 from ikcore.feet.structure import Chain, Stance, chains, farthest, length, stance, standing
+from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -66,6 +67,7 @@ class Feet:
         up: str | None = None,
         vertices: Mapping[str, ArrayLike] | None = None,
         clip: Clip | None = None,
+        ground: Ground | None = None,
     ) -> Feet:
         """Find the legs of a skeleton: by the names of many rigs (`ikcore.feet.names`), else by structure.
 
@@ -75,9 +77,9 @@ class Feet:
         structure, whatever they are called. Feet are free, without legs, where all are that have names of a leg but
         hang on neither shin nor thigh; and what is a foot from where it hangs on, if there are no legs.
 
-        The soles are measured where the feet stand flat: in the frames of the clip in which they are lowest, without a
-        clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is at
-        height 0 there if the feet end a little above it, else as far below the lowest joint as at rest if that
+        The soles are measured where the feet stand flat: in frames of the clip in which they are low and still, without
+        a clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is
+        at height 0 there if the feet end a little above it, else as far below the lowest joint as at rest if that
         stands at height 0, else at that joint. Heel and sides have usual proportions unless there are vertices; an
         animal that goes on its toes has no heel.
 
@@ -92,6 +94,8 @@ class Feet:
             The skin of the feet: for joints by name the vertices that follow them most, in the space of the joint.
         clip : Clip, optional
             A motion of this skeleton with both feet on the ground somewhere, for rest poses that do not stand.
+        ground : Ground, optional
+            What the clip was made on, if that is no level floor: low is what is low above it, flat what lies on it.
 
         Returns
         -------
@@ -115,6 +119,8 @@ class Feet:
         """
         if clip is not None and clip.skeleton != skeleton:
             raise ValueError("clip: expected one of this skeleton, got one of another")
+        if ground is not None and clip is None:
+            raise ValueError("ground: expected a clip that was made on it, got none")
         if up not in (None, "Y", "Z"):
             raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
         named = _named(skeleton)
@@ -123,9 +129,11 @@ class Feet:
         skin = None if vertices is None else _checked_skin(skeleton, vertices)
         if clip is None:
             return cls(soles.at_rest(skeleton, seen, legs, skin))
-        return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin))
+        return cls(soles.over_time(skeleton, seen, legs, clip.pose, skin, ground))
 
-    def with_soles(self, clip: Clip, *, vertices: Mapping[str, ArrayLike] | None = None) -> Feet:
+    def with_soles(
+        self, clip: Clip, *, vertices: Mapping[str, ArrayLike] | None = None, ground: Ground | None = None
+    ) -> Feet:
         """The same legs with soles, measured as `detect` does it; legs that have some keep them.
 
         Parameters
@@ -134,6 +142,8 @@ class Feet:
             A motion with both feet on the ground somewhere.
         vertices : mapping of str to (n, 3) array_like, optional
             The skin of the feet, as for `detect`.
+        ground : Ground, optional
+            What the clip was made on, as for `detect`.
 
         Returns
         -------
@@ -151,7 +161,7 @@ class Feet:
         seen = stance(clip.skeleton, clip.up, clip)
         skin = None if vertices is None else _checked_skin(clip.skeleton, vertices)
         bare = [leg for leg in self.legs if not leg.soles]
-        found = soles.over_time(clip.skeleton, seen, bare, clip.pose, skin) if bare else ()
+        found = soles.over_time(clip.skeleton, seen, bare, clip.pose, skin, ground) if bare else ()
         measured = {leg.name: leg for leg in found}
         return Feet(tuple(measured.get(leg.name, leg) for leg in self.legs))
 

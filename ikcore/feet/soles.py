@@ -13,6 +13,7 @@ from ikcore._arrays import cross, dot, median, size
 from ikcore.feet import free, structure
 from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
+from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -25,6 +26,7 @@ _STEEP = 2.0  # what a foot on its toes rises at least from the ball to the ankl
 _THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
 _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
+_STANDS, _SEEN = 8, 25  # in one of so many frames a foot stands still; of these so many are looked at, or twice that
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
 
@@ -62,34 +64,71 @@ def at_rest(
         return tuple(legs)
     pose = seen.pose[np.newaxis]
     return tuple(
-        _with_soles(skeleton, seen, leg, pose, depth, vertices) for leg, depth in zip(legs, depths, strict=True)
+        _with_soles(skeleton, seen, leg, pose, depth, vertices, seen.up[np.newaxis])
+        for leg, depth in zip(legs, depths, strict=True)
     )
 
 
 def over_time(
-    skeleton: Skeleton, seen: Stance, legs: Sequence[Leg], pose: Pose, vertices: Mapping[str, Array] | None
+    skeleton: Skeleton,
+    seen: Stance,
+    legs: Sequence[Leg],
+    pose: Pose,
+    vertices: Mapping[str, Array] | None,
+    ground: Ground | None = None,
 ) -> tuple[Leg, ...]:
-    """Legs with the soles of the frames in which their feet are lowest, all joints together: these are flat.
+    """Legs with the soles of frames in which their feet are low and still: these are flat.
 
-    Paws have those of the rest pose if it stands, as they are never seen to be flat.
+    Low above the ground that the clip was made on, and flat on that; without one in the world. Paws have those of the
+    rest pose if it stands, as they are never seen to be flat.
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
-    height = dot(skeleton.forward(pose).positions, seen.up)
-    low = [float(np.percentile(_lowest(skeleton, leg, height), 2)) for leg in legs]
-    size, found = min(length(skeleton, leg, skeleton.forward(pose[0]).positions) for leg in legs), []
+    at = skeleton.forward(pose).positions
+    size = min(length(skeleton, leg, at[0]) for leg in legs)
+    height, ups = _over(ground, at, seen.up, size)
+    low = [_low(_lowest(skeleton, leg, height)) for leg in legs]
     at_ease = at_rest(skeleton, seen, legs, vertices)
     depths = _depths(legs, low, size)
     if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
         depths = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
+    found = []
     for leg, resting, depth in zip(legs, at_ease, depths or [0.0] * len(low), strict=True):
         if resting.soles and leg.ball is None and leg.toe is None:
             found.append(resting)
             continue
-        together = height[:, _foot(skeleton, leg)].sum(axis=1)
-        flat = np.sort(np.argsort(together, kind="stable")[: max(1, min(25, len(height) // 20))])
-        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices))
+        foot = _foot(skeleton, leg)
+        flat = _flat(at[:, foot], height[:, foot])
+        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices, ups[flat, foot[-1]]))
     return tuple(found)
+
+
+def _over(ground: Ground | None, at: Array, up: Array, size: float) -> tuple[Array, Array]:
+    """How high joints (frames, joints, 3) are over the ground, infinitely where there is none; and its normals."""
+    if ground is None:
+        return dot(at, up), np.broadcast_to(up, at.shape)
+    found = ground.at(at, above=size / 2, below=size)
+    hit = found.hit[..., np.newaxis]
+    ups = np.where(hit, found.normals, up)
+    return np.where(found.hit, dot(np.where(hit, at - found.points, 0), ups), np.inf), ups
+
+
+def _flat(at: Array, height: Array) -> NDArray[np.intp]:
+    """Frames in which a foot (frames, joints, 3) is flat: it is low and stands still, or moves the least.
+
+    Where it is lowest its toes may be pressed into the floor, or a captured floor be uneven.
+    """
+    step = np.pad(size(at[1:] - at[:-1]).max(axis=1, initial=0.0), 1, mode="edge") if len(at) > 1 else np.zeros(2)
+    moves = np.maximum(step[:-1], step[1:])
+    low = np.argsort(height.sum(axis=1), kind="stable")[: (len(at) + 1) // 2]
+    still = np.sort(low[np.argsort(moves[low], kind="stable")[: max(1, len(at) // _STANDS)]])
+    return np.asarray(still[:: max(1, len(still) // _SEEN)])
+
+
+def _low(heights: Array) -> float:
+    """The 2nd percentile of those that are known; infinite of none."""
+    known = heights[np.isfinite(heights)]
+    return float(np.percentile(known, 2)) if len(known) else np.inf
 
 
 def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[float]:
@@ -126,9 +165,18 @@ def _lowest(skeleton: Skeleton, leg: Leg, height: Array) -> Array:
 
 
 def _with_soles(
-    skeleton: Skeleton, seen: Stance, leg: Leg, poses: Pose, depth: float, vertices: Mapping[str, Array] | None
+    skeleton: Skeleton,
+    seen: Stance,
+    leg: Leg,
+    poses: Pose,
+    depth: float,
+    vertices: Mapping[str, Array] | None,
+    ups: Array,
 ) -> Leg:
-    """The points in every one of these poses, seen from the joints that carry them; of each the median."""
+    """The points in every one of these poses, seen from the joints that carry them; of each the median.
+
+    What is up there the ground says (frames, 3).
+    """
     spaces = {joint: space(skeleton, poses, skeleton.index(joint)) for joint in (leg.foot, leg.ball or leg.foot)}
     solid = [_solid(axes) for _, axes in spaces.values()]
     for joint, sizes in zip(spaces, solid, strict=True):
@@ -138,7 +186,7 @@ def _with_soles(
     mesh = _mesh(skeleton, leg, poses, vertices)
     found: dict[str, list[tuple[int, str, Array]]] = {}
     for frame in np.flatnonzero(np.all(solid, axis=0)).tolist():
-        ground = _Ground(skeleton, seen, leg, at[frame], depth)
+        ground = _Ground(skeleton, seen, leg, at[frame], depth, ups[frame])
         placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[frame])
         for name, (joint, place) in placed.items():
             found.setdefault(name, []).append((frame, joint, place))
@@ -154,8 +202,8 @@ def _with_soles(
 class _Ground:
     """A foot that stands flat, and the ground under it."""
 
-    def __init__(self, skeleton: Skeleton, seen: Stance, leg: Leg, at: Array, depth: float) -> None:
-        self.up, self.leg = seen.up, leg
+    def __init__(self, skeleton: Skeleton, seen: Stance, leg: Leg, at: Array, depth: float, up: Array) -> None:
+        self.up, self.leg = up, leg
         self.ankle, *toes = (at[joint] for joint in _foot(skeleton, leg))
         self.ball = at[skeleton.index(leg.ball)] if leg.ball else None
         self.toe = at[skeleton.index(leg.toe)] if leg.toe else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import cross, dot, size
+from ikcore._arrays import cross, dot, median, size
 from ikcore.clips.clip import Clip
 from ikcore.feet.leg import ancestors
 from ikcore.feet.names import side_of, words
@@ -90,15 +90,22 @@ def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
 
 
 def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
-    """The rest pose, but of one that lies beside a clip that does not, the tallest of the clip."""
-    rest = skeleton.rest
+    """The rest pose, but of one that lies beside a clip that stands upright, the tallest of the clip.
+
+    How tall, the ends of limbs say: a root or a target of IK may stay where the body goes up. What is wide and low, as
+    a spider is, does not stand upright: it is as tall as the slope it is on.
+    """
+    rest, parents = skeleton.rest, skeleton.parents
     if clip is None:
         return rest
-    tall = np.ptp(dot(skeleton.forward(clip.pose).positions, above), axis=1)
-    known = tall[np.isfinite(tall)]
-    if not len(known) or np.ptp(dot(skeleton.forward(rest).positions, above)) >= _LIES * np.median(known):
+    leaves = np.setdiff1d(np.flatnonzero(parents >= 0), parents).tolist()
+    ends = [end for end in leaves if not _ALOFT & set(words(skeleton.names[end]))] or list(range(len(skeleton)))
+    at = skeleton.forward(clip.pose).positions[:, ends]
+    tall = np.ptp(dot(at, above), axis=1)
+    upright = np.flatnonzero(tall >= _LIES * size(np.ptp(at - above * dot(at, above)[..., np.newaxis], axis=1)))
+    if not len(upright) or np.ptp(dot(skeleton.forward(rest).positions[ends], above)) >= _LIES * median(tall[upright]):
         return rest
-    return clip.pose[int(np.nanargmax(tall))]
+    return clip.pose[int(upright[np.argmax(tall[upright])])]
 
 
 def standing(skeleton: Skeleton, seen: Stance) -> list[Chain]:

@@ -1,0 +1,127 @@
+"""Whether a clip was made on the ground that it is to be baked on, as after a bake."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ikcore._arrays import size
+from ikcore.bake.motion import EXACT, LegMotion
+from ikcore.bake.scene import Array, median
+from ikcore.grounds.ground import Ground
+
+_LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
+_STILL = 0.2  # metres a second, likewise
+_NEAR = 0.3  # metres, likewise: within which ground counts
+_NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
+_MOST = 0.8  # the share of frames that counts there
+_ON = 0.005  # metres, likewise: how far off the ground is what stands exactly on it
+_AS_FLAT, _FLATTER = 0.001, 0.0001  # metres, likewise: less even with it than with a level at most; more so at least
+_THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than known, both feet's together
+
+
+def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
+    """Whether a clip was made on this ground: where feet are still, they are nearer to it than to one level.
+
+    Or they stand exactly, as after a bake, and on it.
+    """
+    if _stands_on(legs, ground, fps, axis):
+        return True
+    off_ground, off_level = [], []
+    for point in ("heel", "ball"):
+        seen = [_still(motion, point, ground, fps, axis) for motion in legs if point in motion.soles]
+        above, height = np.concatenate([np.zeros((2, 0)), *seen], axis=1)
+        known = np.isfinite(above)
+        if 2 * np.count_nonzero(known) < len(known) or abs(median(above)) > _LOW:
+            return False
+        off_ground.append(np.abs(above - median(above))[known])
+        off_level.append(np.abs(height - median(height))[known])
+    there, level = (np.sort(np.concatenate(off)) for off in (off_ground, off_level))
+    at = int(_MOST * (len(there) - 1))
+    return bool(len(there) and level[at] > _NOT_LEVEL and there[at] < level[at] / 2)
+
+
+def made_there(level: list[LegMotion], there: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
+    """Whether feet that are still are more even with the ground, by soles measured on it, than by others with a level.
+
+    All together, or each by itself, as soles are not known exactly; whatever is still, or what is so exactly.
+    """
+    for speed in (_STILL, EXACT * fps):
+        flat, on = (_lowest(legs, speed, under, fps, axis) for legs, under in ((level, None), (there, ground)))
+        for own in (False, True):
+            uneven = _unevenness(flat, own)
+            if uneven > _NOT_LEVEL and _unevenness(on, own) < uneven / 2:
+                return True
+    return False
+
+
+def _lowest(legs: list[LegMotion], speed: float, ground: Ground | None, fps: float, axis: int) -> list[Array]:
+    """How high the lowest point of every foot is where it is still, above ground, or above 0; in lengths of a human.
+
+    Not finite where there is no ground near.
+    """
+    found = []
+    for motion in legs:
+        still = _moved(motion) * fps < speed * motion.scale
+        points = np.stack([at for name, at in motion.soles.items() if name != "joint"], axis=1)
+        height = points[..., axis]
+        if ground is not None:
+            near = _NEAR * motion.scale
+            height = height - ground.at(points, above=near, below=near).height
+        found.append(np.fmin.reduce(height[still], axis=1, initial=np.inf) / motion.scale)
+    return found
+
+
+def _unevenness(lowest: list[Array], own: bool) -> float:
+    """How far heights are off the middle one, of all feet or their own; infinite if that is no ground to stand on."""
+    middle = [median(heights) for heights in lowest] if own else [median(np.concatenate(lowest))] * len(lowest)
+    off = np.concatenate([heights - usual for heights, usual in zip(lowest, middle, strict=True)])
+    known = np.sort(np.abs(off[np.isfinite(off)]))
+    if 2 * len(known) < len(off) or not len(known):
+        return np.inf
+    return float(known[int(_MOST * (len(known) - 1))])
+
+
+def _moved(motion: LegMotion) -> Array:
+    """How far what a foot stands on has moved since the frame before; infinitely in the first."""
+    at = motion.soles.get(motion.under(motion.ball), motion.reference)
+    return np.append(np.inf, size(at[1:] - at[:-1]))
+
+
+def _stands_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
+    """Whether feet that are still are so exactly, and on the ground then, but on no level, or not as flat on one."""
+    still, off, heights, tilts = 0, [], [], []
+    for motion in legs:
+        moved, scale = _moved(motion), motion.scale
+        still, exact = still + int(np.count_nonzero(moved < _STILL * scale / fps)), moved <= EXACT * scale
+        points = np.stack(list(motion.soles.values()), axis=1)
+        height = points[exact][..., axis] / scale
+        above = height - ground.at(points, above=_NEAR * scale, below=_NEAR * scale).height[exact] / scale
+        low, lower = (np.fmin.reduce(each, axis=1, initial=np.inf) for each in (above, height))
+        off.append(np.abs(low - min(max(median(low), -_THICK), _THICK)))
+        heights.append(np.abs(lower - median(lower)))
+        across = [number for number, point in enumerate(motion.soles) if point in ("ball", "inner", "outer")]
+        tilts += [np.minimum(_apart(above) - _apart(height), _apart(above[:, across]) - _apart(height[:, across]))]
+    found, level, flatter = np.sort(np.concatenate(off)), np.concatenate(heights), median(np.concatenate(tilts))
+    if 3 * len(found) <= still or not len(found) or found[int(_MOST * (len(found) - 1))] > _ON:
+        return False
+    return bool(flatter < -_FLATTER or (flatter < _AS_FLAT and level.max() > _NOT_LEVEL))
+
+
+def _apart(heights: Array) -> Array:
+    """Of some points, how much higher the highest is than the lowest."""
+    return np.asarray(
+        np.fmax.reduce(heights, axis=1, initial=-np.inf) - np.fmin.reduce(heights, axis=1, initial=np.inf)
+    )
+
+
+def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int) -> Array:
+    """How high a point is above the ground, NaN where there is none near, and above 0, in frames in which it is still.
+
+    Two rows, in lengths of a human.
+    """
+    at, scale = motion.soles[point], motion.scale
+    speed = np.full(len(at), np.inf)
+    speed[1:] = size(np.diff(at, axis=0)) * fps
+    still = speed < _STILL * scale
+    above = at[:, axis] - ground.at(at, above=_NEAR * scale, below=_NEAR * scale).height
+    return np.stack([above, at[:, axis]])[:, still] / scale
