@@ -151,7 +151,7 @@ def bake_feet(
         The first frame that changes, and the first one after; at both ends what is changed fades in and out.
     pelvis : str, optional
         The joint that is moved with the body (default: the one that carries all legs, as far up as joints are about
-        where the hips are).
+        where the hips are; of feet without legs the one beside them that carries most joints).
     earlier : Clip, optional
         What a bake has made of the clip before: legs, frames and a pelvis that do not change are as they are there
         (default: as they are in the clip).
