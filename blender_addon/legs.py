@@ -15,6 +15,10 @@ from .ranges import animated_range, scene_range
 
 PARTS = ("hip", "ankle", "ball", "toe", "pole")
 ENOUGH = 60  # frames in which to look for legs
+NO_LEGS = (
+    "{} hangs on no leg, and feet without thighs and shins cannot be baked here: "
+    "list the bones of the legs, or bake the clip with ikcore outside of Blender"
+)
 
 
 class IKCORE_PG_name(bpy.types.PropertyGroup):
@@ -114,6 +118,8 @@ def found(context, armature):
         feet = bridge.library.Feet.detect(clips.skeleton(armature), up="Z")
     except ValueError:
         feet = _found_moving(context, armature)
+    if loose := [leg for leg in feet if leg.free]:
+        raise CannotBakeError(NO_LEGS.format(loose[0].ankle))
     # what a sole is like at rest may lie: only where a leg without a foot ends is kept
     return [dataclasses.replace(leg, soles={}) if leg.ankle else leg for leg in feet]
 

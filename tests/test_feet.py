@@ -336,8 +336,7 @@ def test_other_broken_legs_are_refused() -> None:
     for n, x in enumerate((0.1, -0.1)):
         loose |= {f"b{n}": ("a", (x, 0.9, 0)), f"c{n}": (f"b{n}", (x, 0.5, 0))}
         loose |= {f"d{n}": ("a", (x, 0.1, 0)), f"e{n}": (f"d{n}", (x, 0.0, 0.2))}
-    with pytest.raises(ValueError, match="'d0' is at the ground but hangs on 'a', without a knee between: a leg is"):
-        ik.Feet.detect(body(loose))
+    assert [leg.chain for leg in ik.Feet.detect(body(loose))] == [("d0", "e0"), ("d1", "e1")]  # feet of no legs
     loose["d0"] = ("c0", loose["d0"][1])  # now only one foot is loose
     with pytest.raises(ValueError, match="'d1' is at the ground but hangs on 'a', without a knee between: a leg is"):
         ik.Feet.detect(body(loose))

@@ -26,7 +26,7 @@ from ikcore.bake.settings import BakeSettings
 from ikcore.bake.stances import Stance, stances_of
 from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Way, way_of
-from ikcore.bake.write import Turn, pelvis_of, turns_of, written
+from ikcore.bake.write import Move, Turn, moves_of, pelvis_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
@@ -151,7 +151,7 @@ def bake_feet(
         The first frame that changes, and the first one after; at both ends what is changed fades in and out.
     pelvis : str, optional
         The joint that is moved with the body (default: the one that carries all legs, as far up as joints are about
-        where the hips are).
+        where the hips are; of feet without legs the one beside them that carries most joints).
     earlier : Clip, optional
         What a bake has made of the clip before: legs, frames and a pelvis that do not change are as they are there
         (default: as they are in the clip).
@@ -215,9 +215,9 @@ def bake_feet(
     if still:
         body = partial.body_of(earlier, clip, joint)
     say(0.7)
-    turns, short = _solved(ways, toes, body, scene)
+    turns, moves, short = _solved(ways, toes, body, scene)
     say(0.9)
-    baked, rise = written(clip, joint, body, turns), body.shift[:, axis].copy()
+    baked, rise = written(clip, joint, body, turns, moves), body.shift[:, axis].copy()
     if clip.loop:
         baked = loops.closed(baked, clip)
     share = partial.share_of(clip, frames, scene)
@@ -352,13 +352,16 @@ def _weigh(ways: list[Way], toes: list[Array], body: Body, weight: float) -> Non
     body.tilt = rotations.slerp(UNTURNED, body.tilt, share)
 
 
-def _solved(ways: list[Way], toes: list[Array], body: Body, scene: Scene) -> tuple[list[list[Turn]], dict[str, Array]]:
-    """How the joints of all legs turn, and by how much each leg falls short."""
-    turns, short = [], {}
+def _solved(
+    ways: list[Way], toes: list[Array], body: Body, scene: Scene
+) -> tuple[list[list[Turn]], list[Move], dict[str, Array]]:
+    """How the joints of all legs turn, how feet without legs move, and by how much each leg falls short."""
+    turns, moves, short = [], [], {}
     for way, bent in zip(ways, toes, strict=True):
         leg, short[way.motion.leg.name] = _bent(way, body, scene)
         turns.append(turns_of(way.motion, leg.deltas, way.turn, bent))
-    return turns, short
+        moves += moves_of(way.motion, leg.chain[:, -1])
+    return turns, moves, short
 
 
 def _bent(way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:

@@ -49,12 +49,16 @@ class Body:
 
 
 def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
-    """The body above its feet."""
-    body = Body(pivot, _tilt(pivot, ways, scene), np.zeros_like(pivot))
-    _limit(ways, scene)
-    hips = [body.carried(way.motion.chain[:, 0]) for way in ways]
-    body.shift = _rise(hips, ways, scene)[:, np.newaxis] * scene.up
-    body.shift += _aside([hip + body.shift for hip in hips], ways, scene)
+    """The body above its feet. Those without legs ask for nothing where others have some."""
+    legs = [way for way in ways if not way.motion.leg.free]
+    body = Body(pivot, _tilt(pivot, legs or ways, scene), np.zeros_like(pivot))
+    if legs:
+        _limit(legs, scene)
+        hips = [body.carried(way.motion.chain[:, 0]) for way in legs]
+        body.shift = _rise(hips, legs, scene)[:, np.newaxis] * scene.up
+        body.shift += _aside([hip + body.shift for hip in hips], legs, scene)
+    else:
+        body.shift = _followed(ways, scene)[:, np.newaxis] * scene.up
     rounding = _ROUNDING * max(way.motion.scale for way in ways)
     body.shift[(np.abs(body.shift) <= rounding).all(axis=1)] = 0.0
     return body
@@ -81,7 +85,18 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
         wanted.append(_until(hip, ankle, size(own), np.where(own[:, scene.axis] < 0, -1.0, 1.0), scene))
     highest = -spread(-np.minimum.reduce(most), _MOMENT, scene.fps)
     rise = plain.min(axis=0) if scene.settings.pelvis == "lowest" else _balanced(wanted, highest)
-    rise = _smoothed(np.minimum(rise, highest), highest, scene)
+    return _bounded(_smoothed(np.minimum(rise, highest), highest, scene), ways, scene)
+
+
+def _followed(ways: list[Way], scene: Scene) -> Array:
+    """How far up it goes with feet that are free: as the lowest does, as nothing says how far up legs would reach."""
+    lowest = np.minimum.reduce([way.plain for way in ways])
+    return _bounded(_smoothed(lowest, np.full(len(lowest), np.inf), scene), ways, scene)
+
+
+def _bounded(rise: Array, ways: list[Way], scene: Scene) -> Array:
+    """No farther from where feet go than it may be."""
+    plain = np.stack([way.plain for way in ways])
     scale = max(way.motion.scale for way in ways)
     low, high = scene.settings.drop * scale, scene.settings.lift * scale
     return np.clip(rise, plain.min(axis=0) - low, plain.max(axis=0) + high)

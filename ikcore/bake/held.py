@@ -10,7 +10,7 @@ from ikcore.bake.body import Body
 from ikcore.bake.legs import STRAIGHTEST, Bent, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array
-from ikcore.bake.write import turns_of, written
+from ikcore.bake.write import moves_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
 
@@ -48,10 +48,11 @@ class Held:
     def carried(self, shift: Array, tilt: Array) -> Clip:
         """The clip with its pelvis shifted by (frames, 3) and turned by (frames, 4), and feet where they are."""
         body, still = Body(self.pivot, tilt, shift), np.broadcast_to(UNTURNED, tilt.shape)
-        turns = []
+        turns, moves = [], []
         for motion, bent in zip(self.motions, self._bent(body), strict=True):
             turns.append(turns_of(motion, rotations.multiply(bent.deltas, tilt[:, np.newaxis]), still, still))
-        return written(self.clip, self.joint, body, turns)
+            moves += moves_of(motion, motion.ankle)
+        return written(self.clip, self.joint, body, turns, moves)
 
     def _bent(self, body: Body) -> list[Bent]:
         legs = zip(self.motions, self._hinges, self._reach, strict=True)
@@ -60,6 +61,8 @@ class Held:
 
 def _reach(motion: LegMotion) -> Array:
     """How far each leg reaches: a trace less than straight, if it is not straighter in the clip."""
+    if motion.leg.free:
+        return np.full(len(motion.chain), np.inf)
     bones = np.add.accumulate(size(np.diff(motion.chain, axis=1)), axis=1)[:, -1]
     return np.asarray(np.maximum(STRAIGHTEST * bones, size(motion.chain[:, -1] - motion.chain[:, 0])))
 

@@ -53,6 +53,8 @@ def reached(
 ) -> tuple[Bent, Array]:
     """A leg between its hip and where its foot should be, and by how much it falls short of that.
 
+    A free foot never does.
+
     Parameters
     ----------
     chain, turns, hinges
@@ -66,6 +68,8 @@ def reached(
     length : float
         Of the leg.
     """
+    if chain.shape[1] == 1:
+        return bend(chain, turns, hip, ankle, hinges), np.zeros(len(ankle))
     line = ankle - hip
     line = unfolded(line, line - over, chain[:, -1] - chain[:, 0], length)
     most = np.maximum(reach, STRAIGHTEST * length)
@@ -94,7 +98,7 @@ def bend(chain: Array, turns: Array, hip: Array, target: Array, hinges: list[Arr
     Parameters
     ----------
     chain : (frames, points, 3) array
-        Where its joints are in the clip.
+        Where its joints are in the clip. A free foot has one.
     turns : (frames, bones, 4) array
         Their world rotations.
     hip, target : (frames, 3) arrays
@@ -102,6 +106,8 @@ def bend(chain: Array, turns: Array, hip: Array, target: Array, hinges: list[Arr
     hinges : list of (3,) array
         `hinges_of`.
     """
+    if chain.shape[1] == 1:
+        return Bent(target[:, np.newaxis], np.empty((len(target), 0, 4)))
     if chain.shape[1] == 2:
         arc = rotations.shortest_arc(chain[:, 1] - chain[:, 0], target - hip)
         return Bent(np.stack([hip, target], axis=1), arc[:, np.newaxis])

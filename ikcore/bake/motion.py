@@ -11,6 +11,7 @@ import numpy as np
 from ikcore._arrays import size
 from ikcore.bake.scene import Array, median
 from ikcore.clips.clip import Clip
+from ikcore.feet import free
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import points
@@ -29,7 +30,7 @@ class LegMotion:
     leg : Leg
         Its names.
     joints : list of int
-        From hip to ankle; without an ankle to the last knee.
+        From hip to ankle; without an ankle to the last knee. Of a free foot the ankle.
     toe : int or None
         The joint where toes bend.
     chain : (frames, bones + 1, 3) array
@@ -44,7 +45,7 @@ class LegMotion:
     pole : (frames, 3) array or None
         Where what the knee points at is.
     size : float
-        The length of the leg, the median over time.
+        The length of the leg, the median over time; of a free foot what that would be.
     """
 
     leg: Leg
@@ -114,7 +115,7 @@ def with_tips(feet: Feet, clip: Clip) -> Feet:
 def _with_tip(leg: Leg, clip: Clip) -> Leg:
     skeleton = clip.skeleton
     end = skeleton.index(leg.ankle) if leg.ankle else -1
-    if end < 0 or clip.channels is None or clip.channels[end] or (skeleton.parents == end).any():
+    if end < 0 or leg.free or clip.channels is None or clip.channels[end] or (skeleton.parents == end).any():
         return leg
     above, (x, y, z) = skeleton.names[skeleton.parents[end]], skeleton.offsets[end].tolist()
     soles = {
@@ -152,7 +153,9 @@ def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
             if motion.leg.ankle is None:
                 motion.chain[block, bones] = motion.soles["ball"][block]
     for motion in legs:
-        motion.size = _length(motion)
+        motion.size = free.length_in(clip, motion.leg) if motion.leg.free else _length(motion)
+        if not motion.size > 0:
+            raise ValueError(f"the leg {motion.leg.name!r} has no length")
     return legs
 
 
@@ -161,16 +164,12 @@ def _length(motion: LegMotion) -> float:
     total = np.zeros(len(motion.chain))
     for bone in range(motion.chain.shape[1] - 1):
         total += size(motion.chain[:, bone + 1] - motion.chain[:, bone])
-    length = median(total)
-    if not length > 0:
-        raise ValueError(f"the leg {motion.leg.name!r} has no length")
-    return length
+    return median(total)
 
 
 def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
     skeleton = clip.skeleton
-    names = [leg.hip, *leg.knees, *([leg.ankle] if leg.ankle else [])]
-    joints = [skeleton.index(name) for name in names]
+    joints = [skeleton.index(name) for name in leg.bones]
     toe = skeleton.index(leg.ball) if leg.ball and leg.ankle and leg.ball != leg.ankle else None
     tip = leg.ankle is None
     return LegMotion(

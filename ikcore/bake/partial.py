@@ -14,7 +14,7 @@ from ikcore.bake.legs import hinges_of, reached
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array, Scene, eased
 from ikcore.bake.way import Way
-from ikcore.bake.write import Turn, turn, turn_of, turns_of
+from ikcore.bake.write import Move, Turn, moves_of, put, turn, turn_of, turns_of
 from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
 from ikcore.pose import Pose
@@ -81,12 +81,13 @@ def changed(
     clip = _mixed(earlier, baked, slice(None) if whole else _joints(ways, chosen), share)
     solved = (share > 0) & ((share < 1) | (not whole))
     wanted = [(way, bent) for way, bent in zip(ways, toes, strict=True) if way.motion.leg.name in chosen]
-    turned, short = clip.pose.rotations.copy(), {}
+    turned, moved, short = clip.pose.rotations.copy(), [], {}
     for (way, bent), was, now in zip(wanted, legs_of(earlier, feet), legs_of(clip, feet), strict=True):
-        turns, missed = _leg(way, bent, was, now, share, scene)
+        turns, moves, missed = _leg(way, bent, was, now, share, scene)
         turn(clip.skeleton, turned, turns, where=solved)
+        moved += [(joint, at, np.where(solved[:, np.newaxis], to, at)) for joint, at, to in moves]
         short[was.leg.name] = np.where(share > 0, missed, 0.0)
-    return dataclasses.replace(clip, pose=clip.pose.turned(turned)), short
+    return put(dataclasses.replace(clip, pose=clip.pose.turned(turned)), moved), short
 
 
 def _joints(ways: list[Way], chosen: set[str]) -> list[int]:
@@ -125,8 +126,10 @@ def _line(a: Array, b: Array, share: Array) -> Array:
     return np.asarray(a + share[..., np.newaxis] * (b - a))
 
 
-def _leg(way: Way, bent: Array, was: LegMotion, now: LegMotion, share: Array, scene: Scene) -> tuple[list[Turn], Array]:
-    """How a leg turns so that its foot goes over to its way, and by how much it falls short of that."""
+def _leg(
+    way: Way, bent: Array, was: LegMotion, now: LegMotion, share: Array, scene: Scene
+) -> tuple[list[Turn], list[Move], Array]:
+    """How a leg turns so that its foot goes over to its way, or moves, and by how much it falls short of that."""
     far = size(was.ankle - was.chain[:, 0])
     reach = np.maximum(way.reach, far + share * (way.reach - far))
     ankle = _between(was.ankle, way.ankle, share, _line)
@@ -135,7 +138,7 @@ def _leg(way: Way, bent: Array, was: LegMotion, now: LegMotion, share: Array, sc
     toes = foot
     if was.toe_turn is not None and way.motion.toe_turn is not None and now.toe_turn is not None:
         toes = _turned(was.toe_turn, bent, way.motion.toe_turn, now.toe_turn, share)
-    return turns_of(now, leg.deltas, foot, toes), short
+    return turns_of(now, leg.deltas, foot, toes), moves_of(now, leg.chain[:, -1]), short
 
 
 def _turned(was: Array, by: Array, source: Array, now: Array, share: Array) -> Array:

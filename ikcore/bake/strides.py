@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import dot, size
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import LegMotion, place_of
 from ikcore.bake.scene import Array, Scene, mean, unit
 from ikcore.bake.stances import headings
 from ikcore.clips.clip import Clip
 from ikcore.clips.smoothing import smooth
+from ikcore.feet import free
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.paths import straight
 from ikcore.pose import Pose
@@ -111,7 +112,7 @@ def left(clip: Clip) -> Fitted:
 
 def fitted(clip: Clip, motions: list[LegMotion], contacts: Contacts, scene: Scene) -> Fitted:
     """Move all footfalls along the path of a clip so that they meet the ground."""
-    path, scale = _path(motions, scene), max(motion.scale for motion in motions)
+    path, scale = _path(clip, motions, scene), max(motion.scale for motion in motions)
     falls = _footfalls(path, motions, contacts, scene)
     if not falls:
         return left(clip)
@@ -126,9 +127,12 @@ def fitted(clip: Clip, motions: list[LegMotion], contacts: Contacts, scene: Scen
     return Fitted(_along(clip, path, path.gone + more), shares, slides)
 
 
-def _path(motions: list[LegMotion], scene: Scene) -> Path:
-    """Of the middle of the hips, without their sway."""
-    hips = scene.level(mean(np.stack([motion.chain[:, 0] for motion in motions])))
+def _path(clip: Clip, motions: list[LegMotion], scene: Scene) -> Path:
+    """Of the middle of the hips, without their sway; of feet alone, of the body that goes with them."""
+    each = [motion.chain[:, 0] for motion in motions if not motion.leg.free]
+    if not each:
+        each = [place_of(clip, free.body(clip.skeleton, [motion.leg for motion in motions]))]
+    hips = scene.level(mean(np.stack(each)))
     places = smooth(hips, fps=scene.fps, pull=1 / _SWAY**4, axis=0).values
     steps = np.concatenate([np.zeros(1), size(np.diff(places, axis=0))])
     return Path(np.add.accumulate(steps), places, _ABOUT * max(motion.scale for motion in motions))

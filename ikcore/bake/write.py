@@ -7,12 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from ikcore import rotations
-from ikcore._arrays import cross, dot
+from ikcore._arrays import cross, dot, size
 from ikcore.bake import loops
 from ikcore.bake.body import Body
 from ikcore.bake.motion import LegMotion, blocks
 from ikcore.bake.scene import Array, Mask
 from ikcore.clips.clip import Clip
+from ikcore.feet import free
 from ikcore.feet.leg import Leg, ancestors
 from ikcore.feet.soles import space
 from ikcore.pose import Pose
@@ -21,14 +22,20 @@ from ikcore.skeleton import Skeleton
 _ABOUT = 0.35  # of the length of a leg: joints that are nearer to the hips are still the pelvis
 _SAME = 1e-12  # a rotation by less is none
 
+_ROUNDING = 1e-9  # of the length of a leg: a foot that is moved by less is left where it is
+
 # The joint and how it turns in the world: from, and by.
 Turn = tuple[int, Array, Array]
+# A foot without a leg, and how it moves in the world: from, and to.
+Move = tuple[int, Array, Array]
 
 
-def pelvis_of(clip: Clip, legs: Iterable[Leg], size: float, chosen: str | None) -> int:
+def pelvis_of(clip: Clip, feet: Iterable[Leg], size: float, chosen: str | None) -> int:
     """The joint that carries all legs, if none is chosen: as far up as joints are about the hips, and can be moved."""
-    skeleton = clip.skeleton
-    hips = [skeleton.index(leg.hip) for leg in legs]
+    skeleton, feet = clip.skeleton, list(feet)
+    hips = [skeleton.index(leg.hip) for leg in feet if leg.hip is not None]
+    if not hips:
+        return _beside(clip, feet, chosen)
     above = [ancestors(skeleton, hip) for hip in hips]
     shared = [joint for joint in above[0] if all(joint in other for other in above[1:])]
     if not shared:
@@ -46,13 +53,24 @@ def pelvis_of(clip: Clip, legs: Iterable[Leg], size: float, chosen: str | None) 
     return found
 
 
+def _beside(clip: Clip, feet: list[Leg], chosen: str | None) -> int:
+    """What stands for a pelvis where all feet are free."""
+    skeleton, soles = clip.skeleton, {clip.skeleton.index(leg.foot) for leg in feet}
+    joint = free.body(skeleton, feet) if chosen is None else skeleton.index(chosen)
+    if soles & {joint, *ancestors(skeleton, joint)}:
+        raise ValueError(f"pelvis: {skeleton.names[joint]!r} is of a foot, no body to move: parent feet to a root")
+    if chosen is not None:
+        return joint
+    return next((above for above in (joint, *ancestors(skeleton, joint)) if _moves(clip, above)), joint)
+
+
 def _moves(clip: Clip, joint: int) -> bool:
     """Whether files can say where a joint is."""
     return clip.channels is None or {"x", "y", "z"} <= set(clip.channels[joint])
 
 
-def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]]) -> Clip:
-    """The clip with other rotations and another place of its pelvis.
+def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]], moves: list[Move]) -> Clip:
+    """The clip with other rotations and another place of its pelvis, and of feet without legs.
 
     Parameters
     ----------
@@ -64,6 +82,8 @@ def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]]) -> Cli
         How.
     turns : list of list of Turn
         Of every leg, its joints from the hip on.
+    moves : list of Move
+        Of feet without legs.
     """
     skeleton, pose = clip.skeleton, clip.pose
     turned = pose.rotations.copy()
@@ -71,15 +91,51 @@ def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]]) -> Cli
     if tilted:
         turn(skeleton, turned, [(pelvis, turn_of(clip, pelvis), body.tilt)])
     for leg in turns:
-        turn(skeleton, turned, leg, above=body.tilt if tilted else None)
-    moved = pose.translations
+        carried = tilted and pelvis in ancestors(skeleton, leg[0][0])
+        turn(skeleton, turned, leg, above=body.tilt if carried else None)
+    moved, climb = pose.translations, loops.climb(clip, body.shift)
+    root = [pelvis, *ancestors(skeleton, pelvis)][-1]
     if (body.shift != 0).any():
-        shape = (len(clip), len(skeleton), 3)
-        moved = np.array(np.broadcast_to(skeleton.offsets if moved is None else moved, shape), turned.dtype)
-        climb, root = loops.climb(clip, body.shift), [pelvis, *ancestors(skeleton, pelvis)][-1]
+        moved = _moved(clip)
         moved[:, root] += climb
         moved[:, pelvis] += _within_parent(clip, pelvis, body.shift - climb)
-    return _replaced(clip, Pose(turned, moved, pose.scales))
+    there = _replaced(clip, Pose(turned, moved, pose.scales))
+    taken = [(joint, _taken(skeleton, joint, start, pelvis, body, root, climb), end) for joint, start, end in moves]
+    return put(there, taken)
+
+
+def _taken(skeleton: Skeleton, joint: int, start: Array, pelvis: int, body: Body, root: int, climb: Array) -> Array:
+    """Where the body takes a foot that hangs on it, or on what that hangs on."""
+    above = ancestors(skeleton, joint)
+    if pelvis not in above:
+        return start + climb if root in above else start
+    stays = ~((body.shift != 0).any(axis=1) | (np.abs(body.tilt[:, 1:]) > _SAME).any(axis=1))
+    return np.where(stays[:, np.newaxis], start, body.carried(start))
+
+
+def put(clip: Clip, moves: list[Move]) -> Clip:
+    """The clip with feet that are free where they should be; what is above them has moved already."""
+    for joint, start, end in moves:
+        if (way := end - start).any():
+            moved = _moved(clip)
+            moved[:, joint] += _within_parent(clip, joint, way)
+            clip = _replaced(clip, Pose(clip.pose.rotations, moved, clip.pose.scales))
+    return clip
+
+
+def moves_of(motion: LegMotion, foot: Array) -> list[Move]:
+    """From where a foot should be (frames, 3), if it is free: one that goes to where it is stays exactly."""
+    if not motion.leg.free:
+        return []
+    goes = size(foot - motion.ankle) > _ROUNDING * motion.size
+    return [(motion.joints[-1], motion.ankle, np.where(goes[:, np.newaxis], foot, motion.ankle))]
+
+
+def _moved(clip: Clip) -> Array:
+    """A copy of where all joints are in the space of their parents."""
+    moved, shape = clip.pose.translations, (len(clip), len(clip.skeleton), 3)
+    moved = clip.skeleton.offsets if moved is None else moved
+    return np.array(np.broadcast_to(moved, shape), clip.pose.rotations.dtype)
 
 
 def _replaced(clip: Clip, pose: Pose) -> Clip:

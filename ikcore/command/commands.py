@@ -22,7 +22,7 @@ from ikcore import files
 from ikcore.clips import gltf
 from ikcore.clips.clip import Clip
 from ikcore.command import many
-from ikcore.feet import Feet
+from ikcore.feet import Feet, free
 from ikcore.feet.metrics import leg_length
 from ikcore.feet.paths import LEG, percentile
 from ikcore.grounds.ground import Ground
@@ -166,9 +166,13 @@ def _legs(clip: Clip, up: Up | None) -> tuple[NDArray[np.float64], float]:
     """Where legs hang, and how long they are, in units of the clip."""
     places = clip.skeleton.forward(clip.pose[:: 1 + len(clip) // 16]).positions.astype(np.float64)
     legs = Feet.detect(clip.skeleton, up=up)
-    chains = [places[:, [clip.skeleton.index(joint) for joint in leg.bones]] for leg in legs]
+    bones = [leg.bones if leg.hip else (*free.hips(clip.skeleton, legs), *leg.bones) for leg in legs]
+    chains = [places[:, [clip.skeleton.index(joint) for joint in joints]] for joints in bones]
     down = np.sum([np.nan_to_num(chain[:, -1] - chain[:, 0]).sum(axis=0) for chain in chains], axis=0)
-    return down, percentile(np.array([leg_length(chain) for chain in chains]), 50)
+    lengths = [
+        free.length_in(clip, leg) if leg.free else leg_length(chain) for leg, chain in zip(legs, chains, strict=True)
+    ]
+    return down, percentile(np.array(lengths), 50)
 
 
 @functools.lru_cache(maxsize=4)

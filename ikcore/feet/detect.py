@@ -74,7 +74,8 @@ class Feet:
         By structure a leg is what hangs on the trunk, belongs to one side and ends near the ground at rest; its long
         bones lie between hip, knees and ankle. Left and right are what names say, else as the rest pose faces. If that
         lies, the tallest pose of the clip is looked at instead. To hind legs with known names come front legs by
-        structure, whatever they are called.
+        structure, whatever they are called. Feet are free, without legs, where all are that have names of a leg but
+        hang on neither shin nor thigh; and what is a foot from where it hangs on, if there are no legs.
 
         The soles are measured where the feet stand flat: in frames of the clip in which they are low and still, without
         a clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is
@@ -105,7 +106,7 @@ class Feet:
         Raises
         ------
         ValueError
-            If there are no legs, feet are not under their shins, or scaled to 0 wherever they could be measured.
+            If there are no legs, some feet are not under their shins, or scaled to 0 wherever they could be measured.
 
         Examples
         --------
@@ -288,11 +289,11 @@ def _as_json(leg: Leg) -> dict[str, Any]:
 def _from_json(given: dict[str, Any]) -> Leg:
     points = {point: Sole(*sole) for point, sole in given.get("soles", {}).items()}
     leg = Leg(**{**given, "knees": tuple(given["knees"]), "soles": points})
-    joints = (leg.hip, *leg.knees, *(sole.joint for sole in points.values()))
+    joints = (*leg.knees, *(sole.joint for sole in points.values()))
     for name in (
         leg.name,
         *joints,
-        *(joint for joint in (leg.ankle, leg.ball, leg.toe, leg.pole) if joint is not None),
+        *(joint for joint in (leg.hip, leg.ankle, leg.ball, leg.toe, leg.pole) if joint is not None),
     ):
         if not isinstance(name, str):
             raise TypeError(f"expected names of a leg and its joints, got {name!r}")
@@ -314,16 +315,25 @@ def _checked_skin(skeleton: Skeleton, vertices: Mapping[str, ArrayLike]) -> dict
 
 
 def _named(skeleton: Skeleton) -> list[Named]:
-    """The legs of the first family whose legs are whole; if all are broken, what is wrong with the first."""
-    broken = None
+    """The legs of the first family whose legs are whole, else of the first whose feet are all free.
+
+    If all are broken, what is wrong with the first.
+    """
+    broken, loose = None, None
     for legs in by_name(skeleton.names):
         wrong = [sentence for leg in legs if (sentence := _broken(skeleton, leg))]
         if not wrong:
             return legs
         broken = broken or wrong[0]
-    if broken:
+        loose = loose or (legs if all(_is_free(skeleton, leg) for leg in legs) else None)
+    if broken and loose is None:
         raise ValueError(broken)
-    return []
+    return loose or []
+
+
+def _is_free(skeleton: Skeleton, leg: Named) -> bool:
+    """Whether the foot hangs on nothing of its leg."""
+    return not {leg.hip, leg.knee} & {*ancestors(skeleton, leg.ankle)}
 
 
 def _upright(skeleton: Skeleton, legs: list[Named]) -> str:
@@ -382,7 +392,7 @@ class _Found:
 
 def _whole(skeleton: Skeleton, seen: Stance, leg: Named) -> _Found:
     """Ball and toe as they are called, else as they hang on the ankle."""
-    chain = Chain(leg.hip, (leg.knee,), leg.ankle)
+    chain = Chain(None, (), leg.ankle) if _is_free(skeleton, leg) else Chain(leg.hip, (leg.knee,), leg.ankle)
     ball = leg.ball if leg.ball is not None and leg.ankle in ancestors(skeleton, leg.ball) else None
     above = leg.ankle if ball is None else ball
     toe = leg.toe if leg.toe is not None and above in ancestors(skeleton, leg.toe) else None
@@ -415,14 +425,14 @@ def _built(skeleton: Skeleton, seen: Stance) -> list[Leg]:
 
 def _sided(skeleton: Skeleton, seen: Stance, chain: Chain) -> tuple[_Found, str]:
     toes = (None, None) if chain.ankle is None else _toes(skeleton, seen, chain.ankle)
-    said = side_of(skeleton.names[chain.hip])
-    return _Found(chain, *toes), said or ("left" if seen.beside[chain.hip] > 0 else "right")
+    said = side_of(skeleton.names[chain.top])
+    return _Found(chain, *toes), said or ("left" if seen.beside[chain.top] > 0 else "right")
 
 
 def _legs(skeleton: Skeleton, seen: Stance, found: list[tuple[_Found, str]]) -> list[Leg]:
     """With names, from front to back."""
     ahead = dot(seen.at, seen.front)
-    found = sorted(found, key=lambda leg: -round(float(ahead[leg[0].chain.hip]), 6))
+    found = sorted(found, key=lambda leg: -round(float(ahead[leg[0].chain.top]), 6))
     rows = {side: [leg for leg, other in found if other == side] for side in SIDES}
     placed = [(row, side, leg) for side in SIDES for row, leg in enumerate(rows[side])]
     placed.sort(key=lambda leg: (leg[0], SIDES.index(leg[1])))
@@ -439,7 +449,8 @@ def _called(side: str, row: int, rows: int) -> str:
 def _leg(skeleton: Skeleton, seen: Stance, found: _Found, side: str, name: str) -> Leg:
     names, chain = skeleton.names, found.chain
     ankle, ball, toe = (None if joint is None else names[joint] for joint in (chain.ankle, found.ball, found.toe))
-    leg = Leg(name, side, names[chain.hip], tuple(names[knee] for knee in chain.knees), ankle, ball, toe)
+    hip = None if chain.hip is None else names[chain.hip]
+    leg = Leg(name, side, hip, tuple(names[knee] for knee in chain.knees), ankle, ball, toe)
     if chain.handle is None:
         return leg
     tip = soles.fixed(skeleton, seen.pose, leg.foot, seen.at[chain.handle])

@@ -31,16 +31,19 @@ class Sole(NamedTuple):
 class Leg:
     """The joints of a leg, by name, and the points of its sole.
 
+    A foot may be free: without a leg above it, as in rigs for games whose feet hang on the root. It has an ankle, and
+    neither hip nor knees; it is moved as a whole, so that nothing says how far it reaches.
+
     Parameters
     ----------
     name : str
         What it is called, such as "left" or "hind left".
     side : {"left", "right", "middle"}
         The character's.
-    hip : str
-        Where it starts.
-    knees : tuple of str
-        Where it bends: one for a human, two for the hind leg of a fox.
+    hip : str, optional
+        Where it starts. None for a free foot.
+    knees : tuple of str, optional
+        Where it bends: one for a human, two for the hind leg of a fox, none for a free foot.
     ankle : str, optional
         The joint of the foot. None if there is no such joint: the last knee carries the sole, as with a spider.
     ball, toe : str, optional
@@ -54,8 +57,8 @@ class Leg:
 
     name: str
     side: str
-    hip: str
-    knees: tuple[str, ...]
+    hip: str | None = None
+    knees: tuple[str, ...] = ()
     ankle: str | None = None
     ball: str | None = None
     toe: str | None = None
@@ -68,13 +71,20 @@ class Leg:
         if isinstance(self.knees, str):
             raise TypeError(f"the leg {self.name!r}: knees: expected a tuple of names, got {self.knees!r}")
         object.__setattr__(self, "knees", tuple(self.knees))
-        if not self.knees:
+        if self.hip is not None and not self.knees:
             raise ValueError(f"the leg {self.name!r}: knees: expected one or more, got none")
+        if self.hip is None and (self.knees or self.pole or not self.ankle):
+            raise ValueError(f"the leg {self.name!r}: hip: expected one; a free foot has an ankle, no knees, no pole")
         if strange := set(self.soles) - set(POINTS):
             raise ValueError(
                 f"the leg {self.name!r}: soles: expected some of {', '.join(POINTS)}, got {min(strange)!r}"
             )
         object.__setattr__(self, "soles", {point: _checked(self.name, *self.soles[point]) for point in self.soles})
+
+    @property
+    def free(self) -> bool:
+        """Whether it is a foot without a leg."""
+        return self.hip is None
 
     @property
     def foot(self) -> str:
@@ -83,7 +93,7 @@ class Leg:
 
     @property
     def bones(self) -> tuple[str, ...]:
-        """The joints from the hip to the foot, between which are the bones that make the length of the leg."""
+        """The joints from the hip to the foot, between which are the bones that make the length of the leg, if any."""
         return tuple(joint for joint in (self.hip, *self.knees, self.ankle) if joint)
 
     @property
@@ -94,8 +104,9 @@ class Leg:
     def check(self, skeleton: Skeleton) -> None:
         """Raise a ValueError with a sentence if this skeleton has no such leg."""
         joints = [skeleton.index(joint) for joint in self.chain]
-        parts = ["hip", *["shin"] * len(self.knees), *["foot"] * 3]
-        parts[1] = "thigh" if len(self.knees) > 1 else "shin"
+        parts = ["hip", *["shin"] * len(self.knees), *["foot"] * 3][self.free :]
+        if len(self.knees) > 1:
+            parts[1] = "thigh"
         for part, other, above, joint in zip(parts, parts[1:], joints, joints[1:], strict=False):
             if above not in ancestors(skeleton, joint):
                 raise ValueError(under(skeleton, other, joint, part, above))

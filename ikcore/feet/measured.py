@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import cross
 from ikcore.clips.clip import Clip
-from ikcore.feet import metrics
+from ikcore.feet import free, metrics
 from ikcore.feet.carried import carried_back
 from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
@@ -45,10 +45,11 @@ class Measured:
     points : dict of str to tuple of str
         By leg, the points of the sole that are measured: those of heel, ball and toe that are known.
     tracks : dict of str to Track
-        By leg, where all is. Y is up, lengths are metres, whatever the clip has. What the leg hangs on is its pelvis.
+        By leg, where all is. Y is up, lengths are metres, whatever the clip has. What the leg hangs on is its pelvis;
+        of a free foot what stands for it.
         On ground that moves soles and normals are where they would be on it on the first frame.
     lengths : dict of str to float
-        By leg, from hip to ankle, metres; NaN if it is never known.
+        By leg, from hip to ankle, metres; of a free foot what that would be; NaN if it is never known.
     held : dict of str to (frames, points) array of bool
         By leg, when each point is in contact. The toe is when the ball is.
     measures : dict of str to Measure
@@ -229,7 +230,7 @@ def _on_its_way(clip: Clip, feet: Feet, contacts: Contacts, source: Measured | N
     moved = contacts.travelling(clip)
     if source is None or moved is clip:
         return moved
-    hips = [leg.hip for leg in feet]
+    hips = free.hips(clip.skeleton, feet)
     way = _joints(source.contacts.travelling(source.clip) if source.on_the_spot else source.clip, hips)
     return min(moved, clip, key=lambda each: float(np.nan_to_num(np.abs(_joints(each, hips) - way)).sum()))
 
@@ -262,7 +263,7 @@ def _measured(
         )
         for leg, track in tracks.items()
     }
-    lengths = {leg: metrics.leg_length(track.chain) for leg, track in tracks.items()}
+    lengths = {leg: length * places.clip.unit for leg, length in places.lengths.items()}
     return Measured(
         places.clip,
         places.feet,
@@ -299,6 +300,7 @@ class _Places:
         self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
         self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
         self.chains = {leg.name: self._chain(leg) for leg in feet}
+        self.lengths = {leg.name: self._length(leg) for leg in feet}
         self.normals = {leg.name: self._normals(leg.name) for leg in feet}
         self.ankles = self._upright(np.stack([chain[:, -1] for chain in self.chains.values()], axis=1)) * clip.unit
 
@@ -307,12 +309,10 @@ class _Places:
         return {leg.name: self._track(leg, ground, contacts) for leg in self.feet}
 
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
-        skeleton = self.clip.skeleton
         chain, sole = self.chains[leg.name], self._sole(leg)
-        pelvis = self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)]
         points, surface = self.points[leg.name], None
         if ground is not None:
-            surface = surface_under(ground, self.clip, sole, metrics.leg_length(chain) / LEG, sunk=True)
+            surface = surface_under(ground, self.clip, sole, self.lengths[leg.name] / LEG, sunk=True)
         if surface is None:
             below, normals = self._floor(leg.name, contacts), np.array(metrics.UP)
         else:
@@ -323,7 +323,7 @@ class _Places:
             below * self.clip.unit,
             normals,
             soles=self.normals[leg.name],
-            pelvis=self._upright(pelvis) * self.clip.unit,
+            pelvis=self._upright(self._pelvis(leg)) * self.clip.unit,
             ankles=self.ankles,
         )
         if surface is None or ground is None or not ground.moves:
@@ -340,6 +340,16 @@ class _Places:
         """From hip to ankle, or to the tip."""
         chain = np.take(self.joints, [self.clip.skeleton.index(joint) for joint in leg.bones], axis=1)
         return np.asarray(chain) if leg.ankle is not None else np.concatenate([chain, self._sole(leg)[:, -1:]], axis=1)
+
+    def _length(self, leg: Leg) -> float:
+        return free.length_in(self.clip, leg) if leg.free else metrics.leg_length(self.chains[leg.name])
+
+    def _pelvis(self, leg: Leg) -> Array:
+        """What a leg hangs on; of a free foot what stands for that."""
+        skeleton = self.clip.skeleton
+        if leg.hip is None:
+            return np.asarray(self.joints[:, skeleton.index(free.hips(skeleton, self.feet)[0])])
+        return np.asarray(self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)])
 
     def _floor(self, leg: str, contacts: Contacts) -> Array:
         """How high it is under the points, in units of the clip."""

@@ -957,7 +957,7 @@ class Track:
     Attributes
     ----------
     chain : (frames, joints, 3) array
-        Its joints from hip to ankle.
+        Its joints from hip to ankle; of a foot without a leg its ankle.
     sole : (frames, points, 3) array
         Points of the sole.
     heights : (frames, points) array
@@ -1060,12 +1060,12 @@ class Measure:
     lift_lost : float
         The median.
     extension : float
-        The largest.
+        The largest. It and what else is of knees, their bones and their reach is NaN of a foot without a leg.
     reach_violations : float
         In how many frames the ankle is farther from the hip than the bones of the source are long.
-    knee_flips : int
+    knee_flips : float
         `flips`, how many; beside a source `new_flips`.
-    knee_pops : int
+    knee_pops : float
         `pops` beside the source, in how many frames.
     knee_acceleration : float
         The 99th percentile over that of the source, or over 7000 degrees/s^2 where that is more.
@@ -1096,8 +1096,8 @@ class Measure:
     lift_lost: float
     extension: float
     reach_violations: float
-    knee_flips: int
-    knee_pops: int
+    knee_flips: float
+    knee_pops: float
     knee_acceleration: float
     ankle_jerk: float
     pelvis_jerk: float
@@ -1244,6 +1244,8 @@ def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[st
 
 
 def _bends(leg: Track, knees: Array, were: Array, fps: float, source: Track | None) -> dict[str, Any]:
+    if _alone(leg):
+        return dict.fromkeys(("extension", "knee_flips", "knee_pops"), math.nan)
     flipped = flips(leg.chain) if source is None else new_flips(leg.chain, source.chain, fps=fps)
     return {
         "extension": _highest(extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(leg.chain))),
@@ -1254,7 +1256,6 @@ def _bends(leg: Track, knees: Array, were: Array, fps: float, source: Track | No
 
 def _beside(leg: Track, knees: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
     low, was_low = (skating_ratio(each.sole, each.heights < _NEAR, fps=fps) for each in (leg, source))
-    reach = extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(source.chain))
     fast, was_fast = (_highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (knees, were))
     apart = deviation(leg.pelvis, source.pelvis, level=True)
     stands = unseen(leg.sole, source.heights, held.any(axis=1), fps=fps)
@@ -1262,16 +1263,26 @@ def _beside(leg: Track, knees: Array, were: Array, held: Mask, fps: float, sourc
         "off_ground": float(off_ground(leg.heights, source.heights)[stands].max(initial=0.0)),
         "skating_by_height": max(low - was_low, 0.0),
         "lift_lost": _highest(lift_lost(_lowest(leg.heights), _lowest(source.heights), held.any(axis=1)), 50),
-        "reach_violations": int((reach > 1 + _ROUNDING).sum()),
+        "reach_violations": math.nan if _alone(leg) else _violations(leg, source),
         "knee_acceleration": fast / max(was_fast, math.radians(7000)),
         "ankle_jerk": jerk_ratio(leg.chain[:, -1], source.chain[:, -1], fps=fps),
         "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
         "pelvis_path": _highest(apart / (leg_length(source.chain) or math.nan), 95),
         "straightness_lost": _highest(straightness_lost(knees, were)),
         "pelvis_lowered": _highest(lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
-        "length_error": _highest(length_error(leg.chain, source.chain)),
+        "length_error": math.nan if _alone(leg) else _highest(length_error(leg.chain, source.chain)),
         "deviation": _mean(deviation(leg.chain, source.chain)),
     }
+
+
+def _alone(leg: Track) -> bool:
+    """Whether it is a foot without a leg."""
+    return bool(leg.chain.shape[1] == 1)
+
+
+def _violations(leg: Track, source: Track) -> int:
+    reach = extension(leg.chain[:, 0], leg.chain[:, -1], _lengths(source.chain))
+    return int((reach > 1 + _ROUNDING).sum())
 
 
 def _lengths(chain: Array) -> Array:

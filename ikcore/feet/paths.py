@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ikcore import _arrays
 from ikcore._arrays import size
 from ikcore.clips.clip import Clip
-from ikcore.feet import soles
+from ikcore.feet import free, soles
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
 from ikcore.grounds.ground import Ground, Surface
@@ -42,15 +42,15 @@ class Paths:
     def __init__(self, clip: Clip, feet: Feet, ground: Ground | None) -> None:
         self.clip, self.axis, self.carried = clip, "XYZ".index(clip.up), False
         self.keys = [key for leg in feet for key in keys(leg)]
-        joints = sorted({joint for leg in feet for joint in leg.chain})
+        hips = free.hips(clip.skeleton, feet)
+        joints = sorted({joint for leg in feet for joint in (*leg.chain, *hips)})
         points = [feet[leg].soles[point] for leg, point in self.keys]
         at = soles.points(clip.skeleton, clip.pose, [*points, *(Sole(joint, (0, 0, 0)) for joint in joints)])
         at = at.astype(np.float64, copy=False)
         raw, places = at[:, : len(points)], dict(zip(joints, np.moveaxis(at, 1, 0)[len(points) :], strict=True))
-        sizes = {leg.name: _length(leg, places, raw[:, self.columns(leg.name)[-1]]) / LEG for leg in feet}
+        sizes = {leg.name: _length(leg, clip, places, raw[:, self.columns(leg.name)[-1]]) / LEG for leg in feet}
         self.sizes = np.array([sizes[leg] for leg, _ in self.keys])
-        hips = np.mean([places[leg.hip] for leg in feet], axis=0)
-        self.body = _smoothed(hips[:, np.newaxis], clip)[:, 0]
+        self.body = _smoothed(np.mean([places[hip] for hip in hips], axis=0)[:, np.newaxis], clip)[:, 0]
         self.points = _smoothed(raw, clip)
         self.velocities = _velocities(self.points, clip)
         if ground is None:
@@ -129,8 +129,10 @@ def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
     return np.asarray(values[before] + share * (values[after] - values[before]))
 
 
-def _length(leg: Leg, places: Mapping[str, Array], tip: Array) -> float:
+def _length(leg: Leg, clip: Clip, places: Mapping[str, Array], tip: Array) -> float:
     """Of a leg from hip to ankle, or to its tip; the median, as some bones of some files change."""
+    if leg.free:
+        return free.length_in(clip, leg)
     chain = [places[joint] for joint in leg.bones]
     if leg.ankle is None:
         chain.append(tip)

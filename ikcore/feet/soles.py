@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore._arrays import cross, dot, median, size
-from ikcore.feet import structure
+from ikcore.feet import free, structure
 from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.grounds.ground import Ground
@@ -57,8 +57,8 @@ def at_rest(
     low = _low_at_rest(skeleton, seen, legs)
     size = min(length(skeleton, leg, seen.at) for leg in legs)
     depths = _depths(legs, low, size) or [0.0] * len(low)
-    hang = [seen.height[skeleton.index(leg.hip)] - seen.height[skeleton.index(leg.foot)] for leg in legs]
-    if min(hang) < _HANGS * size:
+    hips = [(leg, skeleton.index(leg.hip)) for leg in legs if leg.hip is not None]
+    if any(seen.height[hip] - seen.height[skeleton.index(leg.foot)] < _HANGS * size for leg, hip in hips):
         return tuple(legs)
     if any(high - lower > _LEVEL * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
         return tuple(legs)
@@ -150,6 +150,8 @@ def _lower_of_pairs(legs: Sequence[Leg], low: list[float]) -> list[float]:
 
 def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
     """Of a leg from hip to foot."""
+    if leg.free:
+        return free.length(skeleton, leg, at)
     return structure.length(at, [skeleton.index(joint) for joint in leg.bones])
 
 

@@ -21,8 +21,10 @@ Array = NDArray[Any]
 _LOW = 0.2  # of the height, what a foot may be above the lowest one
 _LIES = 0.6  # of the height in a clip, what that at rest is at least if it stands there
 _LONG = 0.5  # of the longest bone, what the bones of a leg are at least
+_SHORT = 1 / 3  # of how far the farthest joint is from it: what a limb is at most that is a foot alone
 _ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
 _CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "weapon"}
+_FOOT = {"foot", "ankle", "paw"}
 _PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "end", "tip"} | _ALOFT
 
 
@@ -59,12 +61,17 @@ class Stance:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The joints of a leg from hip to the last one, and the tip that is no joint of it."""
+    """The joints of a leg from hip to the last one, and the tip that is no joint of it; a free foot has its ankle."""
 
-    hip: int
+    hip: int | None
     knees: tuple[int, ...]
     ankle: int | None
     handle: int | None = None
+
+    @property
+    def top(self) -> int:
+        """The first of its joints."""
+        return next(joint for joint in (self.hip, self.ankle) if joint is not None)
 
 
 def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
@@ -111,15 +118,49 @@ def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:
     """Every leg.
 
     A joint belongs to the trunk if low ends of both sides hang on it. What hangs on the trunk and has a low end is a
-    leg, or a thing that lies about if it has no bone.
+    leg, or a thing that lies about if it has no bone. If there are no legs, what is low from where it hangs to its end
+    is a free foot, or what is called one.
     """
     limbs = _limbs(skeleton, seen, _low_ends(skeleton, seen))
-    by_limb = [_chain(skeleton, seen, limb) for limb in limbs]
+    flat = [limb for limb in limbs if _lies_flat(skeleton, seen, limb)]
+    by_limb = [None if limb in flat else _chain(skeleton, seen, limb) for limb in limbs]
     found = [chain for chain in by_limb if chain] or _handled(skeleton)
+    if _both(seen, [chain.top for chain in found]):
+        return found
+    if feet := _free(skeleton, seen, [] if found else flat):
+        return feet
     lame = [limb for limb, chain in zip(limbs, by_limb, strict=True) if not chain]
-    if lame and len({seen.beside[chain.hip] > 0 for chain in found}) < 2:
+    if lame:
         raise ValueError(_loose(skeleton, min(lame, key=lambda limb: seen.height[limb[-1]])[0]))
     return found
+
+
+def _both(seen: Stance, joints: list[int]) -> bool:
+    """Whether some are on either side."""
+    return len({seen.beside[joint] > 0 for joint in joints}) == 2
+
+
+def _lies_flat(skeleton: Skeleton, seen: Stance, limb: list[int]) -> bool:
+    """Whether a limb is a foot alone: low and short."""
+    height, away = seen.height[limb] - seen.height.min(), size(seen.at - seen.at[limb[0]])
+    away = np.delete(away, ancestors(skeleton, limb[0]))  # what carries it may be anywhere
+    return bool(height.max() <= _LOW * np.ptp(seen.height) and length(seen.at, limb) <= _SHORT * away.max())
+
+
+def _free(skeleton: Skeleton, seen: Stance, flat: list[list[int]]) -> list[Chain]:
+    """The feet among limbs that lie flat: the first joint that is called so, as others may be controls; else the first.
+
+    If none lie so on one side, as at rest a foot is lifted, those that are called left or right foot and hang on what
+    carries both.
+    """
+    called = [joint for joint, name in enumerate(skeleton.names) if _FOOT & {*words(name)}]
+    feet = [next((joint for joint in limb if joint in called), limb[0]) for limb in flat]
+    if not _both(seen, feet):
+        sided = [joint for joint in called if side_of(skeleton.names[joint])]
+        shared = set(range(-1, len(skeleton))).intersection(*([*ancestors(skeleton, joint), -1] for joint in sided))
+        feet = [joint for joint in sided if int(skeleton.parents[joint]) in shared]
+        feet = feet if len({side_of(skeleton.names[joint]) for joint in feet}) == 2 else []
+    return [Chain(None, (), foot) for foot in feet]
 
 
 def _loose(skeleton: Skeleton, foot: int) -> str:
@@ -134,7 +175,8 @@ def _loose(skeleton: Skeleton, foot: int) -> str:
 def farthest(skeleton: Skeleton, at: Array, joint: int) -> list[int]:
     """The joints from under one to the farthest that hangs on it."""
     below = [other for other in range(len(skeleton)) if joint in ancestors(skeleton, other)]
-    below = [other for other in below if not _ALOFT & set(words(skeleton.names[other]))]
+    aloft = _ALOFT - {*words(skeleton.names[joint])}
+    below = [other for other in below if not aloft & {*words(skeleton.names[other])}]
     away = [float(size(at[other] - at[joint])) for other in below]
     if not away or max(away) <= 1e-6 * np.ptp(at, axis=0).max():
         return []

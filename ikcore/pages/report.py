@@ -523,8 +523,9 @@ def _graphs(measured: Measured, leg: str) -> Iterator[tuple[str, Any, float, flo
     size = size if size > 0 else 1.0
     lowest = _finite(metrics.penetration(measured.tracks[leg].heights)).max(initial=0)
     yield "height above the ground", _heights, -_clamped(1.2 * lowest, 0.02 * size, 0.2 * size), 0.1 * size
-    angles = np.degrees(_finite(metrics.bends(measured.tracks[leg].chain)))
-    yield "angle of the knee", _knees, float(angles.min(initial=150)) - 5, 185
+    angles = metrics.bends(measured.tracks[leg].chain)
+    if angles.shape[1]:
+        yield "angle of the knee", _knees, float(np.degrees(_finite(angles)).min(initial=150)) - 5, 185
 
 
 def _heights(panel: Panel, measured: Measured, source: Measured | None, leg: str) -> Iterator[str]:
