@@ -49,7 +49,10 @@ def register():
     bridge.load(bpy.utils.user_resource("EXTENSIONS"))
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    kept = bpy.props.PointerProperty(type=options.IKCORE_PG_feet)  # type: ignore[func-returns-value]
+    overrides = {"LIBRARY_OVERRIDABLE"}
+    kept = bpy.props.PointerProperty(  # type: ignore[func-returns-value]
+        type=options.IKCORE_PG_feet, override=overrides
+    )
     bpy.types.Object.ikcore_feet = kept  # type: ignore[attr-defined]
     overlay.register()
 

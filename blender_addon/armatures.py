@@ -82,8 +82,8 @@ def not_editable(armature):
     """Why the armature or its action cannot be changed, or None."""
     animation = armature.animation_data
     action = animation.action if animation else None
-    if armature.override_library:
-        return f"{armature.name} is a library override: make it local to bake it (Object > Relations > Make Local)"
+    if armature.override_library and armature.override_library.is_system_override:
+        return f"{armature.name} is a library override that is not editable: make it so (Outliner: Library Override > Make)"
     if armature.library:
         return f"{armature.name} is linked from another file: make it local to bake it"
     if action and action.override_library:

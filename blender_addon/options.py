@@ -18,7 +18,7 @@ from bpy.props import (
 )
 
 from . import bridge
-from .legs import IKCORE_PG_leg, IKCORE_PG_name
+from .legs import IKCORE_PG_leg, IKCORE_PG_name, overridable
 from .ranges import FrameRange
 
 
@@ -261,12 +261,14 @@ class ActionNames:
     )
 
 
+@overridable
 class IKCORE_PG_object(bpy.types.PropertyGroup):
     """An object in a list of objects."""
 
     object: PointerProperty(name="Object", description="An object to stand on", type=bpy.types.Object)
 
 
+@overridable
 class IKCORE_PG_feet(FootOptions, FootOutput, ActionNames, bpy.types.PropertyGroup):
     """What the panel keeps with an armature object: its legs, what they stand on, and the options of the next bake."""
 
