@@ -83,7 +83,8 @@ def not_editable(armature):
     animation = armature.animation_data
     action = animation.action if animation else None
     if armature.override_library and armature.override_library.is_system_override:
-        return f"{armature.name} is a library override that is not editable: make it so (Outliner: Library Override > Make)"
+        how = "make it editable (Outliner: Library Override)"
+        return f"{armature.name} is a library override that cannot be edited: {how}"
     if armature.library:
         return f"{armature.name} is linked from another file: make it local to bake it"
     if action and action.override_library:

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import actions, bridge
+from . import actions, bridge, stage
 from . import rotations as rot
+from .background import in_thread
 from .effect import COMPARED, besides_keys
 from .sample import sample
 from .solve import AWAY, solve
-from .stage import finished, restored
+
+SAMPLED, SOLVED, TURNED = 0.8, 0.85, 0.9  # the shares that are done when limbs are sampled, solved and are channels
 
 
 @dataclass
 class Report:
-    """How the bake went, per frame: a frame counts as unreached when any of its limbs did not get there."""
+    """How the bake of an armature went, per frame: one is unreached when any of its limbs did not get there."""
 
+    armature: str
     limbs: int
     frames: np.ndarray
     unreached: np.ndarray  # (frames,), bool
@@ -60,37 +63,45 @@ def _spans(frames, most=4):
     return ", ".join(texts) + (", ..." if len(runs) > most else "")
 
 
-def bake(context, limbs, frames, progress=lambda done: None):
-    """Bake these limbs on these frames (a sorted integer array) into new actions. Returns a Report."""
+def said(reports):
+    """How a bake went, in one line: of several armatures each by its name."""
+    if len(reports) == 1:
+        return reports[0].sentence()
+    return ". ".join(f"{report.armature}: {report.sentence()}" for report in reports)
+
+
+def bake(context, limbs, frames):
+    """Bake these limbs on these frames (a sorted integer array) into new actions.
+
+    A generator that yields the share that is done, and returns a Report of each armature.
+    """
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
-    with restored(context, armatures):
-        samples = sample(context, limbs, frames, progress)
-        solved = solve(samples.limbs)
-        channels = _channels(limbs, samples, solved)
-        plans = finished(actions.copied(_work(armatures, limbs, samples, channels), frames, "Limb IK"))
+    with stage.restored(context, armatures):
+        samples = yield from stage.between(sample(context, limbs, frames), 0.0, SAMPLED)
+        solved = yield from stage.between(in_thread(lambda _: solve(samples.limbs)), SAMPLED, SOLVED)
+        work = yield from stage.between(_work(armatures, limbs, samples, solved), SOLVED, TURNED)
+        plans = yield from stage.between(actions.copied(work, frames, "Limb IK"), TURNED, 1.0)
         _commit(plans, limbs)
         away = _away(context, limbs, samples.limbs, solved, frames)
-    acting = samples.limbs.influence > 0.0
-    found = (bridge.unreached(solved.status) & acting, bridge.unusable(solved.status), solved.undefined & acting)
-    idle = [limb.label() for limb, acts in zip(limbs, acting.any(axis=0), strict=True) if not acts]
-    unreached, unusable, undefined = (flags.any(axis=1) for flags in found)
-    short, stopped = (solved.short > 0.0).any(axis=1), _stopped(limbs, solved.short.max(axis=0))
-    return Report(len(limbs), frames, unreached, unusable, undefined, short, stopped, idle, away)
+    return [_report(armature, limbs, frames, samples.limbs, solved, away) for armature in armatures]
 
 
-def _channels(limbs, samples, solved):
-    """The new rotation channels as quaternions, (frames, limbs, 2, 4).
-
-    In the space the channel hangs in, a rotation D of the bone in armature space is P^-1 D P. The second bone's space
-    turns with the first, so it needs its own rotation only, unless it does not inherit rotation: then it needs both.
-    """
-    inherits = np.array([limb.mid.bone.use_inherit_rotation for limb in limbs])
-    quat = bridge.rotations
-    both = quat.multiply(solved.root, solved.mid)
-    delta = np.stack([solved.root, np.where(inherits[:, None], solved.mid, both)], axis=2)
-    parents = samples.parents
-    local = quat.multiply(quat.multiply(quat.conjugate(parents), delta), parents)
-    return quat.normalize(quat.multiply(local, samples.channels))
+def _report(armature, limbs, frames, before, solved, away):
+    """How it went for the limbs of one armature."""
+    mine = [n for n, limb in enumerate(limbs) if limb.object == armature]
+    acting = before.influence[:, mine] > 0.0
+    status, undefined, short = (found[:, mine] for found in (solved.status, solved.undefined, solved.short))
+    found = (bridge.unreached(status) & acting, bridge.unusable(status), undefined & acting, short > 0.0)
+    own = [limbs[n] for n in mine]
+    return Report(
+        armature.name,
+        len(mine),
+        frames,
+        *(flags.any(axis=1) for flags in found),
+        stopped=_stopped(own, short.max(axis=0)),
+        idle=[limb.label() for limb, acts in zip(own, acting.any(axis=0), strict=True) if not acts],
+        away=[away[n] for n in mine if n in away],
+    )
 
 
 def _stopped(limbs, short):
@@ -104,7 +115,7 @@ def _stopped(limbs, short):
 
 
 def _away(context, limbs, before, solved, frames):
-    """Sentences about limbs that are not seen where they were put, on some frames: nothing is taken for granted."""
+    """Sentences, by number, about limbs not seen where they were put, on some frames: nothing is taken for granted."""
     quat = bridge.rotations
     some = np.unique(np.linspace(0, len(frames) - 1, COMPARED).astype(int))
     arm, forearm = before.mid - before.root, before.end - before.mid
@@ -120,22 +131,38 @@ def _away(context, limbs, before, solved, frames):
     reach = np.linalg.norm(arm[some], axis=-1) + np.linalg.norm(forearm[some], axis=-1)
     far = np.linalg.norm(seen - put, axis=-1).max(axis=-1) / reach  # not a number is what Blender does not show
     worst, size = np.argmax(far, axis=0), f"{AWAY:.1%} of its length"
-    return [
-        f"{limb.label()} is not seen within {size} of where it was put, in frame {frames[some[worst[n]]]}: "
+    return {
+        n: f"{limb.label()} is not seen within {size} of where it was put, in frame {frames[some[worst[n]]]}: "
         f"{besides_keys(limb.object, limb.chain)}"
         for n, limb in enumerate(limbs)
         if not far[worst[n], n] <= AWAY
-    ]
+    }
 
 
-def _work(armatures, limbs, samples, channels):
-    """What to write, as (armature, channels)."""
-    work = {armature.name: (armature, []) for armature in armatures}
+def _work(armatures, limbs, samples, solved):
+    """What to write, as (armature, channels): a generator that yields the share that is done."""
+    channels, work = _channels(limbs, samples, solved), {armature.name: (armature, []) for armature in armatures}
     for n, limb in enumerate(limbs):
         for b, bone in enumerate((limb.root, limb.mid)):
             numbers = rot.numbers(bone.rotation_mode, channels[:, n, b], samples.start[n][b])
             work[limb.object.name][1].extend(actions.channels(bone, "rotation", numbers))
+            yield (n + 0.5 * b) / len(limbs)
     return list(work.values())
+
+
+def _channels(limbs, samples, solved):
+    """The new rotation channels as quaternions, (frames, limbs, 2, 4).
+
+    In the space the channel hangs in, a rotation D of the bone in armature space is P^-1 D P. The second bone's space
+    turns with the first, so it needs its own rotation only, unless it does not inherit rotation: then it needs both.
+    """
+    inherits = np.array([limb.mid.bone.use_inherit_rotation for limb in limbs])
+    quat = bridge.rotations
+    both = quat.multiply(solved.root, solved.mid)
+    delta = np.stack([solved.root, np.where(inherits[:, None], solved.mid, both)], axis=2)
+    parents = samples.parents
+    local = quat.multiply(quat.multiply(quat.conjugate(parents), delta), parents)
+    return quat.normalize(quat.multiply(local, samples.channels))
 
 
 def _commit(plans, limbs):

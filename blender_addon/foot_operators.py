@@ -4,18 +4,13 @@
 """The operators about feet: bake them, find them, their soles and when they are planted, edit their list."""
 
 import dataclasses
-import time
 
-import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from . import contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable
-from .operators import Refusing, no_armature
+from .operators import Baking, Refusing, no_armature
 from .options import ActionNames, FootOutput, FootRequest
-
-TICK = 0.05  # seconds of work between two looks at the keyboard
-SHOWN = 0.05  # of the work: from one number in the status bar to the next, as each draws the window anew
 
 
 def not_ready(context):
@@ -23,8 +18,8 @@ def not_ready(context):
     return no_armature(context) or foot_job.refusal(context.object)
 
 
-class _Baking(FootRequest, Refusing):
-    """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
+class _Baking(FootRequest, Baking):
+    """Bakes feet."""
 
     groups = layouts.GROUPS
 
@@ -38,65 +33,6 @@ class _Baking(FootRequest, Refusing):
     def work(self, context, job):
         """Bake, but write nothing: a generator that yields the share that is done."""
         return stage.between(feet.work(context, job, again=self.options.is_repeat), 0.0, feet.WORKING)
-
-    def steps(self, context, job):
-        """All that is asked for: a generator that yields the share that is done, and says at its end how it went."""
-        raise NotImplementedError
-
-    def execute(self, context):
-        try:
-            stage.finished(self.steps(context, self.asked(context)))
-        except CannotBakeError as error:
-            return self.refuse(error)
-        return {"FINISHED"}
-
-    def invoke(self, context, event):
-        if bpy.app.background or context.window is None:
-            return self.execute(context)
-        try:
-            self._work, self._shown = self.steps(context, self.asked(context)), None
-        except CannotBakeError as error:
-            return self.refuse(error)
-        self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
-        context.window_manager.modal_handler_add(self)
-        return {"RUNNING_MODAL"}
-
-    def modal(self, context, event):
-        if event.type == "ESC" and event.value == "PRESS":
-            self.cancel(context)
-            self.report({"INFO"}, "Cancelled: nothing has changed")
-            return {"CANCELLED"}
-        if event.type != "TIMER":
-            return {"RUNNING_MODAL"}
-        done = {"CANCELLED"}
-        try:
-            done = self._tick(context)
-        except CannotBakeError as error:
-            self.refuse(error)
-        finally:
-            if done != {"RUNNING_MODAL"}:
-                self.cancel(context)
-        return done
-
-    def cancel(self, context):
-        """End the work and put everything back: also called by Blender when it closes the window."""
-        self._work.close()
-        context.window_manager.event_timer_remove(self._timer)
-        context.workspace.status_text_set(None)
-
-    def _tick(self, context):
-        """Some of the work."""
-        until = time.monotonic() + TICK
-        try:
-            while time.monotonic() < until:
-                share = next(self._work)
-        except StopIteration:
-            return {"FINISHED"}
-        text = f"{self.bl_label}: {SHOWN * int(share / SHOWN):.0%}    Esc: Cancel"
-        if text != self._shown:
-            self._shown = text
-            context.workspace.status_text_set(text)
-        return {"RUNNING_MODAL"}
 
     def draw(self, context):
         self.layout.use_property_split = True

@@ -9,7 +9,7 @@ import bpy
 
 from . import bridge
 from .limbs import CHAIN, find_limbs, refusals, selected_limbs
-from .operators import IKCORE_OT_bake_limb, posed_armatures
+from .operators import IKCORE_OT_bake_limb, chosen_armatures
 
 
 class Sidebar(bpy.types.Panel):
@@ -41,10 +41,10 @@ class IKCORE_PT_bake_limb(Sidebar):
 def _draw_limbs(layout, context, width):
     """Every limb of the posed armatures. Returns whether some would be baked and nothing stands in the way."""
     found, chosen = [], []
-    for armature in posed_armatures(context):
+    for armature in chosen_armatures(context):
         everything = find_limbs(armature)
         limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
-        wanted = limbs if armature.mode == "OBJECT" else selected_limbs(everything)
+        wanted = limbs or everything if armature.mode == "OBJECT" else selected_limbs(everything)
         # a longer chain is only shown when it is selected, to say why it cannot be baked
         found += limbs + [limb for limb in wanted if limb not in limbs]
         chosen += wanted

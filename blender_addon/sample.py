@@ -16,6 +16,8 @@ from . import rotations as rot
 from .armatures import CannotBakeError
 from .solve import Limbs
 
+HUNG = 0.9  # the share of sampling that is done when all frames were seen
+
 
 @dataclass
 class Samples:
@@ -27,8 +29,8 @@ class Samples:
     start: list  # per limb and bone: the channel's own numbers on the first frame
 
 
-def sample(context, limbs, frames, progress):
-    """Sample these limbs on these frames; `progress` is called with the number of frames done."""
+def sample(context, limbs, frames):
+    """Sample these limbs on these frames: a generator that yields the share that is done, and returns Samples."""
     raw = _empty(len(frames), len(limbs))
     groups = _by_armature(limbs)
     start = None
@@ -39,10 +41,11 @@ def sample(context, limbs, frames, progress):
             group.read(depsgraph, raw, f)
         if start is None:
             start = [[_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs]
-        progress(f + 1)
+        yield HUNG * (f + 1) / len(frames)
     for n, limb in enumerate(limbs):
         raw["pose"][:, n, 0] = hang.posed(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
         raw["pose"][:, n, 1] = hang.posed(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
+        yield HUNG + (1 - HUNG) * (n + 1) / len(limbs)
     return _arrays(limbs, raw, start)
 
 

@@ -1,6 +1,7 @@
 """What the bake writes into actions, and what it leaves alone."""
 
 import importlib
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -358,6 +359,51 @@ def test_all_limbs_passes_over_longer_chains():
     rigs.select(leg)
     bake(limbs="ALL")
     assert {path.split('"')[1] for path, _ in played(leg)} == {"upper", "lower"}
+
+
+def test_all_selected_armatures_in_one_press(capfd):
+    """Those of them that have limbs, with a report of each and one undo; what is not selected stays."""
+    animated_leg()
+    for number, name in enumerate(("B", "C")):
+        rigs.leg(name, at=(3 + number, 0, 0))
+    rigs.add_object("Prop", bpy.data.armatures.new("Prop"))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for name in ("Leg", "B", "Prop"):
+        bpy.data.objects[name].select_set(True)
+    bpy.data.objects["C"].select_set(False)
+    bpy.context.view_layer.objects.active = bpy.data.objects["B"]
+    bpy.context.scene.frame_set(7)
+    bpy.ops.ed.undo_push(message="before")
+    before = rigs.state()
+    assert bpy.ops.ikcore.bake_limb("EXEC_DEFAULT", True) == {"FINISHED"}
+    # the targets of one have keys from 1 to 20, and the leg itself from -3 to 27
+    one = "Baked 1 limb, 31 frames: 31 reached"
+    assert f"B: {one}. Leg: {one}" in capfd.readouterr().out
+    muted = {name: bpy.data.objects[name].pose.bones["lower"].constraints[0].mute for name in ("Leg", "B", "C")}
+    assert muted == {"Leg": True, "B": True, "C": False}
+    bpy.ops.ed.undo()
+    assert rigs.state() == before
+
+
+def test_cancelled_at_any_time_nothing_has_changed(addon):
+    leg = animated_leg()
+    leg.pose.bones["tip"].location = (0.1, 0.2, 0.3)  # posed by hand, not keyed
+    bpy.context.scene.frame_set(7, subframe=0.25)
+    before, operators = rigs.state(), addon.operators
+    request = SimpleNamespace(report=lambda *_: None)
+    limbs, stop, ended = operators.find_limbs(leg), 0, False
+    while not ended:
+        work = operators.IKCORE_OT_bake_limb.steps(request, bpy.context, (limbs, np.arange(1, 21)))
+        shares = [share for _, share in zip(range(stop + 1), work, strict=False)]
+        assert shares == sorted(shares)
+        assert 0 < shares[-1] <= 1
+        ended = len(shares) <= stop
+        if not ended:
+            work.close()
+            assert rigs.state() == before, stop
+        stop += 1
+    assert stop > 20 + 8, "a step a frame and a curve"
+    assert rigs.state() != before
 
 
 def test_undo_restores_everything_in_one_step():

@@ -220,7 +220,7 @@ def test_linked_and_overridden(tmp_path):
     with pytest.raises(RuntimeError, match="Action walk is linked from another file: make it local first"):
         bpy.ops.ikcore.bake_feet()
     override.override_library.is_system_override = True
-    with pytest.raises(RuntimeError, match="walk is a library override that is not editable: make it so"):
+    with pytest.raises(RuntimeError, match="walk is a library override that cannot be edited: make it editable"):
         bpy.ops.ikcore.bake_feet()
 
 

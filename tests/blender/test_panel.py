@@ -92,7 +92,19 @@ def test_longer_chains_show_when_selected():
     rigs.select(leg)
     assert "No two-bone IK to bake" in drawn().words()
     bpy.ops.object.mode_set(mode="OBJECT")
-    assert "No two-bone IK to bake" in drawn().words()
+    layout = drawn()
+    assert "moves 3 bones" in layout.words()
+    assert layout.buttons == [("ikcore.bake_limb", False)]
+
+
+def test_all_selected_armatures_show():
+    rigs.leg()
+    leg = rigs.leg("Other", at=(2, 0, 0))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert len([text for text, _ in drawn().labels if text == "upper - lower"]) == 1
+    bpy.data.objects["Leg"].select_set(True)
+    assert bpy.context.object == leg
+    assert len([text for text, _ in drawn().labels if text == "upper - lower"]) == 2
 
 
 def test_no_armature():

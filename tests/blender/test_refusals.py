@@ -256,6 +256,14 @@ def test_muted_nla_track_is_not_in_the_way():
     assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
 
 
+def test_a_longer_chain_in_object_mode():
+    leg = rigs.leg()
+    leg.pose.bones["lower"].constraints[0].chain_count = 3
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(RuntimeError, match="IK of lower moves 3 bones"):
+        bpy.ops.ikcore.bake_limb()
+
+
 def test_backward_range():
     rigs.leg()
     with pytest.raises(RuntimeError, match="ends before it starts: 9 to 3"):
@@ -284,7 +292,7 @@ def test_linked_armature(tmp_path):
     override = leg.override_create(remap_local_usages=True)
     bpy.context.view_layer.objects.active = override
     override.override_library.is_system_override = True
-    with pytest.raises(RuntimeError, match="Leg is a library override that is not editable: make it so"):
+    with pytest.raises(RuntimeError, match="Leg is a library override that cannot be edited: make it editable"):
         bpy.ops.ikcore.bake_limb()
     override.select_set(True)
     assert bpy.ops.object.make_local(type="SELECT_OBJECT") == {"FINISHED"}
