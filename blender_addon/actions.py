@@ -12,6 +12,7 @@ import numpy as np
 
 CHANNELS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
 SOURCE = "ikcore source"  # the custom property of an action that says what it was made of
+MADE = "ikcore made"  # and the one that says by what: the title that its name ends with
 # What makes up a key and how many numbers each part is: kept keys are put back with all of it.
 KEY_PARTS = {
     "co": (np.float32, 2),
@@ -156,7 +157,35 @@ def swapped(plans):
         for action in {action for _, action, _ in plans}:
             bpy.data.actions.remove(action)
         raise
-    keep(*(old for _, old, _ in before if old is not None))
+    for old, new in {old: new for (_, new, _), (_, old, _) in zip(plans, before, strict=True) if old}.items():
+        retire(old, new)
+
+
+def retire(old, new):
+    """Keep an action that another plays instead of: but of two made alike the older one goes, and hands on its name.
+
+    If nobody uses it and its name is the one it was given.
+    """
+    if old.users or not _alike(old, new):
+        keep(old)
+        return
+    name = old.name
+    bpy.data.actions.remove(old)
+    new.name = name
+
+
+def replace_copies(original, new):
+    """Let a copy of an action take the name and the place of those made alike before it, if nobody plays them."""
+    for old in list(bpy.data.actions):
+        if old != new and old.get(SOURCE) == original and _alike(old, new) and old.users == old.use_fake_user:
+            old.use_fake_user = False
+            retire(old, new)
+
+
+def _alike(old, new):
+    """Whether two actions were made by the same kind of bake, and the name of the older one still says so."""
+    title = old.get(MADE)
+    return title is not None and title == new.get(MADE) and f" {title}" in old.name
 
 
 def forget_gone(kept):
@@ -254,6 +283,7 @@ def copied(work, frames, title, *, bare=False):
         for armature, channels in work:
             action, slot = _empty_for(armature, title) if bare else copy_for(armature, copies, title)
             made.append(action)
+            action[MADE] = title
             bag = ensure_bag(action, slot)
             for channel in channels:
                 write_keys(bag, channel, frames)

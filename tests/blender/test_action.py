@@ -241,13 +241,27 @@ def test_range_set_by_hand_on_the_action():
     assert keys == [-3, 1, *range(5, 23), 27]
 
 
-def test_baking_a_bake_does_not_pile_up_names():
+@pytest.mark.parametrize("kept", ["", "shield", "renamed", "used"])
+def test_bakes_do_not_pile_up(kept):
+    """The copy that a bake has made is replaced by the next one, unless someone wants it."""
     leg = animated_leg()
-    name = leg.animation_data.action.name
+    original = leg.animation_data.action
+    name = f"{original.name} Limb IK"
     bake()
+    first = leg.animation_data.action
+    if kept == "shield":
+        first.use_fake_user = True
+    elif kept == "renamed":
+        first.name = "Better"
+    elif kept == "used":
+        rigs.add_object("Other").animation_data_create().action = first
     leg.pose.bones["lower"].constraints[0].mute = False
+    actions = len(bpy.data.actions)
     bake()
-    assert leg.animation_data.action.name == f"{name} Limb IK.001"
+    wanted = {"": name, "shield": f"{name}.001", "renamed": "Better Limb IK", "used": f"{name}.001"}
+    assert leg.animation_data.action.name == wanted[kept]
+    assert len(bpy.data.actions) == actions + bool(kept)
+    assert original.name in bpy.data.actions
 
 
 def test_scene_range_is_the_preview_range_if_that_is_on():

@@ -533,7 +533,7 @@ def test_baking_again_starts_from_the_original(walker, output):
     bake(output=output, **given)
     walks.assert_feet(walker, ik.bake_feet(clip, ground, contacts=contacts), FRAMES)
     assert curves(walker)['pose.bones["Head"].rotation_euler', 0].evaluate(30) == 0.5
-    assert len(bpy.data.actions) == (3 if output == "NEW" else 2)
+    assert sorted(bpy.data.actions.keys()) == ["walk", "walk Foot IK"]
 
 
 @pytest.mark.parametrize("given", [{"keys": "STEP", "key_step": 7}, {"keys": "TOLERANCE"}, {"output": "NLA"}])
