@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from . import contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable
 from .operators import Baking, Refusing, no_armature
-from .options import ActionNames, FootOutput, FootRequest
+from .options import ActionNames, FootOutput, FootRequest, hand_back
 
 
 def not_ready(context):
@@ -26,6 +26,12 @@ class _Baking(FootRequest, Baking):
     @staticmethod
     def reason(context):
         return not_ready(context)
+
+    def execute(self, context):
+        done = Baking.execute(self, context)
+        if self.options.is_repeat and done == {"FINISHED"}:  # options were changed in the redo panel
+            hand_back(context.object.ikcore_feet, self)
+        return done
 
     def asked(self, context):
         return foot_job.asked(context, context.object, self)

@@ -52,6 +52,32 @@ class Given:
         self.__dict__[name] = value
 
 
+def test_options_changed_in_the_redo_panel_are_in_the_sidebar(tmp_path):
+    """The next press of the button does what was seen last, not what the button did."""
+    cls = importlib.import_module(EXTENSION + ".foot_operators").IKCORE_OT_bake_feet
+    options = importlib.import_module(EXTENSION + ".options")
+    kept = walks.walk(tmp_path).ikcore_feet
+    request = SimpleNamespace(**{name: getattr(kept, name) for name in options.names()})
+    request.clearance, request.output, request.frame_range = 0.05, "OVERWRITE", "SCENE"
+    request.asked, request.steps, request.refuse = lambda _: None, lambda *_: iter(()), lambda _: {"CANCELLED"}
+    for repeated in (False, True):
+        request.options = SimpleNamespace(is_repeat=repeated)
+        assert cls.execute(request, bpy.context) == {"FINISHED"}
+        chosen = (round(kept.clearance, 5), kept.output, kept.frame_range)
+        assert chosen == ((0.05, "OVERWRITE", "SCENE") if repeated else (0.02, "NEW", "ACTION"))
+
+
+def test_lengths_show_their_unit():
+    """And durations, angles: whatever is no share and no count."""
+    for name, prop in _numbers().items():
+        assert prop.unit != "NONE" or prop.subtype in {"FACTOR", "DIRECTION"}, name
+
+
+def _numbers():
+    rna = bpy.ops.ikcore.bake_feet.get_rna_type()
+    return {prop.identifier: prop for prop in rna.properties if prop.type == "FLOAT"}
+
+
 def drawn(panel="IKCORE_PT_feet"):
     manager = bpy.context.window_manager
     context = SimpleNamespace(object=bpy.context.object, region=SimpleNamespace(width=300), window_manager=manager)
