@@ -5,7 +5,8 @@
 
 import dataclasses
 
-from bpy.props import BoolProperty, EnumProperty, StringProperty
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from . import contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable
@@ -188,6 +189,20 @@ class IKCORE_OT_detect_sole(_Baking):
         self.layout.prop(self, "leg")
 
 
+class IKCORE_OT_show_frame(bpy.types.Operator):
+    """Go to this frame"""
+
+    bl_idname = "ikcore.show_frame"
+    bl_label = "Show Frame"
+    bl_options = {"INTERNAL"}
+
+    frame: IntProperty(name="Frame", description="Of the action that plays")
+
+    def execute(self, context):
+        stage.go(context.scene, self.frame)
+        return {"FINISHED"}
+
+
 class IKCORE_OT_edit_feet(_Listing):
     """Change the list of legs"""
 
@@ -252,5 +267,6 @@ CLASSES = (
     IKCORE_OT_detect_contacts,
     IKCORE_OT_detect_feet,
     IKCORE_OT_detect_sole,
+    IKCORE_OT_show_frame,
     IKCORE_OT_edit_feet,
 )

@@ -84,10 +84,6 @@ def _draw_report(layout, told, width):
             column.label(text=f"does not reach in {line.missed} frames", icon="ERROR")
     for text in [*([told.reduced()] if told.keys else []), *told.remarks()]:
         sentence(layout, text, "INFO", width)
-    for frame, text in told.problems[:5]:
-        sentence(layout, f"Frame {frame}: {text}", "MARKER", width)
-    if len(told.problems) > 5:
-        layout.label(text=f"and {len(told.problems) - 5} more", icon="BLANK1")
     column = layout.column()
     column.active = False
     sentence(column, told.took(), "TIME", width)
@@ -102,6 +98,25 @@ class _Below(Sidebar):
     @classmethod
     def poll(cls, context):
         return no_armature(context) is None
+
+
+class IKCORE_PT_feet_problems(_Below):
+    """Frames of the last bake: a click shows one."""
+
+    bl_idname = "IKCORE_PT_feet_problems"
+    bl_label = "Frames to Look At"
+    bl_options = set()
+
+    @classmethod
+    def poll(cls, context):
+        told = super().poll(context) and report.latest(context.object)
+        return bool(told and told.problems)
+
+    def draw(self, context):
+        column = self.layout.column(align=True)
+        for frame, text in report.latest(context.object).problems:
+            row = column.operator("ikcore.show_frame", text=f"{frame}: {text}", icon="MARKER", emboss=False)
+            row.frame = frame
 
 
 class IKCORE_UL_legs(bpy.types.UIList):
@@ -206,6 +221,7 @@ class IKCORE_PT_feet_actions(_Below):
 CLASSES = (
     IKCORE_UL_legs,
     IKCORE_PT_feet,
+    IKCORE_PT_feet_problems,
     IKCORE_PT_leg,
     IKCORE_PT_feet_contacts,
     IKCORE_PT_feet_pelvis,
