@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operator Bake Limb IK: which limbs, which frames, what to say; and how all operators here refuse and end."""
+"""The operator Bake IK: which limbs, which frames, what to say; and how all operators here refuse and end."""
 
 import time
 
@@ -12,7 +12,7 @@ from bpy.props import EnumProperty
 from . import bridge, stage
 from .armatures import CannotBakeError, not_evaluated
 from .bake import bake, said
-from .limbs import CHAIN, find_limbs, refusals, selected_limbs
+from .limbs import CHAIN, find_limbs, refusals, selected_limbs, together
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 
 TICK = 0.05  # seconds of work between two looks at the keyboard
@@ -117,19 +117,38 @@ class Baking(Refusing):
         return {"RUNNING_MODAL"}
 
 
-class IKCORE_OT_bake_limb(FrameRange, Baking):
-    """Turn two-bone IK into rotation keys on the bones, in a copy of the action. The IK constraints are muted"""
+class IKCORE_OT_bake_ik(FrameRange, Baking):
+    """Turn IK into keys on the bones that it moves, in a copy of the action. The IK constraints are muted"""
 
-    bl_idname = "ikcore.bake_limb"
-    bl_label = "Bake Limb IK"
+    bl_idname = "ikcore.bake_ik"
+    bl_label = "Bake IK"
     bl_options = {"REGISTER", "UNDO"}
 
+    way: EnumProperty(
+        name="Way",
+        description="What the keys say",
+        items=[
+            (
+                "SHOWN",
+                "As Shown",
+                "What Blender's own solver shows on every frame, whatever the chain and its constraints. What shares "
+                "bones with it is baked too",
+            ),
+            (
+                "ANEW",
+                "Solved Anew",
+                "Two-bone limbs in closed form: exactly on their target wherever it is in reach, which Blender's own "
+                "solver only comes near",
+            ),
+        ],
+        default="SHOWN",
+    )
     limbs: EnumProperty(
         name="Limbs",
-        description="Which limbs to bake. In Object Mode always all of the selected armatures",
+        description="Which IK to bake. In Object Mode always all of the selected armatures",
         items=[
-            ("SELECTED", "Selected", "Limbs with a selected bone: in the limb, its target or its pole"),
-            ("ALL", "All", "All limbs with a chain length of 2"),
+            ("SELECTED", "Selected", "IK with a selected bone: in its chain, its target or its pole"),
+            ("ALL", "All", "All IK; solved anew, all with a chain length of 2"),
         ],
         default="SELECTED",
     )
@@ -147,13 +166,14 @@ class IKCORE_OT_bake_limb(FrameRange, Baking):
         return limbs, frames
 
     def steps(self, context, job):
-        reports = yield from bake(context, *job)
+        reports = yield from bake(context, *job, self.way)
         troubled = any(report.troubled() for report in reports)
         self.report({"WARNING" if troubled else "INFO"}, said(reports))
 
     def draw(self, context):
         layout = self.layout
         layout.use_property_split = True
+        layout.prop(self, "way")
         layout.prop(self, "limbs")
         draw_range(layout, self)
 
@@ -164,20 +184,22 @@ class IKCORE_OT_bake_limb(FrameRange, Baking):
         if everything:
             found = [limb for armature in armatures for limb in find_limbs(armature)]
             # without any the refusal of a longer one says what would be
-            limbs = [limb for limb in found if limb.ik.chain_count == CHAIN] or found
+            limbs = (self.way == "ANEW" and [limb for limb in found if limb.ik.chain_count == CHAIN]) or found
             nothing = f"No IK of {' or '.join(armature.name for armature in armatures)} is switched on"
         else:
             limbs = [limb for armature in armatures for limb in selected_limbs(find_limbs(armature))]
-            nothing = "No limb selected: select a bone of a two-bone IK limb, its target or its pole"
+            nothing = "No IK selected: select a bone of its chain, its target or its pole"
         if not limbs:
             return [], nothing
+        if self.way == "SHOWN":
+            limbs = together(limbs)
         if reason := next(filter(None, (not_evaluated(context, limb.object) for limb in limbs)), None):
             return [], reason
-        return limbs, next(filter(None, refusals(limbs)), None)
+        return limbs, next(filter(None, (reasons[self.way] for reasons in refusals(limbs))), None)
 
     def _frames(self, context, limbs):
         """The frames to bake, or a reason why not."""
-        objects = [item for limb in limbs for item in (limb.object, limb.ik.target, limb.ik.pole_target)]
+        objects = dict.fromkeys(item for limb in limbs for item in (limb.object, *limb.sources()))
         ends, reason = chosen_range(self, context.scene, objects)
         return (None, reason) if reason else (np.arange(ends[0], ends[1] + 1), None)
 
