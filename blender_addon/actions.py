@@ -144,6 +144,7 @@ def assign(armature, action, slot):
 def swapped(plans):
     """Let armatures play new actions, as (armature, action, slot): if what follows fails, the old ones again."""
     before = [assigned(armature) for armature, _, _ in plans]
+    replaced = {old.session_uid: new for (_, new, _), (_, old, _) in zip(plans, before, strict=True) if old}
     try:
         for armature, action, slot in plans:
             assign(armature, action, slot)
@@ -157,8 +158,8 @@ def swapped(plans):
         for action in {action for _, action, _ in plans}:
             bpy.data.actions.remove(action)
         raise
-    for old, new in {old: new for (_, new, _), (_, old, _) in zip(plans, before, strict=True) if old}.items():
-        retire(old, new)
+    for old in [action for action in bpy.data.actions if action.session_uid in replaced]:
+        retire(old, replaced[old.session_uid])
 
 
 def retire(old, new):
@@ -296,10 +297,11 @@ def copied(work, frames, title, *, bare=False):
     return plans
 
 
-def overwrite(work, frames):
+def overwrite(work, frames, own=1.0, rest=()):
     """Write the keys of each (armature, channels) into the action it plays, which it must: all of it or nothing.
 
-    A generator that yields the share that is done. Closed before its end, or failing, it leaves keys as they were.
+    A generator that yields the share that is done: `own` at its end, and from there on what `rest` yields. Closed
+    before the end of both, or failing, it leaves keys as they were.
     """
     undo, done = [], _shares_of(work)
     try:
@@ -309,7 +311,8 @@ def overwrite(work, frames):
             for channel in channels:
                 undo.append(_way_back(bag, channel))
                 write_keys(bag, channel, frames)
-                yield next(done)
+                yield own * next(done)
+        yield from rest
     except BaseException:
         for back in reversed(undo):
             back()

@@ -24,13 +24,6 @@ def bake(context, limbs, frames, way):
             return found.reports()
 
 
-def said(reports):
-    """How a bake went, in one line: of several armatures each by its name."""
-    if len(reports) == 1:
-        return reports[0].sentence()
-    return ". ".join(f"{report.armature}: {report.sentence()}" for report in reports)
-
-
 @contextlib.contextmanager
 def _muted(names):
     """Mute constraints, and what drives that; if what follows fails, as they were again."""

@@ -3,6 +3,7 @@
 # ruff: noqa: N801, D102, D400, RUF012
 """The operators about feet: bake them, find them, their soles and when they are planted, edit their list."""
 
+import contextlib
 import dataclasses
 
 import bpy
@@ -10,13 +11,19 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from . import contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable
-from .operators import Baking, Refusing, no_armature
+from .operators import Baking, Refusing, chosen_armatures, no_armature
 from .options import ActionNames, FootOutput, FootRequest, hand_back
 
 
 def not_ready(context):
     """Why the feet of the active object cannot be baked, or None."""
     return no_armature(context) or foot_job.refusal(context.object)
+
+
+def not_all_ready(context):
+    """The same of all that are chosen."""
+    reasons = (foot_job.refusal(armature) for armature in chosen_armatures(context))
+    return no_armature(context) or next(filter(None, reasons), None)
 
 
 class _Baking(FootRequest, Baking):
@@ -55,21 +62,45 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
+    @staticmethod
+    def reason(context):
+        return not_all_ready(context)
+
     def asked(self, context):
-        if self.output == "NLA" and not context.object.animation_data.use_nla:
-            raise CannotBakeError(f"The NLA of {context.object.name} is switched off: switch it on in the NLA Editor")
-        job = super().asked(context)
-        foot_job.check_strip(job)
-        return job
+        armatures = chosen_armatures(context)
+        off = [item.name for item in armatures if self.output == "NLA" and not item.animation_data.use_nla]
+        if off:
+            raise CannotBakeError(f"The NLA of {off[0]} is switched off: switch it on in the NLA Editor")
+        jobs = [foot_job.asked(context, armature, self) for armature in armatures]
+        for job in jobs:
+            foot_job.check_strip(job)
+        return jobs
 
     def steps(self, context, job):
-        seen, baked, told = yield from self.work(context, job)
-        with report.timed(told.times, "wrote"):
+        made, share, again = [], feet.WORKING / len(job), self.options.is_repeat
+        if not again:
+            feet.forget()
+        for number, each in enumerate(job):
+            steps = feet.work(context, each, again=again)
+            made.append((each, *(yield from stage.between(steps, number * share, (number + 1) * share))))
+        with contextlib.ExitStack() as timing:
+            for *_, told in made:
+                timing.enter_context(report.timed(told.times, "wrote"))
+            written = yield from stage.between(self._keyed(made), feet.WORKING, 0.9)
+            yield from stage.between(feet.write(context, written, self), 0.9, 1.0)
+        named = [(each.armature.name, told) for each, *_, told in made]
+        troubled = any(told.troubled() for _, told in named)
+        self.report({"WARNING" if troubled else "INFO"}, report.said(named))
+
+    def _keyed(self, made):
+        """Which keys armatures get: a generator that yields the share that is done, and returns what to write."""
+        written = []
+        for number, (job, seen, baked, told) in enumerate(made):
             with nla.taken_down(job.armature):
                 steps = keys.made(job, seen, baked, told, self)
-                made, frames = yield from stage.between(steps, feet.WORKING, 0.9)
-            yield from stage.between(feet.write(context, job, baked, made, frames, told, self), 0.9, 1.0)
-        self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+                found = yield from stage.between(steps, number / len(made), (number + 1) / len(made))
+            written.append(feet.Made(job, baked, *found, told))
+        return written
 
 
 class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):

@@ -6,8 +6,8 @@
 import bpy
 
 from . import foot_batch, layouts, overlay, report
-from .foot_operators import not_ready
-from .operators import no_armature
+from .foot_operators import not_all_ready, not_ready
+from .operators import chosen_armatures, no_armature
 from .options import hand_over
 from .panels import Sidebar, sentence
 
@@ -27,10 +27,15 @@ class IKCORE_PT_feet(Sidebar):
         reason = not_ready(context) or no_ground(armature.ikcore_feet)
         if reason:
             sentence(layout.box(), reason, "INFO", width)
+        chosen = [item.name for item in chosen_armatures(context)]
+        others = not_all_ready(context) if len(chosen) > 1 and not reason else None
+        if len(chosen) > 1:
+            sentence(layout, others or f"{len(chosen)} are selected, and baked: {', '.join(chosen)}", "INFO", width)
         column = layout.column()
         column.enabled = reason is None
         hand_over(armature.ikcore_feet, column.operator("ikcore.detect_contacts", icon="IPO_CONSTANT"))
         row = column.row()
+        row.enabled = reason is None and others is None
         row.scale_y = 1.6
         hand_over(armature.ikcore_feet, row.operator("ikcore.bake_feet", icon="CON_FLOOR"))
         layout.prop(context.window_manager, "ikcore_foot_trails")

@@ -11,9 +11,10 @@ from bpy.props import EnumProperty
 
 from . import bridge, stage
 from .armatures import CannotBakeError, not_evaluated
-from .bake import bake, said
+from .bake import bake
 from .limbs import CHAIN, find_limbs, refusals, selected_limbs, together
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
+from .report import said
 
 TICK = 0.05  # seconds of work between two looks at the keyboard
 SHOWN = 0.05  # of the work: from one number in the status bar to the next, as each draws the window anew
@@ -168,7 +169,7 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
     def steps(self, context, job):
         reports = yield from bake(context, *job, self.way)
         troubled = any(report.troubled() for report in reports)
-        self.report({"WARNING" if troubled else "INFO"}, said(reports))
+        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
 
     def draw(self, context):
         layout = self.layout

@@ -85,6 +85,13 @@ class Report:
         return ", ".join(f"{name} {_span(seconds)}" for name, seconds in self.times.items())
 
 
+def said(named):
+    """How a bake went, in one line: of several armatures, (name, report), each by its name."""
+    if len(named) == 1:
+        return named[0][1].sentence()
+    return ". ".join(f"{name}: {told.sentence()}" for name, told in named)
+
+
 @contextlib.contextmanager
 def timed(times, name):
     """Note how long this lasts, in seconds."""

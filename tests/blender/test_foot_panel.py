@@ -122,7 +122,12 @@ def test_a_pose_to_start_from_is_nothing_to_look_at(tmp_path):
 
 def drawn(panel="IKCORE_PT_feet"):
     manager = bpy.context.window_manager
-    context = SimpleNamespace(object=bpy.context.object, region=SimpleNamespace(width=300), window_manager=manager)
+    context = SimpleNamespace(
+        object=bpy.context.object,
+        region=SimpleNamespace(width=300),
+        window_manager=manager,
+        view_layer=bpy.context.view_layer,
+    )
     cls = getattr(panels, panel)
     shown = SimpleNamespace(layout=Recorder(), bl_label=cls.bl_label)
     cls.draw(shown, context) if panel != "IKCORE_PT_feet_pelvis" else panels._Options.draw(shown, context)

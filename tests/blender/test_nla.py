@@ -312,6 +312,7 @@ def test_the_redo_panel_goes_from_one_output_to_the_other(addon, walker, monkeyp
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
     work = addon.feet.work
     monkeypatch.setattr(addon.feet, "work", lambda context, job, again: work(context, job, again=True))
+    monkeypatch.setattr(addon.feet, "forget", lambda: None)
     for height, output in ((-0.02, "NLA"), (0.05, "NLA"), (0.1, "OVERWRITE"), (0.0, "NEW"), (0.1, "NLA")):
         bpy.ops.ed.undo_push(message="after")
         bpy.ops.ed.undo()
