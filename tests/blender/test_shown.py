@@ -1,5 +1,6 @@
 """Bake IK, as shown: what Blender's own solver shows is what the keys show, whatever the chain and its constraints."""
 
+import addon_utils
 import bpy
 import numpy as np
 import pytest
@@ -401,3 +402,23 @@ def test_refusal(case):
 def curve_paths(armature):
     animation = armature.animation_data
     return {path for path, _ in rigs.curves_of(animation.action, animation.action_slot)}
+
+
+@pytest.mark.parametrize("kind", ["human", "basic_quadruped"])
+def test_rigify(kind):
+    """What deforms follows, with and without poles, whose switches are drivers."""
+    addon_utils.enable("rigify", default_set=True)  # its settings are in the preferences
+    if not hasattr(bpy.types, "POSE_OT_rigify_generate"):
+        pytest.skip("this Blender comes without Rigify")
+    getattr(bpy.ops.object, f"armature_{kind}_metarig_add")()
+    bpy.ops.pose.rigify_generate()
+    rig, rng = bpy.context.object, np.random.default_rng(1)
+    for name in ("foot_ik.L", "foot_ik.R", "hand_ik.L", "front_foot_ik.R", "torso"):
+        for frame in (1, 10, 20) if name in rig.pose.bones else ():
+            rig.pose.bones[name].location = rng.normal(0, 0.1, 3)
+            rig.pose.bones[name].keyframe_insert("location", frame=frame)
+    rig.pose.bones["thigh_parent.L"]["pole_vector"] = True
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rigs.sampled(rig, FRAMES)
+    check(rig, near=1e-5)
+    assert {path.split('"')[1] for path in curve_paths(rig)} >= {"thigh_ik.L", "thigh_ik.R"} or kind != "human"
