@@ -7,6 +7,7 @@ the first bone, and the rotation, location and scale channels of both. This take
 for all limbs together.
 """
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +43,24 @@ def sample(context, limbs, frames):
         if start is None:
             start = [[_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs]
         yield HUNG * (f + 1) / len(frames)
+    each = []
     for n, limb in enumerate(limbs):
         raw["pose"][:, n, 0] = hang.posed(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
         raw["pose"][:, n, 1] = hang.posed(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
+        each.append(_arrays([limb], {name: values[:, n : n + 1] for name, values in raw.items()}, start[n : n + 1]))
         yield HUNG + (1 - HUNG) * (n + 1) / len(limbs)
-    return _arrays(limbs, raw, start)
+    return _together(each)
+
+
+def _together(each):
+    """The samples of several limbs as one."""
+    names = [field.name for field in dataclasses.fields(Limbs)]
+    read = {name: [getattr(one.limbs, name) for one in each] for name in names}
+    found = {
+        name: np.concatenate(parts, axis=0 if name in ("has_pole", "rest_bend") else 1) for name, parts in read.items()
+    }
+    turned = (np.concatenate([getattr(one, name) for one in each], axis=1) for name in ("parents", "channels"))
+    return Samples(Limbs(**found), *turned, [one.start[0] for one in each])
 
 
 def _empty(frames, limbs):
