@@ -422,3 +422,43 @@ def test_rigify(kind):
     rigs.sampled(rig, FRAMES)
     check(rig, near=1e-5)
     assert {path.split('"')[1] for path in curve_paths(rig)} >= {"thigh_ik.L", "thigh_ik.R"} or kind != "human"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_rig(seed):
+    """Any rig: names, modes, inheritance, places of the armature, options of IK and of its bones."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 8))
+    armature = tail(count=count, at=rng.normal(0, 1, 3))
+    ik, bones = ik_of(armature), armature.pose.bones
+    for n, bone in enumerate(bones):
+        bone.name = f'{rng.choice(["böne", "a.b", "x y", "[0]"])} "{n}"'
+        bone.rotation_mode = rng.choice(rigs.MODES)
+        bone.scale = (rng.uniform(0.8, 1.2),) * 3
+        bone.ik_stretch = rng.choice([0.0, 0.0, 0.3])
+        bone.ik_stiffness_x = rng.choice([0.0, 0.0, 0.5])
+        bone.lock_ik_y = bool(rng.random() < 0.3)
+        bone.use_ik_limit_z, bone.ik_min_z, bone.ik_max_z = bool(rng.random() < 0.3), -0.4, 0.5
+        bone.bone.inherit_scale = rng.choice(["FULL", "AVERAGE", "NONE", "ALIGNED"])
+        bone.bone.use_inherit_rotation = bool(rng.random() < 0.8)
+    ik.chain_count, ik.use_rotation = int(rng.integers(0, count + 1)), bool(rng.random() < 0.4)
+    ik.use_tail, ik.influence = bool(rng.random() < 0.8), rng.choice([1.0, rng.random()])
+    if rng.random() < 0.4:
+        ik.pole_target = rigs.add_object("Pole")
+        ik.pole_target.location = rng.normal(0, 3, 3)
+    armature.location, armature.rotation_euler = rng.normal(0, 2, 3), rng.normal(0, 2, 3)
+    armature.scale = (rng.uniform(0.5, 2.0),) * 3
+    rigs.key_pose(armature, rng, (1, 12, 20), bones=[bone.name for bone in bones], size=0.2)
+    rigs.select(armature, *(bone.name for bone in bones if bone.constraints))
+    rigs.sampled(armature, FRAMES)
+    check(armature)
+
+
+def test_one_frame_and_frames_without_keys():
+    armature = tail()
+    for first, last in ((7, 7), (-3, 2)):
+        ik_of(armature).mute = False
+        options = {"frame_range": "CUSTOM", "frame_start": first, "frame_end": last}
+        assert bpy.ops.ikcore.bake_ik(**options) == {"FINISHED"}
+        curves = armature.animation_data.action.layers[0].strips[0].channelbags[0].fcurves
+        assert {key.co.x for key in curves[0].keyframe_points} >= set(range(first, last + 1))
