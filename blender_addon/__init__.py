@@ -49,9 +49,8 @@ def register():
     bridge.load(bpy.utils.user_resource("EXTENSIONS"))
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    overrides = {"LIBRARY_OVERRIDABLE"}
     kept = bpy.props.PointerProperty(  # type: ignore[func-returns-value]
-        type=options.IKCORE_PG_feet, override=overrides
+        type=options.IKCORE_PG_feet, override={"LIBRARY_OVERRIDABLE"}
     )
     bpy.types.Object.ikcore_feet = kept  # type: ignore[attr-defined]
     overlay.register()

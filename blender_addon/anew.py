@@ -89,13 +89,15 @@ def _report(armature, limbs, frames, before, solved, away):
     mine = [n for n, limb in enumerate(limbs) if limb.object == armature]
     acting = before.influence[:, mine] > 0.0
     status, undefined, short = (found[:, mine] for found in (solved.status, solved.undefined, solved.short))
-    found = (bridge.unreached(status) & acting, bridge.unusable(status), undefined & acting, short > 0.0)
     own = [limbs[n] for n in mine]
     return Report(
         armature.name,
         len(mine),
         frames,
-        *(flags.any(axis=1) for flags in found),
+        unreached=(bridge.unreached(status) & acting).any(axis=1),
+        unusable=bridge.unusable(status).any(axis=1),
+        undefined=(undefined & acting).any(axis=1),
+        short=(short > 0.0).any(axis=1),
         stopped=_stopped(own, short.max(axis=0)),
         idle=[limb.label() for limb, acts in zip(own, acting.any(axis=0), strict=True) if not acts],
         away=[away[n] for n in mine if n in away],

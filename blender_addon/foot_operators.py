@@ -98,8 +98,8 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
         for number, (job, seen, baked, told) in enumerate(made):
             with nla.taken_down(job.armature):
                 steps = keys.made(job, seen, baked, told, self)
-                found = yield from stage.between(steps, number / len(made), (number + 1) / len(made))
-            written.append(feet.Made(job, baked, *found, told))
+                channels, frames = yield from stage.between(steps, number / len(made), (number + 1) / len(made))
+            written.append(feet.Made(job, baked, channels, frames, told))
         return written
 
 

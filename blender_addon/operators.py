@@ -167,7 +167,8 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
         return limbs, frames
 
     def steps(self, context, job):
-        reports = yield from bake(context, *job, self.way)
+        limbs, frames = job
+        reports = yield from bake(context, limbs, frames, self.way)
         troubled = any(report.troubled() for report in reports)
         self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
 

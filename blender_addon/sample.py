@@ -59,8 +59,9 @@ def _together(each):
     found = {
         name: np.concatenate(parts, axis=0 if name in ("has_pole", "rest_bend") else 1) for name, parts in read.items()
     }
-    turned = (np.concatenate([getattr(one, name) for one in each], axis=1) for name in ("parents", "channels"))
-    return Samples(Limbs(**found), *turned, [one.start[0] for one in each])
+    parents = np.concatenate([one.parents for one in each], axis=1)
+    channels = np.concatenate([one.channels for one in each], axis=1)
+    return Samples(Limbs(**found), parents, channels, [one.start[0] for one in each])
 
 
 def _empty(frames, limbs):
