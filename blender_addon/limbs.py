@@ -70,6 +70,11 @@ def find_limbs(armature):
     ]
 
 
+def acting(limbs):
+    """Those with a target: IK without one does nothing, as rigs have it to be dragged. All, if none has one."""
+    return [limb for limb in limbs if limb.ik.target] or limbs
+
+
 def together(limbs):
     """These limbs, and all whose chains share bones with theirs, spline IK too: Blender solves them as one."""
     everything = {limb.object.name_full: _chains(limb.object) for limb in limbs}
@@ -81,7 +86,8 @@ def together(limbs):
 
 
 def _chains(armature):
-    return [Limb(armature, *chain) for chain in Rig(armature).chains]
+    limbs = (Limb(armature, *chain) for chain in Rig(armature).chains)
+    return [limb for limb in limbs if limb.ik.target]
 
 
 def is_selected(bone):

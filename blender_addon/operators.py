@@ -12,7 +12,7 @@ from bpy.props import EnumProperty
 from . import bridge, stage
 from .armatures import CannotBakeError, not_evaluated
 from .bake import bake
-from .limbs import CHAIN, find_limbs, refusals, selected_limbs, together
+from .limbs import CHAIN, acting, find_limbs, refusals, selected_limbs, together
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 from .report import said
 
@@ -184,7 +184,7 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
         armatures = chosen_armatures(context)
         everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
         if everything:
-            found = [limb for armature in armatures for limb in find_limbs(armature)]
+            found = acting([limb for armature in armatures for limb in find_limbs(armature)])
             # without any the refusal of a longer one says what would be
             limbs = (self.way == "ANEW" and [limb for limb in found if limb.ik.chain_count == CHAIN]) or found
             nothing = f"No IK of {' or '.join(armature.name for armature in armatures)} is switched on"

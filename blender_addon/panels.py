@@ -9,7 +9,7 @@ import bpy
 
 from . import bridge
 from .bake import WAYS
-from .limbs import CHAIN, find_limbs, refusals, selected_limbs
+from .limbs import CHAIN, acting, find_limbs, refusals, selected_limbs
 from .operators import IKCORE_OT_bake_ik, chosen_armatures
 
 
@@ -50,7 +50,7 @@ def _draw_limbs(layout, context, width):
     for armature in chosen_armatures(context):
         everything = find_limbs(armature)
         limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
-        wanted = everything if armature.mode == "OBJECT" else selected_limbs(everything)
+        wanted = acting(everything) if armature.mode == "OBJECT" else selected_limbs(everything)
         # other chains, of which control rigs have many, are only shown when they are selected
         found += limbs + [limb for limb in wanted if limb not in limbs]
         chosen += wanted

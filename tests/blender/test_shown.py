@@ -223,6 +223,15 @@ def test_two_constraints_on_one_bone():
     check(armature)
 
 
+@pytest.mark.parametrize("mode", ["POSE", "OBJECT"])
+def test_ik_without_a_target_is_in_nobodys_way(mode):
+    """Rigs have it to be dragged by, and it does nothing."""
+    armature = tail()
+    armature.pose.bones["b3"].constraints.new("IK").chain_count = 2
+    bpy.ops.object.mode_set(mode=mode)
+    check(armature)
+
+
 def test_a_spline_ik_that_shares_bones():
     armature = tail(count=6)
     ik_of(armature).chain_count = 3
