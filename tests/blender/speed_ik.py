@@ -62,12 +62,9 @@ def _bake(bpy, armature, frames, way):
     bake, limbs = (importlib.import_module(f"bl_ext.user_default.ikcore.{name}") for name in ("bake", "limbs"))
     import numpy as np
 
-    steps, times = (
-        bake.bake(bpy.context, limbs.find_limbs(armature), np.arange(1, frames + 1), way),
-        [time.perf_counter()],
-    )
-    for _ in steps:
-        times.append(time.perf_counter())
+    steps = bake.bake(bpy.context, limbs.find_limbs(armature), np.arange(1, frames + 1), way)
+    times = [time.perf_counter()]
+    times += [time.perf_counter() for _ in steps]
     times.append(time.perf_counter())
     return times[-1] - times[0], max(after - before for before, after in itertools.pairwise(times))
 
