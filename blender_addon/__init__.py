@@ -14,11 +14,11 @@ ground.py      objects of the scene as a ground;  skin.py  which vertices follow
 
 ranges.py      which frames to bake
 
-limbs.py       finds limbs and says why one cannot be baked
-sample.py      limbs to arrays, over a range of frames
-solve.py       what the IK constraint does, in closed form. Without bpy
-bake.py        from limbs to keys
-operators.py   Bake Limb IK;  panels.py  its panel in the sidebar
+limbs.py       finds IK and says why it cannot be baked
+shown.py       what Blender's solver shows, as keys
+anew.py        limbs solved anew: sample.py (limbs to arrays) and solve.py (the IK constraint in closed form)
+bake.py        from IK to keys, in one of these two ways
+operators.py   Bake IK;  panels.py  its panel in the sidebar
 
 legs.py        the list of legs of an armature;  contacts.py  when they are planted, as curves
 options.py     what can be chosen about Bake Foot IK;  layouts.py  how that is shown
@@ -37,10 +37,10 @@ from . import bridge, foot_operators, foot_panels, legs, operators, options, ove
 CLASSES = (
     *legs.CLASSES,
     *options.CLASSES,
-    operators.IKCORE_OT_bake_limb,
+    operators.IKCORE_OT_bake_ik,
     *foot_operators.CLASSES,
     *foot_panels.CLASSES,
-    panels.IKCORE_PT_bake_limb,
+    panels.IKCORE_PT_bake_ik,
 )
 
 
@@ -49,7 +49,9 @@ def register():
     bridge.load(bpy.utils.user_resource("EXTENSIONS"))
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    kept = bpy.props.PointerProperty(type=options.IKCORE_PG_feet)  # type: ignore[func-returns-value]
+    kept = bpy.props.PointerProperty(  # type: ignore[func-returns-value]
+        type=options.IKCORE_PG_feet, override={"LIBRARY_OVERRIDABLE"}
+    )
     bpy.types.Object.ikcore_feet = kept  # type: ignore[attr-defined]
     overlay.register()
 

@@ -12,6 +12,7 @@ import numpy as np
 
 CHANNELS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
 SOURCE = "ikcore source"  # the custom property of an action that says what it was made of
+MADE = "ikcore made"  # and the one that says by what: the title that its name ends with
 # What makes up a key and how many numbers each part is: kept keys are put back with all of it.
 KEY_PARTS = {
     "co": (np.float32, 2),
@@ -143,6 +144,7 @@ def assign(armature, action, slot):
 def swapped(plans):
     """Let armatures play new actions, as (armature, action, slot): if what follows fails, the old ones again."""
     before = [assigned(armature) for armature, _, _ in plans]
+    replaced = {old.session_uid: new for (_, new, _), (_, old, _) in zip(plans, before, strict=True) if old}
     try:
         for armature, action, slot in plans:
             assign(armature, action, slot)
@@ -156,7 +158,35 @@ def swapped(plans):
         for action in {action for _, action, _ in plans}:
             bpy.data.actions.remove(action)
         raise
-    keep(*(old for _, old, _ in before if old is not None))
+    for old in [action for action in bpy.data.actions if action.session_uid in replaced]:
+        retire(old, replaced[old.session_uid])
+
+
+def retire(old, new):
+    """Keep an action that another plays instead of: but of two made alike the older one goes, and hands on its name.
+
+    If nobody uses it and its name is the one it was given.
+    """
+    if old.users or not _alike(old, new):
+        keep(old)
+        return
+    name = old.name
+    bpy.data.actions.remove(old)
+    new.name = name
+
+
+def replace_copies(original, new):
+    """Let a copy of an action take the name and the place of those made alike before it, if nobody plays them."""
+    for old in list(bpy.data.actions):
+        if old != new and old.get(SOURCE) == original and _alike(old, new) and old.users == old.use_fake_user:
+            old.use_fake_user = False
+            retire(old, new)
+
+
+def _alike(old, new):
+    """Whether two actions were made by the same kind of bake, and the name of the older one still says so."""
+    title = old.get(MADE)
+    return title is not None and title == new.get(MADE) and f" {title}" in old.name
 
 
 def forget_gone(kept):
@@ -254,6 +284,7 @@ def copied(work, frames, title, *, bare=False):
         for armature, channels in work:
             action, slot = _empty_for(armature, title) if bare else copy_for(armature, copies, title)
             made.append(action)
+            action[MADE] = title
             bag = ensure_bag(action, slot)
             for channel in channels:
                 write_keys(bag, channel, frames)
@@ -266,10 +297,11 @@ def copied(work, frames, title, *, bare=False):
     return plans
 
 
-def overwrite(work, frames):
+def overwrite(work, frames, own=1.0, rest=()):
     """Write the keys of each (armature, channels) into the action it plays, which it must: all of it or nothing.
 
-    A generator that yields the share that is done. Closed before its end, or failing, it leaves keys as they were.
+    A generator that yields the share that is done: `own` at its end, and from there on what `rest` yields. Closed
+    before the end of both, or failing, it leaves keys as they were.
     """
     undo, done = [], _shares_of(work)
     try:
@@ -279,7 +311,8 @@ def overwrite(work, frames):
             for channel in channels:
                 undo.append(_way_back(bag, channel))
                 write_keys(bag, channel, frames)
-                yield next(done)
+                yield own * next(done)
+        yield from rest
     except BaseException:
         for back in reversed(undo):
             back()

@@ -82,8 +82,9 @@ def not_editable(armature):
     """Why the armature or its action cannot be changed, or None."""
     animation = armature.animation_data
     action = animation.action if animation else None
-    if armature.override_library:
-        return f"{armature.name} is a library override: make it local to bake it (Object > Relations > Make Local)"
+    if armature.override_library and armature.override_library.is_system_override:
+        how = "make it editable (Outliner: Library Override)"
+        return f"{armature.name} is a library override that cannot be edited: {how}"
     if armature.library:
         return f"{armature.name} is linked from another file: make it local to bake it"
     if action and action.override_library:
@@ -156,7 +157,7 @@ def constrained(bone, rig):
             return f"{bone.name} has constraint {constraint.name}"
     for owner, constraint, chain in rig.chains:
         if bone.name in chain:
-            return f"{bone.name} is moved by {constraint} of {owner}"
+            return f"{bone.name} is moved by {constraint} of {owner}, which Bake IK turns into keys"
     return None
 
 

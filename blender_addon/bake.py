@@ -1,150 +1,40 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bake: sample limbs, solve every frame of every limb at once, write the keys, mute the constraints, and look.
+"""The bake of IK: find what to write in one of two ways, write the keys, mute the constraints, and look.
 
 Nothing in the file changes before everything that can fail is done; what sampling moves is put back by value.
 """
 
-from dataclasses import dataclass, field
+import contextlib
 
-import numpy as np
+from . import actions, anew, shown, stage
 
-from . import actions, bridge
-from . import rotations as rot
-from .effect import COMPARED, besides_keys
-from .sample import sample
-from .solve import AWAY, solve
-from .stage import finished, restored
+WAYS = {"SHOWN": shown.found, "ANEW": anew.found}
+FOUND = 0.9  # the share that is done when it is known what to write
 
 
-@dataclass
-class Report:
-    """How the bake went, per frame: a frame counts as unreached when any of its limbs did not get there."""
+def bake(context, limbs, frames, way):
+    """Bake these limbs on these frames (a sorted integer array) into new actions.
 
-    limbs: int
-    frames: np.ndarray
-    unreached: np.ndarray  # (frames,), bool
-    unusable: np.ndarray
-    undefined: np.ndarray
-    short: np.ndarray  # a limb stays as it is shown, off a target in reach
-    stopped: list[str] = field(default_factory=list)  # sentences about such limbs
-    idle: list[str] = field(default_factory=list)  # limbs whose IK did nothing, as their bones
-    away: list[str] = field(default_factory=list)  # sentences about limbs that are not seen where they were put
-
-    def troubled(self):
-        """Whether there is something to look at."""
-        flags = (self.unreached, self.unusable, self.undefined, self.short)
-        return bool(self.idle or self.away or any(which.any() for which in flags))
-
-    def sentence(self):
-        """The report in one line."""
-        limbs = "1 limb" if self.limbs == 1 else f"{self.limbs} limbs"
-        missed = int(np.count_nonzero(self.unreached | self.short))
-        text = f"Baked {limbs}, {len(self.frames)} frames: {len(self.frames) - missed} reached"
-        for which, what in (
-            (self.unreached, "out of reach"),
-            (self.undefined, "with the pole in line"),
-            (self.unusable, "left as they were"),
-            (self.short, "short of the target as shown"),
-        ):
-            if which.any():
-                text += f", {int(np.count_nonzero(which))} {what} (frames {_spans(self.frames[which])})"
-        if self.idle:
-            text += f"; IK has influence 0 throughout, so nothing has changed: {', '.join(self.idle)}"
-        return "; ".join([text, *self.stopped, *self.away])
-
-
-def _spans(frames, most=4):
-    """Frame numbers as runs: '3, 40-42'."""
-    runs = np.split(frames, np.flatnonzero(np.diff(frames) > 1) + 1)
-    texts = [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs[:most]]
-    return ", ".join(texts) + (", ..." if len(runs) > most else "")
-
-
-def bake(context, limbs, frames, progress=lambda done: None):
-    """Bake these limbs on these frames (a sorted integer array) into new actions. Returns a Report."""
-    armatures = list({limb.object.name: limb.object for limb in limbs}.values())
-    with restored(context, armatures):
-        samples = sample(context, limbs, frames, progress)
-        solved = solve(samples.limbs)
-        channels = _channels(limbs, samples, solved)
-        plans = finished(actions.copied(_work(armatures, limbs, samples, channels), frames, "Limb IK"))
-        _commit(plans, limbs)
-        away = _away(context, limbs, samples.limbs, solved, frames)
-    acting = samples.limbs.influence > 0.0
-    found = (bridge.unreached(solved.status) & acting, bridge.unusable(solved.status), solved.undefined & acting)
-    idle = [limb.label() for limb, acts in zip(limbs, acting.any(axis=0), strict=True) if not acts]
-    unreached, unusable, undefined = (flags.any(axis=1) for flags in found)
-    short, stopped = (solved.short > 0.0).any(axis=1), _stopped(limbs, solved.short.max(axis=0))
-    return Report(len(limbs), frames, unreached, unusable, undefined, short, stopped, idle, away)
-
-
-def _channels(limbs, samples, solved):
-    """The new rotation channels as quaternions, (frames, limbs, 2, 4).
-
-    In the space the channel hangs in, a rotation D of the bone in armature space is P^-1 D P. The second bone's space
-    turns with the first, so it needs its own rotation only, unless it does not inherit rotation: then it needs both.
+    A generator that yields the share that is done, and returns a report of each armature.
     """
-    inherits = np.array([limb.mid.bone.use_inherit_rotation for limb in limbs])
-    quat = bridge.rotations
-    both = quat.multiply(solved.root, solved.mid)
-    delta = np.stack([solved.root, np.where(inherits[:, None], solved.mid, both)], axis=2)
-    parents = samples.parents
-    local = quat.multiply(quat.multiply(quat.conjugate(parents), delta), parents)
-    return quat.normalize(quat.multiply(local, samples.channels))
+    with stage.restored(context, list({limb.object.name: limb.object for limb in limbs}.values())):
+        found = yield from stage.between(WAYS[way](context, limbs, frames), 0.0, FOUND)
+        plans = yield from stage.between(actions.copied(found.work, frames, "Baked IK"), FOUND, 1.0)
+        with actions.swapped(plans), _muted(found.muted):
+            return found.reports()
 
 
-def _stopped(limbs, short):
-    """Sentences about limbs that Blender leaves so far off their targets, in lengths of limbs."""
-    return [
-        f"{limb.ik.name} of {limb.owner} stops up to {off:.2g} of the limb's length from its target: "
-        f"raise its Iterations ({limb.ik.iterations})"
-        for limb, off in zip(limbs, short, strict=True)
-        if off > 0.0
-    ]
-
-
-def _away(context, limbs, before, solved, frames):
-    """Sentences about limbs that are not seen where they were put, on some frames: nothing is taken for granted."""
-    quat = bridge.rotations
-    some = np.unique(np.linspace(0, len(frames) - 1, COMPARED).astype(int))
-    arm, forearm = before.mid - before.root, before.end - before.mid
-    mid = before.root + quat.rotate(solved.root, arm)
-    put = np.stack([mid, mid + quat.rotate(quat.multiply(solved.root, solved.mid), forearm)], axis=2)[some]
-    seen = np.empty_like(put)
-    for row, frame in enumerate(frames[some]):
-        context.scene.frame_set(int(frame))
-        depsgraph = context.evaluated_depsgraph_get()
-        for n, limb in enumerate(limbs):
-            bone = limb.object.evaluated_get(depsgraph).pose.bones[limb.chain[1]]
-            seen[row, n] = bone.head, bone.tail
-    reach = np.linalg.norm(arm[some], axis=-1) + np.linalg.norm(forearm[some], axis=-1)
-    far = np.linalg.norm(seen - put, axis=-1).max(axis=-1) / reach  # not a number is what Blender does not show
-    worst, size = np.argmax(far, axis=0), f"{AWAY:.1%} of its length"
-    return [
-        f"{limb.label()} is not seen within {size} of where it was put, in frame {frames[some[worst[n]]]}: "
-        f"{besides_keys(limb.object, limb.chain)}"
-        for n, limb in enumerate(limbs)
-        if not far[worst[n], n] <= AWAY
-    ]
-
-
-def _work(armatures, limbs, samples, channels):
-    """What to write, as (armature, channels)."""
-    work = {armature.name: (armature, []) for armature in armatures}
-    for n, limb in enumerate(limbs):
-        for b, bone in enumerate((limb.root, limb.mid)):
-            numbers = rot.numbers(bone.rotation_mode, channels[:, n, b], samples.start[n][b])
-            work[limb.object.name][1].extend(actions.channels(bone, "rotation", numbers))
-    return list(work.values())
-
-
-def _commit(plans, limbs):
-    """Give each armature its new action and mute the constraints: all of it or nothing."""
+@contextlib.contextmanager
+def _muted(names):
+    """Mute constraints, and what drives that; if what follows fails, as they were again."""
+    constraints = [armature.pose.bones[bone].constraints[name] for armature, bone, name in names]
+    drivers = [driver for armature, bone, name in names for driver in shown.switches(armature, bone, name)]
+    before = [(item, item.mute) for item in (*drivers, *constraints)]
     try:
-        with actions.swapped(plans):
-            for limb in limbs:
-                limb.ik.mute = True
+        for item, _ in before:
+            item.mute = True
+        yield
     except BaseException:
-        for limb in limbs:
-            limb.ik.mute = False
+        for item, mute in before:
+            item.mute = mute
         raise

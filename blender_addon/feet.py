@@ -20,7 +20,7 @@ LOOKING = 0.5  # the share of `work` that is done when the scene has been looked
 BAKING = 0.7  # of the rest: then it is measured
 WORKING = 0.8  # of all that an operator does: then it is written
 
-_last = None  # the request, by value, and the scene that the latest bake has seen: for when its options are changed
+_latest = {}  # by armature what was asked, by value, and what the latest bake has seen: for when options are changed
 
 
 @dataclass
@@ -40,18 +40,20 @@ def work(context, job, *, again=False):
 
     `again` is for when nothing but options has changed since the latest bake: what was seen then still holds.
     """
-    global _last
-    times = {}
+    times, (key, seen) = {}, _latest.pop(job.armature.session_uid, (None, None))
     with nla.taken_down(job.armature):
-        if again and _last is not None and _last[0] == job.key:
-            seen = _last[1]
-        else:
+        if not (again and key == job.key):
             with report.timed(times, "looked"):
                 seen = yield from stage.between(_look(context, job), 0.0, LOOKING)
-        _last = (job.key, seen)
+        _latest[job.armature.session_uid] = job.key, seen
     with _refusing(job):
         baked, told = yield from stage.between(in_thread(functools.partial(_bake, job, seen, times)), LOOKING, 1.0)
     return seen, baked, told
+
+
+def forget():
+    """Let go of what the latest bake has seen."""
+    _latest.clear()
 
 
 @contextlib.contextmanager
@@ -200,29 +202,53 @@ def _contacts(job, seen, floor):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(context, job, baked, made, frames, told, request):
-    """Write channels into a new action, a strip or the armature's own action, all of it or nothing; keep the report."""
-    if not made:  # a copy without another key would only be in the way
-        told.idle = told.idle or "what would change is locked"
-        mark(context, told, request)
-        report.keep(job.armature, nla.shown(job.armature.animation_data), told)
+@dataclass
+class Made:
+    """What is to be written to an armature."""
+
+    job: object  # foot_job.Job
+    baked: object  # ikcore.Baked
+    channels: list  # of actions.Channel
+    frames: np.ndarray
+    told: report.Report
+
+
+def write(context, made, request):
+    """Write to each armature, a new action, a strip or its own action, all of it or nothing; keep the reports.
+
+    A generator that yields the share that is done. Armatures are written one within the other, so that what fails, or
+    is cancelled, with the last one takes back the first.
+    """
+    if not made:
         return
-    armature = job.armature
+    first, others = made[0], made[1:]
+    armature, own = first.job.armature, 1 / len(made)
+
+    def rest():
+        if first.channels:
+            effect.compare(context, first.job, first.baked, first.frames, first.told, request)
+        yield from stage.between(write(context, others, request), own, 1.0)
+        mark(context, first.told, request)
+
+    if not first.channels:  # a copy without another key would only be in the way
+        first.told.idle = first.told.idle or "what would change is locked"
+        yield from rest()
+        report.keep(armature, nla.shown(armature.animation_data), first.told)
+        return
+    work = [(armature, first.channels)]
     with stage.restored(context, [armature]), nla.taken_down(armature, for_good=True):
         if request.output == "OVERWRITE":
-            yield from actions.overwrite([(armature, made)], frames)
-            effect.compare(context, job, baked, frames, told, request)
-            mark(context, told, request)
+            yield from actions.overwrite(work, first.frames, own, rest())
         else:
             strip, source = request.output == "NLA", actions.original(armature.animation_data)
             if strip:
-                nla.check(armature, made)
-            (plan,) = yield from actions.copied([(armature, made)], frames, "Foot IK", bare=strip)
-            with nla.pushed_down(plan, frames, context.scene) if strip else actions.swapped([plan]):
-                effect.compare(context, job, baked, frames, told, request)
-                mark(context, told, request)
+                nla.check(armature, first.channels)
+            steps = actions.copied(work, first.frames, "Foot IK", bare=strip)
+            (plan,) = yield from stage.between(steps, 0.0, own)
+            with nla.pushed_down(plan, first.frames, context.scene) if strip else actions.swapped([plan]):
+                yield from rest()
             plan[1][actions.SOURCE] = source
-    report.keep(armature, nla.shown(armature.animation_data), told)
+    report.keep(armature, nla.shown(armature.animation_data), first.told)
 
 
 def mark(context, told, request):

@@ -133,6 +133,7 @@ def _commit(armature, made, now):
             pass
     for one in made:
         actions.keep(one.action)
+        actions.replace_copies(one.original, one.action)
         report.keep(armature, one.action, one.told)
 
 

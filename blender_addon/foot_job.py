@@ -80,7 +80,8 @@ def _asked(context, armature, request, bare):
     frames = np.arange(min(ends[0], whole[0]), max(ends[1], whole[1]) + 1)
     items = armature.ikcore_feet.legs
     known = legs.listed(armature, bare) if items else legs.found(context, armature)
-    pelvis = _pelvis(armature, request, known)
+    own = request if armature == context.object else armature.ikcore_feet  # a bone's name is for one armature
+    pelvis = _pelvis(armature, own, known)
     carrier, held = _carrier(armature, known, pelvis)
     return Job(
         armature=armature,

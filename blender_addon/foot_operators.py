@@ -3,19 +3,16 @@
 # ruff: noqa: N801, D102, D400, RUF012
 """The operators about feet: bake them, find them, their soles and when they are planted, edit their list."""
 
+import contextlib
 import dataclasses
-import time
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from . import contacts, feet, foot_batch, foot_job, keys, layouts, legs, nla, overlay, report, stage, trails
 from .armatures import CannotBakeError, not_editable
-from .operators import Refusing, no_armature
-from .options import ActionNames, FootOutput, FootRequest
-
-TICK = 0.05  # seconds of work between two looks at the keyboard
-SHOWN = 0.05  # of the work: from one number in the status bar to the next, as each draws the window anew
+from .operators import Baking, Refusing, chosen_armatures, no_armature
+from .options import ActionNames, FootOutput, FootRequest, hand_back
 
 
 def not_ready(context):
@@ -23,8 +20,14 @@ def not_ready(context):
     return no_armature(context) or foot_job.refusal(context.object)
 
 
-class _Baking(FootRequest, Refusing):
-    """Bakes with progress, from scripts at once, from the interface so that Esc cancels."""
+def not_all_ready(context):
+    """The same of all that are chosen."""
+    reasons = (foot_job.refusal(armature) for armature in chosen_armatures(context))
+    return no_armature(context) or next(filter(None, reasons), None)
+
+
+class _Baking(FootRequest, Baking):
+    """Bakes feet."""
 
     groups = layouts.GROUPS
 
@@ -32,71 +35,18 @@ class _Baking(FootRequest, Refusing):
     def reason(context):
         return not_ready(context)
 
+    def execute(self, context):
+        done = Baking.execute(self, context)
+        if self.options.is_repeat and done == {"FINISHED"}:  # options were changed in the redo panel
+            hand_back(context.object.ikcore_feet, self)
+        return done
+
     def asked(self, context):
         return foot_job.asked(context, context.object, self)
 
     def work(self, context, job):
         """Bake, but write nothing: a generator that yields the share that is done."""
         return stage.between(feet.work(context, job, again=self.options.is_repeat), 0.0, feet.WORKING)
-
-    def steps(self, context, job):
-        """All that is asked for: a generator that yields the share that is done, and says at its end how it went."""
-        raise NotImplementedError
-
-    def execute(self, context):
-        try:
-            stage.finished(self.steps(context, self.asked(context)))
-        except CannotBakeError as error:
-            return self.refuse(error)
-        return {"FINISHED"}
-
-    def invoke(self, context, event):
-        if bpy.app.background or context.window is None:
-            return self.execute(context)
-        try:
-            self._work, self._shown = self.steps(context, self.asked(context)), None
-        except CannotBakeError as error:
-            return self.refuse(error)
-        self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
-        context.window_manager.modal_handler_add(self)
-        return {"RUNNING_MODAL"}
-
-    def modal(self, context, event):
-        if event.type == "ESC" and event.value == "PRESS":
-            self.cancel(context)
-            self.report({"INFO"}, "Cancelled: nothing has changed")
-            return {"CANCELLED"}
-        if event.type != "TIMER":
-            return {"RUNNING_MODAL"}
-        done = {"CANCELLED"}
-        try:
-            done = self._tick(context)
-        except CannotBakeError as error:
-            self.refuse(error)
-        finally:
-            if done != {"RUNNING_MODAL"}:
-                self.cancel(context)
-        return done
-
-    def cancel(self, context):
-        """End the work and put everything back: also called by Blender when it closes the window."""
-        self._work.close()
-        context.window_manager.event_timer_remove(self._timer)
-        context.workspace.status_text_set(None)
-
-    def _tick(self, context):
-        """Some of the work."""
-        until = time.monotonic() + TICK
-        try:
-            while time.monotonic() < until:
-                share = next(self._work)
-        except StopIteration:
-            return {"FINISHED"}
-        text = f"{self.bl_label}: {SHOWN * int(share / SHOWN):.0%}    Esc: Cancel"
-        if text != self._shown:
-            self._shown = text
-            context.workspace.status_text_set(text)
-        return {"RUNNING_MODAL"}
 
     def draw(self, context):
         self.layout.use_property_split = True
@@ -112,21 +62,45 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
     bl_label = "Bake Foot IK"
     bl_options = {"REGISTER", "UNDO"}
 
+    @staticmethod
+    def reason(context):
+        return not_all_ready(context)
+
     def asked(self, context):
-        if self.output == "NLA" and not context.object.animation_data.use_nla:
-            raise CannotBakeError(f"The NLA of {context.object.name} is switched off: switch it on in the NLA Editor")
-        job = super().asked(context)
-        foot_job.check_strip(job)
-        return job
+        armatures = chosen_armatures(context)
+        off = [item.name for item in armatures if self.output == "NLA" and not item.animation_data.use_nla]
+        if off:
+            raise CannotBakeError(f"The NLA of {off[0]} is switched off: switch it on in the NLA Editor")
+        jobs = [foot_job.asked(context, armature, self) for armature in armatures]
+        for job in jobs:
+            foot_job.check_strip(job)
+        return jobs
 
     def steps(self, context, job):
-        seen, baked, told = yield from self.work(context, job)
-        with report.timed(told.times, "wrote"):
+        made, share, again = [], feet.WORKING / len(job), self.options.is_repeat
+        if not again:
+            feet.forget()
+        for number, each in enumerate(job):
+            steps = feet.work(context, each, again=again)
+            made.append((each, *(yield from stage.between(steps, number * share, (number + 1) * share))))
+        with contextlib.ExitStack() as timing:
+            for *_, told in made:
+                timing.enter_context(report.timed(told.times, "wrote"))
+            written = yield from stage.between(self._keyed(made), feet.WORKING, 0.9)
+            yield from stage.between(feet.write(context, written, self), 0.9, 1.0)
+        named = [(each.armature.name, told) for each, *_, told in made]
+        troubled = any(told.troubled() for _, told in named)
+        self.report({"WARNING" if troubled else "INFO"}, report.said(named))
+
+    def _keyed(self, made):
+        """Which keys armatures get: a generator that yields the share that is done, and returns what to write."""
+        written = []
+        for number, (job, seen, baked, told) in enumerate(made):
             with nla.taken_down(job.armature):
                 steps = keys.made(job, seen, baked, told, self)
-                made, frames = yield from stage.between(steps, feet.WORKING, 0.9)
-            yield from stage.between(feet.write(context, job, baked, made, frames, told, self), 0.9, 1.0)
-        self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+                channels, frames = yield from stage.between(steps, number / len(made), (number + 1) / len(made))
+            written.append(feet.Made(job, baked, channels, frames, told))
+        return written
 
 
 class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
@@ -246,6 +220,20 @@ class IKCORE_OT_detect_sole(_Baking):
         self.layout.prop(self, "leg")
 
 
+class IKCORE_OT_show_frame(bpy.types.Operator):
+    """Go to this frame"""
+
+    bl_idname = "ikcore.show_frame"
+    bl_label = "Show Frame"
+    bl_options = {"INTERNAL"}
+
+    frame: IntProperty(name="Frame", description="Of the action that plays")
+
+    def execute(self, context):
+        stage.go(context.scene, self.frame)
+        return {"FINISHED"}
+
+
 class IKCORE_OT_edit_feet(_Listing):
     """Change the list of legs"""
 
@@ -310,5 +298,6 @@ CLASSES = (
     IKCORE_OT_detect_contacts,
     IKCORE_OT_detect_feet,
     IKCORE_OT_detect_sole,
+    IKCORE_OT_show_frame,
     IKCORE_OT_edit_feet,
 )

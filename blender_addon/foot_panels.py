@@ -6,8 +6,8 @@
 import bpy
 
 from . import foot_batch, layouts, overlay, report
-from .foot_operators import not_ready
-from .operators import no_armature
+from .foot_operators import not_all_ready, not_ready
+from .operators import chosen_armatures, no_armature
 from .options import hand_over
 from .panels import Sidebar, sentence
 
@@ -27,10 +27,15 @@ class IKCORE_PT_feet(Sidebar):
         reason = not_ready(context) or no_ground(armature.ikcore_feet)
         if reason:
             sentence(layout.box(), reason, "INFO", width)
+        chosen = [item.name for item in chosen_armatures(context)]
+        others = not_all_ready(context) if len(chosen) > 1 and not reason else None
+        if len(chosen) > 1:
+            sentence(layout, others or f"{len(chosen)} are selected, and baked: {', '.join(chosen)}", "INFO", width)
         column = layout.column()
         column.enabled = reason is None
         hand_over(armature.ikcore_feet, column.operator("ikcore.detect_contacts", icon="IPO_CONSTANT"))
         row = column.row()
+        row.enabled = reason is None and others is None
         row.scale_y = 1.6
         hand_over(armature.ikcore_feet, row.operator("ikcore.bake_feet", icon="CON_FLOOR"))
         layout.prop(context.window_manager, "ikcore_foot_trails")
@@ -84,10 +89,6 @@ def _draw_report(layout, told, width):
             column.label(text=f"does not reach in {line.missed} frames", icon="ERROR")
     for text in [*([told.reduced()] if told.keys else []), *told.remarks()]:
         sentence(layout, text, "INFO", width)
-    for frame, text in told.problems[:5]:
-        sentence(layout, f"Frame {frame}: {text}", "MARKER", width)
-    if len(told.problems) > 5:
-        layout.label(text=f"and {len(told.problems) - 5} more", icon="BLANK1")
     column = layout.column()
     column.active = False
     sentence(column, told.took(), "TIME", width)
@@ -102,6 +103,25 @@ class _Below(Sidebar):
     @classmethod
     def poll(cls, context):
         return no_armature(context) is None
+
+
+class IKCORE_PT_feet_problems(_Below):
+    """Frames of the last bake: a click shows one."""
+
+    bl_idname = "IKCORE_PT_feet_problems"
+    bl_label = "Frames to Look At"
+    bl_options = set()
+
+    @classmethod
+    def poll(cls, context):
+        told = super().poll(context) and report.latest(context.object)
+        return bool(told and told.problems)
+
+    def draw(self, context):
+        column = self.layout.column(align=True)
+        for frame, text in report.latest(context.object).problems:
+            row = column.operator("ikcore.show_frame", text=f"{frame}: {text}", icon="MARKER", emboss=False)
+            row.frame = frame
 
 
 class IKCORE_UL_legs(bpy.types.UIList):
@@ -206,6 +226,7 @@ class IKCORE_PT_feet_actions(_Below):
 CLASSES = (
     IKCORE_UL_legs,
     IKCORE_PT_feet,
+    IKCORE_PT_feet_problems,
     IKCORE_PT_leg,
     IKCORE_PT_feet_contacts,
     IKCORE_PT_feet_pelvis,

@@ -15,6 +15,8 @@ def posed(bone, parents, bases):
 
 def based(bone, parents, poses):
     """The matrices of its channels that put a bone there; what `posed` does, backwards."""
+    if is_plain(bone):
+        return np.linalg.inv(np.array(bone.matrix_local) if bone.parent is None else parents @ to_parent(bone)) @ poses
     return _converted(bone, parents, poses, invert=True)
 
 

@@ -21,12 +21,28 @@ NO_LEGS = (
 )
 
 
+def overridable(cls):
+    """A class of properties, as a library override keeps and edits them too."""
+    bases = [base for base in reversed(cls.__mro__) if hasattr(base, "__annotations__")]
+    kept = {name: prop for base in bases for name, prop in base.__annotations__.items()}
+    cls.__annotations__ = {
+        name: prop.function(**prop.keywords, override=_override(prop)) for name, prop in kept.items()
+    }
+    return cls
+
+
+def _override(prop):
+    return {"LIBRARY_OVERRIDABLE", "USE_INSERTION"} if prop.function is CollectionProperty else {"LIBRARY_OVERRIDABLE"}
+
+
+@overridable
 class IKCORE_PG_name(bpy.types.PropertyGroup):
     """A name in a list of names."""
 
     name: StringProperty(name="Name", description="Of a bone, an object or a leg")
 
 
+@overridable
 class IKCORE_PG_sole(bpy.types.PropertyGroup):
     """A point of the sole of a leg; its name is that of ikcore: heel, ball, toe, inner, outer."""
 
@@ -41,6 +57,7 @@ class IKCORE_PG_sole(bpy.types.PropertyGroup):
     )
 
 
+@overridable
 class IKCORE_PG_leg(bpy.types.PropertyGroup):
     """A leg, by the names of its bones."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the two-bone IK limbs of an armature and says, in a sentence, why one cannot be baked.
+"""Finds what IK moves in an armature and says, in a sentence, why it cannot be baked: as shown, or solved anew.
 
 A limb knows its bones and constraints by name, not by reference: Blender frees them on undo and mode switches.
 """
@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import bpy
 
-from . import actions
-from .armatures import Rig, chain_of, not_editable, not_played, not_writable
+from . import actions, shown
+from .armatures import Rig, chain_of, not_editable, not_played
 
 CHAIN = 2
+ANEW = "solved anew; As Shown bakes it"  # the end of sentences
+HELD = "the bake could not keep it off"
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,10 @@ class Limb:
         handles = ((ik.target, ik.subtarget), (ik.pole_target, ik.pole_subtarget))
         return [bone for target, bone in handles if target == self.object and bone]
 
+    def sources(self):
+        """The objects that this limb follows, as far as its bones' constraints say."""
+        return [thing for name in {self.owner, *self.chain} for thing, _ in constraint_sources(self.bones[name])]
+
     def label(self):
         """The bones of the chain, for the panel."""
         return " - ".join(self.chain)
@@ -64,6 +70,26 @@ def find_limbs(armature):
     ]
 
 
+def acting(limbs):
+    """Those with a target: IK without one does nothing, as rigs have it to be dragged. All, if none has one."""
+    return [limb for limb in limbs if limb.ik.target] or limbs
+
+
+def together(limbs):
+    """These limbs, and all whose chains share bones with theirs, spline IK too: Blender solves them as one."""
+    everything = {limb.object.name_full: _chains(limb.object) for limb in limbs}
+    found = list(limbs)
+    for limb in found:  # grows on the way
+        others = (other for other in everything[limb.object.name_full] if set(other.chain) & set(limb.chain))
+        found += [other for other in others if other not in found]
+    return found
+
+
+def _chains(armature):
+    limbs = (Limb(armature, *chain) for chain in Rig(armature).chains)
+    return [limb for limb in limbs if limb.ik.target]
+
+
 def is_selected(bone):
     """Whether a pose bone is selected: Blender 5.0 moved the flag from the bone to the pose bone."""
     return bone.select if hasattr(bone, "select") else bone.bone.select
@@ -73,7 +99,7 @@ def selected_limbs(limbs):
     """Those limbs of which the owner, a bone of the chain, the target or the pole bone is selected."""
     chosen = []
     for limb in limbs:
-        own = limb.chain if len(limb.chain) <= CHAIN else ()
+        own = limb.chain if limb.ik.chain_count else ()  # not the whole body, where a chain goes up to its root
         names = {limb.owner, *own, *limb.controls()}
         if any(name in limb.bones and is_selected(limb.bones[name]) for name in names):
             chosen.append(limb)
@@ -81,21 +107,15 @@ def selected_limbs(limbs):
 
 
 def refusals(limbs):
-    """Why each limb cannot be baked, as a sentence, or None: one for each limb, in order."""
+    """Why each limb cannot be baked in each way, as {way: sentence or None}: one for each limb, in order."""
     rigs = {limb.object.name_full: Rig(limb.object) for limb in limbs}
-    return [_refusal(limb, rigs[limb.object.name_full]) for limb in limbs]
+    return [{way: _refusal(limb, rigs[limb.object.name_full], way) for way in CHECKS} for limb in limbs]
 
 
-def _refusal(limb, rig):
-    for check in CHECKS:
-        reason = check(limb)
-        if reason:
-            return reason
-    for rig_check in RIG_CHECKS:
-        reason = rig_check(limb, rig)
-        if reason:
-            return reason
-    return None
+def _refusal(limb, rig, way):
+    reasons = (check(limb) for check in CHECKS[way])
+    rig_reasons = (check(limb, rig) for check in RIG_CHECKS[way])
+    return next(filter(None, reasons), None) or next(filter(None, rig_reasons), None)
 
 
 def _check_editable(limb):
@@ -108,7 +128,7 @@ def _check_animation_data(limb):
 
 def _check_solver(limb):
     if limb.object.pose.ik_solver != "LEGACY":
-        return f"{limb.object.name} uses the iTaSC solver: only the standard IK solver can be baked"
+        return f"{limb.object.name} uses the iTaSC solver: only the standard IK solver can be {ANEW}"
     return None
 
 
@@ -117,7 +137,7 @@ def _check_chain(limb):
     if ik.chain_count != CHAIN:
         length = f"{ik.chain_count} bones" if ik.chain_count else f"the whole chain of {len(limb.chain)} bones"
         length = "1 bone" if ik.chain_count == 1 else length
-        return f"IK of {limb.owner} moves {length}: only a chain length of 2 can be baked"
+        return f"IK of {limb.owner} moves {length}: only a chain length of 2 can be {ANEW}"
     if len(limb.chain) < CHAIN:
         return f"IK of {limb.owner} finds only one bone, {limb.chain[0]}: it has no parent to bend against"
     return None
@@ -125,6 +145,8 @@ def _check_chain(limb):
 
 def _check_targets(limb):
     ik = limb.ik
+    if ik.type != "IK":
+        return None
     reason = _check_target(limb, ik.target, ik.subtarget, "target")
     if reason is None and ik.pole_target is not None:
         reason = _check_target(limb, ik.pole_target, ik.pole_subtarget, "pole target")
@@ -151,7 +173,7 @@ def _check_goals(limb):
     if not ik.use_location:
         return f"IK of {limb.owner} does not reach for a position: switch Position on"
     if ik.use_rotation:
-        return f"IK of {limb.owner} also follows the target's rotation: switch Rotation off to bake it"
+        return f"IK of {limb.owner} also follows the target's rotation: switch Rotation off to solve it anew"
     if ik.use_stretch and (limb.root.ik_stretch > 0.0 or limb.mid.ik_stretch > 0.0):
         return f"IK of {limb.owner} stretches its bones: switch Stretch off or set IK Stretch to 0"
     return None
@@ -160,11 +182,11 @@ def _check_goals(limb):
 def _check_joints(limb):
     for bone in (limb.root, limb.mid):
         if any(getattr(bone, f"lock_ik_{axis}") for axis in "xyz"):
-            return f"{bone.name} has a locked IK axis: unlock it to bake this limb"
+            return f"{bone.name} has a locked IK axis: unlock it to solve this limb anew"
         if any(getattr(bone, f"use_ik_limit_{axis}") for axis in "xyz"):
-            return f"{bone.name} has an IK limit: switch it off to bake this limb"
+            return f"{bone.name} has an IK limit: switch it off to solve this limb anew"
         if any(getattr(bone, f"ik_stiffness_{axis}") > 0.0 for axis in "xyz"):
-            return f"{bone.name} has IK stiffness: set it to 0 to bake this limb"
+            return f"{bone.name} has IK stiffness: set it to 0 to solve this limb anew"
     return None
 
 
@@ -188,15 +210,9 @@ def _check_other_ik(limb, rig):
 
 
 def _check_channels(limb, rig):
-    for bone in (limb.root, limb.mid):
-        curves = rig.curves.get(actions.rotation_path(bone), ())
-        reason = not_writable(bone, rig, "rotation")
-        # the bake would be changed twice, and left out where it ends
-        if reason is None and any(actions.reshaped(curve) for curve in curves):
-            reason = f"{bone.name} has a modifier on its rotation curve: apply or remove it first"
-        if reason:
-            return reason
-    return None
+    bones = (limb.bones[name] for name in limb.chain)
+    turned = (bone for bone in bones if not all(getattr(bone, f"lock_ik_{axis}") for axis in "xyz"))
+    return next(filter(None, (shown.unwritable(bone, rig, "rotation") for bone in turned)), None)
 
 
 def _check_animated_settings(limb, rig):
@@ -207,8 +223,16 @@ def _check_animated_settings(limb, rig):
         if setting == path or setting in {"influence", "pole_angle"}:
             continue
         if setting in {"mute", "enabled"}:
-            return f"IK of {limb.owner} is switched on and off by animation: the bake could not keep it off"
+            return f"IK of {limb.owner} is switched on and off by animation: {HELD}"
         return f"IK of {limb.owner} has an animated setting, {setting}: only influence and pole angle may be animated"
+    return None
+
+
+def _check_switches(limb, rig):
+    for name in limb.chain:
+        for constraint in limb.bones[name].constraints:
+            if any(path in rig.curves for path in shown.switch_paths(limb.bones[name], constraint.name)):
+                return f"{constraint.name} of {name} is switched on and off by keys: {HELD}"
     return None
 
 
@@ -232,13 +256,13 @@ def _follows(thing, bone, limb, seen):
         if thing == limb.object and names & set(limb.chain):
             return True
         for name in names:
-            sources += _constraint_sources(thing.pose.bones[name])
+            sources += constraint_sources(thing.pose.bones[name])
         sources.append((thing, ""))
-    sources += _constraint_sources(thing)
+    sources += constraint_sources(thing)
     return any(_follows(source, name, limb, seen) for source, name in sources)
 
 
-def _constraint_sources(owner):
+def constraint_sources(owner):
     """The objects and bones that the working constraints of an object or a bone look at."""
     sources = []
     for constraint in owner.constraints:
@@ -251,15 +275,21 @@ def _constraint_sources(owner):
 
 
 # In this order: what is wrong with the whole armature comes before what is wrong with one limb.
-CHECKS = (
-    _check_editable,
-    _check_animation_data,
-    _check_solver,
-    _check_chain,
-    _check_targets,
-    _check_goals,
-    _check_joints,
-    _check_other_constraints,
-    _check_cycle,
-)
-RIG_CHECKS = (_check_other_ik, _check_channels, _check_animated_settings)
+CHECKS = {
+    "SHOWN": (_check_editable, _check_animation_data, _check_targets),
+    "ANEW": (
+        _check_editable,
+        _check_animation_data,
+        _check_solver,
+        _check_chain,
+        _check_targets,
+        _check_goals,
+        _check_joints,
+        _check_other_constraints,
+        _check_cycle,
+    ),
+}
+RIG_CHECKS = {
+    "SHOWN": (_check_channels, _check_switches),
+    "ANEW": (_check_other_ik, _check_channels, _check_animated_settings),
+}

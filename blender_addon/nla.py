@@ -81,7 +81,7 @@ def taken_down(armature, *, for_good=False):
         yield
         return
     below, above = (track.strips[0] for track in tracks)
-    pushed, mutes, gone = (below.action, above.action), [track.mute for track in tracks], False
+    (under, over), mutes, gone = (below.action, above.action), [track.mute for track in tracks], False
     try:
         for track in tracks:
             track.mute = True
@@ -92,7 +92,9 @@ def taken_down(armature, *, for_good=False):
         if gone:
             for track in tracks:
                 animation.nla_tracks.remove(track)
-            actions.keep(*pushed)
+            actions.keep(under)
+            actions.retire(over, shown(animation))
+            _rename(animation)
         else:
             actions.assign(armature, None, None)
             for track, mute in zip(tracks, mutes, strict=True):
@@ -123,6 +125,13 @@ def pushed_down(plan, frames, scene):
         actions.assign(armature, own, own_slot)
         bpy.data.actions.remove(action)
         raise
+
+
+def _rename(animation):
+    """Call the strip of a bake, if there is one, as its action."""
+    if tracks := baked(animation):
+        (strip,) = tracks[1].strips
+        tracks[1].name = strip.name = strip.action.name
 
 
 def _fill(track, action, slot, ends, outside):

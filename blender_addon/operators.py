@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Blender names classes, calls methods and shows docstrings as tooltips in its own way:
 # ruff: noqa: N801, D102, D400, RUF012
-"""The operator Bake Limb IK: which limbs, which frames, what to say; and how all operators here refuse."""
+"""The operator Bake IK: which limbs, which frames, what to say; and how all operators here refuse and end."""
+
+import time
 
 import bpy
 import numpy as np
 from bpy.props import EnumProperty
 
-from . import bridge
+from . import bridge, stage
 from .armatures import CannotBakeError, not_evaluated
 from .bake import bake
-from .limbs import CHAIN, find_limbs, refusals, selected_limbs
+from .limbs import CHAIN, acting, find_limbs, refusals, selected_limbs, together
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
+from .report import said
+
+TICK = 0.05  # seconds of work between two looks at the keyboard
+SHOWN = 0.05  # of the work: from one number in the status bar to the next, as each draws the window anew
 
 
 def no_armature(context):
@@ -45,19 +51,105 @@ class Refusing(bpy.types.Operator):
         return {"CANCELLED"}
 
 
-class IKCORE_OT_bake_limb(FrameRange, Refusing):
-    """Turn two-bone IK into rotation keys on the bones, in a copy of the action. The IK constraints are muted"""
+class Baking(Refusing):
+    """Works with progress, from scripts at once, from the interface so that Esc cancels."""
 
-    bl_idname = "ikcore.bake_limb"
-    bl_label = "Bake Limb IK"
+    def asked(self, context):
+        """What is asked for, by value, or a CannotBakeError."""
+        raise NotImplementedError
+
+    def steps(self, context, job):
+        """All that is asked for: a generator that yields the share that is done, and says at its end how it went."""
+        raise NotImplementedError
+
+    def execute(self, context):
+        try:
+            stage.finished(self.steps(context, self.asked(context)))
+        except CannotBakeError as error:
+            return self.refuse(error)
+        return {"FINISHED"}
+
+    def invoke(self, context, event):
+        if bpy.app.background or context.window is None:
+            return self.execute(context)
+        try:
+            self._work, self._shown = self.steps(context, self.asked(context)), None
+        except CannotBakeError as error:
+            return self.refuse(error)
+        self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context, event):
+        if event.type == "ESC" and event.value == "PRESS":
+            self.cancel(context)
+            self.report({"INFO"}, "Cancelled: nothing has changed")
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        done = {"CANCELLED"}
+        try:
+            done = self._tick(context)
+        except CannotBakeError as error:
+            self.refuse(error)
+        finally:
+            if done != {"RUNNING_MODAL"}:
+                self.cancel(context)
+        return done
+
+    def cancel(self, context):
+        """End the work and put everything back: also called by Blender when it closes the window."""
+        self._work.close()
+        context.window_manager.event_timer_remove(self._timer)
+        context.workspace.status_text_set(None)
+
+    def _tick(self, context):
+        """Some of the work."""
+        until = time.monotonic() + TICK
+        try:
+            while time.monotonic() < until:
+                share = next(self._work)
+        except StopIteration:
+            return {"FINISHED"}
+        text = f"{self.bl_label}: {SHOWN * int(share / SHOWN):.0%}    Esc: Cancel"
+        if text != self._shown:
+            self._shown = text
+            context.workspace.status_text_set(text)
+        return {"RUNNING_MODAL"}
+
+
+class IKCORE_OT_bake_ik(FrameRange, Baking):
+    """Turn IK into keys on the bones that it moves, in a copy of the action. The IK constraints are muted"""
+
+    bl_idname = "ikcore.bake_ik"
+    bl_label = "Bake IK"
     bl_options = {"REGISTER", "UNDO"}
 
+    way: EnumProperty(
+        name="Way",
+        description="What the keys say",
+        items=[
+            (
+                "SHOWN",
+                "As Shown",
+                "What Blender's own solver shows on every frame, whatever the chain and its constraints. What shares "
+                "bones with it is baked too",
+            ),
+            (
+                "ANEW",
+                "Solved Anew",
+                "Two-bone limbs in closed form: exactly on their target wherever it is in reach, which Blender's own "
+                "solver only comes near",
+            ),
+        ],
+        default="SHOWN",
+    )
     limbs: EnumProperty(
         name="Limbs",
-        description="Which limbs to bake. In Object Mode always all of the active armature",
+        description="Which IK to bake. In Object Mode always all of the selected armatures",
         items=[
-            ("SELECTED", "Selected", "Limbs with a selected bone: in the limb, its target or its pole"),
-            ("ALL", "All", "All limbs with a chain length of 2"),
+            ("SELECTED", "Selected", "IK with a selected bone: in its chain, its target or its pole"),
+            ("ALL", "All", "All IK; solved anew, all with a chain length of 2"),
         ],
         default="SELECTED",
     )
@@ -65,56 +157,60 @@ class IKCORE_OT_bake_limb(FrameRange, Refusing):
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
             self.frame_start, self.frame_end = scene_range(context.scene)
-        return self.execute(context)
+        return super().invoke(context, event)
 
-    def execute(self, context):
+    def asked(self, context):
         limbs, reason = self._chosen(context)
         frames, range_reason = self._frames(context, limbs)
         if reason or range_reason:
-            return self.refuse(reason or range_reason)
-        manager = context.window_manager
-        manager.progress_begin(0, len(frames))
-        try:
-            report = bake(context, limbs, frames, manager.progress_update)
-        except CannotBakeError as error:
-            return self.refuse(error)
-        finally:
-            manager.progress_end()
-        self.report({"WARNING" if report.troubled() else "INFO"}, report.sentence())
-        return {"FINISHED"}
+            raise CannotBakeError(reason or range_reason)
+        return limbs, frames
+
+    def steps(self, context, job):
+        limbs, frames = job
+        reports = yield from bake(context, limbs, frames, self.way)
+        troubled = any(report.troubled() for report in reports)
+        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
 
     def draw(self, context):
         layout = self.layout
         layout.use_property_split = True
+        layout.prop(self, "way")
         layout.prop(self, "limbs")
         draw_range(layout, self)
 
     def _chosen(self, context):
         """The limbs to bake, or a reason why not."""
-        armatures = posed_armatures(context)
+        armatures = chosen_armatures(context)
         everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
         if everything:
-            limbs = [limb for armature in armatures for limb in find_limbs(armature) if limb.ik.chain_count == CHAIN]
-            nothing = f"{context.object.name} has no limb with two-bone IK that is switched on"
+            found = acting([limb for armature in armatures for limb in find_limbs(armature)])
+            # without any the refusal of a longer one says what would be
+            limbs = (self.way == "ANEW" and [limb for limb in found if limb.ik.chain_count == CHAIN]) or found
+            nothing = f"No IK of {' or '.join(armature.name for armature in armatures)} is switched on"
         else:
             limbs = [limb for armature in armatures for limb in selected_limbs(find_limbs(armature))]
-            nothing = "No limb selected: select a bone of a two-bone IK limb, its target or its pole"
+            nothing = "No IK selected: select a bone of its chain, its target or its pole"
         if not limbs:
             return [], nothing
+        if self.way == "SHOWN":
+            limbs = together(limbs)
         if reason := next(filter(None, (not_evaluated(context, limb.object) for limb in limbs)), None):
             return [], reason
-        return limbs, next(filter(None, refusals(limbs)), None)
+        return limbs, next(filter(None, (reasons[self.way] for reasons in refusals(limbs))), None)
 
     def _frames(self, context, limbs):
         """The frames to bake, or a reason why not."""
-        objects = [item for limb in limbs for item in (limb.object, limb.ik.target, limb.ik.pole_target)]
+        objects = dict.fromkeys(item for limb in limbs for item in (limb.object, *limb.sources()))
         ends, reason = chosen_range(self, context.scene, objects)
         return (None, reason) if reason else (np.arange(ends[0], ends[1] + 1), None)
 
 
-def posed_armatures(context):
-    """The active armature; in Pose Mode all that are posed together."""
-    if context.object.mode == "OBJECT":
-        return [context.object]
-    armatures = [item for item in context.view_layer.objects if item.type == "ARMATURE" and item.mode == "POSE"]
-    return sorted(armatures, key=lambda item: item != context.object)
+def chosen_armatures(context):
+    """The active armature and all that are selected with it; in Pose Mode all that are posed together."""
+
+    def chosen(item):
+        return item.mode == "POSE" if context.object.mode == "POSE" else item.select_get()
+
+    armatures = [item for item in context.view_layer.objects if item.type == "ARMATURE" and chosen(item)]
+    return [context.object, *(item for item in armatures if item != context.object)]

@@ -18,7 +18,7 @@ from bpy.props import (
 )
 
 from . import bridge
-from .legs import IKCORE_PG_leg, IKCORE_PG_name
+from .legs import IKCORE_PG_leg, IKCORE_PG_name, overridable
 from .ranges import FrameRange
 
 
@@ -85,6 +85,7 @@ class FootOptions(FrameRange):
     tolerance: FloatProperty(
         name="Tolerance",
         description="How far a planted foot may slide and be left as it is, for a leg of 0.87 m",
+        subtype="DISTANCE",
         default=0.0015,
         min=0,
         max=1,
@@ -94,6 +95,7 @@ class FootOptions(FrameRange):
     unlock: FloatProperty(
         name="Unlock Beyond",
         description="A foot that slides farther from where it is planted is planted anew, for a leg of 0.87 m",
+        subtype="DISTANCE",
         default=0.2,
         min=0.01,
         soft_max=1,
@@ -117,8 +119,9 @@ class FootOptions(FrameRange):
     )
     blend: FloatProperty(
         name="Blend",
-        description="Seconds in which a foot comes from where it was planted to its own way, and to the next place. "
-        "Also those in which the bake of a part of the animation fades in and out",
+        description="How long it takes a foot to come from where it was planted to its own way, and to the next place. "
+        "Also how long the bake of a part of the animation fades in and out",
+        subtype="TIME_ABSOLUTE",
         default=0.3,
         min=0,
         max=10,
@@ -128,6 +131,7 @@ class FootOptions(FrameRange):
     clearance: FloatProperty(
         name="Clearance",
         description="How far above the ground a foot swings at least, for a leg of 0.87 m",
+        subtype="DISTANCE",
         default=0.02,
         min=0,
         max=1,
@@ -183,11 +187,17 @@ class FootOptions(FrameRange):
     )
     limit_pelvis: BoolProperty(name="Limit Height", description="Limit how far the pelvis goes up and down")
     lift: FloatProperty(
-        name="Up", description="The most that the pelvis goes up, for a leg of 0.87 m", default=0.3, min=0, soft_max=1
+        name="Up",
+        description="The most that the pelvis goes up, for a leg of 0.87 m",
+        subtype="DISTANCE",
+        default=0.3,
+        min=0,
+        soft_max=1,
     )
     drop: FloatProperty(
         name="Down",
         description="The most that the pelvis goes down, for a leg of 0.87 m",
+        subtype="DISTANCE",
         default=0.3,
         min=0,
         soft_max=1,
@@ -195,6 +205,7 @@ class FootOptions(FrameRange):
     shift: FloatProperty(
         name="Sideways",
         description="The most that the pelvis goes to the side where a leg would not reach, for a leg of 0.87 m",
+        subtype="DISTANCE",
         default=0.1,
         min=0,
         soft_max=1,
@@ -261,12 +272,14 @@ class ActionNames:
     )
 
 
+@overridable
 class IKCORE_PG_object(bpy.types.PropertyGroup):
     """An object in a list of objects."""
 
     object: PointerProperty(name="Object", description="An object to stand on", type=bpy.types.Object)
 
 
+@overridable
 class IKCORE_PG_feet(FootOptions, FootOutput, ActionNames, bpy.types.PropertyGroup):
     """What the panel keeps with an armature object: its legs, what they stand on, and the options of the next bake."""
 
@@ -306,6 +319,13 @@ def hand_over(feet, request):
         if item.object is not None:
             request.ground_objects.add().name = item.object.name
     request.ground_collection = feet.collection.name if feet.collection else ""
+
+
+def hand_back(feet, request):
+    """Let the panel keep what was chosen of an operator, as far as it has such options: what `hand_over` does, back."""
+    for name in names():
+        if hasattr(request, name):
+            setattr(feet, name, getattr(request, name))
 
 
 def settings(options):

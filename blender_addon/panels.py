@@ -8,8 +8,9 @@ import textwrap
 import bpy
 
 from . import bridge
-from .limbs import CHAIN, find_limbs, refusals, selected_limbs
-from .operators import IKCORE_OT_bake_limb, posed_armatures
+from .bake import WAYS
+from .limbs import CHAIN, acting, find_limbs, refusals, selected_limbs
+from .operators import IKCORE_OT_bake_ik, chosen_armatures
 
 
 class Sidebar(bpy.types.Panel):
@@ -18,9 +19,9 @@ class Sidebar(bpy.types.Panel):
     bl_category = "IK Core"
 
 
-class IKCORE_PT_bake_limb(Sidebar):
-    bl_idname = "IKCORE_PT_bake_limb"
-    bl_label = "Bake Limb IK"
+class IKCORE_PT_bake_ik(Sidebar):
+    bl_idname = "IKCORE_PT_bake_ik"
+    bl_label = "Bake IK"
 
     def draw(self, context):
         layout = self.layout
@@ -31,31 +32,43 @@ class IKCORE_PT_bake_limb(Sidebar):
         if armature is None or armature.type != "ARMATURE":
             layout.label(text="Select an armature", icon="INFO")
             return
-        ready = _draw_limbs(layout, context, width)
+        reasons = _draw_limbs(layout, context, width)
         column = layout.column()
-        column.enabled = ready
+        column.enabled = reasons["SHOWN"] is None
         column.scale_y = 1.6
-        column.operator(IKCORE_OT_bake_limb.bl_idname, icon="KEY_HLT")
+        column.operator(IKCORE_OT_bake_ik.bl_idname, icon="KEY_HLT").way = "SHOWN"
+        if reasons["ANEW"] and not reasons["SHOWN"]:
+            sentence(layout, f"Solve Anew: {reasons['ANEW']}", "INFO", width)
+        column = layout.column()
+        column.enabled = reasons["ANEW"] is None
+        column.operator(IKCORE_OT_bake_ik.bl_idname, text="Solve Anew", icon="CON_KINEMATIC").way = "ANEW"
 
 
 def _draw_limbs(layout, context, width):
-    """Every limb of the posed armatures. Returns whether some would be baked and nothing stands in the way."""
+    """What IK the posed armatures have. Returns why what is chosen cannot be baked in each way, or None."""
     found, chosen = [], []
-    for armature in posed_armatures(context):
+    for armature in chosen_armatures(context):
         everything = find_limbs(armature)
         limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
-        wanted = limbs if armature.mode == "OBJECT" else selected_limbs(everything)
-        # a longer chain is only shown when it is selected, to say why it cannot be baked
+        wanted = acting(everything) if armature.mode == "OBJECT" else selected_limbs(everything)
+        # other chains, of which control rigs have many, are only shown when they are selected
         found += limbs + [limb for limb in wanted if limb not in limbs]
         chosen += wanted
     reasons = refusals(found)
     for limb, reason in zip(found, reasons, strict=True):
-        _draw_limb(layout, limb, limb in chosen, reason, width)
+        _draw_limb(layout, limb, limb in chosen, reason["SHOWN"], width)
     if not found:
-        layout.label(text="No two-bone IK to bake", icon="INFO")
+        layout.label(text="No IK selected", icon="INFO")
     elif not chosen:
-        layout.label(text="Select a bone of a limb", icon="INFO")
-    return bool(chosen) and not any(reason for limb, reason in zip(found, reasons, strict=True) if limb in chosen)
+        layout.label(text="Select a bone of a chain", icon="INFO")
+    return {way: _first(way, found, chosen, reasons) for way in WAYS}
+
+
+def _first(way, found, chosen, reasons):
+    """The first reason why what is chosen cannot be baked in some way, or None."""
+    if not chosen:
+        return "Nothing is chosen"
+    return next((each[way] for limb, each in zip(found, reasons, strict=True) if limb in chosen and each[way]), None)
 
 
 def _draw_limb(layout, limb, chosen, reason, width):

@@ -2,6 +2,7 @@
 """How a bake went, in words: how far feet slide and sink before and after, and which frames to look at."""
 
 import contextlib
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from . import actions, bridge, nla, overlay
 
+EARLY = 0.25  # seconds: a pose that a clip only starts from is left before
+JUMPS = 10.0  # lengths of a leg a second: no foot is faster, seen from its hip
 MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
 NOTHING = "nothing has changed: "  # how a note of ikcore starts that says so
 STAYS = "switch off Send on Its Way"
@@ -82,6 +85,13 @@ class Report:
         return ", ".join(f"{name} {_span(seconds)}" for name, seconds in self.times.items())
 
 
+def said(named):
+    """How a bake went, in one line: of several armatures, (name, report), each by its name."""
+    if len(named) == 1:
+        return named[0][1].sentence()
+    return ". ".join(f"{name}: {told.sentence()}" for name, told in named)
+
+
 @contextlib.contextmanager
 def timed(times, name):
     """Note how long this lasts, in seconds."""
@@ -107,12 +117,30 @@ def of(job, baked, notes, nothing):
     """The report of a bake, given why it has changed nothing, if that is so."""
     before, after = baked.measured()
     lines = [_line(name, before, after, short > 0) for name, short in baked.short.items()]
-    found = [(start, f"{name} does not reach") for name, short in baked.short.items() for start, _ in _runs(short > 0)]
+    found = [(*run, f"{name} does not reach") for name, short in baked.short.items() for run in _runs(short > 0)]
     moments = bridge.library.feet.verdicts.moments(after, before)
-    found += [(moment.start, f"{moment.leg} {moment.what}") for moment in moments if moment.leg in baked.short]
-    problems = [(int(job.frames[frame]), text) for frame, text in sorted(found) if job.part[0] <= frame < job.part[1]]
+    found += [(each.start, each.stop, f"{each.leg} {each.what}") for each in moments if each.leg in baked.short]
+    first, end = max(job.part[0], _begins(baked)), job.part[1]
+    found = [(max(start, first), text) for start, stop, text in found if start < end and stop > first]
+    problems = [(int(job.frames[frame]), text) for frame, text in sorted(found)]
     said = [note[:1].upper() + note[1:] for note in _notes(job, baked, nothing)]
     return Report(job.part[1] - job.part[0], lines, problems, [*notes, *said], idle=nothing)
+
+
+def _begins(baked):
+    """The first frame that is the clip's own: not one of a pose from which legs jump, such as the T-pose of captures.
+
+    A knee that comes from there still pops in the first frame after it.
+    """
+    clip = baked.source
+    start = clip.skeleton.forward(clip.pose[: math.ceil(EARLY * clip.fps) + 1]).positions
+    jumps = {0}
+    for leg in baked.feet:
+        places = start[:, [clip.skeleton.index(joint) for joint in leg.chain if joint in clip.skeleton.names]]
+        length = np.linalg.norm(np.diff(places[0], axis=0), axis=-1).sum()
+        speeds = np.linalg.norm(np.diff(places - places[:, :1], axis=0), axis=-1).max(axis=-1) * clip.fps
+        jumps.update((np.flatnonzero(speeds > JUMPS * length) + 2).tolist())
+    return max(jumps)
 
 
 def sent(job, baked):

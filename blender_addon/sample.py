@@ -7,6 +7,7 @@ the first bone, and the rotation, location and scale channels of both. This take
 for all limbs together.
 """
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from . import bridge, hang
 from . import rotations as rot
 from .armatures import CannotBakeError
 from .solve import Limbs
+
+HUNG = 0.9  # the share of sampling that is done when all frames were seen
 
 
 @dataclass
@@ -27,8 +30,8 @@ class Samples:
     start: list  # per limb and bone: the channel's own numbers on the first frame
 
 
-def sample(context, limbs, frames, progress):
-    """Sample these limbs on these frames; `progress` is called with the number of frames done."""
+def sample(context, limbs, frames):
+    """Sample these limbs on these frames: a generator that yields the share that is done, and returns Samples."""
     raw = _empty(len(frames), len(limbs))
     groups = _by_armature(limbs)
     start = None
@@ -39,11 +42,26 @@ def sample(context, limbs, frames, progress):
             group.read(depsgraph, raw, f)
         if start is None:
             start = [[_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs]
-        progress(f + 1)
+        yield HUNG * (f + 1) / len(frames)
+    each = []
     for n, limb in enumerate(limbs):
         raw["pose"][:, n, 0] = hang.posed(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
         raw["pose"][:, n, 1] = hang.posed(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
-    return _arrays(limbs, raw, start)
+        each.append(_arrays([limb], {name: values[:, n : n + 1] for name, values in raw.items()}, start[n : n + 1]))
+        yield HUNG + (1 - HUNG) * (n + 1) / len(limbs)
+    return _together(each)
+
+
+def _together(each):
+    """The samples of several limbs as one."""
+    names = [field.name for field in dataclasses.fields(Limbs)]
+    read = {name: [getattr(one.limbs, name) for one in each] for name in names}
+    found = {
+        name: np.concatenate(parts, axis=0 if name in ("has_pole", "rest_bend") else 1) for name, parts in read.items()
+    }
+    parents = np.concatenate([one.parents for one in each], axis=1)
+    channels = np.concatenate([one.channels for one in each], axis=1)
+    return Samples(Limbs(**found), parents, channels, [one.start[0] for one in each])
 
 
 def _empty(frames, limbs):

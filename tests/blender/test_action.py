@@ -1,6 +1,7 @@
 """What the bake writes into actions, and what it leaves alone."""
 
 import importlib
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -12,7 +13,8 @@ ROTATION = 'pose.bones["{}"].rotation_quaternion'
 
 
 def bake(first=1, last=20, **options):
-    assert bpy.ops.ikcore.bake_limb(frame_range="CUSTOM", frame_start=first, frame_end=last, **options) == {"FINISHED"}
+    options |= {"way": "ANEW", "frame_range": "CUSTOM", "frame_start": first, "frame_end": last}
+    assert bpy.ops.ikcore.bake_ik(**options) == {"FINISHED"}
 
 
 def played(item):
@@ -42,7 +44,7 @@ def test_original_action_stays_and_is_kept():
     bake()
     new = leg.animation_data.action
     assert new != old
-    assert new.name == f"{name} Limb IK"
+    assert new.name == f"{name} Baked IK"
     assert old.name == name
     assert rigs.action_by_value(old)[2] == before[2]
     assert (old.users, old.use_fake_user) == (1, True), "the file would lose the original"
@@ -72,7 +74,7 @@ def test_no_action_before():
     leg = rigs.leg()
     assert leg.animation_data is None
     bake()
-    assert leg.animation_data.action.name == "Leg Limb IK"
+    assert leg.animation_data.action.name == "Leg Baked IK"
     assert {path for path, _ in played(leg)} == {ROTATION.format("upper"), ROTATION.format("lower")}
     assert leg.animation_data.action_slot.identifier == "OBLeg"
 
@@ -210,11 +212,11 @@ def test_first_key_joins_the_old_channel(mode):
 def test_range_from_keys_of_targets_then_scene():
     leg = rigs.leg()
     bpy.context.scene.frame_end = 50
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
     assert [key.co.x for key in next(iter(played(leg).values())).keyframe_points] == list(range(1, 21))
     leg = rigs.leg("Still", at=(5, 0, 0))
     bpy.data.objects["Still target"].animation_data_clear()
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
     assert [key.co.x for key in next(iter(played(leg).values())).keyframe_points] == list(range(1, 51))
 
 
@@ -226,7 +228,7 @@ def test_range_from_the_parent_of_a_target():
     for frame in (4, 9):
         cart.location.y = frame / 100
         cart.keyframe_insert("location", frame=frame)
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
     assert [key.co.x for key in next(iter(played(leg).values())).keyframe_points] == list(range(4, 10))
 
 
@@ -235,25 +237,39 @@ def test_range_set_by_hand_on_the_action():
     action = leg.animation_data.action
     action.use_frame_range, action.frame_start, action.frame_end = True, 5, 22
     bpy.data.objects["Leg target"].animation_data_clear()
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
     keys = [key.co.x for key in played(leg)[ROTATION.format("upper"), 0].keyframe_points]
     assert keys == [-3, 1, *range(5, 23), 27]
 
 
-def test_baking_a_bake_does_not_pile_up_names():
+@pytest.mark.parametrize("kept", ["", "shield", "renamed", "used"])
+def test_bakes_do_not_pile_up(kept):
+    """The copy that a bake has made is replaced by the next one, unless someone wants it."""
     leg = animated_leg()
-    name = leg.animation_data.action.name
+    original = leg.animation_data.action
+    name = f"{original.name} Baked IK"
     bake()
+    first = leg.animation_data.action
+    if kept == "shield":
+        first.use_fake_user = True
+    elif kept == "renamed":
+        first.name = "Better"
+    elif kept == "used":
+        rigs.add_object("Other").animation_data_create().action = first
     leg.pose.bones["lower"].constraints[0].mute = False
+    actions = len(bpy.data.actions)
     bake()
-    assert leg.animation_data.action.name == f"{name} Limb IK.001"
+    wanted = {"": name, "shield": f"{name}.001", "renamed": "Better Baked IK", "used": f"{name}.001"}
+    assert leg.animation_data.action.name == wanted[kept]
+    assert len(bpy.data.actions) == actions + bool(kept)
+    assert original.name in bpy.data.actions
 
 
 def test_scene_range_is_the_preview_range_if_that_is_on():
     leg = rigs.leg()
     scene = bpy.context.scene
     scene.use_preview_range, scene.frame_preview_start, scene.frame_preview_end = True, 4, 6
-    assert bpy.ops.ikcore.bake_limb(frame_range="SCENE") == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW", frame_range="SCENE") == {"FINISHED"}
     assert [key.co.x for key in next(iter(played(leg).values())).keyframe_points] == [4, 5, 6]
 
 
@@ -360,13 +376,59 @@ def test_all_limbs_passes_over_longer_chains():
     assert {path.split('"')[1] for path, _ in played(leg)} == {"upper", "lower"}
 
 
+def test_all_selected_armatures_in_one_press(capfd):
+    """Those of them that have limbs, with a report of each and one undo; what is not selected stays."""
+    animated_leg()
+    for number, name in enumerate(("B", "C")):
+        rigs.leg(name, at=(3 + number, 0, 0))
+    rigs.add_object("Prop", bpy.data.armatures.new("Prop"))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for name in ("Leg", "B", "Prop"):
+        bpy.data.objects[name].select_set(True)
+    bpy.data.objects["C"].select_set(False)
+    bpy.context.view_layer.objects.active = bpy.data.objects["B"]
+    bpy.context.scene.frame_set(7)
+    bpy.ops.ed.undo_push(message="before")
+    before = rigs.state()
+    assert bpy.ops.ikcore.bake_ik("EXEC_DEFAULT", True, way="ANEW") == {"FINISHED"}
+    # the targets of one have keys from 1 to 20, and the leg itself from -3 to 27
+    one = "Baked 1 limb, 31 frames: 31 reached"
+    assert f"B: {one}. Leg: {one}" in capfd.readouterr().out
+    muted = {name: bpy.data.objects[name].pose.bones["lower"].constraints[0].mute for name in ("Leg", "B", "C")}
+    assert muted == {"Leg": True, "B": True, "C": False}
+    bpy.ops.ed.undo()
+    assert rigs.state() == before
+
+
+@pytest.mark.parametrize("way", ["ANEW", "SHOWN"])
+def test_cancelled_at_any_time_nothing_has_changed(addon, way):
+    leg = animated_leg()
+    leg.pose.bones["tip"].location = (0.1, 0.2, 0.3)  # posed by hand, not keyed
+    bpy.context.scene.frame_set(7, subframe=0.25)
+    before, operators = rigs.state(), addon.operators
+    request = SimpleNamespace(report=lambda *_: None, way=way)
+    limbs, stop, ended = operators.find_limbs(leg), 0, False
+    while not ended:
+        work = operators.IKCORE_OT_bake_ik.steps(request, bpy.context, (limbs, np.arange(1, 21)))
+        shares = [share for _, share in zip(range(stop + 1), work, strict=False)]
+        assert shares == sorted(shares)
+        assert 0 < shares[-1] <= 1
+        ended = len(shares) <= stop
+        if not ended:
+            work.close()
+            assert rigs.state() == before, stop
+        stop += 1
+    assert stop > 20 + 8, "a step a frame and a curve"
+    assert rigs.state() != before
+
+
 def test_undo_restores_everything_in_one_step():
     animated_leg()
     bpy.context.scene.frame_set(7, subframe=0.25)
     bpy.ops.ed.undo_push(message="before")
     before = rigs.state()
     # called with undo the operator leaves what it would leave when a user starts it: its own step
-    assert bpy.ops.ikcore.bake_limb("EXEC_DEFAULT", True) == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik("EXEC_DEFAULT", True, way="ANEW") == {"FINISHED"}
     baked = rigs.state()
     assert baked != before
     bpy.ops.ed.undo()
@@ -376,7 +438,7 @@ def test_undo_restores_everything_in_one_step():
     assert not bpy.ops.ed.redo.poll(), "there is a second step"
 
 
-@pytest.mark.parametrize("where", ["bake.solve", "bake.sample", "actions.write_keys", "actions.assign"])
+@pytest.mark.parametrize("where", ["anew.solve", "anew.sample", "actions.write_keys", "actions.assign"])
 def test_failure_half_way_leaves_everything(addon, monkeypatch, where):
     leg = animated_leg()
     leg.pose.bones["tip"].rotation_quaternion = (0.6, 0.8, 0, 0)  # posed by hand, not keyed

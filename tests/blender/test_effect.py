@@ -279,7 +279,7 @@ def test_limbs_of_what_is_disabled_in_viewports(hide):
     leg = rigs.leg()
     bpy.ops.object.mode_set(mode="OBJECT")
     hide(leg)
-    assert "Leg or its collection is disabled in viewports" in refused(bpy.ops.ikcore.bake_limb)
+    assert "Leg or its collection is disabled in viewports" in refused(bpy.ops.ikcore.bake_ik)
 
 
 def test_a_part_is_moved_of_what_is_disabled(tmp_path):
@@ -365,7 +365,7 @@ def test_keys_that_play_are_not_doubted(options, tmp_path, capfd):
 @pytest.mark.parametrize("handler", ["Leg"], indirect=True)
 def test_limbs_that_a_script_moves(handler, capfd):
     rigs.leg()
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 limb" in text
     assert "upper - lower is not seen within 0.5% of its length of where it was put, in frame" in text
@@ -405,7 +405,7 @@ def test_one_action_of_many_with_nothing_to_do(tmp_path, capfd):
 def test_ik_without_influence(capfd):
     leg = rigs.leg()
     leg.pose.bones["lower"].constraints[0].influence = 0.0
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
     text = capfd.readouterr().out
     assert "Warning: Baked 1 limb" in text
     assert "IK has influence 0 throughout, so nothing has changed: upper - lower" in text

@@ -533,7 +533,7 @@ def test_baking_again_starts_from_the_original(walker, output):
     bake(output=output, **given)
     walks.assert_feet(walker, ik.bake_feet(clip, ground, contacts=contacts), FRAMES)
     assert curves(walker)['pose.bones["Head"].rotation_euler', 0].evaluate(30) == 0.5
-    assert len(bpy.data.actions) == (3 if output == "NEW" else 2)
+    assert sorted(bpy.data.actions.keys()) == ["walk", "walk Foot IK"]
 
 
 @pytest.mark.parametrize("given", [{"keys": "STEP", "key_step": 7}, {"keys": "TOLERANCE"}, {"output": "NLA"}])
@@ -908,10 +908,10 @@ def started(addon, armature, **options):
     cls, said = addon.foot_operators.IKCORE_OT_bake_feet, []
     options = {"output": "NEW", "keys": "EVERY", "mark": True, "options": SimpleNamespace(is_repeat=False), **options}
     operator = SimpleNamespace(bl_label="Bake", report=lambda _, text: said.append(text), **options)
-    operator.work = functools.partial(cls.work, operator)
+    operator._keyed = functools.partial(cls._keyed, operator)
     armature.ikcore_feet.ground, armature.ikcore_feet.plane_height = "PLANE", 0.1
     job = addon.foot_job.asked(bpy.context, armature, armature.ikcore_feet)
-    operator._work, operator._shown = cls.steps(operator, bpy.context, job), None
+    operator._work, operator._shown = cls.steps(operator, bpy.context, [job]), None
     return operator, said
 
 
@@ -1045,6 +1045,58 @@ def test_how_long_each_stage_took(addon, walker):
 # --- armatures -------------------------------------------------------------------------------------------------------
 
 
+def two_walkers(folder):
+    """Two that walk beside each other, both selected, the first one active."""
+    first = walks.walk(folder)
+    second = walks.walk(folder, slide=1.2, seconds=1)
+    second.location.x, first.name, second.name = 1.0, "First", "Second"
+    first.select_set(True)
+    bpy.context.view_layer.objects.active = first
+    bpy.context.scene.frame_set(13, subframe=0.25)
+    return first, second
+
+
+def test_all_selected_armatures_in_one_press(tmp_path, addon, capfd):
+    """Each as it is baked alone, with a report of its own; one undo; its own legs and its own pelvis bone."""
+    first, second = two_walkers(tmp_path)
+    second.ikcore_feet.pelvis_bone = "Hips"
+    clips = [walks.read(walker) for walker in (first, second)]
+    bpy.ops.ed.undo_push(message="before")
+    before = rigs.state()
+    assert bpy.ops.ikcore.bake_feet("EXEC_DEFAULT", True, ground="PLANE", plane_height=0.1) == {"FINISHED"}
+    ground = ik.Ground.plane(height=0.1, up="z")
+    for walker, clip, last in ((first, clips[0], 62), (second, clips[1], 32)):
+        walks.assert_feet(walker, ik.bake_feet(clip, ground), range(1, last))
+        assert addon.report.latest(walker).frames == last - 1
+    text = capfd.readouterr().out
+    assert "First: Baked 2 legs, 61 frames" in text
+    assert ". Second: Baked 2 legs, 31 frames" in text
+    bpy.ops.ed.undo()
+    assert rigs.state() == before
+
+
+@pytest.mark.parametrize("output", ["NEW", "OVERWRITE", "NLA"])
+def test_two_cancelled_at_any_time(addon, tmp_path, output):
+    """Also when the first one is written and the second is not."""
+    first, second = two_walkers(tmp_path)
+    bpy.context.view_layer.update()
+    stop, ended, cls = 0, False, addon.foot_operators.IKCORE_OT_bake_feet
+    while not ended:
+        operator, _ = started(addon, first, output=output)
+        jobs = [addon.foot_job.asked(bpy.context, walker, first.ikcore_feet) for walker in (first, second)]
+        operator._work, before = cls.steps(operator, bpy.context, jobs), rigs.state()
+        writing = (share for share in operator._work if share >= addon.feet.WORKING)
+        shares = [share for _, share in zip(range(stop + 1), writing, strict=False)]
+        assert shares == sorted(shares)
+        ended = len(shares) <= stop
+        if not ended:
+            operator._work.close()
+            assert rigs.state() == before, stop
+        stop += 23
+    assert stop > 100
+    assert rigs.state() != before
+
+
 def test_the_page_is_true(walker, addon):
     """docs/blender.md: its walk slides 48 mm, and 4 mm when it is baked onto its own floor."""
     bake()
@@ -1061,6 +1113,7 @@ def test_two_armatures_share_an_action(walker):
     other.animation_data.action, other.animation_data.action_slot = action, slot
     rigs.key_pose(other, np.random.default_rng(4), (1, 30, 61))
     bpy.ops.object.mode_set(mode="OBJECT")
+    other.select_set(False)
     before = rigs.action_by_value(action)[2]
     bpy.context.view_layer.objects.active = walker
     wanted = ik.bake_feet(walks.read(walker), ik.Ground.plane(height=0.1, up="z"))

@@ -28,7 +28,7 @@ def seen():
     return {
         "problem": module.bridge.problem() if module else None,
         "version": getattr(sys.modules.get("ikcore"), "__version__", None),
-        "enabled": hasattr(bpy.types, "IKCORE_OT_bake_limb") and hasattr(bpy.types, "IKCORE_PT_bake_limb"),
+        "enabled": hasattr(bpy.types, "IKCORE_OT_bake_ik") and hasattr(bpy.types, "IKCORE_PT_bake_ik"),
     }
 def say(**values):
     print("SAID" + json.dumps(values), flush=True)
@@ -272,7 +272,7 @@ try:
     install({str(newer)!r})
 except RuntimeError as error:  # what is in use cannot be replaced: see below
     assert os.name == "nt" and "Permission denied" in str(error)
-say(**seen(), poll=bpy.ops.ikcore.bake_limb.poll())
+say(**seen(), poll=bpy.ops.ikcore.bake_ik.poll())
 """,
     )
     assert found["problem"] == f"Restart Blender: ikcore {other} was installed while {version} was in use"
@@ -318,7 +318,7 @@ def test_wheel_that_does_not_fit(archive, tmp_path):
         return name.rsplit("-", 1)[0] + ("-win_arm64.whl" if "win" in name else "-musllinux_1_2_x86_64.whl")
 
     path = changed(archive, tmp_path / "other.zip", rename=rename)
-    found = blender(tmp_path, f"install({str(path)!r}); say(**seen(), poll=bpy.ops.ikcore.bake_limb.poll())")
+    found = blender(tmp_path, f"install({str(path)!r}); say(**seen(), poll=bpy.ops.ikcore.bake_ik.poll())")
     tags = " and ".join(rename(name).removesuffix(".whl").split("-", 2)[2] for name in wheels_in(archive))
     assert found["problem"].startswith(f"This extension was built for {tags}, but this Blender is ")
     assert found["enabled"]
@@ -330,7 +330,7 @@ def test_library_that_does_not_load(archive, tmp_path):
         return name, b"not a library" if name.endswith((".so", ".pyd")) else data
 
     path = changed(archive, tmp_path / "broken.zip", spoil)
-    found = blender(tmp_path, f"install({str(path)!r}); say(**seen(), poll=bpy.ops.ikcore.bake_limb.poll())")
+    found = blender(tmp_path, f"install({str(path)!r}); say(**seen(), poll=bpy.ops.ikcore.bake_ik.poll())")
     assert "does not load" in found["problem"]
     assert found["enabled"]
     assert not found["poll"]

@@ -175,8 +175,9 @@ def test_again(walker, muted):
     tracks(walker)[1].mute = muted
     assert bake(plane_height=-0.02) == {"FINISHED"}
     walks.assert_feet(walker, baked(clip, -0.02), FRAMES)
-    assert [(track.name, track.mute) for track in tracks(walker)] == [("walk", False), ("walk Foot IK.001", False)]
-    assert bpy.data.actions["walk Foot IK"].use_fake_user
+    assert [(track.name, track.mute) for track in tracks(walker)] == [("walk", False), ("walk Foot IK", False)]
+    assert tracks(walker)[1].strips[0].name == "walk Foot IK"
+    assert sorted(bpy.data.actions.keys()) == ["walk", "walk Foot IK"]
 
 
 @pytest.mark.parametrize("output", ["NEW", "OVERWRITE"])
@@ -189,7 +190,8 @@ def test_from_a_strip_to_an_action(walker, output):
     assert (walker.animation_data.action == action) == (output == "OVERWRITE")
     walks.assert_feet(walker, baked(clip, -0.02), FRAMES)
     assert action.users - action.use_fake_user > 0 or action.use_fake_user
-    assert bpy.data.actions["walk Foot IK"].use_fake_user
+    assert bpy.data.actions["walk Foot IK"].use_fake_user == (output == "OVERWRITE")
+    assert len(bpy.data.actions) == 2
 
 
 def test_from_an_action_to_a_strip(walker):
@@ -310,6 +312,7 @@ def test_the_redo_panel_goes_from_one_output_to_the_other(addon, walker, monkeyp
     monkeypatch.setattr(addon.feet, "_look", lambda *_: pytest.fail("looked again"))
     work = addon.feet.work
     monkeypatch.setattr(addon.feet, "work", lambda context, job, again: work(context, job, again=True))
+    monkeypatch.setattr(addon.feet, "forget", lambda: None)
     for height, output in ((-0.02, "NLA"), (0.05, "NLA"), (0.1, "OVERWRITE"), (0.0, "NEW"), (0.1, "NLA")):
         bpy.ops.ed.undo_push(message="after")
         bpy.ops.ed.undo()

@@ -25,8 +25,9 @@ class Layout:
     def label(self, text="", icon=""):
         self.labels.append((text, icon))
 
-    def operator(self, name, **_):
-        self.buttons.append((name, self.enabled))
+    def operator(self, name, text=None, **_):
+        self.buttons.append((text or name, self.enabled))
+        return SimpleNamespace()
 
     def words(self):
         return " ".join(text for text, _ in self.labels)
@@ -37,7 +38,7 @@ def drawn():
         object=bpy.context.object, view_layer=bpy.context.view_layer, region=SimpleNamespace(width=300)
     )
     panel = SimpleNamespace(layout=Layout())
-    panels.IKCORE_PT_bake_limb.draw(panel, context)
+    panels.IKCORE_PT_bake_ik.draw(panel, context)
     return panel.layout
 
 
@@ -49,19 +50,28 @@ def test_a_limb_that_can_be_baked():
         ("Target: Leg target", "CON_KINEMATIC"),
         ("Pole: Leg pole", "EMPTY_AXIS"),
     ]
-    assert layout.buttons == [("ikcore.bake_limb", True)]
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", True)]
     rigs.select(leg)
     layout = drawn()
-    assert "Select a bone of a limb" in layout.words()
-    assert layout.buttons == [("ikcore.bake_limb", False)]
+    assert "Select a bone of a chain" in layout.words()
+    assert layout.buttons == [("ikcore.bake_ik", False), ("Solve Anew", False)]
 
 
 def test_the_reason_stands_before_the_button():
+    leg = rigs.leg()
+    leg.pose.bones["lower"].constraints[0].target = None
+    layout = drawn()
+    assert "IK of lower has no target" in layout.words()
+    assert ("upper - lower", "CHECKBOX_HLT") in layout.labels
+    assert layout.buttons == [("ikcore.bake_ik", False), ("Solve Anew", False)]
+
+
+def test_what_is_only_baked_as_shown():
+    """A sentence says why, and the other button works."""
     rigs.leg().pose.bones["lower"].lock_ik_x = True
     layout = drawn()
-    assert "lower has a locked IK axis: unlock it to bake this limb" in layout.words()
-    assert ("upper - lower", "CHECKBOX_HLT") in layout.labels
-    assert layout.buttons == [("ikcore.bake_limb", False)]
+    assert "Solve Anew: lower has a locked IK axis: unlock it to solve this limb anew" in layout.words()
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False)]
 
 
 def test_a_draw_reads_the_curves_once(addon, monkeypatch):
@@ -90,9 +100,22 @@ def test_longer_chains_show_when_selected():
     leg.pose.bones["lower"].constraints[0].chain_count = 3
     assert "moves 3 bones" in drawn().words()
     rigs.select(leg)
-    assert "No two-bone IK to bake" in drawn().words()
+    assert "No IK selected" in drawn().words()
     bpy.ops.object.mode_set(mode="OBJECT")
-    assert "No two-bone IK to bake" in drawn().words()
+    layout = drawn()
+    assert "hips - upper - lower" in layout.words()
+    assert "moves 3 bones" in layout.words()
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False)]
+
+
+def test_all_selected_armatures_show():
+    rigs.leg()
+    leg = rigs.leg("Other", at=(2, 0, 0))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert len([text for text, _ in drawn().labels if text == "upper - lower"]) == 1
+    bpy.data.objects["Leg"].select_set(True)
+    assert bpy.context.object == leg
+    assert len([text for text, _ in drawn().labels if text == "upper - lower"]) == 2
 
 
 def test_no_armature():
@@ -106,4 +129,4 @@ def test_problem_with_the_library(addon, monkeypatch):
     rigs.leg()
     monkeypatch.setattr(addon.bridge, "_problem", "This extension was built for another machine")
     assert "This extension was built for another machine" in drawn().words()
-    assert not bpy.ops.ikcore.bake_limb.poll()
+    assert not bpy.ops.ikcore.bake_ik.poll()

@@ -201,8 +201,8 @@ REFUSALS = {
     "sliding knee": (sliding_knee, "lower is moved without following upper"),
     "rest position": (rest_position, "Leg is in Rest Position"),
     "iTaSC": (itasc, "Leg uses the iTaSC solver"),
-    "nothing selected": (lambda leg: rigs.select(leg), "No limb selected"),
-    "muted": (spoil(mute=True), "No limb selected"),
+    "nothing selected": (lambda leg: rigs.select(leg), "No IK selected"),
+    "muted": (spoil(mute=True), "No IK selected"),
 }
 
 
@@ -218,7 +218,7 @@ def test_refusal(case):
         bpy.context.scene.frame_set(7, subframe=0.5)
     before = rigs.state()
     with pytest.raises(RuntimeError) as error:
-        bpy.ops.ikcore.bake_limb()
+        bpy.ops.ikcore.bake_ik(way="ANEW")
     assert sentence in str(error.value)
     assert str(error.value).count("\n") <= 1
     assert "Traceback" not in str(error.value)
@@ -227,7 +227,7 @@ def test_refusal(case):
 
 def test_the_same_leg_unspoiled_is_baked():
     rigs.leg()
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_the_same_leg_unspoiled_is_baked():
 def test_not_refused_without_reason(allowed):
     leg = rigs.leg()
     allowed(leg)
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
 
 
 def test_muted_nla_track_is_not_in_the_way():
@@ -253,19 +253,28 @@ def test_muted_nla_track_is_not_in_the_way():
     nla_track(leg)
     leg.animation_data.nla_tracks[0].mute = True
     rigs.select(leg, "lower")
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+
+
+def test_a_longer_chain_in_object_mode():
+    leg = rigs.leg()
+    leg.pose.bones["lower"].constraints[0].chain_count = 3
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(RuntimeError, match="IK of lower moves 3 bones"):
+        bpy.ops.ikcore.bake_ik(way="ANEW")
 
 
 def test_backward_range():
     rigs.leg()
     with pytest.raises(RuntimeError, match="ends before it starts: 9 to 3"):
-        bpy.ops.ikcore.bake_limb(frame_range="CUSTOM", frame_start=9, frame_end=3)
+        bpy.ops.ikcore.bake_ik(way="ANEW", frame_range="CUSTOM", frame_start=9, frame_end=3)
 
 
-def test_linked_armature(tmp_path):
+def linked_leg(folder):
+    """The leg of another file, linked, and its override."""
     rigs.leg()
     bpy.ops.object.mode_set(mode="OBJECT")
-    library = str(tmp_path / "rig.blend")
+    library = str(folder / "rig.blend")
     bpy.ops.wm.save_as_mainfile(filepath=library, copy=True)
     rigs.new_scene()
     with bpy.data.libraries.load(library, link=True) as (_, wanted):
@@ -273,16 +282,44 @@ def test_linked_armature(tmp_path):
     leg = wanted.objects[0]
     bpy.context.collection.objects.link(leg)
     bpy.context.view_layer.objects.active = leg
+    return leg
+
+
+def test_linked_armature(tmp_path):
+    leg = linked_leg(tmp_path)
     with pytest.raises(RuntimeError, match="Leg is linked from another file"):
-        bpy.ops.ikcore.bake_limb()
+        bpy.ops.ikcore.bake_ik(way="ANEW")
     override = leg.override_create(remap_local_usages=True)
     bpy.context.view_layer.objects.active = override
-    assert (override.library, bool(override.override_library)) == (None, True)
-    with pytest.raises(RuntimeError, match=r"Leg is a library override: make it local to bake it \(Object > Rel"):
-        bpy.ops.ikcore.bake_limb()
+    override.override_library.is_system_override = True
+    with pytest.raises(RuntimeError, match="Leg is a library override that cannot be edited: make it editable"):
+        bpy.ops.ikcore.bake_ik(way="ANEW")
     override.select_set(True)
     assert bpy.ops.object.make_local(type="SELECT_OBJECT") == {"FINISHED"}
-    assert bpy.ops.ikcore.bake_limb() == {"FINISHED"}, "the sentence names a way that does not help"
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+
+
+@pytest.mark.parametrize("animated", [False, True])
+def test_library_override(tmp_path, animated):
+    """Baked, saved and opened again: keys and mute are of the override, the library is as it was."""
+    override = linked_leg(tmp_path).override_create(remap_local_usages=True)
+    bpy.context.view_layer.objects.active = override
+    if animated:
+        rigs.key_pose(override, np.random.default_rng(1), (1, 20))
+        assert override.animation_data.action.library is None
+    ik = override.pose.bones["lower"].constraints[0]
+    before = rigs.sampled(override, range(1, 21))
+    assert np.ptp(before[:, 2, :3, 3], axis=0).max() > 0.1
+    assert bpy.ops.ikcore.bake_ik(way="ANEW") == {"FINISHED"}
+    assert ik.mute
+    shot = str(tmp_path / "shot.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=shot)
+    bpy.ops.wm.open_mainfile(filepath=shot)
+    override = bpy.context.view_layer.objects["Leg"]
+    assert override.override_library
+    assert override.pose.bones["lower"].constraints[0].mute
+    assert np.abs(rigs.sampled(override, range(1, 21)) - before)[..., 3].max() < 1e-3
+    assert not override.override_library.reference.pose.bones["lower"].constraints[0].mute
 
 
 def test_linked_action(tmp_path):
@@ -294,10 +331,10 @@ def test_linked_action(tmp_path):
         wanted.actions = ["LegAction"]
     leg.animation_data.action = wanted.actions[0]
     with pytest.raises(RuntimeError, match="Action LegAction is linked from another file: make it local first"):
-        bpy.ops.ikcore.bake_limb()
+        bpy.ops.ikcore.bake_ik(way="ANEW")
     leg.animation_data.action = wanted.actions[0].override_create()
     with pytest.raises(RuntimeError, match=r"Action LegAction.* is a library override: make it local first"):
-        bpy.ops.ikcore.bake_limb()
+        bpy.ops.ikcore.bake_ik(way="ANEW")
 
 
 @pytest.mark.parametrize("mode", ["EDIT", None])
@@ -307,7 +344,7 @@ def test_poll(mode):
         bpy.ops.object.mode_set(mode=mode)
     else:
         bpy.context.view_layer.objects.active = bpy.data.objects["Leg target"]
-    assert not bpy.ops.ikcore.bake_limb.poll()
+    assert not bpy.ops.ikcore.bake_ik.poll()
     with pytest.raises(RuntimeError, match="Switch to Pose Mode" if mode else "Select an armature"):
-        bpy.ops.ikcore.bake_limb()
+        bpy.ops.ikcore.bake_ik(way="ANEW")
     assert leg.name == "Leg"

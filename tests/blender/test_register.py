@@ -25,7 +25,7 @@ def _registered():
 
 def test_three_times_on_and_off_leaves_nothing():
     on = _registered()
-    assert {"IKCORE_OT_bake_limb", "IKCORE_PT_bake_limb", "IKCORE_OT_bake_feet", "IKCORE_PT_feet"} <= set(on[2])
+    assert {"IKCORE_OT_bake_ik", "IKCORE_PT_bake_ik", "IKCORE_OT_bake_feet", "IKCORE_PT_feet"} <= set(on[2])
     assert "ikcore_feet" in on[1]["Object"]
     assert "ikcore" in on[3]
     addon_utils.disable(EXTENSION)
@@ -40,7 +40,7 @@ def test_three_times_on_and_off_leaves_nothing():
 
 
 def test_every_property_is_described():
-    for name in ("bake_limb", "bake_feet", "detect_feet", "detect_contacts", "detect_sole", "edit_feet"):
+    for name in ("bake_ik", "bake_feet", "detect_feet", "detect_contacts", "detect_sole", "edit_feet"):
         operator = getattr(bpy.ops.ikcore, name).get_rna_type()
         assert operator.description
         _are_tooltips(operator.properties)

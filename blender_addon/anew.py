@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Solved anew: two-bone limbs by the library's closed form, every frame of every limb at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import actions, bridge, stage
+from . import rotations as rot
+from .background import in_thread
+from .effect import COMPARED, besides_keys
+from .sample import sample
+from .solve import AWAY, solve
+
+SAMPLED, SOLVED = 0.85, 0.95  # the shares that are done when limbs are sampled and solved
+
+
+@dataclass
+class Found:
+    """What a way of baking has found to write."""
+
+    work: list  # (armature, channels)
+    muted: list  # the constraints that keys stand for then: (armature, bone, constraint), by name
+    reports: Callable  # how it went, armature by armature, to be called when all is written
+
+
+@dataclass
+class Report:
+    """How the bake of an armature went, per frame: one is unreached when any of its limbs did not get there."""
+
+    armature: str
+    limbs: int
+    frames: np.ndarray
+    unreached: np.ndarray  # (frames,), bool
+    unusable: np.ndarray
+    undefined: np.ndarray
+    short: np.ndarray  # a limb stays as it is shown, off a target in reach
+    stopped: list[str] = field(default_factory=list)  # sentences about such limbs
+    idle: list[str] = field(default_factory=list)  # limbs whose IK did nothing, as their bones
+    away: list[str] = field(default_factory=list)  # sentences about limbs that are not seen where they were put
+
+    def troubled(self):
+        """Whether there is something to look at."""
+        flags = (self.unreached, self.unusable, self.undefined, self.short)
+        return bool(self.idle or self.away or any(which.any() for which in flags))
+
+    def sentence(self):
+        """The report in one line."""
+        limbs = "1 limb" if self.limbs == 1 else f"{self.limbs} limbs"
+        missed = int(np.count_nonzero(self.unreached | self.short))
+        text = f"Baked {limbs}, {len(self.frames)} frames: {len(self.frames) - missed} reached"
+        for which, what in (
+            (self.unreached, "out of reach"),
+            (self.undefined, "with the pole in line"),
+            (self.unusable, "left as they were"),
+            (self.short, "short of the target as shown"),
+        ):
+            if which.any():
+                text += f", {int(np.count_nonzero(which))} {what} (frames {_spans(self.frames[which])})"
+        if self.idle:
+            text += f"; IK has influence 0 throughout, so nothing has changed: {', '.join(self.idle)}"
+        return "; ".join([text, *self.stopped, *self.away])
+
+
+def _spans(frames, most=4):
+    """Frame numbers as runs: '3, 40-42'."""
+    runs = np.split(frames, np.flatnonzero(np.diff(frames) > 1) + 1)
+    texts = [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs[:most]]
+    return ", ".join(texts) + (", ..." if len(runs) > most else "")
+
+
+def found(context, limbs, frames):
+    """What to write of these limbs: a generator that yields the share that is done, and returns what was Found."""
+    armatures = list({limb.object.name: limb.object for limb in limbs}.values())
+    samples = yield from stage.between(sample(context, limbs, frames), 0.0, SAMPLED)
+    solved = yield from stage.between(in_thread(lambda _: solve(samples.limbs)), SAMPLED, SOLVED)
+    work = yield from stage.between(_work(armatures, limbs, samples, solved), SOLVED, 1.0)
+
+    def reports():
+        away = _away(context, limbs, samples.limbs, solved, frames)
+        return [_report(armature, limbs, frames, samples.limbs, solved, away) for armature in armatures]
+
+    return Found(work, [(limb.object, limb.owner, limb.constraint) for limb in limbs], reports)
+
+
+def _report(armature, limbs, frames, before, solved, away):
+    """How it went for the limbs of one armature."""
+    mine = [n for n, limb in enumerate(limbs) if limb.object == armature]
+    acting = before.influence[:, mine] > 0.0
+    status, undefined, short = (found[:, mine] for found in (solved.status, solved.undefined, solved.short))
+    own = [limbs[n] for n in mine]
+    return Report(
+        armature.name,
+        len(mine),
+        frames,
+        unreached=(bridge.unreached(status) & acting).any(axis=1),
+        unusable=bridge.unusable(status).any(axis=1),
+        undefined=(undefined & acting).any(axis=1),
+        short=(short > 0.0).any(axis=1),
+        stopped=_stopped(own, short.max(axis=0)),
+        idle=[limb.label() for limb, acts in zip(own, acting.any(axis=0), strict=True) if not acts],
+        away=[away[n] for n in mine if n in away],
+    )
+
+
+def _stopped(limbs, short):
+    """Sentences about limbs that Blender leaves so far off their targets, in lengths of limbs."""
+    return [
+        f"{limb.ik.name} of {limb.owner} stops up to {off:.2g} of the limb's length from its target: "
+        f"raise its Iterations ({limb.ik.iterations})"
+        for limb, off in zip(limbs, short, strict=True)
+        if off > 0.0
+    ]
+
+
+def _away(context, limbs, before, solved, frames):
+    """Sentences, by number, about limbs not seen where they were put, on some frames: nothing is taken for granted."""
+    quat = bridge.rotations
+    some = np.unique(np.linspace(0, len(frames) - 1, COMPARED).astype(int))
+    arm, forearm = before.mid - before.root, before.end - before.mid
+    mid = before.root + quat.rotate(solved.root, arm)
+    put = np.stack([mid, mid + quat.rotate(quat.multiply(solved.root, solved.mid), forearm)], axis=2)[some]
+    seen = np.empty_like(put)
+    for row, frame in enumerate(frames[some]):
+        context.scene.frame_set(int(frame))
+        depsgraph = context.evaluated_depsgraph_get()
+        for n, limb in enumerate(limbs):
+            bone = limb.object.evaluated_get(depsgraph).pose.bones[limb.chain[1]]
+            seen[row, n] = bone.head, bone.tail
+    reach = np.linalg.norm(arm[some], axis=-1) + np.linalg.norm(forearm[some], axis=-1)
+    far = np.linalg.norm(seen - put, axis=-1).max(axis=-1) / reach  # not a number is what Blender does not show
+    worst, size = np.argmax(far, axis=0), f"{AWAY:.1%} of its length"
+    return {
+        n: f"{limb.label()} is not seen within {size} of where it was put, in frame {frames[some[worst[n]]]}: "
+        f"{besides_keys(limb.object, limb.chain)}"
+        for n, limb in enumerate(limbs)
+        if not far[worst[n], n] <= AWAY
+    }
+
+
+def _work(armatures, limbs, samples, solved):
+    """What to write, as (armature, channels): a generator that yields the share that is done."""
+    channels, work = _channels(limbs, samples, solved), {armature.name: (armature, []) for armature in armatures}
+    for n, limb in enumerate(limbs):
+        for b, bone in enumerate((limb.root, limb.mid)):
+            numbers = rot.numbers(bone.rotation_mode, channels[:, n, b], samples.start[n][b])
+            work[limb.object.name][1].extend(actions.channels(bone, "rotation", numbers))
+            yield (n + 0.5 * b) / len(limbs)
+    return list(work.values())
+
+
+def _channels(limbs, samples, solved):
+    """The new rotation channels as quaternions, (frames, limbs, 2, 4).
+
+    In the space the channel hangs in, a rotation D of the bone in armature space is P^-1 D P. The second bone's space
+    turns with the first, so it needs its own rotation only, unless it does not inherit rotation: then it needs both.
+    """
+    inherits = np.array([limb.mid.bone.use_inherit_rotation for limb in limbs])
+    quat = bridge.rotations
+    both = quat.multiply(solved.root, solved.mid)
+    delta = np.stack([solved.root, np.where(inherits[:, None], solved.mid, both)], axis=2)
+    parents = samples.parents
+    local = quat.multiply(quat.multiply(quat.conjugate(parents), delta), parents)
+    return quat.normalize(quat.multiply(local, samples.channels))

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""As shown: where Blender's own solver has bones on every frame becomes keys, whatever the chain and its constraints.
+
+All bones of a chain that are shown elsewhere than their channels say get keys: of the rotation, and where these differ,
+as when IK stretches bones, of location and scale. Everything else that moves these bones is in the keys too, so all
+their constraints are muted, not those of IK alone.
+"""
+
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from . import actions, hang, stage
+from . import rotations as rot
+from .anew import Found
+from .armatures import CannotBakeError, Rig, not_writable
+from .effect import COMPARED, besides_keys
+from .joints import Parts
+from .report import length
+
+SEEN = 0.8  # the share that is done when all frames were seen
+# What is no change, as single precision rounds through a chain: of a rotation, in quaternions; of a place, as a share
+# of how far out bones are; of a scale.
+TURNED, MOVED, SCALED = 5e-6, 3e-6, 1e-5
+# What is told of: of a place, as a share of how far bones of the chain are apart; of a direction, in radians.
+FAR, ASKEW = 1e-4, np.radians(0.05)
+
+
+@dataclass
+class Report:
+    """How the bake of an armature went."""
+
+    armature: str
+    count: int  # of constraints
+    bones: int  # those that got keys
+    frames: int
+    stretched: list[str]  # bones whose scale has keys
+    muted: list[str]  # other constraints that are in the keys now
+    idle: list[str]  # IK that moved nothing
+    away: list[str] = field(default_factory=list)  # sentences about bones that are not seen where they were
+
+    def troubled(self):
+        """Whether there is something to look at."""
+        return bool(self.idle or self.away)
+
+    def sentence(self):
+        """The report in one line."""
+        text = f"Baked {self.count} IK, {_many(self.bones, 'bone')}, {_many(self.frames, 'frame')} as shown"
+        if self.stretched:
+            text += f"; stretched, so that scale has keys too: {', '.join(self.stretched)}"
+        if self.muted:
+            text += f"; in the keys now, so also muted: {', '.join(self.muted)}"
+        if self.idle:
+            text += f"; nothing was moved by {', '.join(self.idle)}"
+        return "; ".join([text, *self.away])
+
+
+def _many(count, what):
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def found(context, limbs, frames):
+    """What to write of these limbs: a generator that yields the share that is done, and returns what was Found."""
+    armatures = list({limb.object.name: limb.object for limb in limbs}.values())
+    chains = [_Chains(armature, [limb for limb in limbs if limb.object == armature], frames) for armature in armatures]
+    yield from stage.between(_look(context, chains, frames), 0.0, SEEN)
+    for number, each in enumerate(chains):
+        yield from stage.between(each.keyed(), *(SEEN + (1 - SEEN) * (number + n) / len(chains) for n in (0, 1)))
+
+    def reports():
+        return [each.report(context, frames) for each in chains]
+
+    work = [(each.armature, each.channels) for each in chains if each.channels]
+    return Found(work, [(each.armature, *name) for each in chains for name in each.constraints], reports)
+
+
+def _look(context, chains, frames):
+    def look(depsgraph, number):
+        for each in chains:
+            each.read(depsgraph, number)
+
+    return stage.visit(context, frames, look)
+
+
+class _Chains:
+    """The bones that some IK of an armature moves, parents first: where they are shown, and the keys that say so."""
+
+    def __init__(self, armature, limbs, frames):
+        bones = armature.pose.bones
+        names = {name for limb in limbs for name in limb.chain}
+        self.armature, self.limbs, self.frames = armature, limbs, frames
+        self.names = sorted(names, key=lambda name: (len(bones[name].parent_recursive), name))
+        self.rows = [bones.find(name) for name in self.names]
+        above = [bones[name].parent for name in self.names]
+        self.hung = [n for n, parent in enumerate(above) if parent]
+        self.above = [bones.find(parent.name) for parent in above if parent]
+        self.inside = [self.names.index(parent.name) if parent and parent.name in names else None for parent in above]
+        self.constraints = _acting(limbs, [bones[name] for name in self.names])
+        self.flat = np.empty(16 * len(bones), np.float32)
+        self.shown, self.said = np.empty((2, len(frames), len(names), 4, 4), np.float32)
+        self.parents = np.tile(np.eye(4, dtype=np.float32), (len(frames), len(names), 1, 1))
+        self.channels, self.made, self.off, self.stretched, self.moving = [], {}, [], [], set()
+
+    def read(self, depsgraph, number):
+        """Where bones are in this frame, and what their channels say."""
+        bones = self.armature.evaluated_get(depsgraph).pose.bones
+        shown = self._matrices(bones, "matrix")
+        self.shown[number], self.parents[number, self.hung] = shown[self.rows], shown[self.above]
+        self.said[number] = self._matrices(bones, "matrix_basis")[self.rows]
+        if number == 0:
+            own = [self.armature.pose.bones[name] for name in self.names]
+            self.start = [np.array(getattr(bone, actions.rotation_of(bone))) for bone in own]
+
+    def _matrices(self, bones, name):
+        bones.foreach_get(name, self.flat)
+        return self.flat.reshape(-1, 4, 4).transpose(0, 2, 1)  # Blender hands out columns
+
+    def keyed(self):
+        """Find the channels of all bones: a generator that yields the share that is done."""
+        rig = Rig(self.armature)
+        for n, name in enumerate(self.names):
+            bone = self.armature.pose.bones[name]
+            parents, shown = self.parents[:, n].astype(float), self.shown[:, n].astype(float)
+            self._check_scale(name, parents, shown)
+            wanted = hang.based(bone.bone, parents, shown)
+            self._check_scale(name, wanted)
+            held = self._held(n, bone, rig, Parts.of(wanted))
+            above = parents if self.inside[n] is None else self.made[self.inside[n]]
+            self.made[n] = hang.posed(bone.bone, above, held.matrices())
+            self.off.append(self._off(name, self.made[n], shown, self.frames, "no key can put it there"))
+            yield (n + 1) / len(self.names)
+
+    def _held(self, n, bone, rig, parts):
+        """What the channels of a bone will say, those being made that say something else now."""
+        was, start = Parts.of(self.said[:, n].astype(float)), self.start[n]
+        out = MOVED * max(bone.length, np.abs(self.shown[:, n, :3, 3]).max())
+        connected = bone.parent is not None and bone.bone.use_connect
+        if connected:
+            parts.moved[:] = 0.0
+        turns = np.minimum(np.abs(parts.turned - was.turned), np.abs(parts.turned + was.turned)).max(axis=-1)
+        for kind, differs, values in (
+            ("rotation", turns.max() > TURNED, lambda: rot.numbers(bone.rotation_mode, parts.turned, start)),
+            ("location", not connected and np.abs(parts.moved - was.moved).max() > out, lambda: parts.moved),
+            ("scale", np.abs(parts.scaled / was.scaled - 1).max() > SCALED, lambda: parts.scaled),
+        ):
+            if differs:
+                if reason := unwritable(bone, rig, kind):
+                    raise CannotBakeError(reason)
+                self.channels += actions.channels(bone, kind, values())
+                self.moving.add(bone.name)
+                if kind == "scale":
+                    self.stretched.append(bone.name)
+        return parts
+
+    def _check_scale(self, name, *matrices):
+        """Refuse what has no inverse or mirrors."""
+        for each in matrices:
+            if not np.isfinite(each).all():
+                raise CannotBakeError(f"{name} is not shown on some frame: its IK gives no number there")
+        if (np.linalg.det(matrices[0][:, :3, :3]) < 1e-20).any():
+            raise CannotBakeError(f"{name} has a zero or negative scale, or hangs on one, on some frame")
+
+    def _off(self, name, made, shown, frames, why):
+        """How far a bone is off where it is shown, in times of what is worth a word, and a sentence that says so."""
+        size, span = self.armature.pose.bones[name].length, self._span()
+        askew = np.linalg.norm(rot.axes(made) - rot.axes(shown), axis=-2).max(axis=-1)
+        head = (made - shown)[:, :3, 3]
+        tail = head + size * (made - shown)[:, :3, 1]
+        far = np.linalg.norm([head, tail], axis=-1).max(axis=0)
+        times = np.maximum(askew / ASKEW, far / (FAR * span))
+        worst = np.argmax(times)
+        away = length(far[worst] * self.armature.matrix_world.median_scale)
+        where = f"{away} and {np.degrees(askew[worst]):.2g}° in frame {frames[worst]}"
+        return times[worst], f"{name} is off by up to {where}: {why}"
+
+    def _span(self):
+        """How long all bones are together."""
+        return sum(self.armature.pose.bones[name].length for name in self.names)
+
+    def report(self, context, frames):
+        """How it went, when all is written."""
+        own = {(limb.owner, limb.constraint) for limb in self.limbs}
+        return Report(
+            self.armature.name,
+            len(self.limbs),
+            len(self.moving),
+            len(frames),
+            self.stretched,
+            [f"{name} of {bone}" for bone, name in self.constraints if (bone, name) not in own],
+            [f"{limb.constraint} of {limb.owner}" for limb in self.limbs if not self.moving & set(limb.chain)],
+            _worst(self.off) or _worst(self._away(context)),
+        )
+
+    def _away(self, context):
+        """How far bones are seen off where they were, on some frames: nothing is taken for granted."""
+        some = np.unique(np.linspace(0, len(self.frames) - 1, COMPARED).astype(int))
+        was = self.shown[some].astype(float)
+        stage.finished(_look(context, [self], self.frames[some]))
+        seen, why = self.shown[: len(some)].astype(float), besides_keys(self.armature, self.names)
+        return [self._off(name, seen[:, n], was[:, n], self.frames[some], why) for n, name in enumerate(self.names)]
+
+
+def _worst(off):
+    """The sentence about the bone that is farthest off, if that is worth a word: others come with it."""
+    times, sentence = max(off, key=lambda each: each[0])
+    return [] if times <= 1.0 else [sentence]
+
+
+def _acting(limbs, bones):
+    """The constraints that keys stand for, as (bone, constraint): of these limbs, and all others of their bones."""
+    own = [(limb.owner, limb.constraint) for limb in limbs]
+    others = [(bone.name, each.name) for bone in bones for each in bone.constraints if not each.mute]
+    return list(dict.fromkeys([*own, *others]))
+
+
+def unwritable(bone, rig, kind):
+    """Why keys on the rotation, location or scale of a bone would not play as written, or None."""
+    reason = not_writable(bone, rig, kind)
+    path = actions.rotation_path(bone) if kind == "rotation" else actions.path_of(bone, kind)
+    # the bake would be changed twice, and left out where it ends
+    if reason is None and any(actions.reshaped(curve) for curve in rig.curves.get(path, ())):
+        reason = f"{bone.name} has a modifier on its {kind} curve: apply or remove it first"
+    return reason
+
+
+def switches(armature, bone, constraint):
+    """The drivers that switch a constraint on and off."""
+    drivers = armature.animation_data.drivers if armature.animation_data else ()
+    return [driver for driver in drivers if driver.data_path in switch_paths(armature.pose.bones[bone], constraint)]
+
+
+def switch_paths(bone, constraint):
+    """The data paths of what switches a constraint of a bone on and off."""
+    path = f'{actions.path_of(bone, "constraints")}["{bpy.utils.escape_identifier(constraint)}"]'
+    return [f"{path}.{name}" for name in ("mute", "enabled")]
