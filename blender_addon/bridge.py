@@ -51,6 +51,13 @@ def two_bone(*args, **options):
         return library.two_bone(*args, **options)
 
 
+def feet_on(*args, **options):
+    """Legs with soles, on the ground that their clip was made on, if it was."""
+    from ikcore.bake import feet_on  # imported late, as the library does itself
+
+    return feet_on(*args, **options)
+
+
 def unreached(status):
     """Where a status says that the target was out of reach: too far or too near."""
     flags = library.Status.TOO_FAR | library.Status.TOO_NEAR

@@ -77,15 +77,15 @@ def _look(context, job):
     mine = [leg for leg in job.legs if job.chosen is None or leg.name in job.chosen]
     yield from stage.between(follow.check(context, job.armature, mine, job.frames[slice(*job.part)]), 0.0, 0.1)
     reading, clip = yield from stage.between(_clips(context, job), 0.1, read)
-    feet = yield from stage.between(_with_soles(context, job, clip), read, read + 0.1)
     floor, notes = None, []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor, notes = yield from stage.between(steps, read + 0.1, 1.0)
+        floor, notes = yield from stage.between(steps, read, 0.95)
         if job.ground == "OBJECTS":  # a collection may have what it likes in it
             notes += ground.unseen(context, job.objects, job.armature)
     elif job.ground == "COLLECTION":
         raise CannotBakeError("The collection to stand on is empty: move objects into it")
+    feet = yield from stage.between(_with_soles(context, job, clip, floor), 0.95, 1.0)
     keys = [(leg.name, point) for leg in feet for point in ("heel", "ball") if point in leg.soles]
     return Seen(reading, clip, feet, floor, notes, contacts.read(job.armature, keys, job.frames) if job.keyed else {})
 
@@ -108,13 +108,16 @@ def _clips(context, job):
     return reading, clip
 
 
-def _with_soles(context, job, clip):
+def _with_soles(context, job, clip, floor=None):
     joints = {joint for leg in job.legs for joint in leg.chain}
     vertices = {name: points for name, points in skin.read(context, job.armature).items() if name in joints}
     known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
     with _refusing(job):
         feet = bridge.library.Feet(known)
-        return (yield from in_thread(lambda progress: feet.with_soles(clip, vertices=vertices or None)))
+        if floor is None:
+            return (yield from in_thread(lambda progress: feet.with_soles(clip, vertices=vertices or None)))
+        on_it = functools.partial(bridge.feet_on, clip, feet, floor, vertices=vertices or None)
+        return (yield from in_thread(lambda progress: on_it()))
 
 
 # --- without bpy, in a thread ----------------------------------------------------------------------------------------

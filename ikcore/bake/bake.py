@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ikcore import rotations
 from ikcore.bake import floors as floor
@@ -235,13 +236,49 @@ def _standing(
     """Legs over time, and whether the clip was made on this ground: then soles are measured on it, unless told."""
     motions, axis = legs_of(whole, with_tips(feet, clip), workers), "XYZ".index(clip.up)
     made = made_on(motions, ground, clip.fps, axis)
-    if told or floor.height_of(ground) is not None:
+    if floor.height_of(ground) is not None:
         return feet, motions, made
+    if told:
+        return feet, motions, made or made_there(motions, motions, ground, clip.fps, axis)
     there = Feet.detect(clip.skeleton, clip=clip, ground=ground)
     on_it = legs_of(whole, with_tips(there, clip), workers)
     if made or made_there(motions, on_it, ground, clip.fps, axis):
         return there, on_it, True
     return feet, motions, False
+
+
+def feet_on(
+    clip: Clip, feet: Feet, ground: Ground, *, vertices: Mapping[str, ArrayLike] | None = None, workers: int = 1
+) -> Feet:
+    """Legs with soles: measured on the ground, if the clip was made on it, as `bake_feet` does that has to find them.
+
+    Legs that have soles keep them.
+
+    Parameters
+    ----------
+    clip : Clip
+        The motion.
+    feet : Feet
+        The legs.
+    ground : Ground
+        What it is to be baked on.
+    vertices : mapping of str to (n, 3) array_like, optional
+        The skin of the feet, as for `Feet.detect`.
+    workers : int, optional
+        How many threads, -1 for all cores.
+
+    Returns
+    -------
+    Feet
+    """
+    level = feet.with_soles(clip, vertices=vertices)
+    if floor.height_of(ground) is not None:
+        return level
+    there = feet.with_soles(clip, vertices=vertices, ground=ground)
+    motions, on_it = (legs_of(clip, with_tips(each, clip), workers) for each in (level, there))
+    axis = "XYZ".index(clip.up)
+    made = made_on(motions, ground, clip.fps, axis) or made_there(motions, on_it, ground, clip.fps, axis)
+    return there if made else level
 
 
 def _check(

@@ -27,6 +27,7 @@ _THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a f
 _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _STANDS, _SEEN = 8, 25  # in one of so many frames a foot stands still; of these so many are looked at, or twice that
+_EQUAL = 1e-4  # of the leg: ways from frame to frame that differ by less are as long
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
 
@@ -98,7 +99,7 @@ def over_time(
             found.append(resting)
             continue
         foot = _foot(skeleton, leg)
-        flat = _flat(at[:, foot], height[:, foot])
+        flat = _flat(at[:, foot], height[:, foot], _EQUAL * size)
         found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices, ups[flat, foot[-1]]))
     return tuple(found)
 
@@ -113,13 +114,14 @@ def _over(ground: Ground | None, at: Array, up: Array, size: float) -> tuple[Arr
     return np.where(found.hit, dot(np.where(hit, at - found.points, 0), ups), np.inf), ups
 
 
-def _flat(at: Array, height: Array) -> NDArray[np.intp]:
+def _flat(at: Array, height: Array, least: float) -> NDArray[np.intp]:
     """Frames in which a foot (frames, joints, 3) is flat: it is low and stands still, or moves the least.
 
-    Where it is lowest its toes may be pressed into the floor, or a captured floor be uneven.
+    Where it is lowest its toes may be pressed into the floor, or a captured floor be uneven. Of frames in which it
+    moves as little, to the least that counts, the lower ones.
     """
     step = np.pad(size(at[1:] - at[:-1]).max(axis=1, initial=0.0), 1, mode="edge") if len(at) > 1 else np.zeros(2)
-    moves = np.maximum(step[:-1], step[1:])
+    moves = np.floor(np.maximum(step[:-1], step[1:]) / least)
     low = np.argsort(height.sum(axis=1), kind="stable")[: (len(at) + 1) // 2]
     still = np.sort(low[np.argsort(moves[low], kind="stable")[: max(1, len(at) // _STANDS)]])
     return np.asarray(still[:: max(1, len(still) // _SEEN)])

@@ -46,7 +46,8 @@ def test_measures(file, tmp_path, capsys):
     floor = bpy.context.object
     bpy.context.view_layer.objects.active = armature
     assert bpy.ops.ikcore.bake_feet(ground="OBJECTS", ground_objects=[{"name": floor.name}]) == {"FINISHED"}
-    feet, ground = ik.Feet.detect(source.skeleton, clip=source), walks.ground_of([floor.name])
+    ground = walks.ground_of([floor.name])
+    feet = ik.bake_feet(source, ground).feet
     contacts = ik.Contacts.detect(source, feet)
     _, shown = ik.feet.before_and_after(source, walks.read(armature), feet, ground, contacts)
     for leg, said in wanted.items():
