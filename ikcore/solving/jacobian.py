@@ -1,4 +1,4 @@
-"""Methods that turn all joints at once, by how each moves what should be reached: dls."""
+"""Methods that turn all joints at once, by how each moves what should be reached: dls, transpose, pinv, svf, sdls."""
 
 from __future__ import annotations
 
@@ -54,3 +54,114 @@ def dls(
     0
     """
     return iterate("dls", **locals())
+
+
+@method
+def transpose(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 1000,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    max_step: float = 0.5,
+    max_error: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """TODO
+
+    """
+    return iterate("transpose", **locals())
+
+
+@method
+def pinv(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    truncation: float = 0.01,
+    max_step: float = 0.5,
+    max_error: float = 0.0,
+    posture: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """TODO
+
+    """
+    return iterate("pinv", **locals())
+
+
+@method
+def svf(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    sigma0: float = 0.01,
+    nu: float = 10.0,
+    max_step: float = 0.5,
+    max_error: float = 0.0,
+    posture: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """TODO
+
+    """
+    return iterate("svf", **locals())
+
+
+@method
+def sdls(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    soft: bool = True,
+    max_step: float = 0.7853981633974483,
+    max_error: float = 0.0,
+    posture: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """TODO
+
+    """
+    return iterate("sdls", **locals())
