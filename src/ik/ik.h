@@ -741,7 +741,7 @@ typedef struct ik_options {
     IK_STEPS(X, 1)                                                                                                     \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_transpose(X)                                                                                     \
-    IK_COMMON_OPTIONS(X, 1000)                                                                                         \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
     IK_STEPS(X, 0.5)
 #define IK_OPTIONS_OF_pinv(X)                                                                                          \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
@@ -826,13 +826,13 @@ enum ik_takes {
       "cyclic coordinate descent: one joint after the other turns what it carries to the target")                      \
     X(dls, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                                \
       "damped least squares: turns all joints at once, by how each moves what should be reached")                      \
-    X(transpose, IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE),                                  \
+    X(transpose, IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE),                \
       "Jacobian transpose: all joints turn as the errors pull at them, as far as is best")                             \
-    X(pinv, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                           \
+    X(pinv, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                         \
       "pseudo-inverse: the least turns that would take all of the error away, if motion were linear")                  \
-    X(svf, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                            \
+    X(svf, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                          \
       "singular value filtering: a pseudo-inverse that is never singular")                                             \
-    X(sdls, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                           \
+    X(sdls, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                         \
       "selectively damped least squares: each singular vector turns joints as far as it gets the tips")
 
 /* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, what it is) */

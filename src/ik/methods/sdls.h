@@ -18,19 +18,16 @@
 /* Eigenvalues that differ by less than this, of themselves, are one. */
 #define SDLS_ALIKE (number)1e-3
 
-/* How far the turns and slides of each joint would move a task, summed. */
+/* How far the turns of each joint would move a task, summed. */
 static real sdls_moved(const ik_plan *plan, columns c, int task) {
+    const vec3 none = vec3_splat(0, 0, 0);
     real sum = real_splat(0);
     rows_task seen = rows_see(plan, c, task);
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
-        const ik_node *node = &plan->nodes[k];
-        vec3 turn = vec3_splat(0, 0, 0), slide = turn;
-        if (!task_side(plan, task, slot) || (!node->turns && !node->slides)) continue;
-        if (node->turns) turn = turns_vector(plan, c, k, column_vec3(c, step_own(plan, slot)));
-        if (node->slides) slide = quat_rotate(joint_parent(plan, c, k), column_vec3(c, step_slide(plan, slot)));
-        vec3 change = rows_change(plan, c, &seen, k, turn, slide);
-        sum = sum + vec3_length(change);
+        if (!task_side(plan, task, slot) || !plan->nodes[k].turns) continue;
+        vec3 turn = turns_vector(plan, c, k, column_vec3(c, step_own(plan, slot)));
+        sum = sum + vec3_length(rows_change(plan, c, &seen, k, turn, none));
     }
     return rows_scale(plan, c, task) * sum;
 }
