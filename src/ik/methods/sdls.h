@@ -54,13 +54,17 @@ static real sdls_gain(const ik_plan *plan, columns c, const spectral_part *part)
     return real_min(one, may / (size + tiny)) / part->value;
 }
 
-/* Of two vectors of one eigenvalue all sums are vectors of it: of these one has all of e, the other none. */
-static void sdls_pair(real *vectors, real *along, int rows, int step, int i, int j, mask alike) {
+/* Of two vectors of one eigenvalue all sums are vectors of it: of these one has all of e, the other none. Each has the
+ * eigenvalues of what it is made of, by their shares. */
+static void sdls_pair(real *values, real *vectors, real *along, int rows, int step, int i, int j, mask alike) {
     const real one = real_splat(1), zero = real_splat(0), a = along[i * step], b = along[j * step];
+    real *first = &values[packed(i, i) * step], *second = &values[packed(j, j) * step], apart = *second - *first;
     real size = real_sqrt(a * a + b * b);
     mask turns = alike & mask_less(zero, size);
     size = real_select(turns, size, one);
     real cosine = a / size, sine = b / size;
+    apart = real_select(turns, sine * sine * apart, zero);
+    *first = *first + apart, *second = *second - apart;
     along[i * step] = real_select(turns, size, a), along[j * step] = real_select(turns, zero, b);
     for (int k = 0; k < rows; k++) {
         real *u = &vectors[(k * rows + i) * step], *v = &vectors[(k * rows + j) * step], before = *u;
@@ -76,7 +80,8 @@ static void sdls_pair_alike(const ik_plan *plan, columns c, rows_system s) {
             real a = s.matrix[packed(i, i) * s.step], b = s.matrix[packed(j, j) * s.step];
             mask alike = mask_less(real_abs(a - b), real_splat(SDLS_ALIKE) * real_max(a, b));
             if (!mask_any(alike)) continue;
-            sdls_pair(column(c, spectral_vectors(plan)), column(c, spectral_along(plan)), s.rows, s.step, i, j, alike);
+            real *vectors = column(c, spectral_vectors(plan)), *along = column(c, spectral_along(plan));
+            sdls_pair(s.matrix, vectors, along, s.rows, s.step, i, j, alike);
         }
 }
 
