@@ -133,6 +133,13 @@ def svf(rows: Array, error: Array) -> Array:
     return cut(v.T @ ((u.T @ error / BONE) / filtered), 0.4)
 
 
+def pi_dls(rows: Array, error: Array) -> Array:
+    """As the sum over singular values that has this name: what is damped least squares by another way."""
+    u, size, v = np.linalg.svd(rows, full_matrices=False)
+    damping = 0.3 * BONE
+    return cut(v.T @ (size / (size**2 + damping**2) * (u.T @ error)), 0.4)
+
+
 def sdls(rows: Array, error: Array, *, soft: bool) -> Array:
     u, size, v = np.linalg.svd(rows, full_matrices=False)
     most, step = 0.6, np.zeros(rows.shape[1])
@@ -149,6 +156,7 @@ def sdls(rows: Array, error: Array, *, soft: bool) -> Array:
 STEPS: dict[str, tuple[dict[str, Any], Callable[[Array, Array], Array]]] = {
     "pinv": ({"truncation": 0.2, "max_step": 0.4}, pinv),
     "svf": ({"sigma0": 0.2, "nu": 7, "max_step": 0.4}, svf),
+    "dls": ({"damping": 0.3, "max_step": 0.4}, pi_dls),
     "sdls soft": ({"soft": True, "max_step": 0.6}, lambda rows, error: sdls(rows, error, soft=True)),
     "sdls hard": ({"soft": False, "max_step": 0.6}, lambda rows, error: sdls(rows, error, soft=False)),
 }
