@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle, spring, ccd, ewbik, which)
+        chains = (fabrik, leader, circle, spring, ccd, ewbik, jacobians, which)
         for picture in (
             *limb,
             aim,
@@ -512,6 +512,38 @@ def ewbik() -> Figure:
             for pin in pins:
                 for arm in ik.rotations.rotate(world.rotations[pin], 0.12 * np.eye(3)):
                     line(panel, world.positions[pin] + [-arm, arm], color, width=1.5)
+    return figure
+
+
+def jacobians() -> Figure:
+    """Beyond reach, the last of many updates by two methods, and the largest turn in each; an error that creeps."""
+    colors = {"transpose": GREY, "pinv": RED, "svf": ORANGE, "sdls": BLUE}
+    rope = ik.Skeleton.chain([[0, y, 0] for y in range(5)])
+    start, far = ik.Pose(np.tile(ik.rotations.exp([0, 0, -0.2]), (5, 1))), [2.9, 3.4, 0]
+    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+    (swings, rests), (turns, errors) = figure.subplots(2, 2)
+    for name, color in colors.items():
+        pose, largest = start, []
+        for update in range(60):
+            found = ik.solve(rope, pose, [ik.Reach(4, far)], name, iterations=1, textbook=True)
+            between = ik.rotations.multiply(ik.rotations.conjugate(pose.rotations), found.pose.rotations)
+            largest.append(np.degrees(np.linalg.norm(ik.rotations.log(between), axis=-1).max()))
+            pose = found.pose
+            if update >= 50 and name in ("pinv", "sdls"):
+                chain(swings if name == "pinv" else rests, rope.forward(pose).positions, color, 0.4)
+        turns.semilogy(largest, color=color, linewidth=3 if name == "pinv" else 1.5, label=name)
+        near = ik.solve(rope, start, [ik.Reach(4, [3.1, 2.5, 0])], name, iterations=60, history=True, textbook=True)
+        assert near.history is not None
+        errors.semilogy(near.history / 4, color=color, linewidth=1.5)
+    for scene, title in ((swings, "pinv"), (rests, "sdls")):
+        scene.set(xlim=(-0.4, 4), ylim=(-0.4, 4), aspect="equal", title=f"{title}, updates 51 to 60")
+        scene.axis("off")
+        dot(scene, far, GREEN)
+    turns.set(xlabel="update", ylabel="largest turn, degrees", title="beyond reach")
+    errors.set(xlabel="iteration", ylabel="error, of the reach", title="near full reach")
+    turns.legend(frameon=False, fontsize=7)
+    for panel in (turns, errors):
+        panel.spines[["top", "right"]].set_visible(False)
     return figure
 
 

@@ -27,7 +27,7 @@ from ikcore.postures import Postures
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
-from ikcore.solving.jacobian import dls
+from ikcore.solving.jacobian import dls, pinv, sdls, svf, transpose
 from ikcore.solving.solution import Solution
 from ikcore.solving.stages import Stage, stages
 from ikcore.solving.table import Method, Methods, Option, methods
@@ -141,9 +141,11 @@ __all__ = [
     "limits",
     "look",
     "methods",
+    "pinv",
     "report",
     "rotations",
     "samples",
+    "sdls",
     "smooth",
     "solve",
     "solver",
@@ -151,7 +153,9 @@ __all__ = [
     "spread_twist",
     "spring",
     "stages",
+    "svf",
     "terrain",
+    "transpose",
     "two_bone",
     "two_bone_2d",
 ]

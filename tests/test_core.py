@@ -100,6 +100,16 @@ HASHES = {
         "dls_outside f32": "732c54b5941d4ccb",
         "dls_outside f64": "4d442e16c18631f9",
     },
+    "same_bits_linear.c": {
+        "transpose f32": "933f08907414f367",
+        "transpose f64": "706d9e2075948c80",
+        "pinv f32": "785e1b3050eb07f5",
+        "pinv f64": "005bbdb9e4ba970d",
+        "svf f32": "d3aa2100d8e195ea",
+        "svf f64": "cb53b04ab36d6b86",
+        "sdls f32": "e3a8e156bc6ce474",
+        "sdls f64": "098fe04c3f4b494f",
+    },
     "same_bits_ccd.c": {
         "ccd_chain f32": "08c7dbbe329d2d6d",
         "ccd_chain f64": "b712fa433de30dbf",

@@ -15,7 +15,7 @@ from ikcore import Status
 
 Array = NDArray[Any]
 ARM = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-METHODS = ("dls", "fabrik")
+METHODS = ("dls", "fabrik", "pinv", "svf", "sdls")
 by_all = pytest.mark.parametrize("method", METHODS)
 
 
@@ -189,6 +189,6 @@ def test_as_published_a_bone_is_kept_clear_too() -> None:
 
 
 def test_other_methods_refuse_it() -> None:
-    for method in set(ik.methods()) - {*METHODS}:
+    for method in ("follow", "circle", "spring", "ccd", "two_bone", "aim"):
         with pytest.raises(ValueError, match=rf"goals\[0\]: {method} takes no Outside; use fabrik or dls"):
             ik.solve(ARM, ARM.rest, [ik.Outside(3, [2.5, 0, 0], 0.3, chain=2)], method)

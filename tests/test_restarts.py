@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chains import enough
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
@@ -97,7 +98,7 @@ def test_an_item_starts_again_as_if_it_were_alone(method: str, dtype: type, ever
     assert isinstance(goal, ik.Reach)
     options: dict[str, Any] = {"restarts": 5, "iterations": 30, "tolerance": 1e-4}
     found = ik.solve(skeleton, start, goals, method, **options)
-    assert 10 < np.count_nonzero(found.status == 0) < 120
+    assert enough(method, 11) <= np.count_nonzero(found.status == 0) < 120
     assert same(found, ik.solve(skeleton, start, goals, method, workers=2, **options))
     for item in range(0, 120, 9):
         alone = ik.solve(
@@ -131,8 +132,8 @@ def test_the_first_attempt_that_arrives_is_the_result(method: str) -> None:
         assert np.all(more.iterations <= 25 * 14)
     for fewer, more in itertools.pairwise(runs[1:]):
         first = (fewer.status == 0) & (more.iterations == fewer.iterations)
-        assert np.count_nonzero(first) > 0.8 * np.count_nonzero(fewer.status == 0)
-    assert np.count_nonzero(runs[-1].status == 0) > np.count_nonzero(runs[0].status == 0)
+        assert np.count_nonzero(first) >= 0.8 * np.count_nonzero(fewer.status == 0)
+    assert np.count_nonzero(runs[-1].status == 0) >= np.count_nonzero(runs[0].status == 0) + enough(method, 1)
 
 
 @every

@@ -502,8 +502,9 @@ def test_two_goals_for_points_of_one_joint(method: str) -> None:
     both, one = (
         ik.solve(ROPE, ROPE.rest, goals, method) for goals in ([place, rotation], [ik.Reach(3, [1, 1, 1], turned)])
     )
-    assert both.status == one.status == 0
+    assert both.status == one.status
+    assert one.status == 0 or not ik.methods()[method].reaches
     assert both.pose.rotations.tobytes() == one.pose.rotations.tobytes()
     ends: Any = [[1, 1, 1], np.add([1, 1, 1], ref.rotate(turned, np.array([0.5, 0, 0])))]
     found = ik.solve(ROPE, ROPE.rest, [ik.Reach(3, ends[0]), ik.Reach(3, ends[1], offset=[0.5, 0, 0])], method)
-    assert found.status == 0
+    assert found.status == 0 or not ik.methods()[method].reaches

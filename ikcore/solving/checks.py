@@ -126,13 +126,15 @@ def check_takes(method: str, skeleton: Skeleton, tasks: tuple[Task, ...], *, sca
         _check_form(method, skeleton, tasks)
 
 
+# What these take dls takes, too: it stands for them where methods are named.
+_AS_DLS = ("transpose", "pinv", "svf", "sdls")
 _INSTEAD = {("aim", "PLACE"): "write Look(joint, axis, position, chain=0), the axis being what was the offset"}
 
 
 def _check_word(method: str, word: str, where: str, instead: str = "") -> None:
     if TAKEN[word] in METHODS[method].takes:
         return
-    takers = [name for name, known in METHODS.items() if TAKEN[word] in known.takes]
+    takers = [name for name, known in METHODS.items() if TAKEN[word] in known.takes and name not in _AS_DLS]
     advice = f"{instead}, or use" if instead else "use"
     raise ValueError(f"{where}{method} takes no {TAKEN[word]}; {advice} {' or '.join(takers)}")
 

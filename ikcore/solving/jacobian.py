@@ -1,4 +1,4 @@
-"""Methods that turn all joints at once, by how each moves what should be reached: dls."""
+"""Methods that turn all joints at once, by how each moves what should be reached: dls, transpose, pinv, svf, sdls."""
 
 from __future__ import annotations
 
@@ -54,3 +54,168 @@ def dls(
     0
     """
     return iterate("dls", **locals())
+
+
+@method
+def transpose(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    max_step: float = 0.5,
+    max_error: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by the transpose of the Jacobian: errors pull at joints like forces, and these turn as far as is best.
+
+    Nothing is solved, so that nothing can explode; but it creeps where some directions move much further than others,
+    as near full reach. Take `dls` to arrive; this one to see, or to compare with.
+
+    Examples
+    --------
+    What `dls` reaches in five iterations.
+
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
+    >>> found = ik.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
+    >>> int(found.status), int(found.iterations)
+    (0, 21)
+    """
+    return iterate("transpose", **locals())
+
+
+@method
+def pinv(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    truncation: float = 0.01,
+    max_step: float = 0.5,
+    max_error: float = 0.0,
+    posture: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by the pseudo-inverse of the Jacobian: the least turns that would do, if motion were linear.
+
+    Few iterations far from singular poses, such as a stretched arm; near them joints would turn without bounds, so that
+    small singular values are left out, and steps that make the error larger are taken back. `textbook=True` keeps them.
+
+    Examples
+    --------
+    Near full reach the textbook's joints swing to and fro.
+
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
+    >>> near = ik.Reach(3, [2.49, 0.2, 0])
+    >>> found = ik.pinv(arm, arm.rest, [near])
+    >>> int(found.status), int(found.iterations)
+    (0, 11)
+    >>> ik.Status(int(ik.pinv(arm, arm.rest, [near], textbook=True).status)).name
+    'ITERATION_LIMIT'
+    """
+    return iterate("pinv", **locals())
+
+
+@method
+def svf(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    sigma0: float = 0.01,
+    nu: float = 10.0,
+    max_step: float = 0.5,
+    max_error: float = 0.0,
+    posture: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by a pseudo-inverse with filtered singular values: full rank in every pose.
+
+    Small singular values count as `sigma0` and large ones as what they are, smoothly between. Far from singular poses
+    it is `pinv`; near them it goes on where `pinv` leaves directions out.
+
+    Examples
+    --------
+    Near full reach, as published.
+
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
+    >>> found = ik.svf(arm, arm.rest, [ik.Reach(3, [2.49, 0.2, 0])], textbook=True)
+    >>> int(found.status), int(found.iterations)
+    (0, 4)
+    """
+    return iterate("svf", **locals())
+
+
+@method
+def sdls(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    soft: bool = True,
+    max_step: float = 0.7853981633974483,
+    max_error: float = 0.0,
+    posture: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by selectively damped least squares: each singular vector turns joints no further than it is worth.
+
+    Where joints work together they turn all the way, where they work against each other, as near singular poses, hardly
+    at all. It needs no damping constant, follows targets that are out of reach without jitter, and takes more
+    iterations than `dls`.
+
+    Examples
+    --------
+    Soft, as its authors' program has it, and as their paper has it.
+
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [2.5, 0, 0]])
+    >>> hand = ik.Reach(3, [1, 1, 1])
+    >>> int(ik.sdls(arm, arm.rest, [hand]).iterations)
+    13
+    >>> int(ik.sdls(arm, arm.rest, [hand], soft=False).iterations)
+    10
+    """
+    return iterate("sdls", **locals())

@@ -670,6 +670,10 @@ typedef struct ik_goal {
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
     X(posture, double)                                                                                                 \
+    X(truncation, double)                                                                                              \
+    X(sigma0, double)                                                                                                  \
+    X(nu, double)                                                                                                      \
+    X(soft, switch)                                                                                                    \
     X(start_from_tail, switch)                                                                                         \
     X(feedback, double)                                                                                                \
     X(bounce, switch)                                                                                                  \
@@ -725,13 +729,36 @@ typedef struct ik_options {
     X(effector_ratio, 0.5, 0, 1, "how long these are at rest, of their length in the pose to start from")              \
     X(root_strength, 0, 0, 1e6, "of a spring from every joint to the base; 0: none")                                   \
     X(root_ratio, 0.5, 0, 1, "how long these are at rest, of their length in the pose to start from")
+#define IK_STEPS(X, most)                                                                                              \
+    X(max_step, most, 0, 4, "the most that a joint turns in one iteration, radians")                                   \
+    X(max_error, 0, 0, 1e6, "each error is cut to this many mean bones in every iteration; 0: not")
+#define IK_POSTURE(X)                                                                                                  \
+    X(posture, 0, 0, 1,                                                                                                \
+      "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
 #define IK_OPTIONS_OF_dls(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
-    X(max_step, 1, 0, 4, "the most that a joint turns in one iteration, radians")                                      \
-    X(max_error, 0, 0, 1e6, "each error is cut to this many mean bones in every iteration; 0: not")                    \
-    X(posture, 0, 0, 1,                                                                                                \
-      "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
+    IK_STEPS(X, 1)                                                                                                     \
+    IK_POSTURE(X)
+#define IK_OPTIONS_OF_transpose(X)                                                                                     \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    IK_STEPS(X, 0.5)
+#define IK_OPTIONS_OF_pinv(X)                                                                                          \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(truncation, 0.01, 0, 1, "singular values below this share of the largest count for nothing")                     \
+    IK_STEPS(X, 0.5)                                                                                                   \
+    IK_POSTURE(X)
+#define IK_OPTIONS_OF_svf(X)                                                                                           \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(sigma0, 0.01, 1e-6, 1e6, "what a singular value of 0 counts as, in mean bones")                                  \
+    X(nu, 10, 0, 1e6, "how soon larger ones count as what they are")                                                   \
+    IK_STEPS(X, 0.5)                                                                                                   \
+    IK_POSTURE(X)
+#define IK_OPTIONS_OF_sdls(X)                                                                                          \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(soft, 1, 0, 1, "steps along singular vectors bend to what they may be; else they are cut there, as published")   \
+    IK_STEPS(X, 0.7853981633974483)                                                                                    \
+    IK_POSTURE(X)
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
@@ -798,7 +825,15 @@ enum ik_takes {
           IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_TAKES_CAP | IK_REACHES,                                                 \
       "cyclic coordinate descent: one joint after the other turns what it carries to the target")                      \
     X(dls, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                                \
-      "damped least squares: turns all joints at once, by how each moves what should be reached")
+      "damped least squares: turns all joints at once, by how each moves what should be reached")                      \
+    X(transpose, IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE),                \
+      "Jacobian transpose: all joints turn as the errors pull at them, as far as is best")                             \
+    X(pinv, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                         \
+      "pseudo-inverse: the least turns that would take all of the error away, if motion were linear")                  \
+    X(svf, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                          \
+      "singular value filtering: a pseudo-inverse that is never singular")                                             \
+    X(sdls, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                         \
+      "selectively damped least squares: each singular vector turns joints as far as it gets the tips")
 
 /* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, what it is) */
 #define IK_CLOSED_FORMS(X)                                                                                             \

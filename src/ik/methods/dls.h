@@ -111,7 +111,7 @@ static void dls_step(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
         outlook[g] = dls_solve(plan, c);
-        dls_turns(plan, c);
+        dls_turns(plan, c, plan->job->options.damping > 0);
         if (plan->limited || plan->slides) waits[g] = dls_hold(plan, c);
         if (plan->one_sided) waits[g] |= ~waits[g] & dls_reconsider(plan, c, rows_system_of(plan, c).y);
     }

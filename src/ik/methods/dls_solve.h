@@ -95,10 +95,10 @@ static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     return (dls_outlook){e, foreseen};
 }
 
-/* From pulls to turns and slides; the way to postures comes on top. Returns the largest, as an angle. */
-static real dls_move_by_pulls(const ik_plan *plan, columns c) {
-    const ik_options *options = &plan->job->options;
-    const real most = real_splat((number)options->max_step);
+/* From pulls to turns and slides; where there is a posture, the way to it comes on top. Turns are cut each by itself,
+ * unless `whole`. Returns the largest, as an angle. */
+static real dls_move_by_pulls(const ik_plan *plan, columns c, int posture, int whole) {
+    const real most = real_splat((number)plan->job->options.max_step);
     real largest = real_splat(0), unit = *column(c, joint_lever(plan));
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
@@ -109,27 +109,27 @@ static real dls_move_by_pulls(const ik_plan *plan, columns c) {
         }
         if (!plan->nodes[k].turns) continue;
         vec3 turn = rows_turn(plan, c, k, column_vec3(c, step_own(plan, slot)));
-        if (posture_is_any(plan)) turn = vec3_add(turn, column_vec3(c, posture_wish(plan, slot)));
-        if (options->damping == 0) turn = vec3_cut(turn, most);
+        if (posture) turn = vec3_add(turn, column_vec3(c, posture_wish(plan, slot)));
+        if (!whole) turn = vec3_cut(turn, most);
         largest = real_max(vec3_length(turn), largest);
         column_set_vec3(c, step_own(plan, slot), turn);
     }
     return largest;
 }
 
-/* All of them shortened alike where the damping is given. Those that are held come on top. */
-static void dls_turns(const ik_plan *plan, columns c) {
-    const ik_options *options = &plan->job->options;
-    const real one = real_splat(1), most = real_splat((number)options->max_step);
-    real largest = dls_move_by_pulls(plan, c), cut = real_min(one, most / (largest + real_splat(TINY_LENGTH)));
+/* All of them shortened alike, if the step is cut as a whole. Those that are held come on top. */
+static void dls_turns(const ik_plan *plan, columns c, int whole) {
+    const real one = real_splat(1), most = real_splat((number)plan->job->options.max_step);
+    real largest = dls_move_by_pulls(plan, c, posture_is_any(plan), whole);
+    real cut = real_min(one, most / (largest + real_splat(TINY_LENGTH)));
     for (int slot = 0; slot < plan->slots; slot++) {
         vec3 turn = column_vec3(c, step_own(plan, slot));
-        if (options->damping > 0) turn = vec3_scale(cut, turn);
+        if (whole) turn = vec3_scale(cut, turn);
         if (plan->limited) turn = vec3_add(turn, column_vec3(c, dls_held(plan, slot)));
         column_set_vec3(c, step_own(plan, slot), turn);
         if (!plan->nodes[plan->node_of_slot[slot]].slides) continue;
         vec3 slide = column_vec3(c, step_slide(plan, slot));
-        if (options->damping > 0) slide = vec3_scale(cut, slide);
+        if (whole) slide = vec3_scale(cut, slide);
         column_set_vec3(c, step_slide(plan, slot), vec3_add(slide, column_vec3(c, dls_pinned_by(plan, slot))));
     }
 }

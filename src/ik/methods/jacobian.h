@@ -2,3 +2,11 @@
 #include "../frame/parts.h"
 
 #include "dls.h"
+
+#include "answer.h"
+#include "transpose.h"
+
+#include "spectral.h"
+#include "pinv.h"
+#include "svf.h"
+#include "sdls.h"

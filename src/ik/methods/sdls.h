@@ -1,0 +1,94 @@
+/* Selectively damped least squares. S. R. Buss, J.-S. Kim, "Selectively damped least squares for inverse kinematics",
+ * Journal of Graphics Tools 10 (2005).
+ *
+ * Idea. The pseudo-inverse, but each singular vector turns joints by no more than it is worth. Along one the tips move
+ * by N in all; each joint by itself would move them by M, of which most may cancel. Joints may turn by N / M of
+ * max_step for it: all the way where they work together, and hardly where they work against each other, as near
+ * singular poses.
+ *
+ *   N      = sum of |u_l| over the tasks l
+ *   M      = sum of |J_lj (W J^T u)_j| / eigenvalue over tasks and joints j: how far each moves each, never less than N
+ *   phi    = (u . e) W J^T u / eigenvalue, the step along u; |phi| is the largest turn of a joint
+ *   may    = N / M max_step
+ *   step   = phi min(1, may / |phi|), as published; or phi may / (may + |phi|), `soft`, which bends where that breaks
+ *
+ * A ball joint is one joint, by the length of its turn: no axes of the world are in it. In the paper errors are cut as
+ * well, which is max_error, there .8 of a bone. */
+
+/* Eigenvalues that differ by less than this, of themselves, are one. */
+#define SDLS_ALIKE (number)1e-3
+
+/* How far the turns of each joint would move a task, summed. */
+static real sdls_moved(const ik_plan *plan, columns c, int task) {
+    const vec3 none = vec3_splat(0, 0, 0);
+    real sum = real_splat(0);
+    rows_task seen = rows_see(plan, c, task);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot];
+        if (!task_side(plan, task, slot) || !plan->nodes[k].turns) continue;
+        vec3 turn = turns_vector(plan, c, k, column_vec3(c, step_own(plan, slot)));
+        sum = sum + vec3_length(rows_change(plan, c, &seen, k, turn, none));
+    }
+    return rows_scale(plan, c, task) * sum;
+}
+
+/* N, with rows that have their weights. */
+static real sdls_worth(const ik_plan *plan, const spectral_part *part) {
+    real sum = real_splat(0);
+    for (int t = 0; t < plan->task_count; t++) {
+        const ik_task *task = &plan->tasks[t];
+        sum = sum + vec3_length(rows_at(part->vector, part->step, task->row, ik_task_rows(task)));
+    }
+    return sum;
+}
+
+static real sdls_gain(const ik_plan *plan, columns c, const spectral_part *part) {
+    const real one = real_splat(1), tiny = real_splat(TINY_LENGTH),
+               most = real_splat((number)plan->job->options.max_step);
+    rows_pull(plan, c, part->vector, part->step);
+    real size = dls_move_by_pulls(plan, c, 0, 1) * real_abs(part->along) / part->value, moved = real_splat(0);
+    for (int t = 0; t < plan->task_count; t++)
+        moved = moved + sdls_moved(plan, c, t);
+    real may = real_min(one, sdls_worth(plan, part) * part->value / (moved + tiny)) * most;
+    if (plan->job->options.soft) return may / ((may + size + tiny) * part->value);
+    return real_min(one, may / (size + tiny)) / part->value;
+}
+
+/* Of two vectors of one eigenvalue all sums are vectors of it: of these one has all of e, the other none. Each has the
+ * eigenvalues of what it is made of, by their shares. */
+static void sdls_pair(real *values, real *vectors, real *along, int rows, int step, int i, int j, mask alike) {
+    const real one = real_splat(1), zero = real_splat(0), a = along[i * step], b = along[j * step];
+    real *first = &values[packed(i, i) * step], *second = &values[packed(j, j) * step], apart = *second - *first;
+    real size = real_sqrt(a * a + b * b);
+    mask turns = alike & mask_less(zero, size);
+    size = real_select(turns, size, one);
+    real cosine = a / size, sine = b / size;
+    apart = real_select(turns, sine * sine * apart, zero);
+    *first = *first + apart, *second = *second - apart;
+    along[i * step] = real_select(turns, size, a), along[j * step] = real_select(turns, zero, b);
+    for (int k = 0; k < rows; k++) {
+        real *u = &vectors[(k * rows + i) * step], *v = &vectors[(k * rows + j) * step], before = *u;
+        *u = real_select(turns, cosine * before + sine * *v, before);
+        *v = real_select(turns, cosine * *v - sine * before, *v);
+    }
+}
+
+/* What is damped must not hang on rounding: it decides which vectors there are of eigenvalues that are alike. */
+static void sdls_pair_alike(const ik_plan *plan, columns c, rows_system s) {
+    for (int j = 1; j < s.rows; j++)
+        for (int i = 0; i < j; i++) {
+            real a = s.matrix[packed(i, i) * s.step], b = s.matrix[packed(j, j) * s.step];
+            mask alike = mask_less(real_abs(a - b), real_splat(SDLS_ALIKE) * real_max(a, b));
+            if (!mask_any(alike)) continue;
+            real *vectors = column(c, spectral_vectors(plan)), *along = column(c, spectral_along(plan));
+            sdls_pair(s.matrix, vectors, along, s.rows, s.step, i, j, alike);
+        }
+}
+
+static void sdls_answer(const ik_plan *plan, columns c, rows_system s) {
+    spectral_find(plan, c, s);
+    sdls_pair_alike(plan, c, s);
+    spectral_sum(plan, c, s, sdls_gain);
+}
+
+ANSWER_METHOD(sdls, spectral_size)

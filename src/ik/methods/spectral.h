@@ -1,0 +1,62 @@
+/* What pinv, svf and sdls share: A = J W J^T by its eigenvectors u, which are the left singular vectors of J; the roots
+ * of its eigenvalues are the singular values. Along a right singular vector joints turn by W J^T u, which moves what
+ * should be reached along u: y = sum of gain (u . e) u, where the pseudo-inverse has 1 / eigenvalue as every gain. */
+
+/* Of the sum of eigenvalues: one that is less is none. */
+#define SPECTRAL_ROUNDING (number)(64 * EPSILON)
+
+/* Columns of a step, behind those of dls: the vectors, and u . e of each. */
+ik_inline int spectral_vectors(const ik_plan *plan) { return dls_columns(plan); }
+ik_inline int spectral_along(const ik_plan *plan) { return spectral_vectors(plan) + plan->rows * plan->rows; }
+
+static record_size spectral_size(const ik_plan *plan) {
+    record_size size = dls_size(plan);
+    size.work = spectral_along(plan) + plan->rows - plan->work;
+    return size;
+}
+
+/* One singular vector, whose numbers are `step` apart. */
+typedef struct {
+    const real *vector;
+    int step;
+    real value, largest; /* eigenvalues: its own, and of all the largest */
+    real along;          /* u . e */
+} spectral_part;
+
+/* How much of it there is in the answer; asked for where the eigenvalue is more than rounding. */
+typedef real (*spectral_gain)(const ik_plan *plan, columns c, const spectral_part *part);
+
+static void spectral_find(const ik_plan *plan, columns c, rows_system s) {
+    const int rows = s.rows, step = s.step;
+    real *vectors = column(c, spectral_vectors(plan)), *along = column(c, spectral_along(plan));
+    eigen_of(s.matrix, vectors, step, rows);
+    for (int i = 0; i < rows; i++) {
+        along[i * step] = real_splat(0);
+        for (int k = 0; k < rows; k++)
+            along[i * step] = along[i * step] + vectors[(k * rows + i) * step] * s.y[k * step];
+    }
+}
+
+static void spectral_sum(const ik_plan *plan, columns c, rows_system s, spectral_gain gain) {
+    const int rows = s.rows, step = s.step;
+    const real *vectors = column(c, spectral_vectors(plan)), *along = column(c, spectral_along(plan));
+    const diagonal values = diagonal_of(s.matrix, step, rows);
+    const real damping = answer_damping(plan, c) * values.largest;
+    const real rounding = real_splat(SPECTRAL_ROUNDING) * values.sum + real_splat(SMALLEST);
+    for (int i = 0; i < rows; i++)
+        s.y[i * step] = real_splat(0);
+    for (int i = 0; i < rows; i++) {
+        real value = s.matrix[packed(i, i) * step];
+        mask counts = mask_less(rounding, value);
+        value = real_select(counts, value, real_splat(1));
+        const spectral_part part = {vectors + i * step, rows * step, value, values.largest, along[i * step]};
+        real by = real_select(counts, answer_damped(gain(plan, c, &part), damping) * part.along, real_splat(0));
+        for (int k = 0; k < rows; k++)
+            s.y[k * step] = s.y[k * step] + by * part.vector[k * part.step];
+    }
+}
+
+static void spectral_answer(const ik_plan *plan, columns c, rows_system s, spectral_gain gain) {
+    spectral_find(plan, c, s);
+    spectral_sum(plan, c, s, gain);
+}

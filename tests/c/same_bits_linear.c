@@ -1,0 +1,112 @@
+/* same_bits.c for transpose, pinv, svf and sdls, on a chain that turns freely, one of hinges whose tip is turned as
+ * well, and a tree with limits of every kind: prints, for every instruction set of this processor, a hash of all bytes
+ * that are written, with targets ordinary, near, out of reach and not finite. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "ik.h"
+
+enum { ITEMS = 200 / FEWER, JOINTS = 8, SCENES = 3 };
+
+static const int parents[SCENES][JOINTS] = {
+    {-1, 0, 1, 2, 3, 4, 5, 6}, {-1, 0, 1, 2, 3, 4, 5, 6}, {-1, 0, 1, 2, 3, 2, 5, 6}};
+static int order[JOINTS], ranks[JOINTS];
+static double offsets[3 * JOINTS], rests[4 * JOINTS];
+static ik_limit limits[JOINTS];
+
+static ik_limit random_limit(int kind) {
+    ik_limit limit = {.kind = (enum ik_limit_kind)kind, .twist = {-1, 0.75}, .axes = {0, 1, 2}};
+    for (int i = 0; i < 4; i++) {
+        limit.frame[i] = random_number();
+        limit.swing[i] = 0.75 + 0.5 * random_number();
+    }
+    for (int i = 0; i < 3; i++) {
+        limit.angles[i][0] = -0.75, limit.angles[i][1] = 0.5;
+        limit.stiffness[i] = 0.25 + 0.25 * random_number();
+    }
+    return limit;
+}
+
+static ik_skeleton random_skeleton(int scene) {
+    for (int joint = 0; joint < JOINTS; joint++) {
+        rests[4 * joint] = 1;
+        for (int i = 0; i < 3; i++)
+            offsets[3 * joint + i] = random_number();
+        limits[joint] = random_limit(scene == 1 ? IK_HINGE : joint % 5);
+    }
+    ik_skeleton_order(JOINTS, parents[scene], order, ranks);
+    return (ik_skeleton){JOINTS, parents[scene], order, ranks, offsets, rests, scene ? limits : NULL};
+}
+
+#define DEFINE_HASH(method, number, name)                                                                              \
+    static uint64_t hash_##method##_##name(void) {                                                                     \
+        static number pose[ITEMS][JOINTS][4], solved[ITEMS][JOINTS][4], target[2][ITEMS][3], turned[ITEMS][4];         \
+        static number error[ITEMS], angle[ITEMS];                                                                      \
+        static int32_t status[ITEMS], iterations[ITEMS];                                                               \
+        const ptrdiff_t size = sizeof(number), joint = 4 * size, item = JOINTS * joint;                                \
+        uint64_t hash = HASH_START;                                                                                    \
+        random_state = 1;                                                                                              \
+        for (int scene = 0; scene < SCENES; scene++) {                                                                 \
+            ik_skeleton skeleton = random_skeleton(scene);                                                             \
+            for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                               \
+                (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                     \
+            for (int i = 0; i < 2 * ITEMS * 3; i++)                                                                    \
+                (&target[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                   \
+            for (int i = 0; i < ITEMS * 4; i++)                                                                        \
+                (&turned[0][0])[i] = (number)random_number();                                                          \
+            const ik_goal goals[SCENES][2] = {{{.joint = 7, .position = {target[0], 3 * size, size}}},                 \
+                                              {{.joint = 7, .position = {target[0], 3 * size, size}},                  \
+                                               {.kind = IK_TURN, .joint = 7, .rotation = {turned, 4 * size, size}}},   \
+                                              {{.joint = 7, .position = {target[0], 3 * size, size}},                  \
+                                               {.joint = 4, .position = {target[1], 3 * size, size}}}};                \
+            ik_solve_job job = {.skeleton = &skeleton,                                                                 \
+                                .goals = goals[scene],                                                                 \
+                                .goal_count = scene ? 2 : 1,                                                           \
+                                .options = ik_##method##_options(),                                                    \
+                                .rotations = {{pose, item, size}, joint, JOINTS},                                      \
+                                .solved = {{solved, item, size}, joint, JOINTS},                                       \
+                                .status = {status, 4, 0},                                                              \
+                                .error = {error, size, 0},                                                             \
+                                .rotation_error = {angle, size, 0},                                                    \
+                                .iterations = {iterations, 4, 0}};                                                     \
+            job.options.iterations = 60;                                                                               \
+            job.options.posture = scene > 1 && job.options.truncation > 0 ? 0.25 : 0;                                  \
+            size_t bytes = (ik_##method##_scratch_##name(&job) + 63) / 64 * 64;                                        \
+            void *memory = malloc(bytes + 64);                                                                         \
+            if (!memory) abort();                                                                                      \
+            void *scratch = (void *)(((uintptr_t)memory + 63) / 64 * 64);                                              \
+            for (ptrdiff_t first = 0, count = 1; first < ITEMS; first += count, count = count % 70 + 1)                \
+                ik_##method##_##name(&job, first, first + count < ITEMS ? first + count : ITEMS, scratch);             \
+            free(memory);                                                                                              \
+            hash = hash_bytes(hash_bytes(hash, solved, sizeof solved), error, sizeof error);                           \
+            hash = hash_bytes(hash_bytes(hash, angle, sizeof angle), status, sizeof status);                           \
+            hash = hash_bytes(hash, iterations, sizeof iterations);                                                    \
+        }                                                                                                              \
+        return hash;                                                                                                   \
+    }
+
+#define BOTH(method)                                                                                                   \
+    DEFINE_HASH(method, float, f32)                                                                                    \
+    DEFINE_HASH(method, double, f64)
+#define PRINT(method)                                                                                                  \
+    printf("%s " #method " f32 %016llx\n", isas[i], (unsigned long long)hash_##method##_f32());                        \
+    printf("%s " #method " f64 %016llx\n", isas[i], (unsigned long long)hash_##method##_f64());
+
+BOTH(transpose)
+BOTH(pinv)
+BOTH(svf)
+BOTH(sdls)
+
+int main(void) {
+    const char *isas[] = {"scalar", "base", "avx2", "avx512"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(ik_use_isa(isas[i]), isas[i]) != 0) continue;
+        PRINT(transpose)
+        PRINT(pinv)
+        PRINT(svf)
+        PRINT(sdls)
+    }
+    return 0;
+}
