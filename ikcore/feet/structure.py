@@ -92,18 +92,18 @@ def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
 def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
     """The rest pose, but of one that lies beside a clip that stands upright, the tallest of the clip.
 
-    How tall, the ends of limbs say: a root or a target of IK may stay where the body goes up. What is wide and low, as
+    How tall, roots and targets of IK do not say: they may stay where the body goes up. What is wide and low, as
     a spider is, does not stand upright: it is as tall as the slope it is on.
     """
     rest, parents = skeleton.rest, skeleton.parents
     if clip is None:
         return rest
-    leaves = np.setdiff1d(np.flatnonzero(parents >= 0), parents).tolist()
-    ends = [end for end in leaves if not _ALOFT & set(words(skeleton.names[end]))] or list(range(len(skeleton)))
-    at = skeleton.forward(clip.pose).positions[:, ends]
+    body = [joint for joint in np.flatnonzero(parents >= 0).tolist() if not _ALOFT & set(words(skeleton.names[joint]))]
+    body = body or list(range(len(skeleton)))
+    at = skeleton.forward(clip.pose).positions[:, body]
     tall = np.ptp(dot(at, above), axis=1)
     upright = np.flatnonzero(tall >= _LIES * size(np.ptp(at - above * dot(at, above)[..., np.newaxis], axis=1)))
-    if not len(upright) or np.ptp(dot(skeleton.forward(rest).positions[ends], above)) >= _LIES * median(tall[upright]):
+    if not len(upright) or np.ptp(dot(skeleton.forward(rest).positions[body], above)) >= _LIES * median(tall[upright]):
         return rest
     return clip.pose[int(upright[np.argmax(tall[upright])])]
 
