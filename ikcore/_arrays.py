@@ -79,6 +79,8 @@ def number_type(*pose: ArrayLike) -> np.dtype[Any]:
 
 
 def _is_narrow(value: ArrayLike) -> bool:
+    if type(value) is np.ndarray:  # as a rule
+        return value.dtype.kind == "f" and value.itemsize <= 4
     if isinstance(value, (list, tuple, int, float)) and not _holds_arrays(value):
         return False  # Python's numbers are doubles
     try:
@@ -95,7 +97,12 @@ def _holds_arrays(value: Any) -> bool:
 def rows(name: str, value: ArrayLike, dtype: np.dtype[Any], *row: int) -> NDArray[Any]:
     """`value` as an array of `dtype` with rows of shape `row`, say (..., 3); without `row`, of any shape."""
     given: Any = value
-    if type(given) is np.ndarray and _fits(given, dtype) and given.shape[given.ndim - len(row) :] == row:
+    if (
+        type(given) is np.ndarray
+        and given.dtype is dtype  # not only equal to it, which takes longer to find
+        and given.flags.aligned
+        and given.shape[given.ndim - len(row) :] == row
+    ):
         return given  # as a rule
     try:
         array = np.asarray(value)

@@ -53,8 +53,10 @@ def _call(
     workers: int,
     operands: dict[str, tuple[Any, ...]],
 ) -> Any:
-    places = tuple(_checked(array, dtype) for array in outputs)
-    inputs = {name: optional_rows(name, value, dtype, *row) for name, (value, *row) in operands.items()}
+    places = tuple([_checked(array, dtype) for array in outputs])
+    inputs = {}
+    for name, (value, *row) in operands.items():  # a comprehension, and a generator more so, takes longer to begin
+        inputs[name] = optional_rows(name, value, dtype, *row)
     return call(solver, inputs, places, workers)
 
 

@@ -26,7 +26,7 @@ from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.stances import Stance, stances_of
 from ikcore.bake.toes import toes_of
-from ikcore.bake.way import Way, way_of
+from ikcore.bake.way import Way, clear, way_of
 from ikcore.bake.write import Move, Turn, moves_of, pelvis_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
@@ -365,7 +365,8 @@ def _ways(
         passed = passed_by(motion, mine, stances, floors, scene)
         part = legs.part(at / len(motions), (at + 1) / len(motions))
         ways.append(way_of(motion, mine, passed, floors, scene, way is not None, part))
-    return stances, ways, under
+    clear(ways, scene)
+    return stances, [way for way, *_ in ways], under
 
 
 def _middle_round(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ikcore._arrays import cross, dot, size
 from ikcore.bake.floors import Floor
@@ -220,7 +223,7 @@ class Footing:
         if ahead is None:
             return slope
         arms = points - mean(points[support])
-        slopes = np.array([slope, *map(scene.slope, found.normals[found.hit])])
+        slopes = np.concatenate([slope[np.newaxis], scene.slope(found.normals[found.hit])])
         slopes = slopes[size(slopes) <= max(self.pitch, float(size(slope)))]
         way = unit(mean(ahead))
         margin = _EDGE * scale / max(float(np.ptp(dot(arms, way))), _EDGE * scale)
@@ -270,7 +273,7 @@ def _sunk(at: Array, rise: Array, slopes: Array, usual: float, margin: float, sa
     side. Of slopes that do equally well the nearest to the usual one.
     """
     known = np.isfinite(rise)
-    first, second = np.triu_indices(int(np.count_nonzero(known)), 1)
+    first, second = _pairs(int(np.count_nonzero(known)))
     at, rise = at[known], rise[known]
     apart = at[second] - at[first]
     between = (rise[second] - rise[first])[apart != 0] / apart[apart != 0]
@@ -285,6 +288,12 @@ def _sunk(at: Array, rise: Array, slopes: Array, usual: float, margin: float, sa
     if low - margin < found < high + margin:
         return found
     return lowest(np.append(between[(between > low) & (between < high)], [usual, low, high]))
+
+
+@functools.cache
+def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Each two of so many, once; there are never more than the points of a sole."""
+    return np.triu_indices(count, 1)
 
 
 def _between(start: Array, end: Array) -> Array:

@@ -67,10 +67,10 @@ class Scene:
         at = self.level(points[frames])
         return at if self.way is None else at + self.level(self.way[frames])
 
-    def slope(self, normal: Array) -> Array:
-        """How much the height of a plane changes along each axis."""
-        found = -normal / max(float(normal[self.axis]), _STEEPEST)
-        found[self.axis] = 0.0
+    def slope(self, normals: Array) -> Array:
+        """How much the height of a plane changes along each axis, of normals (..., 3)."""
+        found = -normals / np.maximum(normals[..., self.axis : self.axis + 1], _STEEPEST)
+        found[..., self.axis] = 0.0
         return np.asarray(found)
 
     def normal(self, slope: Array) -> Array:

@@ -105,10 +105,11 @@ def way_of(
     scene: Scene,
     rounds: bool,
     told: Told,
-) -> Way:
+) -> tuple[Way, Array, Mask]:
     """The way of one foot through all its stances, and over what it passes before the first and after the last.
 
-    Of three rounds of a loop, obstacles are those of the second.
+    And how much higher it has to be for obstacles, and when it is free to: `clear` lifts it. Of three rounds of a loop,
+    obstacles are those of the second.
     """
     frames = len(motion.chain)
     turn, toes = np.broadcast_to(UNTURNED, (2, frames, 4)).copy()
@@ -122,8 +123,7 @@ def way_of(
     way.plain = way.shift[:, scene.axis].copy()
     down = sorted([*stances, *(each for each in passed if 0 < each.start < frames - 1)], key=lambda each: each.start)
     spans = [_span(swing, frames) for swing in _swings(down, frames)]
-    _clear(way, spans, floor, scene, rounds, told.part(0.7, 1.0))
-    return way
+    return way, *_needed(way, spans, floor, scene, rounds, told.part(0.7, 1.0))
 
 
 # --- on the ground ---------------------------------------------------------------------------------------------------
@@ -346,10 +346,21 @@ def _progress(places: Array, timed: Array, scale: float, scene: Scene) -> Array:
 # --- over obstacles --------------------------------------------------------------------------------------------------
 
 
-def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, rounds: bool, told: Told) -> None:
-    """Lift a foot in swing so that no point of its sole comes into the ground, nor nearer than it should."""
+def clear(feet: list[tuple[Way, Array, Mask]], scene: Scene) -> None:
+    """Lift feet in swing so that no point of their soles comes into the ground, nor nearer than it should."""
+    feet = [(way, needed, free) for way, needed, free in feet if needed.any()]
+    if feet:
+        ways, needed, free = zip(*feet, strict=True)
+        for way, lift in zip(ways, lifted(np.stack(needed), np.stack(free), scene.fps), strict=True):
+            way.shift[:, scene.axis] += lift
+
+
+def _needed(
+    way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, rounds: bool, told: Told
+) -> tuple[Array, Mask]:
+    """How much higher a foot has to be, and when it is in swing."""
     if not spans:
-        return
+        return np.zeros(len(way.shift)), np.zeros(len(way.shift), bool)
     frames = list(blocks(len(way.shift)))
     needed = np.concatenate([_lacking(way, floor, scene, block) for block in told.over(frames)])
     if rounds:
@@ -359,9 +370,7 @@ def _clear(way: Way, spans: list[tuple[int, int]], floor: Floor, scene: Scene, r
     near, swings = np.zeros(len(needed)), np.concatenate([np.arange(*span) for span in spans])
     near[swings] = _shares(spans, len(needed), scene.fps)[1]
     possible = 0.5 * _HARDEST * way.motion.scale * near * near
-    needed = np.minimum(np.fmax(needed, 0), possible)
-    if needed.any():
-        way.shift[:, scene.axis] += lifted(needed, near > 0, scene.fps)
+    return np.minimum(np.fmax(needed, 0), possible), near > 0
 
 
 def lifted(needed: Array, free: Mask, fps: float) -> Array:
@@ -369,17 +378,20 @@ def lifted(needed: Array, free: Mask, fps: float) -> Array:
 
     Parameters
     ----------
-    needed : (frames,) array
+    needed : (..., frames) array
         How much higher it has to be.
-    free : (frames,) array of bool
+    free : (..., frames) array of bool
         When it does not stand. Before the first frame and after the last it may be in the air for a while.
     fps : float
         Frames a second.
     """
     before = round(_BEFORE * fps) + 2
-    lower, upper = np.pad(needed, before), np.pad(np.where(free, np.inf, 0), before, constant_values=np.inf)
-    upper[:2] = upper[-2:] = 0
-    return np.asarray(smooth(0.0, fps=fps, pull=0, tension=_TENSION, lower=lower, upper=upper).values[before:-before])
+    more = (*needed.shape[:-1], needed.shape[-1] + 2 * before)
+    lower, upper, own = np.zeros(more), np.full(more, np.inf), slice(before, -before)
+    lower[..., own], upper[..., own] = needed, np.where(free, np.inf, 0)
+    upper[..., :2] = upper[..., -2:] = 0
+    found = smooth(0.0, fps=fps, pull=0, tension=_TENSION, lower=lower, upper=upper, axis=-1)
+    return np.asarray(found.values[..., own])
 
 
 def _lacking(way: Way, floor: Floor, scene: Scene, frames: slice) -> Array:

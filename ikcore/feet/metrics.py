@@ -9,7 +9,6 @@ Thresholds in metres are for humans. For others, divide lengths by those of thei
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -1323,7 +1322,9 @@ def _length(vectors: Array) -> Array:
 
 def _dot(a: Array, b: Array) -> Array:
     """Of vectors of three numbers, or of two."""
-    return np.asarray(functools.reduce(np.add, (a * b).T).T)
+    products = a * b
+    found = products[..., 0] + products[..., 1]
+    return np.asarray(found if products.shape[-1] == 2 else found + products[..., 2])
 
 
 def _angle(a: Array, b: Array) -> Array:

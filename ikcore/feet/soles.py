@@ -87,20 +87,22 @@ def over_time(
         return tuple(legs)
     at = skeleton.forward(pose).positions
     size = min(length(skeleton, leg, at[0]) for leg in legs)
-    height, ups = _over(ground, at, seen.up, size)
-    low = [_low(_lowest(skeleton, leg, height)) for leg in legs]
+    feet = [at[:, _foot(skeleton, leg)] for leg in legs]
+    over = [_over(ground, foot, seen.up, size) for foot in feet]
+    low = [_low(height.min(axis=1)) for height, _ in over]
     at_ease = at_rest(skeleton, seen, legs, vertices)
     depths = _depths(legs, low, size)
     if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
         depths = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
     found = []
-    for leg, resting, depth in zip(legs, at_ease, depths or [0.0] * len(low), strict=True):
+    for leg, resting, depth, foot, (height, ups) in zip(
+        legs, at_ease, depths or [0.0] * len(low), feet, over, strict=True
+    ):
         if resting.soles and leg.ball is None and leg.toe is None:
             found.append(resting)
             continue
-        foot = _foot(skeleton, leg)
-        flat = _flat(at[:, foot], height[:, foot], _EQUAL * size)
-        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices, ups[flat, foot[-1]]))
+        flat = _flat(foot, height, _EQUAL * size)
+        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices, ups[flat, -1]))
     return tuple(found)
 
 
