@@ -26,7 +26,7 @@ _STEEP = 2.0  # what a foot on its toes rises at least from the ball to the ankl
 _THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
 _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
-_STANDS, _SEEN = 8, 25  # in one of so many frames a foot stands still; of these so many are looked at, or twice that
+_STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
 _EQUAL = 1e-4  # of the leg: ways from frame to frame that differ by less are as long
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
@@ -125,8 +125,8 @@ def _flat(at: Array, height: Array, least: float) -> NDArray[np.intp]:
     step = np.pad(size(at[1:] - at[:-1]).max(axis=1, initial=0.0), 1, mode="edge") if len(at) > 1 else np.zeros(2)
     moves = np.floor(np.maximum(step[:-1], step[1:]) / least)
     low = np.argsort(height.sum(axis=1), kind="stable")[: (len(at) + 1) // 2]
-    still = np.sort(low[np.argsort(moves[low], kind="stable")[: max(1, len(at) // _STANDS)]])
-    return np.asarray(still[:: max(1, len(still) // _SEEN)])
+    still = np.argsort(moves[low], kind="stable")[: max(1, min(len(at) // _STANDS, _SEEN))]
+    return np.sort(low[still])
 
 
 def _low(heights: Array) -> float:

@@ -21,9 +21,10 @@ CLIPS = {
     "pab_walk.bvh": (0.01, {}),
     "pab_run.bvh": (0.01, {}),
 }
-# Metres, radians, shares. Rounding can take another frame for the one that says how deep a heel is, which turns soles.
+# Metres, radians, shares. Blender's curves are of single precision and soles 0.05 mm apart; stances of the dirty clip,
+# which are taken or left as they are, then turn by up to 4e-3.
 # Two are of what the source does, which may be little: of a lift of 20 mm, a millimetre is a share of 5 %.
-CLOSE = {"sole_angle": 2e-3, "reach_violations": 0, "knee_flips": 0, "knee_pops": 0}
+CLOSE = {"sole_angle": 5e-3, "reach_violations": 0, "knee_flips": 0, "knee_pops": 0}
 CLOSE |= {"lift_lost": 1e-2, "knee_acceleration": 1e-2, "straightness_lost": 5e-3}
 
 
