@@ -67,6 +67,6 @@ def test_what_is_out_of_reach_is_told(walk: Walk) -> None:
     made = held.carried(shift, tilt)
     at = clip.skeleton.forward(made.pose).positions
     for leg in feet:
-        hip, ankle = (clip.skeleton.index(joint) for joint in (leg.hip, leg.foot))
+        hip, ankle = (clip.skeleton.index(joint) for joint in (leg.hip or "", leg.foot))
         reach = np.linalg.norm(at[:, hip] - at[:, ankle], axis=1)
         assert np.ptp(reach) < 0.01
