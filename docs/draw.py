@@ -536,7 +536,7 @@ def jacobians() -> Figure:
         assert near.history is not None
         errors.semilogy(near.history / 4, color=color, linewidth=1.5)
     for scene, title in ((swings, "pinv"), (rests, "sdls")):
-        scene.set(xlim=(-0.4, 4), ylim=(-0.4, 4), aspect="equal", title=f"{title}, updates 51 to 60")
+        scene.set(xlim=(-0.4, 4), ylim=(-0.4, 4), aspect="equal", title=f"{title}, 51st to 60th")
         scene.axis("off")
         dot(scene, far, GREEN)
     turns.set(xlabel="update", ylabel="largest turn, degrees", title="beyond reach")
