@@ -1,7 +1,8 @@
 """How long a bake takes, and what of it: `python benchmarks/bake.py [--quick] [--workers N]`.
 
 A walk over uneven ground, 100,000 frames of two legs on 100,000 triangles. Beside it the time in which NumPy copies the
-same clip and transforms it once, every joint to the world. Prints Markdown, for docs/figures.md.
+same clip and transforms it once, every joint to the world. And a short walk on a plane, whose time is mostly that of
+calls. Prints Markdown, for docs/figures.md.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ def main() -> None:
         f"\nNumPy copies and transforms the clip in {significant(plain)} s; a bake takes {whole / plain:.0f} x as long"
     )
     print(f"(bound: {BOUND}), {significant(1e6 * whole / len(clip))} us a frame.")
-    print(f"Most memory beside the clip, of {size / 1e6:.0f} MB: {peak(clip, ground) / size:.1f} x as much.")
+    most = peak(clip, ground)
+    print(f"Most memory beside the clip, of {size / len(clip):.0f} bytes a frame, with the result: {most / size:.2f} x")
+    print(f"as much, {most / len(clip):.0f} bytes a frame.\n")
+    print(short())
 
 
 def strip(clip: ik.Clip, triangles: int) -> ik.Ground:
@@ -65,6 +69,21 @@ def strip(clip: ik.Clip, triangles: int) -> ik.Ground:
     along = np.arange(cells + 1) * spacing
     heights = 0.04 * np.sin(1.7 * along)[:, np.newaxis] + 0.02 * np.sin(2.1 * np.arange(6))
     return ik.Ground.heights(heights, spacing, [-2.5 * spacing, 0, -3])
+
+
+def short() -> str:
+    """How long a few seconds take, and their measures, with what has to be found of them."""
+    clip, plane = samples.walk(4).clip, ik.Ground.plane([0, 1, -0.1])
+    baked = ik.bake_feet(clip, plane)
+    each = {
+        "a bake": lambda: ik.bake_feet(clip, plane),
+        "of that feet": lambda: ik.Feet.detect(clip.skeleton, clip=clip),
+        "and contacts": lambda: ik.Contacts.detect(clip, baked.feet),
+        "to measure it": baked.measured,
+    }
+    took = {name: min(timed(run) for _ in range(3 if QUICK else 50)) for name, run in each.items()}
+    said = ", ".join(f"{name} {significant(1e3 * best)} ms" for name, best in took.items())
+    return f"{len(clip)} frames on a plane: {said}."
 
 
 def seconds(clip: ik.Clip, ground: ik.Ground, workers: int) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import clips
 import gaits
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.bake import loops
+from ikcore.feet import intervals
 from ikcore.feet.metrics import runs
 
 Array = NDArray[Any]
@@ -184,6 +187,20 @@ def test_baking_twice_changes_nothing_though_feet_are_found_anew(name: str) -> N
     ground = {**GROUNDS, "flat": FLOOR, "steep": ik.Ground.plane([0.27, 1, 0])}[name]
     once = ik.bake_feet(walk(), ground).clip
     assert apart(ik.bake_feet(once, ground).clip, once) < 1e-5
+
+
+@pytest.mark.parametrize(("by", "rises"), [(0.005, False), (0.03, True)])
+def test_an_edge_that_a_sole_grazes_lifts_no_foot_that_has_found_its_way(by: float, rises: bool) -> None:
+    """A block is 2 mm beside the foot in swing; the next time the sole is measured wider by some millimetres."""
+    once = ik.bake_feet(walk(), GROUNDS["stairs"], feet=feet()).clip
+    beside = soles(once)["left", "outer"][115:119]
+    block = box(beside[:, 1].mean() + 0.1, (beside[0, 2], beside[-1, 2]), (0.106, 5))
+    legs = feet()["left"].soles
+    wide = {
+        name: at._replace(offset=(at.offset[0] + by * (name == "outer"), *at.offset[1:])) for name, at in legs.items()
+    }
+    twice = ik.bake_feet(once, GROUNDS["stairs"] + block, feet=feet().replace("left", soles=wide)).clip
+    assert (apart(twice, once) > 0.01) == rises
 
 
 MENDED = [(how, name) for how in ("slides", "shakes", "sinks") for name in ("floor", *GROUNDS)]
@@ -957,3 +974,35 @@ def test_whatever_comes_is_baked(seed: int) -> None:
             hip, knee, ankle = (positions(baked.clip, side + joint) for joint in ("UpLeg", "Leg", "Foot"))
             np.testing.assert_allclose(np.sqrt(((knee - hip) ** 2).sum(axis=1)), 0.43, atol=1e-6)
             np.testing.assert_allclose(np.sqrt(((ankle - knee) ** 2).sum(axis=1)), 0.42, atol=1e-6)
+
+
+# --- long clips ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [ik.BakeSettings(), ik.BakeSettings(tilt=1.0)])
+@pytest.mark.parametrize("frames", [None, (40, 150)])
+def test_a_long_clip_is_baked_in_pieces_to_the_same_bits(
+    settings: ik.BakeSettings, frames: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ik.bake_feet(walk(), ramp(), settings=settings, frames=frames)
+    monkeypatch.setattr(intervals, "_BLOCK", 31)
+    pieces = ik.bake_feet(walk(), ramp(), settings=settings, frames=frames)
+    assert_array_equal(pieces.clip.pose.rotations, whole.clip.pose.rotations)
+    assert_array_equal(pieces.clip.pose.translations, whole.clip.pose.translations)
+    assert_array_equal(pieces.rise, whole.rise)
+    assert pieces.notes == whole.notes
+
+
+def test_a_long_clip_takes_little_more_memory_than_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervals, "_BLOCK", 100)
+    clip = ik.samples.walk(seconds=160).clip
+    pose = clip.pose
+    ik.bake_feet(walk(), ramp())  # what is imported and kept
+    tracemalloc.start()
+    try:
+        ik.bake_feet(clip, ramp())
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert pose.translations is not None
+    assert most < 1.25 * (pose.rotations.nbytes + pose.translations.nbytes)

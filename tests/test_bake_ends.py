@@ -205,3 +205,17 @@ def test_no_foot_stands_unseen_whose_contacts_are_known(clip: Callable[[], ik.Cl
     for each in after.measures.values():
         assert each.off_ground < 0.03
     assert not [moment for moment in verdicts.moments(after, before) if moment.what.startswith("seems to stand")]
+
+
+@pytest.mark.parametrize(
+    "frames", [np.r_[0:90, np.full(120, 90)], np.r_[np.full(120, 210), 210:361]], ids=["end", "start"]
+)
+def test_a_pose_held_in_mid_stride_on_stairs_stands_on_them(frames: NDArray[np.intp]) -> None:
+    """Nobody takes it for one that was made there: soles as thick as that fit any ground."""
+    walk = ik.samples.walk(seconds=6).clip
+    held = dataclasses.replace(walk, pose=walk.pose[frames])
+    stairs = ik.Ground.plane() + ik.terrain.stairs(40, rise=0.12, run=0.4).moved(translations=[0, 0, 0.6])
+    baked = ik.bake_feet(held, stairs)
+    for (_, point), places in baked.feet.positions(held.skeleton, baked.clip.pose).items():
+        if point in ("heel", "ball"):
+            assert (places[:, 1] - stairs.at(places, above=5, below=5).height).min() > -0.05

@@ -227,3 +227,36 @@ def test_end_sites_that_are_stood_on_come_back_as_end_sites(ends: int, tmp_path:
     _, after = baked.measured()
     for measured in after.measures.values():
         assert max(measured.penetration, measured.floating) < 0.01
+
+
+# --- walls -----------------------------------------------------------------------------------------------------------
+
+
+def wall(height: float, x: tuple[float, float] = (-5.0, 5.0)) -> ik.Ground:
+    """A floor, and across the way a wall of 0.3 m."""
+    corners = np.array([[a, b, c] for a in x for b in (-1.0, height) for c in (3.0, 3.3)])
+    sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [1, 3, 7, 5], [3, 2, 6, 7], [2, 0, 4, 6]]
+    faces = [[side[0], *side[at : at + 2]] for side in sides for at in (1, 2)]
+    return ik.Ground.plane() + ik.Ground.mesh(corners, faces)
+
+
+@pytest.mark.parametrize("height", [0.8, 2.0])
+def test_a_wall_that_feet_go_through_is_named(height: float) -> None:
+    baked = ik.bake_feet(WALK, wall(height))
+    (said,) = baked.notes
+    words, when = said.split(" s: ")[0].rsplit(" ", 1)
+    assert words == "feet go through what is higher than they are lifted, first at"
+    assert said.endswith(" s: left and right")
+    first = min(np.flatnonzero(ankle[:, 2] > 3.0)[0] for ankle in ankles())
+    assert abs(float(when) * WALK.fps - first) < 0.1 * WALK.fps  # heels are behind, toes are ahead
+
+
+def ankles() -> list[Array]:
+    """Where those of the walk are."""
+    places = WALK.skeleton.forward(WALK.pose).positions
+    return [places[:, WALK.skeleton.index(str(leg.ankle))] for leg in ik.Feet.detect(WALK.skeleton).legs]
+
+
+@pytest.mark.parametrize("ground", [wall(0.2), wall(0.4), wall(2.0, (0.6, 5.0))], ids=["curb", "step", "beside"])
+def test_nothing_is_said_of_what_feet_go_over_or_past(ground: ik.Ground) -> None:
+    assert not any("go through" in said for said in ik.bake_feet(WALK, ground).notes)

@@ -140,6 +140,14 @@ def test_the_speed_that_a_walk_on_the_spot_lacks(speed: float, fps: float) -> No
     assert "treadmill" in repr(contacts)
 
 
+@pytest.mark.parametrize("start", [42, 44, 46, 48])
+def test_a_foot_that_swings_in_a_moment_of_a_walk_is_no_ground_that_moves(start: int) -> None:
+    """All that is seen of it low is fast, but the body goes along."""
+    walk = ik.samples.walk(4)
+    left = ik.Feet((ik.Feet.detect(walk.clip.skeleton)["left"],))
+    assert not ik.Contacts.detect(walk.clip[start : start + 12], left).treadmill.any()
+
+
 def test_a_walk_on_the_spot_to_the_side_with_z_up() -> None:
     there = on_the_spot(ik.samples.walk(4), 1.3)
     turned = ik.rotations.from_axis_angle([0, 1, 0], 1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,25 +11,23 @@ from numpy.typing import ArrayLike
 
 from ikcore import rotations
 from ikcore.bake import floors as floor
-from ikcore.bake import loops, notes, partial, strides
-from ikcore.bake.body import Body, body_of
-from ikcore.bake.floors import Floor
-from ikcore.bake.footing import Footing
-from ikcore.bake.legs import Bent, hinges_of, pointed, reached
+from ikcore.bake import loops, notes, partial
+from ikcore.bake.body import Body
+from ikcore.bake.legs import Bent, pointed, reached
 from ikcore.bake.made import made_on, made_there
-from ikcore.bake.motion import LegMotion, legs_of, place_of, with_tips
+from ikcore.bake.motion import legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
-from ikcore.bake.passed import passed_by
-from ikcore.bake.progress import Progress, Told
-from ikcore.bake.scene import UNTURNED, Array, Scene
+from ikcore.bake.partial import Part
+from ikcore.bake.plan import Plan, planned, start_of
+from ikcore.bake.progress import Progress
+from ikcore.bake.scene import Array, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Stance, stances_of
-from ikcore.bake.toes import toes_of
-from ikcore.bake.way import Way, clear, way_of
-from ikcore.bake.write import Move, Turn, moves_of, pelvis_of, turns_of, written
+from ikcore.bake.way import Way
+from ikcore.bake.write import Move, Turn, bend, joined, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.detect import Feet
+from ikcore.feet.intervals import blocks
 from ikcore.feet.measured import Measured, before_and_after
 from ikcore.grounds.ground import Ground
 from ikcore.pages import report
@@ -62,7 +59,8 @@ class Baked:
         How many contacts with the ground there are.
     notes : tuple of Note
         Sentences, which are str: that a clip on the spot was sent on its way; why nothing has changed, if so, or ground
-        is missing or seems to be in another unit. Their `setting` names what of `BakeSettings` would have it otherwise.
+        is missing or seems to be in another unit; that feet go through a wall. Their `setting` names what of
+        `BakeSettings` would have it otherwise.
     strides : (strides,) array
         How long each is beside what it was, where `stride` of the settings had them fitted to the ground.
     on_the_spot : bool
@@ -73,7 +71,7 @@ class Baked:
     >>> import ikcore as ik
     >>> walk = ik.samples.walk(seconds=4).clip
     >>> ik.bake_feet(walk, ik.Ground.plane([0, 1, -0.1]))
-    Baked(241 frames, 9 stances, pelvis moved -0.062 to 0.46, all feet in reach)
+    Baked(241 frames, 9 stances, pelvis moved -0.064 to 0.48, all feet in reach)
     """
 
     clip: Clip
@@ -185,66 +183,31 @@ def bake_feet(
     """
     say = progress or (lambda share: None)
     _check(clip, ground, frames, legs, settings, earlier)
-    settings = settings or BakeSettings()
-    told, feet = feet, Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
-    given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
-    lacks = contacts.way
-    clip = contacts.travelling(clip) if settings.travelling else clip
-    say(0.1)
-    whole, way = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
-    feet, motions, made = _standing(clip, whole, feet, ground, told is not None, workers)
-    axis = "XYZ".index(clip.up)
-    say(0.3)
-    if made and given is None:
-        contacts = Contacts.detect(clip, feet, ground)
-    held = contacts if way is None else loops.unrolled_contacts(contacts)
-    stays = lacks.any() and not settings.travelling
-    scene = Scene(ground, clip.fps, axis, settings, workers, made, held.way if stays else None)
-    strided = strides.fitted(clip, motions, contacts, scene) if settings.stride and not made else strides.left(clip)
-    if strided.clip is not clip:
-        clip, motions = strided.clip, legs_of(strided.clip, with_tips(feet, clip), workers)
-        scene = dataclasses.replace(scene, settings=_unlocked(settings, strided.slides, motions))
-    stances, ways, under = _ways(motions, held, scene, way, Told(say, 0.3, 0.6))
-    joint = pelvis_of(clip, feet, motions[0].size, pelvis)
-    chosen = _chosen(feet, legs)
-    body = body_of(place_of(whole, joint), ways, scene)
-    if way is not None:
-        ways, under, body = _middle_round(motions, ways, under, body)
-    toes = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
-    _weigh(ways, toes, body, scene.settings.weight)
-    earlier, still = earlier or clip, len(chosen) < len(ways)
-    if still:
-        body = partial.body_of(earlier, clip, joint)
+    start = start_of(clip, ground, feet, contacts, settings or BakeSettings(), workers, say)
+    part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
+    plan = planned(start, part, pelvis, say)
     say(0.7)
-    turns, moves, short = _solved(ways, toes, body, scene)
+    baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
+    say(1.0)
+    said = plan.notes + notes.of_result(baked, None if start.goes else part.earlier, plan.missed, plan.size)
+    clip, feet, contacts, strided = start.clip, start.feet, start.contacts, start.strides
+    return Baked(baked, clip, ground, feet, contacts, rise, short, plan.stances, said, strided, start.stays)
+
+
+def _solved(clip: Clip, plan: Plan, part: Part, scene: Scene, say: Progress) -> tuple[Clip, Array, dict[str, Array]]:
+    """The clip as planned, how far up its pelvis was moved, and by how much each leg falls short."""
+    turned, moves, short = _turned(clip, plan, scene)
     say(0.9)
-    baked, rise = written(clip, joint, body, turns, moves), body.shift[:, axis].copy()
+    moves, shift = taken(clip, plan.pelvis, plan.body, moves), plan.body.shift
+    if part.whole:
+        plan.forget()
+    baked = written(clip, plan.pelvis, shift, turned, moves)
     if clip.loop:
         baked = loops.closed(baked, clip)
-    share = partial.share_of(clip, frames, scene)
-    if still or share.min() < 1:
-        baked, short = partial.changed(earlier, baked, ways, toes, chosen, share, scene)
-        rise = (place_of(baked, joint) - body.pivot)[:, axis]
-    say(1.0)
-    said = notes.of(baked, earlier, lacks, stances, motions, scene, strided.shares)
-    return Baked(baked, clip, ground, feet, contacts, rise, short, len(stances), said, strided.shares, bool(stays))
-
-
-def _standing(
-    clip: Clip, whole: Clip, feet: Feet, ground: Ground, told: bool, workers: int
-) -> tuple[Feet, list[LegMotion], bool]:
-    """Legs over time, and whether the clip was made on this ground: then soles are measured on it, unless told."""
-    motions, axis = legs_of(whole, with_tips(feet, clip), workers), "XYZ".index(clip.up)
-    made = made_on(motions, ground, clip.fps, axis)
-    if floor.height_of(ground) is not None:
-        return feet, motions, made
-    if told:
-        return feet, motions, made or made_there(motions, motions, ground, clip.fps, axis)
-    there = Feet.detect(clip.skeleton, clip=clip, ground=ground)
-    on_it = legs_of(whole, with_tips(there, clip), workers)
-    if made or made_there(motions, on_it, ground, clip.fps, axis):
-        return there, on_it, True
-    return feet, motions, False
+    if part.whole:
+        return baked, shift[:, scene.axis].copy(), short
+    baked, short = partial.changed(part, baked, plan.ways, plan.toes, scene)
+    return baked, (place_of(baked, plan.pelvis) - plan.body.pivot)[:, scene.axis], short
 
 
 def feet_on(
@@ -275,7 +238,8 @@ def feet_on(
     if floor.height_of(ground) is not None:
         return level
     there = feet.with_soles(clip, vertices=vertices, ground=ground)
-    motions, on_it = (legs_of(clip, with_tips(each, clip), workers) for each in (level, there))
+    motions = legs_of(clip, with_tips(level, clip), workers)
+    on_it = on_other_soles(motions, clip, with_tips(there, clip))
     axis = "XYZ".index(clip.up)
     made = made_on(motions, ground, clip.fps, axis) or made_there(motions, on_it, ground, clip.fps, axis)
     return there if made else level
@@ -301,6 +265,7 @@ def _check(
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up.upper()}; see Clip.convert")
     if not ground.parts:
         raise ValueError("ground: expected something to stand on, got nothing")
+    ground._check_frames(len(clip))
     if settings is not None and settings.stride:
         _check_stride(clip, ground, settings, part=frames is not None or legs is not None)
     if clip.loop and ground.moves:
@@ -331,80 +296,29 @@ def _check_stride(clip: Clip, ground: Ground, settings: BakeSettings, *, part: b
             raise ValueError(f"stride: expected 0 for {name}, got {settings.stride:g}; strides are fitted as a whole")
 
 
-def _unlocked(settings: BakeSettings, slides: float, motions: list[LegMotion]) -> BakeSettings:
-    """Feet may be as much farther from their plants as strides that were fitted drag them."""
-    most = slides / min(motion.scale for motion in motions)
-    return dataclasses.replace(settings, unlock=settings.unlock + most)
+def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], dict[str, Array]]:
+    """The rotations of all joints, how feet without legs move, and by how much each leg falls short."""
+    short = {way.motion.leg.name: np.empty(len(clip)) for way in plan.ways}
+    moves: list[list[Move]] = []
+    turned, tilt = clip.pose.rotations.copy(), tilt_of(plan.body)
+    for frames in blocks(len(clip)):
+        here = None if plan.feet is None else legs_of(clip[frames], plan.feet, scene.workers)
+        turns: list[list[Turn]] = []
+        moves.append([])
+        for at, (way, bent) in enumerate(zip(plan.ways, plan.toes, strict=True)):
+            motion = way.motion.part(frames) if here is None else here[at]
+            motion.size = way.motion.size
+            there = way.part(motion, frames)
+            leg, short[motion.leg.name][frames] = _bent(there, plan.hinges[at], plan.body.part(frames), scene)
+            turns.append(turns_of(motion, leg.deltas, there.turn, bent[frames]))
+            moves[-1] += moves_of(motion, leg.chain[:, -1])
+        bend(clip, frames, turned[frames], plan.pelvis, None if tilt is None else tilt[frames], turns)
+    return turned, joined(moves), short
 
 
-def _chosen(feet: Feet, legs: Collection[str] | None) -> set[str]:
-    known = {leg.name for leg in feet}
-    chosen = known if legs is None else {legs} if isinstance(legs, str) else set(legs)
-    if strange := chosen - known:
-        raise ValueError(f"legs: no leg is called {min(strange)!r}; there are {', '.join(leg.name for leg in feet)}")
-    return chosen
-
-
-def _ways(
-    motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None, told: Told
-) -> tuple[list[Stance], list[Way], list[Floor]]:
-    """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
-    under = floor.floors_of(motions, contacts, scene)
-    stances = stances_of(motions, under, contacts, scene)
-    footing = Footing(scene)
-    if way is None:
-        for stance in told.part(0.2, 0.5).over(stances):
-            footing.place(motions[stance.leg], stance, under[stance.leg])
-    else:
-        loops.place_rounds(footing, motions, stances, under, way)
-    if stances and all(stance.part < 0 for stance in stances):
-        raise ValueError(notes.nowhere(motions, scene))
-    ways, legs = [], told.part(0.5, 1.0)
-    for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
-        mine = [stance for stance in stances if stance.leg == at]
-        passed = passed_by(motion, mine, stances, floors, scene)
-        part = legs.part(at / len(motions), (at + 1) / len(motions))
-        ways.append(way_of(motion, mine, passed, floors, scene, way is not None, part))
-    clear(ways, scene)
-    return stances, [way for way, *_ in ways], under
-
-
-def _middle_round(
-    motions: list[LegMotion], ways: list[Way], under: list[Floor], body: Body
-) -> tuple[list[Way], list[Floor], Body]:
-    """The second one of three."""
-    last = (len(body.pivot) - 1) // 3
-    own = slice(last, 2 * last + 1)
-    ways = [way.part(motion.part(own), own) for motion, way in zip(motions, ways, strict=True)]
-    return ways, [floors.part(own) for floors in under], body.part(own)
-
-
-def _weigh(ways: list[Way], toes: list[Array], body: Body, weight: float) -> None:
-    """Take some of what is done."""
-    share = np.full(len(body.pivot), weight)
-    for at, way in enumerate(ways):
-        way.shift *= share[:, np.newaxis]
-        way.turn = rotations.slerp(UNTURNED, way.turn, share)
-        toes[at] = rotations.multiply(rotations.slerp(UNTURNED, toes[at], share), way.turn)
-    body.shift *= share[:, np.newaxis]
-    body.tilt = rotations.slerp(UNTURNED, body.tilt, share)
-
-
-def _solved(
-    ways: list[Way], toes: list[Array], body: Body, scene: Scene
-) -> tuple[list[list[Turn]], list[Move], dict[str, Array]]:
-    """How the joints of all legs turn, how feet without legs move, and by how much each leg falls short."""
-    turns, moves, short = [], [], {}
-    for way, bent in zip(ways, toes, strict=True):
-        leg, short[way.motion.leg.name] = _bent(way, body, scene)
-        turns.append(turns_of(way.motion, leg.deltas, way.turn, bent))
-        moves += moves_of(way.motion, leg.chain[:, -1])
-    return turns, moves, short
-
-
-def _bent(way: Way, body: Body, scene: Scene) -> tuple[Bent, Array]:
+def _bent(way: Way, hinges: list[Array], body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
-    motion, tilt, hinges = way.motion, body.tilt[:, np.newaxis], hinges_of(way.motion)
+    motion, tilt = way.motion, body.tilt[:, np.newaxis]
     tilted = body.pivot[:, np.newaxis] + rotations.rotate(tilt, motion.chain - body.pivot[:, np.newaxis])
     turned, hip = rotations.multiply(tilt, motion.turns), body.carried(motion.chain[:, 0])
     leg, short = reached(tilted, turned, hinges, hip, way.ankle, way.over(scene), way.reach, motion.size)

@@ -16,6 +16,7 @@ from ikcore.clips.smoothing import smooth
 _SMOOTH = 0.25  # seconds, half the width of the filter
 _RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed
 _MOMENT = 0.04  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
+_LEAST = 1e-3  # of what a leg that stands asks of the body, what one in swing does: all where none stands
 _ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _FEW = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
 _TILTS = 30.0  # degrees, the most
@@ -75,8 +76,9 @@ def _limit(ways: list[Way], scene: Scene) -> None:
 
 
 def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
-    """How far up the pelvis goes, frame by frame."""
+    """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
     wanted, most, plain = [], [], np.stack([way.plain for way in ways])
+    stands = np.maximum([way.stands for way in ways], _LEAST)
     for hip, way in zip(hips, ways, strict=True):
         motion, ankle = way.motion, way.ankle
         most.append(_until(hip, ankle, way.reach, np.ones(len(hip)), scene))
@@ -84,14 +86,14 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
         own = motion.chain[:, 0] - motion.ankle
         wanted.append(_until(hip, ankle, size(own), np.where(own[:, scene.axis] < 0, -1.0, 1.0), scene))
     highest = -spread(-np.minimum.reduce(most), _MOMENT, scene.fps)
-    rise = plain.min(axis=0) if scene.settings.pelvis == "lowest" else _balanced(wanted, highest)
-    return _bounded(_smoothed(np.minimum(rise, highest), highest, scene), ways, scene)
+    rise = plain.min(axis=0) if scene.settings.pelvis == "lowest" else _balanced(_heeded(wanted, stands), highest)
+    return _bounded(_smoothed(np.minimum(rise, highest), highest, stands.max(axis=0), scene), ways, scene)
 
 
 def _followed(ways: list[Way], scene: Scene) -> Array:
     """How far up it goes with feet that are free: as the lowest does, as nothing says how far up legs would reach."""
     lowest = np.minimum.reduce([way.plain for way in ways])
-    return _bounded(_smoothed(lowest, np.full(len(lowest), np.inf), scene), ways, scene)
+    return _bounded(_smoothed(lowest, np.full(len(lowest), np.inf), np.ones(len(lowest)), scene), ways, scene)
 
 
 def _bounded(rise: Array, ways: list[Way], scene: Scene) -> Array:
@@ -102,14 +104,21 @@ def _bounded(rise: Array, ways: list[Way], scene: Scene) -> Array:
     return np.clip(rise, plain.min(axis=0) - low, plain.max(axis=0) + high)
 
 
-def _smoothed(wanted: Array, highest: Array, scene: Scene) -> Array:
-    """Near to what is wanted, never above the highest, nor above all of what is wanted about then.
+def _smoothed(wanted: Array, highest: Array, share: Array, scene: Scene) -> Array:
+    """Near to what is wanted, by a share, never above the highest, nor above all of what is wanted about then.
 
     Exactly as wanted where that stays at one height.
     """
     least, most = -spread(-wanted, _SMOOTH, scene.fps), spread(wanted, _SMOOTH, scene.fps)
     lower, upper = np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
-    return np.asarray(smooth(wanted, fps=scene.fps, pull=1 / _RISES**4, lower=lower, upper=upper).values)
+    return np.asarray(smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=lower, upper=upper).values)
+
+
+def _heeded(wanted: list[Array], stands: Array) -> list[Array]:
+    """What legs want (frames,), drawn to the mean, in which they count as they stand, as far as they are in swing."""
+    total = _summed(stands * np.stack(wanted))
+    mean, most = total / _summed(stands), stands.max(axis=0)
+    return [mean + (own - mean) * (share / most) for own, share in zip(wanted, stands, strict=True)]
 
 
 def _until(hip: Array, ankle: Array, length: Array, side: Array, scene: Scene) -> Array:

@@ -161,18 +161,20 @@ class Footing:
         ball, moved = names.index("ball"), np.zeros(3)
         start = points[ball].copy()
         start[scene.axis] = found.height[ball] + 0.75 * _EDGE * scale
-        for ends, gap in ((("toe", "heel"), _GAP * scale), (("inner", "outer"), 0.0)):
-            for name in (end for end in ends if end in names):
-                way = scene.level(points[names.index(name)] - points[ball])
-                far = float(size(way))
-                wall = ground.cast(start, way, length=far + gap)
-                if wall.hit and abs(float(wall.normals[scene.axis])) < _WALL:
-                    back = far + gap - float(wall.distance)
-                    if back < _ASIDE * scale:
-                        moved -= way * (back / far)
-                    elif name == "toe":  # alone on the step: its ball comes onto it
-                        moved += way * ((float(wall.distance) + _EDGE * scale) / far)
-                    break
+        ends = [name for name in ("toe", "heel", "inner", "outer") if name in names]
+        ways = scene.level(points[[names.index(name) for name in ends]] - points[ball])
+        far = size(ways)
+        gaps = np.array([_GAP * scale if name in ("toe", "heel") else 0.0 for name in ends])
+        walls = ground.cast(start, ways, length=far + gaps)
+        met = walls.hit & (np.abs(walls.normals[:, scene.axis]) < _WALL)
+        for sides in (("toe", "heel"), ("inner", "outer")):
+            for at in (at for at, name in enumerate(ends) if name in sides and met[at]):
+                back = float(far[at] + gaps[at] - walls.distance[at])
+                if back < _ASIDE * scale:
+                    moved -= ways[at] * (back / far[at])
+                elif ends[at] == "toe":  # alone on the step: its ball comes onto it
+                    moved += ways[at] * ((float(walls.distance[at]) + _EDGE * scale) / far[at])
+                break
         return moved
 
     def _fit(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:

@@ -7,10 +7,11 @@ import numpy as np
 from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bake.body import Body
-from ikcore.bake.legs import STRAIGHTEST, Bent, bend, hinges_of
+from ikcore.bake.legs import STRAIGHTEST, Bent, hinges_of
+from ikcore.bake.legs import bend as bend_leg
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array
-from ikcore.bake.write import moves_of, turns_of, written
+from ikcore.bake.write import bend, moves_of, taken, tilt_of, turns_of, written
 from ikcore.clips.clip import Clip
 from ikcore.feet.detect import Feet
 
@@ -52,7 +53,9 @@ class Held:
         for motion, bent in zip(self.motions, self._bent(body), strict=True):
             turns.append(turns_of(motion, rotations.multiply(bent.deltas, tilt[:, np.newaxis]), still, still))
             moves += moves_of(motion, motion.ankle)
-        return written(self.clip, self.joint, body, turns, moves)
+        turned = self.clip.pose.rotations.copy()
+        bend(self.clip, slice(None), turned, self.joint, tilt_of(body), turns)
+        return written(self.clip, self.joint, shift, turned, taken(self.clip, self.joint, body, moves))
 
     def _bent(self, body: Body) -> list[Bent]:
         legs = zip(self.motions, self._hinges, self._reach, strict=True)
@@ -74,4 +77,4 @@ def _bent(motion: LegMotion, body: Body, hinges: list[Array], reach: Array) -> B
     hip = tilted[:, 0] + body.shift
     line = motion.ankle - hip
     target = hip + line * np.minimum(reach / np.maximum(size(line), 1e-12), 1)[:, np.newaxis]
-    return bend(tilted, turned, hip, target, hinges)
+    return bend_leg(tilted, turned, hip, target, hinges)

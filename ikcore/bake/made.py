@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ikcore._arrays import size
 from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import Array, median
+from ikcore.feet.intervals import blocks
 from ikcore.grounds.ground import Ground
 
 _LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
 _STILL = 0.2  # metres a second, likewise
 _NEAR = 0.3  # metres, likewise: within which ground counts
+_TALL = 1.7  # metres, likewise: below ground that is no more above them feet are in it, not on what is under it
 _NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _MOST = 0.8  # the share of frames that counts there
 _ON = 0.005  # metres, likewise: how far off the ground is what stands exactly on it
 _AS_FLAT, _FLATTER = 0.001, 0.0001  # metres, likewise: less even with it than with a level at most; more so at least
+_ELSEWHERE = 0.1  # metres, likewise: places that are so far apart are two
 _THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than known, both feet's together
 
 
@@ -45,6 +49,10 @@ def made_there(level: list[LegMotion], there: list[LegMotion], ground: Ground, f
 
     All together, or each by itself, as soles are not known exactly; whatever is still, or what is so exactly.
     """
+    if not any(_apart_of(motion, fps) > _ELSEWHERE * motion.scale for motion in level):
+        return False  # soles measured in one place fit any ground there
+    if median(np.abs(np.concatenate(_lowest(level, _STILL, ground, fps, axis)))) > _LOW:
+        return False  # and no soles are as thick as that
     for speed in (_STILL, EXACT * fps):
         flat, on = (_lowest(legs, speed, under, fps, axis) for legs, under in ((level, None), (there, ground)))
         for own in (False, True):
@@ -54,6 +62,12 @@ def made_there(level: list[LegMotion], there: list[LegMotion], ground: Ground, f
     return False
 
 
+def _apart_of(motion: LegMotion, fps: float) -> float:
+    """How far apart the places are where a foot is still."""
+    still = motion.reference[_moved(motion) * fps < _STILL * motion.scale]
+    return float(np.ptp(still, axis=0).max()) if len(still) else 0.0
+
+
 def _lowest(legs: list[LegMotion], speed: float, ground: Ground | None, fps: float, axis: int) -> list[Array]:
     """How high the lowest point of every foot is where it is still, above ground, or above 0; in lengths of a human.
 
@@ -61,13 +75,12 @@ def _lowest(legs: list[LegMotion], speed: float, ground: Ground | None, fps: flo
     """
     found = []
     for motion in legs:
-        still = _moved(motion) * fps < speed * motion.scale
-        points = np.stack([at for name, at in motion.soles.items() if name != "joint"], axis=1)
-        height = points[..., axis]
+        still = np.flatnonzero(_moved(motion) * fps < speed * motion.scale)
+        points = [at for name, at in motion.soles.items() if name != "joint"]
+        height = np.stack([at[still, axis] for at in points], axis=1)
         if ground is not None:
-            near = _NEAR * motion.scale
-            height = height - ground.at(points, above=near, below=near).height
-        found.append(np.fmin.reduce(height[still], axis=1, initial=np.inf) / motion.scale)
+            height = height - _under(ground, points, still, motion.scale)
+        found.append(np.fmin.reduce(height, axis=1, initial=np.inf) / motion.scale)
     return found
 
 
@@ -92,10 +105,13 @@ def _stands_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> 
     still, off, heights, tilts = 0, [], [], []
     for motion in legs:
         moved, scale = _moved(motion), motion.scale
-        still, exact = still + int(np.count_nonzero(moved < _STILL * scale / fps)), moved <= EXACT * scale
-        points = np.stack(list(motion.soles.values()), axis=1)
-        height = points[exact][..., axis] / scale
-        above = height - ground.at(points, above=_NEAR * scale, below=_NEAR * scale).height[exact] / scale
+        still, exact = (
+            still + int(np.count_nonzero(moved < _STILL * scale / fps)),
+            np.flatnonzero(moved <= EXACT * scale),
+        )
+        points = list(motion.soles.values())
+        height = np.stack([at[exact, axis] for at in points], axis=1) / scale
+        above = height - _under(ground, points, exact, scale) / scale
         low, lower = (np.fmin.reduce(each, axis=1, initial=np.inf) for each in (above, height))
         off.append(np.abs(low - min(max(median(low), -_THICK), _THICK)))
         heights.append(np.abs(lower - median(lower)))
@@ -120,8 +136,17 @@ def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int)
     Two rows, in lengths of a human.
     """
     at, scale = motion.soles[point], motion.scale
-    speed = np.full(len(at), np.inf)
-    speed[1:] = size(np.diff(at, axis=0)) * fps
-    still = speed < _STILL * scale
-    above = at[:, axis] - ground.at(at, above=_NEAR * scale, below=_NEAR * scale).height
-    return np.stack([above, at[:, axis]])[:, still] / scale
+    still = 1 + np.flatnonzero(size(at[1:] - at[:-1]) * fps < _STILL * scale)
+    height = at[still, axis]
+    return np.stack([height - _under(ground, [at], still, scale)[:, 0], height]) / scale
+
+
+def _under(ground: Ground, points: list[Array], frames: NDArray[np.intp], scale: float) -> Array:
+    """How high the ground is under points in some frames, NaN where there is none near, or some that a body is in."""
+    near, found = _NEAR * scale, np.empty((len(frames), len(points)))
+    for block in blocks(len(frames)):
+        here = frames[block]
+        at = np.stack([each[here] for each in points], axis=1)
+        height = ground.still(here).at(at, above=_TALL * scale, below=near).height
+        found[block] = np.where(height - at[..., "xyz".index(ground.up)] < near, height, np.nan)
+    return found

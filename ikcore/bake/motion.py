@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +12,12 @@ from ikcore.bake.scene import Array, median
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
+from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import points
 
 HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
 EXACT = 1e-5  # metres for such a leg, from frame to frame: what the digits of files move a foot that stands exactly
-_BLOCK = 4096  # frames at once, so that the whole skeleton is never in memory over the whole clip
 
 
 @dataclass(slots=True, eq=False)
@@ -91,6 +90,17 @@ class LegMotion:
         """Whether a point of the sole goes with the toes, where these bend."""
         return self.toe is not None and point in self.leg.soles and self.leg.soles[point].joint == self.leg.ball
 
+    def forget_turns(self) -> None:
+        """Of what it does where it is alone is known from here on."""
+        self.turns = self.turns[:0].copy()
+        self.toe_turn = None if self.toe_turn is None else self.toe_turn[:0].copy()
+
+    def forget(self) -> None:
+        """Keep what it is called and how long it is, and of what it does no frame."""
+        self.forget_turns()
+        self.chain, self.pole = self.chain[:0].copy(), None if self.pole is None else self.pole[:0].copy()
+        self.soles = {point: places[:0].copy() for point, places in self.soles.items()}
+
     def part(self, frames: slice) -> LegMotion:
         """Some of the frames."""
         toes = None if self.toe_turn is None else self.toe_turn[frames]
@@ -99,12 +109,6 @@ class LegMotion:
         return LegMotion(
             self.leg, self.joints, self.toe, self.chain[frames], self.turns[frames], toes, soles, pole, self.size
         )
-
-
-def blocks(frames: int) -> Iterator[slice]:
-    """Frames, some at a time."""
-    for start in range(0, frames, _BLOCK):
-        yield slice(start, min(start + _BLOCK, frames))
 
 
 def with_tips(feet: Feet, clip: Clip) -> Feet:
@@ -157,6 +161,23 @@ def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
         if not motion.size > 0:
             raise ValueError(f"the leg {motion.leg.name!r} has no length")
     return legs
+
+
+def on_other_soles(legs: list[LegMotion], clip: Clip, feet: Feet) -> list[LegMotion]:
+    """The same legs over time, with other points of their soles."""
+    return [_on_soles(motion, clip, leg) for motion, leg in zip(legs, feet, strict=True)]
+
+
+def _on_soles(motion: LegMotion, clip: Clip, leg: Leg) -> LegMotion:
+    if leg.ankle is None:  # its tip is known, and the end of its chain
+        return motion
+    soles = {point: np.empty((len(clip), 3)) for point in leg.soles}
+    for block in blocks(len(clip)):
+        places = points(clip.skeleton, clip.pose[block], leg.soles.values())
+        for at, point in enumerate(soles):
+            soles[point][block] = places[:, at]
+    joint = {point: places for point, places in motion.soles.items() if point == "joint"}
+    return dataclasses.replace(motion, leg=leg, soles=soles | joint)
 
 
 def _length(motion: LegMotion) -> float:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ikcore._arrays import size
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.stances import Stance
+from ikcore.bake.way import Way
 from ikcore.clips.clip import Clip
+from ikcore.feet.intervals import blocks
 from ikcore.grounds.ground import Plane
+from ikcore.pose import Pose
 
 # How many of one unit are another one, and which two that are.
 _UNITS = {
@@ -29,6 +34,7 @@ _UNEVEN = 0.1  # of a leg, over the way of the feet: what goes up and down by mo
 _LEVEL = 0.05  # of that: where it goes up and down by less it is level
 _APART = 1.0  # leg: ground that is so far above or below all of where the clip stands
 _STEP = 0.99  # the upward part of the normals of treads
+_WALL, _UP, _WITHIN = 0.3, 0.6, 0.001  # a normal less upward, legs: what goes up farther from just behind its side
 _SURGES, _SOME = 0.12, 3  # of a leg: by so much more than the one before does a stride climb, and so often
 
 
@@ -51,37 +57,45 @@ class Note(str):
 
 
 def of(
-    baked: Clip,
-    before: Clip,
-    lacks: Array,
-    stances: list[Stance],
-    motions: list[LegMotion],
-    scene: Scene,
-    strides: Array,
+    clip: Clip, lacks: Array, stances: list[Stance], ways: list[Way], scene: Scene, strides: Array
 ) -> tuple[Note, ...]:
-    """All that there is to say.
+    """What there is to say of a bake before its result is known: `of_result` says what is left.
 
     Parameters
     ----------
-    baked, before : Clip
-        The result, and what it would be if nothing had changed.
+    clip : Clip
+        What is baked.
     lacks : (frames, 3) array
         The way that the clip lacks on the spot.
     stances : list of Stance
         Of all legs, placed.
-    motions : list of LegMotion
-        The legs.
+    ways : list of Way
+        Where the legs go.
     scene : Scene
         Where.
     strides : (n,) array
         How long each is beside what it was, where they were fitted.
     """
-    gone = lacks.any() and scene.way is None
-    reason = _missed(stances, motions, scene)
-    if _same(baked, before, max(motion.size for motion in motions)) and not gone:
-        reason = f"nothing has changed: {reason or 'all feet stand on the ground as they should'}"
-    said = (_travelling(lacks, before, scene), _strides(strides, stances, motions, scene), reason and Note(reason))
+    motions = [way.motion for way in ways]
+    said = (_travelling(lacks, clip, scene), _strides(strides, stances, motions, scene), _through(ways, scene))
     return tuple(note for note in said if note)
+
+
+def of_result(baked: Clip, before: Clip | None, missed: str | None, size: float) -> tuple[Note, ...]:
+    """What keeps feet from the ground, and whether nothing has changed.
+
+    Parameters
+    ----------
+    baked, before : Clip
+        The result, and what it would be if nothing had changed, if it may be that.
+    missed : str, optional
+        What is `missed`.
+    size : float
+        The length of a leg.
+    """
+    if before is not None and _same(baked, before, size):
+        missed = f"nothing has changed: {missed or 'all feet stand on the ground as they should'}"
+    return (Note(missed),) if missed else ()
 
 
 def nowhere(motions: list[LegMotion], scene: Scene) -> str:
@@ -115,7 +129,32 @@ def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], sce
     return Note("strides do not fit the steps: some climb more of them than others, so that the body surges", "stride")
 
 
-def _missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
+def _through(ways: list[Way], scene: Scene) -> Note | None:
+    """That feet go through the side of what is higher than they are lifted, and when first."""
+    times = {way.motion.leg.name: _enters(way, scene) for way in ways}
+    first = {name: frame for name, frame in times.items() if frame is not None}
+    if not first:
+        return None
+    legs, frame = " and ".join(first), min(first.values())
+    return Note(f"feet go through what is higher than they are lifted, first at {frame / scene.fps:.2f} s: {legs}")
+
+
+def _enters(way: Way, scene: Scene) -> int | None:
+    """The first frame from which a foot goes into the side of what is higher than it is lifted."""
+    path, leg = way.carried(way.motion.reference), way.motion.size
+    for frames in blocks(len(path) - 1):
+        at, step = path[frames], path[1:][frames] - path[:-1][frames]
+        met = scene.ground.still(frames).cast(at[: len(step)], step, length=size(step), workers=scene.workers)
+        sides = np.flatnonzero(met.hit & (np.abs(met.normals[:, scene.axis]) < _WALL))
+        behind = met.points[sides] + step[sides] * (_WITHIN * leg / size(step[sides]))[:, np.newaxis]
+        there = scene.ground.still(sides + frames.start)
+        low = there.at(behind, above=_UP * leg, below=0.0, workers=scene.workers).hit
+        if not low.all():
+            return int(sides[np.flatnonzero(~low)[0]] + frames.start)
+    return None
+
+
+def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
     """What keeps feet from the ground, if something does."""
     if not stances:
         return "no foot was found to stand, so that nothing says where the ground is to be: give contacts"
@@ -127,8 +166,16 @@ def _missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> st
 
 def _same(baked: Clip, before: Clip, leg: float) -> bool:
     """But for what nobody sees."""
-    now, was = baked.pose, before.pose
-    moved, there = (before.skeleton.offsets if each is None else each for each in (now.translations, was.translations))
+    return all(_alike(baked.pose[frames], before.pose[frames], before.skeleton.offsets, leg) for frames in _few(baked))
+
+
+def _few(clip: Clip) -> Iterator[slice]:
+    """Frames, so few at a time that of what has changed most are never looked at."""
+    return (slice(start, start + 64) for start in range(0, len(clip), 64))
+
+
+def _alike(now: Pose, was: Pose, offsets: Array, leg: float) -> bool:
+    moved, there = (offsets if each is None else each for each in (now.translations, was.translations))
     turned = np.abs(now.rotations - was.rotations).max()
     return bool(turned <= _DIGITS and np.abs(moved - there).max() <= _DIGITS * leg)
 

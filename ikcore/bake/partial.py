@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +21,50 @@ from ikcore.feet.detect import Feet
 from ikcore.pose import Pose
 
 
-def share_of(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """What of a bake counts.
+
+    Attributes
+    ----------
+    earlier : Clip
+        What all else is like.
+    legs : set of str
+        The legs that change.
+    share : (frames,) array
+        How much of the bake counts.
+    still : bool
+        Whether some legs do not change, so that the body stays where it is.
+    """
+
+    earlier: Clip
+    legs: set[str]
+    share: Array
+    still: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it counts."""
+        return not self.still and bool(self.share.min() == 1)
+
+
+def part_of(
+    clip: Clip,
+    feet: Feet,
+    earlier: Clip | None,
+    legs: Collection[str] | None,
+    frames: tuple[int, int] | None,
+    scene: Scene,
+) -> Part:
+    """Legs by name and frames from the first to the one after the last; None for all."""
+    known = {leg.name for leg in feet}
+    chosen = known if legs is None else {legs} if isinstance(legs, str) else set(legs)
+    if strange := chosen - known:
+        raise ValueError(f"legs: no leg is called {min(strange)!r}; there are {', '.join(leg.name for leg in feet)}")
+    return Part(earlier or clip, chosen, _share(clip, frames, scene), len(chosen) < len(feet))
+
+
+def _share(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
     """How much of a bake counts in every frame. Some frames of a loop fade in and out even at its ends."""
     count = len(clip)
     share = np.ones(count)
@@ -44,42 +88,36 @@ def body_of(earlier: Clip, clip: Clip, pelvis: int) -> Body:
     return Body(at, rotations.multiply(now, rotations.conjugate(was)), place_of(earlier, pelvis) - at)
 
 
-def changed(
-    earlier: Clip, baked: Clip, ways: list[Way], toes: list[Array], chosen: set[str], share: Array, scene: Scene
-) -> tuple[Clip, dict[str, Array]]:
-    """A clip that goes over to a bake by a share, all of it or only the chosen ones of its legs.
+def changed(part: Part, baked: Clip, ways: list[Way], toes: list[Array], scene: Scene) -> tuple[Clip, dict[str, Array]]:
+    """A clip that goes over to a part of a bake.
 
     Between the two feet are between where they were and where they should be, and in all frames where only some legs
     change they are where they should be from the hips that they have: these legs are solved again.
 
     Parameters
     ----------
-    earlier : Clip
-        What all is like without.
+    part : Part
+        What of it counts.
     baked : Clip
         All of the bake; if only some legs change, under the body of the earlier one.
     ways : list of Way
         Where it wants the feet of all legs.
     toes : list of (frames, 4) array
         And how it turns their toes.
-    chosen : set of str
-        The legs that change.
-    share : (frames,) array
-        How much of the bake counts.
     scene : Scene
         Where.
 
     Returns
     -------
     Clip
-        To the bit as earlier where the share is 0, and as baked where it is 1 and all legs are chosen.
+        To the bit as earlier where its share is 0, and as baked where it is 1 and all legs change.
     dict of str to (frames,) array
-        By how much the chosen legs fall short.
+        By how much the legs that change fall short.
     """
+    earlier, chosen, share = part.earlier, part.legs, part.share
     feet = Feet(tuple(way.motion.leg for way in ways if way.motion.leg.name in chosen))
-    whole = len(feet) == len(ways)
-    clip = _mixed(earlier, baked, slice(None) if whole else _joints(ways, chosen), share)
-    solved = (share > 0) & ((share < 1) | (not whole))
+    clip = _mixed(earlier, baked, _joints(ways, chosen) if part.still else slice(None), share)
+    solved = (share > 0) & ((share < 1) | part.still)
     wanted = [(way, bent) for way, bent in zip(ways, toes, strict=True) if way.motion.leg.name in chosen]
     turned, moved, short = clip.pose.rotations.copy(), [], {}
     for (way, bent), was, now in zip(wanted, legs_of(earlier, feet), legs_of(clip, feet), strict=True):

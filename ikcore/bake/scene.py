@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import rotations
+from ikcore import _core, rotations
 from ikcore._arrays import size
 from ikcore.bake.settings import BakeSettings
+from ikcore.feet.intervals import blocks
 from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]
@@ -80,17 +81,25 @@ class Scene:
 
     def under(self, points: Array, above: float, below: float) -> Array:
         """How high the ground is under points (frames, 3), within a window about them; NaN where there is none."""
-        return np.asarray(self.ground.at(points, above=above, below=below, workers=self.workers).height)
+        found = np.empty(points.shape[:-1])
+        for frames in blocks(len(points)):
+            ground = self.ground.still(frames)
+            found[frames] = ground.at(points[frames], above=above, below=below, workers=self.workers).height
+        return found
 
 
 def unit(vectors: Array) -> Array:
     """Their directions; zero has none and stays."""
+    if (found := _core.unit(vectors)) is not None:
+        return found
     length = size(vectors)
     return np.asarray(vectors / np.where(length > 0, length, 1)[..., np.newaxis])
 
 
 def mean(values: Array) -> Array:
     """Added one after the other, so that the bits are the same everywhere."""
+    if (found := _core.mean(values)) is not None:
+        return found
     return np.asarray(np.add.accumulate(values, axis=0)[-1] / len(values))
 
 

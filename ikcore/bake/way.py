@@ -12,12 +12,12 @@ from ikcore import rotations
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
-from ikcore.bake.motion import LegMotion, blocks
+from ikcore.bake.motion import LegMotion
 from ikcore.bake.progress import Told
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased, mean
 from ikcore.bake.stances import Phase, Stance, pointing
 from ikcore.clips.smoothing import smooth
-from ikcore.feet.intervals import runs
+from ikcore.feet.intervals import blocks, runs
 from ikcore.grounds.ground import Ground
 
 # Seconds.
@@ -31,6 +31,7 @@ _ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
 _MARGIN = 0.02  # how far toes and heels keep from steps
+_GRAZES = 0.01  # how far points of a sole may be into an edge of what the clip was made on: soles are not known exactly
 _WITHIN = 0.001  # how far behind the side of something its upper side is looked for
 _DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
 
@@ -53,6 +54,8 @@ class Way:
         When they are made to lie.
     plain : (frames,) array
         How much of the shift upwards is not for obstacles: what the body follows.
+    stands : (frames,) array
+        How much the foot stands: 1 in its stances, less and less a while before and after, then 0.
     reach : (frames,) array
         How far from the hip the leg should end at most; `body_of` finds it, as it takes all legs.
     """
@@ -63,6 +66,7 @@ class Way:
     toes: Array
     lies: Mask
     plain: Array
+    stands: Array
     reach: Array
 
     def carried(self, points: Array, frames: slice = slice(None)) -> Array:
@@ -91,10 +95,16 @@ class Way:
         """What of the shift is for obstacles."""
         return np.asarray((self.shift[:, scene.axis] - self.plain)[:, np.newaxis] * scene.up)
 
+    def forget(self) -> None:
+        """Keep what makes the leg where it goes: how it was, and how its toes were to bend, is not known any more."""
+        self.motion.forget()
+        self.toes, self.lies = self.toes[:0].copy(), self.lies[:0].copy()
+
     def part(self, motion: LegMotion, frames: slice) -> Way:
         """Some of the frames."""
         toes, lies = self.toes[frames], self.lies[frames]
-        return Way(motion, self.shift[frames], self.turn[frames], toes, lies, self.plain[frames], self.reach[frames])
+        plain, stands = self.plain[frames], self.stands[frames]
+        return Way(motion, self.shift[frames], self.turn[frames], toes, lies, plain, stands, self.reach[frames])
 
 
 def way_of(
@@ -113,7 +123,8 @@ def way_of(
     """
     frames = len(motion.chain)
     turn, toes = np.broadcast_to(UNTURNED, (2, frames, 4)).copy()
-    way = Way(motion, np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool), *np.zeros((2, frames)))
+    plain, stands, reach = np.zeros(frames), _standing(stances, frames, scene.fps), np.zeros(frames)
+    way = Way(motion, np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool), plain, stands, reach)
     for stance in told.part(0.0, 0.4).over(stances):
         _stand(way, stance, floor, scene)
     _bend(way, stances, scene)
@@ -124,6 +135,19 @@ def way_of(
     down = sorted([*stances, *(each for each in passed if 0 < each.start < frames - 1)], key=lambda each: each.start)
     spans = [_span(swing, frames) for swing in _swings(down, frames)]
     return way, *_needed(way, spans, floor, scene, rounds, told.part(0.7, 1.0))
+
+
+def _standing(stances: list[Stance], frames: int, fps: float) -> Array:
+    """How much a foot stands, by how long until it does, or since it did."""
+    stands = np.zeros(frames, bool)
+    for stance in stances:
+        stands[stance.start : stance.stop] = True
+    at, there = np.arange(frames), np.flatnonzero(stands)
+    if not len(there):
+        return np.zeros(frames)
+    after = np.minimum(np.searchsorted(there, at), len(there) - 1)
+    away = np.minimum(np.abs(there[after] - at), np.abs(at - there[np.maximum(after - 1, 0)]))
+    return 1 - eased(np.minimum(away / (fps * _ARRIVES), 1))
 
 
 # --- on the ground ---------------------------------------------------------------------------------------------------
@@ -236,12 +260,13 @@ def _above(motion: LegMotion, point: str, frames: slice, floor: Floor, scene: Sc
 
 
 def _free(stance: Stance, frames: NDArray[np.intp], ramp: float, count: int) -> Array:
-    """How much of its own height a foot has: all of it where it arrives and leaves, none in between."""
+    """How much of its own height a foot has: all of it where it arrives and leaves, none while it is flat."""
     free = np.zeros(len(frames))
     if stance.start > 0:
         free = np.maximum(free, 1 - eased(np.clip((frames - stance.start + 1) / ramp, 0, 1)))
     if stance.stop < count:
-        free = np.maximum(free, 1 - eased(np.clip((stance.stop - frames) / ramp, 0, 1)))
+        rises = max(ramp, stance.stop - 1 - int(stance.flat[-1]))
+        free = np.maximum(free, 1 - np.clip((stance.stop - frames) / rises, 0, 1))
     return free
 
 
@@ -400,13 +425,17 @@ def _lacking(way: Way, floor: Floor, scene: Scene, frames: slice) -> Array:
     wide = slice(max(frames.start - 1, 0), frames.stop + 1)  # on the way from the frame before, and to the one after
     there = np.stack([way.sole(name, wide) for name in names], axis=1)
     above = np.stack([_above(motion, name, wide, floor, scene) for name in names], axis=1)
+    origins = (motion.reference[wide] + way.shift[wide])[:, np.newaxis]
     if not scene.made:
         ends = [at for at, name in enumerate(names) if name in ("toe", "heel")]
-        origins = (motion.reference[wide] + way.shift[wide])[:, np.newaxis]
         there[:, ends] = _farther(there[:, ends], origins, _MARGIN * scale, scene)
     ground = scene.ground.still(wide)
     height = ground.at(there, above=_ABOVE * scale, below=_BELOW * scale, workers=scene.workers).height
-    if not scene.made:  # there the clip has found its own way
+    if scene.made:  # there the clip has found its own way
+        inner = _farther(there, origins, -_GRAZES * scale, scene)
+        within = ground.at(inner, above=_ABOVE * scale, below=_BELOW * scale, workers=scene.workers).height
+        height = np.fmin(height, within)
+    else:
         height = _passed(_swept(height, _RISER * scale), there, ground, scale, scene.workers)
     thick = np.array([floor.thick[name] for name in names])
     least = np.minimum(_dips(above, scale), scene.settings.clearance * scale)
@@ -423,9 +452,9 @@ def _dips(above: Array, scale: float) -> Array:
 
 
 def _farther(points: Array, origins: Array, by: float, scene: Scene) -> Array:
-    """Points moved away from others, horizontally."""
+    """Points moved away from others, or to them, horizontally."""
     arm = scene.level(points - origins)
-    return np.asarray(points + arm * (by / np.maximum(size(arm), by))[..., np.newaxis])
+    return np.asarray(points + arm * (by / np.maximum(size(arm), abs(by)))[..., np.newaxis])
 
 
 def _swept(height: Array, riser: float) -> Array:

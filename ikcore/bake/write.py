@@ -10,10 +10,11 @@ from ikcore import rotations
 from ikcore._arrays import cross, dot, size
 from ikcore.bake import loops
 from ikcore.bake.body import Body
-from ikcore.bake.motion import LegMotion, blocks
+from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
+from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, ancestors
 from ikcore.feet.soles import space
 from ikcore.pose import Pose
@@ -69,7 +70,45 @@ def _moves(clip: Clip, joint: int) -> bool:
     return clip.channels is None or {"x", "y", "z"} <= set(clip.channels[joint])
 
 
-def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]], moves: list[Move]) -> Clip:
+def tilt_of(body: Body) -> Array | None:
+    """How the pelvis turns, if it does."""
+    return body.tilt if (np.abs(body.tilt[:, 1:]) > _SAME).any() else None
+
+
+def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | None, legs: Iterable[list[Turn]]) -> None:
+    """Turn the pelvis and all legs, of each its joints from the hip on, in some frames; `turned` is what these have."""
+    skeleton = clip.skeleton
+    if tilt is not None:
+        world = np.asarray(skeleton.forward(clip.pose[frames]).rotations[:, pelvis], np.float64)
+        turn(skeleton, turned, [(pelvis, world, tilt)])
+    for leg in legs:
+        turn(skeleton, turned, leg, above=tilt if pelvis in ancestors(skeleton, leg[0][0]) else None)
+
+
+def joined(moves: list[list[Move]]) -> list[Move]:
+    """Those of the same feet, some frames after others."""
+    return [
+        (same[0][0], np.concatenate([start for _, start, _ in same]), np.concatenate([end for _, _, end in same]))
+        for same in zip(*moves, strict=True)
+    ]
+
+
+def taken(clip: Clip, pelvis: int, body: Body, moves: list[Move]) -> list[Move]:
+    """Feet without legs, from where the body takes them that hang on it, or on what that hangs on."""
+    skeleton, climb = clip.skeleton, loops.climb(clip, body.shift)
+    root = [pelvis, *ancestors(skeleton, pelvis)][-1]
+    return [(joint, _taken(skeleton, joint, start, pelvis, body, root, climb), end) for joint, start, end in moves]
+
+
+def _taken(skeleton: Skeleton, joint: int, start: Array, pelvis: int, body: Body, root: int, climb: Array) -> Array:
+    above = ancestors(skeleton, joint)
+    if pelvis not in above:
+        return start + climb if root in above else start
+    stays = ~((body.shift != 0).any(axis=1) | (np.abs(body.tilt[:, 1:]) > _SAME).any(axis=1))
+    return np.where(stays[:, np.newaxis], start, body.carried(start))
+
+
+def written(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Move]) -> Clip:
     """The clip with other rotations and another place of its pelvis, and of feet without legs.
 
     Parameters
@@ -78,39 +117,19 @@ def written(clip: Clip, pelvis: int, body: Body, turns: list[list[Turn]], moves:
         The motion as it comes.
     pelvis : int
         The joint that is moved with the body.
-    body : Body
-        How.
-    turns : list of list of Turn
-        Of every leg, its joints from the hip on.
+    shift : (frames, 3) array
+        By how much.
+    turned : (frames, joints, 4) array
+        The local rotations.
     moves : list of Move
-        Of feet without legs.
+        Of feet without legs, from where they are `taken`.
     """
-    skeleton, pose = clip.skeleton, clip.pose
-    turned = pose.rotations.copy()
-    tilted = bool((np.abs(body.tilt[:, 1:]) > _SAME).any())
-    if tilted:
-        turn(skeleton, turned, [(pelvis, turn_of(clip, pelvis), body.tilt)])
-    for leg in turns:
-        carried = tilted and pelvis in ancestors(skeleton, leg[0][0])
-        turn(skeleton, turned, leg, above=body.tilt if carried else None)
-    moved, climb = pose.translations, loops.climb(clip, body.shift)
-    root = [pelvis, *ancestors(skeleton, pelvis)][-1]
-    if (body.shift != 0).any():
-        moved = _moved(clip)
-        moved[:, root] += climb
-        moved[:, pelvis] += _within_parent(clip, pelvis, body.shift - climb)
-    there = _replaced(clip, Pose(turned, moved, pose.scales))
-    taken = [(joint, _taken(skeleton, joint, start, pelvis, body, root, climb), end) for joint, start, end in moves]
-    return put(there, taken)
-
-
-def _taken(skeleton: Skeleton, joint: int, start: Array, pelvis: int, body: Body, root: int, climb: Array) -> Array:
-    """Where the body takes a foot that hangs on it, or on what that hangs on."""
-    above = ancestors(skeleton, joint)
-    if pelvis not in above:
-        return start + climb if root in above else start
-    stays = ~((body.shift != 0).any(axis=1) | (np.abs(body.tilt[:, 1:]) > _SAME).any(axis=1))
-    return np.where(stays[:, np.newaxis], start, body.carried(start))
+    skeleton, pose, moved = clip.skeleton, clip.pose, clip.pose.translations
+    if (shift != 0).any():
+        moved, climb = _moved(clip), loops.climb(clip, shift)
+        moved[:, [pelvis, *ancestors(skeleton, pelvis)][-1]] += climb
+        moved[:, pelvis] += _within_parent(clip, pelvis, shift - climb)
+    return put(_replaced(clip, Pose(turned, moved, pose.scales)), moves)
 
 
 def put(clip: Clip, moves: list[Move]) -> Clip:

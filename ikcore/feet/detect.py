@@ -365,8 +365,9 @@ def _others(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[tuple[_
 
 def _lowest(skeleton: Skeleton, seen: Stance, joint: int) -> int:
     """Of a joint and all that hangs on it."""
-    below = [other for other in range(len(skeleton)) if joint in (other, *ancestors(skeleton, other))]
-    return min(below, key=lambda other: float(seen.height[other]))
+    height = seen.height.tolist()
+    below = [other for other in range(len(skeleton)) if other == joint or joint in ancestors(skeleton, other)]
+    return min(below, key=lambda other: height[other])
 
 
 def _size(seen: Stance, leg: Named) -> float:

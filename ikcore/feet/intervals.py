@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Mask = NDArray[np.bool_]
+
+_BLOCK = 1024
+
+
+def blocks(frames: int) -> Iterator[slice]:
+    """Frames, some at a time, so that the whole skeleton is never in memory over the whole clip."""
+    for start in range(0, frames, _BLOCK):
+        yield slice(start, min(start + _BLOCK, frames))
 
 
 def runs(mask: ArrayLike) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ikcore.skeleton import Skeleton
+from ikcore.skeleton import ancestors as up_to_root
 
 SIDES = ("left", "right", "middle")
 POINTS = ("heel", "ball", "toe", "inner", "outer")
@@ -128,13 +129,9 @@ def row(name: str) -> str:
     return name
 
 
-def ancestors(skeleton: Skeleton, joint: int) -> list[int]:
+def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
     """The joints above one, the nearest first."""
-    found, above = [], int(skeleton.parents[joint])
-    while above >= 0:
-        found.append(above)
-        above = int(skeleton.parents[above])
-    return found
+    return up_to_root(skeleton, joint)[1:]
 
 
 def under(skeleton: Skeleton, part: str, joint: int, other: str, above: int) -> str:

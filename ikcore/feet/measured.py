@@ -15,9 +15,10 @@ from ikcore.feet import free, metrics
 from ikcore.feet.carried import carried_back
 from ikcore.feet.contacts import Contacts, with_soles
 from ikcore.feet.detect import Feet
-from ikcore.feet.leg import Leg
+from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.metrics import Measure, Track
 from ikcore.feet.paths import LEG, surface_under
+from ikcore.feet.soles import points
 from ikcore.grounds.ground import Ground
 
 Array = NDArray[np.float64]
@@ -297,19 +298,22 @@ class _Places:
         self.clip, self.feet = clip, feet
         self.way = np.zeros((len(clip), 3)) if way is None else way  # how far what slides is taken to have come
         self.points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
-        self.joints = np.asarray(clip.skeleton.forward(clip.pose).positions, np.float64)
-        self.soles = {key: np.asarray(at, np.float64) for key, at in feet.positions(clip.skeleton, clip.pose).items()}
+        self.pelvis = {leg.name: self._pelvis(leg) for leg in feet}
+        self.joints, self.soles = self._places()
         self.chains = {leg.name: self._chain(leg) for leg in feet}
         self.lengths = {leg.name: self._length(leg) for leg in feet}
         self.normals = {leg.name: self._normals(leg.name) for leg in feet}
-        self.ankles = self._upright(np.stack([chain[:, -1] for chain in self.chains.values()], axis=1)) * clip.unit
+        self.ankles = self._measured(np.stack([chain[:, -1] for chain in self.chains.values()], axis=1))
+        self.legs = {
+            leg.name: (self._measured(self.chains[leg.name]), self._measured(self._on_its_way(leg))) for leg in feet
+        }
 
     def tracks(self, ground: Ground | None, contacts: Contacts) -> dict[str, Track]:
         """What is measured of every leg on some ground, or on the floor that its contacts were found on."""
         return {leg.name: self._track(leg, ground, contacts) for leg in self.feet}
 
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
-        chain, sole = self.chains[leg.name], self._sole(leg)
+        sole = self._sole(leg)
         points, surface = self.points[leg.name], None
         if ground is not None:
             surface = surface_under(ground, self.clip, sole, self.lengths[leg.name] / LEG, sunk=True)
@@ -318,38 +322,53 @@ class _Places:
         else:
             below, normals = surface.height, self._upright(_at_ball(surface.normals, points))
         track = Track.on(
-            self._upright(chain) * self.clip.unit,
-            self._upright(sole + self.way[:, np.newaxis]) * self.clip.unit,
+            *self.legs[leg.name],
             below * self.clip.unit,
             normals,
             soles=self.normals[leg.name],
-            pelvis=self._upright(self._pelvis(leg)) * self.clip.unit,
+            pelvis=self._measured(self.joints[self.pelvis[leg.name]]),
             ankles=self.ankles,
         )
         if surface is None or ground is None or not ground.moves:
             return track
         held, above = _held(contacts, leg.name, points), track.heights
         sole, there = carried_back(ground, surface, sole, above, held, self.clip.fps)
-        sole, normals = self._upright(sole) * self.clip.unit, self._upright(_at_ball(there, points))
+        sole, normals = self._measured(sole), self._upright(_at_ball(there, points))
         return dataclasses.replace(track, sole=sole, normals=normals)
+
+    def _places(self) -> tuple[dict[str, Array], dict[tuple[str, str], Array]]:
+        """Of joints by name, and of points of soles."""
+        joints = sorted({joint for leg in self.feet for joint in (*leg.bones, self.pelvis[leg.name])})
+        soles = {(leg.name, point): sole for leg in self.feet for point, sole in leg.soles.items()}
+        named = [Sole(joint, (0, 0, 0)) for joint in joints]
+        found = points(self.clip.skeleton, self.clip.pose, [*named, *soles.values()])
+        each = np.moveaxis(np.asarray(found, np.float64), 1, 0)
+        return dict(zip(joints, each[: len(joints)], strict=True)), dict(zip(soles, each[len(joints) :], strict=True))
+
+    def _measured(self, places: Array) -> Array:
+        """With Y up, in metres."""
+        return self._upright(places) * self.clip.unit
+
+    def _on_its_way(self, leg: Leg) -> Array:
+        return self._sole(leg) + self.way[:, np.newaxis]
 
     def _sole(self, leg: Leg) -> Array:
         return np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
 
     def _chain(self, leg: Leg) -> Array:
         """From hip to ankle, or to the tip."""
-        chain = np.take(self.joints, [self.clip.skeleton.index(joint) for joint in leg.bones], axis=1)
-        return np.asarray(chain) if leg.ankle is not None else np.concatenate([chain, self._sole(leg)[:, -1:]], axis=1)
+        chain = np.stack([self.joints[joint] for joint in leg.bones], axis=1)
+        return chain if leg.ankle is not None else np.concatenate([chain, self._sole(leg)[:, -1:]], axis=1)
 
     def _length(self, leg: Leg) -> float:
         return free.length_in(self.clip, leg) if leg.free else metrics.leg_length(self.chains[leg.name])
 
-    def _pelvis(self, leg: Leg) -> Array:
-        """What a leg hangs on; of a free foot what stands for that."""
+    def _pelvis(self, leg: Leg) -> str:
+        """The joint that a leg hangs on; of a free foot what stands for that."""
         skeleton = self.clip.skeleton
         if leg.hip is None:
-            return np.asarray(self.joints[:, skeleton.index(free.hips(skeleton, self.feet)[0])])
-        return np.asarray(self.joints[:, max(skeleton.parents[skeleton.index(leg.hip)], 0)])
+            return free.hips(skeleton, self.feet)[0]
+        return skeleton.names[max(int(skeleton.parents[skeleton.index(leg.hip)]), 0)]
 
     def _floor(self, leg: str, contacts: Contacts) -> Array:
         """How high it is under the points, in units of the clip."""

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore import rotations
-from ikcore._arrays import cross, percentile, rows
+from ikcore import _core, rotations
+from ikcore._arrays import cross, dot, percentile, rows, size
 from ikcore.feet.intervals import Mask, mask_of
 from ikcore.feet.intervals import core as core
 from ikcore.feet.intervals import runs as runs
@@ -30,7 +30,6 @@ _NEAR = 0.05  # metres, what is in contact by height alone
 _SLOW = 0.3  # metres a second, what is so besides seems to stand
 _LIKE = 0.1  # seconds: what happens in the source so near is the same
 _BRIEF, _ROLLS = 0.1, 0.2  # seconds: what is shorter is no contact; and how long feet arrive before one, or leave
-_FEW = 200  # points, of which all pairs are compared at once
 _ROUNDING = 1e-4  # a share of a leg, what no reach is over
 
 # Measures that with a source are what is beyond it, those that are whatever `beyond` says, and those that say nothing
@@ -86,40 +85,10 @@ def drift(points: ArrayLike, stances: ArrayLike, *, fps: float, normals: ArrayLi
         return np.empty(0)
     frames = np.arange(len(each))
     cores = [frames[core(start, stop, rate)] for start, stop in pairs]
-    of = np.repeat(np.arange(len(pairs)), [len(inner) for inner in cores])
-    normal = upward[[(start + stop) // 2 for start, stop in pairs]]
-    level = _along_plane(each[np.concatenate(cores)], normal[of][:, np.newaxis])
-    return np.asarray(np.min([_widest(level[:, point], of) for point in range(level.shape[1])], axis=0))
-
-
-def _widest(points: Array, of: NDArray[np.intp]) -> Array:
-    """The largest distance between two points of one stance, for every stance; `of` says of which they are."""
-    edges = np.flatnonzero(np.diff(of, prepend=-1, append=-1))
-    starts, stops = edges[:-1], edges[1:]
-    radii = _length(points - points[(starts + stops) // 2][of])
-    radius = np.maximum.reduceat(radii, starts)
-    farthest = np.flatnonzero(~(radii < radius[of]))  # of a stance that is not known, anywhere: its own is not either
-    away = _length(points - points[farthest[np.searchsorted(farthest, starts)]][of])
-    found = np.maximum.reduceat(away, starts)
-    outer = radii >= (found - radius)[of]  # of no other one is a pair further apart than what is found
-    for stance in np.flatnonzero(np.add.reduceat(outer, starts) > 2):
-        span = slice(starts[stance], stops[stance])
-        found[stance] = _apart(points[span][outer[span]], radii[span][outer[span]], found[stance])
-    return found
-
-
-def _apart(points: Array, radii: Array, found: float) -> float:
-    """The largest distance between two of many points, `found` at least; they are `radii` away from some place."""
-    if len(points) <= _FEW:
-        return max(found, float(_length(points[:, np.newaxis] - points).max()))
-    order = np.argsort(-radii, kind="stable")
-    points, inner = points[order], -radii[order]
-    for first in range(len(points)):
-        end = np.searchsorted(inner, -inner[first] - found, side="right")  # nearer ones are no further apart than found
-        if end <= first + 1:
-            break
-        found = max(found, float(_length(points[first + 1 : end] - points[first]).max()))
-    return found
+    lengths = [len(inner) for inner in cores]
+    normal = np.repeat(upward[[(start + stop) // 2 for start, stop in pairs]], lengths, axis=0)
+    level = [_along_plane(of_point, normal) for of_point in each[np.concatenate(cores)].swapaxes(0, 1)]
+    return np.asarray(np.min([_core.widest(points, np.cumsum(lengths)) for points in level], axis=0))
 
 
 def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Array:
@@ -147,7 +116,7 @@ def heading_drift(headings: ArrayLike, stances: ArrayLike, *, fps: float) -> Arr
     array([0.5])
     """
     x, _, z = np.moveaxis(_vectors("headings", headings), -1, 0)
-    angle, rate = np.unwrap(np.arctan2(x, z)), _rate(fps)
+    angle, rate = np.unwrap(_arc(x, z)), _rate(fps)
     cores = [angle[core(start, stop, rate)] for start, stop in _intervals(stances, len(angle))]
     return np.array([np.ptp(core) for core in cores], _DOUBLE)
 
@@ -184,8 +153,11 @@ def skating_ratio(points: ArrayLike, contact: ArrayLike, *, fps: float, speed: f
     """
     fast = _speeds(points, fps)
     held = _spread("contact", mask_of("contact", contact, 2), (len(fast) + 1, fast.shape[1]))
-    skates = held[1:] & held[:-1] & (fast > speed) & (_mean_about(fast, int(_rate(fps) / 8)) > speed)
-    return float(skates.any(axis=1).mean()) if len(skates) else 0.0
+    skates = held[1:] & held[:-1] & (fast > speed)
+    if not skates.any():
+        return 0.0
+    skates &= _mean_about(fast, int(_rate(fps) / 8)) > speed
+    return float(skates.any(axis=1).mean())
 
 
 def _mean_about(values: Array, half: int) -> Array:
@@ -1317,24 +1289,34 @@ def _mean(values: Array) -> float:
 
 
 def _length(vectors: Array) -> Array:
-    return np.asarray(np.sqrt(_dot(vectors, vectors)))
+    return np.asarray(size(vectors) if vectors.shape[-1] == 3 else np.sqrt(_dot(vectors, vectors)))
 
 
 def _dot(a: Array, b: Array) -> Array:
     """Of vectors of three numbers, or of two."""
+    if a.shape[-1] == 3:
+        return np.asarray(dot(a, b))
     products = a * b
-    found = products[..., 0] + products[..., 1]
-    return np.asarray(found if products.shape[-1] == 2 else found + products[..., 2])
+    return np.asarray(products[..., 0] + products[..., 1])
 
 
 def _angle(a: Array, b: Array) -> Array:
-    return np.asarray(np.arctan2(_length(cross(a, b)), _dot(a, b)))
+    return _arc(_length(cross(a, b)), _dot(a, b))
+
+
+def _arc(y: Array, x: Array) -> Array:
+    """As np.arctan2, the last bits of which are not the same in every NumPy, in 1.26 not even in every call."""
+    far, ahead = np.sqrt(x * x + y * y), x >= 0
+    half = np.zeros((*far.shape, 4))  # a rotation by twice the half: no difference of what is nearly the same
+    half[..., 0] = np.where(ahead, far + x, np.abs(y))
+    half[..., 1] = np.where(ahead, y, np.copysign(far - x, y))
+    return np.asarray(rotations.log(half)[..., 0])
 
 
 def _along_plane(vectors: Array, normals: Array) -> Array:
     """Without their part along normals; where there is none, as there is no ground, the plane is level."""
-    size = _length(normals)[..., np.newaxis]
-    upward = np.where(size > 0, normals / np.where(size > 0, size, 1), UP)
+    long = _length(normals)[..., np.newaxis]
+    upward = np.where(long > 0, normals / np.where(long > 0, long, 1), UP)
     return np.asarray(vectors - _dot(vectors, upward)[..., np.newaxis] * upward)
 
 
@@ -1377,6 +1359,8 @@ def _same(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
 
 def _spread(name: str, value: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Repeated to a shape."""
+    if value.shape == shape:
+        return value
     try:
         return np.broadcast_to(value, shape)
     except ValueError:

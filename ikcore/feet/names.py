@@ -42,6 +42,7 @@ FAMILIES = {
     "Motion capture": Family("*hip", "*knee", "*ankle", "*toebase|*toe|*foot"),
 }
 _SIDES = (("left", "left"), ("right", "right"), ("左", "left"), ("右", "right"), ("l", "left"), ("r", "right"))
+_SIDE = dict(_SIDES)
 
 
 class Named(NamedTuple):
@@ -60,10 +61,11 @@ def by_name(names: Sequence[str]) -> Iterator[list[Named]]:
     keys: dict[str, int] = {}
     for joint, name in enumerate(names):
         keys.setdefault(_key(name), joint)
+    hips = [key for key in keys if key.endswith(_hips())]
     groups: list[tuple[int, int, list[Named]]] = []
     for family in FAMILIES.values():
         kinds: dict[int, dict[int, Named]] = {}
-        for start, leg in _legs(family, keys):
+        for start, leg in _legs(family, keys, hips):
             kind = 0 if "fk" in family.hip else _kind(start)
             kinds.setdefault(kind, {}).setdefault(leg.hip, leg)
         groups += [(-len(legs), kind, list(legs.values())) for kind, legs in kinds.items()]
@@ -80,17 +82,30 @@ def words(name: str) -> tuple[str, ...]:
 
 def side_of(name: str) -> str | None:
     """The side that a name says."""
-    known = dict(_SIDES)
-    said = {known[word] for word in words(name) if word in known} | {known[c] for c in name if c in "左右"}
+    said = {_SIDE[word] for word in words(name) if word in _SIDE} | {_SIDE[c] for c in name if c in "左右"}
     return said.pop() if len(said) == 1 else None
 
 
-def _legs(family: Family, keys: dict[str, int]) -> Iterator[tuple[str, Named]]:
-    """Every leg of a family, and what its names begin with."""
+@functools.cache
+def _spelled(family: Family, letters: str) -> tuple[list[str], ...]:
+    """The names of every joint on one side."""
+    return tuple([name.replace("*", letters) for name in part.split("|") if name] for part in family)
+
+
+@functools.cache
+def _hips() -> tuple[str, ...]:
+    """Of all families and sides: hardly a name ends like that."""
+    return tuple({hip for family in FAMILIES.values() for letters, _ in _SIDES for hip in _spelled(family, letters)[0]})
+
+
+def _legs(family: Family, keys: dict[str, int], hips: list[str]) -> Iterator[tuple[str, Named]]:
+    """Every leg of a family, and what its names begin with; hips are keys that may be some."""
     for letters, side in _SIDES:
-        hips, *others = ([name.replace("*", letters) for name in part.split("|") if name] for part in family)
-        for hip in hips:
-            for key in (key for key in keys if key.endswith(hip)):
+        spelled, *others = _spelled(family, letters)
+        for hip in spelled:
+            for key in hips:
+                if not key.endswith(hip):
+                    continue
                 start = key.removesuffix(hip)
                 knee, ankle, ball, toe = (_first(keys, start, names) for names in others)
                 if knee is not None and ankle is not None:

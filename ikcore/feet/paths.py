@@ -15,6 +15,7 @@ from ikcore._arrays import size
 from ikcore.clips.clip import Clip
 from ikcore.feet import free, soles
 from ikcore.feet.detect import Feet
+from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole
 from ikcore.grounds.ground import Ground, Surface
 
@@ -79,15 +80,19 @@ class Paths:
         return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * _arrays.median(self.sizes))
 
     def _stand_on(self, ground: Ground, raw: Array) -> None:
-        surface = surface_under(ground, self.clip, self.points, self.sizes)
-        self.ground = surface.height
+        ground._check_frames(len(self.points))
+        self.ground = np.empty(self.points.shape[:-1])
+        carrier = np.empty(self.ground.shape, np.int32)
+        for block in blocks(len(self.points)):
+            surface = surface_under(ground.still(block), self.clip, self.points[block], self.sizes)
+            self.ground[block], carrier[block] = surface.height, surface.part
         for number, part in enumerate(ground.parts):
             if part.moves:
                 self.carried = True
                 there = _velocities(_smoothed(part.local(raw), self.clip), self.clip)
                 if part.scales is not None:
                     there *= part.scales[..., np.newaxis, :]
-                self.velocities = np.where((surface.part == number)[..., np.newaxis], there, self.velocities)
+                self.velocities = np.where((carrier == number)[..., np.newaxis], there, self.velocities)
 
 
 def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Any, *, sunk: bool = False) -> Surface:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore import _core
 from ikcore._arrays import cross, dot, median, size
 from ikcore.feet import free, structure
+from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.grounds.ground import Ground
@@ -28,6 +31,7 @@ _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at lea
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
 _EQUAL = 1e-4  # of the leg: ways from frame to frame that differ by less are as long
+_UNTURNED, _UNSCALED = np.array([1.0, 0, 0, 0]), np.ones(3)
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
 
@@ -85,35 +89,54 @@ def over_time(
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
-    at = skeleton.forward(pose).positions
-    size = min(length(skeleton, leg, at[0]) for leg in legs)
-    feet = [at[:, _foot(skeleton, leg)] for leg in legs]
-    over = [_over(ground, foot, seen.up, size) for foot in feet]
-    low = [_low(height.min(axis=1)) for height, _ in over]
-    at_ease = at_rest(skeleton, seen, legs, vertices)
+    first = skeleton.forward(pose[0]).positions
+    size = min(length(skeleton, leg, first) for leg in legs)
+    feet = [np.empty((len(pose), len(_foot(skeleton, leg)), 3), pose.dtype) for leg in legs]
+    for block in blocks(len(pose)):
+        at = skeleton.forward(pose[block]).positions
+        for leg, places in zip(legs, feet, strict=True):
+            places[block] = at[:, _foot(skeleton, leg)]
+    heights = [_over(ground, foot, seen.up, size) for foot in feet]
+    low = [_low(height.min(axis=1)) for height in heights]
+    paws = [leg.ball is None and leg.toe is None for leg in legs]
     depths = _depths(legs, low, size)
+    at_ease = at_rest(skeleton, seen, legs, vertices) if depths is None or any(paws) else tuple(legs)
     if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
         depths = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
     found = []
-    for leg, resting, depth, foot, (height, ups) in zip(
-        legs, at_ease, depths or [0.0] * len(low), feet, over, strict=True
+    for leg, resting, paw, depth, foot, height in zip(
+        legs, at_ease, paws, depths or [0.0] * len(low), feet, heights, strict=True
     ):
-        if resting.soles and leg.ball is None and leg.toe is None:
+        if paw and resting.soles:
             found.append(resting)
             continue
         flat = _flat(foot, height, _EQUAL * size)
-        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices, ups[flat, -1]))
+        ups = _surface(ground, foot, flat, seen.up, size)[1][:, -1]
+        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices, ups))
     return tuple(found)
 
 
-def _over(ground: Ground | None, at: Array, up: Array, size: float) -> tuple[Array, Array]:
-    """How high joints (frames, joints, 3) are over the ground, infinitely where there is none; and its normals."""
+def _over(ground: Ground | None, at: Array, up: Array, size: float) -> Array:
+    """How high joints (frames, joints, 3) are over the ground, infinitely where there is none."""
+    if ground is not None:
+        ground._check_frames(len(at))
+    height = np.empty(at.shape[:-1])
+    for block in blocks(len(at)):
+        height[block] = _surface(ground, at, block, up, size)[0]
+    return height
+
+
+def _surface(
+    ground: Ground | None, at: Array, frames: slice | NDArray[np.intp], up: Array, size: float
+) -> tuple[Array, Array]:
+    """How high joints are over the ground in some frames, infinitely where there is none; and its normals there."""
+    here = at[frames]
     if ground is None:
-        return dot(at, up), np.broadcast_to(up, at.shape)
-    found = ground.at(at, above=size / 2, below=size)
+        return dot(here, up), np.broadcast_to(up, here.shape)
+    found = ground.still(frames).at(here, above=size / 2, below=size)
     hit = found.hit[..., np.newaxis]
     ups = np.where(hit, found.normals, up)
-    return np.where(found.hit, dot(np.where(hit, at - found.points, 0), ups), np.inf), ups
+    return np.where(found.hit, dot(np.where(hit, here - found.points, 0), ups), np.inf), ups
 
 
 def _flat(at: Array, height: Array, least: float) -> NDArray[np.intp]:
@@ -337,16 +360,28 @@ def _flattened(joint: str) -> str:
 def _carried(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
     """Points as joints that hang on others; those that none hangs on are left out."""
     kept = sorted({above for joint in joints for above in (joint, *ancestors(skeleton, joint))})
-    more, place = len(joints), {-1: -1} | {joint: at for at, joint in enumerate(kept)}
-    parents = [place[int(joint)] for joint in (*skeleton.parents[kept], *joints)]
-    larger = Skeleton(parents, np.concatenate([skeleton.offsets[kept], offsets]))
+    count, place = len(kept), {-1: -1} | {joint: at for at, joint in enumerate(kept)}
+    parents = [place[joint] for joint in (*skeleton.parents[kept].tolist(), *joints)]
+    rests = _UNTURNED[np.newaxis].repeat(len(parents), axis=0)
+    tree = _core.Skeleton(parents, np.concatenate([skeleton.offsets[kept], offsets]), rests)
+    shape, items = pose.shape, math.prod(pose.shape)
 
-    def grown(values: Array, rows: Any) -> Array:
-        found = np.empty((*values.shape[:-2], len(kept) + more, values.shape[-1]), values.dtype)
-        found[..., : len(kept), :], found[..., len(kept) :, :] = np.take(values, kept, axis=-2), rows
-        return found
+    given = ((pose.rotations, _UNTURNED), (pose.translations, offsets), (pose.scales, _UNSCALED))
+    found = np.empty((items, len(joints), 3), pose.dtype)
 
-    turned = grown(pose.rotations, np.tile([1.0, 0, 0, 0], (more, 1)))
-    moved = None if pose.translations is None else grown(pose.translations, offsets)
-    scaled = None if pose.scales is None else grown(pose.scales, np.ones((more, 3)))
-    return np.asarray(larger.forward(Pose(turned, moved, scaled)).positions[..., len(kept) :, :])
+    def grown(values: Array, rows: Array, frames: slice, into: Array) -> Array:
+        into[:, :count] = np.take(values.reshape(items, *values.shape[-2:])[frames], kept, axis=1)
+        into[:, count:] = rows
+        return into
+
+    for frames in blocks(items):
+        sizes = [((frames.stop - frames.start, len(parents), size), pose.dtype.char) for size in (4, 3, 3, 3, 4)]
+        *parts, places, world = _core.empty(tuple(sizes))
+        turned, moved, scaled = (
+            None if values is None else grown(values, rows, frames, into)
+            for (values, rows), into in zip(given, parts, strict=True)
+        )
+        assert turned is not None
+        _core.forward(tree, turned, moved, scaled, places, world)
+        found[frames] = places[:, count:]
+    return found.reshape(*shape, len(joints), 3)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ikcore._arrays import cross, dot, median, size
 from ikcore.clips.clip import Clip
+from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import ancestors
 from ikcore.feet.names import side_of, words
 from ikcore.pose import Pose
@@ -100,9 +101,12 @@ def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
         return rest
     body = [joint for joint in np.flatnonzero(parents >= 0).tolist() if not _ALOFT & set(words(skeleton.names[joint]))]
     body = body or list(range(len(skeleton)))
-    at = skeleton.forward(clip.pose).positions[:, body]
-    tall = np.ptp(dot(at, above), axis=1)
-    upright = np.flatnonzero(tall >= _LIES * size(np.ptp(at - above * dot(at, above)[..., np.newaxis], axis=1)))
+    tall, wide = np.empty((2, len(clip)))
+    for block in blocks(len(clip)):
+        at = np.moveaxis(skeleton.forward(clip.pose[block]).positions, 1, 0)[body]
+        heights = dot(at, above)
+        tall[block], wide[block] = np.ptp(heights, axis=0), size(np.ptp(at - above * heights[..., np.newaxis], axis=0))
+    upright = np.flatnonzero(tall >= _LIES * wide)
     if not len(upright) or np.ptp(dot(skeleton.forward(rest).positions[body], above)) >= _LIES * median(tall[upright]):
         return rest
     return clip.pose[int(upright[np.argmax(tall[upright])])]
@@ -137,7 +141,7 @@ def chains(skeleton: Skeleton, seen: Stance) -> list[Chain]:
 
 def _both(seen: Stance, joints: list[int]) -> bool:
     """Whether some are on either side."""
-    return len({seen.beside[joint] > 0 for joint in joints}) == 2
+    return len({*(seen.beside > 0)[joints].tolist()}) == 2
 
 
 def _lies_flat(skeleton: Skeleton, seen: Stance, limb: list[int]) -> bool:
@@ -235,12 +239,13 @@ def _low_ends(skeleton: Skeleton, seen: Stance) -> list[int]:
 
 def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]:
     """From the first joint off the trunk to the farthest low end, for every limb that has one."""
-    if len({seen.beside[end] > 0 for end in ends}) < 2:
+    left = (seen.beside > 0).tolist()
+    if len({left[end] for end in ends}) < 2:
         return []  # of something else than a body
     sides: dict[int, set[bool]] = {}
     for end in ends:
         for joint in (end, *ancestors(skeleton, end)):
-            sides.setdefault(joint, set()).add(bool(seen.beside[end] > 0))
+            sides.setdefault(joint, set()).add(left[end])
     found: dict[int, list[int]] = {}
     for end in ends:
         limb = [joint for joint in (end, *ancestors(skeleton, end)) if len(sides[joint]) == 1][::-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import median, size
+from ikcore._arrays import dot, median, size
 from ikcore.feet.paths import Paths, straight
 from ikcore.feet.rules import LOW, STILL
 
@@ -14,6 +14,7 @@ Mask = NDArray[np.bool_]
 
 _WINDOW, _HOP = 2.0, 1.0  # seconds in which the velocity is taken as constant, and from one such window to the next
 _SMOOTH = 0.2  # seconds before and after, over which a velocity that varies is the mean
+_SWINGS = 0.2  # of its speed: a body that goes so fast where what is low goes is on its way, and that a foot in swing
 _VARIES = 0.1  # share of the velocity within which it is constant
 
 
@@ -63,7 +64,8 @@ class _Seen:
                 break
         travel = (body[-1] - body[0]) * (self.fps / max(len(body) - 1, 1))
         speed = size(most)
-        walks = speed > self.fastest and size(travel) < speed / 2
+        along = float(dot(travel, most)) / max(speed * speed, 1e-300)
+        walks = speed > self.fastest and size(travel) < speed / 2 and along < _SWINGS
         return np.asarray(most) if walks else none
 
     def varying(self, about: Array) -> Array:

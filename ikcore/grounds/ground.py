@@ -449,6 +449,13 @@ class Ground:
         """
         return Ground(tuple(part.still(frames) for part in self.parts), self.up) if self.moves else self
 
+    def _check_frames(self, count: int) -> None:
+        """Refuse one that moves over another number of frames."""
+        for part in self.parts:
+            for values in part._placing:
+                if values is not None:
+                    part._frames(values, (count,))
+
     def cast(
         self,
         origins: ArrayLike,
@@ -535,15 +542,10 @@ class Ground:
         array([ 0.,  3., nan])
         """
         dtype, axis = number_type(points), _AXES.index(self.up)
-        given = {
-            "points": rows("points", points, _DOUBLE, 3),
-            "above": rows("above", above, _DOUBLE)[..., np.newaxis],
-            "below": rows("below", below, _DOUBLE)[..., np.newaxis],
-        }
-        shape, (start, rise, drop) = _one_each("at", given)
-        start, rise, drop = start.copy(), rise[:, 0], drop[:, 0]
+        shape, start, rise, drop = _windows(rows("points", points, _DOUBLE, 3), above, below)
         start[:, axis] += rise
-        down = _Rays(start, _repeated(-self._up, start.shape), rise + drop, shape)
+        lengths = _repeated(np.asarray(rise + drop), (len(start),))
+        down = _Rays(start, _repeated(-self._up, start.shape), lengths, shape)
         made = _Made.surface(len(start))
         self._cast(down, made, backs=True, workers=workers)
         behind = made.side < 0
@@ -640,6 +642,18 @@ def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...
     shape = broadcast_axes(what, leading, leading)
     size = math.prod(shape)
     return shape, [_repeated(a, (*shape, a.shape[-1])).reshape(size, a.shape[-1]) for a in given.values()]
+
+
+def _windows(
+    points: NDArray[Any], above: ArrayLike, below: ArrayLike
+) -> tuple[tuple[int, ...], NDArray[Any], Any, Any]:
+    """A copy of points one after the other, the axes they came with, and how far windows reach: each, or all."""
+    if type(above) is float and type(below) is float:  # as a rule
+        return points.shape[:-1], points.reshape(-1, 3).copy(), above, below
+    windows = {"above": rows("above", above, _DOUBLE), "below": rows("below", below, _DOUBLE)}
+    given = {"points": points, **{name: values[..., np.newaxis] for name, values in windows.items()}}
+    shape, (start, rise, drop) = _one_each("at", given)
+    return shape, start.copy(), rise[:, 0], drop[:, 0]
 
 
 def _repeated(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

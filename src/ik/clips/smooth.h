@@ -261,20 +261,17 @@ static mask smooth_settle(smooth *s, mask busy, int rounds) {
 
 #define EACH_SIDE(f, side, clip) EACH_FRAME(f, clip) for (int side = 0; side < 2; side++)
 
-/* Of a frame and a bound: how far it is away, how fast a step leaves it, and the reciprocal of the first. */
-typedef struct {
-    real far, inverse, leaves;
-} smooth_room;
-
-ik_inline smooth_room smooth_room_of(const smooth_frame *f, int side, real least) {
-    real far = side ? f->bounds[1] - f->moved : f->moved - f->bounds[0];
-    far = real_max(far, least);
-    return (smooth_room){far, real_splat(1) / far, side ? -f->step : f->step};
+/* How far a bound is away from a frame. */
+ik_inline real smooth_room(const smooth_frame *f, int side, real least) {
+    return real_max(side ? f->bounds[1] - f->moved : f->moved - f->bounds[0], least);
 }
 
+/* How fast a step leaves a bound. */
+ik_inline real smooth_leaves(const smooth_frame *f, int side) { return side ? -f->step : f->step; }
+
 /* What a step without a centre changes the pressure by. */
-ik_inline real smooth_predicted(const smooth_frame *f, int side, smooth_room room) {
-    return -f->press[side] - f->press[side] * room.leaves * room.inverse;
+ik_inline real smooth_predicted(const smooth_frame *f, int side) {
+    return -f->press[side] - f->press[side] * smooth_leaves(f, side) * f->inverse[side];
 }
 
 /* A curve within the bounds, not far from the free one, and how hard all bounds press. Returns the mean product of
@@ -291,7 +288,7 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
     smooth_gradient(&s->clip);
     EACH_FRAME(f, &s->clip) pulled = real_select(mask_zero(f->state), real_max(pulled, real_abs(f->gradient)), pulled);
     real product = pulled * violation;
-    EACH_SIDE(f, side, &s->clip) f->press[side] = product * smooth_room_of(f, side, least).inverse;
+    EACH_SIDE(f, side, &s->clip) f->press[side] = product * (real_splat(1) / smooth_room(f, side, least));
     return product;
 }
 
@@ -306,18 +303,19 @@ static smooth_prediction smooth_predict(smooth *s, real product, real least) {
     smooth_gradient(clip);
     smooth_prepare(clip);
     EACH_FRAME(f, clip) {
-        for (int side = 0; side < 2; side++)
-            f->pivot = f->pivot + f->press[side] * smooth_room_of(f, side, least).inverse;
+        for (int side = 0; side < 2; side++) {
+            f->inverse[side] = one / smooth_room(f, side, least);
+            f->pivot = f->pivot + f->press[side] * f->inverse[side];
+        }
         f->step = -f->gradient;
     }
     smooth_factor(clip, PINNED);
     smooth_substitute(clip, PINNED);
     real most = one, second = zero;
     EACH_SIDE(f, side, clip) {
-        smooth_room room = smooth_room_of(f, side, least);
-        real change = room.leaves * room.inverse;
+        real leaves = smooth_leaves(f, side), change = leaves * f->inverse[side];
         most = real_max(most, real_max(-change, one + change));
-        second = second + room.leaves * smooth_predicted(f, side, room);
+        second = second + leaves * smooth_predicted(f, side);
     }
     real part = one / most;
     real after = product * (one - part) + part * part * second / real_splat(2 * (number)clip->count);
@@ -327,14 +325,13 @@ static smooth_prediction smooth_predict(smooth *s, real product, real least) {
 /* The step to the centre that is meant, with so much of the curvature that the first one has shown: of a step that is
  * hardly possible little, else the two lead in circles. C. Cartis, "Some disadvantages of a Mehrotra-type primal-dual
  * corrector interior point algorithm for linear programming", 2009. Returns how much of it keeps the bounds. */
-static real smooth_correct(smooth *s, real centre, real curvature, real least) {
+static real smooth_correct(smooth *s, real centre, real curvature) {
     smooth_clip *clip = &s->clip;
     EACH_FRAME(f, clip) {
         real right = -f->gradient;
         for (int side = 0; side < 2; side++) {
-            smooth_room room = smooth_room_of(f, side, least);
-            f->more[side] = centre - curvature * room.leaves * smooth_predicted(f, side, room);
-            real pressed = f->more[side] * room.inverse;
+            f->more[side] = centre - curvature * smooth_leaves(f, side) * smooth_predicted(f, side);
+            real pressed = f->more[side] * f->inverse[side];
             right = side ? right - pressed : right + pressed;
         }
         f->step = right;
@@ -342,9 +339,9 @@ static real smooth_correct(smooth *s, real centre, real curvature, real least) {
     smooth_substitute(clip, PINNED);
     real most = real_splat(SMOOTH_STEP);
     EACH_SIDE(f, side, clip) {
-        smooth_room room = smooth_room_of(f, side, least);
-        f->more[side] = (f->more[side] - f->press[side] * room.leaves) * room.inverse - f->press[side];
-        most = real_max(most, -room.leaves * room.inverse);
+        real leaves = smooth_leaves(f, side);
+        f->more[side] = (f->more[side] - f->press[side] * leaves) * f->inverse[side] - f->press[side];
+        most = real_max(most, -leaves * f->inverse[side]);
         most = real_max(most, -f->more[side] / f->press[side]);
     }
     return real_splat(SMOOTH_STEP) / most;
@@ -364,7 +361,7 @@ static real smooth_go(smooth *s, mask busy, real part, real least) {
         f->moved = real_select(busy & mask_zero(f->state), f->moved + part * f->step, f->moved);
         for (int side = 0; side < 2; side++) {
             f->press[side] = real_select(busy, f->press[side] + part * f->more[side], f->press[side]);
-            sum = sum + f->press[side] * smooth_room_of(f, side, least).far;
+            sum = sum + f->press[side] * smooth_room(f, side, least);
         }
     }
     return sum / real_splat(2 * (number)s->clip.count);
@@ -374,7 +371,7 @@ static real smooth_go(smooth *s, mask busy, real part, real least) {
 static void smooth_guess(smooth *s, mask busy, real violation, real least) {
     const real hardest = smooth_hardest(&s->clip);
     EACH_SIDE(f, side, &s->clip) {
-        real room = smooth_room_of(f, side, least).far;
+        real room = smooth_room(f, side, least);
         mask pressed = busy & mask_zero(f->state) & mask_less(room * hardest, f->press[side] * violation);
         f->state = mask_select(pressed, mask_splat(side ? AT_UPPER : AT_LOWER), f->state);
     }
@@ -391,7 +388,7 @@ static void smooth_interior(smooth *s, mask busy) {
     for (int round = 0; round < SMOOTH_INTERIOR && mask_any(busy) && !smooth_stops(s); round++) {
         smooth_prediction first = smooth_predict(s, product, least);
         real share = first.product / product;
-        real part = smooth_correct(s, share * share * share * product, first.part, least);
+        real part = smooth_correct(s, share * share * share * product, first.part);
         product = real_select(busy, smooth_go(s, busy, part, least), product);
         pulled = real_select(busy, pulled * (one - part), pulled);
         const real enough = near * smooth_hardest(&s->clip);

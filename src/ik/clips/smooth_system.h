@@ -22,6 +22,7 @@ typedef struct {
     real gradient, step;
     real pivot, below[2], border[2]; /* D, then its reciprocals; L one frame and two frames on, and in the border */
     real press[2], more[2];          /* how hard each bound presses, and a step of that */
+    real inverse[2];                 /* of how far each bound is away */
     mask state;                      /* of enum smooth_state; 0: between the bounds */
 } smooth_frame;
 

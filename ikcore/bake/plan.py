@@ -1,0 +1,243 @@
+"""From a clip and a ground to where feet and body are to be: what is done in order, before any joint turns."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcore import rotations
+from ikcore.bake import floors as floor
+from ikcore.bake import loops, notes, partial, strides
+from ikcore.bake.body import Body, body_of
+from ikcore.bake.floors import Floor
+from ikcore.bake.footing import Footing
+from ikcore.bake.legs import hinges_of
+from ikcore.bake.made import made_on, made_there
+from ikcore.bake.motion import LegMotion, legs_of, on_other_soles, place_of, with_tips
+from ikcore.bake.notes import Note
+from ikcore.bake.partial import Part
+from ikcore.bake.passed import passed_by
+from ikcore.bake.progress import Progress, Told
+from ikcore.bake.scene import UNTURNED, Array, Scene
+from ikcore.bake.settings import BakeSettings
+from ikcore.bake.stances import Stance, stances_of
+from ikcore.bake.toes import toes_of
+from ikcore.bake.way import Way, clear, way_of
+from ikcore.bake.write import pelvis_of
+from ikcore.clips.clip import Clip
+from ikcore.feet.contacts import Contacts
+from ikcore.feet.detect import Feet
+from ikcore.feet.intervals import blocks
+from ikcore.grounds.ground import Ground
+
+
+@dataclass(slots=True, eq=False)
+class Start:
+    """What is baked: a clip on its way, its legs over time, and when they stand.
+
+    Attributes
+    ----------
+    clip, feet, contacts
+        As they were given or found; the clip on its way, with strides as they were fitted, which are `strides`.
+    motions : list of LegMotion
+        The legs over all of `whole`.
+    whole, held
+        The clip and its contacts; of a loop three rounds, each of which gets `round` ahead.
+    lacks : (frames, 3) array
+        The way that the clip lacks on the spot.
+    scene : Scene
+        Where.
+    """
+
+    clip: Clip
+    feet: Feet
+    contacts: Contacts
+    motions: list[LegMotion]
+    whole: Clip
+    held: Contacts
+    round: Array | None
+    lacks: Array
+    strides: Array
+    scene: Scene
+
+    @property
+    def stays(self) -> bool:
+        """Whether it walks on the spot, and stays there."""
+        return bool(self.lacks.any()) and not self.scene.settings.travelling
+
+    @property
+    def goes(self) -> bool:
+        """Whether it walked on the spot, and was sent on its way."""
+        return bool(self.lacks.any()) and self.scene.settings.travelling
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """Where feet and body are to be, before joints turn for it.
+
+    Attributes
+    ----------
+    pelvis : int
+        The joint that is moved with the body.
+    ways : list of Way
+        Where feet go.
+    toes : list of (frames, 4) array
+        And how they turn their toes.
+    hinges : list of list of (3,) array
+        How the knees of each leg bend.
+    body : Body
+        Where that goes.
+    feet : Feet or None
+        The legs, where what they do was let go and is to be found again, some frames at a time.
+    size : float
+        The length of the longest leg.
+    stances : int
+        How many there are.
+    notes, missed
+        What is to be said of it.
+    """
+
+    pelvis: int
+    ways: list[Way]
+    toes: list[Array]
+    hinges: list[list[Array]]
+    body: Body
+    feet: Feet | None
+    size: float
+    stances: int
+    notes: tuple[Note, ...]
+    missed: str | None
+
+    def forget(self) -> None:
+        """Let go of what joints were turned for: of long clips it takes as much memory as the result."""
+        self.ways, self.toes, self.body = [], [], Body(*np.empty((3, 0, 4)))
+
+
+def start_of(
+    clip: Clip,
+    ground: Ground,
+    feet: Feet | None,
+    contacts: Contacts | None,
+    settings: BakeSettings,
+    workers: int,
+    say: Progress,
+) -> Start:
+    """Legs and contacts as given, or found; on its way what walks on the spot, with its strides fitted if wanted."""
+    told, feet = feet is not None, Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
+    given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
+    lacks = contacts.way
+    clip = contacts.travelling(clip) if settings.travelling else clip
+    say(0.1)
+    whole, ahead = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
+    feet, motions, made = _standing(clip, whole, feet, ground, told, workers)
+    say(0.3)
+    if made and given is None:
+        contacts = Contacts.detect(clip, feet, ground)
+    held = contacts if ahead is None else loops.unrolled_contacts(contacts)
+    way = held.way if lacks.any() and not settings.travelling else None
+    scene = Scene(ground, clip.fps, "XYZ".index(clip.up), settings, workers, made, way)
+    strided = strides.fitted(clip, motions, contacts, scene) if settings.stride and not made else strides.left(clip)
+    if strided.clip is not clip:
+        whole = clip = strided.clip
+        motions = legs_of(clip, with_tips(feet, clip), workers)
+        scene = dataclasses.replace(scene, settings=_unlocked(settings, strided.slides, motions))
+    return Start(clip, feet, contacts, motions, whole, held, ahead, lacks, strided.shares, scene)
+
+
+def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan:
+    """Where feet stand, how they go there, and what the body does so that legs reach."""
+    clip, motions, scene = start.clip, start.motions, start.scene
+    stances, ways, under = _ways(motions, start.held, scene, start.round, Told(say, 0.3, 0.6))
+    joint, size = pelvis_of(clip, start.feet, motions[0].size, pelvis), max(motion.size for motion in motions)
+    hinges = [hinges_of(motion) for motion in motions]
+    long = part.whole and start.round is None and len(list(blocks(len(clip)))) > 1
+    if long:
+        for motion in motions:
+            motion.forget_turns()
+    body = body_of(place_of(start.whole, joint), ways, scene)
+    if start.round is not None:
+        ways, under, body = _middle_round(motions, ways, under, body)
+        hinges = [hinges_of(way.motion) for way in ways]
+    toes = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
+    _weigh(ways, toes, body, scene.settings.weight)
+    if part.still:
+        body = partial.body_of(part.earlier, clip, joint)
+    said, missed = (
+        notes.of(clip, start.lacks, stances, ways, scene, start.strides),
+        notes.missed(stances, motions, scene),
+    )
+    if long:
+        for way in ways:
+            way.forget()
+    feet = with_tips(start.feet, clip) if long else None
+    return Plan(joint, ways, toes, hinges, body, feet, size, len(stances), said, missed)
+
+
+def _standing(
+    clip: Clip, whole: Clip, feet: Feet, ground: Ground, told: bool, workers: int
+) -> tuple[Feet, list[LegMotion], bool]:
+    """Legs over time, and whether the clip was made on this ground: then soles are measured on it, unless told."""
+    motions, axis = legs_of(whole, with_tips(feet, clip), workers), "XYZ".index(clip.up)
+    made = made_on(motions, ground, clip.fps, axis)
+    if floor.height_of(ground) is not None:
+        return feet, motions, made
+    if told:
+        return feet, motions, made or made_there(motions, motions, ground, clip.fps, axis)
+    there = Feet.detect(clip.skeleton, clip=clip, ground=ground)
+    on_it = on_other_soles(motions, whole, with_tips(there, clip))
+    if made or made_there(motions, on_it, ground, clip.fps, axis):
+        return there, on_it, True
+    return feet, motions, False
+
+
+def _unlocked(settings: BakeSettings, slides: float, motions: list[LegMotion]) -> BakeSettings:
+    """Feet may be as much farther from their plants as strides that were fitted drag them."""
+    most = slides / min(motion.scale for motion in motions)
+    return dataclasses.replace(settings, unlock=settings.unlock + most)
+
+
+def _ways(
+    motions: list[LegMotion], contacts: Contacts, scene: Scene, way: Array | None, told: Told
+) -> tuple[list[Stance], list[Way], list[Floor]]:
+    """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
+    under = floor.floors_of(motions, contacts, scene)
+    stances = stances_of(motions, under, contacts, scene)
+    footing = Footing(scene)
+    if way is None:
+        for stance in told.part(0.2, 0.5).over(stances):
+            footing.place(motions[stance.leg], stance, under[stance.leg])
+    else:
+        loops.place_rounds(footing, motions, stances, under, way)
+    if stances and all(stance.part < 0 for stance in stances):
+        raise ValueError(notes.nowhere(motions, scene))
+    ways, legs = [], told.part(0.5, 1.0)
+    for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
+        mine = [stance for stance in stances if stance.leg == at]
+        passed = passed_by(motion, mine, stances, floors, scene)
+        part = legs.part(at / len(motions), (at + 1) / len(motions))
+        ways.append(way_of(motion, mine, passed, floors, scene, way is not None, part))
+    clear(ways, scene)
+    return stances, [way for way, *_ in ways], under
+
+
+def _middle_round(
+    motions: list[LegMotion], ways: list[Way], under: list[Floor], body: Body
+) -> tuple[list[Way], list[Floor], Body]:
+    """The second one of three."""
+    last = (len(body.pivot) - 1) // 3
+    own = slice(last, 2 * last + 1)
+    ways = [way.part(motion.part(own), own) for motion, way in zip(motions, ways, strict=True)]
+    return ways, [floors.part(own) for floors in under], body.part(own)
+
+
+def _weigh(ways: list[Way], toes: list[Array], body: Body, weight: float) -> None:
+    """Take some of what is done."""
+    share = np.full(len(body.pivot), weight)
+    for at, way in enumerate(ways):
+        way.shift *= share[:, np.newaxis]
+        way.turn = rotations.slerp(UNTURNED, way.turn, share)
+        toes[at] = rotations.multiply(rotations.slerp(UNTURNED, toes[at], share), way.turn)
+    body.shift *= share[:, np.newaxis]
+    body.tilt = rotations.slerp(UNTURNED, body.tilt, share)
