@@ -17,8 +17,13 @@ ranges.py      which frames to bake
 limbs.py       finds IK and says why it cannot be baked
 shown.py       what Blender's solver shows, as keys
 anew.py        limbs solved anew: sample.py (limbs to arrays) and solve.py (the IK constraint in closed form)
-bake.py        from IK to keys, in one of these two ways
-operators.py   Bake IK;  panels.py  its panel in the sidebar
+chains.py      chains solved anew by a method, as bent.py has it and ik_limits.py lets bones
+bake.py        from IK to keys, in one of these three ways
+operators.py   Bake IK, Bake Tracking;  panels.py  its panel in the sidebar
+
+controls.py    targets and poles, and what keys put them somewhere
+from_fk.py     keys of targets and poles from those of bones;  fk_operators.py  IK from FK
+rigify.py      both ways on limbs that IK_FK switches;  fk_panels.py  the panel of both
 
 legs.py        the list of legs of an armature;  contacts.py  when they are planted, as curves
 options.py     what can be chosen about Bake Foot IK;  layouts.py  how that is shown
@@ -26,22 +31,47 @@ foot_job.py    what is asked, by value, or why it cannot be done
 feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went
 keys.py        which of them are written;  reduce.py  as few as a tolerance allows. Without bpy
 nla.py         a bake as a strip above the action;  foot_batch.py  bakes of many actions
+pins.py        bones that are held by others;  bent.py  what methods of the library make of them
+live.py        while they are dragged
+pin_bake.py    or as keys;  pin_operators.py  Pin, Hold Live, Bake Pins;  pin_panels.py  their panel
 trails.py      where feet go and are planted, as arrays;  overlay.py  in the viewport;  paint.py  how they look
 foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Soles and Contacts;  foot_panels.py  their panels
 """
 
 import bpy
 
-from . import bridge, foot_operators, foot_panels, legs, operators, options, overlay, panels
+from . import (
+    bridge,
+    fk_operators,
+    fk_panels,
+    foot_operators,
+    foot_panels,
+    legs,
+    live,
+    operators,
+    options,
+    overlay,
+    panels,
+    pin_operators,
+    pin_panels,
+    pins,
+)
 
 CLASSES = (
     *legs.CLASSES,
     *options.CLASSES,
     operators.IKCORE_OT_bake_ik,
+    operators.IKCORE_OT_bake_tracking,
+    *fk_operators.CLASSES,
     *foot_operators.CLASSES,
     *foot_panels.CLASSES,
     panels.IKCORE_PT_bake_ik,
+    *fk_panels.CLASSES,
+    *pins.CLASSES,
+    *pin_operators.CLASSES,
+    *pin_panels.CLASSES,
 )
+KEPT = {"ikcore_feet": options.IKCORE_PG_feet, "ikcore_pins": pins.IKCORE_PG_pins}  # with every object
 
 
 def register():
@@ -49,16 +79,17 @@ def register():
     bridge.load(bpy.utils.user_resource("EXTENSIONS"))
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    kept = bpy.props.PointerProperty(  # type: ignore[func-returns-value]
-        type=options.IKCORE_PG_feet, override={"LIBRARY_OVERRIDABLE"}
-    )
-    bpy.types.Object.ikcore_feet = kept  # type: ignore[attr-defined]
+    for name, group in KEPT.items():
+        kept = bpy.props.PointerProperty(type=group, override={"LIBRARY_OVERRIDABLE"})  # type: ignore[func-returns-value]
+        setattr(bpy.types.Object, name, kept)
     overlay.register()
 
 
 def unregister():
     """Switch the extension off."""
     overlay.unregister()
-    del bpy.types.Object.ikcore_feet  # type: ignore[attr-defined]
+    live.leave()
+    for name in KEPT:
+        delattr(bpy.types.Object, name)
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

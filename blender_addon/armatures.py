@@ -97,7 +97,7 @@ def not_editable(armature):
 def not_played(armature, known=()):
     """Why the armature does not simply play its action, or None. `known` are tracks of the NLA that may play."""
     animation = armature.animation_data
-    if armature.data.pose_position == "REST":
+    if armature.type == "ARMATURE" and armature.data.pose_position == "REST":
         return f"{armature.name} is in Rest Position: switch it to Pose Position"
     if animation is None:
         return None

@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bake of IK: find what to write in one of two ways, write the keys, mute the constraints, and look.
+"""The bake of IK: find what to write in one of three ways, write the keys, mute the constraints, and look.
 
 Nothing in the file changes before everything that can fail is done; what sampling moves is put back by value.
 """
 
 import contextlib
+from collections.abc import Callable
 
-from . import actions, anew, shown, stage
+from . import actions, anew, chains, shown, stage
 
-WAYS = {"SHOWN": shown.found, "ANEW": anew.found}
+WAYS: dict[str, Callable] = {"SHOWN": shown.found, "ANEW": anew.found, "CHAINS": chains.found}
 FOUND = 0.9  # the share that is done when it is known what to write
 
 
-def bake(context, limbs, frames, way):
-    """Bake these limbs on these frames (a sorted integer array) into new actions.
+def bake(context, limbs, frames, way, method, title="Baked IK"):
+    """Bake these limbs on these frames (a sorted integer array) into new actions; chains by a method of the library.
 
     A generator that yields the share that is done, and returns a report of each armature.
     """
     with stage.restored(context, list({limb.object.name: limb.object for limb in limbs}.values())):
-        found = yield from stage.between(WAYS[way](context, limbs, frames), 0.0, FOUND)
-        plans = yield from stage.between(actions.copied(found.work, frames, "Baked IK"), FOUND, 1.0)
+        options = [method] if way == "CHAINS" else []
+        found = yield from stage.between(WAYS[way](context, limbs, frames, *options), 0.0, FOUND)
+        plans = yield from stage.between(actions.copied(found.work, frames, title), FOUND, 1.0)
         with actions.swapped(plans), _muted(found.muted):
             return found.reports()
 

@@ -96,6 +96,21 @@ def read(context, armature, frames, bones=None):
         return Reading(clip, frames, world, chosen.names, reason)
 
 
+def now(context, depsgraph, armature, bones=None):
+    """The pose as it is evaluated now, a Reading of one frame."""
+    chosen, number = Bones(armature, bones), np.array([context.scene.frame_current])
+    seen, world = _seen(depsgraph, armature, chosen)
+    _check_size(chosen.names, np.linalg.det(seen[np.newaxis, :, :3, :3]))
+    local = stage.finished(chosen.locals(seen[np.newaxis].astype(float)))
+    return stage.finished(reading(context, armature, chosen, number, local, world[np.newaxis]))
+
+
+def reading(context, armature, bones, frames, local, world):
+    """A Reading of bones in the space of their parents: a generator that yields the share that is done."""
+    clip = yield from _clip(context, armature, bones, frames, local, world)
+    return Reading(clip, frames, world, bones.names, None)
+
+
 def _agree(bones, local, world, poses, shown_world):
     """Whether bones in the space of their parents are where they are shown, in armature space, and the object too."""
     here, there = world[:, np.newaxis] @ stage.finished(bones.poses(local)), shown_world[:, np.newaxis] @ poses
@@ -110,19 +125,22 @@ def _agree(bones, local, world, poses, shown_world):
 def _shown(context, armature, bones, frames):
     """The bones in armature space, and the object, as matrices: exactly as Blender evaluates them."""
     poses, world = np.empty((len(frames), len(bones), 4, 4)), np.empty((len(frames), 4, 4))
-    sizes = np.empty((len(frames), len(bones)))
-    flat = np.empty(16 * len(armature.pose.bones), np.float32)
 
     def look(depsgraph, f):
-        evaluated = armature.evaluated_get(depsgraph)
-        evaluated.pose.bones.foreach_get("matrix", flat)
-        poses[f] = flat.reshape(-1, 4, 4)[bones.rows].transpose(0, 2, 1)  # Blender hands out columns
-        sizes[f] = np.linalg.det(poses[f, :, :3, :3])
-        world[f] = evaluated.matrix_world
+        poses[f], world[f] = _seen(depsgraph, armature, bones)
 
     yield from stage.visit(context, frames, look)
-    _check_size(bones.names, sizes)
+    _check_size(bones.names, np.linalg.det(poses[..., :3, :3]))
     return poses, world
+
+
+def _seen(depsgraph, armature, bones):
+    """The bones in armature space, and the object, of one frame."""
+    evaluated = armature.evaluated_get(depsgraph)
+    flat = np.empty(16 * len(armature.pose.bones), np.float32)
+    evaluated.pose.bones.foreach_get("matrix", flat)
+    poses = flat.reshape(-1, 4, 4)[bones.rows].transpose(0, 2, 1)  # Blender hands out columns
+    return poses, np.array(evaluated.matrix_world)
 
 
 # --- from curves -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds what IK moves in an armature and says, in a sentence, why it cannot be baked: as shown, or solved anew.
+"""Finds what IK moves in an armature and says, in a sentence, why it cannot be baked in some way.
 
 A limb knows its bones and constraints by name, not by reference: Blender frees them on undo and mode switches.
 """
@@ -12,6 +12,7 @@ from . import actions, shown
 from .armatures import Rig, chain_of, not_editable, not_played
 
 CHAIN = 2
+TRACKS = {"DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK", "SPLINE_IK"}  # kinds of constraints that aim bones, or lay them
 ANEW = "solved anew; As Shown bakes it"  # the end of sentences
 HELD = "the bake could not keep it off"
 
@@ -48,7 +49,9 @@ class Limb:
     def controls(self):
         """Names of the bones of this armature that an animator moves for this limb."""
         ik = self.ik
-        handles = ((ik.target, ik.subtarget), (ik.pole_target, ik.pole_subtarget))
+        handles = [(ik.target, getattr(ik, "subtarget", ""))]
+        if ik.type == "IK":
+            handles.append((ik.pole_target, ik.pole_subtarget))
         return [bone for target, bone in handles if target == self.object and bone]
 
     def sources(self):
@@ -67,6 +70,16 @@ def find_limbs(armature):
         for bone in armature.pose.bones
         for constraint in bone.constraints
         if constraint.type == "IK" and not constraint.mute
+    ]
+
+
+def find_tracks(armature):
+    """All constraints that aim bones, or lay them along a spline, that are switched on: as limbs of their bones."""
+    found = [(bone, each) for bone in armature.pose.bones for each in bone.constraints if each.type in TRACKS]
+    return [
+        Limb(armature, bone.name, each.name, chain_of(bone, each) if each.type == "SPLINE_IK" else (bone.name,))
+        for bone, each in found
+        if not each.mute
     ]
 
 
@@ -99,17 +112,18 @@ def selected_limbs(limbs):
     """Those limbs of which the owner, a bone of the chain, the target or the pole bone is selected."""
     chosen = []
     for limb in limbs:
-        own = limb.chain if limb.ik.chain_count else ()  # not the whole body, where a chain goes up to its root
+        whole = limb.ik.type == "IK" and not limb.ik.chain_count
+        own = () if whole else limb.chain  # not the whole body, where a chain goes up to its root
         names = {limb.owner, *own, *limb.controls()}
         if any(name in limb.bones and is_selected(limb.bones[name]) for name in names):
             chosen.append(limb)
     return chosen
 
 
-def refusals(limbs):
-    """Why each limb cannot be baked in each way, as {way: sentence or None}: one for each limb, in order."""
+def refusals(limbs, ways=("SHOWN", "ANEW", "CHAINS")):
+    """Why each limb cannot be baked in each of these ways, as {way: sentence or None}: one for each limb, in order."""
     rigs = {limb.object.name_full: Rig(limb.object) for limb in limbs}
-    return [{way: _refusal(limb, rigs[limb.object.name_full], way) for way in CHECKS} for limb in limbs]
+    return [{way: _refusal(limb, rigs[limb.object.name_full], way) for way in ways} for limb in limbs]
 
 
 def _refusal(limb, rig, way):
@@ -146,16 +160,17 @@ def _check_chain(limb):
 def _check_targets(limb):
     ik = limb.ik
     if ik.type != "IK":
-        return None
-    reason = _check_target(limb, ik.target, ik.subtarget, "target")
+        return f"{ik.name} of {limb.owner} has no target" if ik.type in TRACKS and ik.target is None else None
+    reason = check_target(limb, ik.target, ik.subtarget, "target")
     if reason is None and ik.pole_target is not None:
-        reason = _check_target(limb, ik.pole_target, ik.pole_subtarget, "pole target")
+        reason = check_target(limb, ik.pole_target, ik.pole_subtarget, "pole target")
     if reason is None and not ik.is_valid:
         reason = f"IK of {limb.owner} is not valid: Blender shows it in red"
     return reason
 
 
-def _check_target(limb, target, bone, what):
+def check_target(limb, target, bone, what):
+    """Why IK cannot look at this, or None."""
     if target is None:
         return f"IK of {limb.owner} has no {what}"
     if target.type == "ARMATURE":
@@ -179,6 +194,20 @@ def _check_goals(limb):
     return None
 
 
+def _check_anew(limb):
+    ik = limb.ik
+    if ik.type != "IK":
+        return f"{ik.name} of {limb.owner} is Spline IK, and cannot be {ANEW}"
+    if not ik.use_location:
+        return f"IK of {limb.owner} does not reach for a position: switch Position on"
+    if ik.pole_target is not None:
+        return f"IK of {limb.owner} has a pole, which long chains cannot be {ANEW}; Solve Anew does limbs of two bones"
+    stretched = [name for name in limb.chain if limb.bones[name].ik_stretch > 0.0] if ik.use_stretch else []
+    if stretched:
+        return f"IK of {limb.owner} stretches {stretched[0]}: switch Stretch off or set IK Stretch to 0"
+    return None
+
+
 def _check_joints(limb):
     for bone in (limb.root, limb.mid):
         if any(getattr(bone, f"lock_ik_{axis}") for axis in "xyz"):
@@ -191,7 +220,7 @@ def _check_joints(limb):
 
 
 def _check_other_constraints(limb):
-    for bone in (limb.root, limb.mid):
+    for bone in (limb.bones[name] for name in limb.chain):
         for constraint in bone.constraints:
             if constraint.mute or (bone.name == limb.owner and constraint.name == limb.constraint):
                 continue
@@ -236,7 +265,8 @@ def _check_switches(limb, rig):
     return None
 
 
-def _check_cycle(limb):
+def check_cycle(limb):
+    """Why IK that looks at what it moves cannot be baked, or None."""
     ik = limb.ik
     for target, bone, what in ((ik.target, ik.subtarget, "target"), (ik.pole_target, ik.pole_subtarget, "pole target")):
         if target is not None and _follows(target, bone, limb, set()):
@@ -286,10 +316,20 @@ CHECKS = {
         _check_goals,
         _check_joints,
         _check_other_constraints,
-        _check_cycle,
+        check_cycle,
+    ),
+    "CHAINS": (
+        _check_editable,
+        _check_animation_data,
+        _check_solver,
+        _check_targets,
+        _check_anew,
+        _check_other_constraints,
+        check_cycle,
     ),
 }
 RIG_CHECKS = {
     "SHOWN": (_check_channels, _check_switches),
     "ANEW": (_check_other_ik, _check_channels, _check_animated_settings),
+    "CHAINS": (_check_channels, _check_animated_settings),
 }

@@ -12,7 +12,8 @@ from bpy.props import EnumProperty
 from . import bridge, stage
 from .armatures import CannotBakeError, not_evaluated
 from .bake import bake
-from .limbs import CHAIN, acting, find_limbs, refusals, selected_limbs, together
+from .bent import METHODS
+from .limbs import CHAIN, acting, find_limbs, find_tracks, refusals, selected_limbs, together
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 from .report import said
 
@@ -141,9 +142,16 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
                 "Two-bone limbs in closed form: exactly on their target wherever it is in reach, which Blender's own "
                 "solver only comes near",
             ),
+            (
+                "CHAINS",
+                "Chains Anew",
+                "Chains of any length by a method of the library, from frame to frame, so that nothing flips. IK "
+                "limits hold. What shares bones is solved as one",
+            ),
         ],
         default="SHOWN",
     )
+    method: EnumProperty(name="Method", description="How chains are solved anew", items=METHODS, default="dls")
     limbs: EnumProperty(
         name="Limbs",
         description="Which IK to bake. In Object Mode always all of the selected armatures",
@@ -161,14 +169,14 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
 
     def asked(self, context):
         limbs, reason = self._chosen(context)
-        frames, range_reason = self._frames(context, limbs)
+        frames, range_reason = _frames_of(self, context, limbs)
         if reason or range_reason:
             raise CannotBakeError(reason or range_reason)
         return limbs, frames
 
     def steps(self, context, job):
         limbs, frames = job
-        reports = yield from bake(context, limbs, frames, self.way)
+        reports = yield from bake(context, limbs, frames, self.way, self.method)
         troubled = any(report.troubled() for report in reports)
         self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
 
@@ -176,6 +184,8 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
         layout = self.layout
         layout.use_property_split = True
         layout.prop(self, "way")
+        if self.way == "CHAINS":
+            layout.prop(self, "method")
         layout.prop(self, "limbs")
         draw_range(layout, self)
 
@@ -193,17 +203,51 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
             nothing = "No IK selected: select a bone of its chain, its target or its pole"
         if not limbs:
             return [], nothing
-        if self.way == "SHOWN":
+        if self.way != "ANEW":
             limbs = together(limbs)
         if reason := next(filter(None, (not_evaluated(context, limb.object) for limb in limbs)), None):
             return [], reason
         return limbs, next(filter(None, (reasons[self.way] for reasons in refusals(limbs))), None)
 
-    def _frames(self, context, limbs):
-        """The frames to bake, or a reason why not."""
-        objects = dict.fromkeys(item for limb in limbs for item in (limb.object, *limb.sources()))
-        ends, reason = chosen_range(self, context.scene, objects)
-        return (None, reason) if reason else (np.arange(ends[0], ends[1] + 1), None)
+
+class IKCORE_OT_bake_tracking(FrameRange, Baking):
+    """Turn what aims bones, or lays them along splines, into keys, as Blender shows it. The constraints are muted"""
+
+    bl_idname = "ikcore.bake_tracking"
+    bl_label = "Bake Tracking"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def asked(self, context):
+        found = [limb for armature in chosen_armatures(context) for limb in find_tracks(armature)]
+        if context.object.mode == "POSE":
+            found = selected_limbs(found)
+        if not found:
+            where = "of a selected bone " if context.object.mode == "POSE" else ""
+            raise CannotBakeError(f"No Damped Track, Track To, Locked Track or Spline IK {where}is switched on")
+        limbs = together(found)
+        frames, reason = _frames_of(self, context, limbs)
+        reasons = (not_evaluated(context, limb.object) for limb in limbs)
+        refused = (each["SHOWN"] for each in refusals(limbs, ["SHOWN"]))
+        if reason := reason or next(filter(None, reasons), None) or next(filter(None, refused), None):
+            raise CannotBakeError(reason)
+        return limbs, frames
+
+    def steps(self, context, job):
+        limbs, frames = job
+        reports = yield from bake(context, limbs, frames, "SHOWN", None, "Baked Tracking")
+        troubled = any(report.troubled() for report in reports)
+        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
+
+    def draw(self, context):
+        self.layout.use_property_split = True
+        draw_range(self.layout, self)
+
+
+def _frames_of(options, context, limbs):
+    """The frames to bake, or a reason why not."""
+    objects = dict.fromkeys(item for limb in limbs for item in (limb.object, *limb.sources()))
+    ends, reason = chosen_range(options, context.scene, objects)
+    return (None, reason) if reason else (np.arange(ends[0], ends[1] + 1), None)
 
 
 def chosen_armatures(context):

@@ -9,7 +9,7 @@ import bpy
 
 from . import bridge
 from .bake import WAYS
-from .limbs import CHAIN, acting, find_limbs, refusals, selected_limbs
+from .limbs import CHAIN, acting, find_limbs, find_tracks, refusals, selected_limbs
 from .operators import IKCORE_OT_bake_ik, chosen_armatures
 
 
@@ -42,6 +42,11 @@ class IKCORE_PT_bake_ik(Sidebar):
         column = layout.column()
         column.enabled = reasons["ANEW"] is None
         column.operator(IKCORE_OT_bake_ik.bl_idname, text="Solve Anew", icon="CON_KINEMATIC").way = "ANEW"
+        column = layout.column()
+        column.enabled = reasons["CHAINS"] is None
+        column.operator(IKCORE_OT_bake_ik.bl_idname, text="Chains Anew", icon="LINKED").way = "CHAINS"
+        if any(find_tracks(each) for each in chosen_armatures(context)):
+            layout.operator("ikcore.bake_tracking", icon="CON_TRACKTO")
 
 
 def _draw_limbs(layout, context, width):

@@ -8,6 +8,11 @@ from bpy.props import EnumProperty, IntProperty
 from . import actions
 
 LAST_FRAME = 1048574  # Blender's largest frame number, either way
+RANGES = [
+    ("ACTION", "Animation", "From the first to the last key; the scene's range if there are none"),
+    ("SCENE", "Scene", "The frame range of the scene, or its preview range if that is on"),
+    ("CUSTOM", "Custom", "From Start to End"),
+]
 
 
 class FrameRange:
@@ -16,11 +21,7 @@ class FrameRange:
     frame_range: EnumProperty(
         name="Frames",
         description="Which frames to bake. Keys outside stay",
-        items=[
-            ("ACTION", "Animation", "From the first to the last key; the scene's range if there are none"),
-            ("SCENE", "Scene", "The frame range of the scene, or its preview range if that is on"),
-            ("CUSTOM", "Custom", "From Start to End"),
-        ],
+        items=RANGES,
         default="ACTION",
     )
     frame_start: IntProperty(

@@ -202,6 +202,12 @@ def length(value):
     return bpy.utils.units.to_string(unit.system, "LENGTH", shown, precision=2, split_unit=False)
 
 
+def off(what, name, far, askew):
+    """How far a bone or a constraint is off its pin or its target, in words."""
+    turned = f" and {math.degrees(askew):.2g}°" if askew else ""
+    return f"{name} is {length(far)}{turned} off its {what}"
+
+
 def keep(armature, action, report):
     """Keep the report of what was baked into an action, for the panel, and its trails, for the overlay."""
     actions.forget_gone(_kept)

@@ -32,7 +32,7 @@ class Report:
     """How the bake of an armature went."""
 
     armature: str
-    count: int  # of constraints
+    what: str  # what was baked, such as "2 IK"
     bones: int  # those that got keys
     frames: int
     stretched: list[str]  # bones whose scale has keys
@@ -46,7 +46,7 @@ class Report:
 
     def sentence(self):
         """The report in one line."""
-        text = f"Baked {self.count} IK, {_many(self.bones, 'bone')}, {_many(self.frames, 'frame')} as shown"
+        text = f"Baked {self.what}, {_many(self.bones, 'bone')}, {_many(self.frames, 'frame')} as shown"
         if self.stretched:
             text += f"; stretched, so that scale has keys too: {', '.join(self.stretched)}"
         if self.muted:
@@ -134,7 +134,7 @@ class _Chains:
     def _held(self, n, bone, rig, parts):
         """What the channels of a bone will say, those being made that say something else now."""
         was, start = Parts.of(self.said[:, n].astype(float)), self.start[n]
-        out = MOVED * max(bone.length, np.abs(self.shown[:, n, :3, 3]).max())
+        out = MOVED * max(bone.bone.length, np.abs(self.shown[:, n, :3, 3]).max())
         connected = bone.parent is not None and bone.bone.use_connect
         if connected:
             parts.moved[:] = 0.0
@@ -163,7 +163,7 @@ class _Chains:
 
     def _off(self, name, made, shown, frames, why):
         """How far a bone is off where it is shown, in times of what is worth a word, and a sentence that says so."""
-        size, span = self.armature.pose.bones[name].length, self._span()
+        size, span = self.armature.data.bones[name].length, self._span()
         askew = np.linalg.norm(rot.axes(made) - rot.axes(shown), axis=-2).max(axis=-1)
         head = (made - shown)[:, :3, 3]
         tail = head + size * (made - shown)[:, :3, 1]
@@ -176,14 +176,14 @@ class _Chains:
 
     def _span(self):
         """How long all bones are together."""
-        return sum(self.armature.pose.bones[name].length for name in self.names)
+        return sum(self.armature.data.bones[name].length for name in self.names)
 
     def report(self, context, frames):
         """How it went, when all is written."""
         own = {(limb.owner, limb.constraint) for limb in self.limbs}
         return Report(
             self.armature.name,
-            len(self.limbs),
+            self._what(),
             len(self.moving),
             len(frames),
             self.stretched,
@@ -191,6 +191,12 @@ class _Chains:
             [f"{limb.constraint} of {limb.owner}" for limb in self.limbs if not self.moving & set(limb.chain)],
             _worst(self.off) or _worst(self._away(context)),
         )
+
+    def _what(self):
+        """How many constraints there are, IK or others."""
+        if any(limb.ik.type != "IK" for limb in self.limbs):
+            return _many(len(self.limbs), "constraint")
+        return f"{len(self.limbs)} IK"
 
     def _away(self, context):
         """How far bones are seen off where they were, on some frames: nothing is taken for granted."""

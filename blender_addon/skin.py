@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The skin of a character: which vertices follow which bone, for finding soles."""
+"""The skin of a character: which vertices follow which bone, for finding soles and what bones weigh."""
 
 import contextlib
 
@@ -7,6 +7,8 @@ import numpy as np
 
 from .armatures import skins
 from .clips import scale_of
+
+ENOUGH = 20000  # vertices of a mesh, to know what it weighs
 
 
 def read(context, armature):
@@ -23,6 +25,25 @@ def read(context, armature):
     }
 
 
+def weights(armature):
+    """What bones weigh, and where in their own space: by the box round the skin that follows them, as it was bound.
+
+    Where nothing follows any of them they weigh by their lengths.
+    """
+    found, bones = {}, armature.data.bones
+    for item in {*skins(armature), *armature.children}:
+        if followed := _followed(item, armature):
+            _collect(item, armature, followed, found, every=1 + len(item.data.vertices) // ENOUGH)
+    if not found:
+        return {bone.name: (bone.length, (0.0, bone.length / 2, 0.0)) for bone in bones}
+    boxes = {}
+    for name, parts in found.items():
+        points = _into(np.array(bones[name].matrix_local), np.concatenate(parts))
+        low, high = points.min(axis=0), points.max(axis=0)
+        boxes[name] = float(np.prod(high - low)), tuple(((low + high) / 2).tolist())
+    return boxes
+
+
 def _followed(item, armature):
     """What vertices of an object follow: the bone of each of its vertex groups, or one bone for all."""
     if item.type != "MESH":
@@ -33,16 +54,18 @@ def _followed(item, armature):
     return {group.index: group.name for group in item.vertex_groups if group.name in deforming}
 
 
-def _collect(item, armature, followed, found):
-    """Add the vertices of an evaluated mesh to those of their bones, in the space of the armature."""
+def _collect(item, armature, followed, found, every=1):
+    """Add the vertices of a mesh, or every so many, to those of their bones, in the space of the armature at rest."""
     vertices = item.data.vertices
     points = np.empty((len(vertices), 3), np.float32)
     vertices.foreach_get("co", points.ravel())
-    points = _into(np.array(armature.matrix_world), _outof(np.array(item.matrix_world), points))
+    points = _into(np.array(armature.matrix_world), _outof(np.array(item.matrix_world), points[::every]))
     if isinstance(followed, str):
+        bone = armature.pose.bones[followed]
+        points = _outof(np.array(bone.bone.matrix_local), _into(np.array(bone.matrix), points))
         found.setdefault(followed, []).append(points)
         return
-    most = np.array([_most(vertex, followed) for vertex in vertices])
+    most = np.array([_most(vertices[n], followed) for n in range(0, len(vertices), every)])
     for index, name in followed.items():
         if (most == index).any():
             found.setdefault(name, []).append(points[most == index])

@@ -364,3 +364,31 @@ def places(armature, frames):
         for bone in shown.pose.bones:
             found[bone.name].append([shown.matrix_world @ bone.head, shown.matrix_world @ bone.tail])
     return {name: np.array(rows) for name, rows in found.items()}
+
+
+ARM_AND_LEG = (  # of the left
+    ("clavicle", "chest", (0.02, 0, 1.42), (0.15, 0, 1.45)),
+    ("upper_arm", "clavicle", (0.15, 0, 1.45), (0.42, 0.03, 1.42)),
+    ("forearm", "upper_arm", (0.42, 0.03, 1.42), (0.67, -0.02, 1.4)),
+    ("hand", "forearm", (0.67, -0.02, 1.4), (0.8, -0.03, 1.39)),
+    ("thigh", "hips", (0.1, 0, 0.95), (0.11, -0.03, 0.5)),
+    ("shin", "thigh", (0.11, -0.03, 0.5), (0.11, 0.02, 0.08)),
+    ("foot", "shin", (0.11, 0.02, 0.08), (0.12, -0.12, 0.02)),
+    ("toes", "foot", (0.12, -0.12, 0.02), (0.12, -0.2, 0.02)),
+)
+BODY = (
+    ("hips", None, (0, 0, 0.98), (0, 0, 1.1)),
+    ("spine", "hips", (0, 0, 1.1), (0, 0.02, 1.25)),
+    ("chest", "spine", (0, 0.02, 1.25), (0, 0, 1.48)),
+    ("head", "chest", (0, 0, 1.48), (0, 0, 1.7)),
+)
+
+
+def person(more=(), **options):
+    """A person of 1.7 units, arms out, with more bones if wanted, as `figure` takes them. In Pose Mode."""
+    bones = list(BODY)
+    for side, sign in ((".L", 1), (".R", -1)):
+        for name, above, *ends in ARM_AND_LEG:
+            above = above if above in ("chest", "hips") else above + side
+            bones.append((name + side, above, *((sign * x, y, z) for x, y, z in ends)))
+    return figure([*bones, *more], name="Body", **options)

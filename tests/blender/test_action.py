@@ -400,13 +400,13 @@ def test_all_selected_armatures_in_one_press(capfd):
     assert rigs.state() == before
 
 
-@pytest.mark.parametrize("way", ["ANEW", "SHOWN"])
+@pytest.mark.parametrize("way", ["ANEW", "SHOWN", "CHAINS"])
 def test_cancelled_at_any_time_nothing_has_changed(addon, way):
     leg = animated_leg()
     leg.pose.bones["tip"].location = (0.1, 0.2, 0.3)  # posed by hand, not keyed
     bpy.context.scene.frame_set(7, subframe=0.25)
     before, operators = rigs.state(), addon.operators
-    request = SimpleNamespace(report=lambda *_: None, way=way)
+    request = SimpleNamespace(report=lambda *_: None, way=way, method="dls")
     limbs, stop, ended = operators.find_limbs(leg), 0, False
     while not ended:
         work = operators.IKCORE_OT_bake_ik.steps(request, bpy.context, (limbs, np.arange(1, 21)))

@@ -50,11 +50,11 @@ def test_a_limb_that_can_be_baked():
         ("Target: Leg target", "CON_KINEMATIC"),
         ("Pole: Leg pole", "EMPTY_AXIS"),
     ]
-    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", True)]
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", True), ("Chains Anew", False)]
     rigs.select(leg)
     layout = drawn()
     assert "Select a bone of a chain" in layout.words()
-    assert layout.buttons == [("ikcore.bake_ik", False), ("Solve Anew", False)]
+    assert layout.buttons == [("ikcore.bake_ik", False), ("Solve Anew", False), ("Chains Anew", False)]
 
 
 def test_the_reason_stands_before_the_button():
@@ -63,7 +63,7 @@ def test_the_reason_stands_before_the_button():
     layout = drawn()
     assert "IK of lower has no target" in layout.words()
     assert ("upper - lower", "CHECKBOX_HLT") in layout.labels
-    assert layout.buttons == [("ikcore.bake_ik", False), ("Solve Anew", False)]
+    assert layout.buttons == [("ikcore.bake_ik", False), ("Solve Anew", False), ("Chains Anew", False)]
 
 
 def test_what_is_only_baked_as_shown():
@@ -71,7 +71,7 @@ def test_what_is_only_baked_as_shown():
     rigs.leg().pose.bones["lower"].lock_ik_x = True
     layout = drawn()
     assert "Solve Anew: lower has a locked IK axis: unlock it to solve this limb anew" in layout.words()
-    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False)]
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", False)]
 
 
 def test_a_draw_reads_the_curves_once(addon, monkeypatch):
@@ -95,6 +95,13 @@ def test_a_draw_reads_the_curves_once(addon, monkeypatch):
     assert calls.count("curves") == 1
 
 
+def test_chains_without_poles_can_be_solved_anew():
+    leg = rigs.leg(pole=False)
+    leg.pose.bones["lower"].constraints[0].chain_count = 3
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert drawn().buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", True)]
+
+
 def test_longer_chains_show_when_selected():
     leg = rigs.leg()
     leg.pose.bones["lower"].constraints[0].chain_count = 3
@@ -105,7 +112,7 @@ def test_longer_chains_show_when_selected():
     layout = drawn()
     assert "hips - upper - lower" in layout.words()
     assert "moves 3 bones" in layout.words()
-    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False)]
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", False)]
 
 
 def test_all_selected_armatures_show():

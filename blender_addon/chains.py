@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Solved anew by a method of the library: all chains of an armature, however long, as one problem.
+
+It starts from what the channels say without IK, and goes from frame to frame, so that nothing flips. What bones may do
+is what Blender's own solver lets them; an influence below 1 puts the goal between there and the target, as there.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import actions, bent, bridge, clips, hang, stage
+from . import rotations as rot
+from .anew import Found
+from .background import in_thread
+from .effect import COMPARED, besides_keys
+from .ik_limits import Freedom
+from .joints import Bones, Parts
+from .report import length, off
+
+SEEN, SOLVED = 0.6, 0.9  # the shares that are done when all frames were seen, and solved
+TURNED = 5e-6  # what is no change of a rotation, in quaternions
+NEAR = 1e-3  # of the length of all chains: what is farther from where it was put is told of
+
+
+@dataclass
+class Report:
+    """How the bake of an armature went."""
+
+    armature: str
+    count: int  # of constraints
+    bones: int  # those that got keys
+    frames: int
+    missed: list[str]  # sentences about targets that are not reached
+    away: list[str] = field(default_factory=list)  # and about bones that are not seen where they were put
+
+    def troubled(self):
+        """Whether there is something to look at."""
+        return bool(self.missed or self.away or not self.bones)
+
+    def sentence(self):
+        """The report in one line."""
+        bones = "1 bone" if self.bones == 1 else f"{self.bones} bones"
+        text = f"Baked {self.count} IK, {bones}, {self.frames} frames, solved anew"
+        if not self.bones:
+            text += "; nothing has changed: bones are on their targets without IK"
+        return "; ".join([text, *self.missed, *self.away])
+
+
+def found(context, limbs, frames, method):
+    """What to write of these limbs: a generator that yields the share that is done, and returns what was Found."""
+    armatures = list({limb.object.name: limb.object for limb in limbs}.values())
+    all_chains = [
+        _Chains(armature, [limb for limb in limbs if limb.object == armature], frames) for armature in armatures
+    ]
+
+    def look(depsgraph, number):
+        for chains in all_chains:
+            chains.read(depsgraph, number)
+
+    yield from stage.between(stage.visit(context, frames, look), 0.0, SEEN)
+    work = []
+    for number, chains in enumerate(all_chains):
+        ends = (SEEN + (1 - SEEN) * (number + n) / len(all_chains) for n in (0, 1))
+        work.append((chains.armature, (yield from stage.between(chains.solved(context, method), *ends))))
+
+    def reports():
+        return [chains.report(context) for chains in all_chains]
+
+    return Found(
+        [each for each in work if each[1]], [(limb.object, limb.owner, limb.constraint) for limb in limbs], reports
+    )
+
+
+class _Chains:
+    """The chains of an armature over some frames."""
+
+    def __init__(self, armature, limbs, frames):
+        self.armature, self.limbs, self.frames = armature, limbs, frames
+        self.names = sorted({name for limb in limbs for name in limb.chain})
+        bones = Bones(armature, self.names)
+        self.rows = bones.rows
+        count = len(frames), len(bones)
+        self.shown, self.said = np.empty((2, *count, 4, 4))
+        self.world, self.places = np.empty((len(frames), 4, 4)), np.empty((len(frames), len(limbs), 4, 4))
+        self.influence = np.empty((len(frames), len(limbs)))
+        self.missed, self.moved = [], 0
+
+    def read(self, depsgraph, number):
+        """What this frame shows."""
+        shown = self.armature.evaluated_get(depsgraph)
+        self.world[number] = shown.matrix_world
+        self.shown[number], self.said[number] = (self._matrices(shown, name) for name in ("matrix", "matrix_basis"))
+        for n, limb in enumerate(self.limbs):
+            ik = shown.pose.bones[limb.owner].constraints[limb.constraint]
+            target = limb.ik.target.evaluated_get(depsgraph)
+            place = target.matrix_world
+            if limb.ik.subtarget:
+                place = place @ target.pose.bones[limb.ik.subtarget].matrix
+            self.places[number, n], self.influence[number, n] = place, ik.influence
+
+    def _matrices(self, shown, name):
+        flat = np.empty(16 * len(shown.pose.bones), np.float32)
+        shown.pose.bones.foreach_get(name, flat)
+        return flat.reshape(-1, 4, 4)[self.rows].transpose(0, 2, 1)  # Blender hands out columns
+
+    def _without_ik(self, bones):
+        """Where bones are without IK, in armature space: what is no link of a chain goes with what it hangs on."""
+        poses = np.empty_like(self.shown)
+        for n, (name, parent) in enumerate(zip(bones.names, bones.parents, strict=True)):
+            if name in self.names:
+                poses[:, n] = hang.posed(bones.rest[n], poses[:, parent], self.said[:, n])  # a root looks at no parent
+            elif parent < 0:
+                poses[:, n] = self.shown[:, n]
+            else:
+                poses[:, n] = poses[:, parent] @ np.linalg.inv(self.shown[:, parent]) @ self.shown[:, n]
+        return poses
+
+    def solved(self, context, method):
+        """The channels to write: a generator that yields the share that is done."""
+        bones = Bones(self.armature, self.names)
+        local = yield from stage.between(bones.locals(self._without_ik(bones)), 0.0, 0.3)
+        reading = yield from stage.between(
+            clips.reading(context, self.armature, bones, self.frames, local, self.world), 0.3, 0.4
+        )
+        freedoms = {name: Freedom.of(self.armature.pose.bones[name]) for name in self.names}
+        goals = self._goals(reading.clip)
+        clip, errors = yield from stage.between(
+            in_thread(lambda _: bent.solved(reading.clip, goals, freedoms, method, sequence=True)), 0.4, SOLVED
+        )
+        self._note(reading.clip, errors)
+        self.put = yield from stage.between(reading.locals(clip), SOLVED, 0.95)
+        numbers = [bones.names.index(name) for name in self.names]
+        basis = yield from stage.between(bones.based(self.put, numbers), 0.95, 1.0)
+        return [channel for row, n in enumerate(numbers) for channel in self._channels(bones.pose[n], n, basis[row])]
+
+    def _goals(self, clip):
+        """What constraints ask for, in the world; between there and where bones are without IK by their influence."""
+        quat, world = bridge.rotations, clip.skeleton.forward(clip.pose)
+        goals = []
+        for n, limb in enumerate(self.limbs):
+            tip, ik = self.armature.pose.bones[limb.chain[-1]], limb.ik
+            joint = clip.skeleton.names.index(tip.name)
+            offset = (0.0, tip.bone.length * clips.scale_of(self.armature, self.world), 0.0)
+            share = self.influence[:, [n]]
+            free = world.positions[:, joint] + quat.rotate(world.rotations[:, joint], np.array(offset))
+            wanted = (1 - share) * free + share * self.places[:, n, :3, 3]
+            turned = quat.slerp(world.rotations[:, joint], Parts.of(self.places[:, n]).turned, share[:, 0])
+            goals.append(
+                bridge.library.Reach(
+                    tip.name,
+                    wanted,
+                    turned if ik.use_rotation else None,
+                    weight=ik.weight,
+                    rotation_weight=ik.orient_weight,
+                    offset=offset,
+                    chain=limb.chain[0],
+                )
+            )
+        return goals
+
+    def _channels(self, bone, n, basis):
+        """The rotation channels of a bone, if IK turns it."""
+        was = Parts.of(self.said[:, n]).turned
+        if np.minimum(np.abs(basis.turned - was), np.abs(basis.turned + was)).max() <= TURNED:
+            return []
+        self.moved += 1
+        start = np.array(getattr(bone, actions.rotation_of(bone)))
+        return actions.channels(bone, "rotation", rot.numbers(bone.rotation_mode, basis.turned, start))
+
+    def _note(self, clip, errors):
+        """Keep how far targets are missed, where that is worth a word."""
+        names = [f"{limb.constraint} of {limb.owner}" for limb in self.limbs]
+        for *each, at in bent.missed(names, clip, errors):
+            self.missed.append(f"{off('target', *each)} in frame {self.frames[at]}")
+
+    def report(self, context):
+        """How it went, when all is written."""
+        away = list(self._away(context)) if self.moved else []
+        return Report(self.armature.name, len(self.limbs), self.moved, len(self.frames), self.missed, away[:1])
+
+    def _away(self, context):
+        """Sentences about bones that are not seen where they were put, on some frames: nothing is taken for granted."""
+        bones = Bones(self.armature, self.names)
+        some = np.unique(np.linspace(0, len(self.frames) - 1, COMPARED).astype(int))
+        put = stage.finished(bones.poses(self.put.at(some)))
+        seen = np.empty_like(put)
+
+        def look(depsgraph, number):
+            seen[number] = self._matrices(self.armature.evaluated_get(depsgraph), "matrix")
+
+        stage.finished(stage.visit(context, self.frames[some], look))
+        far = np.linalg.norm((seen - put)[..., :3, 3], axis=-1)
+        for n, name in enumerate(bones.names):
+            if not far[:, n].max() <= NEAR * sum(bone.length for bone in bones.rest):
+                away = length(far[:, n].max() * self.armature.matrix_world.median_scale)
+                yield f"{name} is seen {away} from where it was put: {besides_keys(self.armature, self.names)}"

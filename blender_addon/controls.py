@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Targets and poles, objects or bones: where they are on every frame, and the channels that put them elsewhere."""
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from . import actions, hang
+from . import rotations as rot
+from .armatures import CannotBakeError, Rig, constrained, not_editable, not_played, not_writable
+from .joints import Parts
+
+
+@dataclass(frozen=True)
+class Handle:
+    """What an animator moves: an object, or a bone of it by name."""
+
+    object: bpy.types.Object
+    bone: str = ""
+
+    def __str__(self):
+        return self.bone or self.object.name
+
+    @property
+    def owner(self):
+        """What has the channels."""
+        return self.object.pose.bones[self.bone] if self.bone else self.object
+
+    def path(self, name):
+        """The data path of one of its properties."""
+        return actions.path_of(self.owner, name) if self.bone else name
+
+    def above(self):
+        """All that it hangs on, the nearest first: a generator."""
+        thing, bone = self.object, self.bone
+        while thing is not None:
+            if bone:
+                names = [parent.name for parent in thing.pose.bones[bone].parent_recursive]
+                yield from (Handle(thing, name) for name in names)
+                yield Handle(thing)
+            parent, bone = thing.parent, thing.parent_bone if thing.parent_type == "BONE" else ""
+            if parent is not None:
+                yield Handle(parent, bone)
+            thing = parent
+
+
+class Control:
+    """A handle over frames: matrices in the space that its parents are in, which is the world, or that of its armature.
+
+    What keeps keys on its `names`, which are "location", "rotation" or both, from playing is refused at once.
+    """
+
+    def __init__(self, handle, count, names):
+        self.handle, self.names = handle, names
+        self.spaces, self.parents, self.shown = (np.tile(np.eye(4), (count, 1, 1)) for _ in range(3))
+        if reason := next(filter(None, (_held(handle, name) for name in self.names)), None):
+            raise CannotBakeError(reason)
+
+    def read(self, depsgraph, number):
+        """Where it is in this frame."""
+        thing = self.handle.object.evaluated_get(depsgraph)
+        if self.handle.bone:
+            bone = thing.pose.bones[self.handle.bone]
+            self.spaces[number], self.shown[number] = thing.matrix_world, bone.matrix
+            if bone.parent:
+                self.parents[number] = bone.parent.matrix
+        else:
+            self.shown[number] = thing.matrix_world
+            self.parents[number] = self.shown[number] @ np.linalg.inv(np.array(thing.matrix_basis))
+        if number == 0:
+            self.start = np.array(getattr(self.handle.owner, actions.rotation_of(self.handle.owner)))
+
+    def put(self, wanted, above=None):
+        """The channels that put it where matrices in the world say, under a Control that was put somewhere before."""
+        was, into = self.spaces @ self.shown, np.linalg.inv(self.spaces)
+        basis = Parts.of(self._based(self.parents, self.shown))
+        if above is not None:
+            self.parents = into @ above.gone @ self.spaces @ self.parents
+        wanted = Parts.of(self._based(self.parents, into @ wanted))
+        if "location" in self.names:
+            basis.moved = wanted.moved
+        if "rotation" in self.names:
+            basis.turned = wanted.turned
+        self.gone = self.spaces @ self._posed(self.parents, basis.matrices()) @ np.linalg.inv(was)
+        return self._channels(basis)
+
+    def _channels(self, basis):
+        owner, group = self.handle.owner, str(self.handle) if self.handle.bone else "Object Transforms"
+        values = {"location": basis.moved - (0.0 if self.handle.bone else np.array(owner.delta_location))}
+        values["rotation"] = rot.numbers(owner.rotation_mode, basis.turned, self.start)
+        paths = {"location": "location", "rotation": actions.rotation_of(owner)}
+        return [
+            actions.Channel(self.handle.path(paths[name]), index, group, values[name][:, index])
+            for name in self.names
+            for index in range(values[name].shape[1])
+        ]
+
+    def _based(self, parents, poses):
+        if self.handle.bone:
+            return hang.based(self.handle.owner.bone, parents, poses)
+        return np.linalg.inv(parents) @ poses
+
+    def _posed(self, parents, bases):
+        return hang.posed(self.handle.owner.bone, parents, bases) if self.handle.bone else parents @ bases
+
+
+def _held(handle, name):
+    """Why keys on the location or rotation of a handle would not put it there, or None."""
+    thing, owner = handle.object, handle.owner
+    if reason := not_editable(thing) or not_played(thing):
+        return reason
+    locks = [*getattr(owner, f"lock_{name}")]
+    if any(locks):
+        return f"{handle} has a locked {name}: unlock it, or it cannot be put where the bones are"
+    if handle.bone:
+        return _held_bone(owner, name, Rig(thing))
+    if any(not constraint.mute for constraint in owner.constraints):
+        return f"{handle} has constraints: mute or remove them first"
+    if name == "rotation" and any(_delta(owner)):
+        return f"{handle} has a delta rotation: apply it first"
+    return _held_object(owner, name)
+
+
+def _held_bone(bone, name, rig):
+    if name == "location" and bone.parent and bone.bone.use_connect:
+        return f"{bone.name} is connected to {bone.parent.name}, so it cannot be moved: disconnect it first"
+    if reason := constrained(bone, rig):
+        return f"{reason}: mute it or apply it first"
+    return not_writable(bone, rig, name) or _reshaped(
+        bone.name, name, rig.curves.get(actions.path_of(bone, _property(bone, name)), ())
+    )
+
+
+def _held_object(thing, name):
+    animation = thing.animation_data
+    path = _property(thing, name)
+    if any(driver.data_path.startswith(name) for driver in (animation.drivers if animation else ())):
+        return f"{thing.name} has a driver on its {name}: remove it first"
+    curves = actions.by_path(actions.curves(animation)).get(path, ())
+    for curve in curves:
+        if curve.lock or curve.mute or len(curve.sampled_points) or (curve.group and curve.group.lock):
+            return f"{thing.name} has a {name} curve that is locked, muted or of samples: change that first"
+    return _reshaped(thing.name, name, curves)
+
+
+def _reshaped(label, name, curves):
+    if any(actions.reshaped(curve) for curve in curves):
+        return f"{label} has a modifier on its {name} curve: apply or remove it first"
+    return None
+
+
+def _property(owner, name):
+    return actions.rotation_of(owner) if name == "rotation" else name
+
+
+def _delta(thing):
+    if thing.rotation_mode == "QUATERNION":
+        return thing.delta_rotation_quaternion[1:]
+    return thing.delta_rotation_euler

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender names classes, calls methods and shows docstrings as tooltips in its own way:
+# ruff: noqa: N801, D102, D400, RUF012
+"""The operator IK from FK: which limbs, new empties where IK has no target or pole, which frames."""
+
+import contextlib
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty
+
+from . import actions, from_fk, rigify
+from .armatures import CannotBakeError, Rig, not_editable, not_evaluated, not_played
+from .limbs import CHAIN, Limb, check_cycle, check_target, is_selected, selected_limbs
+from .operators import Baking, chosen_armatures
+from .ranges import RANGES, FrameRange, chosen_range, draw_range, scene_range
+from .report import said
+
+EMPTY = 0.05  # of the length of a chain: how large new empties are drawn
+
+
+class Snapping(FrameRange, Baking):
+    """From one kind of animation of limbs to the other."""
+
+    bl_options = {"REGISTER", "UNDO"}
+
+    frame_range: EnumProperty(
+        name="Frames",
+        description="Which frames to key. Keys outside stay",
+        items=[*RANGES, ("FRAME", "This Frame", "The pose that is shown: keys go into the actions that play")],
+        default="ACTION",
+    )
+    limbs: EnumProperty(
+        name="Limbs",
+        description="Which IK to key. In Object Mode always all of the selected armatures",
+        items=[
+            ("SELECTED", "Selected", "IK with a selected bone in its chain, its target or its pole; bones without IK"),
+            ("ALL", "All", "All IK"),
+        ],
+        default="SELECTED",
+    )
+    switch: BoolProperty(
+        name="Switch",
+        description="Set IK_FK of rigs that have it to what is keyed, with keys where it has some",
+        default=True,
+    )
+
+    def invoke(self, context, event):
+        if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
+            self.frame_start, self.frame_end = scene_range(context.scene)
+        return super().invoke(context, event)
+
+    def told(self, reports):
+        """Say how it went."""
+        troubled = any(report.troubled() for report in reports)
+        self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
+
+    def draw(self, context):
+        layout = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "limbs")
+        draw_range(layout, self)
+        layout.prop(self, "switch")
+
+    def _switched(self, context):
+        """The limbs with FK and IK that are chosen, and all armatures that have any."""
+        found = [limb for armature in chosen_armatures(context) for limb in rigify.limbs(armature)]
+        everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
+        limbs = [limb for limb in found if everything or limb.selected()]
+        for armature in dict.fromkeys(limb.object for limb in limbs):
+            _check(context, armature)
+        return limbs, [limb.object for limb in found]
+
+    def _chosen(self, context, armatures):
+        """The limbs that have IK, and as (armature, chain) those that are to get it, where no IK is selected."""
+        limbs = [limb for armature in armatures for limb in from_fk.every_limb(armature)]
+        if self.limbs == "ALL" or context.object.mode == "OBJECT":
+            return limbs, []
+        chosen = selected_limbs(limbs)
+        return chosen, [] if chosen else [(item, chain) for item in armatures for chain in _selected_chains(item)]
+
+    def _frames(self, context, armatures):
+        """The frames to key."""
+        if self.frame_range == "FRAME":
+            return np.array([context.scene.frame_current])
+        ends, reason = chosen_range(self, context.scene, dict.fromkeys(armatures))
+        if reason:
+            raise CannotBakeError(reason)
+        return np.arange(ends[0], ends[1] + 1)
+
+
+class IKCORE_OT_ik_from_fk(Snapping):
+    """Key targets and poles so that IK shows the pose of its bones' own keys. Selected bones without IK get it"""
+
+    bl_idname = "ikcore.ik_from_fk"
+    bl_label = "IK from FK"
+
+    rigid: BoolProperty(
+        name="Keep Lengths",
+        description="Rigs such as Rigify's let IK stretch its bones, and it then shortens them where a target is near: "
+        "set IK Stretch of these bones to 0, so that IK can show the pose of FK. It then stretches to no target either",
+        default=True,
+    )
+
+    def asked(self, context):
+        switched, rigs = self._switched(context)
+        limbs, bare = self._chosen(context, [item for item in chosen_armatures(context) if item not in rigs])
+        if switched:
+            if limbs or bare:
+                raise CannotBakeError(f"{rigs[0].name} has {rigify.SWITCH}, others have not: select one kind at a time")
+            return switched, None, self._frames(context, [limb.object for limb in switched])
+        if not limbs and not bare:
+            raise CannotBakeError(
+                "No IK selected: select a bone of its chain, or the bones of a limb that is to get it"
+            )
+        for limb in limbs:
+            _check(context, limb.object)
+            _check_limb(limb)
+        for armature in dict.fromkeys(armature for armature, _ in bare):
+            _check(context, armature)
+        frames = self._frames(context, [*(limb.object for limb in limbs), *(armature for armature, _ in bare)])
+        for armature, chain in [*((limb.object, limb.chain) for limb in limbs), *bare]:
+            if self.frame_range != "FRAME" and not _keyed(Rig(armature), chain):
+                raise CannotBakeError(f"{' and '.join(chain)} have no keys: there is no FK to make IK from")
+        return limbs, bare, frames
+
+    def steps(self, context, job):
+        limbs, bare, frames = job
+        still = self.frame_range == "FRAME"
+        if bare is None:
+            self.told(
+                (
+                    yield from rigify.snap(
+                        context, limbs, frames, to_ik=True, still=still, switch=self.switch, rigid=self.rigid
+                    )
+                )
+            )
+            return
+        with _completed(context, limbs, bare) as (every, fresh):
+            self.told((yield from from_fk.bake(context, every, frames, fresh, still=still)))
+
+    def draw(self, context):
+        super().draw(context)
+        self.layout.prop(self, "rigid")
+
+
+class IKCORE_OT_fk_from_ik(Snapping):
+    """Key the FK controls of rigs that switch by IK_FK, such as Rigify's, where their IK has the limbs"""
+
+    bl_idname = "ikcore.fk_from_ik"
+    bl_label = "FK from IK"
+
+    def asked(self, context):
+        limbs, rigs = self._switched(context)
+        if not rigs:
+            raise CannotBakeError(f"No limbs with {rigify.SWITCH} here: Bake IK turns IK into keys of bones")
+        if not limbs:
+            raise CannotBakeError("No limb selected: select an FK or IK control of one")
+        return limbs, self._frames(context, [limb.object for limb in limbs])
+
+    def steps(self, context, job):
+        limbs, frames = job
+        still = self.frame_range == "FRAME"
+        self.told((yield from rigify.snap(context, limbs, frames, to_ik=False, still=still, switch=self.switch)))
+
+
+def _selected_chains(armature):
+    """The names of selected bones that hang on each other, root first; of a bone alone, that of its parent too."""
+    chains = []
+    for bone in armature.pose.bones:
+        if is_selected(bone) and not any(map(is_selected, bone.children)):
+            chain = [bone]
+            while chain[0].parent and (is_selected(chain[0].parent) or len(chain) < CHAIN):
+                chain.insert(0, chain[0].parent)
+            chains.append(tuple(each.name for each in chain))
+    shared = [name for n, chain in enumerate(chains) for name in chain if any(name in other for other in chains[:n])]
+    if shared:
+        raise CannotBakeError(
+            f"{shared[0]} is in several of the selected chains: select the bones of one limb at a time"
+        )
+    return chains
+
+
+def _keyed(rig, chain):
+    """Whether keys move any of these bones."""
+    return any(path.startswith(actions.path_of(rig.bones[name], "")) for path in rig.curves for name in chain)
+
+
+def _check(context, armature):
+    """Refuse an armature whose IK cannot be keyed."""
+    reason = not_editable(armature) or not_played(armature) or not_evaluated(context, armature)
+    if reason is None and armature.pose.ik_solver != "LEGACY":
+        reason = f"{armature.name} uses the iTaSC solver: only the standard IK solver can be keyed from FK"
+    if reason:
+        raise CannotBakeError(reason)
+
+
+def _check_limb(limb):
+    """Refuse a limb that looks at what cannot be keyed."""
+    ik, reason = limb.ik, None
+    for target, bone, what in ((ik.target, ik.subtarget, "target"), (ik.pole_target, ik.pole_subtarget, "pole target")):
+        reason = reason or (target and check_target(limb, target, bone, what))
+    if reason := reason or check_cycle(limb):
+        raise CannotBakeError(reason)
+
+
+@contextlib.contextmanager
+def _completed(context, limbs, bare):
+    """All limbs, with IK, targets and poles where there were none, and those of them whose pole is new.
+
+    If what follows fails, without them again.
+    """
+    limbs, fresh, before, made = list(limbs), set(), [], []
+    try:
+        for armature, chain in bare:
+            ik = armature.pose.bones[chain[-1]].constraints.new("IK")
+            ik.chain_count = len(chain)
+            limbs.append(Limb(armature, chain[-1], ik.name, chain))
+        for limb in limbs:
+            ik = limb.ik
+            before.append((ik, ik.target, ik.pole_target, ik.pole_angle))
+            if ik.target is None:
+                made.append(_empty(context, limb, "target", "CUBE"))
+                ik.target = made[-1]
+            if ik.pole_target is None and len(limb.chain) == CHAIN:
+                made.append(_empty(context, limb, "pole", "SPHERE"))
+                ik.pole_target = made[-1]
+                fresh.add(limb)
+        yield limbs, fresh
+    except BaseException:
+        for ik, target, pole, angle in before:
+            ik.target, ik.pole_target, ik.pole_angle = target, pole, angle
+        for limb in limbs[len(limbs) - len(bare) :]:
+            limb.bones[limb.owner].constraints.remove(limb.ik)
+        for item in made:
+            bpy.data.objects.remove(item)
+        context.view_layer.update()
+        raise
+
+
+def _empty(context, limb, what, shape):
+    """A new empty beside the armature of a limb."""
+    item = bpy.data.objects.new(f"{limb.owner} {what}", None)
+    size = sum(limb.bones[name].bone.length for name in limb.chain) * limb.object.matrix_world.median_scale
+    item.empty_display_type, item.empty_display_size = shape, EMPTY * size
+    (limb.object.users_collection or (context.collection,))[0].objects.link(item)
+    return item
+
+
+CLASSES = (IKCORE_OT_ik_from_fk, IKCORE_OT_fk_from_ik)

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""IK from FK: keys on targets and poles, so that IK shows the pose that the keys of its bones say.
+
+Keys of the bones stay. Blender's solver starts from what they say, so it stays there if the target and the pole are
+where that pose has them; and it decides from there what a target alone leaves open, such as twist.
+"""
+
+import contextlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import actions, shown, stage
+from . import rotations as rot
+from .armatures import CannotBakeError, Rig, chain_of
+from .controls import Control, Handle
+from .limbs import Limb
+from .report import length
+
+READ, WRITTEN = 0.5, 0.6  # the shares that are done when all frames were read, and all keys are written
+TITLE = "IK from FK"
+# What is told of: of a place, as a share of the length of a chain; of a direction, in radians.
+FAR, ASKEW = 1e-4, np.radians(0.05)
+STRAIGHT = 1e-3  # of its length: what is bent no more at rest does not say which way it bends
+
+
+@dataclass
+class Report:
+    """How it went for the limbs of an armature."""
+
+    title: str  # of what was done
+    armature: str
+    count: int  # of limbs
+    frames: int
+    far: float  # the farthest that any bone of theirs is from its keys, in lengths of the scene
+    askew: float  # degrees
+    off: list[str] = field(default_factory=list)  # sentences about bones that are not where their keys say
+    switched: list[str] = field(default_factory=list)  # IK whose influence is for something else to say
+
+    notes: list[str] = field(default_factory=list)  # sentences about what else has changed
+
+    def troubled(self):
+        """Whether there is something to look at."""
+        return bool(self.off)
+
+    def sentence(self):
+        """The report in one line."""
+        limbs = "1 limb" if self.count == 1 else f"{self.count} limbs"
+        frames = "1 frame" if self.frames == 1 else f"{self.frames} frames"
+        near = f"all bones within {length(self.far)} and {self.askew:.2g}° of {self.title[-2:]}"
+        text = f"{self.title}: {limbs}, {frames}" + ("" if self.off else f", {near}")
+        if self.switched:
+            text += f"; keys or drivers say the influence, so it is seen where that is 1: {', '.join(self.switched)}"
+        return "; ".join([text, *self.notes, *self.off])
+
+
+def every_limb(armature):
+    """A limb for each bone with IK: that which is switched on, or else the first of those that are not."""
+    found = []
+    for bone in armature.pose.bones:
+        ik = sorted((each for each in bone.constraints if each.type == "IK"), key=lambda each: each.mute)
+        found += [Limb(armature, bone.name, each.name, chain_of(bone, each)) for each in ik[:1]]
+    return found
+
+
+def bake(context, limbs, frames, fresh, *, still=False):
+    """Key the targets and poles of limbs on these frames; `still`: as all is now, into the actions that play.
+
+    Those whose pole is `fresh` get a pole angle too.
+
+    A generator that yields the share that is done, and returns a report of each armature.
+    """
+    look, chains = (here if still else stage.visit), [_Chain(limb, len(frames)) for limb in limbs]
+    again = [_Poses(limb, len(frames)) for limb in limbs]
+
+    def seen():
+        with _switched(context, limbs, on=True):
+            yield from stage.between(look(context, frames, reader(again)), WRITTEN, 1.0)
+
+    with contextlib.nullcontext() if still else stage.restored(context, [limb.object for limb in limbs]):
+        with _switched(context, limbs, on=False):
+            yield from stage.between(look(context, frames, reader(chains)), 0.0, READ)
+        for chain in chains:
+            if chain.limb in fresh:
+                chain.limb.ik.pole_angle = chain.bent()
+        yield from written(_work(chains), frames, seen(), TITLE, still=still)
+    reports = [_report(armature, chains, again, frames) for armature in dict.fromkeys(limb.object for limb in limbs)]
+    for limb in limbs:
+        limb.ik.mute, limb.ik.influence = False, 1.0
+    return reports
+
+
+def here(context, frames, look):
+    """As stage.visit, for the one frame that is shown, whatever of it has no key."""
+    look(context.evaluated_depsgraph_get(), 0)
+    yield 1.0
+
+
+def reader(items):
+    """What reads all of these in a frame, for stage.visit."""
+
+    def look(depsgraph, number):
+        for each in items:
+            each.read(depsgraph, number)
+
+    return look
+
+
+class _Poses:
+    """The bones of a chain over frames, in the space of their armature."""
+
+    def __init__(self, limb, count):
+        self.limb, self.poses = limb, np.empty((len(limb.chain), count, 4, 4))
+        self.spaces = np.empty((count, 4, 4))
+
+    def read(self, depsgraph, number):
+        """Where the bones are in this frame."""
+        armature = self.limb.object.evaluated_get(depsgraph)
+        self.spaces[number] = armature.matrix_world
+        self.poses[:, number] = [armature.pose.bones[name].matrix for name in self.limb.chain]
+
+    @property
+    def lengths(self):
+        """How long the bones are at rest."""
+        return np.array([self.limb.bones[name].bone.length for name in self.limb.chain])
+
+    def ends(self):
+        """Where the bones start, and where the last one ends."""
+        tip = self.poses[-1, :, :3, 3] + self.poses[-1, :, :3, 1] * self.lengths[-1]
+        return np.concatenate([self.poses[:, :, :3, 3], tip[np.newaxis]])
+
+
+class _Chain(_Poses):
+    """A limb as the keys of its bones have it, and the target and the pole that keep it there."""
+
+    def __init__(self, limb, count):
+        super().__init__(limb, count)
+        ik = limb.ik
+        names = ("location", "rotation") if ik.use_rotation else ("location",)
+        self.target = Control(Handle(ik.target, ik.subtarget), count, names)
+        self.pole = Control(Handle(ik.pole_target, ik.pole_subtarget), count, names[:1]) if ik.pole_target else None
+
+    def read(self, depsgraph, number):
+        super().read(depsgraph, number)
+        for control in filter(None, (self.target, self.pole)):
+            control.read(depsgraph, number)
+
+    def wanted(self):
+        """Where the target and the pole have to be, in the world, by control: a generator."""
+        target = self.poses[-1].copy()
+        target[:, :3, :3], target[:, :3, 3] = rot.axes(target), self.ends()[-1]
+        yield self.target, self.spaces @ target
+        if self.pole:
+            pole = np.tile(np.eye(4), (len(target), 1, 1))
+            pole[:, :3, 3] = level_pole(self.ends(), self.poses[0], self.limb.ik.pole_angle)
+            yield self.pole, self.spaces @ pole
+
+    def bent(self):
+        """The pole angle with which the pole is where the middle joint is bent to, at rest or else on average."""
+        rest = self.limb.object.data.bones[self.limb.chain[0]].matrix_local
+        middle, tip = (self.limb.object.data.bones[self.limb.chain[n]] for n in (len(self.limb.chain) // 2, -1))
+        joints = np.array([[rest.translation, middle.head_local, tip.tail_local]])
+        axes = np.array(rest)[np.newaxis, :3, :3]
+        if _bend(joints)[1] < STRAIGHT:
+            ends, axes = self.ends(), rot.axes(self.poses[0])
+            joints = np.stack([ends[0], ends[len(ends) // 2], ends[-1]], axis=1)
+        way = np.einsum("fij,fi->j", axes, _bend(joints)[0])
+        return float(np.arctan2(way[2], way[0]))
+
+
+def level_pole(ends, first, angle):
+    """A place for a pole: level with the middle joint, and as far from the line between the ends as the chain is long.
+
+    On the side where Blender wants it: to which the axes of the first bone say, turned by the pole angle.
+    """
+    axes, way = rot.axes(first), rot.unit(ends[-1] - ends[0])[0]
+    level = np.sum((ends[len(ends) // 2] - ends[0]) * way, axis=-1, keepdims=True)
+    side, size = rot.unit(rot.across(np.cos(angle) * axes[..., 0] + np.sin(angle) * axes[..., 2], way))
+    side = side[_latest(size > 1e-6)]  # in line there is no side: the one before
+    return ends[0] + level * way + np.linalg.norm(np.diff(ends, axis=0), axis=-1).sum(axis=0)[:, np.newaxis] * side
+
+
+def _bend(joints):
+    """From the line between the ends to the joint between, over frames, and how far at most, in lengths of the line."""
+    way, size = rot.unit(joints[:, 2] - joints[:, 0])
+    bend = rot.across(joints[:, 1] - joints[:, 0], way)
+    return bend, np.max(np.linalg.norm(bend, axis=-1) / np.where(size > 0, size, 1.0))
+
+
+def _latest(good):
+    """For each frame the last good one so far, or else the first of all."""
+    numbers = np.where(good, np.arange(len(good)), -1)
+    first = np.argmax(good)
+    return np.maximum(np.maximum.accumulate(numbers), first)
+
+
+def _work(chains):
+    """What to write, as (object, channels): what others hang on goes first, and carries them."""
+    asked = {}
+    for chain in chains:
+        for control, places in chain.wanted():
+            handle = control.handle
+            if handle in asked:
+                raise CannotBakeError(f"{handle} is a target or pole of two limbs, which want it at two places")
+            asked[handle] = control, places
+    work, put = {}, {}
+    for handle in sorted(asked, key=lambda handle: len(list(handle.above()))):
+        control, places = asked[handle]
+        above = next((put[each] for each in handle.above() if each in put), None)
+        work.setdefault(handle.object, []).extend(control.put(places, above))
+        put[handle] = control
+    return list(work.items())
+
+
+def written(work, frames, seen, title, *, still):
+    """Write keys, and look: all of it or nothing. Into copies of actions; still, into those that play."""
+    playing = [each for each in work if still and all(actions.assigned(each[0]))]
+    others = [each for each in work if each not in playing]
+    plans = yield from stage.between(actions.copied(others, frames, title), READ, WRITTEN)
+    with actions.swapped(plans), set_first(work) if still else contextlib.nullcontext():
+        yield from actions.overwrite(playing, frames, WRITTEN, seen)
+
+
+@contextlib.contextmanager
+def set_first(work):
+    """Set the first values of channels, to be seen without a change of frame; if what follows fails, the old ones."""
+    before = []
+    try:
+        for thing, channels in work:
+            for channel in channels:
+                value = thing.path_resolve(channel.path)
+                before.append((value, channel.index, value[channel.index]))
+                value[channel.index] = channel.values[0]
+        yield
+    except BaseException:
+        for value, index, number in reversed(before):
+            value[index] = number
+        raise
+
+
+@contextlib.contextmanager
+def _switched(context, limbs, *, on):
+    """For as long as this lasts, all IK of these bones off, or that of the limbs on, whatever says otherwise."""
+    before = []
+
+    def let(item, name, value):
+        before.append((item, name, getattr(item, name)))
+        setattr(item, name, value)
+
+    try:
+        for limb in limbs:
+            for each in limb.bones[limb.owner].constraints:
+                if each.type == "IK":
+                    for curve in _saying(limb.object, limb.owner, each.name):
+                        let(curve, "mute", True)
+                    let(each, "mute", not (on and each.name == limb.constraint))
+                    let(each, "influence", 1.0)
+        context.view_layer.update()
+        yield
+    finally:
+        for item, name, value in reversed(before):
+            setattr(item, name, value)
+        context.view_layer.update()
+
+
+def _saying(armature, bone, constraint):
+    """The curves and drivers that say whether and how much a constraint acts."""
+    paths = shown.switch_paths(armature.pose.bones[bone], constraint)
+    paths.append(f"{paths[0].rpartition('.')[0]}.influence")
+    rig = Rig(armature)
+    return [curve for path in paths for curve in (*rig.curves.get(path, ()), *rig.drivers.get(path, ()))]
+
+
+def _report(armature, chains, again, frames):
+    """How it went for one armature, from its chains as keys say and as IK shows them."""
+    far, askew, off, said = 0.0, 0.0, [], []
+    for was, now in zip(chains, again, strict=True):
+        if was.limb.object == armature:
+            away = np.linalg.norm(was.spaces[:, :3, :3] @ (was.ends() - now.ends())[..., np.newaxis], axis=-2)[..., 0]
+            turned = np.linalg.norm(rot.axes(was.poses) - rot.axes(now.poses), axis=-2).max(axis=-1)
+            far, askew = max(far, away.max()), max(askew, turned.max())
+            off += _off(was, away, turned, frames)
+            if _saying(armature, was.limb.owner, was.limb.constraint):
+                said.append(f"{was.limb.constraint} of {was.limb.owner}")
+    mine = sum(chain.limb.object == armature for chain in chains)
+    return Report(TITLE, armature.name, mine, len(frames), float(far), float(np.degrees(askew)), off, said)
+
+
+def _off(chain, away, turned, frames):
+    """A sentence about the limb if it is not where its keys say."""
+    size = chain.lengths.sum() * chain.limb.object.matrix_world.median_scale
+    away = np.maximum(away[:-1], away[1:])
+    return worst(chain.limb.chain, away, turned, frames, size, _why(chain.limb))
+
+
+def worst(names, away, turned, frames, size, why):
+    """A sentence about the bone that is farthest off, by places and directions (bones, frames), if it is far."""
+    times = np.maximum(away / (FAR * size), turned / ASKEW)
+    bone, frame = np.unravel_index(np.argmax(times), times.shape)
+    if times[bone, frame] <= 1.0:
+        return []
+    where = f"{length(away[bone, frame])} and {np.degrees(turned[bone, frame]):.2g}°"
+    return [f"{names[bone]} is off by up to {where} in frame {frames[frame]}: {why}"]
+
+
+def _why(limb):
+    """The likely reason for that."""
+    for name in limb.chain:
+        bone = limb.bones[name]
+        if any(getattr(bone, f"{kind}_{axis}") for kind in ("lock_ik", "use_ik_limit") for axis in "xyz"):
+            return f"{name} has a locked IK axis or an IK limit"
+    others = [each.name for name in limb.chain for each in limb.bones[name].constraints if not each.mute]
+    others = [name for name in others if name != limb.constraint]
+    return f"{others[0]} moves its bones too" if others else "as near as IK comes"

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pins held live: the pose follows while pins or bones are dragged, and while the animation plays.
+
+Nothing of it is stored in a file. Blender tells of every change after it has evaluated the scene; the pose is bent from
+what it was when something else than this changed it last, so that what is dragged to and fro leaves no trace.
+"""
+
+import contextlib
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from . import bent, channels, clips, pins, stage
+from .armatures import CannotBakeError
+from .report import off
+
+NEAR = 1e-6  # what is no change, in matrices
+
+_held = {}  # what is held live, by the uids of armatures
+_busy = False  # while this writes a pose, or a bake goes through frames
+
+
+@dataclass
+class _Live:
+    """An armature that is held live."""
+
+    held: object = None  # pins.Held, as the pose was bent for
+    reading: object = None  # clips.Reading: the pose that it is bent from
+    pose: dict | None = None  # all its channels
+    written: np.ndarray | None = None  # all of the armature as this has left it
+    places: np.ndarray | None = None  # of pins
+    problem: str | None = None  # why it is not held, as a sentence
+    missed: tuple = ()  # sentences about pins that are not reached
+
+
+def is_on(armature):
+    """Whether an armature is held live."""
+    return armature.session_uid in _held
+
+
+def switch(armature, *, on):
+    """Hold an armature live, or let go of it: the pose stays."""
+    _held.pop(armature.session_uid, None)
+    if on:
+        pins.forget()
+        _held[armature.session_uid] = _Live()
+        armature.update_tag(refresh={"DATA"})
+    _listen()
+
+
+def _listen():
+    """Let Blender tell of changes while anything is held, and of nothing else."""
+    handlers = bpy.app.handlers
+    for found, call in (
+        (handlers.depsgraph_update_post, _changed),
+        (handlers.frame_change_post, _changed),
+        (handlers.load_pre, leave),
+    ):
+        if (call in found) != bool(_held):
+            (found.append if _held else found.remove)(call)
+
+
+def leave(*_):
+    """Hold nothing any more: another file is about to be opened, say."""
+    _held.clear()
+    _listen()
+
+
+def remarks(armature):
+    """What there is to know about an armature that is held live, as sentences."""
+    here = _held.get(armature.session_uid)
+    return [] if here is None else [here.problem] if here.problem else list(here.missed)
+
+
+@contextlib.contextmanager
+def paused():
+    """Hold nothing while this lasts."""
+    global _busy
+    before, _busy = _busy, True
+    try:
+        yield
+    finally:
+        _busy = before
+
+
+def _changed(scene, depsgraph=None):
+    """Called by Blender when something has changed, or the frame has."""
+    rendering = bpy.app.is_job_running("RENDER")  # type: ignore[func-returns-value]
+    if not _held or _busy or rendering:
+        return
+    with paused():
+        for armature in filter(None, bpy.context.view_layer.objects):
+            if here := _held.get(armature.session_uid):
+                _follow(here, armature, depsgraph)
+
+
+def _follow(here, armature, depsgraph):
+    """Bend the pose for where pins are now, if that is news."""
+    try:
+        held = pins.held(armature)
+        places, now = held.places(depsgraph), _now(armature)
+        if held != here.held or not _same(now, here.written):
+            here.reading = clips.now(bpy.context, depsgraph, armature, held.bones)
+            here.pose = stage.read_pose(armature)
+        elif _same(places, here.places):
+            return
+        here.held, here.places, here.problem = held, places, None
+        _bend(here, armature)
+    except (CannotBakeError, TypeError, ValueError) as error:
+        here.problem, here.held = str(error), None
+
+
+def _bend(here, armature):
+    clip, errors = bent.bent(here.held, here.reading.clip, here.places[np.newaxis])
+    made, kept = stage.finished(channels.of_clip(armature, here.reading, clip))
+    stage.write_pose(armature, here.pose)
+    for channel in made:
+        armature.path_resolve(channel.path)[channel.index] = channel.values[0]
+    here.written = _now(armature)
+    here.missed = (*kept, *(off("pin", *each) for *each, _ in bent.missed(here.held.names, clip, errors)))
+
+
+def _now(armature):
+    """All that channels say, and the object: what changes if anything but this changes it."""
+    flat = np.empty(16 * (len(armature.pose.bones) + 1), np.float32)
+    armature.pose.bones.foreach_get("matrix_basis", flat[16:])
+    flat[:16] = np.ravel(armature.matrix_world)
+    return flat
+
+
+def _same(now, before):
+    return before is not None and now.shape == before.shape and np.abs(now - before).max() <= NEAR * np.abs(now).max()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bake of pins: what an animation becomes where pins hold it, as keys in a copy of the action."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import actions, bent, channels, clips, live, stage
+from .background import in_thread
+from .report import off
+
+TITLE = "Baked Pins"
+
+
+@dataclass
+class Report:
+    """How a bake of pins went."""
+
+    pins: int
+    frames: int
+    changed: bool
+    missed: list[str]  # sentences about pins that are not reached
+    kept: list[str]  # and about what locks and connections keep from being done
+
+    def troubled(self):
+        """Whether there is something to look at."""
+        return bool(self.missed or self.kept or not self.changed)
+
+    def sentence(self):
+        """The report in one line."""
+        text = f"Baked {self.pins} {'pin' if self.pins == 1 else 'pins'}, {self.frames} frames"
+        if not self.changed:
+            text += "; nothing has changed: the bones are where their pins are"
+        return "; ".join([text, *self.missed, *self.kept])
+
+
+def bake(context, armature, held, frames):
+    """Bake what pins make of these frames into a new action.
+
+    A generator that yields the share that is done, and returns a Report. Nothing in the file changes before everything
+    that can fail is done.
+    """
+    with live.paused(), stage.restored(context, [armature], poses=True):
+        reading, clip, places = yield from stage.between(_look(context, armature, held, frames), 0.0, 0.6)
+        work = functools.partial(bent.bent, held, clip, places)
+        clip, errors = yield from stage.between(in_thread(lambda _: work()), 0.6, 0.8)
+        made, kept = yield from stage.between(channels.of_clip(armature, reading, clip), 0.8, 0.9)
+        missed = [f"{off('pin', *each)} in frame {frames[at]}" for *each, at in bent.missed(held.names, clip, errors)]
+        if made:
+            plans = yield from stage.between(actions.copied([(armature, made)], frames, TITLE), 0.9, 1.0)
+            if source := _source(armature):
+                plans[0][1][actions.SOURCE] = source
+            with actions.swapped(plans):
+                pass
+        return Report(len(held.pins), len(frames), bool(made), missed, kept)
+
+
+def _source(armature):
+    """What to start from: the action that was baked, not what has come of it."""
+    animation = armature.animation_data
+    if not animation or not animation.action:
+        return None
+    return actions.source(animation) if animation.action.get(actions.MADE) == TITLE else animation.action
+
+
+def _look(context, armature, held, frames):
+    """What plays, the clip that is to be bent, and where pins are: a generator that yields the share that is done."""
+    source = _source(armature)
+    reading = yield from stage.between(clips.read(context, armature, frames, held.bones), 0.0, 0.4)
+    clip = reading.clip
+    if source and source != armature.animation_data.action:
+        with actions.played(armature, source):
+            steps = clips.read(context, armature, frames, held.bones)
+            clip = (yield from stage.between(steps, 0.4, 0.6)).clip
+    places = np.empty((len(frames), len(held.pins), 4, 4))
+
+    def look(depsgraph, number):
+        places[number] = held.places(depsgraph)
+
+    yield from stage.between(stage.visit(context, frames, look), 0.6, 1.0)
+    return reading, clip, places

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender names classes, calls methods and shows docstrings as tooltips in its own way:
+# ruff: noqa: N801, D102, D400, RUF012
+"""The operators about pins: pin bones, hold them live, turn what pins make of an animation into keys."""
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, IntProperty
+
+from . import live, pin_bake, pins
+from .armatures import CannotBakeError, not_editable
+from .limbs import is_selected
+from .operators import Baking, Refusing, no_armature
+from .ranges import FrameRange, chosen_range, draw_range, scene_range
+
+SIZE = 0.5  # of the length of a bone: that of the empty which it is pinned to
+
+
+class _Pinning(Refusing):
+    """Changes the pins of the active armature."""
+
+    bl_options = {"REGISTER", "UNDO"}
+
+    @staticmethod
+    def reason(context):
+        return no_armature(context) or not_editable(context.object)
+
+
+class IKCORE_OT_pin(_Pinning):
+    """Pin the selected bones: each is held by an empty where it is now, to be dragged or left"""
+
+    bl_idname = "ikcore.pin"
+    bl_label = "Pin"
+
+    @staticmethod
+    def reason(context):
+        if context.object and context.object.type == "ARMATURE" and context.object.mode != "POSE":
+            return "Switch to Pose Mode and select bones"
+        return _Pinning.reason(context)
+
+    turned: BoolProperty(name="Rotation", description="Hold bones as they are turned, too", default=True)
+
+    def execute(self, context):
+        armature, listed = context.object, context.object.ikcore_pins
+        chosen = [bone for bone in armature.pose.bones if is_selected(bone)]
+        pinned = {pin.name for pin in listed.pins}
+        new = [bone for bone in chosen if bone.name not in pinned]
+        if not new:
+            return self.refuse("Nothing is pinned anew: " + ("all of it is pinned" if chosen else "select bones"))
+        depsgraph = context.evaluated_depsgraph_get()
+        shown = armature.evaluated_get(depsgraph)
+        for bone in new:
+            pin = listed.pins.add()
+            pin.name, pin.turned = bone.name, self.turned
+            pin.target = _empty(context, armature, bone, shown.matrix_world @ shown.pose.bones[bone.name].matrix)
+        listed.active = len(listed.pins) - 1
+        self.report({"INFO"}, f"Pinned {', '.join(bone.name for bone in new)}")
+        return {"FINISHED"}
+
+
+def _empty(context, armature, bone, place):
+    """An empty where a bone is, in the collection of its armature."""
+    empty = bpy.data.objects.new(f"{armature.name} {bone.name} pin", None)
+    empty.empty_display_type, empty.rotation_mode = "CUBE", "QUATERNION"
+    empty.empty_display_size = SIZE * bone.length * armature.matrix_world.median_scale
+    place = place.normalized()
+    empty.location, empty.rotation_quaternion = place.to_translation(), place.to_quaternion()
+    (armature.users_collection or (context.scene.collection,))[0].objects.link(empty)
+    return empty
+
+
+class IKCORE_OT_unpin(_Pinning):
+    """Let go of a pinned bone. The pose stays; the empty that held it goes with the pin"""
+
+    bl_idname = "ikcore.unpin"
+    bl_label = "Remove Pin"
+
+    index: IntProperty(name="Pin", description="Which pin of the list; -1 for the active one", default=-1, min=-1)
+
+    def execute(self, context):
+        armature, listed = context.object, context.object.ikcore_pins
+        index = listed.active if self.index < 0 else self.index
+        if index >= len(listed.pins):
+            return self.refuse(f"{armature.name} has no such pin")
+        target, own = listed.pins[index].target, f"{armature.name} {listed.pins[index].name} pin"
+        listed.pins.remove(index)
+        listed.active = min(listed.active, max(len(listed.pins) - 1, 0))
+        # what someone else made, or uses, stays
+        if target and target.type == "EMPTY" and target.name.startswith(own) and not _used(target):
+            bpy.data.objects.remove(target)
+        return {"FINISHED"}
+
+
+def _used(target):
+    """Whether anything but the collection that shows it uses an object."""
+    return bool(target.children) or target.users > len(target.users_collection)
+
+
+class IKCORE_OT_hold_pins(_Pinning):
+    """Hold pins live: the body bends while pins, or bones, are dragged, and while the animation plays"""
+
+    bl_idname = "ikcore.hold_pins"
+    bl_label = "Hold Live"
+
+    def execute(self, context):
+        armature = context.object
+        if not live.is_on(armature):
+            try:
+                pins.held(armature)
+            except CannotBakeError as error:
+                return self.refuse(error)
+        live.switch(armature, on=not live.is_on(armature))
+        return {"FINISHED"}
+
+
+class IKCORE_OT_bake_pins(FrameRange, Baking):
+    """Turn what pins make of the animation into keys, in a copy of the action. Again, it starts from the original"""
+
+    bl_idname = "ikcore.bake_pins"
+    bl_label = "Bake Pins"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def invoke(self, context, event):
+        if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
+            self.frame_start, self.frame_end = scene_range(context.scene)
+        return super().invoke(context, event)
+
+    def asked(self, context):
+        armature = context.object
+        pins.forget()
+        held = pins.held(armature)
+        ends, reason = chosen_range(self, context.scene, dict.fromkeys((armature, *(pin.target for pin in held.pins))))
+        if reason:
+            raise CannotBakeError(reason)
+        return armature, held, np.arange(ends[0], ends[1] + 1)
+
+    def steps(self, context, job):
+        told = yield from pin_bake.bake(context, *job)
+        self.report({"WARNING" if told.troubled() else "INFO"}, told.sentence())
+
+    def draw(self, context):
+        self.layout.use_property_split = True
+        draw_range(self.layout, self)
+
+
+CLASSES = (IKCORE_OT_pin, IKCORE_OT_unpin, IKCORE_OT_hold_pins, IKCORE_OT_bake_pins)

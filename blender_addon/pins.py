@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Blender names classes in its own way:
+# ruff: noqa: N801
+"""The pins of an armature, bones held where objects or other bones are: as Blender keeps them, and by value."""
+
+import itertools
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
+from mathutils import Vector
+
+from . import skin
+from .armatures import CannotBakeError, Rig, movable
+from .bent import METHODS
+from .ik_limits import Freedom
+from .legs import overridable
+from .rotations import unit
+
+BALANCED = "dls"  # the method that takes it
+WIDTH = 0.35  # of the length of a foot, at least: as wide it is
+_weighed = {}  # what bones weigh, by the uids of their armatures: to look takes long
+
+
+def _tell(item, context):
+    """Let Blender tell what is held live that how it is held has changed."""
+    item.id_data.update_tag(refresh={"DATA"})
+
+
+@overridable
+class IKCORE_PG_pin(bpy.types.PropertyGroup):
+    """A bone that is held where something else is."""
+
+    name: StringProperty(name="Bone", description="The bone that is held, by its head")
+    target: PointerProperty(name="Target", description="What the bone is held at", type=bpy.types.Object, update=_tell)
+    subtarget: StringProperty(name="Bone", description="The bone of an armature that the bone is held at", update=_tell)
+    use: BoolProperty(name="Hold", description="Hold the bone; switched off, it is free", default=True, update=_tell)
+    turned: BoolProperty(
+        name="Rotation", description="Hold the bone as its target is turned, too", default=True, update=_tell
+    )
+    stands: BoolProperty(
+        name="Stands",
+        description="The bone stands on the ground, with those that hang on it: balance is kept over it",
+        update=_tell,
+    )
+
+
+@overridable
+class IKCORE_PG_pins(bpy.types.PropertyGroup):
+    """The pins of an armature, and how its body is bent for them."""
+
+    pins: CollectionProperty(name="Pins", description="Bones that are held", type=IKCORE_PG_pin)
+    active: IntProperty(name="Active Pin")
+    method: EnumProperty(
+        name="Method", description="How the body bends for its pins", items=METHODS, default="dls", update=_tell
+    )
+    body: StringProperty(
+        name="Body",
+        description="The bone that takes the whole body along, the hips as a rule; what is above it stays. Empty: the "
+        "first from the root that others branch from. A chain without branches stays where it starts",
+        update=_tell,
+    )
+    balance: BoolProperty(
+        name="Balance",
+        description="Keep the weight of the body over the pins that are ticked Stands. Bones weigh by the skin "
+        "that follows them; without any by their length",
+        update=_tell,
+    )
+
+
+def forget():
+    """Let go of what is known of bodies: they are weighed anew."""
+    _weighed.clear()
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A pin by value, and what it is held at."""
+
+    bone: str
+    target: bpy.types.Object
+    subtarget: str
+    turned: bool
+    first: str  # the bone that its chain starts with
+    sole: tuple  # what it stands on: points in the space of the bone, at rest; none if it does not stand
+
+    def place(self, depsgraph):
+        """Where it is held, in the world: a matrix."""
+        target = self.target.evaluated_get(depsgraph)
+        if not self.subtarget:
+            return target.matrix_world
+        return target.matrix_world @ target.pose.bones[self.subtarget].matrix
+
+
+@dataclass(frozen=True)
+class Held:
+    """What holds an armature, by value: the same as long as nobody changes pins or how the body bends."""
+
+    pins: tuple[Pin, ...]
+    body: str | None  # the bone that may go elsewhere, if any
+    method: str
+    freedoms: dict  # what the bones of its chains may do, by name
+    weights: dict | None  # where balance is kept, what bones weigh, and where in their own space
+
+    @property
+    def names(self):
+        """Those of the bones that are held."""
+        return [pin.bone for pin in self.pins]
+
+    @property
+    def bones(self):
+        """The names of the bones that are looked at, those above them being added; None for all, which weigh."""
+        return None if self.weights else set(self.names)
+
+    def places(self, depsgraph):
+        """Where pins are held, in the world: (pins, 4, 4)."""
+        found = np.array([pin.place(depsgraph) for pin in self.pins])
+        if not np.isfinite(found).all():
+            lost = self.pins[int(np.argmin(np.isfinite(found).all(axis=(1, 2))))]
+            raise CannotBakeError(f"The pin of {lost.bone} is nowhere: give its target a place")
+        return found
+
+
+def held(armature):
+    """What holds an armature, or a CannotBakeError."""
+    kept, bones = armature.ikcore_pins, armature.pose.bones
+    used = [pin for pin in kept.pins if pin.use]
+    if not used:
+        raise CannotBakeError(f"{armature.name} has no pins: select bones in Pose Mode and press Pin")
+    for pin in used:
+        if pin.name not in bones:
+            raise CannotBakeError(f"{armature.name} has no bone {pin.name}, which is pinned: remove that pin")
+    if kept.body and kept.body not in bones:
+        raise CannotBakeError(f"{armature.name} has no bone {kept.body} to take its body along")
+    first = kept.body or branching(bones[used[0].name])
+    pins = tuple(_pin(armature, pin, first) for pin in used)
+    below = {bones[pin.bone] for pin in pins if pin.first == first}
+    goes = below and first and movable(bones[first], Rig(armature))
+    names = {name for pin in pins for name in _chain(bones[pin.bone], pin.first)}
+    freedoms = {name: _freedom(bones[name]) for name in sorted(names)}
+    weights = _weights(armature, pins) if kept.balance else None
+    return Held(pins, first if goes else None, kept.method, freedoms, weights)
+
+
+def _freedom(bone):
+    """What IK settings let a bone do, without what is locked to those who pose by hand."""
+    free = Freedom.of(bone)
+    pairs = zip(free.stiffness, bone.lock_rotation, strict=True)
+    return Freedom(free.ranges, tuple(1.0 if locked else stiff for stiff, locked in pairs))
+
+
+def _chain(bone, first):
+    """The names of the bones from one up to the first of its chain."""
+    names = [each.name for each in (bone, *bone.parent_recursive)]
+    return names[: names.index(first) + 1]
+
+
+def _weights(armature, pins):
+    """What bones weigh, where balance can be kept."""
+    if not any(pin.sole for pin in pins):
+        raise CannotBakeError("Balance needs pins that the body stands on: tick Stands of the feet")
+    if armature.ikcore_pins.method != BALANCED:
+        raise CannotBakeError("Balance is kept by the method Whole Body alone: pick it, or switch Balance off")
+    if armature.session_uid not in _weighed:
+        _weighed[armature.session_uid] = skin.weights(armature)
+    return _weighed[armature.session_uid]
+
+
+def _pin(armature, pin, body):
+    bone, target = armature.pose.bones[pin.name], pin.target
+    if target is None:
+        raise CannotBakeError(f"The pin of {pin.name} has no target: pick an object")
+    if target.type == "ARMATURE" and (target == armature or pin.subtarget):
+        if pin.subtarget not in target.pose.bones:
+            raise CannotBakeError(f"The pin of {pin.name} names no bone of {target.name}: pick one")
+    elif pin.subtarget:
+        raise CannotBakeError(f"The pin of {pin.name} names a bone, {pin.subtarget}, of what is no armature")
+    above = [each.name for each in (bone, *bone.parent_recursive)]
+    first = body if body in above else above[-1]
+    if _hangs(armature, target, pin.subtarget, first):
+        raise CannotBakeError(f"The pin of {pin.name} hangs on {first}, which moves for it: use what does not")
+    sole = _sole(armature, bone.bone) if pin.stands else ()
+    return Pin(pin.name, target, pin.subtarget, pin.turned, first, sole)
+
+
+def _sole(armature, bone):
+    """The corners of what a bone and those that hang on it stand on: a rectangle on the ground, in the bone's space.
+
+    As they are at rest, along the way that they go from where the bone starts; in lengths of the world.
+    """
+    world = armature.matrix_world
+    ends = np.array(
+        [world @ end for each in (bone, *bone.children_recursive) for end in (each.head_local, each.tail_local)]
+    )
+    out = ends[:, :2] - ends[0, :2]
+    along, _ = unit(out[np.linalg.norm(out, axis=-1).argmax()])
+    aside = np.array([-along[1], along[0]])
+    far, wide = out @ along, out @ aside
+    half, middle = max(np.ptp(wide), WIDTH * np.ptp(far)) / 2, (wide.min() + wide.max()) / 2
+    corners = [
+        (*(ends[0, :2] + there * along + side * aside), ends[:, 2].min())
+        for there, side in itertools.product((far.min(), far.max()), (middle - half, middle + half))
+    ]
+    into = (world @ bone.matrix_local).normalized().inverted()
+    return tuple(tuple(into @ Vector(corner)) for corner in corners)
+
+
+def _hangs(armature, target, subtarget, first):
+    """Whether a target goes where a bone takes it, through parents: constraints may say so too, which Blender tells."""
+    while target is not None:
+        name = subtarget if target == armature else ""
+        if name and first in {name, *(above.name for above in armature.pose.bones[name].parent_recursive)}:
+            return True
+        target, subtarget = target.parent, target.parent_bone
+    return False
+
+
+def branching(bone):
+    """The name of the first bone from the root, on the way to this one, that others branch from; None without any."""
+    for each in reversed([bone, *bone.parent_recursive]):
+        if sum(bool(child.children) for child in each.children) > 1:
+            return each.name
+    return None
+
+
+CLASSES = (IKCORE_PG_pin, IKCORE_PG_pins)

@@ -1,0 +1,166 @@
+"""Bake IK, chains anew: by a method of the library targets are reached, limits hold, and nothing flips."""
+
+import bpy
+import numpy as np
+import pytest
+import rigs
+from test_shown import FRAMES, bake, ik_of, tail
+
+NEAR = 1e-4  # of a chain of 1.8
+
+
+def anew(**options):
+    return bake(way="CHAINS", **options)
+
+
+def targets(armature, ik):
+    """Where the target of a constraint is, and how it is turned, over the frames."""
+    scene, found = bpy.context.scene, []
+    for frame in FRAMES:
+        scene.frame_set(frame)
+        found.append(np.array(ik.target.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world))
+    return np.array(found)
+
+
+def tips(armature, name):
+    """The world-space tail of a bone over the frames."""
+    poses = rigs.sampled(armature, FRAMES)
+    world = np.array(armature.matrix_world)
+    return rigs.tail(armature, poses, name) @ world[:3, :3].T + world[:3, 3]
+
+
+@pytest.mark.parametrize(("method", "turn"), [("dls", 0.8), ("fabrik", 1.2), ("ccd", 1.5)])
+def test_targets_are_reached_and_nothing_flips(method, turn):
+    armature = tail()
+    assert anew(method=method) == {"FINISHED"}
+    assert ik_of(armature).mute
+    np.testing.assert_allclose(tips(armature, "b5"), targets(armature, ik_of(armature))[:, :3, 3], atol=NEAR)
+    poses = rigs.sampled(armature, FRAMES)
+    assert rigs.turn_between(poses[1:], poses[:-1]).max() < turn
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_chains_of_any_length(count):
+    """What is out of reach is pointed at, stretched as far as it goes."""
+    armature = tail()
+    ik_of(armature).chain_count = count
+    first = armature.pose.bones[6 - count].name
+    assert anew() == {"FINISHED"}
+    poses, wanted = rigs.sampled(armature, FRAMES), targets(armature, ik_of(armature))[:, :3, 3]
+    start, end = poses[:, armature.pose.bones.find(first), :3, 3], rigs.tail(armature, poses, "b5")
+    reach = sum(bone.length for bone in list(armature.data.bones)[6 - count :])
+    far = np.linalg.norm(wanted - start, axis=-1)
+    off = np.linalg.norm(end - wanted, axis=-1)
+    np.testing.assert_allclose(off[far > 1.02 * reach], (far - reach)[far > 1.02 * reach], atol=5e-3)
+    assert (far > 1.02 * reach).any()
+
+
+@pytest.mark.parametrize("mode", rigs.MODES)
+def test_in_every_rotation_mode_and_place(mode):
+    armature = tail(at=(0.5, 0.2, 0.1))
+    armature.location, armature.rotation_euler, armature.scale = (0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (1.1, 1.1, 1.1)
+    for bone in armature.pose.bones:
+        bone.rotation_mode = mode
+    ik = ik_of(armature)
+    assert anew() == {"FINISHED"}
+    np.testing.assert_allclose(tips(armature, "b5"), targets(armature, ik)[:, :3, 3], atol=NEAR)
+
+
+def test_without_the_tail_the_bone_above_is_the_tip():
+    armature = tail()
+    ik_of(armature).use_tail, ik_of(armature).chain_count = False, 5
+    assert anew() == {"FINISHED"}
+    np.testing.assert_allclose(tips(armature, "b4"), targets(armature, ik_of(armature))[:, :3, 3], atol=NEAR)
+
+
+def test_the_targets_rotation(capfd):
+    armature = tail()
+    ik = ik_of(armature)
+    ik.use_rotation = True
+    wanted = targets(armature, ik)
+    assert anew() == {"FINISHED"}
+    turned = rigs.turn_between(rigs.sampled(armature, FRAMES)[:, armature.pose.bones.find("b5")], wanted)
+    far = np.linalg.norm(tips(armature, "b5") - wanted[:, :3, 3], axis=-1)
+    assert turned[:-1].max() < 2e-4
+    assert far[:-1].max() < NEAR
+    assert "off its target in frame 20" in capfd.readouterr().out, "turned that way the last one is out of reach"
+    assert turned[-1] < 0.03
+
+
+@pytest.mark.parametrize("influence", [0.0, 0.5])
+def test_influence_puts_the_goal_between(influence):
+    armature = tail()
+    ik = ik_of(armature)
+    ik.mute = True
+    free = tips(armature, "b5")
+    ik.mute, ik.influence = False, influence
+    assert anew() == {"FINISHED"}
+    wanted = (1 - influence) * free + influence * targets(armature, ik)[:, :3, 3]
+    np.testing.assert_allclose(tips(armature, "b5"), wanted, atol=NEAR)
+
+
+def test_ik_limits_hold(addon):
+    armature = tail()
+    for bone in list(armature.pose.bones)[1:]:
+        bone.lock_ik_y = bone.use_ik_limit_x = bone.use_ik_limit_z = True
+        bone.ik_min_x, bone.ik_max_x, bone.ik_min_z, bone.ik_max_z = -0.6, 0.5, -0.4, 0.6
+    assert anew() == {"FINISHED"}
+    most = 0.0
+    for frame in FRAMES:
+        bpy.context.scene.frame_set(frame)
+        for bone in list(armature.pose.bones)[1:]:
+            turned = bone.matrix_basis.to_quaternion()
+            assert addon.ik_limits.Freedom.of(bone).limit().violation(np.array(turned)) < 1e-4
+            most = max(most, turned.angle)
+    assert most > 0.4, "the test does not come to the limits"
+
+
+def test_chains_that_branch_are_one_problem():
+    armature = tail()
+    bones = rigs.edit_bones(armature)
+    above = bones["b2"]
+    for n in range(3):
+        bone = bones.new(f"c{n}")
+        bone.head, bone.tail = (above.tail, above.tail + (bones["b2"].tail - bones["b2"].head).cross((0, 1, 0)))
+        bone.parent, bone.use_connect, above = above, True, bone
+    bpy.ops.object.mode_set(mode="POSE")
+    other = rigs.add_object("other")
+    other.location = (0.9, 0.1, 0.9)
+    ik = armature.pose.bones["c2"].constraints.new("IK")
+    ik.target, ik.chain_count = other, 6
+    rigs.select(armature, "c2")
+    assert anew() == {"FINISHED"}
+    assert ik.mute
+    assert ik_of(armature).mute, "what shares bones is baked, too"
+    ends = tips(armature, "c2"), tips(armature, "b5")
+    wanted = targets(armature, ik)[:, :3, 3], targets(armature, ik_of(armature))[:, :3, 3]
+    off = np.linalg.norm(np.array(ends) - wanted, axis=-1)
+    assert np.median(off) < NEAR
+
+
+def test_what_is_out_of_reach_is_said(capfd):
+    armature = tail()
+    armature.location.x = 3.0
+    assert anew() == {"FINISHED"}
+    assert "IK of b5 is 1.9 m off its target in frame 10" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda ik: setattr(ik, "pole_target", ik.target), "has a pole, which long chains cannot be solved anew"),
+        (lambda ik: setattr(ik, "use_location", False), "does not reach for a position"),
+        (lambda ik: setattr(ik.id_data.pose.bones["b3"], "ik_stretch", 0.5), "stretches b3"),
+        (lambda ik: ik.id_data.pose.bones["b3"].constraints.new("LIMIT_ROTATION"), "b3 also has constraint"),
+    ],
+)
+def test_what_is_not_honoured_is_refused(change, match):
+    armature = tail()
+    ik = ik_of(armature)
+    ik.use_stretch = True
+    change(ik)
+    bpy.context.view_layer.update()
+    before = rigs.state()
+    with pytest.raises(RuntimeError, match=match):
+        anew()
+    assert rigs.state() == before

@@ -1,0 +1,436 @@
+"""Pins: bones are held where others are, live and as keys, and all that is not asked for stays."""
+
+import bpy
+import numpy as np
+import pytest
+import rigs
+from mathutils import Quaternion, Vector
+
+FRAMES = range(1, 21)
+NEAR = 2e-4  # of a body of 1.7: the tolerance of solvers over a chain, and single precision
+
+HELD = ("hand.L", "hand.R", "foot.L", "foot.R")
+
+
+def pinned(armature, *names, **options):
+    """Pin bones by the operator; their empties by the names of the bones."""
+    rigs.select(armature, *names)
+    assert bpy.ops.ikcore.pin(**options) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    return {pin.name: pin.target for pin in armature.ikcore_pins.pins}
+
+
+def heads(armature, *names):
+    """Where bones are in the world."""
+    bpy.context.view_layer.update()
+    shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return np.array([shown.matrix_world @ shown.pose.bones[name].head for name in names])
+
+
+def poses(armature):
+    """The matrices of all bones as they are shown now."""
+    bpy.context.view_layer.update()
+    return rigs.sampled(armature, [bpy.context.scene.frame_current])[0]
+
+
+def bake(**options):
+    return bpy.ops.ikcore.bake_pins(frame_range="CUSTOM", frame_start=1, frame_end=20, **options)
+
+
+# --- pinning ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_pin_is_where_its_bone_is():
+    armature = rigs.person()
+    armature.location, armature.rotation_euler, armature.scale = (1, 2, 3), (0.3, 0.2, 0.1), (2, 2, 2)
+    armature.pose.bones["forearm.L"].rotation_quaternion = (0.9, 0.1, 0.2, 0.3)
+    targets = pinned(armature, *HELD)
+    assert list(targets) == list(HELD) == [pin.name for pin in armature.ikcore_pins.pins]
+    places = np.array([item.matrix_world.translation for item in targets.values()])
+    np.testing.assert_allclose(places, heads(armature, *HELD), atol=1e-5)
+    turned = armature.matrix_world @ armature.pose.bones["hand.L"].matrix
+    assert targets["hand.L"].matrix_world.to_quaternion().rotation_difference(turned.to_quaternion()).angle < 1e-3
+
+
+def test_what_is_pinned_is_not_pinned_again_and_is_let_go_of():
+    armature = rigs.person()
+    targets = pinned(armature, "hand.L", "foot.L")
+    with pytest.raises(RuntimeError, match="all of it is pinned"):
+        pinned(armature, "hand.L")
+    assert bpy.ops.ikcore.unpin(index=0) == {"FINISHED"}
+    assert [pin.name for pin in armature.ikcore_pins.pins] == ["foot.L"]
+    assert len(bpy.data.objects) == 2, "the empty of the hand went with its pin"
+    table = rigs.add_object("table")
+    armature.ikcore_pins.pins[0].target = table
+    assert bpy.ops.ikcore.unpin() == {"FINISHED"}
+    names = [item.name for item in (table, targets["foot.L"])]
+    assert all(name in bpy.data.objects for name in names), "what is not its own stays"
+
+
+# --- live -------------------------------------------------------------------------------------------------------------
+
+
+def held_live(**options):
+    armature = rigs.person(**options)
+    targets = pinned(armature, *HELD)
+    assert bpy.ops.ikcore.hold_pins() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    return armature, targets
+
+
+def test_the_body_follows_a_pin_and_the_others_stay():
+    armature, targets = held_live()
+    before = heads(armature, *HELD)
+    targets["hand.L"].location += Vector((-0.2, -0.3, -0.5))
+    after = heads(armature, *HELD)
+    np.testing.assert_allclose(after[0] - before[0], (-0.2, -0.3, -0.5), atol=NEAR)
+    np.testing.assert_allclose(after[1:], before[1:], atol=NEAR)
+    lengths = [(bone.tail - bone.head).length / bone.bone.length for bone in armature.pose.bones]
+    np.testing.assert_allclose(lengths, 1.0, atol=1e-5)
+    joined = [bone for bone in armature.pose.bones if bone.bone.use_connect]
+    assert joined
+    assert max((bone.head - bone.parent.tail).length for bone in joined) < 1e-5
+
+
+def test_a_pin_that_goes_back_brings_the_pose_back():
+    armature, targets = held_live()
+    before, place = poses(armature), targets["hand.L"].location.copy()
+    for step in ((0.1, 0.2, -0.3), (-0.4, -0.2, -0.6), (-0.5, 0.1, 0.1)):
+        targets["hand.L"].location = place + Vector(step)
+        assert np.abs(poses(armature) - before).max() > 0.05
+    targets["hand.L"].location = place
+    np.testing.assert_allclose(poses(armature), before, atol=1e-5)
+
+
+def test_bones_are_turned_while_pins_hold():
+    armature, _ = held_live()
+    before = heads(armature, *HELD)
+    armature.pose.bones["chest"].rotation_quaternion = (0.95, 0.25, 0.1, 0.1)
+    np.testing.assert_allclose(heads(armature, *HELD), before, atol=NEAR)
+    assert armature.pose.bones["chest"].rotation_quaternion.angle > 0.2
+
+
+def test_a_hand_is_turned_as_its_pin_is_or_not():
+    armature, targets = held_live()
+    free = armature.ikcore_pins.pins["hand.R"]
+    free.turned = False
+    for target in (targets["hand.L"], targets["hand.R"]):
+        target.rotation_quaternion = target.rotation_quaternion @ Quaternion((1, 0, 0), 0.4)
+    bpy.context.view_layer.update()
+    off = {}
+    for name in ("hand.L", "hand.R"):
+        shown = (armature.matrix_world @ armature.pose.bones[name].matrix).to_quaternion()
+        off[name] = shown.rotation_difference(targets[name].matrix_world.to_quaternion()).angle
+    assert off["hand.L"] < 2e-3 < 0.1 < off["hand.R"]
+
+
+def test_a_bone_may_be_held_at_another_armatures():
+    armature, _ = held_live()
+    other = rigs.person()
+    other.location = (0.5, 0, 0)
+    pin = armature.ikcore_pins.pins["hand.L"]
+    pin.target, pin.subtarget = other, "hand.R"
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(heads(armature, "hand.L"), heads(other, "hand.R"), atol=NEAR)
+
+
+def test_let_go_of_the_pose_stays():
+    armature, targets = held_live()
+    rigs.select(armature)
+    targets["hand.L"].location.z -= 0.3
+    before = poses(armature)
+    bpy.ops.ikcore.hold_pins()
+    targets["hand.L"].location.z -= 0.3
+    np.testing.assert_array_equal(poses(armature), before)
+
+
+def test_blender_is_listened_to_while_something_is_held_and_no_longer(addon, tmp_path):
+    def heard():
+        handlers = bpy.app.handlers
+        return [list(each) for each in (handlers.depsgraph_update_post, handlers.frame_change_post, handlers.load_pre)]
+
+    before = heard()
+    armature, _ = held_live()
+    assert heard() != before
+    bpy.ops.ikcore.hold_pins()
+    assert heard() == before
+    bpy.ops.ikcore.hold_pins()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "held.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "held.blend"))
+    assert heard() == before
+    armature = bpy.data.objects["Body"]
+    assert [pin.name for pin in armature.ikcore_pins.pins] == list(HELD), "pins are saved"
+    assert not addon.live.is_on(armature)
+
+
+def test_a_chain_stays_where_it_starts():
+    chain = [(f"b{n}", f"b{n - 1}" if n else None, (0, 0, 0.3 * n), (0, 0.02 * n, 0.3 * n + 0.3)) for n in range(6)]
+    armature = rigs.figure(chain)
+    target = pinned(armature, "b5", turned=False)["b5"]
+    bpy.ops.ikcore.hold_pins()
+    target.location += Vector((0.4, 0.3, -0.5))
+    np.testing.assert_allclose(heads(armature, "b0", "b5"), [(0, 0, 0), target.location], atol=NEAR)
+
+
+def test_what_is_out_of_reach_is_said(addon):
+    armature, targets = held_live()
+    targets["hand.L"].location.x += 5.0
+    bpy.context.view_layer.update()
+    said = addon.live.remarks(armature)
+    assert any(text.startswith("hand.L is ") and text.endswith(" off its pin") for text in said)
+
+
+def test_ik_locks_and_limits_hold():
+    armature, targets = held_live()
+    for side in (".L", ".R"):
+        knee = armature.pose.bones["shin" + side]
+        knee.lock_ik_y = knee.lock_ik_z = knee.use_ik_limit_x = True
+        knee.ik_min_x, knee.ik_max_x = 0.0, 2.5
+    elbow, chest = armature.pose.bones["forearm.L"], armature.pose.bones["chest"]
+    elbow.lock_ik_x = elbow.lock_ik_y = elbow.lock_ik_z = True
+    for axis in "xyz":
+        setattr(chest, f"use_ik_limit_{axis}", True)
+        setattr(chest, f"ik_min_{axis}", -0.1)
+        setattr(chest, f"ik_max_{axis}", 0.2)
+    targets["hand.L"].location += Vector((-0.4, -0.5, -0.9))
+    bpy.context.view_layer.update()
+    for side in (".L", ".R"):
+        axis, angle = armature.pose.bones["shin" + side].rotation_quaternion.to_axis_angle()
+        assert angle < 1e-4 or abs(axis.x) > 0.9999
+        assert -1e-4 <= angle * axis.x <= 2.5
+    assert elbow.rotation_quaternion.angle < 1e-5
+    swing, twist = chest.rotation_quaternion.to_swing_twist("Y")
+    assert swing.angle < 0.2 + 1e-4
+    assert -0.1 - 1e-4 < twist < 0.2 + 1e-4
+    assert max(swing.angle, abs(twist)) > 0.09, "the test does not come to the limit"
+
+
+@pytest.mark.parametrize("locked", ["", "x", "z", "xy", "yz", "xz", "xyz"])
+def test_limits_are_those_of_blenders_own_solver(addon, locked):
+    """Of random poses those are allowed which IK of Blender lets be: it brings others into its limits."""
+    armature = rigs.figure([("a", None, (0, 0, 0), (0, 0, 1)), ("b", "a", (0, 0, 1), (0, 0, 2))])
+    bone = armature.pose.bones["a"]
+    for axis in "xyz":
+        setattr(bone, f"lock_ik_{axis}", axis in locked)
+        setattr(bone, f"use_ik_limit_{axis}", True)
+    (bone.ik_min_x, bone.ik_max_x), (bone.ik_min_z, bone.ik_max_z) = (-0.3, 0.9), (-0.7, 0.2)
+    bone.ik_min_y, bone.ik_max_y = -0.5, 0.4
+    limit = addon.ik_limits.Freedom.of(bone).limit()
+    target = rigs.add_object("target")
+    ik = armature.pose.bones["b"].constraints.new("IK")
+    ik.target, ik.use_rotation, ik.iterations = target, True, 200
+    rng, most = np.random.default_rng(3), 0.0
+    for _ in range(40):
+        target.location, target.rotation_euler = rng.normal(size=3), rng.normal(size=3)
+        bpy.context.view_layer.update()
+        shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones["a"]
+        turned = (bone.bone.matrix_local.inverted() @ shown.matrix).to_quaternion()
+        most = max(most, turned.angle)
+        assert limit.violation(np.array(turned)) < 1e-5
+    assert most > 0.15 or locked == "xyz", "the test does not turn"
+
+
+def test_locked_rotations_stay():
+    armature, targets = held_live()
+    chest = armature.pose.bones["chest"]
+    chest.rotation_mode = "XYZ"
+    chest.rotation_euler, chest.lock_rotation = (0.1, 0.2, 0.1), (True, True, True)
+    targets["hand.L"].location += Vector((-0.3, -0.3, -0.4))
+    np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
+    np.testing.assert_allclose(chest.rotation_euler, (0.1, 0.2, 0.1), atol=1e-6)
+
+
+def test_a_pin_that_is_nowhere_is_said(addon):
+    armature, targets = held_live()
+    before, place = poses(armature), targets["hand.L"].location.z
+    targets["hand.L"].location.z = np.nan
+    np.testing.assert_array_equal(poses(armature), before)
+    assert addon.live.remarks(armature) == ["The pin of hand.L is nowhere: give its target a place"]
+    targets["hand.L"].location.z = place - 0.2
+    np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
+    assert not addon.live.remarks(armature)
+
+
+def weight(armature):
+    """Where the weight of a body without skin is, bones weighing by their length: an own sum."""
+    bpy.context.view_layer.update()
+    bones = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    lengths = np.array([bone.bone.length for bone in bones])
+    return lengths @ np.array([bone.center for bone in bones]) / lengths.sum()
+
+
+@pytest.mark.parametrize("step", [(-0.3, -0.9, -0.5), (0.5, 0.0, -0.2)])
+def test_balance_is_kept_over_the_feet(step):
+    armature, targets = held_live()
+    armature.ikcore_pins.pins["hand.R"].use = False
+    targets["hand.L"].location += Vector(step)
+    feet = np.array([bone.tail for bone in armature.pose.bones if bone.name[:4] in ("foot", "toes")])
+    feet = np.concatenate([feet, heads(armature, "foot.L", "foot.R")])
+    low, high = feet.min(axis=0) - 0.06, feet.max(axis=0) + 0.06  # half the width of a foot
+    off = weight(armature)
+    assert max(*(low - off)[:2], *(off - high)[:2]) > 0.02, "the test does not fall"
+    for name in ("foot.L", "foot.R"):
+        armature.ikcore_pins.pins[name].stands = True
+    armature.ikcore_pins.balance = True
+    on = weight(armature)
+    assert max(*(low - on)[:2], *(on - high)[:2]) < 1e-3
+    np.testing.assert_allclose(
+        heads(armature, "foot.L", "foot.R"), [targets[name].location for name in HELD[2:]], atol=NEAR
+    )
+
+
+def test_edges_round_points_are_those_of_their_hull(addon):
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(50, 9, 2))
+    points[:25, 5:] = points[:25, :4]  # some of them twice
+    outward, there = addon.bent.edges(points)
+    where = points[np.arange(50), rng.integers(0, 9, 50)] * 0.0 + rng.normal(size=(50, 2)) * 1.5
+    sides = np.einsum("fkd,fkd->fk", where[:, np.newaxis] - points, outward)
+    inside = ((sides <= 0) | (there == 0)).all(axis=1)
+    assert 5 < inside.sum() < 45
+    for each, hull, found in zip(where, points, inside, strict=True):
+        angles = np.sort(np.arctan2(*(hull - each).T))
+        assert found == (np.diff([*angles, angles[0] + 2 * np.pi]).max() < np.pi), (
+            "seen from inside points are all round"
+        )
+
+
+def test_a_body_weighs_by_its_skin(addon):
+    armature = rigs.person()
+    mesh = bpy.data.meshes.new("block")
+    corners = np.array([(x, y, z) for x in (-0.2, 0.2) for y in (-0.1, 0.1) for z in (1.1, 1.5)])
+    mesh.from_pydata(corners.tolist(), [], [])
+    item = rigs.add_object("block", mesh)
+    item.vertex_groups.new(name="chest").add(range(8), 1.0, "REPLACE")
+    item.modifiers.new("Armature", "ARMATURE").object = armature
+    bpy.context.view_layer.update()
+    weights = addon.skin.weights(armature)
+    assert list(weights) == ["chest"]
+    mass, centre = weights["chest"]
+    chest = armature.data.bones["chest"]
+    np.testing.assert_allclose(chest.matrix_local @ Vector(centre), (0, 0, 1.3), atol=1e-2)
+    assert 0.9 < mass / (0.4 * 0.2 * 0.4) < 1.3  # a box along a bone that leans
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+def moving():
+    """A body that moves, whose feet and one hand are pinned where they are in the first frame."""
+    armature = rigs.person()
+    rigs.move(armature, (1, 10, 20), size=0.1)
+    bpy.context.scene.frame_set(1)
+    return armature, pinned(armature, "foot.L", "foot.R", "hand.L")
+
+
+def test_pinned_bones_stand_still_in_the_keys():
+    armature, targets = moving()
+    source, before = armature.animation_data.action, rigs.sampled(armature, FRAMES)
+    old = rigs.action_by_value(source)
+    assert bake() == {"FINISHED"}
+    assert rigs.action_by_value(source) == old
+    assert armature.animation_data.action != source
+    after, number = rigs.sampled(armature, FRAMES), armature.pose.bones.find
+    for name, target in targets.items():
+        places = after[:, number(name), :3, 3]
+        assert np.ptp(before[:, number(name), :3, 3], axis=0).max() > 0.05, "the test does not move"
+        np.testing.assert_allclose(places, np.tile(target.location, (len(FRAMES), 1)), atol=NEAR)
+    np.testing.assert_allclose(after[0], before[0], atol=NEAR)
+    turns = np.degrees(rigs.turn_between(after[1:], after[:-1])).max()
+    assert turns < 2.5 * np.degrees(rigs.turn_between(before[1:], before[:-1])).max(), "something pops"
+
+
+def test_live_shows_what_is_baked():
+    armature, targets = moving()
+    targets["hand.L"].location += Vector((-0.1, -0.2, -0.1))
+    bpy.context.scene.frame_set(13)
+    bpy.ops.ikcore.hold_pins()
+    shown = poses_after_update(armature)
+    bpy.ops.ikcore.hold_pins()
+    assert bake() == {"FINISHED"}
+    bpy.context.scene.frame_set(13)
+    np.testing.assert_allclose(poses(armature), shown, atol=1e-4)
+
+
+def poses_after_update(armature):
+    """As shown now, without a change of frame, which would play the animation."""
+    bpy.context.view_layer.update()
+    bpy.context.view_layer.update()
+    flat = np.empty(16 * len(armature.pose.bones), np.float32)
+    armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones.foreach_get("matrix", flat)
+    return flat.reshape(-1, 4, 4).transpose(0, 2, 1)
+
+
+def test_baked_again_it_starts_from_the_original():
+    armature, targets = moving()
+    place = targets["hand.L"].location.copy()
+    bake()
+    first = rigs.sampled(armature, FRAMES)
+    targets["hand.L"].location.z -= 0.4
+    bake()
+    assert np.abs(rigs.sampled(armature, FRAMES) - first).max() > 0.1
+    targets["hand.L"].location = place
+    bake()
+    np.testing.assert_allclose(rigs.sampled(armature, FRAMES), first, atol=1e-5)
+    assert sum("Baked Pins" in action.name for action in bpy.data.actions) == 1
+
+
+def test_a_bake_is_one_undo():
+    moving()
+    bpy.ops.ed.undo_push(message="before")
+    before = rigs.state()
+    bpy.ops.ikcore.bake_pins("EXEC_DEFAULT", True, frame_range="CUSTOM", frame_start=1, frame_end=20)
+    assert rigs.state() != before
+    bpy.ops.ed.undo()
+    assert rigs.state() == before
+
+
+def test_a_bake_that_changes_nothing_says_so(capfd):
+    pinned(rigs.person(), *HELD)
+    assert bake() == {"FINISHED"}
+    assert "nothing has changed: the bones are where their pins are" in capfd.readouterr().out
+    assert not bpy.data.actions
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def refused(match, act=bake):
+    before = rigs.state()
+    with pytest.raises(RuntimeError, match=match):
+        act()
+    assert rigs.state() == before
+
+
+def test_no_pins():
+    rigs.select(rigs.person())
+    refused("has no pins: select bones in Pose Mode and press Pin")
+    refused("has no pins", bpy.ops.ikcore.hold_pins)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda armature, pin: setattr(armature.ikcore_pins, "balance", True), "tick Stands of the feet"),
+        (lambda armature, pin: setattr(pin, "target", None), "The pin of hand.L has no target"),
+        (lambda armature, pin: setattr(pin, "name", "paw"), "has no bone paw, which is pinned"),
+        (lambda armature, pin: setattr(pin, "target", armature), "names no bone of Body"),
+        (lambda armature, pin: setattr(pin, "subtarget", "hand"), "of what is no armature"),
+        (lambda armature, pin: setattr(armature.ikcore_pins, "body", "belly"), "no bone belly to take its body along"),
+        (
+            lambda armature, pin: [setattr(pin, "target", armature), setattr(pin, "subtarget", "head")],
+            "The pin of hand.L hangs on hips, which moves for it",
+        ),
+        (
+            lambda armature, pin: armature.pose.bones["forearm.L"].constraints.new("LIMIT_ROTATION"),
+            "forearm.L has constraint Limit Rotation",
+        ),
+    ],
+)
+def test_what_cannot_be_held(change, match):
+    armature = rigs.person()
+    target = pinned(armature, "hand.L", "foot.L")["hand.L"]
+    target.location.z -= 0.5
+    change(armature, armature.ikcore_pins.pins[0])
+    bpy.context.view_layer.update()
+    refused(match)

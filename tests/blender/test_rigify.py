@@ -1,0 +1,190 @@
+"""IK from FK and FK from IK on rigs that Rigify makes: what deforms stays where it was."""
+
+import importlib
+
+import bpy
+import numpy as np
+import pytest
+import rigs
+
+FRAMES = range(1, 13)
+NEAR = 5e-4
+LEG = ("thigh", "shin", "foot", "toe")
+ARM = ("upper_arm", "forearm", "hand")
+
+
+def generated(kind="human"):
+    """A rig, in Pose Mode."""
+    bpy.ops.preferences.addon_enable(module="rigify")
+    if not hasattr(bpy.types, "POSE_OT_rigify_generate"):
+        pytest.skip("this Blender comes without Rigify")
+    getattr(bpy.ops.object, f"armature_{kind}_metarig_add")()
+    bpy.ops.pose.rigify_generate()
+    armature = next(item for item in bpy.data.objects if item.name.startswith("rig"))
+    bpy.data.objects.remove(bpy.data.objects["metarig"])
+    rigs.select(armature)
+    return armature
+
+
+def switches(armature):
+    return [bone for bone in armature.pose.bones if "IK_FK" in bone]
+
+
+def turn(bone, frame, **angles):
+    mode, bone.rotation_mode = bone.rotation_mode, "XYZ"
+    bone.rotation_euler = [angles.get(axis, 0.0) for axis in "xyz"]
+    bone.keyframe_insert("rotation_euler", frame=frame)
+    return mode
+
+
+def animate_fk(armature, seed=1):
+    """Limbs of FK that move, their knees and elbows about their hinges, under a torso that moves; IK_FK at FK."""
+    rng = np.random.default_rng(seed)
+    for frame in (1, 7, 12):
+        torso = armature.pose.bones["torso"]
+        torso.location = rng.normal(0, 0.1, 3)
+        torso.keyframe_insert("location", frame=frame)
+        for side in (".L", ".R"):
+            for part in (*LEG, *ARM):
+                bone = armature.pose.bones[f"{part}_fk{side}"]
+                if part in ("shin", "forearm"):
+                    turn(bone, frame, x=rng.uniform(0.3, 1.2))
+                elif part == "toe":
+                    turn(bone, frame, x=rng.uniform(-0.5, 0.5))
+                else:
+                    turn(bone, frame, **dict(zip("xyz", rng.normal(0, 0.3, 3), strict=True)))
+    for bone in switches(armature):
+        bone["IK_FK"] = 1.0
+    bpy.context.scene.frame_set(1)
+
+
+def deforming(armature):
+    return [n for n, bone in enumerate(armature.pose.bones) if bone.bone.use_deform]
+
+
+def check(armature, was, near=NEAR):
+    rows = deforming(armature)
+    now = rigs.sampled(armature, FRAMES)
+    names = [armature.pose.bones[n].name for n in rows]
+    away = np.linalg.norm((now - was)[..., :3, 3], axis=-1).max(axis=0)
+    assert away[rows].max() < near, sorted(zip(away[rows], names, strict=True))[-4:]
+    assert np.degrees(rigs.turn_between(was[:, rows], now[:, rows])).max() < 0.1
+    assert np.ptp(was[:, rows, :3, 3], axis=0).max() > 0.1, "the test does not move"
+
+
+def snap(name="ik_from_fk", **options):
+    options = {"frame_range": "CUSTOM", "frame_start": 1, "frame_end": 12, "limbs": "ALL"} | options
+    return getattr(bpy.ops.ikcore, name)(**options)
+
+
+@pytest.mark.parametrize("kind", ["human", "basic_human"])
+@pytest.mark.parametrize("pole", [False, True])
+def test_ik_from_fk(kind, pole):
+    armature = generated(kind)
+    for bone in switches(armature):
+        bone["pole_vector"] = pole
+    animate_fk(armature)
+    armature.pose.bones["foot_heel_ik.L"].rotation_euler.x = 0.6
+    was = rigs.sampled(armature, FRAMES)
+    assert snap() == {"FINISHED"}
+    assert [bone["IK_FK"] for bone in switches(armature)] == [0.0] * 4
+    check(armature, was)
+
+
+def test_ik_that_may_shorten_its_bones_is_said_to_be_off(capfd):
+    armature = generated("basic_human")
+    animate_fk(armature)
+    was = rigs.sampled(armature, FRAMES)
+    snap(rigid=False)
+    assert "_fk.L is off by up to" in capfd.readouterr().out
+    with pytest.raises(AssertionError):
+        check(armature, was)
+    snap()
+    assert "IK Stretch is 0 now, or IK would shorten them: " in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("pole", [False, True])
+def test_fk_from_ik(pole):
+    armature = generated("basic_human")
+    for bone in switches(armature):
+        bone["pole_vector"], bone["IK_FK"] = pole, 0.0
+    rng = np.random.default_rng(4)
+    for name in ("foot_ik.L", "foot_ik.R", "hand_ik.L", "hand_ik.R", "torso"):
+        for frame in (1, 12):
+            armature.pose.bones[name].location = rng.normal(0, 0.1, 3)
+            armature.pose.bones[name].keyframe_insert("location", frame=frame)
+    turn(armature.pose.bones["foot_heel_ik.L"], 1)
+    turn(armature.pose.bones["foot_heel_ik.L"], 12, x=0.7)
+    for name in ("thigh_ik", "MCH-shin_ik", "upper_arm_ik", "MCH-forearm_ik"):
+        for side in (".L", ".R"):
+            armature.pose.bones[name + side].ik_stretch = 0
+    was = rigs.sampled(armature, FRAMES)
+    assert snap("fk_from_ik") == {"FINISHED"}
+    assert [bone["IK_FK"] for bone in switches(armature)] == [1.0] * 4
+    check(armature, was)
+
+
+def test_there_and_back_by_the_frame():
+    armature = generated("basic_human")
+    animate_fk(armature)
+    rigs.select(armature, "foot_fk.L")
+    bpy.context.scene.frame_set(7)
+    was = np.array([bone.matrix for bone in armature.pose.bones])
+    rows = deforming(armature)
+    action = armature.animation_data.action
+    for name in ("ik_from_fk", "fk_from_ik"):
+        assert snap(name, frame_range="FRAME", limbs="SELECTED") == {"FINISHED"}
+        for _ in range(2):
+            bpy.context.view_layer.update()
+            now = np.array([bone.matrix for bone in armature.pose.bones])
+            assert np.linalg.norm((now - was)[rows, :3, 3], axis=-1).max() < NEAR
+            bpy.context.scene.frame_set(7)
+    assert armature.animation_data.action == action
+    keyed = {path for path, _ in rigs.curves_of(action, armature.animation_data.action_slot) if "_ik" in path}
+    assert keyed
+    assert all(".L" in path and "hand" not in path for path in keyed), "only the selected leg"
+
+
+def test_keys_of_the_switch():
+    armature = generated("basic_human")
+    animate_fk(armature)
+    leg = armature.pose.bones["thigh_parent.L"]
+    for frame in (1, 12):
+        leg.keyframe_insert('["IK_FK"]', frame=frame)
+    was = rigs.sampled(armature, FRAMES)
+    snap()
+    check(armature, was)
+    snap(switch=False)
+    bpy.context.scene.frame_set(6)
+    assert leg["IK_FK"] == 0.0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.8])
+@pytest.mark.parametrize("still", [False, True])
+def test_cancelled_at_any_time(addon, share, still):
+    armature = generated("basic_human")
+    animate_fk(armature)
+    rigify = importlib.import_module(f"{addon.__name__}.rigify")
+    before = rigs.state()
+    frames = np.array([1]) if still else np.arange(1, 13)
+    steps = rigify.snap(bpy.context, rigify.limbs(armature), frames, to_ik=True, still=still)
+    for done in steps:
+        if done >= share:
+            break
+    steps.close()
+    bpy.context.scene.frame_set(1)
+    assert rigs.state() == before
+    assert armature.pose.bones["thigh_ik.L"].ik_stretch > 0
+
+
+def test_a_plain_rig_has_no_fk_from_ik():
+    rigs.leg()
+    with pytest.raises(RuntimeError, match="Bake IK turns IK into keys"):
+        snap("fk_from_ik")
+
+
+def test_paws_are_left_alone():
+    armature = generated("basic_quadruped")
+    with pytest.raises(RuntimeError, match="No limbs with IK_FK here"):
+        snap("fk_from_ik")
+    assert armature.mode == "POSE"
