@@ -28,13 +28,18 @@ _NOT_GIVEN = {number: np.empty(0, number) for number in (_FLOAT, _DOUBLE)}
 
 def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     """The products of vectors (..., 3), in written order, so that the bits are the same everywhere."""
+    if (found := _core.dot(a, b)) is not None:
+        return found
     products = a * b
     return products[..., 0] + products[..., 1] + products[..., 2]
 
 
 def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """The vectors (..., 3) at right angles to both: NumPy's own takes three times as long."""
-    x, y, z, u, v, w = (vectors[..., axis] for vectors in (a, b) for axis in range(3))
+    """The vectors (..., 3) at right angles to both, likewise."""
+    if (right := _core.cross(a, b)) is not None:
+        return right
+    number = np.result_type(a.dtype, b.dtype)  # NumPy 1.26 would let arrays of no axes count for less
+    x, y, z, u, v, w = (vectors[..., axis].astype(number) for vectors in (a, b) for axis in range(3))
     first = y * w - z * v
     found = np.empty((*first.shape, 3), first.dtype)
     found[..., 0], found[..., 1], found[..., 2] = first, z * u - x * w, x * v - y * u
@@ -49,6 +54,8 @@ def transformed(matrices: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
 
 def size(vectors: NDArray[Any]) -> Any:
     """The lengths of vectors (..., 3)."""
+    if (found := _core.size(vectors)) is not None:
+        return found
     return np.sqrt(dot(vectors, vectors))
 
 

@@ -34,8 +34,24 @@ Array = NDArray[Any]
 
 def _one(solver: np.ufunc, dtype: np.dtype[Any], out: Array | None, workers: int, **operands: tuple[Any, ...]) -> Array:
     """Call a gufunc with one result. An operand is a value and the shape of its rows."""
+    if out is None and workers == 1 and type(workers) is int and (made := _plain(solver, dtype, operands)) is not None:
+        return made
     result: Array = _call(solver, dtype, () if out is None else (out,), workers, operands)
     return result
+
+
+def _plain(solver: np.ufunc, dtype: np.dtype[Any], operands: dict[str, tuple[Any, ...]]) -> Array | None:
+    """The result where NumPy can be called as it is: of arrays that fit, with one leading axis at most."""
+    values = []
+    for value, *row in operands.values():
+        if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim > 2 or value.ndim < len(row):
+            return None
+        values.append(value)
+    try:
+        made: Array = solver(*values)
+    except ValueError:  # what does not fit, the usual way says
+        return None
+    return made
 
 
 def _two(

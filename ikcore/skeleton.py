@@ -109,13 +109,17 @@ class Skeleton:
         self._prepared: dict[tuple[Any, ...], _core.Prepared | None] = {}  # see solving/single.py
 
     @classmethod
-    def chain(cls, points: ArrayLike) -> Skeleton:
+    def chain(cls, points: ArrayLike, *, names: Sequence[str] | None = None, limits: Limits | None = None) -> Skeleton:
         """A chain of joints through points; the last one is the tip.
 
         Parameters
         ----------
         points : (joints, 3) array_like
             Where the joints are at rest.
+        names : sequence of str, optional
+            As of a `Skeleton`.
+        limits : dict or sequence of Limit, optional
+            Likewise.
 
         Returns
         -------
@@ -132,7 +136,7 @@ class Skeleton:
         at = joint_rows("points", points, np.dtype(float), 3)
         if at.ndim != 2:
             raise ValueError(f"points: expected an array of shape (joints, 3), got shape {at.shape}")
-        return cls(np.arange(len(at)) - 1, np.diff(at, axis=0, prepend=np.zeros((1, 3))))
+        return cls(np.arange(len(at)) - 1, np.diff(at, axis=0, prepend=np.zeros((1, 3))), names=names, limits=limits)
 
     @property
     def parents(self) -> NDArray[np.int32]:

@@ -109,6 +109,8 @@ HASHES = {
         "svf f64": "cb53b04ab36d6b86",
         "sdls f32": "e3a8e156bc6ce474",
         "sdls f64": "098fe04c3f4b494f",
+        "lbfgsb f32": "88d7bf5c071d2600",
+        "lbfgsb f64": "6ba7150643da5224",
     },
     "same_bits_ccd.c": {
         "ccd_chain f32": "08c7dbbe329d2d6d",

@@ -15,7 +15,7 @@ from ikcore import Status
 
 Array = NDArray[Any]
 ARM = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
-METHODS = ("dls", "fabrik", "pinv", "svf", "sdls")
+METHODS = ("dls", "fabrik", "pinv", "svf", "sdls", "lbfgsb")
 by_all = pytest.mark.parametrize("method", METHODS)
 
 

@@ -701,3 +701,11 @@ def test_the_c_object_cannot_be_changed_or_subclassed() -> None:
     with pytest.raises(TypeError):
         _core.Skeleton.forward = None  # type: ignore[attr-defined]
     assert struct.unpack("d", data.rests.tobytes()[:8])[0] == 0.5
+
+
+def test_a_chain_has_names_and_limits() -> None:
+    elbow = ik.Limit.hinge([0, 0, 1], 0, 2)
+    arm = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]], names=["arm", "elbow", "hand"], limits={"elbow": elbow})
+    assert arm.names == ("arm", "elbow", "hand")
+    assert arm.limits[1] == elbow
+    assert arm == ik.Skeleton([-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], names=arm.names, limits={"elbow": elbow})

@@ -1,4 +1,4 @@
-"""Methods that turn all joints at once, by how each moves what should be reached: dls, transpose, pinv, svf, sdls."""
+"""Methods that turn all joints at once, by how each moves what should be reached: dls, its relatives, lbfgsb."""
 
 from __future__ import annotations
 
@@ -219,3 +219,43 @@ def sdls(
     10
     """
     return iterate("sdls", **locals())
+
+
+@method
+def lbfgsb(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    max_step: float = 1.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by limited-memory BFGS within bounds: down the squared error of all goals, by what the last steps told.
+
+    No equations are solved, so that an iteration costs hardly more for more goals; limits hold in every iteration and
+    are met exactly. Without limits it is L-BFGS. A trial that its line search does not take counts as an iteration.
+
+    Examples
+    --------
+    An elbow that is kept away from its target is exactly at its bound then, 1.5 radians.
+
+    >>> import ikcore as ik
+    >>> elbow = ik.Limit.hinge([0, 0, 1], 0, 1.5)
+    >>> arm = ik.Skeleton([-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None])
+    >>> found = ik.lbfgsb(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
+    >>> round(float(ik.rotations.to_axis_angle(found.pose.rotations[1])[1]), 12)
+    1.5
+    >>> int(ik.lbfgsb(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
+    0
+    """
+    return iterate("lbfgsb", **locals())

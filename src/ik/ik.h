@@ -759,6 +759,9 @@ typedef struct ik_options {
     X(soft, 1, 0, 1, "steps along singular vectors bend to what they may be; else they are cut there, as published")   \
     IK_STEPS(X, 0.7853981633974483)                                                                                    \
     IK_POSTURE(X)
+#define IK_OPTIONS_OF_lbfgsb(X)                                                                                        \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(max_step, 1, 0, 4, "the most that a joint turns in one iteration, radians")
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
@@ -833,7 +836,9 @@ enum ik_takes {
     X(svf, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                          \
       "singular value filtering: a pseudo-inverse that is never singular")                                             \
     X(sdls, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                         \
-      "selectively damped least squares: each singular vector turns joints as far as it gets the tips")
+      "selectively damped least squares: each singular vector turns joints as far as it gets the tips")                \
+    X(lbfgsb, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,    \
+      "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")
 
 /* Closed forms as methods of skeletons. X(name, what its functions are called, what it takes, what it is) */
 #define IK_CLOSED_FORMS(X)                                                                                             \

@@ -17,6 +17,7 @@
 #include "solve.h"
 #include "state.h"
 #include "table_object.h"
+#include "vectors.h"
 
 static PyObject *isa(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
@@ -79,7 +80,7 @@ static int execute(PyObject *module) {
         prepare_blocks() < 0)
         return -1;
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
-    if (add_table(module) < 0 || add_smooth(module) < 0) return -1;
+    if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0) return -1;
     if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);

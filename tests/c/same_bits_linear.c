@@ -1,6 +1,6 @@
-/* same_bits.c for transpose, pinv, svf and sdls, on a chain that turns freely, one of hinges whose tip is turned as
- * well, and a tree with limits of every kind: prints, for every instruction set of this processor, a hash of all bytes
- * that are written, with targets ordinary, near, out of reach and not finite. */
+/* same_bits.c for transpose, pinv, svf, sdls and lbfgsb, on a chain that turns freely, one of hinges whose tip is
+ * turned as well, and a tree with limits of every kind: prints, for every instruction set of this processor, a hash of
+ * all bytes that are written, with targets ordinary, near, out of reach and not finite. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +98,7 @@ BOTH(transpose)
 BOTH(pinv)
 BOTH(svf)
 BOTH(sdls)
+BOTH(lbfgsb)
 
 int main(void) {
     const char *isas[] = {"scalar", "base", "avx2", "avx512"};
@@ -107,6 +108,7 @@ int main(void) {
         PRINT(pinv)
         PRINT(svf)
         PRINT(sdls)
+        PRINT(lbfgsb)
     }
     return 0;
 }

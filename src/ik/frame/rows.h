@@ -61,6 +61,11 @@ ik_inline mask rows_is_active(const ik_plan *plan, columns c, int task) {
     return mask_equal(*column(c, rows_active(plan, task)), real_splat(1));
 }
 
+/* Whether a task counts in any lane: where it does not, its rows are 0. */
+ik_inline int rows_count(const ik_plan *plan, columns c, int task) {
+    return !task_is_one_sided(&plan->tasks[task]) || mask_any(rows_is_active(plan, c, task));
+}
+
 /* By which a task's rows are multiplied in the equations. */
 ik_inline real rows_scale(const ik_plan *plan, columns c, int task) {
     real scale = errors_scale(plan, c, task);
@@ -270,7 +275,11 @@ ik_inline void rows_assemble(const ik_plan *plan, columns c, real *a, int step) 
         for (int u = 0; u <= t; u++) {
             const ik_task *task = &plan->tasks[t], *other = &plan->tasks[u];
             int simple = joint_task_is_simple(task) && joint_task_is_simple(other);
-            mat3 block = simple ? rows_block(plan, c, t, u) : rows_any_block(plan, c, t, u);
+            mat3 block = mat3_zero();
+            if (simple)
+                block = rows_block(plan, c, t, u);
+            else if (rows_count(plan, c, t) && rows_count(plan, c, u))
+                block = rows_any_block(plan, c, t, u);
             block = mat3_scale(rows_scale(plan, c, t) * rows_scale(plan, c, u), block);
             int row = task->row, column = other->row;
             int rows = simple ? 3 : ik_task_rows(task), numbers = simple ? 3 : ik_task_rows(other);
@@ -323,7 +332,7 @@ ik_inline void rows_pull(const ik_plan *plan, columns c, const real *y, int step
         vec3 row = vec3_scale(rows_scale(plan, c, t), rows_at(y, step, task->row, ik_task_rows(task)));
         if (joint_task_is_simple(task))
             rows_pull_simple(plan, c, t, row);
-        else
+        else if (rows_count(plan, c, t))
             rows_pull_any(plan, c, t, row);
     }
 }

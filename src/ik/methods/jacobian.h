@@ -10,3 +10,5 @@
 #include "pinv.h"
 #include "svf.h"
 #include "sdls.h"
+
+#include "lbfgsb.h"

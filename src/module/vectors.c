@@ -1,0 +1,231 @@
+/* Products and lengths of vectors (..., 3), in one pass and in written order: NumPy takes four, and as many arrays. And
+ * how far apart points are that do not fit into one of its passes.
+ *
+ * Vectors are doubles that are one row after another, as many on both sides, or one for all. Of anything else None, and
+ * ikcore/_arrays.py does it with NumPy, to the same bits. */
+#include "vectors.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#include <numpy/ndarrayobject.h>
+
+#include <stdlib.h>
+
+#include "arrays.h"
+
+/* Vectors one after the other; of a single one for all the stride is 0. */
+typedef struct {
+    PyArrayObject *array;
+    const char *at;
+    npy_intp count, stride, step;
+} vectors;
+
+/* Whether C can walk along it. */
+static int read_vectors(PyObject *object, vectors *v) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_CheckExact(object) || !holds(array, NPY_DOUBLE) || !PyArray_ISBEHAVED_RO(array)) return 0;
+    int axes = PyArray_NDIM(array);
+    if (axes < 1 || PyArray_DIM(array, axes - 1) != 3 || (axes > 2 && !PyArray_IS_C_CONTIGUOUS(array))) return 0;
+    *v = (vectors){array, PyArray_BYTES(array), PyArray_SIZE(array) / 3, 0, PyArray_STRIDE(array, axes - 1)};
+    if (axes == 2) v->stride = PyArray_STRIDE(array, 0);
+    if (axes > 2) v->stride = 3 * v->step; /* an axis of length 1 may say anything */
+    return 1;
+}
+
+static int same_shape(PyArrayObject *a, PyArrayObject *b) {
+    return PyArray_NDIM(a) == PyArray_NDIM(b) &&
+           PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
+}
+
+/* The one whose shape the result has, NULL where that is not so plain. */
+static vectors *wider(vectors *a, vectors *b) {
+    if (PyArray_NDIM(b->array) == 1 || same_shape(a->array, b->array)) return a;
+    return PyArray_NDIM(a->array) == 1 ? b : NULL;
+}
+
+static double part(const vectors *v, npy_intp row, int axis) {
+    return *(const double *)(v->at + row * v->stride + axis * v->step);
+}
+
+static double product(const vectors *a, const vectors *b, npy_intp row) {
+    double sum = part(a, row, 0) * part(b, row, 0) + part(a, row, 1) * part(b, row, 1);
+    return sum + part(a, row, 2) * part(b, row, 2);
+}
+
+/* An array shaped as vectors, with so many axes less. */
+static PyArrayObject *empty(const vectors *shape, int less) {
+    PyArrayObject *array = shape->array;
+    return (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(array) - less, PyArray_DIMS(array), NPY_DOUBLE);
+}
+
+static PyObject *dot(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    vectors a, b, *shape;
+    (void)module;
+    if (given != 2 || !read_vectors(args[0], &a) || !read_vectors(args[1], &b) || !(shape = wider(&a, &b)))
+        Py_RETURN_NONE;
+    PyArrayObject *found = empty(shape, 1);
+    if (!found) return NULL;
+    double *to = PyArray_DATA(found);
+    for (npy_intp row = 0; row < shape->count; row++)
+        to[row] = product(&a, &b, row);
+    return PyArray_Return(found);
+}
+
+static PyObject *size(PyObject *module, PyObject *object) {
+    vectors a;
+    (void)module;
+    if (!read_vectors(object, &a)) Py_RETURN_NONE;
+    PyArrayObject *found = empty(&a, 1);
+    if (!found) return NULL;
+    double *to = PyArray_DATA(found);
+    for (npy_intp row = 0; row < a.count; row++)
+        to[row] = __builtin_sqrt(product(&a, &a, row));
+    return PyArray_Return(found);
+}
+
+static PyObject *cross(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    vectors a, b, *shape;
+    (void)module;
+    if (given != 2 || !read_vectors(args[0], &a) || !read_vectors(args[1], &b) || !(shape = wider(&a, &b)))
+        Py_RETURN_NONE;
+    PyArrayObject *found = empty(shape, 0);
+    if (!found) return NULL;
+    double *to = PyArray_DATA(found);
+    for (npy_intp row = 0; row < shape->count; row++, to += 3) {
+        const double x = part(&a, row, 0), y = part(&a, row, 1), z = part(&a, row, 2);
+        const double u = part(&b, row, 0), v = part(&b, row, 1), w = part(&b, row, 2);
+        to[0] = y * w - z * v, to[1] = z * u - x * w, to[2] = x * v - y * u;
+    }
+    return (PyObject *)found;
+}
+
+static PyObject *unit(PyObject *module, PyObject *object) {
+    vectors a;
+    (void)module;
+    if (!read_vectors(object, &a)) Py_RETURN_NONE;
+    PyArrayObject *found = empty(&a, 0);
+    if (!found) return NULL;
+    double *to = PyArray_DATA(found);
+    for (npy_intp row = 0; row < a.count; row++, to += 3) {
+        const double length = __builtin_sqrt(product(&a, &a, row)), by = length > 0 ? length : 1;
+        for (int axis = 0; axis < 3; axis++)
+            to[axis] = part(&a, row, axis) / by;
+    }
+    return (PyObject *)found;
+}
+
+/* Of rows (n, m), added one after the other. */
+static PyObject *mean(PyObject *module, PyObject *object) {
+    PyArrayObject *rows = (PyArrayObject *)object;
+    (void)module;
+    if (!PyArray_CheckExact(object) || !holds(rows, NPY_DOUBLE) || !PyArray_ISBEHAVED_RO(rows) ||
+        PyArray_NDIM(rows) != 2 || PyArray_DIM(rows, 0) == 0)
+        Py_RETURN_NONE;
+    npy_intp count = PyArray_DIM(rows, 0), columns = PyArray_DIM(rows, 1);
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &columns, NPY_DOUBLE);
+    for (npy_intp column = 0; found && column < columns; column++) {
+        const char *at = PyArray_BYTES(rows) + column * PyArray_STRIDE(rows, 1);
+        double sum = *(const double *)at;
+        for (npy_intp row = 1; row < count; row++)
+            sum += *(const double *)(at + row * PyArray_STRIDE(rows, 0));
+        ((double *)PyArray_DATA(found))[column] = sum / (double)count;
+    }
+    return (PyObject *)found;
+}
+
+/* --- the largest distance ----------------------------------------------------------------------------------------- */
+
+/* A point, and how far it is from some place near all of them. */
+typedef struct {
+    double radius, at[3];
+} outlier;
+
+static double apart(const double *a, const double *b) {
+    const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+    return __builtin_sqrt(x * x + y * y + z * z);
+}
+
+static int outer_first(const void *a, const void *b) {
+    const double first = ((const outlier *)a)->radius, second = ((const outlier *)b)->radius;
+    return (first < second) - (first > second);
+}
+
+/* Between two of some points; NaN where one is. Two whose radii together are no more than what is found already are no
+ * farther apart, so that as a rule few pairs are looked at. */
+static double widest_of(const double (*points)[3], npy_intp count, outlier *outer) {
+    const double *middle = points[count / 2], *farthest = middle;
+    double radius = 0, found = 0;
+    npy_intp kept = 0;
+    for (npy_intp k = 0; k < count; k++) {
+        const double far = apart(points[k], middle);
+        if (!(far >= 0)) return far;
+        if (far > radius) radius = far, farthest = points[k];
+    }
+    for (npy_intp k = 0; k < count; k++) {
+        const double far = apart(points[k], farthest);
+        if (far > found) found = far;
+    }
+    for (npy_intp k = 0; k < count; k++) {
+        const double far = apart(points[k], middle);
+        if (far >= found - radius) outer[kept++] = (outlier){far, {points[k][0], points[k][1], points[k][2]}};
+    }
+    qsort(outer, (size_t)kept, sizeof *outer, outer_first);
+    for (npy_intp first = 0; first < kept; first++) {
+        for (npy_intp k = first + 1; k < kept && outer[k].radius >= found - outer[first].radius; k++) {
+            const double far = apart(outer[k].at, outer[first].at);
+            if (far > found) found = far;
+        }
+    }
+    return found;
+}
+
+/* Points (n, 3) of several groups, one after the other, and where each ends. */
+static PyObject *widest(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    vectors points;
+    (void)module;
+    if (given != 2 || !read_vectors(args[0], &points) || PyArray_NDIM(points.array) != 2 ||
+        !PyArray_IS_C_CONTIGUOUS(points.array)) {
+        PyErr_SetString(PyExc_TypeError, "widest: expected points (n, 3), doubles in one block, and where groups end");
+        return NULL;
+    }
+    PyArrayObject *ends = (PyArrayObject *)PyArray_FROMANY(args[1], NPY_INTP, 1, 1, NPY_ARRAY_CARRAY_RO);
+    if (!ends) return NULL;
+    npy_intp groups = PyArray_DIM(ends, 0), start = 0;
+    const npy_intp *end = PyArray_DATA(ends);
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &groups, NPY_DOUBLE);
+    outlier *outer = malloc((size_t)(points.count + 1) * sizeof *outer);
+    if (found && !outer) PyErr_NoMemory();
+    for (npy_intp k = 0; k < groups && found && outer; start = end[k++]) {
+        if (end[k] <= start || end[k] > points.count) {
+            PyErr_SetString(PyExc_ValueError, "widest: expected ends that ascend, within the points");
+            Py_CLEAR(found);
+            break;
+        }
+        const double (*at)[3] = PyArray_DATA(points.array);
+        ((double *)PyArray_DATA(found))[k] = widest_of(at + start, end[k] - start, outer);
+    }
+    if (!outer) Py_CLEAR(found);
+    free(outer);
+    Py_DECREF(ends);
+    return (PyObject *)found;
+}
+
+#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
+
+static PyMethodDef functions[] = {
+    {"dot", FAST(dot), "dot(a, b, /)\n--\n\nProducts of vectors (..., 3); None where NumPy must do it."},
+    {"size", size, METH_O, "size(a, /)\n--\n\nLengths of vectors (..., 3); None where NumPy must do it."},
+    {"cross", FAST(cross), "cross(a, b, /)\n--\n\nVectors (..., 3) at right angles; None where NumPy must do it."},
+    {"unit", unit, METH_O, "unit(a, /)\n--\n\nDirections of vectors (..., 3); None where NumPy must do it."},
+    {"mean", mean, METH_O, "mean(rows, /)\n--\n\nOf rows (n, m), in their order; None where NumPy must do it."},
+    {"widest", FAST(widest),
+     "widest(points, ends, /)\n--\n\nThe largest distance between two points of a group, for every group: points (n, "
+     "3) "
+     "one group after the other, and where each ends."},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_vectors(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,11 @@
+/* What is done with vectors all the time. */
+#ifndef IKCORE_VECTORS_H
+#define IKCORE_VECTORS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* Adds the functions dot, cross, size, unit, mean and widest to the module. 0, or -1 with an exception set. */
+int add_vectors(PyObject *module);
+
+#endif
