@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle, spring, ccd, ewbik, jacobians, which)
+        chains = (fabrik, leader, circle, spring, ccd, ewbik, jacobians, lbfgsb, which)
         for picture in (
             *limb,
             aim,
@@ -544,6 +544,38 @@ def jacobians() -> Figure:
     turns.legend(frameon=False, fontsize=7)
     for panel in (turns, errors):
         panel.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def lbfgsb() -> Figure:
+    """An error that falls, hinges at their bounds, and a chain in line with its target, which stays as published."""
+    figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
+    errors, bounds, stays = figure.subplots(1, 3)
+    rope = ik.Skeleton.chain([[0, y, 0] for y in range(5)])
+    start = ik.Pose(np.tile(ik.rotations.exp([0, 0, -0.2]), (5, 1)))
+    for name, color in {"transpose": GREY, "lbfgsb": BLUE, "dls": ORANGE}.items():
+        near = ik.solve(rope, start, [ik.Reach(4, [3.1, 2.5, 0])], name, iterations=60, history=True, textbook=True)
+        assert near.history is not None
+        errors.semilogy(near.history / 4, color=color, linewidth=1.5, label=name)
+    errors.set(xlabel="iteration", ylabel="error, of the reach", title="near full reach")
+    errors.spines[["top", "right"]].set_visible(False)
+    errors.legend(frameon=False, fontsize=7)
+    hinge = ik.Limit.hinge([0, 0, 1], -np.pi / 4, np.pi / 4)
+    tail = ik.Skeleton(range(-1, 8), [[0, 0, 0], *[[1, 0, 0]] * 8], limits=[hinge] * 8 + [None])
+    pose = ik.lbfgsb(tail, tail.rest, [ik.Reach(8, [-5, 0, 0])]).pose
+    joints, turned = tail.forward(pose).positions, np.linalg.norm(ik.rotations.log(pose.rotations), axis=-1)
+    chain(bounds, joints, BLUE)
+    for joint in np.flatnonzero(turned > np.pi / 4 - 1e-6):
+        dot(bounds, joints[joint], RED)
+    dot(bounds, [-5, 0, 0], GREEN)
+    line_up = ik.Skeleton.chain([[x, 0, 0] for x in range(5)])
+    for textbook, color in ((True, RED), (False, BLUE)):
+        found = ik.lbfgsb(line_up, line_up.rest, [ik.Reach(4, [2, 0, 0])], textbook=textbook)
+        chain(stays, line_up.forward(found.pose).positions, color, 0.6 if textbook else 1)
+    dot(stays, [2, 0, 0], GREEN)
+    for scene, title in ((bounds, "at their bounds"), (stays, "in line")):
+        scene.set(aspect="equal", title=title, xmargin=0.1, ymargin=0.1)
+        scene.axis("off")
     return figure
 
 
