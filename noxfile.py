@@ -178,6 +178,7 @@ def windows(session: nox.Session) -> None:
     def pytest(*arguments: str) -> None:
         # the profile for slow machines, which wine is
         options = ["-q", "-rs", "-p", "no:cacheprovider", "--hypothesis-profile=ci", "-n", "2", *BY_FILE]
+        options += ["-o", "faulthandler_timeout=300"]  # a test that hangs says where
         python_path = {"PYTHONPATH": str(here / "unpacked")}
         session.run(
             *(command, "run", "numpy2", "-m", "pytest", *options, *arguments), env=env | python_path, external=True

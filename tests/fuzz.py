@@ -3,12 +3,13 @@
 Builds the module with AddressSanitizer and UndefinedBehaviorSanitizer, all its widths of vectors, and calls what reads
 files, the bake and the solvers for so many seconds, a minute unless told. What a call gets comes from its target and
 number alone, so that one that fails is found again by `--only`. A call may end in a ValueError or an OSError and in
-nothing else.
+nothing else, and within a minute.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import itertools
 import os
 import shutil
@@ -30,6 +31,7 @@ sys.path.append(str(ROOT / "benchmarks"))  # test_core has the flags of the pack
 import test_core  # noqa: E402
 
 SEED = 20261122
+LONGEST = 60  # seconds of a call; then the stacks are printed and the process ends
 
 
 def main() -> int:
@@ -96,12 +98,14 @@ def call_all(seconds: float, only: list[str], folder: Path) -> int:
         if number is None:
             break
         (folder / "call").write_text(f"{name} {number}")
+        faulthandler.dump_traceback_later(LONGEST, exit=True)
         try:
             targets[name](np.random.default_rng((SEED, *name.encode(), number)), folder)
         except (ValueError, OSError):
             refused[name] += 1
         counts[name] += 1
         spent[name] += time.monotonic() - now
+    faulthandler.cancel_dump_traceback_later()
     said = ", ".join(f"{name} {counts[name]:,} ({refused[name]:,} refused)" for name in targets)
     print(f"{sum(counts.values()):,} calls on {_core.isa()}: {said}")
     return 0 if only or all(counts.values()) else 1

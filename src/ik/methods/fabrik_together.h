@@ -5,8 +5,8 @@
  * of Standards 49 (1952)): no matrix, a few vectors a joint, and no more steps than there are numbers to be met. A turn
  * is a vector in the world, seen from what carries the joint. */
 
-/* The most steps. */
-enum { TOGETHER_STEPS = 12 };
+/* Slopes as small as this share of the first ones, squared, are none. */
+#define TOGETHER_LEVEL (number)1e-10
 
 /* How much of its turn a limit would bar is seen by a turn of so many radians; less than such a share of it is none. */
 #define TOGETHER_PROBE (number)0.02
@@ -170,14 +170,16 @@ static void together_start(const ik_plan *plan, columns c) {
 
 static void together_find_turns(const ik_plan *plan, columns c, real damping) {
     const real least = real_splat(0x1p-100f); /* nothing is divided by 0 */
-    const int steps = plan->rows < TOGETHER_STEPS ? plan->rows : TOGETHER_STEPS;
-    real before = real_splat(LARGEST);
+    real before = real_splat(LARGEST), level = real_splat(0);
     together_start(plan, c);
-    for (int step = 0; step < steps; step++) {
+    for (int step = 0; step < plan->rows; step++) {
         real steep = together_square(plan, c, JOINT_SLOPE);
+        if (step == 0) level = real_splat(TOGETHER_LEVEL) * steep;
+        mask goes = mask_less(level, steep);
+        if (!mask_any(goes)) return;
         together_add(plan, c, JOINT_WAY, JOINT_SLOPE, steep / (before + least), JOINT_WAY);
         real square = together_find_changes(plan, c) + damping * together_square(plan, c, JOINT_WAY);
-        real far = steep / (square + least);
+        real far = real_select(goes, steep / (square + least), real_splat(0));
         together_add(plan, c, JOINT_TURN, JOINT_TURN, far, JOINT_WAY);
         for (int i = 0; i < 3 * plan->task_count; i++)
             *column(c, frames_off(plan, 0) + i) =
@@ -187,17 +189,32 @@ static void together_find_turns(const ik_plan *plan, columns c, real damping) {
     }
 }
 
+/* The share of the turns that is made. All of it, for they are the least that do: cut off one by one at what is allowed
+ * they would no longer be right together. Where joints slide, which here they do not, others may turn too far instead:
+ * there none turns by more than is allowed. */
+static real together_share(const ik_plan *plan, columns c) {
+    const real one = real_splat(1), largest = *column(c, frames_largest(plan));
+    real most = real_splat(TINY_LENGTH);
+    if (!plan->slides) return one;
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 turn = together_of(plan, c, JOINT_TURN, slot);
+        most = real_max(most, vec3_dot(turn, turn));
+    }
+    return real_select(mask_less(largest, one), real_min(largest / real_sqrt(real_splat((number)0.25) * most), one),
+                       one);
+}
+
 /* How the pose was until now is kept in `after`. */
 static void together_make_turns(const ik_plan *plan, columns c) {
     const int after = frames_after(plan, 0);
+    const real share = together_share(plan, c);
     frames_copy(plan, c, after, frames_rotation(plan, 0), ~mask_splat(0));
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
         frames_hang(plan, c, k);
         if (!plan->nodes[k].turns) continue;
         quat back = quat_conjugate(column_quat(c, after + 4 * slot));
-        quat turn = frames_small_turn(quat_rotate(back, together_of(plan, c, JOINT_TURN, slot)));
-        turn = frames_shortened(turn, *column(c, frames_largest(plan)));
+        quat turn = frames_small_turn(quat_rotate(back, vec3_scale(share, together_of(plan, c, JOINT_TURN, slot))));
         frames_take_local(plan, c, k, quat_multiply(frames_local(plan, c, after, k), turn));
     }
 }
