@@ -94,6 +94,19 @@ def step(goals: list[ik.Goal]) -> Array:
     return forward(skeleton, found.pose.rotations)[0]
 
 
+@pytest.mark.parametrize("line", [*np.eye(3), *-np.eye(3)], ids=str)
+@pytest.mark.parametrize("links", [2, 3, 6, 10])
+def test_the_published_method_never_leaves_the_line_to_its_target(links: int, line: Any) -> None:
+    """A straight chain with its target on it folds, and stays off, whichever way it lies."""
+    skeleton = ik.Skeleton.chain([joint * line for joint in range(links + 1)])
+    goals = [ik.Reach(links, 0.5 * links * line)]
+    published = ik.fabrik(skeleton, skeleton.rest, goals, iterations=1000, textbook=True)
+    assert published.error >= 0.499
+    along = np.outer(skeleton.forward(published.pose).positions @ line, line)
+    assert_allclose(skeleton.forward(published.pose).positions, along, atol=1e-12)
+    assert ik.fabrik(skeleton, skeleton.rest, goals).status == 0
+
+
 def test_one_iteration_gives_the_published_positions() -> None:
     expected = [
         [-0.026510030281, 0.999622472015, -0.007220231036],
@@ -399,7 +412,8 @@ def test_every_end_of_a_tree_is_met(joints: int, turned: float) -> None:
     for seed in range(8):
         random = np.random.default_rng(seed)
         tree, ends = random_tree(random, joints)
-        to = [1.0, 0, 0, 0] + np.pad(random.normal(0, turned, (64, joints, 3)), [(0, 0), (0, 0), (1, 0)])
+        to = random.normal(0, turned, (64, joints, 4))
+        to[..., 0] = 1
         positions = tree.forward(ik.Pose(to / np.linalg.norm(to, axis=-1, keepdims=True))).positions
         met.append(ik.fabrik(tree, tree.rest, [ik.Reach(end, positions[:, end]) for end in ends]).status == 0)
     assert np.mean(met) >= 0.99

@@ -50,21 +50,24 @@ static record_size fabrik_points_size(const ik_plan *plan) {
     return (record_size){.columns = fabrik_before(plan, plan->slots), .results = fabrik_point(plan->slots)};
 }
 
-/* The point at a distance from `from` towards `to`. Where they are one point, along x: a little is added there that is
- * below rounding anywhere else. Where that is just what they are apart, as on a bone without length that has been drawn
- * along before, it is `from`. */
-ik_inline vec3 fabrik_towards(vec3 from, vec3 to, real length) {
+/* What is added to x where points should not be one: below rounding anywhere else. A straight chain in line with its
+ * target it would free, which with `textbook` stays. */
+ik_inline real fabrik_aside(const ik_plan *plan) { return real_splat(plan->job->options.textbook ? 0 : TINY_LENGTH); }
+
+/* The point at a distance from `from` towards `to`. Where they are one point, along x; where `aside` is just what they
+ * are apart, as on a bone without length that has been drawn along before, or is 0, it is `from`. */
+ik_inline vec3 fabrik_towards(vec3 from, vec3 to, real length, real aside) {
     vec3 d = vec3_sub(to, from);
-    d.x = d.x + real_splat(TINY_LENGTH);
+    d.x = d.x + aside;
     return vec3_add(from, vec3_scale(length / (vec3_length(d) + real_splat(0x1p-120f)), d));
 }
 
 /* Slot `slot` of every group on the line from slot `from` to where it was, at the length of a bone. */
-ik_inline void fabrik_pull(real *bundle, int groups, int from, int slot, int length) {
+ik_inline void fabrik_pull(real *bundle, int groups, int from, int slot, int length, real aside) {
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
         vec3 start = column_vec3(c, fabrik_point(from)), towards = column_vec3(c, fabrik_point(slot));
-        column_set_vec3(c, fabrik_point(slot), fabrik_towards(start, towards, *column(c, length)));
+        column_set_vec3(c, fabrik_point(slot), fabrik_towards(start, towards, *column(c, length), aside));
     }
 }
 
@@ -81,12 +84,13 @@ ik_inline void fabrik_aim(const ik_plan *plan, real *bundle, int groups, int slo
 
 /* Tip to base. */
 ik_inline void fabrik_backward(const ik_plan *plan, real *bundle, int groups) {
+    const real aside = fabrik_aside(plan);
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->moves) continue;
         if (node->child >= 0) {
             int child = plan->nodes[node->child].slot;
-            fabrik_pull(bundle, groups, child, slot, fabrik_length(plan, child));
+            fabrik_pull(bundle, groups, child, slot, fabrik_length(plan, child), aside);
         }
         if (node->point >= 0) fabrik_aim(plan, bundle, groups, slot, node->point);
     }
@@ -94,10 +98,11 @@ ik_inline void fabrik_backward(const ik_plan *plan, real *bundle, int groups) {
 
 /* Base to tip. */
 ik_inline void fabrik_forward(const ik_plan *plan, real *bundle, int groups) {
+    const real aside = fabrik_aside(plan);
     for (int slot = 0; slot < plan->slots; slot++) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
         if (!node->moves) continue;
-        fabrik_pull(bundle, groups, plan->nodes[node->parent].slot, slot, fabrik_length(plan, slot));
+        fabrik_pull(bundle, groups, plan->nodes[node->parent].slot, slot, fabrik_length(plan, slot), aside);
     }
 }
 
