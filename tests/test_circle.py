@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,22 @@ def test_along_a_path_it_moves_as_the_target_does() -> None:
     distance = np.linalg.norm(path[1:], axis=-1)
     usual = (distance > 0.5) & (distance < 6.2)
     assert moved[usual].max() < 10 * np.linalg.norm(np.diff(path, axis=0), axis=-1).max()
+
+
+@pytest.mark.parametrize("line", [[1, 0, 0], [0, 0, 1], [0.48, 0.6, 0.64]], ids=str)
+def test_a_straight_chain_bends_to_where_it_lies(line: Sequence[float]) -> None:
+    """So that it answers all targets beside its line alike: all round it no joint moves more than twice as far."""
+    skeleton = ik.Skeleton.chain([np.multiply(joint, line) for joint in range(6)])
+    turned = np.linspace(0, 2 * np.pi, 1001)
+    across = np.linalg.svd(np.atleast_2d(line))[2][1:]
+    for along, beside in ((2.5, 0.5), (0, 3), (-3, 1)):
+        around = np.outer(np.cos(turned), across[0]) + np.outer(np.sin(turned), across[1])
+        found = ik.circle(skeleton, skeleton.rest, [ik.Reach(5, np.multiply(along, line) + beside * around)])
+        positions = skeleton.forward(found.pose).positions
+        steps = np.linalg.norm(np.diff(positions, axis=0), axis=-1)
+        out = np.linalg.norm(positions - np.outer(positions @ line, line).reshape(positions.shape), axis=-1)
+        assert steps.max() <= 1.1 * (2 * np.pi / 1000) * out.max()
+        assert found.status.max() == 0
 
 
 def test_a_ring_stays_where_it_is() -> None:

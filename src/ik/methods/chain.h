@@ -82,16 +82,18 @@ static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns 
 
 /* ---- a chain that is nearly straight */
 
-/* The unit vector across `line` to the side where a chain is bent, carried along from the line to its end as it is. The
- * belly of a chain is the sum of its joints, seen from its base. */
+/* The unit vector across `line` to the side where a chain is bent, carried along from the line to its end as it is; of a
+ * straight one to where it lies. The belly of a chain is the sum of its joints, seen from its base. */
 static vec3 chain_side(const ik_plan *plan, vec3 belly, vec3 end, real reach, vec3 line) {
     const real tiny = real_splat(TINY_SINE) * reach;
     direction now = vec3_direction(end);
     vec3 from = vec3_select(mask_less(tiny, now.length), now.unit, line);
     direction across = vec3_direction(vec3_sub(belly, vec3_scale(vec3_dot(belly, from), from)));
     mask is_bent = mask_less(real_splat((number)plan->slots) * tiny, across.length);
-    vec3 side = vec3_carried(across.unit, from, line);
-    return vec3_select(is_bent, vec3_across(side, line), vec3_perpendicular(line));
+    direction lies = vec3_direction(vec3_sub(from, vec3_scale(vec3_dot(from, line), line)));
+    mask is_beside = mask_less(real_splat(TINY_SINE), lies.length);
+    vec3 straight = vec3_select(is_beside, vec3_across(lies.unit, line), vec3_perpendicular(line));
+    return vec3_select(is_bent, vec3_across(vec3_carried(across.unit, from, line), line), straight);
 }
 
 enum { CHAIN_ROUNDS = 4 };
