@@ -60,8 +60,10 @@ static void chain_set_bone(columns record, int slot, mask chosen, vec3 bone) {
 
 /* Of the reach: a chain as flat as this is in line with its target. */
 #define CHAIN_FLAT (number)1e-6
+#define CHAIN_WIDE (number)0.125
 
-/* A chain in line with its target starts as an arc to it, about as high as a triangle of its length. */
+/* A chain in line with its target starts as an arc to it, about as high as a triangle of its length; of some width,
+ * were the target its base, or it would be another line. */
 static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns record) {
     const real one = real_splat(1), sum = chain->reach.sum, distance = chain->distance;
     real off = real_splat(0), at = off;
@@ -70,7 +72,8 @@ static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns 
     mask flat = mask_less(off, real_splat(CHAIN_FLAT) * sum) & mask_less(distance, sum) &
                 ~mask_less(distance, chain_inner(chain->reach));
     if (!mask_any(flat)) return;
-    vec3 along = vec3_scale(distance, chain->line), across = vec3_perpendicular(chain->line);
+    vec3 along = vec3_scale(real_max(distance, real_splat(CHAIN_WIDE) * sum), chain->line);
+    vec3 across = vec3_perpendicular(chain->line);
     real height = real_sqrt(real_max((sum - distance) * (sum + distance), real_splat(0)));
     for (int slot = 1; slot < plan->slots; slot++) {
         real length = *column(record, chain_length(plan, slot)), middle = (at + at + length) / sum;
@@ -82,8 +85,8 @@ static void chain_unlock(const ik_plan *plan, const aimed_chain *chain, columns 
 
 /* ---- a chain that is nearly straight */
 
-/* The unit vector across `line` to the side where a chain is bent, carried along from the line to its end as it is; of a
- * straight one to where it lies. The belly of a chain is the sum of its joints, seen from its base. */
+/* The unit vector across `line` to the side where a chain is bent, carried along from the line to its end as it is; of
+ * a straight one to where it lies. The belly of a chain is the sum of its joints, seen from its base. */
 static vec3 chain_side(const ik_plan *plan, vec3 belly, vec3 end, real reach, vec3 line) {
     const real tiny = real_splat(TINY_SINE) * reach;
     direction now = vec3_direction(end);
