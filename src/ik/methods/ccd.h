@@ -19,8 +19,8 @@
  *              Kenwright, "Inverse kinematics - cyclic coordinate descent", Journal of Graphics Tools 16, 2012)
  *   bounce     only joints near the tips turn, as many as the target needs; one more where that brings nothing, and
  *              again from the tips
- *   strides    after a sweep all joints go on by what they have just turned, twice as far each time that this helps;
- *              not where it is said how far they turn
+ *   strides    after a sweep all joints go on by what they have just turned, and by what they turned before
+ *              (ccd_go_on.h); not where it is said how far they turn
  *
  * Unless `textbook`: there are strides; a chain without limits whose only target is out of reach is laid towards it at
  * once; a straight one in line with its target, where no joint sees a way, is bent first; one that makes no progress is
@@ -45,7 +45,7 @@ enum ccd_state {
     CCD_STRAIGHT,  /* 1: to be bent first */
     CCD_PER_REACH, /* of the longest chain */
     CCD_BRANCH,    /* so many joints turn, from the tips */
-    CCD_STRIDE,    /* how far all go on after a sweep, in sweeps */
+    CCD_STRIDE,    /* how far all go on after a sweep, in sweeps (ccd_go_on.h) */
     CCD_SQUARE,    /* the sum of squares after the sweep before */
     CCD_WATCH,
     CCD_STATE = CCD_WATCH + KICKS_COLUMNS
@@ -56,11 +56,6 @@ ik_inline int ccd_state(const ik_plan *plan, enum ccd_state what) { return joint
 /* Of a step: where the ends are, and of every slot how many joints turn from there to its tips. */
 ik_inline int ccd_ends(const ik_plan *plan) { return step_columns(plan); }
 ik_inline int ccd_height(const ik_plan *plan, int slot) { return ends_place(ccd_ends(plan), plan->task_count) + slot; }
-
-static record_size ccd_size(const ik_plan *plan) {
-    return (record_size){joint_columns(plan) + CCD_STATE, joint_results(plan),
-                         ccd_height(plan, plan->slots) - plan->work};
-}
 
 /* ---- what draws at a joint */
 
@@ -300,41 +295,19 @@ static void ccd_sweep(const ik_plan *plan, real *bundle, int g) {
 /* Joints go on, but not where they are to turn by so much and no more. */
 static int ccd_strides(const ik_plan *plan) { return !plan->job->options.textbook && !ccd_is_held(plan); }
 
+/* Where nothing is said of which joints turn, in which order, and how far: ccd_plain.h. */
+static int ccd_is_plain(const ik_plan *plan) {
+    const ik_options *options = &plan->job->options;
+    return plain_is(plan) && options->start_from_tail && !options->bounce && !ccd_is_held(plan);
+}
+
 /* It doubles where it was better, and else is a quarter. */
 ik_inline real ccd_next_stride(real stride, mask better) {
     real longer = real_min(stride + stride, real_splat(CCD_STRIDE_MOST));
     return real_select(better, longer, real_max(stride * real_splat((number)0.25), real_splat((number)0.5)));
 }
 
-/* After a sweep all joints go on by a stride of what they have just turned and slid, where that makes the sum of
- * squares less: sweeps that creep along a valley, each a little shorter than the last, are made at once. Returns the
- * errors of where they are then. */
-static errors ccd_walk_on(const ik_plan *plan, real *bundle, int g, errors now) {
-    columns c = columns_of_bundle(bundle, g);
-    real *stride = column(c, ccd_state(plan, CCD_STRIDE));
-    IK_NAME(turns_start)(plan, c);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        const int k = plan->node_of_slot[slot];
-        if (plan->nodes[k].slides)
-            for (int axis = 0; axis < 3; axis++) {
-                real *slide = column(c, step_slide(plan, slot) + axis);
-                *slide = *stride * *slide;
-                turns_allow_slide(plan, c, k, axis, slide);
-            }
-        if (!plan->nodes[k].turns) continue;
-        vec3 turn = vec3_scale(*stride, column_vec3(c, step_own(plan, slot)));
-        if (!joint_is_hinge(plan, k)) turn = quat_rotate(column_quat(c, step_turn(plan, slot)), turn);
-        IK_NAME(turns_allow)(plan, c, k, &turn);
-        column_set_vec3(c, step_own(plan, slot), turn);
-    }
-    IK_NAME(turns_try)(plan, bundle + g, 1, 0, plan->slots);
-    errors then = IK_NAME(errors_measure)(plan, c, AFTER_STEP, real_splat(1), NULL, 1);
-    mask better = mask_less(then.square, now.square);
-    IK_NAME(turns_accept)(plan, c, better);
-    *stride = ccd_next_stride(*stride, better);
-    return (errors){real_select(better, then.square, now.square), real_select(better, then.strict, now.strict),
-                    real_select(better, then.largest, now.largest)};
-}
+#include "ccd_go_on.h"
 
 /* ---- what is in line with its target */
 
@@ -440,6 +413,7 @@ static void ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
     mask stuck = watch_is_stuck(c, watch, off, now.square, share, real_splat(CCD_PATIENCE), hopeless);
     mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
     *square = real_select(kicked, real_splat(LARGEST), now.square);
+    if (ccd_strides(plan)) ccd_forget(plan, c, kicked);
 }
 
 /* The end of a step, which leaves these errors. */
@@ -452,8 +426,8 @@ static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++) {
         ccd_bend_straight(plan, bundle, g);
         ccd_sweep(plan, bundle, g);
-        errors now = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), IN_POSE, real_splat(1), NULL, 1);
-        if (ccd_strides(plan)) now = ccd_walk_on(plan, bundle, g, now);
+        errors now = ccd_measure(plan, columns_of_bundle(bundle, g), IN_POSE, ccd_rows_swept(plan));
+        if (ccd_strides(plan)) now = ccd_go_on(plan, bundle, g, now);
         ccd_conclude(plan, bundle, g, now);
     }
 }
@@ -461,6 +435,11 @@ static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
 #include "ccd_plain.h"
 
 /* ---- the method */
+
+static record_size ccd_size(const ik_plan *plan) {
+    const int work = ccd_rows_then(plan) + plan->rows - plan->work;
+    return (record_size){ccd_past(plan, ccd_pasts(plan)), joint_results(plan), work};
+}
 
 static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns record) {
     const real zero = real_splat(0), one = real_splat(1);
@@ -478,7 +457,9 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
         one / real_select(mask_equal(start->reach, zero), one, start->reach);
     mask straight = textbook ? mask_splat(0) : ccd_is_straight(plan, record);
     *column(record, ccd_state(plan, CCD_STRAIGHT)) = real_select(straight, one, zero);
-    *column(record, ERROR) = IK_NAME(errors_measure)(plan, record, IN_POSE, one, NULL, 1).largest;
+    for (int i = ccd_past(plan, 0); i < ccd_past(plan, ccd_pasts(plan)); i++)
+        *column(record, i) = zero;
+    *column(record, ERROR) = ccd_measure(plan, record, IN_POSE, ccd_rows(plan)).largest;
 }
 
 static const method ccd_any = {ccd_size, ccd_begin, ccd_step, IK_NAME(joint_place), 0};

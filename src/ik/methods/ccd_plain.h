@@ -1,12 +1,6 @@
 /* ccd of a plain case: one chain of joints that turn freely, and one place to reach. Its turns are never angles, and
  * its end is all that a sweep and a stride look at; the joints follow once. */
 
-/* Where nothing is said of which joints turn, in which order, and how far. */
-static int ccd_is_plain(const ik_plan *plan) {
-    const ik_options *options = &plan->job->options;
-    return plain_is(plan) && options->start_from_tail && !options->bounce && !ccd_is_held(plan);
-}
-
 /* The turn of a joint in a step, not of unit length; in place of its axes, which no joint here has. */
 ik_inline int ccd_own(const ik_plan *plan, int slot) { return step_axis(plan, slot); }
 
