@@ -113,7 +113,7 @@ def test_the_ends_of_a_tree_are_met_where_published_sweeps_creep() -> None:
     for seed in range(6):
         random = np.random.default_rng(seed)
         tree, ends = random_tree(random, 14)
-        to = random.normal(0, [[[0.1]], [[0.3]], [[1]]][seed % 3], (64, 14, 4))
+        to = random.normal(0, (0.1, 0.3, 1.0)[seed % 3], (64, 14, 4))
         to[..., 0] = 1
         positions = tree.forward(ik.Pose(to / np.linalg.norm(to, axis=-1, keepdims=True))).positions
         goals = [ik.Reach(end, positions[:, end]) for end in ends]
