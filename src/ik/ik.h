@@ -829,13 +829,13 @@ enum ik_takes {
       "cyclic coordinate descent: one joint after the other turns what it carries to the target")                      \
     X(dls, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                                \
       "damped least squares: turns all joints at once, by how each moves what should be reached")                      \
-    X(transpose, IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE),                \
+    X(transpose, IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE),                                  \
       "Jacobian transpose: all joints turn as the errors pull at them, as far as is best")                             \
-    X(pinv, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                         \
+    X(pinv, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                           \
       "pseudo-inverse: the least turns that would take all of the error away, if motion were linear")                  \
-    X(svf, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                          \
+    X(svf, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                            \
       "singular value filtering: a pseudo-inverse that is never singular")                                             \
-    X(sdls, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES)) | IK_REACHES,                         \
+    X(sdls, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                           \
       "selectively damped least squares: each singular vector turns joints as far as it gets the tips")                \
     X(lbfgsb, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,    \
       "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")

@@ -31,7 +31,7 @@ static errors answer_solve(const ik_plan *plan, columns c, answer_of answer) {
     rows_start(plan, c);
     errors e = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(1), s.y, s.step);
     dls_cut_error(plan, c, s.y, s.step);
-    if (plan->limited) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
+    if (plan->limited || plan->slides) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
     if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
     rows_assemble(plan, c, s.matrix, s.step);
     if (posture) dls_project(plan, c, s, diagonal_of(s.matrix, s.step, s.rows), e.square);
@@ -71,7 +71,7 @@ ik_outline void answer_step(const ik_plan *plan, real *bundle, int groups, answe
         columns c = columns_of_bundle(bundle, g);
         now[g] = answer_solve(plan, c, answer);
         dls_turns(plan, c, 1);
-        if (plan->limited) waits[g] = dls_hold(plan, c);
+        if (plan->limited || plan->slides) waits[g] = dls_hold(plan, c);
         if (plan->one_sided) waits[g] |= ~waits[g] & dls_reconsider(plan, c, rows_system_of(plan, c).y);
     }
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);

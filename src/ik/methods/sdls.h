@@ -12,22 +12,28 @@
  *   may    = N / M max_step
  *   step   = phi min(1, may / |phi|), as published; or phi may / (may + |phi|), `soft`, which bends where that breaks
  *
- * A ball joint is one joint, by the length of its turn: no axes of the world are in it. In the paper errors are cut as
- * well, which is max_error, there .8 of a bone. */
+ * A ball joint is one joint, by the length of its turn: no axes of the world are in it; slides are another, and count
+ * as turns by mean bones. In the paper errors are cut as well, which is max_error, there .8 of a bone. */
 
 /* Eigenvalues that differ by less than this, of themselves, are one. */
 #define SDLS_ALIKE (number)1e-3
 
-/* How far the turns of each joint would move a task, summed. */
+/* How far the turns and slides of each joint would move a task, summed. */
 static real sdls_moved(const ik_plan *plan, columns c, int task) {
     const vec3 none = vec3_splat(0, 0, 0);
     real sum = real_splat(0);
     rows_task seen = rows_see(plan, c, task);
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
-        if (!task_side(plan, task, slot) || !plan->nodes[k].turns) continue;
-        vec3 turn = turns_vector(plan, c, k, column_vec3(c, step_own(plan, slot)));
-        sum = sum + vec3_length(rows_change(plan, c, &seen, k, turn, none));
+        if (!task_side(plan, task, slot)) continue;
+        if (plan->nodes[k].turns) {
+            vec3 turn = turns_vector(plan, c, k, column_vec3(c, step_own(plan, slot)));
+            sum = sum + vec3_length(rows_change(plan, c, &seen, k, turn, none));
+        }
+        if (plan->nodes[k].slides) {
+            vec3 slide = quat_rotate(joint_parent(plan, c, k), column_vec3(c, step_slide(plan, slot)));
+            sum = sum + vec3_length(rows_change(plan, c, &seen, k, none, slide));
+        }
     }
     return rows_scale(plan, c, task) * sum;
 }
