@@ -402,8 +402,8 @@ static mask ccd_grow(const ik_plan *plan, columns c, mask off, mask idle) {
     return grows;
 }
 
-/* Lanes that make no progress on the sum of squares are shaken. */
-static void ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
+/* Lanes that make no progress on the sum of squares are shaken; returns which. */
+static mask ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
     columns c = columns_of_bundle(bundle, g);
     const int watch = ccd_state(plan, CCD_WATCH);
     const real share = real_splat(1 - CCD_PROGRESS), hope = real_splat(1 - CCD_HOPELESS);
@@ -413,22 +413,24 @@ static void ccd_watch(const ik_plan *plan, real *bundle, int g, errors now) {
     mask stuck = watch_is_stuck(c, watch, off, now.square, share, real_splat(CCD_PATIENCE), hopeless);
     mask kicked = IK_NAME(kicks_for_stuck)(plan, bundle, g, watch, off, stuck, mask_splat(0), now.strict);
     *square = real_select(kicked, real_splat(LARGEST), now.square);
-    if (ccd_strides(plan)) ccd_forget(plan, c, kicked);
+    return kicked;
 }
 
-/* The end of a step, which leaves these errors. */
-ik_inline void ccd_conclude(const ik_plan *plan, real *bundle, int g, errors now) {
+/* The end of a step, which leaves these errors; returns the lanes that are shaken. */
+ik_inline mask ccd_conclude(const ik_plan *plan, real *bundle, int g, errors now) {
     *column(columns_of_bundle(bundle, g), ERROR) = now.largest;
-    if (!plan->job->options.textbook) ccd_watch(plan, bundle, g, now);
+    return plan->job->options.textbook ? mask_splat(0) : ccd_watch(plan, bundle, g, now);
 }
 
 static void ccd_step(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++) {
+        columns c = columns_of_bundle(bundle, g);
         ccd_bend_straight(plan, bundle, g);
         ccd_sweep(plan, bundle, g);
-        errors now = ccd_measure(plan, columns_of_bundle(bundle, g), IN_POSE, ccd_rows_swept(plan));
+        errors now = ccd_measure(plan, c, IN_POSE, ccd_rows_swept(plan));
         if (ccd_strides(plan)) now = ccd_go_on(plan, bundle, g, now);
-        ccd_conclude(plan, bundle, g, now);
+        mask shaken = ccd_conclude(plan, bundle, g, now);
+        if (ccd_strides(plan) && ccd_pasts(plan) && mask_any(shaken)) ccd_forget(plan, c, shaken);
     }
 }
 

@@ -199,8 +199,7 @@ static void ccd_learn(const ik_plan *plan, columns c, mask better) {
 }
 
 /* In the chosen lanes there are no steps before. */
-static void ccd_forget(const ik_plan *plan, columns c, mask chosen) {
-    if (!mask_any(chosen)) return;
+ik_outline void ccd_forget(const ik_plan *plan, columns c, mask chosen) {
     ccd_measure(plan, c, IN_POSE, ccd_rows_then(plan));
     for (int row = 0; row < plan->rows; row++) {
         real *rows = column(c, ccd_rows(plan) + row);
