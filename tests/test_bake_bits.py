@@ -247,7 +247,7 @@ def test_one_walks_from_foothold_to_foothold(name: str) -> None:
     """Step by step the highest ground within reach of where one is; where there is none one stays as high."""
     gallery = ik.Ground.plane() + terrain.ramp(4, 1.6).moved(translations=[0, 0, 1]) + grounds()["bumps"]
     ground = {**grounds(), "gallery": gallery}[name]
-    footing = Footing(Scene(ground, 60, 1, ik.BakeSettings(), 1, False))
+    footing = Footing(Scene(ground, 60, 1, ik.BakeSettings(), 1, False, False))
     random = np.random.default_rng(4)
     for far in random.uniform(0.05, 6, 40):
         start, to = np.array([random.uniform(-1, 1), 0, -0.5]), np.array([random.uniform(-1, 1), 0, far])

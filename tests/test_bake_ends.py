@@ -144,6 +144,26 @@ def test_however_short_a_swing_is_that_begins_a_clip_no_foot_jumps(first: int) -
     assert np.abs(np.diff(shift, axis=0)).max() < 0.008
 
 
+@pytest.mark.parametrize("length", [12, 40, 60])
+@pytest.mark.parametrize("first", range(0, 180, 23))
+def test_a_piece_that_was_baked_on_stairs_is_left_as_it_is(length: int, first: int) -> None:
+    """Of as little as one stance, where nothing but that shows that it was put there."""
+    ground = terrain.stairs(14, rise=STEP, run=0.35, width=6, landing=6).moved(translations=[0, -0.5, -1])
+    once = ik.bake_feet(walk().clip[first : first + length], ground).clip
+    twice = ik.bake_feet(once, ground).clip
+    assert (twice.pose.rotations == once.pose.rotations).all()
+    assert (twice.pose.translations == once.pose.translations).all()
+
+
+@pytest.mark.parametrize("lower", [0.1, -0.01])
+def test_a_piece_on_one_level_is_put_on_stairs_though_it_stands_still(lower: float) -> None:
+    """Over the step that its other foot goes to nobody has put it, nor where it stands off the ground."""
+    once = gaits.moved(walk().clip[:40], np.array([0.0, 1.0, 0.0]))
+    ground = terrain.stairs(4, rise=STEP, run=0.35, width=6, landing=6).moved(translations=[0, 1 - lower, 0.3])
+    baked = ik.bake_feet(once, ground)
+    assert max(float(np.abs(lowest(baked.clip, side, ground)).min()) for side in SIDES) < 1e-6
+
+
 # --- measures --------------------------------------------------------------------------------------------------------
 
 

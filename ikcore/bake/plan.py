@@ -14,7 +14,7 @@ from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import hinges_of
-from ikcore.bake.made import made_on, made_there
+from ikcore.bake.made import kept_on, made_on, made_there
 from ikcore.bake.motion import LegMotion, legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
@@ -131,13 +131,14 @@ def start_of(
     clip = contacts.travelling(clip) if settings.travelling else clip
     say(0.1)
     whole, ahead = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
-    feet, motions, made = _standing(clip, whole, feet, ground, told, workers)
+    held = contacts if ahead is None else loops.unrolled_contacts(contacts)
+    feet, motions, made, kept = _standing(clip, whole, feet, held, ground, told, workers)
     say(0.3)
     if made and given is None:
         contacts = Contacts.detect(clip, feet, ground)
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
     way = held.way if lacks.any() and not settings.travelling else None
-    scene = Scene(ground, clip.fps, "XYZ".index(clip.up), settings, workers, made, way)
+    scene = Scene(ground, clip.fps, "XYZ".index(clip.up), settings, workers, made, kept and settings.lock, way)
     strided = strides.fitted(clip, motions, contacts, scene) if settings.stride and not made else strides.left(clip)
     if strided.clip is not clip:
         whole = clip = strided.clip
@@ -176,20 +177,24 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
 
 
 def _standing(
-    clip: Clip, whole: Clip, feet: Feet, ground: Ground, told: bool, workers: int
-) -> tuple[Feet, list[LegMotion], bool]:
-    """Legs over time, and whether the clip was made on this ground: then soles are measured on it, unless told."""
+    clip: Clip, whole: Clip, feet: Feet, held: Contacts, ground: Ground, told: bool, workers: int
+) -> tuple[Feet, list[LegMotion], bool, bool]:
+    """Legs over time, whether the clip was made on this ground, and whether so that nothing is to be done there.
+
+    If it was made there soles are measured on it, unless told.
+    """
     motions, axis = legs_of(whole, with_tips(feet, clip), workers), "XYZ".index(clip.up)
-    made = made_on(motions, ground, clip.fps, axis)
+    kept = kept_on(motions, held, ground, clip.fps, axis)
+    made = kept or made_on(motions, ground, clip.fps, axis)
     if floor.height_of(ground) is not None:
-        return feet, motions, made
+        return feet, motions, made, kept
     if told:
-        return feet, motions, made or made_there(motions, motions, ground, clip.fps, axis)
+        return feet, motions, made or made_there(motions, motions, ground, clip.fps, axis), kept
     there = Feet.detect(clip.skeleton, clip=clip, ground=ground)
     on_it = on_other_soles(motions, whole, with_tips(there, clip))
     if made or made_there(motions, on_it, ground, clip.fps, axis):
-        return there, on_it, True
-    return feet, motions, False
+        return there, on_it, True, kept or kept_on(on_it, held, ground, clip.fps, axis)
+    return feet, motions, False, False
 
 
 def _unlocked(settings: BakeSettings, slides: float, motions: list[LegMotion]) -> BakeSettings:

@@ -39,6 +39,8 @@ class Scene:
         How many threads.
     made : bool
         Whether the clip was made on this ground, rather than on a level floor.
+    kept : bool
+        Whether its feet stand exactly on it, as after a bake.
     way : (frames, 3) array, optional
         How far a clip should have come that walks on the spot, and stays there.
     """
@@ -49,6 +51,7 @@ class Scene:
     settings: BakeSettings
     workers: int
     made: bool
+    kept: bool
     way: Array | None = None
 
     @property

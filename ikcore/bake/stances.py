@@ -232,6 +232,8 @@ def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene, *, exa
     if exact:
         above = _above(motion, stance, inner, list(motion.soles), floor, scene)
         stance.clean = scene.made or bool(np.abs(above).min() <= _ON * motion.scale)
+    elif scene.kept and _at_ends(stance, len(motion.chain), scene):
+        stance.clean = True  # nothing was found to stand there before, or it was let go
     else:
         above = _above(motion, stance, inner, sorted({phase.point for phase in stance.phases}), floor, scene)
         off, sunk = float(np.abs(above).min(axis=0).max()), float(-above.min())
@@ -276,6 +278,12 @@ def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
     """Whether the clip begins or ends so shortly before a stance ends or begins that the foot leaves, or arrives."""
     brief = stance.stop - stance.start < SHORTEST * scene.fps
     return brief and (stance.start == 0) != (stance.stop == frames)
+
+
+def _at_ends(stance: Stance, frames: int, scene: Scene) -> bool:
+    """Whether a stance is brief and so near to an end of the clip that contacts are not known well."""
+    near = SHORTEST * scene.fps
+    return stance.stop - stance.start < 2 * near and (stance.start < near or stance.stop > frames - near)
 
 
 def _kept(at: Array, side: int) -> Array:

@@ -125,6 +125,8 @@ def way_of(
     turn, toes = np.broadcast_to(UNTURNED, (2, frames, 4)).copy()
     plain, stands, reach = np.zeros(frames), _standing(stances, frames, scene.fps), np.zeros(frames)
     way = Way(motion, np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool), plain, stands, reach)
+    if scene.kept and all(stance.clean for stance in stances):
+        return way, np.zeros(frames), np.zeros(frames, bool)
     for stance in told.part(0.0, 0.4).over(stances):
         _stand(way, stance, floor, scene)
     _bend(way, stances, scene)
