@@ -63,13 +63,19 @@ class Snapping(FrameRange, Baking):
         layout.prop(self, "switch")
 
     def _switched(self, context):
-        """The limbs with FK and IK that are chosen, and all armatures that have any."""
-        found = [limb for armature in chosen_armatures(context) for limb in rigify.limbs(armature)]
+        """The limbs with FK and IK that are chosen, and all armatures that switch between these."""
+        rigs = [armature for armature in chosen_armatures(context) if rigify.is_switched(armature)]
+        found = [limb for armature in rigs for limb in rigify.limbs(armature)]
         everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
         limbs = [limb for limb in found if everything or limb.selected()]
         for armature in dict.fromkeys(limb.object for limb in limbs):
             _check(context, armature)
-        return limbs, [limb.object for limb in found]
+        if rigs and not found:
+            raise CannotBakeError(
+                f"{rigs[0].name} has no limb of two bones that {rigify.SWITCH} switches: limbs of three, such as "
+                "Rigify's paws, are not done"
+            )
+        return limbs, rigs
 
     def _chosen(self, context, armatures):
         """The limbs that have IK, and as (armature, chain) those that are to get it, where no IK is selected."""
@@ -109,6 +115,8 @@ class IKCORE_OT_ik_from_fk(Snapping):
             if limbs or bare:
                 raise CannotBakeError(f"{rigs[0].name} has {rigify.SWITCH}, others have not: select one kind at a time")
             return switched, None, self._frames(context, [limb.object for limb in switched])
+        if not limbs and not bare and rigs:
+            raise CannotBakeError("No limb selected: select an FK or IK control of one")
         if not limbs and not bare:
             raise CannotBakeError(
                 "No IK selected: select a bone of its chain, or the bones of a limb that is to get it"

@@ -55,6 +55,11 @@ class SwitchedLimb:
         return any(is_selected(self.bones[name]) for name in (*self.fk, *self.ik, self.control, self.pole, *self.rest))
 
 
+def is_switched(armature):
+    """Whether a bone of an armature has IK_FK, for limbs of any kind."""
+    return any(SWITCH in bone for bone in armature.pose.bones)
+
+
 def limbs(armature):
     """All limbs of an armature that IK_FK switches, and whose IK has two bones."""
     pairs = {}

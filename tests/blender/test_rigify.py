@@ -183,8 +183,14 @@ def test_a_plain_rig_has_no_fk_from_ik():
         snap("fk_from_ik")
 
 
-def test_paws_are_left_alone():
+@pytest.mark.parametrize("name", ["fk_from_ik", "ik_from_fk"])
+def test_paws_are_left_alone(name):
     armature = generated("basic_quadruped")
-    with pytest.raises(RuntimeError, match="No limbs with IK_FK here"):
-        snap("fk_from_ik")
+    for frame in (1, 12):
+        turn(armature.pose.bones["thigh_fk.L"], frame, x=frame / 20)
+    bpy.context.scene.frame_set(1)
+    before = rigs.state()
+    with pytest.raises(RuntimeError, match="no limb of two bones that IK_FK switches: limbs of three"):
+        snap(name)
+    assert rigs.state() == before
     assert armature.mode == "POSE"
