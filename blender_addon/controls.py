@@ -73,19 +73,23 @@ class Control:
 
     def put(self, wanted, above=None):
         """The channels that put it where matrices in the world say, under a Control that was put somewhere before."""
-        was, into = self.spaces @ self.shown, np.linalg.inv(self.spaces)
-        basis = Parts.of(self._based(self.parents, self.shown))
+        was, basis = self.spaces @ self.shown, self.basis(self.spaces @ self.shown)
         if above is not None:
-            self.parents = into @ above.gone @ self.spaces @ self.parents
-        wanted = Parts.of(self._based(self.parents, into @ wanted))
+            self.parents = np.linalg.inv(self.spaces) @ above.gone @ self.spaces @ self.parents
+        wanted = self.basis(wanted)
         if "location" in self.names:
             basis.moved = wanted.moved
         if "rotation" in self.names:
             basis.turned = wanted.turned
         self.gone = self.spaces @ self._posed(self.parents, basis.matrices()) @ np.linalg.inv(was)
-        return self._channels(basis)
+        return self.channels(basis)
 
-    def _channels(self, basis):
+    def basis(self, poses):
+        """What its channels are to say where it is in the world as these matrices are, under its present parents."""
+        return Parts.of(self._based(self.parents, np.linalg.inv(self.spaces) @ poses))
+
+    def channels(self, basis):
+        """Those of its names that say so."""
         owner, group = self.handle.owner, str(self.handle) if self.handle.bone else "Object Transforms"
         values = {"location": basis.moved - (0.0 if self.handle.bone else np.array(owner.delta_location))}
         values["rotation"] = rot.numbers(owner.rotation_mode, basis.turned, self.start)

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty
 
-from . import actions, from_fk, rigify
+from . import actions, from_fk, rigify, switching
 from .armatures import CannotBakeError, Rig, not_editable, not_evaluated, not_played
 from .limbs import CHAIN, Limb, check_cycle, check_target, is_selected, selected_limbs
 from .operators import Baking, chosen_armatures
@@ -72,8 +72,8 @@ class Snapping(FrameRange, Baking):
             _check(context, armature)
         if rigs and not found:
             raise CannotBakeError(
-                f"{rigs[0].name} has no limb of two bones that {rigify.SWITCH} switches: limbs of three, such as "
-                "Rigify's paws, are not done"
+                f"{rigs[0].name} has {rigify.SWITCH}, but no limb where it switches between FK and IK as in rigs that "
+                "Rigify makes: generate the rig anew, or key its controls by hand"
             )
         return limbs, rigs
 
@@ -138,7 +138,7 @@ class IKCORE_OT_ik_from_fk(Snapping):
         if bare is None:
             self.told(
                 (
-                    yield from rigify.snap(
+                    yield from switching.snap(
                         context, limbs, frames, to_ik=True, still=still, switch=self.switch, rigid=self.rigid
                     )
                 )
@@ -169,7 +169,7 @@ class IKCORE_OT_fk_from_ik(Snapping):
     def steps(self, context, job):
         limbs, frames = job
         still = self.frame_range == "FRAME"
-        self.told((yield from rigify.snap(context, limbs, frames, to_ik=False, still=still, switch=self.switch)))
+        self.told((yield from switching.snap(context, limbs, frames, to_ik=False, still=still, switch=self.switch)))
 
 
 def _selected_chains(armature):

@@ -164,10 +164,10 @@ def test_keys_of_the_switch():
 def test_cancelled_at_any_time(addon, share, still):
     armature = generated("basic_human")
     animate_fk(armature)
-    rigify = importlib.import_module(f"{addon.__name__}.rigify")
+    rigify, switching = (importlib.import_module(f"{addon.__name__}.{name}") for name in ("rigify", "switching"))
     before = rigs.state()
     frames = np.array([1]) if still else np.arange(1, 13)
-    steps = rigify.snap(bpy.context, rigify.limbs(armature), frames, to_ik=True, still=still)
+    steps = switching.snap(bpy.context, rigify.limbs(armature), frames, to_ik=True, still=still)
     for done in steps:
         if done >= share:
             break
@@ -183,14 +183,41 @@ def test_a_plain_rig_has_no_fk_from_ik():
         snap("fk_from_ik")
 
 
-@pytest.mark.parametrize("name", ["fk_from_ik", "ik_from_fk"])
-def test_paws_are_left_alone(name):
-    armature = generated("basic_quadruped")
-    for frame in (1, 12):
-        turn(armature.pose.bones["thigh_fk.L"], frame, x=frame / 20)
+def test_a_rig_with_the_switch_of_another_kind_is_refused():
+    armature = rigs.leg()
+    armature.pose.bones[0]["IK_FK"] = 0.0
+    with pytest.raises(RuntimeError, match="has IK_FK, but no limb where it switches between FK and IK"):
+        snap()
+
+
+def animate_paws(armature, seed=1):
+    """As animate_fk, of four legs that bend as they do at rest."""
+    rng = np.random.default_rng(seed)
+    for frame in (1, 7, 12):
+        torso = armature.pose.bones["torso"]
+        torso.location = rng.normal(0, 0.05, 3)
+        torso.keyframe_insert("location", frame=frame)
+        for side in (".L", ".R"):
+            for leg in ("", "front_"):
+                for part, most in (("thigh", 0.15), ("foot", 0.2)):
+                    angles = dict(zip("xyz", rng.normal(0, most, 3), strict=True))
+                    turn(armature.pose.bones[f"{leg}{part}_fk{side}"], frame, **angles)
+                bend = rng.uniform(0.0, 0.3)
+                turn(armature.pose.bones[f"{leg}shin_fk{side}"], frame, x=-bend if leg else bend)
+                turn(armature.pose.bones[f"{leg}toe{side}"], frame, x=rng.uniform(-0.3, 0.3))
+    for bone in switches(armature):
+        bone["IK_FK"] = 1.0
     bpy.context.scene.frame_set(1)
-    before = rigs.state()
-    with pytest.raises(RuntimeError, match="no limb of two bones that IK_FK switches: limbs of three"):
-        snap(name)
-    assert rigs.state() == before
-    assert armature.mode == "POSE"
+
+
+@pytest.mark.parametrize("pole", [False, True])
+def test_paws_there_and_back(pole):
+    armature = generated("basic_quadruped")
+    for bone in switches(armature):
+        bone["pole_vector"] = pole
+    animate_paws(armature)
+    was = rigs.sampled(armature, FRAMES)
+    for name, at in (("ik_from_fk", 0.0), ("fk_from_ik", 1.0)):
+        assert snap(name) == {"FINISHED"}
+        assert [bone["IK_FK"] for bone in switches(armature)] == [at] * 4
+        check(armature, was)

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys on the IK of rigs that Rigify makes by their FK, or the other way round.
+
+Controls between the foot and what IK reaches for, such as those of the roll, are set to rest, and what hangs on the
+foot is put after it is there. What turns knee and foot both, as thighs without a pole and the heels of paws do, is
+turned on until they are where they should be.
+"""
+
+import contextlib
+
+import numpy as np
+
+from . import actions, bridge, hang, stage
+from . import rotations as rot
+from .armatures import CannotBakeError, Rig, not_writable
+from .controls import Control, Handle
+from .from_fk import STRAIGHT, Report, here, level_pole, reader, set_first, worst, written
+
+ROUNDS = 10  # in which thighs and heels are turned on
+NEAR = 1e-5  # of a radian, what they may be off
+STEP = 0.5  # the most of a radian that they are turned on in a round
+TITLES = {True: "IK from FK", False: "FK from IK"}
+
+
+def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True):
+    """Key IK controls where FK has limbs, or the other way round; `still`: as all is now, in the actions that play.
+
+    IK that may stretch its bones also shortens them where a target is in reach: if it is to be `rigid`, no longer.
+    A generator that yields the share that is done, and returns a report of each armature.
+    """
+    look, taken = (here if still else stage.visit), [_Taken(limb, len(frames), to_ik) for limb in chosen]
+
+    def again():
+        return look(context, frames, reader(taken))
+
+    armatures = list(dict.fromkeys(limb.object for limb in chosen))
+    with (
+        _unstretched(chosen if to_ik and rigid else ()) as eased,
+        contextlib.nullcontext() if still else stage.restored(context, armatures),
+    ):
+        yield from stage.between(again(), 0.0, 0.2)
+        work = _joined(taken, lambda each: each.first(switch))
+        rest = _hung(taken, frames, again, still) if to_ik else again()
+        yield from written(work, frames, rest, TITLES[to_ik], still=still)
+    for limb in chosen if switch else ():
+        stage.set_value(limb.object, limb.path, type(stage.value(limb.object, limb.path))(not to_ik))
+        limb.object.update_tag()
+    return [_report(armature, taken, frames, TITLES[to_ik], eased) for armature in armatures]
+
+
+@contextlib.contextmanager
+def _unstretched(chosen):
+    """The IK bones of limbs that may not stretch any more; if what follows fails, they may again."""
+    bones = [bone for limb in chosen for bone in limb.solved() if bone.ik_stretch > 0]
+    before = [bone.ik_stretch for bone in bones]
+    try:
+        for bone in bones:
+            bone.ik_stretch = 0.0
+        yield bones
+    except BaseException:
+        for bone, stretch in zip(bones, before, strict=True):
+            bone.ik_stretch = stretch
+        raise
+
+
+def _hung(taken, frames, again, still):
+    """Key what hangs on feet that are in their places now: toes, poles, the twist of thighs without one."""
+    yield from stage.between(again(), 0.0, 0.2)
+    work = _joined(taken, _Taken.second)
+    with set_first(work) if still else contextlib.nullcontext():
+        yield from actions.overwrite(work, frames, 0.2, _twisted(taken, frames, again, still))
+
+
+def _twisted(taken, frames, again, still):
+    """Turn heels of paws, and thighs without a pole, on until all is where it should be; then look once more."""
+    free = [each for each in taken if each.turns]
+    for number in range(ROUNDS if free else 0):
+        yield from stage.between(again(), 0.2 + 0.7 * number / ROUNDS, 0.2 + 0.7 * (number + 1) / ROUNDS)
+        if max([each.turns.go_on() for each in free]) < NEAR:
+            break
+        for armature, channels in _joined(free, lambda each: each.turns.channels()):
+            _, action, slot = actions.assigned(armature)
+            for channel in channels:
+                actions.write_keys(actions.ensure_bag(action, slot), channel, frames)
+                if still:
+                    armature.path_resolve(channel.path)[channel.index] = channel.values[0]
+    yield from stage.between(again(), 0.9, 1.0)
+
+
+def _joined(taken, channels):
+    """What to write of each armature, as (armature, channels)."""
+    joined = {}
+    for each in taken:
+        joined.setdefault(each.limb.object, []).extend(channels(each))
+    return list(joined.items())
+
+
+class _Taken:
+    """A limb over frames: where its FK and IK bones are, in the space of the armature, and the controls to key."""
+
+    def __init__(self, limb, count, to_ik):
+        self.limb, self.to_ik = limb, to_ik
+        self.fk, self.ik = np.empty((2, len(limb.fk), count, 4, 4))
+        self.spaces, self.parents = np.empty((count, 4, 4)), np.tile(np.eye(4), (count, 1, 1))
+        self.toe, self.written = np.empty((count, 4, 4)), False  # where the toe of a paw was, before anything was
+        self.turns = None
+        both = ["location", "rotation"]
+        if to_ik:
+            wanted = [(limb.control, both), *((name, both) for name in limb.ik[3:])]
+            wanted += [(limb.pole, both[:1])] if limb.poled() else []
+            wanted += [(limb.paw.heel, both[1:])] if limb.paw else []
+        else:
+            wanted = [(name, both[1:] if n < 3 else both) for n, name in enumerate(limb.fk)]
+            wanted += [(limb.paw.toe, both)] if limb.paw else []
+        self.controls = {name: Control(Handle(limb.object, name), count, names) for name, names in wanted}
+        self._check()
+
+    def _check(self):
+        """Refuse what keys of a bone, besides those of controls, would not move."""
+        rig, limb = Rig(self.limb.object), self.limb
+        names = [*limb.rest, *([limb.paw.toe] if limb.paw else []), *([] if limb.poled() else [limb.thigh])]
+        names = names if self.to_ik else []
+        if reason := next(filter(None, (not_writable(limb.bones[name], rig, "rotation") for name in names)), None):
+            raise CannotBakeError(reason)
+
+    def read(self, depsgraph, number):
+        """Where the bones are in this frame."""
+        armature = self.limb.object.evaluated_get(depsgraph)
+        bones, self.spaces[number] = armature.pose.bones, armature.matrix_world
+        self.fk[:, number] = [bones[name].matrix for name in self.limb.fk]
+        self.ik[:, number] = [bones[name].matrix for name in self.limb.ik]
+        self.parents[number] = bones[self.limb.thigh].parent.matrix
+        if self.limb.paw and not self.written:
+            self.toe[number] = bones[self.limb.paw.toe].matrix
+        for control in self.controls.values():
+            control.read(depsgraph, number)
+
+    def first(self, switch):
+        """The channels to write before anything else."""
+        limb, paw, channels = self.limb, self.limb.paw, []
+        self.written = True
+        if self.to_ik:
+            stands = self._carried(self.toe, paw.toe, paw.hanging) if paw else self.fk[2]
+            channels += self._put(limb.control, self._carried(stands, paw.socket if paw else limb.ik[2], limb.control))
+            rest = (*limb.rest, paw.toe) if paw else limb.rest
+            channels += [channel for name in rest for channel in self._at_rest(limb.bones[name])]
+        else:
+            above = None
+            for name, wanted in zip(limb.fk, self.ik, strict=True):
+                channels += self._put(name, _rigid(wanted), above)
+                above = self.controls[name]
+            if paw:
+                self.controls[paw.toe].parents = self._carried(self.ik[2], paw.foot, paw.hanging)
+                channels += self._put(paw.toe, _rigid(self.toe))
+        if switch and limb.path in Rig(limb.object).curves:
+            values = np.full(len(self.spaces), 0.0 if self.to_ik else 1.0)
+            channels.append(actions.Channel(limb.path, 0, limb.switch, values))
+        return channels
+
+    def second(self):
+        """Those of what hangs on the foot, which is in its place."""
+        limb = self.limb
+        channels = [each for n, name in enumerate(limb.ik) if n > 2 for each in self._put(name, _rigid(self.fk[n]))]
+        if limb.poled():
+            pole = np.tile(np.eye(4), (len(self.spaces), 1, 1))
+            angle = next(
+                each.pole_angle
+                for each in limb.bones[limb.ik[1]].constraints
+                if each.type == "IK" and each.pole_subtarget
+            )
+            pole[:, :3, 3] = level_pole(self.fk[:3, :, :3, 3], self.fk[0], angle)
+            channels += self._put(limb.pole, pole)
+        if limb.paw or not limb.poled():
+            self.turns = _Turns(self)
+            channels += self.turns.channels()
+        return channels
+
+    def heel(self):
+        """Where the heel of a paw has to be in the world for the foot to be in its place."""
+        return self.spaces @ self._carried(self.fk[2], self.limb.ik[2], self.limb.paw.heel)
+
+    def _carried(self, poses, name, other):
+        """Where a bone is that moves with another, without scale, if that is there: by how both are at rest."""
+        at, of = (np.array(self.limb.bones[each].bone.matrix_local) for each in (name, other))
+        return _rigid(poses) @ np.linalg.inv(at) @ of
+
+    def _put(self, name, poses, above=None):
+        return self.controls[name].put(self.spaces @ poses, above)
+
+    def _at_rest(self, bone):
+        """The channels that put a control to rest, if keys or its pose have it elsewhere."""
+        numbers = {"QUATERNION": (1, 0, 0, 0), "AXIS_ANGLE": (0, 0, 1, 0)}.get(bone.rotation_mode, (0, 0, 0))
+        curves, channels = Rig(self.limb.object).curves, []
+        for name, path, still in (
+            ("rotation", actions.rotation_of(bone), numbers),
+            ("location", "location", (0, 0, 0)),
+        ):
+            if actions.path_of(bone, path) in curves or tuple(getattr(bone, path)) != still:
+                channels += actions.channels(bone, name, np.tile(np.array(still, float), (len(self.spaces), 1)))
+        return channels
+
+
+class _Turns:
+    """What turns knee and foot both, of a limb: the twist of a thigh without a pole, and the heel of a paw."""
+
+    def __init__(self, taken):
+        self.taken, self.limb = taken, taken.limb
+        self.thigh = None if self.limb.poled() else self.limb.bones[self.limb.thigh]
+        self.heel = taken.controls[self.limb.paw.heel] if self.limb.paw else None
+        self.search = _Search()
+        if self.thigh:
+            basis = rot.axes(hang.based(self.thigh.bone, taken.parents, taken.fk[0]))
+            turned = bridge.rotations.from_matrix(basis)
+            self.twist = 2 * np.arctan2(turned[:, 2], turned[:, 0])
+            self.start = np.array(getattr(self.thigh, actions.rotation_of(self.thigh)))
+        if self.heel:
+            self.turned = self.heel.basis(taken.heel()).turned
+
+    def go_on(self):
+        """Take both on, by what knee and foot are off: by how much at most, in radians."""
+        off = np.concatenate([each for each in (self._knee_off(), self._heel_off()) if each is not None], axis=-1)
+        step = self.search.step(off)
+        if self.thigh:
+            self.twist += step[:, 0]
+        if self.heel:
+            self.turned = rot.unit(self.turned + step[:, -4:])[0]
+        return np.abs(off).max()
+
+    def channels(self):
+        """Those of both."""
+        channels = []
+        if self.heel:
+            basis = self.heel.basis(self.taken.heel())
+            basis.turned = self.turned
+            channels += self.heel.channels(basis)
+        if self.thigh:
+            turned = bridge.rotations.from_axis_angle(np.tile([0.0, 1.0, 0.0], (len(self.twist), 1)), self.twist)
+            values = rot.numbers(self.thigh.rotation_mode, turned, self.start)
+            free = ~np.array(self.thigh.lock_rotation) if values.shape[1] == 3 else None
+            channels += actions.channels(self.thigh, "rotation", values, free)
+        return channels
+
+    def _knee_off(self):
+        """By what angle about the line from hip to foot the knee is off, (frames, 1)."""
+        if not self.thigh:
+            return None
+        (hip, knee, foot), ik = self.taken.fk[:3, :, :3, 3], self.taken.ik[:, :, :3, 3]
+        way, size = rot.unit(foot - hip)
+        now, wanted = rot.across(ik[1] - ik[0], way), rot.across(knee - hip, way)
+        angle = np.arctan2(np.sum(way * np.cross(now, wanted), axis=-1), np.sum(now * wanted, axis=-1))
+        angle[np.linalg.norm(wanted, axis=-1) < STRAIGHT * size] = 0.0  # no knee that could be off
+        return angle[:, np.newaxis]
+
+    def _heel_off(self):
+        """By what the quaternion of the heel is off, (frames, 4)."""
+        if not self.heel:
+            return None
+        wanted = self.heel.basis(self.taken.heel()).turned
+        return wanted * np.where(np.sum(wanted * self.turned, axis=-1) < 0, -1, 1)[:, np.newaxis] - self.turned
+
+
+class _Search:
+    """Broyden's steps to where nothing is off, of every frame for itself; what is off is, at first, what to go by."""
+
+    def __init__(self):
+        self.before = None  # what was off, and the step that was gone
+
+    def step(self, off):
+        """The next step, (frames, numbers), where the last one has left this off."""
+        if self.before is None:
+            self.inverse = np.tile(np.eye(off.shape[1]), (len(off), 1, 1))
+        else:
+            self._learn(*self.before, off)
+        step = np.einsum("nij,nj->ni", self.inverse, off)
+        way, size = rot.unit(step)
+        step = way * np.minimum(size, STEP)[:, np.newaxis]
+        self.before = off, step
+        return step
+
+    def _learn(self, was, step, off):
+        """Make the inverse such that the last step would have gone by what it has changed, if it changed enough."""
+        gone = np.einsum("nij,nj->ni", self.inverse, was - off)
+        along = np.einsum("ni,nij->nj", step, self.inverse)
+        size = np.sum(step * gone, axis=-1)
+        fair = np.abs(size) > 1e-3 * np.sum(step * step, axis=-1)
+        by = np.einsum("ni,nj->nij", step - gone, along)
+        self.inverse += np.where(fair, 1 / np.where(fair, size, 1.0), 0.0)[:, np.newaxis, np.newaxis] * by
+
+
+def _rigid(matrices):
+    """Matrices without their scale."""
+    made = matrices.copy()
+    made[:, :3, :3] = rot.axes(matrices)
+    return made
+
+
+def _report(armature, taken, frames, title, eased):
+    """How near FK and IK of the limbs of an armature are to each other."""
+    mine = [each for each in taken if each.limb.object == armature]
+    sizes = [np.linalg.norm(np.diff(each.fk[:3, 0, :3, 3], axis=0), axis=-1).sum() for each in mine]
+    far = [np.linalg.norm((each.fk - each.ik)[..., :3, 3], axis=-1) for each in mine]
+    askew = [np.linalg.norm(rot.axes(each.fk) - rot.axes(each.ik), axis=-2).max(axis=-1) for each in mine]
+    scale, off = armature.matrix_world.median_scale, []
+    for each, away, turned, size in zip(mine, far, askew, sizes, strict=True):
+        off += worst(each.limb.fk, away * scale, turned, frames, size * scale, "as near as IK comes")
+    most = [float(max(values.max() for values in found)) for found in (far, askew)]
+    names = [bone.name for bone in eased if bone.id_data == armature]
+    told = [f"IK Stretch is 0 now, or IK would shorten them: {', '.join(names)}"] if names else []
+    turned = float(np.degrees(most[1]))
+    return Report(title, armature.name, len(mine), len(frames), most[0] * scale, turned, off, notes=told)
