@@ -270,7 +270,8 @@ class _Search:
         if self.before is None:
             self.inverse = np.tile(np.eye(off.shape[1]), (len(off), 1, 1))
         else:
-            self._learn(*self.before, off)
+            was, step = self.before
+            self._learn(was, step, off)
         step = np.einsum("nij,nj->ni", self.inverse, off)
         way, size = rot.unit(step)
         step = way * np.minimum(size, STEP)[:, np.newaxis]
