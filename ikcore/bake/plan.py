@@ -190,11 +190,16 @@ def _standing(
         return feet, motions, made, kept
     if told:
         return feet, motions, made or made_there(motions, motions, ground, clip.fps, axis), kept
-    there = Feet.detect(clip.skeleton, clip=clip, ground=ground)
+    there = _bare(feet).with_soles(clip, ground=ground)
     on_it = on_other_soles(motions, whole, with_tips(there, clip))
     if made or made_there(motions, on_it, ground, clip.fps, axis):
         return there, on_it, True, kept or kept_on(on_it, held, ground, clip.fps, axis)
     return feet, motions, False, False
+
+
+def _bare(feet: Feet) -> Feet:
+    """Legs without soles, but for tips, which are known."""
+    return Feet(tuple(leg if leg.ankle is None else dataclasses.replace(leg, soles={}) for leg in feet))
 
 
 def _unlocked(settings: BakeSettings, slides: float, motions: list[LegMotion]) -> BakeSettings:

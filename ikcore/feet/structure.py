@@ -101,11 +101,11 @@ def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
         return rest
     body = [joint for joint in np.flatnonzero(parents >= 0).tolist() if not _ALOFT & set(words(skeleton.names[joint]))]
     body = body or list(range(len(skeleton)))
-    tall, wide = np.empty((2, len(clip)))
+    tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - above
     for block in blocks(len(clip)):
-        at = np.moveaxis(skeleton.forward(clip.pose[block]).positions, 1, 0)[body]
-        heights = dot(at, above)
-        tall[block], wide[block] = np.ptp(heights, axis=0), size(np.ptp(at - above * heights[..., np.newaxis], axis=0))
+        at = np.take(np.moveaxis(skeleton.forward(clip.pose[block]).positions, 1, 0), body, axis=0)
+        spans = np.maximum.reduce(at) - np.minimum.reduce(at)
+        tall[block], wide[block] = dot(spans, above), size(spans * level)
     upright = np.flatnonzero(tall >= _LIES * wide)
     if not len(upright) or np.ptp(dot(skeleton.forward(rest).positions[body], above)) >= _LIES * median(tall[upright]):
         return rest
