@@ -122,6 +122,11 @@ static real smooth_border(const smooth_clip *clip, ptrdiff_t k, int row, mask ho
     return smooth_element(f, b, apart == 1 ? next : apart == 2 ? second : 0, holds);
 }
 
+/* Of a frame what those after it need; all 0 before the first. */
+typedef struct {
+    real d, below[2], border[2];
+} smooth_factored;
+
 /* Of frames whose state is among `holds` the step is nothing. pivot: the diagonal, with whatever is to be added. */
 static void smooth_factor(smooth_clip *clip, int held) {
     const mask holds = mask_splat(held);
@@ -129,38 +134,40 @@ static void smooth_factor(smooth_clip *clip, int held) {
     const real one = real_splat(1), least = real_splat(SMOOTH_PIVOT);
     real corner[3] = {one, one, real_splat(0)}, whole[2] = {one, one};
     smooth_frame *border[2] = {&clip->frames[band], &clip->frames[band + 1]};
-    clip->vague = mask_splat(0);
     for (int row = 0; clip->loop && row < 2; row++)
         whole[row] = corner[row] = real_select(mask_zero(border[row]->state & holds), border[row]->pivot, one);
     if (clip->loop) corner[2] = smooth_element(border[0], border[1], smooth_to_next(clip, band), holds);
-    real d1 = one, d2 = one; /* D of the last frame, and of the one before */
+    mask vague = mask_splat(0);
+    smooth_factored last = {.d = one}, before = {.d = one}; /* one frame back, and two */
     for (ptrdiff_t k = 0; k < band; k++) {
-        smooth_frame *f = &clip->frames[k], *f1 = k > 0 ? f - 1 : NULL, *f2 = k > 1 ? f - 2 : NULL;
+        smooth_frame *f = &clip->frames[k];
+        smooth_factored here = {0};
         const real whole = real_select(mask_zero(f->state & holds), f->pivot, one);
-        real pivot = whole, next = real_splat(0), second = next;
+        real next = real_splat(0), second = next;
         if (k + 1 < band) next = smooth_element(f, f + 1, smooth_to_next(clip, k), holds);
         if (k + 2 < band) second = smooth_element(f, f + 2, smooth_to_second(clip, k), holds);
-        if (f1) pivot = pivot - f1->below[0] * f1->below[0] * d1;
-        if (f1) next = next - f1->below[0] * f1->below[1] * d1;
-        if (f2) pivot = pivot - f2->below[1] * f2->below[1] * d2;
-        clip->vague |= mask_less(pivot, whole * least);
-        pivot = real_max(pivot, whole * least);
-        f->pivot = one / pivot;
-        f->below[0] = next * f->pivot;
-        f->below[1] = second * f->pivot;
+        real pivot = whole - last.below[0] * last.below[0] * last.d;
+        pivot = pivot - before.below[1] * before.below[1] * before.d;
+        next = next - last.below[0] * last.below[1] * last.d;
+        vague |= mask_less(pivot, whole * least);
+        here.d = real_max(pivot, whole * least);
+        f->pivot = one / here.d;
+        f->below[0] = here.below[0] = next * f->pivot;
+        f->below[1] = here.below[1] = second * f->pivot;
         if (clip->loop) {
             real left[2];
             for (int row = 0; row < 2; row++) {
                 left[row] = smooth_border(clip, k, row, holds);
-                if (f1) left[row] = left[row] - f1->below[0] * f1->border[row] * d1;
-                if (f2) left[row] = left[row] - f2->below[1] * f2->border[row] * d2;
-                f->border[row] = left[row] * f->pivot;
-                corner[row] = corner[row] - left[row] * f->border[row];
+                left[row] = left[row] - last.below[0] * last.border[row] * last.d;
+                left[row] = left[row] - before.below[1] * before.border[row] * before.d;
+                f->border[row] = here.border[row] = left[row] * f->pivot;
+                corner[row] = corner[row] - left[row] * here.border[row];
             }
-            corner[2] = corner[2] - left[0] * f->border[1];
+            corner[2] = corner[2] - left[0] * here.border[1];
         }
-        d2 = d1, d1 = pivot;
+        before = last, last = here;
     }
+    clip->vague = vague;
     if (!clip->loop) return;
     for (int row = 0; row < 2; row++)
         whole[row] = whole[row] * least;
@@ -182,11 +189,11 @@ static void smooth_substitute(const smooth_clip *clip, int held) {
         smooth_frame *f = &clip->frames[band + row];
         end[row] = real_select(mask_zero(f->state & holds), f->step, zero);
     }
+    real next = zero, second = zero, later = zero; /* what frames before take off this one, and of the next one */
     for (ptrdiff_t k = 0; k < band; k++) {
         smooth_frame *f = &clip->frames[k];
-        real sum = real_select(mask_zero(f->state & holds), f->step, zero);
-        if (k > 0) sum = sum - f[-1].below[0] * f[-1].step;
-        if (k > 1) sum = sum - f[-2].below[1] * f[-2].step;
+        const real sum = real_select(mask_zero(f->state & holds), f->step, zero) - next - second;
+        next = f->below[0] * sum, second = later, later = f->below[1] * sum;
         f->step = sum;
         for (int row = 0; clip->loop && row < 2; row++)
             end[row] = end[row] - f->border[row] * sum;
@@ -197,13 +204,15 @@ static void smooth_substitute(const smooth_clip *clip, int held) {
         clip->frames[band].step = end[0];
         clip->frames[band + 1].step = end[1];
     }
+    real one_on = zero, two_on = zero; /* the steps of the frames after */
     for (ptrdiff_t k = band - 1; k >= 0; k--) {
         smooth_frame *f = &clip->frames[k];
         real sum = f->step * f->pivot;
-        if (k + 1 < band) sum = sum - f->below[0] * f[1].step;
-        if (k + 2 < band) sum = sum - f->below[1] * f[2].step;
+        sum = sum - f->below[0] * one_on;
+        sum = sum - f->below[1] * two_on;
         for (int row = 0; clip->loop && row < 2; row++)
             sum = sum - f->border[row] * end[row];
         f->step = sum;
+        two_on = one_on, one_on = sum;
     }
 }
