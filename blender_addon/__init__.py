@@ -35,7 +35,8 @@ pins.py        bones that are held by others;  bent.py  what methods of the libr
 live.py        while they are dragged
 pin_bake.py    or as keys;  pin_operators.py  Pin, Hold Live, Bake Pins;  pin_panels.py  their panel
 trails.py      where feet go and are planted, as arrays;  overlay.py  in the viewport;  paint.py  how they look
-foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Soles and Contacts;  foot_panels.py  their panels
+foot_operators.py  Bake Foot IK, Bake All Actions, Detect Feet, Soles and Contacts;  foot_panels.py  their panels,
+                   presets.py with presets of their options
 """
 
 import bpy
@@ -55,6 +56,7 @@ from . import (
     pin_operators,
     pin_panels,
     pins,
+    presets,
 )
 
 CLASSES = (
@@ -63,6 +65,7 @@ CLASSES = (
     operators.IKCORE_OT_bake_ik,
     operators.IKCORE_OT_bake_tracking,
     *fk_operators.CLASSES,
+    *presets.CLASSES,
     *foot_operators.CLASSES,
     *foot_panels.CLASSES,
     panels.IKCORE_PT_bake_ik,

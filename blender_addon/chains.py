@@ -5,6 +5,7 @@ It starts from what the channels say without IK, and goes from frame to frame, s
 is what Blender's own solver lets them; an influence below 1 puts the goal between there and the target, as there.
 """
 
+import dataclasses
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ from .effect import COMPARED, besides_keys
 from .ik_limits import Freedom
 from .joints import Bones, Parts
 from .report import length, off
+from .solve import STRAIGHT
 
 SEEN, SOLVED = 0.6, 0.9  # the shares that are done when all frames were seen, and solved
 TURNED = 5e-6  # what is no change of a rotation, in quaternions
@@ -83,7 +85,8 @@ class _Chains:
         count = len(frames), len(bones)
         self.shown, self.said = np.empty((2, *count, 4, 4))
         self.world, self.places = np.empty((len(frames), 4, 4)), np.empty((len(frames), len(limbs), 4, 4))
-        self.influence = np.empty((len(frames), len(limbs)))
+        self.influence, self.angles = np.empty((2, len(frames), len(limbs)))
+        self.poles = np.empty((len(frames), len(limbs), 3))
         self.missed, self.moved = [], 0
 
     def read(self, depsgraph, number):
@@ -93,11 +96,11 @@ class _Chains:
         self.shown[number], self.said[number] = (self._matrices(shown, name) for name in ("matrix", "matrix_basis"))
         for n, limb in enumerate(self.limbs):
             ik = shown.pose.bones[limb.owner].constraints[limb.constraint]
-            target = limb.ik.target.evaluated_get(depsgraph)
-            place = target.matrix_world
-            if limb.ik.subtarget:
-                place = place @ target.pose.bones[limb.ik.subtarget].matrix
-            self.places[number, n], self.influence[number, n] = place, ik.influence
+            self.places[number, n] = stage.placed(limb.ik.target, limb.ik.subtarget, depsgraph)
+            self.influence[number, n], self.angles[number, n] = ik.influence, ik.pole_angle
+            if limb.ik.pole_target:
+                pole = stage.placed(limb.ik.pole_target, limb.ik.pole_subtarget, depsgraph)
+                self.poles[number, n] = pole.translation
 
     def _matrices(self, shown, name):
         flat = np.empty(16 * len(shown.pose.bones), np.float32)
@@ -129,6 +132,7 @@ class _Chains:
             in_thread(lambda _: bent.solved(reading.clip, goals, freedoms, method, sequence=True)), 0.4, SOLVED
         )
         self._note(reading.clip, errors)
+        clip = self._blended(reading.clip, clip)
         self.put = yield from stage.between(reading.locals(clip), SOLVED, 0.95)
         numbers = [bones.names.index(name) for name in self.names]
         basis = yield from stage.between(bones.based(self.put, numbers), 0.95, 1.0)
@@ -142,7 +146,7 @@ class _Chains:
             tip, ik = self.armature.pose.bones[limb.chain[-1]], limb.ik
             joint = clip.skeleton.names.index(tip.name)
             offset = (0.0, tip.bone.length * clips.scale_of(self.armature, self.world), 0.0)
-            share = self.influence[:, [n]]
+            share = np.ones((len(self.frames), 1)) if ik.pole_target else self.influence[:, [n]]  # see `_blended`
             free = world.positions[:, joint] + quat.rotate(world.rotations[:, joint], np.array(offset))
             wanted = (1 - share) * free + share * self.places[:, n, :3, 3]
             turned = quat.slerp(world.rotations[:, joint], Parts.of(self.places[:, n]).turned, share[:, 0])
@@ -155,9 +159,39 @@ class _Chains:
                     rotation_weight=ik.orient_weight,
                     offset=offset,
                     chain=limb.chain[0],
+                    pole=self._pole(n, clip.skeleton, world, free, wanted) if ik.pole_target else None,
                 )
             )
         return goals
+
+    def _pole(self, n, skeleton, world, end, goal):
+        """What a chain bends towards: the pole, turned about the line to the goal as Blender's pole angle has it.
+
+        There it is an axis of the first bone that the pole is beside, and how the chain bends beside that stays.
+        """
+        joints = [skeleton.names.index(name) for name in self.limbs[n].chain]
+        base = world.positions[:, joints[0]]
+        along = rot.unit(end - base)[0]
+        way = np.stack([np.cos(self.angles[:, n]), np.zeros(len(end)), np.sin(self.angles[:, n])], axis=-1)
+        up = rot.across(bridge.rotations.rotate(world.rotations[:, joints[0]], way), along)
+        bends = rot.across((world.positions[:, joints[1:]] - base[:, np.newaxis]).sum(axis=1), along)
+        straight = np.linalg.norm(bends, axis=-1) <= STRAIGHT * np.linalg.norm(end - base, axis=-1)
+        bends = np.where(straight[:, np.newaxis], up, bends)
+        angle = np.arctan2(np.sum(np.cross(up, bends) * along, axis=-1), np.sum(up * bends, axis=-1))
+        turn = bridge.rotations.from_axis_angle(rot.unit(goal - base)[0], angle)
+        return base + bridge.rotations.rotate(turn, self.poles[:, n] - base)
+
+    def _blended(self, free, solved):
+        """What is solved, where a chain has a pole between that and what keys say without IK, as Blender does."""
+        turned = np.array(solved.pose.rotations)
+        for n, limb in enumerate(self.limbs):
+            for name in limb.chain if limb.ik.pole_target else ():
+                row = solved.skeleton.names.index(name)
+                turned[:, row] = bridge.rotations.slerp(
+                    free.pose.rotations[:, row], turned[:, row], self.influence[:, n]
+                )
+        pose = bridge.library.Pose(turned, solved.pose.translations, solved.pose.scales)
+        return dataclasses.replace(solved, pose=pose)
 
     def _channels(self, bone, n, basis):
         """The rotation channels of a bone, if IK turns it."""

@@ -22,7 +22,7 @@ EMPTY = 0.05  # of the length of a chain: how large new empties are drawn
 class Snapping(FrameRange, Baking):
     """From one kind of animation of limbs to the other."""
 
-    bl_options = {"REGISTER", "UNDO"}
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     frame_range: EnumProperty(
         name="Frames",

@@ -60,7 +60,7 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
 
     bl_idname = "ikcore.bake_feet"
     bl_label = "Bake Foot IK"
-    bl_options = {"REGISTER", "UNDO"}
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     @staticmethod
     def reason(context):
@@ -108,7 +108,7 @@ class IKCORE_OT_bake_feet_actions(ActionNames, _Baking):
 
     bl_idname = "ikcore.bake_feet_actions"
     bl_label = "Bake All Actions"
-    bl_options = {"REGISTER", "UNDO"}
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
     groups = layouts.GROUPS | {"Output": layouts.copies}
 
     @staticmethod

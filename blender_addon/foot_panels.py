@@ -10,11 +10,16 @@ from .foot_operators import not_all_ready, not_ready
 from .operators import chosen_armatures, no_armature
 from .options import hand_over
 from .panels import Sidebar, sentence
+from .presets import IKCORE_PT_feet_presets
 
 
 class IKCORE_PT_feet(Sidebar):
     bl_idname = "IKCORE_PT_feet"
     bl_label = "Bake Foot IK"
+
+    def draw_header_preset(self, context):
+        if no_armature(context) is None:
+            IKCORE_PT_feet_presets.draw_panel_header(self.layout)
 
     def draw(self, context):
         layout, width = self.layout, context.region.width

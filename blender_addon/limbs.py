@@ -10,6 +10,7 @@ import bpy
 
 from . import actions, shown
 from .armatures import Rig, chain_of, not_editable, not_played
+from .ik_limits import Freedom
 
 CHAIN = 2
 TRACKS = {"DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK", "SPLINE_IK"}  # kinds of constraints that aim bones, or lay them
@@ -200,11 +201,23 @@ def _check_anew(limb):
         return f"{ik.name} of {limb.owner} is Spline IK, and cannot be {ANEW}"
     if not ik.use_location:
         return f"IK of {limb.owner} does not reach for a position: switch Position on"
-    if ik.pole_target is not None:
-        return f"IK of {limb.owner} has a pole, which long chains cannot be {ANEW}; Solve Anew does limbs of two bones"
+    if ik.pole_target is not None and (reason := _check_bends(limb)):
+        return reason
     stretched = [name for name in limb.chain if limb.bones[name].ik_stretch > 0.0] if ik.use_stretch else []
     if stretched:
         return f"IK of {limb.owner} stretches {stretched[0]}: switch Stretch off or set IK Stretch to 0"
+    return None
+
+
+def _check_bends(limb):
+    """Why a chain cannot turn towards its pole as a whole, or None."""
+    if limb.ik.use_rotation:
+        return f"IK of {limb.owner} has a pole and also follows the target's rotation, and cannot be {ANEW}"
+    if len(limb.chain) < CHAIN:
+        return f"IK of {limb.owner} has a pole, but only one bone, and cannot be {ANEW}"
+    if Freedom.of(limb.root).ranges != (None,) * 3:
+        kept = f"{limb.root.name}, which turns towards it, an IK limit or lock"
+        return f"IK of {limb.owner} has a pole, but {kept}: clear one"
     return None
 
 
@@ -235,6 +248,12 @@ def _check_other_ik(limb, rig):
         shared = set(chain) & set(limb.chain)
         if shared and (bone, constraint) != (limb.owner, limb.constraint):
             return f"{sorted(shared)[0]} is also moved by {constraint} of {bone}: mute one of the two"
+    return None
+
+
+def _check_pole_alone(limb, rig):
+    if limb.ik.type == "IK" and limb.ik.pole_target and (reason := _check_other_ik(limb, rig)):
+        return f"IK of {limb.owner} has a pole, and {reason}"
     return None
 
 
@@ -331,5 +350,5 @@ CHECKS = {
 RIG_CHECKS = {
     "SHOWN": (_check_channels, _check_switches),
     "ANEW": (_check_other_ik, _check_channels, _check_animated_settings),
-    "CHAINS": (_check_channels, _check_animated_settings),
+    "CHAINS": (_check_pole_alone, _check_channels, _check_animated_settings),
 }

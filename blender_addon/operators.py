@@ -124,7 +124,7 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
 
     bl_idname = "ikcore.bake_ik"
     bl_label = "Bake IK"
-    bl_options = {"REGISTER", "UNDO"}
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     way: EnumProperty(
         name="Way",
@@ -215,7 +215,7 @@ class IKCORE_OT_bake_tracking(FrameRange, Baking):
 
     bl_idname = "ikcore.bake_tracking"
     bl_label = "Bake Tracking"
-    bl_options = {"REGISTER", "UNDO"}
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     def asked(self, context):
         found = [limb for armature in chosen_armatures(context) for limb in find_tracks(armature)]

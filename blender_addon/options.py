@@ -83,9 +83,8 @@ class FootOptions(FrameRange):
         default=True,
     )
     tolerance: FloatProperty(
-        name="Tolerance",
+        name="Tolerance (m)",
         description="How far a planted foot may slide and be left as it is, for a leg of 0.87 m",
-        subtype="DISTANCE",
         default=0.0015,
         min=0,
         max=1,
@@ -93,9 +92,8 @@ class FootOptions(FrameRange):
         step=0.1,
     )
     unlock: FloatProperty(
-        name="Unlock Beyond",
+        name="Unlock Beyond (m)",
         description="A foot that slides farther from where it is planted is planted anew, for a leg of 0.87 m",
-        subtype="DISTANCE",
         default=0.2,
         min=0.01,
         soft_max=1,
@@ -129,9 +127,8 @@ class FootOptions(FrameRange):
         precision=2,
     )
     clearance: FloatProperty(
-        name="Clearance",
+        name="Clearance (m)",
         description="How far above the ground a foot swings at least, for a leg of 0.87 m",
-        subtype="DISTANCE",
         default=0.02,
         min=0,
         max=1,
@@ -187,25 +184,22 @@ class FootOptions(FrameRange):
     )
     limit_pelvis: BoolProperty(name="Limit Height", description="Limit how far the pelvis goes up and down")
     lift: FloatProperty(
-        name="Up",
+        name="Up (m)",
         description="The most that the pelvis goes up, for a leg of 0.87 m",
-        subtype="DISTANCE",
         default=0.3,
         min=0,
         soft_max=1,
     )
     drop: FloatProperty(
-        name="Down",
+        name="Down (m)",
         description="The most that the pelvis goes down, for a leg of 0.87 m",
-        subtype="DISTANCE",
         default=0.3,
         min=0,
         soft_max=1,
     )
     shift: FloatProperty(
-        name="Sideways",
+        name="Sideways (m)",
         description="The most that the pelvis goes to the side where a leg would not reach, for a leg of 0.87 m",
-        subtype="DISTANCE",
         default=0.1,
         min=0,
         soft_max=1,
@@ -295,13 +289,19 @@ class FootRequest(FootOptions):
     """What is asked of an operator: the options, and by name what the panel keeps otherwise."""
 
     ground_objects: CollectionProperty(
-        name="Ground Objects", description="The names of the objects to stand on", type=IKCORE_PG_name
+        name="Ground Objects",
+        description="The names of the objects to stand on",
+        type=IKCORE_PG_name,
+        options={"SKIP_PRESET"},
     )
-    ground_collection: StringProperty(name="Ground Collection", description="The name of the collection to stand on")
+    ground_collection: StringProperty(
+        name="Ground Collection", description="The name of the collection to stand on", options={"SKIP_PRESET"}
+    )
     legs: CollectionProperty(
         name="Legs",
         description="The names of the legs to bake; none: those that are ticked in the list of feet",
         type=IKCORE_PG_name,
+        options={"SKIP_PRESET"},
     )
 
 

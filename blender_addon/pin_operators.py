@@ -118,7 +118,7 @@ class IKCORE_OT_bake_pins(FrameRange, Baking):
 
     bl_idname = "ikcore.bake_pins"
     bl_label = "Bake Pins"
-    bl_options = {"REGISTER", "UNDO"}
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):

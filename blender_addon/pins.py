@@ -11,7 +11,7 @@ import numpy as np
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 from mathutils import Vector
 
-from . import skin
+from . import skin, stage
 from .armatures import CannotBakeError, Rig, movable
 from .bent import METHODS
 from .ik_limits import Freedom
@@ -87,10 +87,7 @@ class Pin:
 
     def place(self, depsgraph):
         """Where it is held, in the world: a matrix."""
-        target = self.target.evaluated_get(depsgraph)
-        if not self.subtarget:
-            return target.matrix_world
-        return target.matrix_world @ target.pose.bones[self.subtarget].matrix
+        return stage.placed(self.target, self.subtarget, depsgraph)
 
 
 @dataclass(frozen=True)

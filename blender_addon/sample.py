@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import bridge, hang
+from . import bridge, hang, stage
 from . import rotations as rot
 from .armatures import CannotBakeError
 from .solve import Limbs
@@ -110,23 +110,15 @@ class _Group:
         raw["world"][f, self.columns] = armature.matrix_world
         for n, limb in self.limbs:
             ik = bones[limb.owner].constraints[limb.constraint]
-            raw["goal"][f, n] = _point(limb.ik.target, ik.subtarget, depsgraph)
+            raw["goal"][f, n] = stage.placed(limb.ik.target, ik.subtarget, depsgraph).translation
             if ik.pole_target:
-                raw["pole"][f, n] = _point(limb.ik.pole_target, ik.pole_subtarget, depsgraph)
+                raw["pole"][f, n] = stage.placed(limb.ik.pole_target, ik.pole_subtarget, depsgraph).translation
             raw["pole_angle"][f, n] = ik.pole_angle
             raw["influence"][f, n] = ik.influence
 
     def _matrices(self, bones, name):
         bones.foreach_get(name, self.flat)
         return self.flat.reshape(-1, 4, 4).transpose(0, 2, 1)  # Blender hands out columns
-
-
-def _point(target, bone, depsgraph):
-    """The world position of an object, or of the head of one of its bones."""
-    target = target.evaluated_get(depsgraph)
-    if bone:
-        return (target.matrix_world @ target.pose.bones[bone].matrix).translation
-    return target.matrix_world.translation
 
 
 def _channel(bone):

@@ -34,6 +34,12 @@ def visit(context, frames, look):
         yield (number + 1) / len(frames)
 
 
+def placed(target, bone, depsgraph):
+    """Where an object, or a bone of it, is in the world: a matrix."""
+    target = target.evaluated_get(depsgraph)
+    return target.matrix_world @ target.pose.bones[bone].matrix if bone else target.matrix_world
+
+
 def finished(steps):
     """What a generator returns, at once."""
     while True:

@@ -62,7 +62,7 @@ def _bake(bpy, armature, frames, way):
     bake, limbs = (importlib.import_module(f"bl_ext.user_default.ikcore.{name}") for name in ("bake", "limbs"))
     import numpy as np
 
-    steps = bake.bake(bpy.context, limbs.find_limbs(armature), np.arange(1, frames + 1), way)
+    steps = bake.bake(bpy.context, limbs.find_limbs(armature), np.arange(1, frames + 1), way, "dls")
     times = [time.perf_counter()]
     times += [time.perf_counter() for _ in steps]
     times.append(time.perf_counter())

@@ -115,6 +115,71 @@ def test_ik_limits_hold(addon):
     assert most > 0.4, "the test does not come to the limits"
 
 
+def poled(angle=0.7):
+    """A chain that bends in its own keys, with a pole on one side."""
+    armature = tail(count=2)
+    ik = ik_of(armature)
+    ik.pole_target, ik.pole_angle, ik.iterations = rigs.add_object("Pole"), angle, 500
+    ik.pole_target.location = (1.5, -2, 0.4)
+    rigs.key_pose(armature, np.random.default_rng(4), (1, 20), bones=armature.pose.bones.keys(), size=0.25)
+    rigs.select(armature, "b1")
+    return armature
+
+
+@pytest.mark.parametrize("method", ["dls", "fabrik", "ccd"])
+@pytest.mark.parametrize("angle", [0.0, 0.7, -2.0])
+def test_a_pole_of_two_bones_is_as_blender_has_it(method, angle):
+    """But for the twist of the bones, which is the method's own."""
+    armature = poled(angle=angle)
+    shown = rigs.sampled(armature, FRAMES)
+    assert anew(method=method) == {"FINISHED"}
+    poses = rigs.sampled(armature, FRAMES)
+    np.testing.assert_allclose(poses[..., :3, 3], shown[..., :3, 3], atol=1e-3)
+    np.testing.assert_allclose(rigs.tail(armature, poses, "b1"), rigs.tail(armature, shown, "b1"), atol=1e-3)
+
+
+def test_influence_is_of_what_a_pole_gives():
+    found = {}
+    for influence in (0.0, 0.4, 1.0):
+        rigs.new_scene()
+        armature = poled()
+        ik_of(armature).influence = influence
+        assert anew() == {"FINISHED"}
+        found[influence] = rigs.sampled(armature, FRAMES)[:, 0]
+    whole = rigs.turn_between(found[0.0], found[1.0])
+    assert whole.min() > 0.3
+    np.testing.assert_allclose(rigs.turn_between(found[0.0], found[0.4]), 0.4 * whole, rtol=1e-3)
+    np.testing.assert_allclose(rigs.turn_between(found[0.4], found[1.0]), 0.6 * whole, rtol=1e-3)
+
+
+@pytest.mark.parametrize("method", ["dls", "fabrik", "ccd"])
+def test_longer_chains_bend_towards_their_pole(method):
+    """The pole angle is set so that they bend just there: by how they bend at rest, about their line."""
+    armature = tail(count=4)
+    ik = ik_of(armature)
+    ik.pole_target, ik.pole_angle = rigs.add_object("Pole"), 0.0
+    ik.pole_target.location = (0.5, -2, 1.0)
+    ik.mute = True
+    free = rigs.sampled(armature, [1])[0]
+    ik.mute = False
+    line = rigs.tail(armature, free[np.newaxis], "b3")[0] - free[0, :3, 3]
+    belly = (free[1:, :3, 3] - free[0, :3, 3]).sum(axis=0)
+    axes = free[0, :3, :3]
+    line /= np.linalg.norm(line)
+    up, belly = (each - line * (each @ line) for each in (axes[:, 0], belly))
+    ik.pole_angle = np.arctan2(np.cross(up, belly) @ line, up @ belly) * np.sign(-line @ axes[:, 1])
+    assert anew(method=method) == {"FINISHED"}
+    poses = rigs.sampled(armature, FRAMES)
+    base = poses[:, 0, :3, 3]
+    lines = rigs.tail(armature, poses, "b3") - base
+    lines /= np.linalg.norm(lines, axis=-1, keepdims=True)
+    bellies = (poses[:, 1:, :3, 3] - base[:, np.newaxis]).sum(axis=1)
+    poles = np.array(ik.pole_target.location) - base
+    sides = [each - lines * np.sum(each * lines, axis=-1, keepdims=True) for each in (bellies, poles)]
+    angle = np.sum(sides[0] * sides[1], axis=-1) / np.prod([np.linalg.norm(each, axis=-1) for each in sides], axis=0)
+    assert angle.min() > np.cos(0.02)
+
+
 def test_chains_that_branch_are_one_problem():
     armature = tail()
     bones = rigs.edit_bones(armature)
@@ -145,10 +210,19 @@ def test_what_is_out_of_reach_is_said(capfd):
     assert "IK of b5 is 1.9 m off its target in frame 10" in capfd.readouterr().out
 
 
+def turned_with_a_pole(ik):
+    ik.pole_target, ik.use_rotation = ik.target, True
+
+
+def locked_with_a_pole(ik):
+    ik.pole_target, ik.id_data.pose.bones["b0"].lock_ik_y = ik.target, True
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda ik: setattr(ik, "pole_target", ik.target), "has a pole, which long chains cannot be solved anew"),
+        (turned_with_a_pole, "has a pole and also follows the target's rotation"),
+        (locked_with_a_pole, "has a pole, but b0, which turns towards it, an IK limit or lock"),
         (lambda ik: setattr(ik, "use_location", False), "does not reach for a position"),
         (lambda ik: setattr(ik.id_data.pose.bones["b3"], "ik_stretch", 0.5), "stretches b3"),
         (lambda ik: ik.id_data.pose.bones["b3"].constraints.new("LIMIT_ROTATION"), "b3 also has constraint"),

@@ -1,6 +1,7 @@
 """What the panels about feet say, drawn into a layout that only remembers."""
 
 import importlib
+import pathlib
 from types import SimpleNamespace
 
 import bpy
@@ -68,9 +69,11 @@ def test_options_changed_in_the_redo_panel_are_in_the_sidebar(tmp_path):
 
 
 def test_lengths_show_their_unit():
-    """And durations, angles: whatever is no share and no count."""
+    """And durations, angles: whatever is no share and no count. Metres of a leg are none of the scene's units."""
     for name, prop in _numbers().items():
-        assert prop.unit != "NONE" or prop.subtype in {"FACTOR", "DIRECTION"}, name
+        of_a_leg = "for a leg of 0.87 m" in prop.description
+        assert prop.name.endswith(" (m)") == of_a_leg, name
+        assert (prop.unit != "NONE") != (of_a_leg or prop.subtype in {"FACTOR", "DIRECTION"}), name
 
 
 def _numbers():
@@ -290,3 +293,29 @@ def test_report(tmp_path, addon):
     assert "slide" not in drawn().words()
     walker.animation_data.action = made
     assert "slide" in drawn().words()
+
+
+def test_presets(tmp_path, addon):
+    """Options are written into one and read from it; the list of feet and what they stand on are not."""
+    kept = walks.walk(tmp_path).ikcore_feet
+    kept.clearance, kept.keys, kept.plane_normal, kept.pattern = 0.07, "TOLERANCE", (0, 1, 0), "Walk*"
+    assert bpy.ops.ikcore.add_feet_preset(name="High") == {"FINISHED"}
+    (path,) = bpy.utils.preset_paths("ikcore/feet")
+    (file,) = pathlib.Path(path).iterdir()
+    assert file.name == "High.py"
+    wanted = {name: str(getattr(kept, name)) for name in addon.options.names()}
+    other = walks.walk(tmp_path).ikcore_feet
+    assert other.clearance != kept.clearance
+    assert bpy.ops.script.execute_preset(filepath=str(file), menu_idname="IKCORE_PT_feet_presets") == {"FINISHED"}
+    assert {name: str(getattr(other, name)) for name in addon.options.names()} == wanted
+    assert other.pattern == ""
+    assert bpy.ops.ikcore.add_feet_preset(name="High", remove_name=True) == {"FINISHED"}
+    assert not file.exists()
+
+
+def test_operators_keep_presets_of_what_any_file_has():
+    for name in ("bake_ik", "bake_tracking", "bake_feet", "bake_feet_actions", "bake_pins", "ik_from_fk", "fk_from_ik"):
+        operator = getattr(bpy.ops.ikcore, name)
+        assert "PRESET" in operator.bl_options, name
+        rna = operator.get_rna_type().properties
+        assert all(rna[each].is_skip_preset for each in ("legs", "ground_objects", "ground_collection") if each in rna)

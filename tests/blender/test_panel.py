@@ -50,7 +50,7 @@ def test_a_limb_that_can_be_baked():
         ("Target: Leg target", "CON_KINEMATIC"),
         ("Pole: Leg pole", "EMPTY_AXIS"),
     ]
-    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", True), ("Chains Anew", False)]
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", True), ("Chains Anew", True)]
     rigs.select(leg)
     layout = drawn()
     assert "Select a bone of a chain" in layout.words()
@@ -66,12 +66,12 @@ def test_the_reason_stands_before_the_button():
     assert layout.buttons == [("ikcore.bake_ik", False), ("Solve Anew", False), ("Chains Anew", False)]
 
 
-def test_what_is_only_baked_as_shown():
-    """A sentence says why, and the other button works."""
+def test_what_is_not_baked_by_the_closed_form():
+    """A sentence says why, and the other buttons work."""
     rigs.leg().pose.bones["lower"].lock_ik_x = True
     layout = drawn()
     assert "Solve Anew: lower has a locked IK axis: unlock it to solve this limb anew" in layout.words()
-    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", False)]
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", True)]
 
 
 def test_a_draw_reads_the_curves_once(addon, monkeypatch):
@@ -95,8 +95,8 @@ def test_a_draw_reads_the_curves_once(addon, monkeypatch):
     assert calls.count("curves") == 1
 
 
-def test_chains_without_poles_can_be_solved_anew():
-    leg = rigs.leg(pole=False)
+def test_longer_chains_can_be_solved_anew():
+    leg = rigs.leg()
     leg.pose.bones["lower"].constraints[0].chain_count = 3
     bpy.ops.object.mode_set(mode="OBJECT")
     assert drawn().buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", True)]
@@ -112,7 +112,7 @@ def test_longer_chains_show_when_selected():
     layout = drawn()
     assert "hips - upper - lower" in layout.words()
     assert "moves 3 bones" in layout.words()
-    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", False)]
+    assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", True)]
 
 
 def test_all_selected_armatures_show():
