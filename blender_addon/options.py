@@ -173,7 +173,7 @@ class FootOptions(FrameRange):
             (
                 "balanced",
                 "Balanced",
-                "Between what suits the lowest foot and the mean of all, no higher than legs reach",
+                "Where knees bend as they did, straight ones first, no higher than legs reach",
             ),
             ("lowest", "Lowest Foot", "As much lower as the lowest foot is"),
         ],

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import rotations
-from ikcore._arrays import size
-from ikcore.bake.filters import smoothed, spread
+from ikcore._arrays import dot, size
+from ikcore.bake.filters import in_rounds, smoothed, spread
 from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
 from ikcore.bake.way import Way
 from ikcore.clips.smoothing import smooth
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
-_RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed
-_MOMENT = 0.04  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
+_RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
+_MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
+_BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
+_ANYWAY = 0.03  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
+_ROUGHER, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
+_JERKS = 1 / 30  # seconds, over which jerk is found
 _LEAST = 1e-3  # of what a leg that stands asks of the body, what one in swing does: all where none stands
 _ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _FEW = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
@@ -49,15 +53,19 @@ class Body:
         return np.asarray(self.pivot + self.shift + rotations.rotate(self.tilt, points - self.pivot))
 
 
-def body_of(pivot: Array, ways: list[Way], scene: Scene) -> Body:
-    """The body above its feet. Those without legs ask for nothing where others have some."""
+def body_of(pivot: Array, ways: list[Way], scene: Scene, *, rounds: bool) -> Body:
+    """The body above its feet. Those without legs ask for nothing where others have some.
+
+    Over three rounds of a loop, or all of a clip.
+    """
     legs = [way for way in ways if not way.motion.leg.free]
     body = Body(pivot, _tilt(pivot, legs or ways, scene), np.zeros_like(pivot))
     if legs:
         _limit(legs, scene)
+        body.shift = _along(legs, scene, rounds=rounds)
         hips = [body.carried(way.motion.chain[:, 0]) for way in legs]
-        body.shift = _rise(hips, legs, scene)[:, np.newaxis] * scene.up
-        body.shift += _aside([hip + body.shift for hip in hips], legs, scene)
+        rise = _rise(hips, legs, scene, rounds=rounds)[:, np.newaxis] * scene.up
+        body.shift = rise + _aside(body.shift, [hip + rise for hip in hips], legs, scene)
     else:
         body.shift = _followed(ways, scene)[:, np.newaxis] * scene.up
     rounding = _ROUNDING * max(way.motion.scale for way in ways)
@@ -72,22 +80,79 @@ def _limit(ways: list[Way], scene: Scene) -> None:
         way.reach = np.maximum(own, scene.settings.straight * way.motion.size)
 
 
+def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
+    """What legs want (frames, axes) together; how much one stands, and how straight it is (frames,), 1 if bent.
+
+    Legs count as they stand, and as knees bend for how far hips are moved, squared: a straight one bends for a trace.
+    That is about 1 / (1 - (far / length)^2) of a leg.
+    """
+    stands = np.maximum([way.stands for way in ways], _LEAST)[..., np.newaxis]
+    usual, bent = _mean(wanted, stands), np.empty_like(stands)
+    for leg, way in enumerate(ways):
+        own, far, off = way.motion.chain[:, 0] - way.motion.ankle, way.motion.size, wanted[leg] - usual
+        lacks, much = np.maximum(1 - dot(own, own) / (far * far), _STRAIGHT), _ANYWAY * far
+        bent[leg, :, 0] = lacks + _BENT / (much * much) * np.add.accumulate(off * off, axis=1)[:, -1]
+    heeds, most = stands * (_BENT / np.minimum(bent, _BENT)), stands.max(axis=0)
+    return _mean(wanted, heeds), most[:, 0], (heeds.max(axis=0) / most)[:, 0]
+
+
+def _mean(values: list[Array], weights: Array) -> Array:
+    """Over legs, one after the other."""
+    total = weights[0] * values[0]
+    for weight, value in zip(weights[1:], values[1:], strict=True):
+        total += weight * value
+    return np.asarray(total / _summed(weights))
+
+
 # --- up and down -----------------------------------------------------------------------------------------------------
 
 
-def _rise(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
+def _rise(hips: list[Array], ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
     wanted, most, plain = [], [], np.stack([way.plain for way in ways])
-    stands = np.maximum([way.stands for way in ways], _LEAST)
     for hip, way in zip(hips, ways, strict=True):
         motion, ankle = way.motion, way.ankle
-        most.append(_until(hip, ankle, way.reach, np.ones(len(hip)), scene))
+        until = _until(hip, ankle, way.reach, np.ones(len(hip)), scene)
         ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
         own = motion.chain[:, 0] - motion.ankle
         wanted.append(_until(hip, ankle, size(own), np.where(own[:, scene.axis] < 0, -1.0, 1.0), scene))
-    highest = -spread(-np.minimum.reduce(most), _MOMENT, scene.fps)
-    rise = plain.min(axis=0) if scene.settings.pelvis == "lowest" else _balanced(_heeded(wanted, stands), highest)
-    return _bounded(_smoothed(np.minimum(rise, highest), highest, stands.max(axis=0), scene), ways, scene)
+        most.append(np.maximum(-spread(-until, _MOMENT, scene.fps), np.minimum(until, wanted[-1])))
+    highest = np.minimum.reduce(most)
+    agreed, stands, straight = _agreed([own[:, np.newaxis] for own in wanted], ways)
+    rise = agreed[:, 0]
+    if scene.settings.pelvis == "lowest":
+        rise, straight = plain.min(axis=0), np.ones(len(rise))
+    own = _mean([way.motion.chain[:, 0] for way in ways], np.ones((len(ways), 1, 1)))
+    heeds = stands, straight
+    return _bounded(_no_rougher(own, np.minimum(rise, highest), highest, heeds, scene, rounds), ways, scene)
+
+
+def _no_rougher(
+    own: Array, rise: Array, highest: Array, heeds: tuple[Array, Array], scene: Scene, rounds: bool
+) -> Array:
+    """As straight legs want it, but where that makes it jerk more than it does by itself, which it does not heed."""
+    before = _jerk(own, scene.fps)
+    stands, straight = heeds
+    for _ in range(_TRIES):
+        found = _smoothed(rise, highest, stands * straight, scene)
+        rough = np.where(_jerk(own + found[:, np.newaxis] * scene.up, scene.fps) > _ROUGHER * before, 1.0, 0.0)
+        if not rough.any():
+            break
+        share = smoothed(rough, _SMOOTH, scene.fps)
+        share = in_rounds(share) if rounds else share
+        straight = straight + share * (np.sqrt(straight) - straight)
+    return found
+
+
+def _jerk(at: Array, fps: float) -> Array:
+    """About every frame (frames,); of a clip that is too short for it none."""
+    step, frames = max(1, round(_JERKS * fps)), len(at)
+    for _ in range(3):
+        at = at[step:] - at[:-step]
+    if not len(at):
+        return np.zeros(frames)
+    near = np.clip(np.arange(frames) - (frames - len(at)) // 2, 0, len(at) - 1)
+    return smoothed(size(at), 2 * _SMOOTH, fps)[near]
 
 
 def _followed(ways: list[Way], scene: Scene) -> Array:
@@ -114,13 +179,6 @@ def _smoothed(wanted: Array, highest: Array, share: Array, scene: Scene) -> Arra
     return np.asarray(smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=lower, upper=upper).values)
 
 
-def _heeded(wanted: list[Array], stands: Array) -> list[Array]:
-    """What legs want (frames,), drawn to the mean, in which they count as they stand, as far as they are in swing."""
-    total = _summed(stands * np.stack(wanted))
-    mean, most = total / _summed(stands), stands.max(axis=0)
-    return [mean + (own - mean) * (share / most) for own, share in zip(wanted, stands, strict=True)]
-
-
 def _until(hip: Array, ankle: Array, length: Array, side: Array, scene: Scene) -> Array:
     """How far up a hip is moved until it is as far from the ankle as this, above it (1) or below (-1).
 
@@ -131,26 +189,23 @@ def _until(hip: Array, ankle: Array, length: Array, side: Array, scene: Scene) -
     return np.asarray(ankle[:, scene.axis] - hip[:, scene.axis] + up)
 
 
-def _balanced(wanted: list[Array], highest: Array) -> Array:
-    """Between the lowest of what legs want and their mean, the nearer to the mean the more room there is above.
-
-    The rule of R. S. Johansen, "Automated semi-procedural animation for character locomotion", 2009.
-    """
-    least = np.minimum(np.minimum.reduce(wanted), highest)
-    total = wanted[0].copy()
-    for other in wanted[1:]:
-        total += other
-    above, room = np.maximum(total / len(wanted) - least, 0), highest - least
-    both = above + room
-    return np.asarray(least + np.where(both > 0, above * room / np.where(both > 0, both, 1), 0))
-
-
 # --- aside -----------------------------------------------------------------------------------------------------------
 
 
-def _aside(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
-    """How far the pelvis goes sideways: towards feet that are out of reach even so."""
-    most = scene.settings.shift * max(way.motion.scale for way in ways)
+def _along(ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
+    """How far the pelvis goes along with feet that are moved over the ground; not with ground that moves."""
+    if scene.ground.moves:
+        return np.zeros_like(ways[0].shift)
+    wanted, stands, straight = _agreed([scene.level(way.shift) for way in ways], ways)
+    once = (len(wanted) - 1) // 3
+    own = slice(once, 2 * once + 1) if rounds else slice(None)
+    most, pull = scene.settings.shift / 2 * max(way.motion.scale for way in ways), stands * straight / _SMOOTH**4
+    curve = smooth(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds).values
+    return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
+
+
+def _aside(along: Array, hips: list[Array], ways: list[Way], scene: Scene) -> Array:
+    """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
     total = np.zeros_like(hips[0])
     for hip, way in zip(hips, ways, strict=True):
         to = way.ankle - hip
@@ -158,12 +213,11 @@ def _aside(hips: list[Array], ways: list[Way], scene: Scene) -> Array:
         far = size(flat)
         may = np.sqrt(np.maximum(reach * reach - to[:, scene.axis] * to[:, scene.axis], 0))
         total += flat * np.clip(1 - may / np.maximum(far, 1e-12), 0, 1)[:, np.newaxis]
-    if not total.any():
-        return total
-    ahead, back = (spread(np.maximum(sign * total, 0), _SMOOTH, scene.fps) for sign in (1, -1))
-    total = smoothed(ahead - back, _SMOOTH, scene.fps)
-    far = size(total)
-    return np.asarray(total * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])
+    if total.any():
+        ahead, back = (spread(np.maximum(sign * total, 0), _SMOOTH, scene.fps) for sign in (1, -1))
+        along = along + smoothed(ahead - back, _SMOOTH, scene.fps)
+    far, most = size(along), scene.settings.shift * max(way.motion.scale for way in ways)
+    return np.asarray(along * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])
 
 
 # --- tilt ------------------------------------------------------------------------------------------------------------

@@ -38,6 +38,13 @@ def spread(values: Array, reach: float, fps: float, *, loop: bool = False) -> Ar
     return np.asarray(wide)
 
 
+def in_rounds(values: Array) -> Array:
+    """What the second of three rounds of a loop has, in all of them."""
+    once = (len(values) - 1) // 3
+    own = values[once : 2 * once]
+    return np.concatenate([own, own, own, own[:1]])
+
+
 def _prolonged(values: Array, more: int, loop: bool) -> Array:
     at, last = np.arange(-more, len(values) + more), len(values) - 1
     return np.asarray(values[at % max(last, 1) if loop else np.clip(at, 0, last)])

@@ -157,7 +157,7 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     if long:
         for motion in motions:
             motion.forget_turns()
-    body = body_of(place_of(start.whole, joint), ways, scene)
+    body = body_of(place_of(start.whole, joint), ways, scene, rounds=start.round is not None)
     if start.round is not None:
         ways, under, body = _middle_round(motions, ways, under, body)
         hinges = [hinges_of(way.motion) for way in ways]

@@ -33,11 +33,11 @@ class BakeSettings:
     toe : float, default: 40
         The most that toes bend up on the ground.
     pelvis : {"balanced", "lowest"}, default: "balanced"
-        Where the pelvis goes: between the height that suits the lowest foot and the mean of all, and nowhere higher
-        than legs reach; or as much lower as the lowest foot is.
+        Where the pelvis goes: where the knees of legs that stand bend as they did, straight ones first, as far as it
+        jerks hardly more than it did, and nowhere higher than legs reach; or as much lower as the lowest foot is.
     lift, drop, shift : float, default: infinite, infinite, 0.1
-        The most that the pelvis goes up and down with respect to the feet that stand, and to the side where a leg
-        would not reach otherwise.
+        The most that the pelvis goes up and down with respect to the feet that stand; and over the ground, half of it
+        along with feet that are moved, all of it where a leg would not reach otherwise.
     straight : float, default: 0.985
         How straight a leg may be, as a share of its length, where it is not straighter in the clip.
     tilt : float, optional

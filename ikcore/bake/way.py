@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import dot, size
+from ikcore.bake.filters import in_rounds
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion
@@ -391,9 +392,7 @@ def _needed(
     frames = list(blocks(len(way.shift)))
     needed = np.concatenate([_lacking(way, floor, scene, block) for block in told.over(frames)])
     if rounds:
-        once = (len(needed) - 1) // 3
-        own = needed[once : 2 * once]
-        needed = np.concatenate([own, own, own, own[:1]])
+        needed = in_rounds(needed)
     near, swings = np.zeros(len(needed)), np.concatenate([np.arange(*span) for span in spans])
     near[swings] = _shares(spans, len(needed), scene.fps)[1]
     possible = 0.5 * _HARDEST * way.motion.scale * near * near
