@@ -67,7 +67,7 @@ class Reach(Goal):
         else may hang from that joint, and in iterative methods it may have no limit.
     level : int
         Goals of a level move nothing that those of levels before need, whatever they weigh. For methods that take
-        levels, as ``dls``.
+        levels, as ``dls`` and ``fabrik``.
 
     Examples
     --------

@@ -69,7 +69,7 @@ HASHES = {
     },
     "same_bits_rays.c": {"rays f64": "5811323c0ef33f36"},
     "same_bits_smooth.c": {"smooth f64": "5455c66f3d7dd2f2"},
-    "same_bits_fabrik.c": {"fabrik f32": "b96b07d9c65d755d", "fabrik f64": "739847f8fb9450fc"},
+    "same_bits_fabrik.c": {"fabrik f32": "43c1e67664962ec2", "fabrik f64": "ccfe9d8cb8421248"},
     "same_bits_chain.c": {
         "follow f32": "ed8ecb18a7c120b7",
         "follow f64": "451edbab673ce1b2",

@@ -419,6 +419,29 @@ def test_every_end_of_a_tree_is_met(joints: int, turned: float) -> None:
     assert np.mean(met) >= 0.99
 
 
+@pytest.mark.parametrize("number", [np.float32, np.float64])
+def test_ends_of_a_tree_on_a_later_level_move_no_others(number: Any) -> None:
+    """Half of the ends are drawn out of reach, a hundred times as strongly; the others stay where they should be."""
+    off, later, before = [], [], []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        tree, ends = random_tree(random, 14)
+        to = random.normal(0, 0.5, (64, 14, 4))
+        to[..., 0] = 1
+        at = tree.forward(ik.Pose(to / np.linalg.norm(to, axis=-1, keepdims=True))).positions
+        first = [ik.Reach(end, at[:, end]) for end in ends[::2]]
+        then = [ik.Reach(end, 1.5 * at[:, end], level=1, weight=100) for end in ends[1::2]]
+        start = ik.Pose(tree.rest.rotations.astype(number))
+        found = ik.fabrik(tree, start, [*then, *first], goal_errors=True)
+        assert found.goal_errors is not None
+        off.append(found.goal_errors[:, len(then) :, 0].max())
+        alone = tree.forward(ik.fabrik(tree, start, first).pose).positions
+        later.append(found.goal_errors[:, : len(then), 0].mean())
+        before.append(np.mean([np.linalg.norm(alone[:, end] - 1.5 * at[:, end], axis=-1) for end in ends[1::2]]))
+    assert max(off) < 1e-4
+    assert np.mean(later) < 0.6 * np.mean(before)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["A", "B"])
 def test_the_human_meets_all_of_its_goals(which: Set) -> None:

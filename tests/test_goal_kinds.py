@@ -209,8 +209,12 @@ class Problem:
     start: ik.Pose
     goals: list[Any]
 
-    def solve(self, **options: Any) -> ik.Solution:
-        return ik.dls(self.skeleton, self.start, self.goals, goal_errors=True, **options)
+    def solve(self, method: str = "dls", **options: Any) -> ik.Solution:
+        return ik.solve(self.skeleton, self.start, self.goals, method, goal_errors=True, **options)
+
+    def taken_by(self, method: str) -> Problem:
+        """Without the goals that a method does not take."""
+        return replace(self, goals=[goal for goal in self.goals if is_taken(method, goal)])
 
     def moved(self, size: float, turn: Array, way: Array) -> Problem:
         """The whole world larger, turned and moved."""
@@ -602,8 +606,18 @@ def test_errors_under_uneven_scales_are_those_that_explain_tells() -> None:
 # --- levels -----------------------------------------------------------------------------------------------------------
 
 UP: Array = [0, 1, 0]
+with_levels = pytest.mark.parametrize(
+    "method", [name for name, entry in ik.methods().items() if "level" in entry.takes]
+)
 
 
+def is_taken(method: str, goal: Any) -> bool:
+    centre = isinstance(goal, ik.CentreOfMass) or (isinstance(goal, ik.Inside) and goal.joint is None)
+    word = "CentreOfMass" if centre else type(goal).__name__
+    return word in {"Reach", "Relative", *ik.methods()[method].takes}
+
+
+@with_levels
 @pytest.mark.parametrize(
     ("first", "then", "best"),
     [
@@ -617,10 +631,10 @@ UP: Array = [0, 1, 0]
 @pytest.mark.parametrize("numbers", [(0, 1), (3, 12)])
 @everywhere
 def test_the_second_level_gets_as_near_as_the_first_lets_it(
-    first: Any, then: Any, best: Array, numbers: tuple[int, int]
+    first: Any, then: Any, best: Array, numbers: tuple[int, int], method: str
 ) -> None:
     goals = [replace(first, level=numbers[0]), replace(then, level=numbers[1])]
-    found, other = (ik.dls(ARM, ARM.rest, order, iterations=3000) for order in (goals, goals[::-1]))
+    found, other = (ik.solve(ARM, ARM.rest, order, method, iterations=3000) for order in (goals, goals[::-1]))
     assert found.status & Status.LEVEL
     assert found.status & ~(Status.LEVEL | Status.TOO_FAR) == 0
     assert_allclose(world_of(ARM, found.pose).positions[3], best, atol=2e-3)
@@ -628,24 +642,27 @@ def test_the_second_level_gets_as_near_as_the_first_lets_it(
     assert_allclose(world_of(ARM, other.pose).positions[3], best, atol=2e-3)
 
 
-def test_three_levels_come_one_after_another() -> None:
+@with_levels
+def test_three_levels_come_one_after_another(method: str) -> None:
     """A wall, a sphere about the root, and a place beyond both."""
     goals: list[ik.Goal] = [
         ik.Reach(3, [9, 9, 0], level=2),
         ik.Inside(3, [0, 1, 0], [0, -1, 0], level=0),
         ik.Distance(3, 2.0, position=[0, 0, 0], level=1),
     ]
-    found = ik.dls(ARM, ARM.rest, goals, iterations=2000)
+    found = ik.solve(ARM, ARM.rest, goals, method, iterations=2000)
     assert Status.LEVEL in Status(int(found.status))
     assert_allclose(world_of(ARM, found.pose).positions[3], [np.sqrt(3), 1, 0], atol=0.02)
 
 
+@with_levels
 @some_unusable
-def test_the_first_level_is_met_whatever_the_others_want() -> None:
+def test_the_first_level_is_met_whatever_the_others_want(method: str) -> None:
     """Where it is by itself."""
     met = 0
-    for seed, task in enumerate(PROBLEMS):
-        if task.solve().status:
+    for seed, whole in enumerate(PROBLEMS):
+        task = whole.taken_by(method)
+        if not task.goals or task.solve(method).status:
             continue
         world = world_of(task.skeleton, task.start)
         others = goals_met_by(world, np.random.default_rng(seed), 3)  # to stay where it is
@@ -653,7 +670,7 @@ def test_the_first_level_is_met_whatever_the_others_want() -> None:
             goal for goal in others if not isinstance(goal, ik.Reach) and can_move(task.skeleton, [goal])
         ]
         later = [replace(goal, level=1 + k % 2, weight=1e3) for k, goal in enumerate(later)]
-        found = replace(task, goals=[*later, *task.goals]).solve()
+        found = replace(task, goals=[*later, *task.goals]).taken_by(method).solve(method)
         span = np.linalg.norm(task.skeleton.offsets, axis=-1).sum() + 1.5
         off = np.nan_to_num(missed_by(task.skeleton, found.pose, task.goals))
         assert np.all(off <= [1e-5 * span, 1.001e-4]), seed
@@ -661,11 +678,14 @@ def test_the_first_level_is_met_whatever_the_others_want() -> None:
     assert met >= 45
 
 
+@with_levels
 @some_unusable
-def test_gaps_between_levels_change_nothing() -> None:
-    for task in PROBLEMS[:30]:
+def test_gaps_between_levels_change_nothing(method: str) -> None:
+    for task in (problem.taken_by(method) for problem in PROBLEMS[:30]):
+        if not task.goals:
+            continue
         close, apart = (
-            replace(task, goals=[replace(goal, level=by * k) for k, goal in enumerate(task.goals)]).solve()
+            replace(task, goals=[replace(goal, level=by * k) for k, goal in enumerate(task.goals)]).solve(method)
             for by in (1, 7)
         )
         assert close.pose.rotations.tobytes() == apart.pose.rotations.tobytes()

@@ -155,10 +155,6 @@ def test_a_goal_that_makes_no_sense_is_refused(arguments: dict[str, Any], senten
         ),
         ([ik.Reach("hand", NEAR, chain=-1)], r"goals\[0\].chain: expected 0 to 4"),
         (
-            [ik.Reach("hand", NEAR), ik.Reach("forearm", NEAR, level=1)],
-            r"goals\[1\]\.level: fabrik takes no level; say by weights which goal counts more, or use dls",
-        ),
-        (
             [ik.Reach("hand", NEAR, chain=1, pole=NEAR)],
             r"goals\[0\].pole: a chain of two bones or more bends towards one",
         ),

@@ -578,7 +578,7 @@ def test_methods_are_printed_with_their_options() -> None:
     assert re.search(r"^two_bone: the limb in closed form", said, re.M)
     assert re.search(
         r"^fabrik: .*\n  takes Reach position, Reach rotation, Distance, Inside, Outside, goal relative to a joint, "
-        r"pole, sliding joint, limit, second end\n  iterations",
+        r"level, pole, sliding joint, limit, second end\n  iterations",
         said,
         re.M,
     )

@@ -815,7 +815,7 @@ enum ik_takes {
 #define IK_METHODS(X)                                                                                                  \
     X(fabrik,                                                                                                          \
       IK_TAKES_PLACE | IK_TAKES_TURN | IK_TAKES_DISTANCE | IK_TAKES_INSIDE | IK_TAKES_OUTSIDE | IK_TAKES_RELATIVE |    \
-          IK_TAKES_POLE | IK_TAKES_SLIDES | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,                              \
+          IK_TAKES_POLE | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_LIMITS | IK_TAKES_ENDS | IK_REACHES,            \
       "forward and backward reaching: moves joints along lines, two passes an iteration")                              \
     X(follow, IK_TAKES_PLACE | IK_TAKES_POLE | IK_REACHES,                                                             \
       "follow the leader: the tip goes ahead and draws the bones after it, one pass an iteration")                     \

@@ -1,5 +1,6 @@
 /* same_bits.c for FABRIK with frames: prints, for every instruction set of this processor, a hash of all bytes that are
- * written for a tree whose joints have limits of every kind, with targets ordinary, out of reach and not finite. */
+ * written for a tree whose joints have limits of every kind, with targets ordinary, out of reach and not finite; and at
+ * last with two levels of goals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +21,16 @@ enum { ITEMS = 200 / FEWER, GOALS = 2, ITERATIONS = 40 };
         const ptrdiff_t size = sizeof(number), joint = 4 * size, item = JOINTS * joint;                                \
         uint64_t hash = HASH_START;                                                                                    \
         random_state = 1;                                                                                              \
-        for (int kind = 0; kind < 5; kind++) {                                                                         \
-            ik_skeleton skeleton = random_skeleton(kind);                                                              \
+        for (int kind = 0; kind < 6; kind++) {                                                                         \
+            const int levels = kind == 5;                                                                              \
+            ik_skeleton skeleton = random_skeleton(levels ? IK_CONES : kind);                                          \
             for (int i = 0; i < ITEMS * JOINTS * 4; i++)                                                               \
                 (&pose[0][0][0])[i] = (number)(random_number() + (i % 4 ? 0 : 2));                                     \
             for (int i = 0; i < GOALS * ITEMS * 3; i++)                                                                \
                 (&targets[0][0][0])[i] = (number)(2 * coordinate(i / 3, 8, 5, 1e30));                                  \
             for (int i = 0; i < ITEMS * 4; i++)                                                                        \
                 (&turned[0][0])[i] = (number)random_number();                                                          \
-            ik_goal goals[GOALS + 1] = {{.joint = 5, .position = {targets[0], 3 * size, size}},                        \
+            ik_goal goals[GOALS + 1] = {{.joint = 5, .level = levels, .position = {targets[0], 3 * size, size}},       \
                                         {.joint = 8, .position = {targets[1], 3 * size, size}},                        \
                                         {.kind = IK_TURN, .joint = 8, .rotation = {turned, 4 * size, size}}};          \
             ik_solve_job job = {.skeleton = &skeleton,                                                                 \

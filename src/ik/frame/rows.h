@@ -25,10 +25,11 @@ ik_inline int rows_active(const ik_plan *plan, int task) {
     return rows_moment(plan, plan->weighed ? plan->slots : 0) + task;
 }
 ik_inline int rows_first(const ik_plan *plan) { return rows_active(plan, plan->one_sided ? plan->task_count : 0); }
-ik_inline int rows_columns(const ik_plan *plan) {
+ik_inline int rows_system_columns(const ik_plan *plan) {
     int rows = plan->rows, levels = plan->levels > 1;
-    return rows_first(plan) + (levels ? 4 : 2) * rows + (levels ? 3 : 2) * packed(rows, 0);
+    return (levels ? 4 : 2) * rows + (levels ? 3 : 2) * packed(rows, 0);
 }
+ik_inline int rows_columns(const ik_plan *plan) { return rows_first(plan) + rows_system_columns(plan); }
 
 /* The equations of a step: A y = e, both in place. */
 typedef struct {
@@ -36,10 +37,13 @@ typedef struct {
     int rows, step;
 } rows_system;
 
-ik_inline rows_system rows_system_of(const ik_plan *plan, columns c) {
+ik_inline rows_system rows_system_at(const ik_plan *plan, columns c, int first) {
     int rows = plan->rows, step = c.step;
-    real *y = column(c, rows_first(plan)), *z = y + rows * step, *matrix = z + rows * step;
+    real *y = column(c, first), *z = y + rows * step, *matrix = z + rows * step;
     return (rows_system){y, z, matrix, matrix + packed(rows, 0) * step, rows, step};
+}
+ik_inline rows_system rows_system_of(const ik_plan *plan, columns c) {
+    return rows_system_at(plan, c, rows_first(plan));
 }
 
 /* ---- how willingly */

@@ -46,10 +46,12 @@ ik_inline int frames_stride(const ik_plan *plan) { return frames_squared(plan) +
 ik_inline int frames_largest(const ik_plan *plan) { return frames_squared(plan) + 5; }
 ik_inline int frames_lowest(const ik_plan *plan) { return frames_squared(plan) + 6; }
 ik_inline int frames_per_reach(const ik_plan *plan) { return frames_squared(plan) + 7; }
-/* 1 as long as all goals weigh alike; and how much turns of all joints together are damped. */
+/* 1 as long as all goals weigh alike; how much turns of all joints together are damped; and what a level counts beside
+ * the one before. */
 ik_inline int frames_alike(const ik_plan *plan) { return frames_squared(plan) + 8; }
 ik_inline int frames_damping(const ik_plan *plan) { return frames_squared(plan) + 9; }
-ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_squared(plan) + 10 + 4 * slot; }
+ik_inline int frames_beside(const ik_plan *plan) { return frames_squared(plan) + 10; }
+ik_inline int frames_before(const ik_plan *plan, int slot) { return frames_squared(plan) + 11 + 4 * slot; }
 /* Where there are ties: what all goals below a node and its place to reach count for. */
 ik_inline int frames_below(const ik_plan *plan, int slot) { return frames_before(plan, 0) + frames_pose(plan) + slot; }
 ik_inline int frames_columns(const ik_plan *plan) { return frames_below(plan, plan->ties ? plan->slots : 0); }
@@ -66,9 +68,14 @@ ik_inline int frames_joint(const ik_plan *plan, int vector, int slot) {
 ik_inline int frames_off(const ik_plan *plan, int task) { return frames_joint(plan, JOINT_VECTORS, 0) + 3 * task; }
 ik_inline int frames_change(const ik_plan *plan, int task) { return frames_off(plan, plan->task_count) + 3 * task; }
 
+/* Where there are levels: the equations of all joints together, as in levels.h. */
+ik_inline int frames_rows(const ik_plan *plan) { return frames_change(plan, plan->task_count); }
+
 /* Of a tie: its far end, likewise; along what a number changes; and in the passes where it has its own end and its far
  * one, and what that counts for. */
-ik_inline int frames_far(const ik_plan *plan) { return frames_change(plan, plan->task_count); }
+ik_inline int frames_far(const ik_plan *plan) {
+    return frames_rows(plan) + (plan->levels > 1 ? rows_system_columns(plan) : 0);
+}
 ik_inline int frames_along(const ik_plan *plan, int task) {
     return ends_place(frames_far(plan), plan->task_count) + 3 * task;
 }
@@ -102,14 +109,20 @@ ik_inline real frames_counted(const ik_plan *plan, columns c, real weight) {
     return real_select(alike & ~mask_equal(weight, zero), one, weight);
 }
 
-ik_inline real frames_place_counts(const ik_plan *plan, columns c, int goal) {
-    return frames_counted(plan, c, *column(c, frames_target_weight(plan, goal)));
+/* What a task counts for beside those of its level; a rotation as a point at the lever. */
+ik_inline real frames_weight_in_level(const ik_plan *plan, columns c, const ik_task *task) {
+    if (task->kind != IK_TURN) return frames_counted(plan, c, *column(c, frames_target_weight(plan, task->goal)));
+    real lever = *column(c, frames_lever(plan));
+    return lever * lever * frames_counted(plan, c, *column(c, frames_turned_weight(plan, task->goal)));
 }
 
-/* A rotation counts as a point at the lever. */
-ik_inline real frames_rotation_counts(const ik_plan *plan, columns c, int goal) {
-    real lever = *column(c, frames_lever(plan));
-    return lever * lever * frames_counted(plan, c, *column(c, frames_turned_weight(plan, goal)));
+/* Beside all others, where a level counts so much beside the one before. */
+static real frames_weight_beside(const ik_plan *plan, columns c, const ik_task *task, real beside) {
+    real weight = frames_weight_in_level(plan, c, task);
+    return task->level > 0 ? level_counts(beside, task->level) * weight : weight;
+}
+ik_inline real frames_weight_of(const ik_plan *plan, columns c, const ik_task *task) {
+    return frames_weight_beside(plan, c, task, *column(c, frames_beside(plan)));
 }
 
 /* A small turn as a vector, twice the sine of half its angle long, and back. */

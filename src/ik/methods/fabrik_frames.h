@@ -43,6 +43,8 @@
  * - Where goals are about several nodes, all joints then turn together towards them (fabrik_together.h): one after the
  *   other they come near soon, but the last digits take long. Goals that can all be met are met the sooner the more
  *   alike they weigh, so they do in the passes; and in what follows these, until it is stuck.
+ * - Where goals have levels a goal counts a hundredth, squared, beside one of the level before. Where that is stuck it
+ *   is less, until it is next to nothing; which pose is best goes by that from the start (frame/levels.h).
  * - Then every joint goes on as it turned and slid in this step, by a stride that doubles as long as that helps; and
  *   before the next step by a share of that, for momentum (see fabrik.h).
  * - Limits can hold a chain in a pose that all of this leaves as it is. Where progress is poor all joints are turned by
@@ -55,11 +57,29 @@
 
 /* ---- the method */
 
-/* What the weight of a goal counts for in the passes: where goals are about several nodes, whether it is any. */
+static int frames_level(const ik_plan *plan, int goal) {
+    for (int t = 0; t < plan->task_count && plan->levels > 1; t++)
+        if (plan->tasks[t].goal == goal) return plan->tasks[t].level;
+    return 0;
+}
+
+/* A weight beside the heaviest of its level. */
+static real frames_of_heaviest(const ik_plan *plan, group at, const pose *start, int goal, real weight) {
+    const int level = frames_level(plan, goal);
+    return weight / (level ? solve_heaviest(plan, at, level) : start->heaviest);
+}
+
+/* In the passes the first level has nearly all the say. */
+static real frames_of_level(int level, real weight) {
+    return level ? level_counts(real_splat(LEVEL_FIRST), level) * weight : weight;
+}
+
+/* What a goal counts for in the passes: where goals are about several nodes, whether it has any weight. */
 static real frames_goal_counts(const ik_plan *plan, group at, const pose *start, int goal) {
     const real zero = real_splat(0), one = real_splat(1);
     real weight = solve_weight(&plan->job->goals[goal].weight, at) / start->heaviest;
-    return frames_several(plan) ? real_select(mask_equal(weight, zero), zero, one) : weight;
+    if (!frames_several(plan)) return weight;
+    return real_select(mask_equal(weight, zero), zero, frames_of_level(frames_level(plan, goal), one));
 }
 
 /* What all goals at node k and below count for. */
@@ -95,7 +115,7 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
     if (node->point >= 0) {
         vec3 target = solve_target(plan, at, start, k, start->positions[k], &weight);
         target = solve_nearer(plan, start, k, target);
-        weight = weight / start->heaviest;
+        weight = frames_of_heaviest(plan, at, start, node->point, weight);
         real counts = frames_goal_counts(plan, at, start, node->point), all = counts;
         for (int child = node->child; child >= 0; child = plan->nodes[child].sibling)
             all = all + frames_weight(plan, at, start, child);
@@ -108,7 +128,8 @@ static void frames_load_goals(const ik_plan *plan, group at, const pose *start, 
     if (node->rotation >= 0) {
         quat turned = solve_target_rotation(plan, at, k, start->rotations[k], &weight);
         column_set_quat(record, frames_turned(plan, node->rotation), turned);
-        *column(record, frames_turned_weight(plan, node->rotation)) = weight / start->heaviest;
+        weight = frames_of_heaviest(plan, at, start, node->rotation, weight);
+        *column(record, frames_turned_weight(plan, node->rotation)) = weight;
     }
 }
 
@@ -130,7 +151,7 @@ static void frames_load_tie(const ik_plan *plan, group at, const pose *start, in
     int counts = t->kind == IK_TURN ? frames_turned_weight(plan, t->goal) : frames_target_weight(plan, t->goal);
     joint_set_wanted(record, frames_turned(plan, t->goal), t, &wanted);
     if (t->kind == IK_OUTSIDE) column_set_vec3(record, frames_target(plan, t->goal), wanted.end);
-    *column(record, counts) = weight / start->heaviest;
+    *column(record, counts) = frames_of_heaviest(plan, at, start, t->goal, weight);
     *column(record, frames_target_share(plan, t->goal)) = frames_goal_counts(plan, at, start, t->goal);
     if (t->kind == IK_TURN) return;
     *column(record, frames_per_distance(plan, t->goal)) =
@@ -140,10 +161,13 @@ static void frames_load_tie(const ik_plan *plan, group at, const pose *start, in
 /* The weight of all places to reach at node k and below. */
 static real frames_place_weight(const ik_plan *plan, group at, const pose *start, int k) {
     real sum = real_splat(0);
-    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++)
-        if (task->kind != IK_TURN &&
-            (ik_carries(plan, k, task->node) || (task->other >= 0 && ik_carries(plan, k, task->other))))
-            sum = sum + solve_weight(&plan->job->goals[task->goal].weight, at) / start->heaviest;
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        if (task->kind == IK_TURN) continue;
+        if (!ik_carries(plan, k, task->node) && (task->other < 0 || !ik_carries(plan, k, task->other))) continue;
+        real weight = solve_weight(&plan->job->goals[task->goal].weight, at);
+        weight = frames_of_heaviest(plan, at, start, task->goal, weight);
+        sum = sum + frames_of_level(task->level, weight);
+    }
     return sum;
 }
 
@@ -252,6 +276,7 @@ static void frames_begin(const ik_plan *plan, group at, const pose *start, colum
     *column(record, frames_least(plan)) = real_splat(LARGEST);
     watch_start(record, frames_watched(plan));
     *column(record, frames_stride(plan)) = *column(record, frames_damping(plan)) = real_splat(1);
+    *column(record, frames_beside(plan)) = real_splat(LEVEL_FIRST);
     frames_load_alike(plan, record);
     frames_stop(plan, record, ~mask_splat(0));
     frames_copy(plan, record, frames_best(0), frames_rotation(plan, 0), ~mask_splat(0));
@@ -314,7 +339,7 @@ static const method fabrik_frames = {frames_size, frames_begin, frames_step, fra
 
 /* Points are enough for a chain that is free everywhere and does not slide. */
 static int fabrik_needs_frames(const ik_plan *plan) {
-    if (plan->limited || plan->rigid || plan->branches || plan->slides || plan->ties) return 1;
+    if (plan->limited || plan->rigid || plan->branches || plan->slides || plan->ties || plan->levels > 1) return 1;
     for (int k = 0; k < plan->count; k++)
         if (plan->nodes[k].rotation >= 0 && plan->nodes[k].child >= 0) return 1;
     return 0;

@@ -22,6 +22,9 @@ enum { FRAMES_PATIENCE = 7, FRAMES_PATIENCE_OF_SEVERAL = 5, FRAMES_KICKS = 12 };
  * turn by more. What started near its targets is kicked by less (frames_free). */
 #define FRAMES_KICK (number)0.5
 
+/* What is stuck has a level count this share of what it did beside the one before. */
+#define FRAMES_STRICTER (number)0.01
+
 /* ---- harm */
 
 /* Where some joint has turned by more than is allowed since `before`. */
@@ -181,11 +184,16 @@ static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time, r
     }
 }
 
+/* The sum of squares as it says which pose is best. */
+static real frames_strictly(const ik_plan *plan, columns c) {
+    if (plan->levels < 2) return *column(c, frames_squared(plan));
+    return frames_square_beside(plan, c, real_splat(LEVEL_LAST));
+}
+
 /* What is within tolerance is best, and then it ends. A little less than the least is rounding: without a reason to, a
  * kicked pose, which is all twisted, does not take the place of another. */
 static void frames_keep_best(const ik_plan *plan, columns c) {
-    real squared = *column(c, frames_squared(plan));
-    real *least = column(c, frames_least(plan));
+    real squared = frames_strictly(plan, c), *least = column(c, frames_least(plan));
     mask better =
         mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     *least = real_select(better, squared, *least);
@@ -208,7 +216,8 @@ static void frames_free(const ik_plan *plan, columns c, mask stuck) {
             frames_return(plan, c, frames_best(0), chosen);
     }
     watch_kicked(c, watch, stuck);
-    real *squared = column(c, frames_squared(plan));
+    real *squared = column(c, frames_squared(plan)), *beside = column(c, frames_beside(plan));
+    *beside = real_select(stuck, real_splat(LEVEL_FIRST), *beside);
     *squared = real_select(stuck, frames_square(plan, c), *squared);
     frames_stop(plan, c, stuck);
 }
@@ -221,8 +230,20 @@ static mask frames_weigh(const ik_plan *plan, columns c, mask chosen) {
     if (!mask_any(now)) return now;
     *alike = real_select(now, real_splat(0), *alike);
     *squared = real_select(now, frames_square(plan, c), *squared);
-    *column(c, frames_least(plan)) = real_select(now, *squared, *column(c, frames_least(plan)));
+    *column(c, frames_least(plan)) = real_select(now, frames_strictly(plan, c), *column(c, frames_least(plan)));
     frames_copy(plan, c, frames_best(0), frames_rotation(plan, 0), now);
+    frames_stop(plan, c, now);
+    return now;
+}
+
+/* Of the chosen lanes those where a level could count less beside the one before it, which it now does. */
+static mask frames_be_strict(const ik_plan *plan, columns c, mask chosen) {
+    real *beside = column(c, frames_beside(plan)), *squared = column(c, frames_squared(plan));
+    const real last = real_splat(LEVEL_LAST);
+    mask now = chosen & mask_less(last, *beside);
+    if (plan->levels < 2 || !mask_any(now)) return mask_splat(0);
+    *beside = real_select(now, real_max(real_splat(FRAMES_STRICTER) * *beside, last), *beside);
+    *squared = real_select(now, frames_square(plan, c), *squared);
     frames_stop(plan, c, now);
     return now;
 }
@@ -239,6 +260,7 @@ static void frames_watch(const ik_plan *plan, columns c) {
     mask stuck = watch_is_stuck(c, watch, off, squared, less * less, patience, mask_splat(0));
     if (!mask_any(stuck)) return;
     stuck &= ~frames_weigh(plan, c, stuck);
+    stuck &= ~frames_be_strict(plan, c, stuck);
     watch_give_up(c, stuck & last);
     frames_free(plan, c, stuck);
 }

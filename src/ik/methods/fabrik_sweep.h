@@ -18,13 +18,12 @@ static void frames_find_ends(const ik_plan *plan, columns c) {
 
 /* What an end is drawn to. */
 ik_inline ends_wanted frames_wanted(const ik_plan *plan, columns c, int task) {
-    const int goal = plan->tasks[task].goal;
-    if (frames_is_tie(&plan->tasks[task])) return frames_end_wanted(plan, c, task, 1);
-    if (plan->tasks[task].kind == IK_TURN)
-        return (ends_wanted){.rotation = column_quat(c, frames_turned(plan, goal)),
-                             .weight = frames_rotation_counts(plan, c, goal)};
-    return (ends_wanted){.place = column_vec3(c, frames_target(plan, goal)),
-                         .weight = frames_place_counts(plan, c, goal)};
+    const ik_task *t = &plan->tasks[task];
+    if (frames_is_tie(t)) return frames_end_wanted(plan, c, task, 1);
+    real weight = frames_weight_of(plan, c, t);
+    if (t->kind == IK_TURN)
+        return (ends_wanted){.rotation = column_quat(c, frames_turned(plan, t->goal)), .weight = weight};
+    return (ends_wanted){.place = column_vec3(c, frames_target(plan, t->goal)), .weight = weight};
 }
 
 /* One joint turns with all that is below it; what is above has not turned yet. Its rotation becomes a local one. */
@@ -88,17 +87,19 @@ static void frames_just_slide(const ik_plan *plan, columns c) {
 
 /* ---- what the sweep makes less */
 
-/* The sum of the squares of all distances, by weight; angles count as at the lever. */
-static real frames_square(const ik_plan *plan, columns c) {
+/* The sum of the squares of all distances, by weight, where a level counts so much beside the one before; angles count
+ * as at the lever. */
+static real frames_square_beside(const ik_plan *plan, columns c, real beside) {
     real sum = real_splat(0);
     for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        int goal = task->goal;
-        real weight =
-            task->kind == IK_TURN ? frames_rotation_counts(plan, c, goal) : frames_place_counts(plan, c, goal);
+        real weight = frames_weight_beside(plan, c, task, beside);
         real off = frames_miss(plan, c, task);
         sum = sum + weight * (off * off);
     }
     return sum;
+}
+static real frames_square(const ik_plan *plan, columns c) {
+    return frames_square_beside(plan, c, *column(c, frames_beside(plan)));
 }
 
 /* A slot of the pose from column `from` on becomes that of another, in the chosen lanes. */

@@ -22,11 +22,6 @@ ik_inline task_wanted frames_tie_wanted(const ik_plan *plan, columns c, int task
     return wanted;
 }
 
-ik_inline real frames_tie_weight(const ik_plan *plan, columns c, int task) {
-    const int goal = plan->tasks[task].goal, turn = plan->tasks[task].kind == IK_TURN;
-    return turn ? frames_rotation_counts(plan, c, goal) : frames_place_counts(plan, c, goal);
-}
-
 /* ---- where the ends are */
 
 ik_inline vec3 frames_place_of(const void *of, const ik_plan *plan, int k) {
@@ -117,7 +112,7 @@ static real frames_tie_miss(const ik_plan *plan, columns c, int task) {
         tie_ends ends = frames_tie_ends(plan, c, task);
         miss = vec3_length(vec3_sub(frames_tie_to(plan, c, task, ends.own, ends.far), ends.own));
     }
-    return real_select(mask_equal(frames_tie_weight(plan, c, task), zero), zero, miss);
+    return real_select(mask_equal(frames_weight_in_level(plan, c, t), zero), zero, miss);
 }
 
 /* ---- in the passes */
@@ -222,7 +217,7 @@ static void frames_find_far(const ik_plan *plan, columns c) {
 static ends_wanted frames_end_wanted(const ik_plan *plan, columns c, int task, int side) {
     const int ends = side < 0 ? frames_far(plan) : frames_ends(plan);
     const int others = side < 0 ? frames_ends(plan) : frames_far(plan);
-    real weight = frames_tie_weight(plan, c, task);
+    real weight = frames_weight_of(plan, c, &plan->tasks[task]);
     if (plan->tasks[task].kind == IK_TURN)
         return (ends_wanted){.rotation = column_quat(c, ends_rotation(others, task)), .weight = weight};
     vec3 end = column_vec3(c, ends_place(ends, task)), other = column_vec3(c, ends_place(others, task));

@@ -3,7 +3,10 @@
  * The least sum of squares that small turns of all joints lead to, damped, by conjugate gradients (M. R. Hestenes,
  * E. Stiefel, "Methods of conjugate gradients for solving linear systems", Journal of Research of the National Bureau
  * of Standards 49 (1952)): no matrix, a few vectors a joint, and no more steps than there are numbers to be met. A turn
- * is a vector in the world, seen from what carries the joint. */
+ * is a vector in the world, seen from what carries the joint.
+ *
+ * Where goals have levels these have to be told apart, for which there is a matrix after all, of a row for each number
+ * to be met: a row of it is what the numbers see of the turns by which one of them would pull (frame/levels.h). */
 
 /* Slopes as small as this share of the first ones, squared, are none. */
 #define TOGETHER_LEVEL (number)1e-10
@@ -22,7 +25,7 @@
 /* Whether goals are about several nodes, or tie them, which the papers do not treat otherwise. */
 static int frames_several(const ik_plan *plan) {
     if (plan->job->options.textbook) return 0;
-    if (plan->ties) return 1;
+    if (plan->ties || plan->levels > 1) return 1;
     for (int t = 1; t < plan->task_count; t++)
         if (plan->tasks[t].node != plan->tasks[0].node) return 1;
     return 0;
@@ -72,42 +75,44 @@ ik_inline vec3 together_seen(const ik_plan *plan, int slot, int task, vec3 turn)
     return task_side(plan, task, slot) < 0 ? vec3_scale(real_splat(-1), turn) : turn;
 }
 
-/* How far all tasks are off, by their weights. */
+/* How far a task is off. */
+static vec3 together_off(const ik_plan *plan, columns c, int t) {
+    const ik_task *task = &plan->tasks[t];
+    if (frames_is_tie(task)) return frames_tie_off(plan, c, t);
+    ends_wanted to = frames_wanted(plan, c, t);
+    if (task->kind == IK_TURN)
+        return frames_vector(quat_multiply(to.rotation, quat_conjugate(frames_now(plan, c, task->node))));
+    return vec3_sub(to.place, column_vec3(c, frames_point(plan, plan->nodes[task->node].slot)));
+}
+
+/* How far all of them are, by their weights. */
 static void together_find_off(const ik_plan *plan, columns c) {
     if (plan->ties) frames_find_ends(plan, c);
     for (int t = 0; t < plan->task_count; t++) {
-        const ik_task *task = &plan->tasks[t];
-        vec3 off;
-        if (frames_is_tie(task)) {
-            off = vec3_scale(frames_tie_weight(plan, c, t), frames_tie_off(plan, c, t));
-            column_set_vec3(c, frames_off(plan, t), off);
-            continue;
-        }
-        ends_wanted to = frames_wanted(plan, c, t);
-        if (task->kind == IK_TURN)
-            off = frames_vector(quat_multiply(to.rotation, quat_conjugate(frames_now(plan, c, task->node))));
-        else
-            off = vec3_sub(to.place, column_vec3(c, frames_point(plan, plan->nodes[task->node].slot)));
-        column_set_vec3(c, frames_off(plan, t), vec3_scale(to.weight, off));
+        real weight = frames_weight_of(plan, c, &plan->tasks[t]);
+        column_set_vec3(c, frames_off(plan, t), vec3_scale(weight, together_off(plan, c, t)));
     }
 }
 
-/* What the way changes of that; returns the sum of squares of the changes, by weight. */
+/* What turns of all joints change of that. */
+static vec3 together_change(const ik_plan *plan, columns c, int turns, int t) {
+    vec3 sum = vec3_splat(0, 0, 0);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        if (!together_carries(plan, slot, t)) continue;
+        vec3 way = together_of(plan, c, turns, slot);
+        vec3 turn = plan->tasks[t].kind == IK_TURN ? together_seen(plan, slot, t, way)
+                                                   : vec3_cross(way, together_arm(plan, c, slot, t));
+        sum = vec3_add(sum, turn);
+    }
+    return frames_is_tie(&plan->tasks[t]) ? frames_tie_change(plan, c, t, sum) : sum;
+}
+
+/* What the way changes of all, by weight; returns the sum of squares of the changes. */
 static real together_find_changes(const ik_plan *plan, columns c) {
     real square = real_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
-        vec3 sum = vec3_splat(0, 0, 0);
-        for (int slot = 0; slot < plan->slots; slot++) {
-            if (!together_carries(plan, slot, t)) continue;
-            vec3 way = together_of(plan, c, JOINT_WAY, slot);
-            vec3 turn = plan->tasks[t].kind == IK_TURN ? together_seen(plan, slot, t, way)
-                                                       : vec3_cross(way, together_arm(plan, c, slot, t));
-            sum = vec3_add(sum, turn);
-        }
-        int tie = frames_is_tie(&plan->tasks[t]);
-        if (tie) sum = frames_tie_change(plan, c, t, sum);
-        real weight = tie ? frames_tie_weight(plan, c, t) : frames_wanted(plan, c, t).weight;
-        vec3 change = vec3_scale(weight, sum);
+        vec3 sum = together_change(plan, c, JOINT_WAY, t);
+        vec3 change = vec3_scale(frames_weight_of(plan, c, &plan->tasks[t]), sum);
         column_set_vec3(c, frames_change(plan, t), change);
         square = square + vec3_dot(change, sum);
     }
@@ -189,6 +194,66 @@ static void together_find_turns(const ik_plan *plan, columns c, real damping) {
     }
 }
 
+/* ---- the same by levels */
+
+/* The root of what a task counts for in its level. */
+ik_inline real together_root(const ik_plan *plan, columns c, int t) {
+    return real_sqrt(frames_weight_in_level(plan, c, &plan->tasks[t]));
+}
+
+/* Along what number i of a task is. */
+static vec3 together_along(const ik_plan *plan, columns c, int t, int i) {
+    if (ik_task_rows(&plan->tasks[t]) == 1) return column_vec3(c, frames_along(plan, t));
+    return vec3_splat(i == 0, i == 1, i == 2);
+}
+
+/* Numbers of rows as pulls of tasks. */
+static void together_pull_by_rows(const ik_plan *plan, columns c, rows_system s, const real *rows) {
+    for (int t = 0; t < plan->task_count; t++) {
+        const int first = plan->tasks[t].row, count = ik_task_rows(&plan->tasks[t]);
+        vec3 sum = vec3_splat(0, 0, 0);
+        for (int i = 0; i < count; i++)
+            sum = vec3_add(sum, vec3_scale(rows[(first + i) * s.step], together_along(plan, c, t, i)));
+        column_set_vec3(c, frames_off(plan, t), vec3_scale(together_root(plan, c, t), sum));
+    }
+    together_find_slopes(plan, c, real_splat(0));
+}
+
+/* A vector of a task as numbers of rows. */
+static void together_set_rows(const ik_plan *plan, columns c, int t, vec3 v, real *rows, int step) {
+    const real root = together_root(plan, c, t);
+    for (int i = 0; i < ik_task_rows(&plan->tasks[t]); i++)
+        rows[(plan->tasks[t].row + i) * step] = root * vec3_dot(together_along(plan, c, t, i), v);
+}
+
+static void together_assemble(const ik_plan *plan, columns c, rows_system s) {
+    for (int row = 0; row < s.rows; row++) {
+        for (int i = 0; i < s.rows; i++)
+            s.z[i * s.step] = real_splat(i == row);
+        together_pull_by_rows(plan, c, s, s.z);
+        for (int t = 0; t < plan->task_count; t++)
+            together_set_rows(plan, c, t, together_change(plan, c, JOINT_SLOPE, t), s.z, s.step);
+        for (int i = row; i < s.rows; i++)
+            s.matrix[packed(i, row) * s.step] = s.z[i * s.step];
+    }
+}
+
+static void together_find_turns_by_levels(const ik_plan *plan, columns c, real damping) {
+    const real beside = *column(c, frames_beside(plan)), apart = real_splat(LEVEL_FIRST) / beside;
+    rows_system s = rows_system_at(plan, c, frames_rows(plan));
+    together_start(plan, c);
+    together_assemble(plan, c, s);
+    for (int t = 0; t < plan->task_count; t++)
+        together_set_rows(plan, c, t, together_off(plan, c, t), s.y, s.step);
+    real rounding = real_splat(8 * EPSILON) * diagonal_of(s.matrix, s.step, s.rows).sum;
+    levels_solve(plan, s, damping + rounding + real_splat(TINY_LENGTH), apart, beside);
+    together_pull_by_rows(plan, c, s, s.y);
+    for (int slot = 0; slot < plan->slots; slot++)
+        column_set_vec3(c, frames_joint(plan, JOINT_TURN, slot), together_of(plan, c, JOINT_SLOPE, slot));
+}
+
+/* ---- the step */
+
 /* The share of the turns that is made. All of it, for they are the least that do: cut off one by one at what is allowed
  * they would no longer be right together. Where joints slide, which here they do not, others may turn too far instead:
  * there none turns by more than is allowed. */
@@ -223,7 +288,10 @@ static void together_make_turns(const ik_plan *plan, columns c) {
 static void frames_turn_together(const ik_plan *plan, columns c) {
     real *squared = column(c, frames_squared(plan)), *share = column(c, frames_damping(plan));
     *squared = frames_square(plan, c);
-    together_find_turns(plan, c, *share * *squared);
+    if (plan->levels > 1)
+        together_find_turns_by_levels(plan, c, *share * *squared);
+    else
+        together_find_turns(plan, c, *share * *squared);
     together_make_turns(plan, c);
     real turned = frames_square(plan, c);
     mask nearer = mask_less(turned, *squared);
