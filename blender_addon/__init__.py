@@ -14,6 +14,8 @@ ground.py      objects of the scene as a ground;  skin.py  which vertices follow
 
 ranges.py      which frames to bake
 
+curves.py      where things are by their curves alone, where nothing else moves them
+
 limbs.py       finds IK and says why it cannot be baked
 shown.py       what Blender's solver shows, as keys
 anew.py        limbs solved anew: sample.py (limbs to arrays) and solve.py (the IK constraint in closed form)

@@ -112,11 +112,11 @@ def numbers(curves, owner, path, name, frames):
     result[:] = still
     for curve in curves.get(path, ()):
         if not curve.mute:  # that its group is muted is no matter, in 4.5 and 5.2
-            result[:, curve.array_index] = _evaluated(curve, frames)
+            result[:, curve.array_index] = evaluated(curve, frames)
     return result
 
 
-def _evaluated(curve, frames):
+def evaluated(curve, frames):
     """The values of a curve on these frames: those of its keys if it has one on each, else as Blender blends them."""
     if len(frames) > FEW and len(curve.modifiers) == 0 and len(curve.keyframe_points):
         keys = _read(curve.keyframe_points, "co")

@@ -2,6 +2,7 @@
 """What moves an armature, and in a sentence why it, or a bone of it, cannot be baked."""
 
 from functools import cached_property
+from typing import Any
 
 import bpy
 import numpy as np
@@ -14,11 +15,11 @@ class CannotBakeError(Exception):
 
 
 class Rig:
-    """What moves the bones of one armature, read once for all of them. To be dropped before anything changes."""
+    """What moves an armature and its bones, or an object, read once. To be dropped before anything changes."""
 
     def __init__(self, armature):
         self.object = armature
-        self.bones = armature.pose.bones
+        self.bones: Any = armature.pose.bones if armature.pose else ()
         self.animation = armature.animation_data
 
     @cached_property

@@ -14,12 +14,11 @@ import numpy as np
 from . import actions, bridge, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_evaluated, not_played
+from .curves import AGREES, PLACE, SETTINGS
+from .curves import basis as basis_of
 from .joints import Bones, Parts
 
 UNSCALED = 1e-5  # a scale nearer to 1 than this is rounding too
-AGREES = 1e-4  # how far curves and scene may be apart, in heights of the skeleton and in lengths of axes
-PLACE = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-SETTINGS = ("rotation_mode", "delta_", "parent", "constraints")  # of an object, that its curves may change
 
 
 @dataclass
@@ -181,7 +180,7 @@ def _from_curves(armature, bones, rig, frames):
     """The Parts of bones in the space of their parents, and the object, by the numbers of their curves."""
     basis = Parts.room(len(frames), len(bones))
     for n, bone in enumerate(bones.pose):
-        basis.put(n, _basis(rig.curves, bone, actions.path_of(bone, ""), frames))
+        basis.put(n, basis_of(rig.curves, bone, actions.path_of(bone, ""), frames))
         basis.turned[:, n] = bridge.rotations.continuous(basis.turned[:, n])
         if bone.parent and bone.bone.use_connect:
             basis.moved[:, n] = 0.0
@@ -191,22 +190,13 @@ def _from_curves(armature, bones, rig, frames):
     return local, _object(armature, rig, frames)
 
 
-def _basis(curves, owner, path, frames):
-    """The Parts that the channels of a bone or an object make."""
-    name = actions.rotation_of(owner)
-    turned, moved, scaled = (
-        actions.numbers(curves, owner, path + part, part, frames) for part in (name, "location", "scale")
-    )
-    return Parts(rot.quaternions(owner.rotation_mode, turned), moved, scaled)
-
-
 def _object(armature, rig, frames):
     """The object in the world, with its own curves under what holds it: its parent, if any."""
     world = np.array(armature.matrix_world)
     if not any(path in PLACE for path in rig.curves):
         return world[np.newaxis]
     held = world @ np.linalg.inv(np.array(armature.matrix_basis))
-    return held @ _basis(rig.curves, armature, "", frames).matrices()
+    return held @ basis_of(rig.curves, armature, "", frames).matrices()
 
 
 # --- to a clip -------------------------------------------------------------------------------------------------------

@@ -32,9 +32,7 @@ class Parts:
     @classmethod
     def of(cls, matrices):
         """Those of matrices, whose shear is lost."""
-        scaled = np.linalg.norm(matrices[..., :3, :3], axis=-2)
-        axes = matrices[..., :3, :3] / scaled[..., np.newaxis, :]
-        return cls(bridge.rotations.from_matrix(axes), matrices[..., :3, 3], scaled)
+        return cls(bridge.rotations.from_matrix(rot.axes(matrices)), matrices[..., :3, 3], rot.sizes(matrices))
 
     def __getitem__(self, bones):
         return Parts(self.turned[:, bones], self.moved[:, bones], self.scaled[:, bones])

@@ -4,7 +4,7 @@
 The IK stays switched on while sampling, so that targets which depend on some baked limb are right, and because without
 a pole it alone says where the knee goes. The pose *without* IK is rebuilt from what IK does not change: the parent of
 the first bone, and the rotation, location and scale channels of both. This takes one evaluation of the scene a frame
-for all limbs together.
+for all limbs together; where all have poles, and nothing but curves moves what they hang on and reach for, none.
 """
 
 import dataclasses
@@ -15,6 +15,7 @@ import numpy as np
 from . import bridge, hang, stage
 from . import rotations as rot
 from .armatures import CannotBakeError
+from .curves import AGREES, Reader
 from .solve import Limbs
 
 HUNG = 0.9  # the share of sampling that is done when all frames were seen
@@ -32,17 +33,8 @@ class Samples:
 
 def sample(context, limbs, frames):
     """Sample these limbs on these frames: a generator that yields the share that is done, and returns Samples."""
-    raw = _empty(len(frames), len(limbs))
-    groups = _by_armature(limbs)
-    start = None
-    for f, frame in enumerate(frames):
-        context.scene.frame_set(int(frame))
-        depsgraph = context.evaluated_depsgraph_get()
-        for group in groups:
-            group.read(depsgraph, raw, f)
-        if start is None:
-            start = [[_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs]
-        yield HUNG * (f + 1) / len(frames)
+    found = yield from stage.between(_by_curves(context, limbs, frames), 0.0, HUNG)
+    raw, start = found or (yield from stage.between(_by_scene(context, limbs, frames), 0.0, HUNG))
     each = []
     for n, limb in enumerate(limbs):
         raw["pose"][:, n, 0] = hang.posed(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
@@ -50,6 +42,67 @@ def sample(context, limbs, frames):
         each.append(_arrays([limb], {name: values[:, n : n + 1] for name, values in raw.items()}, start[n : n + 1]))
         yield HUNG + (1 - HUNG) * (n + 1) / len(limbs)
     return _together(each)
+
+
+def _by_scene(context, limbs, frames):
+    """What is read on these frames, and the rotation channels on the first, as Blender evaluates the scene."""
+    raw, groups, start = _empty(len(frames), len(limbs)), _by_armature(limbs), []
+
+    def look(depsgraph, number):
+        for group in groups:
+            group.read(depsgraph, raw, number)
+        if number == 0:
+            start.extend([_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs)
+
+    yield from stage.visit(context, frames, look)
+    return raw, start
+
+
+def _by_curves(context, limbs, frames):
+    """The same by curves alone; None where these do not say it all, which a few frames of the scene must confirm."""
+    reader = Reader(frames)
+    if not all(limb.ik.pole_target for limb in limbs) or any(unread(reader, limb) for limb in limbs):
+        return None  # without a pole the limb goes on from where Blender's own solver has it
+    raw, start = _empty(len(frames), len(limbs)), []
+    for n, limb in enumerate(limbs):
+        start.append(_read(reader, limb, raw, n))
+        yield 0.9 * (n + 1) / len(limbs)
+    few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
+    shown, _ = yield from stage.between(_by_scene(context, limbs, frames[few]), 0.9, 1.0)
+    agree = all(_same(raw[name][few], shown[name]) for name in raw if name not in {"shown", "pose"})
+    return (raw, start) if agree else None
+
+
+def unread(reader, limb):
+    """Why curves do not say what moves a limb, besides its own IK; or None."""
+    ik, armature, above = limb.ik, limb.object, limb.root.parent
+    reasons = [reader.unread(armature), reader.unread_settings(armature, limb.owner, limb.constraint)]
+    reasons += [reader.unread_channels(armature, name) for name in limb.chain]
+    reasons += [above and reader.unread_bone(armature, above.name), reader.unread(ik.target, ik.subtarget)]
+    if ik.pole_target:
+        reasons.append(reader.unread(ik.pole_target, ik.pole_subtarget))
+    return next(filter(None, reasons), None)
+
+
+def _read(reader, limb, raw, n):
+    """What curves say of a limb; returns the rotation channels of its bones on the first frame."""
+    ik, armature = limb.ik, limb.object
+    raw["shown"][:, n] = np.eye(4)
+    raw["world"][:, n] = reader.world(armature)
+    if limb.root.parent:
+        raw["parent"][:, n] = reader.pose(armature, limb.root.parent.name)
+    raw["goal"][:, n] = reader.place(ik.target, ik.subtarget)[:, :3, 3]
+    raw["pole"][:, n] = reader.place(ik.pole_target, ik.pole_subtarget)[:, :3, 3]
+    for b, name in enumerate(limb.chain):
+        raw["basis"][:, n, b] = reader.basis(armature, name)
+    for name in ("pole_angle", "influence"):
+        raw[name][:, n] = reader.setting(armature, limb.owner, limb.constraint, name)
+    return [reader.channel(armature, name)[0] for name in limb.chain]
+
+
+def _same(some, others):
+    """Whether numbers are the same but for how Blender rounds them."""
+    return np.abs(some - others).max() <= AGREES * max(1.0, np.abs(others).max())
 
 
 def _together(each):
@@ -134,9 +187,10 @@ def _arrays(limbs, raw, start):
     """From matrices to points and rotations, everything in armature space."""
     pose, basis = raw["pose"], raw["basis"]
     _check_sizes(limbs, raw)
-    parents = pose[..., :3, :3] @ np.linalg.inv(basis[..., :3, :3])
+    parents = pose[..., :3, :3] @ rot.unsheared_inverse(basis)
     _check_parents(limbs, parents, basis)
-    to_armature = np.linalg.inv(raw["world"])
+    world = raw["world"]
+    to_armature = np.linalg.inv(world[:1] if (world == world[:1]).all() else world)  # as a rule it stands still
     lengths = np.array([limb.mid.bone.length for limb in limbs])[:, None]
     has_pole = np.array([limb.ik.pole_target is not None for limb in limbs])
     # with a pole in line Blender shows no bones at all
@@ -177,18 +231,18 @@ def _rest_bend(limb):
 def _check_sizes(limbs, raw):
     """Refuse what has no inverse or mirrors: an armature or a bone with a zero or negative scale."""
     for n, limb in enumerate(limbs):
-        if np.any(np.abs(np.linalg.det(raw["world"][:, n, :3, :3])) < 1e-20):
+        if np.any(np.abs(rot.volumes(raw["world"][:, n])) < 1e-20):
             raise CannotBakeError(f"{limb.object.name} has a scale of zero on some frame")
         for b, bone in enumerate(limb.chain):
-            if np.any(np.linalg.det(raw["basis"][:, n, b, :3, :3]) < 1e-20):
+            if np.any(rot.volumes(raw["basis"][:, n, b]) < 1e-20):
                 raise CannotBakeError(f"{bone} has a zero or negative scale on some frame")
 
 
 def _check_parents(limbs, parents, basis):
     """Refuse limbs whose bones hang in a space where turning a bone changes its shape, or its place."""
-    lengths = np.linalg.norm(parents, axis=-2)
+    lengths = rot.sizes(parents)
     mean = lengths.mean(axis=-1, keepdims=True)
-    dots = np.einsum("...ij,...ik->...jk", parents, parents) - np.eye(3) * lengths[..., None, :] ** 2
+    dots = np.swapaxes(parents, -1, -2) @ parents - np.eye(3) * lengths[..., None, :] ** 2
     uneven = (np.abs(lengths - mean) > rot.UNEVEN * mean).any(-1) | (
         np.abs(dots) > rot.UNEVEN * mean[..., None] ** 2
     ).any((-2, -1))
