@@ -14,10 +14,12 @@ from . import actions, bent, bridge, clips, hang, stage
 from . import rotations as rot
 from .anew import Found
 from .background import in_thread
+from .curves import Reader
 from .effect import COMPARED, besides_keys
 from .ik_limits import Freedom
 from .joints import Bones, Parts
 from .report import length, off
+from .sample import same, unread
 from .solve import STRAIGHT
 
 SEEN, SOLVED = 0.6, 0.9  # the shares that are done when all frames were seen, and solved
@@ -52,15 +54,9 @@ class Report:
 def found(context, limbs, frames, method):
     """What to write of these limbs: a generator that yields the share that is done, and returns what was Found."""
     armatures = list({limb.object.name: limb.object for limb in limbs}.values())
-    all_chains = [
-        _Chains(armature, [limb for limb in limbs if limb.object == armature], frames) for armature in armatures
-    ]
-
-    def look(depsgraph, number):
-        for chains in all_chains:
-            chains.read(depsgraph, number)
-
-    yield from stage.between(stage.visit(context, frames, look), 0.0, SEEN)
+    all_chains = _of_armatures(armatures, limbs, frames)
+    if not (yield from stage.between(_by_curves(context, all_chains, limbs, frames), 0.0, SEEN)):
+        yield from stage.between(_by_scene(context, all_chains, frames), 0.0, SEEN)
     work = []
     for number, chains in enumerate(all_chains):
         ends = (SEEN + (1 - SEEN) * (number + n) / len(all_chains) for n in (0, 1))
@@ -72,6 +68,37 @@ def found(context, limbs, frames, method):
     return Found(
         [each for each in work if each[1]], [(limb.object, limb.owner, limb.constraint) for limb in limbs], reports
     )
+
+
+def _of_armatures(armatures, limbs, frames):
+    return [_Chains(armature, [limb for limb in limbs if limb.object == armature], frames) for armature in armatures]
+
+
+def _by_scene(context, all_chains, frames):
+    """Read all chains as Blender evaluates the scene."""
+
+    def look(depsgraph, number):
+        for chains in all_chains:
+            chains.read(depsgraph, number)
+
+    yield from stage.visit(context, frames, look)
+    for chains in all_chains:
+        chains.free = chains.without_ik()
+
+
+def _by_curves(context, all_chains, limbs, frames):
+    """Read all chains by curves alone; whether these say it all, which a few frames of the scene must confirm."""
+    reader = Reader(frames)
+    if any(unread(reader, limb) for limb in limbs):
+        return False
+    for number, chains in enumerate(all_chains):
+        steps = chains.read_curves(reader)
+        yield from stage.between(steps, *(0.9 * (number + n) / len(all_chains) for n in (0, 1)))
+    few = np.unique(np.linspace(0, len(frames) - 1, COMPARED).astype(int))
+    seen = _of_armatures([chains.armature for chains in all_chains], limbs, frames[few])
+    yield from stage.between(_by_scene(context, seen, frames[few]), 0.9, 1.0)
+    pairs = zip(all_chains, seen, strict=True)
+    return all(same(a[few], b) for one, two in pairs for a, b in zip(one.all(), two.all(), strict=True))
 
 
 class _Chains:
@@ -86,7 +113,8 @@ class _Chains:
         self.shown, self.said = np.empty((2, *count, 4, 4))
         self.world, self.places = np.empty((len(frames), 4, 4)), np.empty((len(frames), len(limbs), 4, 4))
         self.influence, self.angles = np.empty((2, len(frames), len(limbs)))
-        self.poles = np.empty((len(frames), len(limbs), 3))
+        self.poles = np.zeros((len(frames), len(limbs), 3))
+        self.free = None  # where bones are without IK, in armature space
         self.missed, self.moved = [], 0
 
     def read(self, depsgraph, number):
@@ -102,13 +130,34 @@ class _Chains:
                 pole = stage.placed(limb.ik.pole_target, limb.ik.pole_subtarget, depsgraph)
                 self.poles[number, n] = pole.translation
 
+    def read_curves(self, reader):
+        """What curves say: a generator that yields the share that is done."""
+        self.world[:], self.free = reader.world(self.armature), np.empty_like(self.said)
+        names = Bones(self.armature, self.names).names
+        for n, name in enumerate(names):
+            self.said[:, n] = reader.basis(self.armature, name)
+            self.free[:, n] = reader.pose(self.armature, name)
+            yield (n + 1) / len(names)
+        for n, limb in enumerate(self.limbs):
+            ik = limb.ik
+            self.places[:, n] = reader.place(ik.target, ik.subtarget)
+            for name, values in (("influence", self.influence), ("pole_angle", self.angles)):
+                values[:, n] = reader.setting(self.armature, limb.owner, limb.constraint, name)
+            if ik.pole_target:
+                self.poles[:, n] = reader.place(ik.pole_target, ik.pole_subtarget)[:, :3, 3]
+
+    def all(self):
+        """All that is read."""
+        return self.free, self.said, self.world, self.places, self.influence, self.angles, self.poles
+
     def _matrices(self, shown, name):
         flat = np.empty(16 * len(shown.pose.bones), np.float32)
         shown.pose.bones.foreach_get(name, flat)
         return flat.reshape(-1, 4, 4)[self.rows].transpose(0, 2, 1)  # Blender hands out columns
 
-    def _without_ik(self, bones):
+    def without_ik(self):
         """Where bones are without IK, in armature space: what is no link of a chain goes with what it hangs on."""
+        bones = Bones(self.armature, self.names)
         poses = np.empty_like(self.shown)
         for n, (name, parent) in enumerate(zip(bones.names, bones.parents, strict=True)):
             if name in self.names:
@@ -122,7 +171,7 @@ class _Chains:
     def solved(self, context, method):
         """The channels to write: a generator that yields the share that is done."""
         bones = Bones(self.armature, self.names)
-        local = yield from stage.between(bones.locals(self._without_ik(bones)), 0.0, 0.3)
+        local = yield from stage.between(bones.locals(self.free), 0.0, 0.3)
         reading = yield from stage.between(
             clips.reading(context, self.armature, bones, self.frames, local, self.world), 0.3, 0.4
         )

@@ -69,7 +69,7 @@ def _by_curves(context, limbs, frames):
         yield 0.9 * (n + 1) / len(limbs)
     few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
     shown, _ = yield from stage.between(_by_scene(context, limbs, frames[few]), 0.9, 1.0)
-    agree = all(_same(raw[name][few], shown[name]) for name in raw if name not in {"shown", "pose"})
+    agree = all(same(raw[name][few], shown[name]) for name in raw if name not in {"shown", "pose"})
     return (raw, start) if agree else None
 
 
@@ -100,7 +100,7 @@ def _read(reader, limb, raw, n):
     return [reader.channel(armature, name)[0] for name in limb.chain]
 
 
-def _same(some, others):
+def same(some, others):
     """Whether numbers are the same but for how Blender rounds them."""
     return np.abs(some - others).max() <= AGREES * max(1.0, np.abs(others).max())
 

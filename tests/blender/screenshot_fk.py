@@ -1,4 +1,4 @@
-"""Show IK from FK in Blender's window: a person who was keyed joint by joint, with targets and poles for an arm and a leg.
+"""Show IK from FK in Blender's window: a person who was keyed joint by joint, with IK of an arm and a leg.
 
 Run inside the window with the environment variable IKCORE_TEST_ZIP naming the extension's zip and
 BLENDER_USER_RESOURCES an empty folder. Calls bpy.app.driver_namespace["shot"], if there is one, when the picture
@@ -10,7 +10,6 @@ import pathlib
 import sys
 
 import bpy
-from mathutils import Vector
 
 
 def alone():

@@ -25,7 +25,7 @@ def main():
         import bpy
 
         bpy.ops.extensions.package_install_files(filepath=str(archive), repo="user_default", enable_on_install=True)
-        for what in (as_shown, anew, nla_bake):
+        for what in (as_shown, anew, chains, nla_bake):
             rounds = [what(bpy, four_limbs(bpy, frames), frames) for _ in range(ROUNDS)]
             whole, step = (min(each) for each in zip(*rounds, strict=True))
             print(f"{what.__name__:10} {1000 * whole:8.1f} ms, longest step {1000 * step:6.1f} ms")
@@ -56,6 +56,11 @@ def as_shown(bpy, armature, frames):
 def anew(bpy, armature, frames):
     """Bake IK, solved anew."""
     return _bake(bpy, armature, frames, "ANEW")
+
+
+def chains(bpy, armature, frames):
+    """Bake IK, chains anew."""
+    return _bake(bpy, armature, frames, "CHAINS")
 
 
 def _bake(bpy, armature, frames, way):

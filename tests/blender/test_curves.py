@@ -115,6 +115,18 @@ def test_curves_say_what_the_scene_does(seed):
     assert any(np.ptp(read[name], axis=0).max() > 0.1 for name in ("goal", "pole", "parent")), "the test does not move"
 
 
+@pytest.mark.parametrize("seed", range(40, 60))
+def test_so_do_chains(seed, addon):
+    """Where bones are without IK, and what it asks for."""
+    leg, chains = rig(seed), addon.chains
+    limbs = addon.limbs.find_limbs(leg)
+    read, seen = chains._of_armatures([leg], limbs, FRAMES), chains._of_armatures([leg], limbs, FRAMES)
+    assert addon.stage.finished(chains._by_curves(bpy.context, read, limbs, FRAMES))
+    addon.stage.finished(chains._by_scene(bpy.context, seen, FRAMES))
+    for one, two in zip(read[0].all(), seen[0].all(), strict=True):
+        np.testing.assert_allclose(one, two, atol=NEAR * max(1.0, np.abs(two).max()))
+
+
 def driven(leg, ik):
     leg.pose.bones["hips"].driver_add("location", 0)
 
