@@ -27,6 +27,20 @@ def size(a: _Array, /) -> _Array | None: ...
 def unit(a: _Array, /) -> _Array | None: ...
 def mean(rows: _Array, /) -> _Array | None: ...
 def widest(points: _Array, ends: ArrayLike, /) -> _Array: ...
+
+# Normal, lift and the point that touches, of a foot that lies on the ground: `which` are axis, heel, ball, toe, joint,
+# between and parts of ik_rest_job, `limits` scale, align, pitch, roll, bends and step.
+def rest(
+    points: _Array,
+    hit: _Array,
+    heights: _Array,
+    normals: _Array,
+    place: _Array,
+    ahead: _Array | None,
+    which: tuple[int, ...],
+    limits: tuple[float, ...],
+    /,
+) -> tuple[_Array, float, int]: ...
 def empty(parts: tuple[tuple[tuple[int, ...], str], ...], /) -> tuple[_Array, ...]: ...
 def single(
     name: str,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
-from numpy.typing import NDArray
 
-from ikcore._arrays import cross, dot, size
+from ikcore import _core
+from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
@@ -20,7 +18,6 @@ _STRIDE = 0.1  # how far apart the ground is looked at on the way there
 _TALL = 2.2  # how much room one needs to stand under something
 _EDGE = 0.02  # by how much more than its slopes say ground under a foot may rise or fall, beyond which there is an edge
 _GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
-_ARCH = 0.02  # how high it is over what its heel and its ball stand on
 STEP = 0.1  # what is higher above the toes is no ground to bend on
 TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
 _KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
@@ -37,7 +34,8 @@ class Footing:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.pitch, self.roll = tangent(scene.settings.pitch), tangent(scene.settings.roll)
+        settings = scene.settings
+        self.pitch, self.roll, self.bends = (tangent(most) for most in (settings.pitch, settings.roll, settings.toe))
         self.last: Array | None = None
         self.until = 0
         self.lift = 0.0
@@ -179,62 +177,17 @@ class Footing:
 
     def _fit(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
         """The plane a foot rests on: over all of the ground under its sole, but for what toes bend over."""
-        scene = self.scene
-        rise = np.where(found.hit, found.height - stance.place[scene.axis], -np.inf)
-        rise -= self._gives(motion, names, points, found)
-        slope = self._limited(self._rested(stance, motion, names, points, rise, found), motion, stance)
-        above = rise - dot(points - stance.place, slope)
-        stance.lift = float(above.max())
-        stance.normal = scene.normal(slope)
-        stance.part = int(found.part[int(np.argmax(above))])
-
-    def _gives(self, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
-        """How far ground may come up to points from below: by its arch, and by as much as its toes bend.
-
-        Not to heel and ball, on which it stands: the ball may be a little ahead of where toes bend.
-        """
-        most, soles = np.zeros(len(points)), motion.leg.soles
-        heel, ball = (names.index(end) if end in names else -1 for end in _ENDS[0])
-        if min(heel, ball) >= 0 and not self._edge(heel, ball, points, found, motion.scale):
-            share = np.arange(1, _PARTS) / _PARTS
-            most[len(names) : len(names) + len(share)] = _ARCH * motion.scale * 4 * share * (1 - share)
-        if motion.toe is not None and "toe" in names and soles["toe"].joint == motion.leg.ball:
-            joint, toe = points[names.index("joint")], points[names.index("toe")]
-            beyond = np.maximum(dot(points - joint, unit(self.scene.level(toe - joint))), 0)
-            most += np.minimum(beyond * tangent(self.scene.settings.toe), STEP * motion.scale)
-        most[[at for at in (heel, ball) if at >= 0]] = 0
-        return most
-
-    def _edge(self, heel: int, ball: int, points: Array, found: Surface, scale: float) -> bool:
-        """Whether the ground rises or falls from heel to ball by more than its slopes say."""
-        if not found.hit[[heel, ball]].all():
-            return True
-        way = self.scene.level(points[ball] - points[heel])
-        along = [float(dot(self.scene.slope(found.normals[at]), way)) for at in (heel, ball)]
-        rises, more = float(found.height[ball] - found.height[heel]), _EDGE * scale
-        return not min(along) - more < rises < max(along) + more
-
-    def _rested(
-        self, stance: Stance, motion: LegMotion, names: list[str], points: Array, rise: Array, found: Surface
-    ) -> Array:
-        """The slope of a foot that has come to rest: of the ground, and then as it sinks along its way and across."""
-        scene, scale = self.scene, motion.scale
-        support = [at for at, name in enumerate(names) if name in ("heel", "ball") and found.hit[at]]
-        support = support or [int(np.argmax(rise))]
-        slope, ahead = scene.slope(mean(found.normals[support])), headings(motion, stance.flat, scene)
-        if ahead is None:
-            return slope
-        arms = points - mean(points[support])
-        slopes = np.concatenate([slope[np.newaxis], scene.slope(found.normals[found.hit])])
-        slopes = slopes[size(slopes) <= max(self.pitch, float(size(slope)))]
-        way = unit(mean(ahead))
-        margin = _EDGE * scale / max(float(np.ptp(dot(arms, way))), _EDGE * scale)
-        for direction in (way, cross(scene.up, way)):
-            usual = float(dot(slope, direction))
-            over = rise - dot(arms, slope - usual * direction)
-            tilt = _sunk(dot(arms, direction), over, dot(slopes, direction), usual, margin, _SAME * scale)
-            slope = slope + (tilt - usual) * direction
-        return slope
+        scene, settings, soles = self.scene, self.scene.settings, motion.leg.soles
+        ahead = headings(motion, stance.flat, scene)
+        bends = motion.toe is not None and "toe" in names and soles["toe"].joint == motion.leg.ball
+        which = [names.index(name) if name in names else -1 for name in ("heel", "ball")]
+        which += [names.index(name) if bends else -1 for name in ("toe", "joint")]
+        limits = motion.scale, settings.align, self.pitch, self.roll, self.bends, STEP
+        under = found.hit, np.ascontiguousarray(found.height), found.normals
+        way = None if ahead is None else unit(mean(ahead))
+        job = scene.axis, *which, len(names), _PARTS
+        stance.normal, stance.lift, touches = _core.rest(points, *under, stance.place, way, job, limits)
+        stance.part = int(found.part[touches])
 
     def _keep(self, stance: Stance, motion: LegMotion, floor: Floor) -> None:
         """Leave a foot that was made to stand here as it stands, but for what it is too high or too deep."""
@@ -254,48 +207,6 @@ class Footing:
         for name, places in motion.soles.items():
             plane = stance.place[axis] + dot(places[frames] - stance.place, slope)
             floor.stood[name][frames] = plane + floor.thick[name]
-
-    def _limited(self, slope: Array, motion: LegMotion, stance: Stance) -> Array:
-        """As far as feet pitch and roll."""
-        ahead = headings(motion, stance.flat, self.scene)
-        slope = slope * self.scene.settings.align
-        if ahead is None:
-            return slope
-        way = unit(mean(ahead))
-        side = cross(self.scene.up, way)
-        along = min(max(float(dot(slope, way)), -self.pitch), self.pitch)
-        across = min(max(float(dot(slope, side)), -self.roll), self.roll)
-        return np.asarray(along * way + across * side)
-
-
-def _sunk(at: Array, rise: Array, slopes: Array, usual: float, margin: float, same: float) -> float:
-    """The slope of the line over points that is the lowest at 0, where the weight is: it rests on one to either side.
-
-    No steeper than the ground anywhere, or by no more than a margin: else it is over an edge, and stays on the higher
-    side. Of slopes that do equally well the nearest to the usual one.
-    """
-    known = np.isfinite(rise)
-    first, second = _pairs(int(np.count_nonzero(known)))
-    at, rise = at[known], rise[known]
-    apart = at[second] - at[first]
-    between = (rise[second] - rise[first])[apart != 0] / apart[apart != 0]
-    low, high = slopes.min(), slopes.max()
-
-    def lowest(tried: Array) -> float:
-        height = (rise - tried[:, np.newaxis] * at).max(axis=1)
-        best = tried[height <= height.min() + same]
-        return float(best[np.argmin(np.abs(best - usual))])
-
-    found = lowest(np.append(between, usual))
-    if low - margin < found < high + margin:
-        return found
-    return lowest(np.append(between[(between > low) & (between < high)], [usual, low, high]))
-
-
-@functools.cache
-def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Each two of so many, once; there are never more than the points of a sole."""
-    return np.triu_indices(count, 1)
 
 
 def _between(start: Array, end: Array) -> Array:

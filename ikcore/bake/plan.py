@@ -24,7 +24,7 @@ from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
 from ikcore.bake.stances import Stance, stances_of
 from ikcore.bake.toes import toes_of
-from ikcore.bake.way import Way, clear, way_of
+from ikcore.bake.way import Steps, Way, ways_of
 from ikcore.bake.write import pelvis_of
 from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
@@ -222,14 +222,11 @@ def _ways(
         loops.place_rounds(footing, motions, stances, under, way)
     if stances and all(stance.part < 0 for stance in stances):
         raise ValueError(notes.nowhere(motions, scene))
-    ways, legs = [], told.part(0.5, 1.0)
+    feet = []
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
-        passed = passed_by(motion, mine, stances, floors, scene)
-        part = legs.part(at / len(motions), (at + 1) / len(motions))
-        ways.append(way_of(motion, mine, passed, floors, scene, way is not None, part))
-    clear(ways, scene)
-    return stances, [way for way, *_ in ways], under
+        feet.append(Steps(motion, mine, passed_by(motion, mine, stances, floors, scene), floors))
+    return stances, ways_of(feet, scene, way is not None, told.part(0.5, 1.0)), under
 
 
 def _middle_round(

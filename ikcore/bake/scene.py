@@ -77,11 +77,6 @@ class Scene:
         found[..., self.axis] = 0.0
         return np.asarray(found)
 
-    def normal(self, slope: Array) -> Array:
-        """The unit normal of a plane with this slope."""
-        upward = self.up - slope
-        return np.asarray(upward / size(upward))
-
     def under(self, points: Array, above: float, below: float) -> Array:
         """How high the ground is under points (frames, 3), within a window about them; NaN where there is none."""
         found = np.empty(points.shape[:-1])

@@ -108,36 +108,64 @@ class Way:
         return Way(motion, self.shift[frames], self.turn[frames], toes, lies, plain, stands, self.reach[frames])
 
 
-def way_of(
-    motion: LegMotion,
-    stances: list[Stance],
-    passed: list[Stance],
-    floor: Floor,
-    scene: Scene,
-    rounds: bool,
-    told: Told,
-) -> tuple[Way, Array, Mask]:
-    """The way of one foot through all its stances, and over what it passes before the first and after the last.
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """What a foot does on the ground: its stances, and what it passes before the first and after the last.
 
-    And how much higher it has to be for obstacles, and when it is free to: `clear` lifts it. Of three rounds of a loop,
-    obstacles are those of the second.
+    Attributes
+    ----------
+    motion : LegMotion
+        The leg in the clip.
+    stances, passed : list of Stance
+        On the ground, and over it.
+    floor : Floor
+        What it stands on in the clip.
     """
-    frames = len(motion.chain)
+
+    motion: LegMotion
+    stances: list[Stance]
+    passed: list[Stance]
+    floor: Floor
+
+
+def ways_of(feet: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[Way]:
+    """The ways of all feet through all their stances. Of three rounds of a loop, obstacles are those of the second."""
+    stand, swing, share = told.part(0.0, 0.4), told.part(0.4, 1.0), 1 / len(feet)
+    ways = [_stood(foot, scene, stand.part(at * share, (at + 1) * share)) for at, foot in enumerate(feet)]
+    going = [not (scene.kept and all(stance.clean for stance in foot.stances)) for foot in feet]
+    moved = _freed([(way, foot.stances) for way, foot, goes in zip(ways, feet, going, strict=True) if goes], scene)
+    lifted: list[tuple[Way, Array, Mask]] = []
+    for at, (way, foot, goes) in enumerate(zip(ways, feet, going, strict=True)):
+        if goes:
+            part = swing.part(at * share, (at + 1) * share)
+            lifted.append((way, *_swung(way, foot, moved.pop(0), scene, rounds, part)))
+    clear(lifted, scene)
+    return ways
+
+
+def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
+    """Its way in its stances; that of one that stays as it is."""
+    frames = len(foot.motion.chain)
     turn, toes = np.broadcast_to(UNTURNED, (2, frames, 4)).copy()
-    plain, stands, reach = np.zeros(frames), _standing(stances, frames, scene.fps), np.zeros(frames)
-    way = Way(motion, np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool), plain, stands, reach)
-    if scene.kept and all(stance.clean for stance in stances):
-        return way, np.zeros(frames), np.zeros(frames, bool)
-    for stance in told.part(0.0, 0.4).over(stances):
-        _stand(way, stance, floor, scene)
-    _bend(way, stances, scene)
-    moved = _moved(way, stances, scene)
-    for swing in told.part(0.4, 0.7).over(_swings(stances, frames)):
-        _swing(way, swing, moved, passed, scene)
+    plain, stands, reach = np.zeros(frames), _standing(foot.stances, frames, scene.fps), np.zeros(frames)
+    way = Way(foot.motion, np.zeros((frames, 3)), turn, toes, np.zeros(frames, bool), plain, stands, reach)
+    if not (scene.kept and all(stance.clean for stance in foot.stances)):
+        for stance in told.over(foot.stances):
+            _stand(way, stance, foot.floor, scene)
+    return way
+
+
+def _swung(way: Way, foot: Steps, moved: Array, scene: Scene, rounds: bool, told: Told) -> tuple[Array, Mask]:
+    """Its way in swing; how much higher it has to be for obstacles, and when it is free to: `clear` lifts it."""
+    frames = len(way.shift)
+    for swing in told.part(0.0, 0.5).over(_swings(foot.stances, frames)):
+        _swing(way, swing, moved, foot.passed, scene)
+    del moved  # of a long clip it is much
     way.plain = way.shift[:, scene.axis].copy()
-    down = sorted([*stances, *(each for each in passed if 0 < each.start < frames - 1)], key=lambda each: each.start)
+    passed = [each for each in foot.passed if 0 < each.start < frames - 1]
+    down = sorted([*foot.stances, *passed], key=lambda each: each.start)
     spans = [_span(swing, frames) for swing in _swings(down, frames)]
-    return way, *_needed(way, spans, floor, scene, rounds, told.part(0.7, 1.0))
+    return _needed(way, spans, foot.floor, scene, rounds, told.part(0.5, 1.0))
 
 
 def _standing(stances: list[Stance], frames: int, fps: float) -> Array:
@@ -207,31 +235,50 @@ def _lie(way: Way, stance: Stance, toes: Array) -> None:
         way.lies[last.frames] = True
 
 
-def _bend(way: Way, stances: list[Stance], scene: Scene) -> None:
-    """Toes that lie come to that, and from it."""
+def _freed(feet: list[tuple[Way, list[Stance]]], scene: Scene) -> list[Array]:
+    """Toes that lie come to that, and from it; and what in swing goes on of what stances move feet by."""
+    bent = [(way, pinned) for way, stances in feet if (pinned := _pinned(way, stances)) is not None]
+    turned = _released([(rotations.log(way.toes), pinned) for way, pinned in bent], scene)
+    for way, pinned in bent:
+        way.toes[~pinned] = rotations.exp(turned.pop(0)[~pinned])
+    return _released([_moved(way, stances, scene) for way, stances in feet], scene)
+
+
+def _pinned(way: Way, stances: list[Stance]) -> Mask | None:
+    """When toes turn as they should, if they are made to lie."""
     if not way.lies.any():
-        return
+        return None
     pinned = way.lies.copy()
     for stance in stances:
         pinned[stance.start : stance.stop] |= stance.clean
-    way.toes[~pinned] = rotations.exp(_released(rotations.log(way.toes), pinned, scene)[~pinned])
+    return pinned
 
 
-def _released(values: Array, pinned: Mask, scene: Scene) -> Array:
+def _released(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
     """What stances do to a foot, and in swing, as smoothly as it can be, back to nothing, or to what the next does.
 
-    Where the clip begins or ends before that, it is drawn there.
+    Where the clip begins or ends before that, it is drawn there. All curves (frames, 3) at once, each with when it is
+    pinned; of a long clip one after the other, as that takes memory.
     """
-    time = max(scene.settings.blend / 3, 1 / scene.fps)
-    pinned, blend, pull = pinned.copy(), round(scene.settings.blend * scene.fps), np.zeros((len(pinned), 1))
-    for start, stop in runs(~pinned).tolist():
-        own = slice(start + blend if start > 0 else 0, max(stop - blend, 0) if stop < len(pinned) else stop)
-        pinned[own] = True
-        pull[start:stop] = (start == 0 or stop == len(pinned)) / (time * time * time * time)
-    if pinned.all() or not values.any():
-        return values
-    low, high = (np.where(pinned[:, np.newaxis], values, far) for far in (-np.inf, np.inf))
-    return np.asarray(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).values)
+    if len(curves) > 1 and len(list(blocks(len(curves[0][1])))) > 1:
+        return [_released([curve], scene)[0] for curve in curves]
+    time, blend = max(scene.settings.blend / 3, 1 / scene.fps), round(scene.settings.blend * scene.fps)
+    found = [values for values, _ in curves]
+    free = [at for at, (values, pinned) in enumerate(curves) if values.any() and not pinned.all()]
+    if not free:
+        return found
+    low, high, pull = np.zeros((3, len(found[0]), len(free), 3))
+    for to, at in enumerate(free):
+        values, pinned = found[at], curves[at][1].copy()
+        for start, stop in runs(~pinned).tolist():
+            own = slice(start + blend if start > 0 else 0, max(stop - blend, 0) if stop < len(pinned) else stop)
+            pinned[own] = True
+            pull[start:stop, to] = (start == 0 or stop == len(pinned)) / (time * time * time * time)
+        low[:, to], high[:, to] = (np.where(pinned[:, np.newaxis], values, far) for far in (-np.inf, np.inf))
+    smoothed = smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).values
+    for to, at in enumerate(free):
+        found[at] = smoothed[:, to]
+    return found
 
 
 def _heights(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene) -> Array:
@@ -345,14 +392,14 @@ def _between(way: Way, before: Stance, after: Stance, scene: Scene) -> None:
     way.turn[here] = rotations.slerp(way.turn[here.start - 1], way.turn[here.stop], timed)
 
 
-def _moved(way: Way, stances: list[Stance], scene: Scene) -> Array:
-    """What stances move a foot by beside what the ground does, and what of that goes on in swing."""
+def _moved(way: Way, stances: list[Stance], scene: Scene) -> tuple[Array, Mask]:
+    """What stances move a foot by beside what the ground does, and when it stands."""
     moved, pinned = np.zeros_like(way.shift), np.zeros(len(way.shift), bool)
     for stance in stances:
         here = slice(stance.start, stance.stop)
         moved[here], pinned[here] = way.shift[here], True
         moved[here, scene.axis] -= _followed(stance, way.motion.reference[here], scene.level(way.shift[here]), scene)
-    return _released(moved, pinned, scene)
+    return moved, pinned
 
 
 def _followed(stance: Stance, source: Array, moved: Array, scene: Scene) -> Array:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "block.h"
+#include "footing.h"
 #include "gufuncs.h"
 #include "ik.h"
 #include "mesh_object.h"
@@ -80,7 +81,8 @@ static int execute(PyObject *module) {
         prepare_blocks() < 0)
         return -1;
     if (add_skeleton(module) < 0 || add_solve(module) < 0 || add_mesh(module) < 0 || add_numbers(module) < 0) return -1;
-    if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0) return -1;
+    if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0 || add_footing(module) < 0)
+        return -1;
     if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;
     return PyModule_AddStringConstant(module, "__version__", IKCORE_VERSION);

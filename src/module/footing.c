@@ -1,0 +1,92 @@
+/* How a foot lies on the ground, as a function of Python. ikcore/bake/footing.py makes what it is called with. */
+#include "footing.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#include <numpy/ndarrayobject.h>
+
+#include <stdlib.h>
+
+#include "arrays.h"
+#include "rest.h"
+
+/* The numbers of an array of `count` rows in one block; NULL with an exception set. */
+static const void *block_of(const char *name, PyObject *object, int type, npy_intp count, int columns) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (PyArray_Check(object) && holds(array, type) && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array) &&
+        PyArray_NDIM(array) == (columns > 1 ? 2 : 1) && PyArray_DIM(array, 0) == count &&
+        (columns == 1 || PyArray_DIM(array, 1) == columns))
+        return PyArray_DATA(array);
+    PyErr_Format(PyExc_TypeError, "rest: %s does not fit the job", name);
+    return NULL;
+}
+
+static int take_vector(const char *name, PyObject *object, double *vector) {
+    const double *given = block_of(name, object, NPY_DOUBLE, 3, 1);
+    for (int axis = 0; given && axis < 3; axis++)
+        vector[axis] = given[axis];
+    return given ? 0 : -1;
+}
+
+/* Whether the points that are meant are among all of them. */
+static int fits(const ik_rest_job *job) {
+    const int named[] = {job->heel, job->ball, job->toe, job->joint};
+    for (int k = 0; k < 4; k++)
+        if (named[k] < -1 || named[k] >= job->count) return 0;
+    return job->axis >= 0 && job->axis < 3 && (job->toe < 0 || job->joint >= 0);
+}
+
+static int take(ik_rest_job *job, PyObject *args) {
+    PyObject *points, *hit, *heights, *normals, *place, *ahead;
+    if (!PyArg_ParseTuple(args, "OOOOOO(iiiiiii)(dddddd)", &points, &hit, &heights, &normals, &place, &ahead,
+                          &job->axis, &job->heel, &job->ball, &job->toe, &job->joint, &job->between, &job->parts,
+                          &job->scale, &job->align, &job->pitch, &job->roll, &job->bends, &job->step))
+        return -1;
+    const npy_intp count =
+        PyArray_Check(hit) && PyArray_NDIM((PyArrayObject *)hit) == 1 ? PyArray_SIZE((PyArrayObject *)hit) : 0;
+    if (count < 1 || count > 1000) {
+        PyErr_SetString(PyExc_TypeError, "rest: expected 1 to 1000 points");
+        return -1;
+    }
+    job->count = (int)count;
+    job->points_ahead = ahead != Py_None;
+    if (!fits(job)) {
+        PyErr_SetString(PyExc_TypeError, "rest: the axis, or which points are meant, does not fit the job");
+        return -1;
+    }
+    if (!(job->points = block_of("points", points, NPY_DOUBLE, count, 3)) ||
+        !(job->hit = block_of("hit", hit, NPY_BOOL, count, 1)) ||
+        !(job->heights = block_of("heights", heights, NPY_DOUBLE, count, 1)) ||
+        !(job->normals = block_of("normals", normals, NPY_DOUBLE, count, 3)) ||
+        take_vector("place", place, job->place) < 0)
+        return -1;
+    return job->points_ahead ? take_vector("ahead", ahead, job->ahead) : 0;
+}
+
+static PyObject *rest(PyObject *module, PyObject *args) {
+    ik_rest_job job = {0};
+    (void)module;
+    if (take(&job, args) < 0) return NULL;
+    void *scratch = malloc(ik_rest_scratch(job.count));
+    if (!scratch) return PyErr_NoMemory();
+    const ik_rested found = ik_rest(&job, scratch);
+    free(scratch);
+    npy_intp three = 3;
+    PyArrayObject *normal = (PyArrayObject *)PyArray_SimpleNew(1, &three, NPY_DOUBLE);
+    if (!normal) return NULL;
+    for (int axis = 0; axis < 3; axis++)
+        ((double *)PyArray_DATA(normal))[axis] = found.normal[axis];
+    return Py_BuildValue("(Ndi)", normal, found.lift, found.point);
+}
+
+static PyMethodDef functions[] = {
+    {"rest", rest, METH_VARARGS,
+     "rest(points, hit, heights, normals, place, ahead, (axis, heel, ball, toe, joint, between, parts), (scale, align, "
+     "pitch, roll, bends, step), /)\n--\n\nNormal, lift and the point that touches; ahead may be None."},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_footing(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}
