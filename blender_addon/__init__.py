@@ -28,6 +28,7 @@ from_fk.py     keys of targets and poles from those of bones;  fk_operators.py  
 rigify.py      both ways on limbs that IK_FK switches;  fk_panels.py  the panel of both
 
 legs.py        the list of legs of an armature;  contacts.py  when they are planted, as curves
+foot_switches.py  those that a rig switches between FK and IK;  foot_controls.py  keys of their IK controls
 options.py     what can be chosen about Bake Foot IK;  layouts.py  how that is shown
 foot_job.py    what is asked, by value, or why it cannot be done
 feet.py        from legs to keys, partly in a thread (background.py);  report.py  how it went

@@ -5,13 +5,17 @@ Blender 4.5 and 5.x differ in helpers but share layers, strips, slots and channe
 """
 
 import contextlib
+import json
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
+from . import stage
+
 CHANNELS = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}
 SOURCE = "ikcore source"  # the custom property of an action that says what it was made of
+STILL = "ikcore still"  # and the one that says what channels were that have keys in it only
 MADE = "ikcore made"  # and the one that says by what: the title that its name ends with
 # What makes up a key and how many numbers each part is: kept keys are put back with all of it.
 KEY_PARTS = {
@@ -205,13 +209,34 @@ def keep(*unused):
 
 @contextlib.contextmanager
 def played(armature, action):
-    """Let an armature play another action with a slot of the same name, for as long as this lasts."""
+    """Let an armature play another action with a slot of the same name, for as long as this lasts.
+
+    Channels that only the action before has keys of are as they were when it was made.
+    """
     _, before, slot = assigned(armature)
+    still = json.loads(before.get(STILL, "{}"))
+    now = {path: stage.value(armature, path) for path in still}
     assign(armature, action, action.slots[slot.identifier])
     try:
+        _set_all(armature, still)
         yield
     finally:
         assign(armature, before, slot)
+        _set_all(armature, now)
+
+
+def _set_all(armature, values):
+    for path, value in values.items():
+        if stage.value(armature, path) is not None:
+            stage.set_value(armature, path, value)
+
+
+def still(armature, channels):
+    """What the channels say that the action has no keys of, and those said that a bake has keyed, as text."""
+    _, action, _ = assigned(armature)
+    keyed = by_path(curves(armature.animation_data))
+    new = {channel.path: stage.value(armature, channel.path) for channel in channels if channel.path not in keyed}
+    return json.dumps(json.loads(action.get(STILL, "{}")) | new)
 
 
 def source(animation):

@@ -68,13 +68,14 @@ def bones_of(armature, feet):
     return joints & set(armature.pose.bones.keys())
 
 
-def read(context, armature, frames, bones=None):
+def read(context, armature, frames, bones=None, stretched=()):
     """Read an armature on evenly spaced frames of its action: a generator that yields the share that is done.
 
     Returns a Reading of these bones and those above them, all of them by default. Curves are read where nothing else
-    moves the bones, which a few frames of the scene must confirm; else the scene is evaluated on every frame.
+    moves the bones, which a few frames of the scene must confirm; else the scene is evaluated on every frame. Bones
+    that may be `stretched` along themselves are not: what that moves is the next one.
     """
-    rig, chosen = Rig(armature), Bones(armature, bones)
+    rig, chosen = Rig(armature), Bones(armature, bones, stretched)
     if reason := not_played(armature):
         raise CannotBakeError(reason)
     with stage.restored(context, [armature], poses=True):
@@ -139,6 +140,10 @@ def _seen(depsgraph, armature, bones):
     flat = np.empty(16 * len(armature.pose.bones), np.float32)
     evaluated.pose.bones.foreach_get("matrix", flat)
     poses = flat.reshape(-1, 4, 4)[bones.rows].transpose(0, 2, 1)  # Blender hands out columns
+    if bones.stretched:
+        axes = poses[bones.stretched, :3, :3]
+        lengths = np.linalg.norm(axes, axis=-2, keepdims=True)
+        poses[bones.stretched, :3, :3] = axes / lengths * np.median(lengths, axis=-1, keepdims=True)
     return poses, np.array(evaluated.matrix_world)
 
 

@@ -13,7 +13,7 @@ COMPARED = 3  # frames that are looked at, from the first to the last, besides t
 def compare(context, job, baked, frames, told, request):
     """Look at some of the frames that have keys, and tell the report which legs are not seen where they were put."""
     legs = [leg for leg in baked.feet if job.chosen is None or leg.name in job.chosen]
-    chains = {leg.name: [joint for joint in leg.chain if joint in job.armature.pose.bones] for leg in legs}
+    chains = {leg.name: _told_of(job, leg) for leg in legs}
     keyed = np.searchsorted(job.frames, frames)
     was, put = (
         {name: _places(clip, keyed, chain) for name, chain in chains.items()} for clip in (baked.source, baked.clip)
@@ -28,6 +28,13 @@ def compare(context, job, baked, frames, told, request):
             told.away.append((name, float(away.max()), int(frames[some[away.argmax()]])))
     if told.away:
         told.moved_by = besides_keys(job.armature, [joint for chain in chains.values() for joint in chain])
+
+
+def _told_of(job, leg):
+    """The bones of a leg that are to be where they were put: not what IK of a rig bends, which may stretch it."""
+    switched = job.switched.get(leg.name)
+    loose = (*leg.knees, leg.ankle if switched.limb.paw and leg.ball else None) if switched else ()
+    return [joint for joint in leg.chain if joint in job.armature.pose.bones and joint not in loose]
 
 
 def _places(clip, frames, joints):

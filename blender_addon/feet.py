@@ -75,6 +75,7 @@ def soles(context, job):
 def _look(context, job):
     read = 0.5 if job.moves else 0.9  # of the looking
     mine = [leg for leg in job.legs if job.chosen is None or leg.name in job.chosen]
+    mine = [leg for leg in mine if leg.name not in job.switched]
     yield from stage.between(follow.check(context, job.armature, mine, job.frames[slice(*job.part)]), 0.0, 0.1)
     reading, clip = yield from stage.between(_clips(context, job), 0.1, read)
     floor, notes = None, []
@@ -93,12 +94,13 @@ def _look(context, job):
 def _clips(context, job):
     """What plays, and the clip that is to be baked: the same, or what that was made of."""
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
-    steps = clips.read(context, job.armature, job.frames, bones)
+    stretched = {bone for each in job.switched.values() for bone in each.limb.shown}
+    steps = clips.read(context, job.armature, job.frames, bones, stretched)
     reading = yield from stage.between(steps, 0.0, 0.8)
     if job.source is None:
         return reading, reading.clip
     with actions.played(job.armature, job.source):
-        steps = clips.read(context, job.armature, job.frames, bones)
+        steps = clips.read(context, job.armature, job.frames, bones, stretched)
         clip = (yield from stage.between(steps, 0.8, 1.0)).clip
     if clip.skeleton != reading.clip.skeleton:
         raise CannotBakeError(
@@ -110,7 +112,7 @@ def _clips(context, job):
 
 def _with_soles(context, job, clip, floor=None):
     joints = {joint for leg in job.legs for joint in leg.chain}
-    vertices = {name: points for name, points in skin.read(context, job.armature).items() if name in joints}
+    vertices = skin.of_joints(job.armature, skin.read(context, job.armature), joints)
     known = [dataclasses.replace(leg, toe=leg.toe if leg.toe in clip.skeleton.names else None) for leg in job.legs]
     with _refusing(job):
         feet = bridge.library.Feet(known)
@@ -244,13 +246,14 @@ def write(context, made, request):
             yield from actions.overwrite(work, first.frames, own, rest())
         else:
             strip, source = request.output == "NLA", actions.original(armature.animation_data)
+            still = actions.still(armature, first.channels)
             if strip:
                 nla.check(armature, first.channels)
             steps = actions.copied(work, first.frames, "Foot IK", bare=strip)
             (plan,) = yield from stage.between(steps, 0.0, own)
             with nla.pushed_down(plan, first.frames, context.scene) if strip else actions.swapped([plan]):
                 yield from rest()
-            plan[1][actions.SOURCE] = source
+            plan[1][actions.SOURCE], plan[1][actions.STILL] = source, still
     report.keep(armature, nla.shown(armature.animation_data), first.told)
 
 

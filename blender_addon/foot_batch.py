@@ -116,7 +116,7 @@ def _bake(context, armature, request):
     seen, baked, told = yield from stage.between(feet.work(context, job), 0.0, feet.WORKING)
     original = armature.animation_data.action
     with report.timed(told.times, "wrote"):
-        steps = keys.made(job, seen, baked, told, request)
+        steps = keys.made(context, job, seen, baked, told, request)
         channels, frames = yield from stage.between(steps, feet.WORKING, 0.9)
         steps = actions.copied([(armature, channels)], frames, "Foot IK")
         ((_, action, slot),) = yield from stage.between(steps, 0.9, 1.0)

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from . import actions, legs, nla, options
+from . import actions, foot_switches, legs, nla, options
 from .armatures import CannotBakeError, Rig, constrained, movable, not_editable, not_played
 from .ranges import animated_range, chosen_range
 
@@ -22,6 +22,7 @@ class Job:
     frames: np.ndarray  # of the action: all that is looked at
     part: tuple[int, int]  # the first that is to change, and the one after the last, by number among them
     legs: list  # ikcore.Leg, in the order of the list
+    switched: dict  # by name: the legs that a rig switches and IK has a say in, as foot_switches.Switched
     modes: dict[str, str]
     chosen: list[str] | None  # names of the legs to change; None for all
     ground: str
@@ -78,16 +79,20 @@ def _asked(context, armature, request, bare):
         raise CannotBakeError(reason)
     whole = animated_range([armature]) or ends
     frames = np.arange(min(ends[0], whole[0]), max(ends[1], whole[1]) + 1)
+    part = int(ends[0] - frames[0]), int(ends[1] - frames[0]) + 1
     items = armature.ikcore_feet.legs
     known = legs.listed(armature, bare) if items else legs.found(context, armature)
+    switched = foot_switches.found(armature, known, frames[slice(*part)]) if bare is None else {}
+    known = [foot_switches.seen(leg, switched.get(leg.name)) for leg in known]
     own = request if armature == context.object else armature.ikcore_feet  # a bone's name is for one armature
     pelvis = _pelvis(armature, own, known)
     carrier, held = _carrier(armature, known, pelvis)
     return Job(
         armature=armature,
         frames=frames,
-        part=(int(ends[0] - frames[0]), int(ends[1] - frames[0]) + 1),
+        part=part,
         legs=known,
+        switched=switched,
         modes={item.name: item.mode for item in items},
         chosen=_chosen(request, known, [item.name for item in items if not item.use]),
         ground=request.ground,

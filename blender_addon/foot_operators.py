@@ -86,18 +86,18 @@ class IKCORE_OT_bake_feet(FootOutput, _Baking):
         with contextlib.ExitStack() as timing:
             for *_, told in made:
                 timing.enter_context(report.timed(told.times, "wrote"))
-            written = yield from stage.between(self._keyed(made), feet.WORKING, 0.9)
+            written = yield from stage.between(self._keyed(context, made), feet.WORKING, 0.9)
             yield from stage.between(feet.write(context, written, self), 0.9, 1.0)
         named = [(each.armature.name, told) for each, *_, told in made]
         troubled = any(told.troubled() for _, told in named)
         self.report({"WARNING" if troubled else "INFO"}, report.said(named))
 
-    def _keyed(self, made):
+    def _keyed(self, context, made):
         """Which keys armatures get: a generator that yields the share that is done, and returns what to write."""
         written = []
         for number, (job, seen, baked, told) in enumerate(made):
             with nla.taken_down(job.armature):
-                steps = keys.made(job, seen, baked, told, self)
+                steps = keys.made(context, job, seen, baked, told, self)
                 channels, frames = yield from stage.between(steps, number / len(made), (number + 1) / len(made))
             written.append(feet.Made(job, baked, channels, frames, told))
         return written

@@ -67,7 +67,7 @@ class Parts:
 class Bones:
     """Some bones of an armature and all above them, parents first. To be dropped before anything changes."""
 
-    def __init__(self, armature, names=None):
+    def __init__(self, armature, names=None, stretched=()):
         pose = armature.pose.bones
         chosen = set(pose.keys() if names is None else names)
         if missing := chosen - set(pose.keys()):
@@ -77,6 +77,7 @@ class Bones:
         self.rest = [bone.bone for bone in self.pose]
         self.names = [bone.name for bone in self.pose]
         self.rows = [pose.find(name) for name in self.names]
+        self.stretched = [n for n, name in enumerate(self.names) if name in stretched]
         place = {name: number for number, name in enumerate(self.names)}
         self.parents = np.array([place[bone.parent.name] if bone.parent else -1 for bone in self.pose], int)
         self.tips = [n for n, bone in enumerate(self.rest) if not bone.children] if not skins(armature) else []

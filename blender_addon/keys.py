@@ -9,8 +9,8 @@ import functools
 
 import numpy as np
 
-from . import actions, bridge, channels, hang, reduce, stage
-from .armatures import Rig
+from . import actions, bridge, channels, foot_controls, hang, reduce, stage
+from .armatures import CannotBakeError, Rig
 from .background import in_thread
 
 PLANTED = 0.1  # of the tolerance: how far a planted foot may be off
@@ -18,13 +18,18 @@ BODY = 0.5  # of what knees and feet may be off: what the body takes up
 TIP = 0.25  # of the length of a leg: how far from the ankle a foot counts whose turns are measured
 
 
-def made(job, seen, baked, told, request):
+def made(context, job, seen, baked, told, request):
     """What was baked as channels, and the frames of their keys where they do not say others; the report is told more.
 
     A generator that yields the share that is done.
     """
-    anew = _anew(job, seen, baked)
-    steps = channels.of_clip(job.armature, seen.reading, baked.clip, anew=anew)
+    _check(job, request)
+    anew, by_controls = (
+        _anew(job, seen, baked),
+        {joint for leg in job.legs if leg.name in job.switched for joint in leg.chain},
+    )
+    bones = set(seen.reading.bones) - by_controls
+    steps = channels.of_clip(job.armature, seen.reading, baked.clip, bones, anew=anew)
     found, told.kept = yield from stage.between(steps, 0.0, 0.3)
     if request.keys == "TOLERANCE":
         found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance, anew)
@@ -32,7 +37,21 @@ def made(job, seen, baked, told, request):
     keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
         channel.values = channel.values[keyed]
-    return found, job.frames[keyed]
+    steps = foot_controls.channels(context, job, seen, baked, found, job.frames[keyed])
+    controls = yield from stage.between(steps, 0.3, 1.0)
+    for channel in controls:
+        channel.values = channel.values[keyed - job.part[0]]
+    return found + controls, job.frames[keyed]
+
+
+def _check(job, request):
+    """Refuse few keys where they would go to controls of IK."""
+    chosen = [each for name, each in job.switched.items() if job.chosen is None or name in job.chosen]
+    if request.keys == "TOLERANCE" and (held := next((each.limb for each in chosen), None)):
+        raise CannotBakeError(
+            f"{held.control} gets a key on every frame or every few, not As Few as Needed: that is for bones of FK, "
+            f"for which IK_FK of {held.switch} would have to be 1"
+        )
 
 
 def _anew(job, seen, baked):

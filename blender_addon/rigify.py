@@ -35,6 +35,7 @@ class SwitchedLimb:
     switch: str  # the bone with IK_FK
     fk: tuple[str, ...]
     ik: tuple[str, ...]
+    shown: tuple[str, ...]  # what copies one of both
     control: str  # what an animator moves for what IK reaches for
     pole: str
     rest: tuple[str, ...]  # controls between that and what IK reaches for
@@ -90,6 +91,7 @@ def _limb(armature, switch, bones):
     copies = {bone: [each.subtarget for each in bone.constraints if each.type == "COPY_TRANSFORMS"] for bone in bones}
     hanging = [bone for bone in bones if len(copies[bone]) == 1]
     pairs = [copies[bone] for bone in bones if bone not in hanging]
+    shown = tuple(bone.name for bone in bones if bone not in hanging)
     if len(pairs) < 3 or len(hanging) > 1 or any(len(both) != 2 for both in pairs):
         return None
     fk, ik = zip(*pairs, strict=True)
@@ -105,7 +107,7 @@ def _limb(armature, switch, bones):
         return None
     below = [bone.name for bone in pose[above[-1]].children_recursive if not all(bone.lock_rotation)]
     rest = () if paw else tuple(name for name in below if name not in ik and name != poles[0])
-    return SwitchedLimb(armature, switch.name, fk, ik, above[-1], poles[0], rest, thigh[0], paw)
+    return SwitchedLimb(armature, switch.name, fk, ik, shown, above[-1], poles[0], rest, thigh[0], paw)
 
 
 def _paw(pose, hanging, socket, ik):

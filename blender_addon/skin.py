@@ -8,6 +8,7 @@ import numpy as np
 from .armatures import skins
 from .clips import scale_of
 
+NEAR = 0.01  # of the length of a bone: how far from its head another one starts that lies on it
 ENOUGH = 20000  # vertices of a mesh, to know what it weighs
 
 
@@ -23,6 +24,19 @@ def read(context, armature):
     return {
         name: scale * _into(np.array(bones[name].matrix_local), np.concatenate(parts)) for name, parts in found.items()
     }
+
+
+def of_joints(armature, vertices, joints):
+    """Those that follow some joints or what lies on one: rigs have bones to be moved, and others that deform."""
+    bones, found = armature.data.bones, {name: points for name, points in vertices.items() if name in joints}
+    scale = scale_of(armature, np.array(armature.matrix_world)[np.newaxis])
+    for joint in (bones[name] for name in joints if name in bones and name not in found):
+        near = NEAR * joint.length
+        for name in vertices.keys() - joints:
+            if (bones[name].head_local - joint.head_local).length <= near:
+                points = _outof(np.array(bones[name].matrix_local), vertices[name] / scale)
+                found[joint.name] = scale * _into(np.array(joint.matrix_local), points)
+    return found
 
 
 def weights(armature):

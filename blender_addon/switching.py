@@ -28,7 +28,7 @@ def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True
     IK that may stretch its bones also shortens them where a target is in reach: if it is to be `rigid`, no longer.
     A generator that yields the share that is done, and returns a report of each armature.
     """
-    look, taken = (here if still else stage.visit), [_Taken(limb, len(frames), to_ik) for limb in chosen]
+    look, taken = (here if still else stage.visit), [Taken(limb, len(frames), to_ik) for limb in chosen]
 
     def again():
         return look(context, frames, reader(taken))
@@ -39,8 +39,8 @@ def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True
         contextlib.nullcontext() if still else stage.restored(context, armatures),
     ):
         yield from stage.between(again(), 0.0, 0.2)
-        work = _joined(taken, lambda each: each.first(switch))
-        rest = _hung(taken, frames, again, still) if to_ik else again()
+        work = joined(taken, lambda each: each.first(switch))
+        rest = hung(taken, frames, again, still) if to_ik else again()
         yield from written(work, frames, rest, TITLES[to_ik], still=still)
     for limb in chosen if switch else ():
         stage.set_value(limb.object, limb.path, type(stage.value(limb.object, limb.path))(not to_ik))
@@ -63,10 +63,10 @@ def _unstretched(chosen):
         raise
 
 
-def _hung(taken, frames, again, still):
+def hung(taken, frames, again, still):
     """Key what hangs on feet that are in their places now: toes, poles, the twist of thighs without one."""
     yield from stage.between(again(), 0.0, 0.2)
-    work = _joined(taken, _Taken.second)
+    work = joined(taken, lambda each: each.second())
     with set_first(work) if still else contextlib.nullcontext():
         yield from actions.overwrite(work, frames, 0.2, _twisted(taken, frames, again, still))
 
@@ -78,7 +78,7 @@ def _twisted(taken, frames, again, still):
         yield from stage.between(again(), 0.2 + 0.7 * number / ROUNDS, 0.2 + 0.7 * (number + 1) / ROUNDS)
         if max([each.turns.go_on() for each in free]) < NEAR:
             break
-        for armature, channels in _joined(free, lambda each: each.turns.channels()):
+        for armature, channels in joined(free, lambda each: each.turns.channels()):
             _, action, slot = actions.assigned(armature)
             for channel in channels:
                 actions.write_keys(actions.ensure_bag(action, slot), channel, frames)
@@ -87,7 +87,7 @@ def _twisted(taken, frames, again, still):
     yield from stage.between(again(), 0.9, 1.0)
 
 
-def _joined(taken, channels):
+def joined(taken, channels):
     """What to write of each armature, as (armature, channels)."""
     joined = {}
     for each in taken:
@@ -95,7 +95,7 @@ def _joined(taken, channels):
     return list(joined.items())
 
 
-class _Taken:
+class Taken:
     """A limb over frames: where its FK and IK bones are, in the space of the armature, and the controls to key."""
 
     def __init__(self, limb, count, to_ik):
@@ -118,16 +118,19 @@ class _Taken:
     def _check(self):
         """Refuse what keys of a bone, besides those of controls, would not move."""
         rig, limb = Rig(self.limb.object), self.limb
-        names = [*limb.rest, *([limb.paw.toe] if limb.paw else []), *([] if limb.poled() else [limb.thigh])]
-        names = names if self.to_ik else []
+        names = [*self.rest(), *([] if limb.poled() else [limb.thigh])] if self.to_ik else []
         if reason := next(filter(None, (not_writable(limb.bones[name], rig, "rotation") for name in names)), None):
             raise CannotBakeError(reason)
+
+    def rest(self):
+        """The controls that are set to rest."""
+        return (*self.limb.rest, self.limb.paw.toe) if self.limb.paw else self.limb.rest
 
     def read(self, depsgraph, number):
         """Where the bones are in this frame."""
         armature = self.limb.object.evaluated_get(depsgraph)
         bones, self.spaces[number] = armature.pose.bones, armature.matrix_world
-        self.fk[:, number] = [bones[name].matrix for name in self.limb.fk]
+        self.read_fk(bones, number)
         self.ik[:, number] = [bones[name].matrix for name in self.limb.ik]
         self.parents[number] = bones[self.limb.thigh].parent.matrix
         if self.limb.paw and not self.written:
@@ -135,23 +138,26 @@ class _Taken:
         for control in self.controls.values():
             control.read(depsgraph, number)
 
+    def read_fk(self, bones, number):
+        """Where those of FK are."""
+        self.fk[:, number] = [bones[name].matrix for name in self.limb.fk]
+
     def first(self, switch):
         """The channels to write before anything else."""
         limb, paw, channels = self.limb, self.limb.paw, []
         self.written = True
         if self.to_ik:
             stands = self._carried(self.toe, paw.toe, paw.hanging) if paw else self.fk[2]
-            channels += self._put(limb.control, self._carried(stands, paw.socket if paw else limb.ik[2], limb.control))
-            rest = (*limb.rest, paw.toe) if paw else limb.rest
-            channels += [channel for name in rest for channel in self._at_rest(limb.bones[name])]
+            channels += self.put(limb.control, self._carried(stands, paw.socket if paw else limb.ik[2], limb.control))
+            channels += [channel for name in self.rest() for channel in self._at_rest(limb.bones[name])]
         else:
             above = None
             for name, wanted in zip(limb.fk, self.ik, strict=True):
-                channels += self._put(name, _rigid(wanted), above)
+                channels += self.put(name, unscaled(wanted), above)
                 above = self.controls[name]
             if paw:
                 self.controls[paw.toe].parents = self._carried(self.ik[2], paw.foot, paw.hanging)
-                channels += self._put(paw.toe, _rigid(self.toe))
+                channels += self.put(paw.toe, unscaled(self.toe))
         if switch and limb.path in Rig(limb.object).curves:
             values = np.full(len(self.spaces), 0.0 if self.to_ik else 1.0)
             channels.append(actions.Channel(limb.path, 0, limb.switch, values))
@@ -160,7 +166,7 @@ class _Taken:
     def second(self):
         """Those of what hangs on the foot, which is in its place."""
         limb = self.limb
-        channels = [each for n, name in enumerate(limb.ik) if n > 2 for each in self._put(name, _rigid(self.fk[n]))]
+        channels = [each for n, name in enumerate(limb.ik) if n > 2 for each in self.put(name, unscaled(self.fk[n]))]
         if limb.poled():
             pole = np.tile(np.eye(4), (len(self.spaces), 1, 1))
             angle = next(
@@ -169,11 +175,15 @@ class _Taken:
                 if each.type == "IK" and each.pole_subtarget
             )
             pole[:, :3, 3] = level_pole(self.fk[:3, :, :3, 3], self.fk[0], angle)
-            channels += self._put(limb.pole, pole)
-        if limb.paw or not limb.poled():
+            channels += self.put(limb.pole, pole)
+        if self.is_turned():
             self.turns = _Turns(self)
             channels += self.turns.channels()
         return channels
+
+    def is_turned(self):
+        """Whether something has to be turned on until knee and foot are in their places."""
+        return self.limb.paw or not self.limb.poled()
 
     def heel(self):
         """Where the heel of a paw has to be in the world for the foot to be in its place."""
@@ -182,9 +192,10 @@ class _Taken:
     def _carried(self, poses, name, other):
         """Where a bone is that moves with another, without scale, if that is there: by how both are at rest."""
         at, of = (np.array(self.limb.bones[each].bone.matrix_local) for each in (name, other))
-        return _rigid(poses) @ np.linalg.inv(at) @ of
+        return unscaled(poses) @ np.linalg.inv(at) @ of
 
-    def _put(self, name, poses, above=None):
+    def put(self, name, poses, above=None):
+        """The channels that put a control where matrices in the space of the armature say."""
         return self.controls[name].put(self.spaces @ poses, above)
 
     def _at_rest(self, bone):
@@ -288,7 +299,7 @@ class _Search:
         self.inverse += np.where(fair, 1 / np.where(fair, size, 1.0), 0.0)[:, np.newaxis, np.newaxis] * by
 
 
-def _rigid(matrices):
+def unscaled(matrices):
     """Matrices without their scale."""
     made = matrices.copy()
     made[:, :3, :3] = rot.axes(matrices)

@@ -76,7 +76,7 @@ def redo(bpy, armature):
     def again():
         job = foot_job.asked(bpy.context, armature, request)
         worked = stage.finished(feet.work(bpy.context, job, again=True))
-        made = stage.finished(keys.made(job, *worked, request))
+        made = stage.finished(keys.made(bpy.context, job, *worked, request))
         stage.finished(feet.write(bpy.context, [feet.Made(job, worked[1], *made, worked[-1])], request))
 
     return {f"redo of {LONG} frames": timed(again)}

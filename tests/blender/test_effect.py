@@ -184,35 +184,6 @@ def test_only_such_actions_are_left_out(rig, capfd):
     assert "not baked: other (Nothing of a bake would be seen: DEF-foot.L does not follow foot_fk.L" in text
 
 
-def test_generated_rigify_is_refused_in_its_ik_mode():
-    """As it comes; half way between both; and baked in the other."""
-    bpy.ops.preferences.addon_enable(module="rigify")
-    try:
-        bpy.ops.object.armature_human_metarig_add()
-        bpy.ops.pose.rigify_generate()
-        rig = bpy.context.object
-        rng = np.random.default_rng(1)
-        for frame in (1, 20):
-            rigs.key_pose(rig, rng, [frame], bones=LEGS, size=0.1)
-        sentence = "DEF-foot.{0} does not follow foot_fk.{0} in frame 1, as IK_FK of thigh_parent.{0} is {1}: animate "
-        switches = [rig.pose.bones[f"thigh_parent.{side}"] for side in "LR"]
-        assert [bone["IK_FK"] for bone in switches] == [0.0, 0.0]
-        assert "Nothing of a bake would be seen: " + sentence.format("L", 0) in refused(bake)
-        switches[0]["IK_FK"] = 1.0
-        rig.update_tag()
-        assert "Nothing of a bake would be seen: " + sentence.format("R", 0) in refused(bake)
-        switches[1]["IK_FK"] = 0.5
-        rig.update_tag()
-        assert sentence.format("R", 0.5) in refused(bake)
-        switches[1]["IK_FK"] = 1.0
-        rig.update_tag()
-        before = feet(rig)
-        assert bake() == {"FINISHED"}
-        assert np.abs(feet(rig) - before).max() > 0.02
-    finally:
-        bpy.ops.preferences.addon_disable(module="rigify")
-
-
 def test_generated_rigify_that_walks_on_the_spot(addon, capfd):
     """Its topmost bone above the legs is held, so the one below goes on its way; nothing is keyed that is not seen."""
     bpy.ops.preferences.addon_enable(module="rigify")

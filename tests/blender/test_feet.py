@@ -1214,7 +1214,7 @@ def test_generated_rigify():
         made, seen = importlib.import_module(f"{EXTENSION}.keys"), {}
         with pytest.MonkeyPatch.context() as patch:
             real = made.made
-            patch.setattr(made, "made", lambda *given: seen.update(baked=given[2], told=given[3]) or real(*given))
+            patch.setattr(made, "made", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
             assert bake(ground="PLANE", plane_height=-0.05) == {"FINISHED"}
         assert [leg.chain[:4] for leg in seen["baked"].feet] == [tuple(legs[:4]), tuple(legs[4:])]
         walks.assert_feet(rig, seen["baked"], range(1, 21))

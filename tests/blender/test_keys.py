@@ -254,7 +254,7 @@ def test_cancel_changes_nothing(addon, walker, steps):
     job = addon.foot_job.asked(bpy.context, walker, kept)
     worked = addon.feet.stage.finished(addon.feet.work(bpy.context, job))
     before = rigs.state()
-    going = addon.keys.made(job, *worked, kept)
+    going = addon.keys.made(bpy.context, job, *worked, kept)
     for _ in range(steps):
         next(going)
     going.close()

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys of the controls that show a baked leg, as rigs have them that switch legs between FK and IK.
+
+The foot control goes along with the foot, that of a paw with its toe, so that rolls and heels stay as they are
+animated; toes, and pole or twist, follow as in switching.py. Where FK has a say too it gets the same pose, so that how
+much each has is no matter.
+"""
+
+import contextlib
+
+import bpy
+import numpy as np
+
+from . import actions, stage, switching
+from .controls import Control, Handle
+from .joints import Bones
+from .switching import unscaled
+
+SAME = 1e-6  # of a matrix in lengths of a leg: what is no change
+
+
+def channels(context, job, seen, baked, others, keyed):
+    """The channels of controls with which switched legs stand where a bake has them, on the frames that are baked.
+
+    They stand so under `others`, channels of the body that have values on the frames `keyed`. A generator that yields
+    the share that is done; meanwhile a copy of the action plays.
+    """
+    frames = job.frames[slice(*job.part)]
+    taken = yield from stage.between(_taken(job, seen, baked, bool(others)), 0.0, 0.1)
+    if not taken:
+        return []
+
+    def again():
+        return stage.visit(context, frames, lambda depsgraph, number: [each.read(depsgraph, number) for each in taken])
+
+    with stage.restored(context, [job.armature], poses=True):
+        (plan,) = yield from stage.between(actions.copied([(job.armature, others)], keyed, "Foot IK"), 0.1, 0.2)
+        with _playing(plan):
+            yield from stage.between(again(), 0.2, 0.3)
+            work = switching.joined(taken, lambda each: each.first())
+            steps = actions.overwrite(work, frames, 0.0, switching.hung(taken, frames, again, still=False))
+            yield from stage.between(steps, 0.3, 1.0)
+            return [channel for each in taken for channel in each.made()]
+
+
+def _taken(job, seen, baked, moved):
+    """The legs that have to go elsewhere, or whose body is `moved`: a generator as `channels`."""
+    bones, clips = Bones(job.armature, seen.reading.bones), (baked.clip, seen.reading.clip, seen.clip)
+    poses, taken = [], []
+    for number, clip in enumerate(clips):
+        local = yield from stage.between(seen.reading.locals(clip), number / 3, (number + 0.5) / 3)
+        steps = bones.poses(local)
+        poses.append((yield from stage.between(steps, (number + 0.5) / 3, (number + 1) / 3))[slice(*job.part)])
+    for leg in job.legs:
+        each = job.switched.get(leg.name)
+        if each and (job.chosen is None or leg.name in job.chosen):
+            names = [*each.limb.shown, *([each.limb.paw.toe] if each.limb.paw else [])]
+            rows = [bones.names.index(name) for name in names]
+            wanted, *before = (np.swapaxes(pose[:, rows], 0, 1) for pose in poses)
+            if moved or any(np.abs(wanted - was).max() > SAME * _size(wanted) for was in before):
+                taken.append(Wanted(each, wanted))
+    return taken
+
+
+def _size(poses):
+    """How long a leg is."""
+    return np.linalg.norm(np.diff(poses[:3, 0, :3, 3], axis=0), axis=-1).sum()
+
+
+@contextlib.contextmanager
+def _playing(plan):
+    """Let an armature play an action for as long as this lasts; then it is gone."""
+    armature, action, slot = plan
+    _, own, own_slot = actions.assigned(armature)
+    try:
+        actions.assign(armature, action, slot)
+        yield
+    finally:
+        actions.assign(armature, own, own_slot)
+        bpy.data.actions.remove(action)
+
+
+class Wanted(switching.Taken):
+    """A limb whose controls are to show it where a bake has it."""
+
+    def __init__(self, switched, poses):
+        limb, count = switched.limb, poses.shape[1]
+        super().__init__(limb, count, to_ik=True)
+        self.fk, self.put_so_far = poses[: len(limb.fk)], {}
+        self.standing = poses[-1]  # of a paw: the toe
+        self.socket, self.hanging = np.empty((2, count, 4, 4))
+        both = ("rotation",), ("location", "rotation")
+        names = limb.fk if switched.fk else ()
+        self.controls |= {name: Control(Handle(limb.object, name), count, both[n > 2]) for n, name in enumerate(names)}
+        self.above = names
+
+    def rest(self):
+        """None: the roll of a foot stays."""
+        return ()
+
+    def read_fk(self, bones, number):
+        """Not where FK is, since it is known where that is to be, but what the toe of a paw hangs on."""
+        if self.limb.paw:
+            self.socket[number], self.hanging[number] = (
+                bones[name].matrix for name in (self.limb.paw.socket, self.limb.paw.hanging)
+            )
+
+    def first(self, switch=False):
+        """The channels of the foot control and of FK."""
+        limb, above = self.limb, None
+        if limb.paw:  # what it stands on may be out of its reach, so that its toe is elsewhere
+            on_toe = np.linalg.inv(unscaled(self.toe)) @ unscaled(self.hanging)
+            gone = unscaled(self.standing) @ on_toe @ np.linalg.inv(unscaled(self.socket))
+        else:
+            gone = unscaled(self.fk[2]) @ np.linalg.inv(unscaled(self.ik[2]))
+        channels = self.put(limb.control, gone @ self.controls[limb.control].shown)
+        for name, wanted in zip(self.above, self.fk, strict=False):
+            channels += self.put(name, unscaled(wanted), above)
+            above = self.controls[name]
+        self.written = True
+        return self._noted(channels)
+
+    def second(self):
+        """Those of what hangs on the foot, which is in its place."""
+        return self._noted(super().second())
+
+    def made(self):
+        """All channels that are keyed."""
+        self._noted(self.turns.channels() if self.turns else [])
+        return list(self.put_so_far.values())
+
+    def _noted(self, channels):
+        self.put_so_far |= {(channel.path, channel.index): channel for channel in channels}
+        return channels

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Legs that a rig switches between FK and IK: to a bake, such a leg is the bones that copy one of both."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from . import rigify, stage
+from .armatures import Rig
+
+
+@dataclass(frozen=True)
+class Switched:
+    """A leg that a rig switches, and in which IK has a say."""
+
+    limb: rigify.SwitchedLimb
+    fk: bool  # whether FK has a say too, on some frame
+
+
+def found(armature, legs, frames):
+    """The legs with FK bones that a rig switches, and in which IK has a say on some of these frames, by name."""
+    rig, limbs, switched = Rig(armature), {limb.fk[:3]: limb for limb in rigify.limbs(armature)}, {}
+    for leg in legs:
+        if limb := limbs.get(leg.bones):
+            fk, ik = _says(rig, limb, frames)
+            switched |= {leg.name: Switched(limb, fk)} if ik else {}
+    return switched
+
+
+def _says(rig, limb, frames):
+    """Whether FK and whether IK have a say."""
+    if limb.path in rig.drivers:
+        return True, True
+    values = [float(stage.value(rig.object, limb.path))]
+    for curve in rig.curves.get(limb.path, ()):
+        values = values if curve.mute else [curve.evaluate(frame) for frame in frames]
+    return max(values) > 0.0, min(values) < 1.0
+
+
+def seen(leg, switched):
+    """A leg by the bones that show it, if it is switched; a paw has its toe then, which hangs on these."""
+    if switched is None:
+        return leg
+    limb = switched.limb
+    names, hip = dict(zip(limb.fk, limb.shown, strict=True)), limb.shown[0]
+    parts = {part: names.get(getattr(leg, part), getattr(leg, part)) for part in ("ankle", "ball", "toe")}
+    if limb.paw and not leg.ball and not leg.soles:
+        parts |= {"ball": limb.paw.toe, "toe": None}
+    soles = {point: (names.get(sole.joint, sole.joint), sole.offset) for point, sole in leg.soles.items()}
+    knees = tuple(names[knee] for knee in leg.knees)
+    return dataclasses.replace(leg, hip=hip, knees=knees, soles=soles, **parts)
