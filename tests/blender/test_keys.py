@@ -73,7 +73,7 @@ def both(armature, tolerance=TOLERANCE, ends=None, **options):
     pose = [bone.matrix_basis.copy() for bone in armature.pose.bones]
     with pytest.MonkeyPatch.context() as patch:
         real = module.made
-        patch.setattr(module, "made", lambda *given: seen.update(baked=given[2], told=given[3]) or real(*given))
+        patch.setattr(module, "made", lambda *given: seen.update(baked=given[3], told=given[4]) or real(*given))
         assert bake(**options) == {"FINISHED"}
         baked = seen["baked"]
         smooth(curves(armature), curves_before, first, last)
