@@ -166,7 +166,7 @@ class _Listing(Refusing):
 
 
 class IKCORE_OT_detect_feet(_Listing):
-    """Find the legs of the armature, by the names of many rigs or by how its bones hang, and list them"""
+    """Find the legs of all selected armatures, by names of many rigs or by how bones hang, and list them"""
 
     bl_idname = "ikcore.detect_feet"
     bl_label = "Detect Feet"
@@ -176,12 +176,26 @@ class IKCORE_OT_detect_feet(_Listing):
         name="Replace List", description="Forget the legs that are in the list, edited or not. Otherwise they stay"
     )
 
+    @staticmethod
+    def reason(context):
+        reasons = (not_editable(armature) for armature in chosen_armatures(context))
+        return no_armature(context) or next(filter(None, reasons), None)
+
     def execute(self, context):
-        armature, listed = context.object, context.object.ikcore_feet.legs
+        armatures = chosen_armatures(context)
         try:
-            found = legs.found(context, armature)
+            found = [legs.found(context, armature) for armature in armatures]
         except CannotBakeError as error:
             return self.refuse(error)
+        told = [self._filled(armature, each) for armature, each in zip(armatures, found, strict=True)]
+        several = len(told) > 1
+        lines = [f"{item.name}: {text}" if several else text for item, (text, _) in zip(armatures, told, strict=True)]
+        self.report({"INFO" if any(new for _, new in told) else "WARNING"}, "; ".join(lines))
+        return {"FINISHED"}
+
+    def _filled(self, armature, found):
+        """Add what is found to the list of an armature: a sentence, and whether there is something new."""
+        listed = armature.ikcore_feet.legs
         if self.replace:
             listed.clear()
         kept = {item.name for item in listed}
@@ -189,8 +203,7 @@ class IKCORE_OT_detect_feet(_Listing):
         new = [leg for leg in found if leg.name not in kept and leg.hip not in hips]
         legs.fill(armature, new)
         text = f"Found {', '.join(leg.name for leg in new)}" if new else "Found no other legs: nothing has changed"
-        self.report({"INFO" if new else "WARNING"}, text + (f"; kept {', '.join(sorted(kept))}" if kept else ""))
-        return {"FINISHED"}
+        return text + (f"; kept {', '.join(sorted(kept))}" if kept else ""), bool(new)
 
 
 class IKCORE_OT_detect_sole(_Baking):

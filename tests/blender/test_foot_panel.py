@@ -5,6 +5,7 @@ import pathlib
 from types import SimpleNamespace
 
 import bpy
+import numpy as np
 import pytest
 import rigs
 import walks
@@ -319,3 +320,24 @@ def test_operators_keep_presets_of_what_any_file_has():
         assert "PRESET" in operator.bl_options, name
         rna = operator.get_rna_type().properties
         assert all(rna[each].is_skip_preset for each in ("legs", "ground_objects", "ground_collection") if each in rna)
+
+
+def test_detect_feet_of_all_that_are_selected(tmp_path, capfd):
+    """Each gets its own list, or none does: what has no legs is named."""
+    first, second = walks.walk(tmp_path), walks.walk(tmp_path)
+    for armature in (first, second):
+        armature.select_set(True)
+    assert bpy.ops.ikcore.detect_feet() == {"FINISHED"}
+    assert [[leg.name for leg in each.ikcore_feet.legs] for each in (first, second)] == [["left", "right"]] * 2
+    said = capfd.readouterr().out
+    assert f"{first.name}: Found left, right" in said
+    assert f"{second.name}: Found left, right" in said
+    bpy.ops.ikcore.detect_feet(replace=True)
+    legless = rigs.figure([("body", None, (0, 0, 1), (0, 0, 2)), ("head", "body", (0, 0, 2), (0, 0, 2.3))])
+    rigs.key_pose(legless, np.random.default_rng(1), (1, 10), bones=("body",))
+    for armature in (first, second, legless):
+        armature.select_set(True)
+        armature.ikcore_feet.legs.clear()
+    with pytest.raises(RuntimeError, match="No legs found in Figure"):
+        bpy.ops.ikcore.detect_feet()
+    assert not any(len(each.ikcore_feet.legs) for each in (first, second, legless))
