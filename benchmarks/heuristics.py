@@ -1,4 +1,4 @@
-"""The figures on the pages of the heuristic methods: how chains roll up, how long springs take, how exact a circle is.
+"""The figures on the pages of the heuristic methods: how chains roll up, and long ones; springs; how exact a circle is.
 
 Prints Markdown, for docs/ccd.md, docs/spring.md and docs/circle.md, and for docs/figures.md how near full reach chains
 may come.
@@ -7,12 +7,13 @@ may come.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from run import share, significant, table
-from timing import QUICK, parser_of
+from timing import QUICK, Variant, parser_of, round_robin
 from which import angles
 
 import ikcore as ik
@@ -22,6 +23,7 @@ SEED = 20261123
 ITEMS = 20 if QUICK else 200
 TOLERANCE = 1e-5
 TOUCH = 0.1  # of a bone
+SWEEPS, ROUNDS = 20, 5
 BONES = (5, 10) if QUICK else (5, 10, 20, 40)
 
 
@@ -30,6 +32,17 @@ def main() -> None:
     parser_of(__doc__).parse_args()
     head = ["ten links", "solved", "iterations", "bones that touch", "root turns", "last joint turns"]
     print("\n".join(table(head, list(rolled()))))
+    print()
+    head = [
+        "`ccd`, bones",
+        "",
+        "anywhere: solved",
+        "sweeps",
+        "near full reach: solved",
+        "sweeps",
+        "ns a sweep and bone",
+    ]
+    print("\n".join(table(head, list(lengthened()))))
     print()
     print("\n".join(table(["spring", "iterations, mean"], list(sprung()))))
     print()
@@ -76,6 +89,22 @@ def rolled() -> Iterator[list[str]]:
                 f"{turned[:, 0].mean():.0f}°",
                 f"{turned[:, 9].mean():.0f}°",
             ]
+
+
+def lengthened() -> Iterator[list[str]]:
+    """CCD on chains of any length, with the iterations that it has by itself; and what a sweep of so many costs."""
+    for bones in (10, 30) if QUICK else (10, 30, 100, 300, 1000):
+        skeleton, start = rope(bones)
+        for way, from_tail in (("from the tip", True), ("from the root", False)):
+            cells = []
+            for near, far in ((0.2, 0.95), (0.98, 0.9999)):
+                goals = [ik.Reach(bones, targets(bones, near, far))]
+                found = ik.ccd(skeleton, start, goals, tolerance=TOLERANCE, start_from_tail=from_tail)
+                cells += [share(float(np.mean(found.status == 0))), significant(float(np.mean(found.iterations)))]
+            goals = [ik.Reach(bones, targets(bones, 0.2, 0.95))]  # as if there were no end to it
+            endless = partial(ik.ccd, skeleton, start, goals, tolerance=0, iterations=SWEEPS, start_from_tail=from_tail)
+            best = round_robin({"": Variant(endless)}, ROUNDS)[""].best
+            yield [str(bones), way, *cells, significant(1e9 * best / (ITEMS * SWEEPS * bones))]
 
 
 def touching(skeleton: ik.Skeleton, pose: ik.Pose) -> NDArray[np.bool_]:

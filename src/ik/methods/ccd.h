@@ -311,8 +311,15 @@ ik_inline real ccd_next_stride(real stride, mask better) {
 
 /* ---- what is in line with its target */
 
-/* Whether the targets of node k, all places, lie along the ways to what should be there. From the root the first joint
- * brings a straight chain into line with any target, so there the way to the base is asked. */
+/* What a straight chain would be in line with: its target; from the root the first joint brings it into line with any
+ * target, so there its base. */
+static vec3 ccd_line_to(const ik_plan *plan, columns record, int task) {
+    if (plan->job->options.start_from_tail) return joint_wanted(plan, record, task).place;
+    const int base = solve_base(plan, plan->tasks[task].node); /* a walk of as many steps as there are bones */
+    return column_vec3(record, joint_position(plan, plan->nodes[base].slot));
+}
+
+/* Whether the ways from node k to what its targets, all places, are for lie along that. */
 static mask ccd_is_in_line(const ik_plan *plan, columns record, int k) {
     mask in_line = ~mask_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
@@ -321,9 +328,7 @@ static mask ccd_is_in_line(const ik_plan *plan, columns record, int k) {
         vec3 at = column_vec3(record, joint_position(plan, plan->nodes[k].slot));
         vec3 end = column_vec3(record, joint_position(plan, plan->nodes[plan->tasks[t].node].slot));
         vec3 u = vec3_sub(end, at);
-        vec3 to = column_vec3(record, joint_position(plan, plan->nodes[solve_base(plan, plan->tasks[t].node)].slot));
-        if (plan->job->options.start_from_tail) to = joint_wanted(plan, record, t).place;
-        vec3 g = vec3_sub(to, at), across = vec3_cross(u, g);
+        vec3 g = vec3_sub(ccd_line_to(plan, record, t), at), across = vec3_cross(u, g);
         real most = real_splat(CCD_IN_LINE * CCD_IN_LINE) * (vec3_dot(u, u) * vec3_dot(g, g));
         in_line &= ~mask_less(most, vec3_dot(across, across));
     }
@@ -332,7 +337,7 @@ static mask ccd_is_in_line(const ik_plan *plan, columns record, int k) {
 
 static mask ccd_is_straight(const ik_plan *plan, columns record) {
     mask straight = ~mask_splat(0);
-    for (int slot = 0; slot < plan->slots; slot++)
+    for (int slot = 0; slot < plan->slots && mask_any(straight); slot++)
         if (plan->nodes[plan->node_of_slot[slot]].turns)
             straight &= ccd_is_in_line(plan, record, plan->node_of_slot[slot]);
     return straight;
