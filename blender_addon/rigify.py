@@ -61,11 +61,14 @@ class SwitchedLimb:
         above = self.bones[self.paw.heel].parent_recursive if self.paw else []
         return [*(self.bones[name] for name in self.ik[:2]), *above]
 
+    def controls(self):
+        """The bones that may have keys, by name."""
+        names = [*self.fk, *self.ik, self.control, self.pole, *self.rest, self.thigh]
+        return names + ([self.paw.toe, self.paw.heel] if self.paw else [])
+
     def selected(self):
         """Whether a bone of it is selected."""
-        names = [*self.fk, *self.ik, self.control, self.pole, *self.rest, self.thigh]
-        names += [self.paw.toe, self.paw.heel] if self.paw else []
-        return any(is_selected(self.bones[name]) for name in names)
+        return any(is_selected(self.bones[name]) for name in self.controls())
 
 
 def is_switched(armature):

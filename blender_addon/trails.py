@@ -86,7 +86,7 @@ def _of(job, seen, baked, clip, source=None):
         job.frames,
         {key: weight > 0.5 for key, weight in weights.items()},
         [key for key in weights if job.keyed and job.modes.get(key[0], "auto") == "auto"],
-        seen.reading.bones,
+        [*seen.reading.bones, *(name for each in job.switched.values() for name in each.limb.controls())],
         seen.reading.world,
     )
 

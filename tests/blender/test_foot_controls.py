@@ -234,3 +234,13 @@ def test_again_from_the_original():
     rows = test_rigify.deforming(armature)
     off = np.abs(rigs.sampled(armature, FRAMES) - first)[:, rows].max(axis=(0, 2, 3))
     assert off.max() < 1e-4, [armature.pose.bones[rows[n]].name for n in np.flatnonzero(off > 1e-4)]
+
+
+def test_trails_go_when_keys_of_controls_change(addon):
+    armature = walking("basic_human")
+    bake()
+    assert addon.overlay.current(armature)
+    armature.pose.bones["foot_ik.L"].location.x += 0.1
+    armature.pose.bones["foot_ik.L"].keyframe_insert("location", frame=10)
+    bpy.context.view_layer.update()
+    assert addon.overlay.current(armature) is None
