@@ -33,7 +33,7 @@ ROUNDS, REPEATS = (1, 3) if QUICK else (3, 50)
 CAPTURED = "cmu_12_01_walk.bvh"
 BOUND = 60
 STAGES = {  # and the share of the bake that `progress` is told at their end
-    "contacts": 0.1,
+    "feet and contacts": 0.1,
     "joints of legs": 0.3,
     "stances, footing, ways": 0.6,
     "body": 0.7,

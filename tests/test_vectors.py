@@ -96,3 +96,23 @@ def test_the_widest_of_groups() -> None:
 def test_groups_must_have_points(ends: list[int]) -> None:
     with pytest.raises(ValueError, match="ends that ascend"):
         _core.widest(np.zeros((5, 3)), ends)
+
+
+@pytest.mark.parametrize("shape", [(40,), (40, 3), (1, 2, 2)])
+@pytest.mark.parametrize("taps", [1, 2, 15])
+def test_a_filter_adds_what_rows_about_differ(shape: tuple[int, ...], taps: int) -> None:
+    random = np.random.default_rng(taps)
+    wide, factors = random.normal(size=(shape[0] + taps - 1, *shape[1:])), random.random(taps)
+    values, found = random.normal(size=shape), np.zeros(shape)
+    for tap, factor in enumerate(factors):
+        found += (wide[tap : tap + len(values)] - values) * factor
+    assert_array_equal(_core.filtered(wide, values, factors), values + found)
+
+
+def test_a_filter_refuses_what_does_not_fit() -> None:
+    wide, values, factors = np.zeros((12, 3)), np.zeros((10, 3)), np.ones(3)
+    for given in ((wide[1:], values, factors), (wide, values[:, :2], factors), (wide, values, factors[:0])):
+        with pytest.raises(TypeError, match="filtered"):
+            _core.filtered(*given)
+    with pytest.raises(TypeError, match="filtered"):
+        _core.filtered(wide.astype(np.float32), values, factors)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ikcore import _core
 from ikcore.bake.scene import Array
 
 
@@ -21,10 +22,7 @@ def smoothed(values: Array, reach: float, fps: float, *, loop: bool = False) -> 
     bell = 1 - taps * taps
     kernel = bell * bell
     wide, total = _prolonged(values, most, loop), np.add.accumulate(kernel)[-1]  # Pythons differ in how they add
-    found = np.zeros_like(values)
-    for tap, factor in enumerate((kernel / total).tolist()):
-        found += (wide[tap : tap + len(values)] - values) * factor
-    return np.asarray(values + found)
+    return _core.filtered(wide, np.ascontiguousarray(values), kernel / total)
 
 
 def spread(values: Array, reach: float, fps: float, *, loop: bool = False) -> Array:

@@ -133,6 +133,43 @@ static PyObject *mean(PyObject *module, PyObject *object) {
     return (PyObject *)found;
 }
 
+/* A filter over rows: to every value the sum of what those of `wide` differ from it that are 0, 1 and so on rows on,
+ * each times its factor. Where all are equal they stay so, to the bit. */
+static void filter(const double *wide, const double *values, npy_intp count, npy_intp columns, const double *factors,
+                   npy_intp taps, double *found) {
+    for (npy_intp k = 0; k < count * columns; k++)
+        found[k] = 0;
+    for (npy_intp tap = 0; tap < taps; tap++, wide += columns)
+        for (npy_intp k = 0; k < count * columns; k++)
+            found[k] += (wide[k] - values[k]) * factors[tap];
+    for (npy_intp k = 0; k < count * columns; k++)
+        found[k] = values[k] + found[k];
+}
+
+static PyObject *filtered(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    PyArrayObject *arrays[3] = {NULL};
+    (void)module;
+    for (int k = 0; k < 3; k++) {
+        arrays[k] = (PyArrayObject *)(given == 3 ? args[k] : NULL);
+        if (arrays[k] && PyArray_Check(args[k]) && holds(arrays[k], NPY_DOUBLE) && PyArray_NDIM(arrays[k]) > 0 &&
+            PyArray_IS_C_CONTIGUOUS(arrays[k]) && PyArray_ISBEHAVED_RO(arrays[k]))
+            continue;
+        PyErr_SetString(PyExc_TypeError, "filtered: expected three arrays of doubles, each in one block");
+        return NULL;
+    }
+    const npy_intp count = PyArray_DIM(arrays[1], 0), size = PyArray_SIZE(arrays[1]), taps = PyArray_SIZE(arrays[2]);
+    const npy_intp columns = count ? size / count : 0;
+    if (taps < 1 || PyArray_SIZE(arrays[0]) != (count + taps - 1) * columns || size != count * columns) {
+        PyErr_SetString(PyExc_TypeError, "filtered: expected rows before and after, one less than there are factors");
+        return NULL;
+    }
+    PyObject *found = PyArray_SimpleNew(PyArray_NDIM(arrays[1]), PyArray_DIMS(arrays[1]), NPY_DOUBLE);
+    if (!found) return NULL;
+    filter(PyArray_DATA(arrays[0]), PyArray_DATA(arrays[1]), count, columns, PyArray_DATA(arrays[2]), taps,
+           PyArray_DATA((PyArrayObject *)found));
+    return found;
+}
+
 /* --- the largest distance ----------------------------------------------------------------------------------------- */
 
 /* A point, and how far it is from some place near all of them. */
@@ -218,6 +255,10 @@ static PyMethodDef functions[] = {
     {"cross", FAST(cross), "cross(a, b, /)\n--\n\nVectors (..., 3) at right angles; None where NumPy must do it."},
     {"unit", unit, METH_O, "unit(a, /)\n--\n\nDirections of vectors (..., 3); None where NumPy must do it."},
     {"mean", mean, METH_O, "mean(rows, /)\n--\n\nOf rows (n, m), in their order; None where NumPy must do it."},
+    {"filtered", FAST(filtered),
+     "filtered(wide, values, factors, /)\n--\n\nValues (n, ...) and what those of wide (n + factors - 1, ...) differ "
+     "from "
+     "them, each times its factor."},
     {"widest", FAST(widest),
      "widest(points, ends, /)\n--\n\nThe largest distance between two points of a group, for every group: points (n, "
      "3) "
