@@ -50,7 +50,9 @@ def main() -> None:
     load = load_now()
     long = [samples.walk((frames - 1) / 60).clip for frames in FRAMES]
     jobs = [(short_clip(), ik.Ground.plane(), REPEATS), *((clip, strip(clip, TRIANGLES), ROUNDS) for clip in long)]
-    stages = [np.min([seconds(*job, given.workers) for _ in range(rounds)], axis=0) for *job, rounds in jobs]
+    stages = [
+        np.min([seconds(clip, ground, given.workers) for _ in range(rounds)], axis=0) for clip, ground, rounds in jobs
+    ]
     clip, ground, _ = jobs[-1]
     plain = min(timed(lambda: transformed(clip)) for _ in range(ROUNDS))
     print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
@@ -61,7 +63,7 @@ def main() -> None:
     rows = [[name, *map(significant, row)] for name, row in zip(STAGES, np.transpose(each), strict=True)]
     rows.append(["all", *(significant(took.sum()) for took in each)])
     rows.append(["all, ms", *(significant(1e3 * took.sum()) for took in stages)])
-    rows.append(["most memory beside the clip, bytes a frame", *(memory(*job) for *job, _ in jobs)])
+    rows.append(["most memory beside the clip, bytes a frame", *(memory(clip, ground) for clip, ground, _ in jobs)])
     rows.append(["the clip itself", *(f"{clip_bytes(clip) / len(clip):.0f}" for clip, *_ in jobs)])
     print("\n".join(table(["stage", *(f"{len(clip):,} frames" for clip, *_ in jobs)], rows)))
     print(
