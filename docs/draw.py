@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle, spring, ccd, ewbik, jacobians, lbfgsb, which)
+        chains = (fabrik, leader, circle, spring, ccd, ewbik, jacobians, bounds, lbfgsb, which)
         for picture in (
             *limb,
             aim,
@@ -544,6 +544,33 @@ def jacobians() -> Figure:
     turns.legend(frameon=False, fontsize=7)
     for panel in (turns, errors):
         panel.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def bounds() -> Figure:
+    """Hinges at their bounds, from which the others take over; and an error that creeps near full reach."""
+    figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
+    held, errors = figure.subplots(1, 2)
+    hinge = ik.Limit.hinge([0, 0, 1], -np.pi / 6, np.pi / 6)
+    tail = ik.Skeleton(range(-1, 8), [[0, 0, 0], *[[1, 0, 0]] * 8], limits=[hinge] * 8 + [None])
+    target = [-1.0, 4.0, 0]
+    pose = ik.sns(tail, tail.rest, [ik.Reach(8, target)]).pose
+    joints, turned = tail.forward(pose).positions, np.linalg.norm(ik.rotations.log(pose.rotations), axis=-1)
+    chain(held, joints, BLUE)
+    for joint in np.flatnonzero(turned > np.pi / 6 - 1e-6):
+        dot(held, joints[joint], RED)
+    dot(held, target, GREEN)
+    held.set(aspect="equal", title="sns, some at their bounds", xmargin=0.1, ymargin=0.1)
+    held.axis("off")
+    rope = ik.Skeleton.chain([[0, y, 0] for y in range(11)])
+    bent = ik.Pose(np.tile(ik.rotations.exp([0, 0, -0.05]), (11, 1)))
+    for name, color in {"gauss_seidel": RED, "sns": BLUE, "dls": ORANGE}.items():
+        near = ik.solve(rope, bent, [ik.Reach(10, [6.5, 7.5, 0])], name, iterations=60, history=True)
+        assert near.history is not None
+        errors.semilogy(near.history / 10, color=color, linewidth=1.5, label=name)
+    errors.set(xlabel="iteration", ylabel="error, of the reach", title="near full reach")
+    errors.spines[["top", "right"]].set_visible(False)
+    errors.legend(frameon=False, fontsize=7)
     return figure
 
 

@@ -27,7 +27,7 @@ from ikcore.postures import Postures
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
-from ikcore.solving.jacobian import dls, lbfgsb, pinv, sdls, svf, transpose
+from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, pinv, sdls, sns, svf, transpose
 from ikcore.solving.solution import Solution
 from ikcore.solving.stages import Stage, stages
 from ikcore.solving.table import Method, Methods, Option, methods
@@ -135,6 +135,7 @@ __all__ = [
     "fabrik",
     "feet",
     "follow",
+    "gauss_seidel",
     "gltf",
     "isa",
     "jacobian",
@@ -148,6 +149,7 @@ __all__ = [
     "samples",
     "sdls",
     "smooth",
+    "sns",
     "solve",
     "solver",
     "spline",

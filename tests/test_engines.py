@@ -66,3 +66,19 @@ def test_who_pulls_more_is_nearer_and_a_root_that_may_goes_along() -> None:
     assert free.status == 0
     assert np.any(free.pose.translations[0])
     assert ik.fabrik(made["body"], made["body"].rest, [made["right"], made["far_left"]]).status != 0
+
+
+def test_full_body_ik_of_unreal_4_is_a_setting() -> None:
+    """Joints along the chain turn less and less willingly, none beyond its limit about the pose that comes in."""
+    made = names()
+    damped, by_transpose = (call for call in CALLS if "fading" in call and "textbook" in call)
+    for call in (damped, by_transpose):
+        found = eval(call, made)
+        assert found.status == 0
+        turned = np.linalg.norm(ik.rotations.log(found.pose.rotations[:8]), axis=-1)
+        alike = np.linalg.norm(ik.rotations.log(eval(call.replace("fading", "tail"), made).pose.rotations[:8]), axis=-1)
+        assert turned[-1] / turned[:4].sum() < 0.7 * alike[-1] / alike[:4].sum()
+    bent = made["bent"].rotations
+    limited = eval(next(call for call in CALLS if "about_input" in call), made).pose.rotations
+    away = ik.rotations.log(ik.rotations.multiply(ik.rotations.conjugate(bent), limited))
+    assert 0.1 < np.abs(away).max() < 0.5 * 3**0.5 + 1e-9

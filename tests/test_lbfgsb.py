@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import reference as ref
 from chains import in_shell, planar, rope
+from human import Human
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ikcore as ik
@@ -149,3 +150,28 @@ def test_a_pull_turns_what_is_unwilling_by_its_share(stiffness: float) -> None:
         turned = np.linalg.norm(ik.rotations.log(found.pose.rotations), axis=-1)
         shares.append(turned[0] / turned[1])
     assert_allclose(shares[1], (1 - stiffness) * shares[0], atol=1e-9)
+
+
+def test_a_body_is_reached_and_angles_as_they_are_creep(everywhere: None) -> None:
+    """What all ends see is turned less at first: a spine would be all that moves. More memory, fewer iterations."""
+    human = Human()
+    truths = human.truths(40)
+    start, goals = human.pose(human.starts(truths, "B")), human.goals(truths)
+    means = []
+    for memory, textbook in ((6, True), (6, False), (20, False)):
+        options: dict[str, Any] = {"memory": memory, "textbook": textbook, "tolerance": 2e-4, "iterations": 400}
+        found = ik.lbfgsb(human.skeleton, start, goals, **options)
+        assert np.all(found.status == 0) or textbook
+        means.append(found.iterations.mean())
+    assert means[0] > 1.2 * means[1] > 1.3 * means[2]
+
+
+def test_without_memory_it_goes_down_the_slope_and_with_one_it_starts_so() -> None:
+    arm, start = rope(10)
+    goal = ik.Reach(10, in_shell(1, 0, 0.95)[:20])
+    pose = ik.Pose(start)
+    one, other = (ik.lbfgsb(arm, pose, [goal], iterations=1, memory=m).pose.rotations for m in (0, 6))
+    assert_array_equal(one, other)
+    slope, bent = (ik.lbfgsb(arm, pose, [goal], iterations=2000, memory=m) for m in (0, 6))
+    assert np.all(slope.status == 0)
+    assert slope.iterations.mean() > 3 * bent.iterations.mean()

@@ -257,3 +257,82 @@ def test_a_posture_brings_joints_nearer_to_rest_and_the_tip_no_less_near(method:
         left.append((angle**2).sum(-1).mean())
     assert left[0] > left[1] > left[2]
     assert left[0] > 1.1 * left[2]
+
+
+# --- levels -----------------------------------------------------------------------------------------------------------
+
+
+def test_in_the_linear_step_a_level_changes_nothing_for_those_before_it(everywhere: None) -> None:
+    """Two targets for the second end, and two for a third level that both others leave nothing."""
+    rng = np.random.default_rng(5)
+    start = rng.uniform(-1, 1, (60, 7))
+    world = forward(LINKAGE, start)
+    rows = jacobian(LINKAGE, world)[0].reshape(60, 6, 7)
+    near = world.ends + 0.02 * rng.normal(size=(60, 2, 3))
+    given: dict[str, Any] = {"iterations": 1, "textbook": True, "max_step": 4, "damping": 0.3}
+    seen, left, whole = [], [], np.ones(60, bool)
+    for second, third in ((0, 0), (1, 0), (1, 1)):
+        lower = near[:, 1] + [0, 0, 0.03 * second]
+        last = TREE.forward(posed(start)).positions[:, 6] + [0.03, 0.05 * third, 0]
+        levels = [ik.Reach(7, near[:, 0]), ik.Reach(8, lower, level=1), ik.Reach(6, last, level=2)]
+        step = angles_of(ik.dls(TREE, posed(start), levels, **given).pose) - start
+        whole &= np.abs(step).max(axis=-1) < 2  # a step of 4 is shortened, of all levels alike, and seen as 4 - 2 pi
+        seen.append(np.einsum("nij,nj->ni", rows, step))
+        left.append(np.linalg.norm(seen[-1][:, 3:] - (lower - world.ends[:, 1]), axis=-1))
+    assert np.sum(whole) > 40
+    assert np.abs(seen[1][:, :3] - seen[0][:, :3])[whole].max() < 1e-9
+    assert np.abs(seen[2] - seen[1])[whole].max() < 1e-9  # nor does the third for the second
+    assert np.abs(seen[1][:, 3:] - seen[0][:, 3:])[whole].mean() > 1e-3
+    assert np.mean(left[0][whole]) < 0.015  # of .035, before
+
+
+# --- one method by another --------------------------------------------------------------------------------------------
+
+
+def step_of(method: str, places: Array, start: Array, **options: Any) -> Array:
+    given: dict[str, Any] = {"iterations": 1, "textbook": True, "max_step": 4, **options}
+    return angles_of(ik.solve(TREE, posed(start), goals(places), method, **given).pose) - start
+
+
+def test_loops_of_feedback_come_to_the_pseudo_inverse_and_few_are_as_good_as_damping(everywhere: None) -> None:
+    rng = np.random.default_rng(5)
+    start = rng.uniform(-1, 1, (40, 7))
+    world = forward(LINKAGE, start)
+    regular = np.linalg.cond(jacobian(LINKAGE, world)[0].reshape(40, 6, 7)) < 30
+    places = world.ends + 0.01 * rng.normal(size=(40, 2, 3))
+    least = step_of("pinv", places, start, truncation=1e-6)
+    assert np.sum(regular) > 10
+    assert_allclose(step_of("transpose", places, start, loops=50000)[regular], least[regular], atol=1e-8)
+    stretched = np.zeros((1, 7))  # a singular pose, and errors that nothing can take away
+    away = forward(LINKAGE, stretched).ends + np.array([0, 0.3, 0])
+    assert np.abs(step_of("transpose", away, stretched, loops=20)).max() < 1
+
+
+def test_with_a_gain_the_error_decays_exponentially() -> None:
+    """The first-order map of closed loops: by 1 - exp(-K dt) in a step of dt."""
+    arm_, start = rope(6)
+    rate, step = 2.0, 0.01
+    goal = ik.Reach(6, [1.5, 3, 1.0])
+    given: dict[str, Any] = {"gain": 1 - np.exp(-rate * step), "iterations": 200, "textbook": True}
+    found = ik.pinv(arm_, ik.Pose(start), [goal], history=True, truncation=1e-4, **given)
+    assert found.history is not None
+    error = found.history[20:]
+    times = step * np.arange(20, 201)
+    slope = np.polyfit(times, np.log(error), 1)[0]
+    assert_allclose(slope, -rate, rtol=0.01)
+
+
+def test_small_singular_values_are_damped_each_by_itself(everywhere: None) -> None:
+    """Extended selectively damped least squares: (A + sum of damping u u^T) y = e, over the vectors that are small."""
+    rng = np.random.default_rng(5)
+    start, places = rng.uniform(-1, 1, (40, 7)), rng.normal(size=(40, 2, 3))
+    world = forward(LINKAGE, start)
+    rows, error = jacobian(LINKAGE, world)[0].reshape(40, 6, 7), 0.1 * (places - world.ends).reshape(40, 6)
+    expected = []
+    for j, e in zip(rows, error, strict=True):
+        u, size, _ = np.linalg.svd(j, full_matrices=False)
+        share = (size / (0.3 * size[0])) ** 2
+        small = np.where(share < 1, (1 - share) * (0.4 * BONE) ** 2, 0)
+        expected.append(j.T @ np.linalg.solve(j @ j.T + u @ np.diag(small) @ u.T, e))
+    found = step_of("pinv", world.ends + error.reshape(40, 2, 3), start, filtering=0.4, truncation=0.3)
+    assert_allclose(found, expected, atol=1e-9)

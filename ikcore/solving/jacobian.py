@@ -26,6 +26,8 @@ def dls(
     damping: float = 0.0,
     max_step: float = 1.0,
     max_error: float = 0.0,
+    gain: float = 1.0,
+    project: bool = False,
     posture: float = 0.0,
     workers: int = 1,
     sequence: bool = False,
@@ -67,8 +69,11 @@ def transpose(
     rotation_tolerance: float = 1e-4,
     textbook: bool = False,
     restarts: int = 0,
+    loops: int = 1,
     max_step: float = 0.5,
     max_error: float = 0.0,
+    gain: float = 1.0,
+    project: bool = False,
     workers: int = 1,
     sequence: bool = False,
     fps: float | None = None,
@@ -79,7 +84,8 @@ def transpose(
     """Solve by the transpose of the Jacobian: errors pull at joints like forces, and these turn as far as is best.
 
     Nothing is solved, so that nothing can explode; but it creeps where some directions move much further than others,
-    as near full reach. Take `dls` to arrive; this one to see, or to compare with.
+    as near full reach. Take `dls` to arrive; this one to see, or to compare with. With `loops` it is feedback inverse
+    kinematics: what is left of the errors pulls again, before joints turn.
 
     Examples
     --------
@@ -90,6 +96,8 @@ def transpose(
     >>> found = ik.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])])
     >>> int(found.status), int(found.iterations)
     (0, 21)
+    >>> int(ik.transpose(arm, arm.rest, [ik.Reach(3, [1, 1, 1])], loops=20).iterations)
+    6
     """
     return iterate("transpose", **locals())
 
@@ -106,8 +114,11 @@ def pinv(
     textbook: bool = False,
     restarts: int = 0,
     truncation: float = 0.01,
+    filtering: float = 0.0,
     max_step: float = 0.5,
     max_error: float = 0.0,
+    gain: float = 1.0,
+    project: bool = False,
     posture: float = 0.0,
     workers: int = 1,
     sequence: bool = False,
@@ -119,7 +130,8 @@ def pinv(
     """Solve by the pseudo-inverse of the Jacobian: the least turns that would do, if motion were linear.
 
     Few iterations far from singular poses, such as a stretched arm; near them joints would turn without bounds, so that
-    small singular values are left out, and steps that make the error larger are taken back. `textbook=True` keeps them.
+    small singular values are left out, or damped each by itself with `filtering`, and steps that make the error larger
+    are taken back. `textbook=True` keeps them. With `gain` a step takes away a share of the error (closed loops, CLIK).
 
     Examples
     --------
@@ -152,6 +164,7 @@ def svf(
     nu: float = 10.0,
     max_step: float = 0.5,
     max_error: float = 0.0,
+    project: bool = False,
     posture: float = 0.0,
     workers: int = 1,
     sequence: bool = False,
@@ -192,6 +205,7 @@ def sdls(
     soft: bool = True,
     max_step: float = 0.7853981633974483,
     max_error: float = 0.0,
+    project: bool = False,
     posture: float = 0.0,
     workers: int = 1,
     sequence: bool = False,
@@ -222,6 +236,93 @@ def sdls(
 
 
 @method
+def gauss_seidel(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    sweeps: int = 20,
+    damping: float = 0.0,
+    max_step: float = 1.0,
+    max_error: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by projected Gauss-Seidel: one turn after the other becomes what is best as the others stand.
+
+    The equations of `dls`, which are never written down; limits and `max_step` are bounds within which the best step is
+    found, so that a joint at its limit leaves the rest to others. Without limits it is plain Gauss-Seidel (Kenwright).
+
+    Examples
+    --------
+    An elbow that is kept away from its target is exactly at its bound then, 1.5 radians.
+
+    >>> import ikcore as ik
+    >>> elbow = ik.Limit.hinge([0, 0, 1], 0, 1.5)
+    >>> arm = ik.Skeleton([-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]], limits=[None, elbow, None])
+    >>> found = ik.gauss_seidel(arm, arm.rest, [ik.Reach(2, [0.5, 0.5, 0])])
+    >>> round(float(ik.rotations.to_axis_angle(found.pose.rotations[1])[1]), 12)
+    1.5
+    >>> int(ik.gauss_seidel(arm, arm.rest, [ik.Reach(2, [1, 1.2, 0])]).status)
+    0
+    """
+    return iterate("gauss_seidel", **locals())
+
+
+@method
+def sns(
+    skeleton: Skeleton,
+    pose: Pose,
+    goals: Sequence[Goal],
+    *,
+    iterations: int = 200,
+    tolerance: float = 1e-5,
+    rotation_tolerance: float = 1e-4,
+    textbook: bool = False,
+    restarts: int = 0,
+    scaling: bool = True,
+    max_step: float = 0.5,
+    max_error: float = 0.0,
+    workers: int = 1,
+    sequence: bool = False,
+    fps: float | None = None,
+    history: bool = False,
+    goal_errors: bool = False,
+    strict: bool = False,
+) -> Solution:
+    """Solve by saturation in the null space: joints that meet their limits stop there, and others take over from them.
+
+    Where too few are left for that, tips go less far in a step, but straight to their targets; if there is no straight
+    way, as near as they can. `scaling=False` does that at once (IKTC).
+
+    Examples
+    --------
+    Of an arm of three hinges the last may not turn far.
+
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> free, stiff = ik.Limit.hinge([0, 0, 1], -3, 3), ik.Limit.hinge([0, 0, 1], -0.1, 0.1)
+    >>> arm = ik.Skeleton.chain(np.c_[np.arange(4), np.zeros((4, 2))])
+    >>> arm = ik.Skeleton(arm.parents, arm.offsets, limits=[free, free, stiff, None])
+    >>> found = ik.sns(arm, arm.rest, [ik.Reach(3, [1.5, 1.5, 0])])
+    >>> int(found.status)
+    0
+    >>> bool(ik.rotations.to_axis_angle(found.pose.rotations[2])[1] <= 0.1)
+    True
+    """
+    return iterate("sns", **locals())
+
+
+@method
 def lbfgsb(
     skeleton: Skeleton,
     pose: Pose,
@@ -232,6 +333,7 @@ def lbfgsb(
     rotation_tolerance: float = 1e-4,
     textbook: bool = False,
     restarts: int = 0,
+    memory: int = 6,
     max_step: float = 1.0,
     workers: int = 1,
     sequence: bool = False,

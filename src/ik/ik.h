@@ -670,10 +670,17 @@ typedef struct ik_goal {
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
     X(posture, double)                                                                                                 \
+    X(project, switch)                                                                                                 \
+    X(filtering, double)                                                                                               \
+    X(gain, double)                                                                                                    \
+    X(loops, int)                                                                                                      \
+    X(sweeps, int)                                                                                                     \
+    X(scaling, switch)                                                                                                 \
     X(truncation, double)                                                                                              \
     X(sigma0, double)                                                                                                  \
     X(nu, double)                                                                                                      \
     X(soft, switch)                                                                                                    \
+    X(memory, int)                                                                                                     \
     X(start_from_tail, switch)                                                                                         \
     X(feedback, double)                                                                                                \
     X(bounce, switch)                                                                                                  \
@@ -732,6 +739,11 @@ typedef struct ik_options {
 #define IK_STEPS(X, most)                                                                                              \
     X(max_step, most, 0, 4, "the most that a joint turns in one iteration, radians")                                   \
     X(max_error, 0, 0, 1e6, "each error is cut to this many mean bones in every iteration; 0: not")
+#define IK_GAIN(X) X(gain, 1, 1e-6, 1, "the share of the errors that an iteration is to take away")
+#define IK_PROJECT(X)                                                                                                  \
+    X(project, 0, 0, 1,                                                                                                \
+      "what would go over its limit stops there, as in most textbooks; else it is held and the others are solved "     \
+      "again without it")
 #define IK_POSTURE(X)                                                                                                  \
     X(posture, 0, 0, 1,                                                                                                \
       "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
@@ -739,28 +751,51 @@ typedef struct ik_options {
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
     IK_STEPS(X, 1)                                                                                                     \
+    IK_GAIN(X)                                                                                                         \
+    IK_PROJECT(X)                                                                                                      \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_transpose(X)                                                                                     \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    IK_STEPS(X, 0.5)
+    X(loops, 1, 1, 1000000,                                                                                            \
+      "how often what is left of the errors pulls again before joints turn (feedback, without any inverse)")           \
+    IK_STEPS(X, 0.5)                                                                                                   \
+    IK_GAIN(X)                                                                                                         \
+    IK_PROJECT(X)
 #define IK_OPTIONS_OF_pinv(X)                                                                                          \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
-    X(truncation, 0.01, 0, 1, "singular values below this share of the largest count for nothing")                     \
+    X(truncation, 0.01, 0, 1, "singular values below this share of the largest count for nothing, or are damped")      \
+    X(filtering, 0, 0, 1e6,                                                                                            \
+      "by how much, of the mean bone, the smallest of these are damped; 0: they count for nothing")                    \
     IK_STEPS(X, 0.5)                                                                                                   \
+    IK_GAIN(X)                                                                                                         \
+    IK_PROJECT(X)                                                                                                      \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_svf(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(sigma0, 0.01, 1e-6, 1e6, "what a singular value of 0 counts as, in mean bones")                                  \
     X(nu, 10, 0, 1e6, "how soon larger ones count as what they are")                                                   \
     IK_STEPS(X, 0.5)                                                                                                   \
+    IK_PROJECT(X)                                                                                                      \
     IK_POSTURE(X)
 #define IK_OPTIONS_OF_sdls(X)                                                                                          \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(soft, 1, 0, 1, "steps along singular vectors bend to what they may be; else they are cut there, as published")   \
     IK_STEPS(X, 0.7853981633974483)                                                                                    \
+    IK_PROJECT(X)                                                                                                      \
     IK_POSTURE(X)
+#define IK_OPTIONS_OF_gauss_seidel(X)                                                                                  \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(sweeps, 20, 1, 1000000, "how often in an iteration every turn becomes what is best as the others stand")         \
+    X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
+    IK_STEPS(X, 1)
+#define IK_OPTIONS_OF_sns(X)                                                                                           \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(scaling, 1, 0, 1,                                                                                                \
+      "where limits leave no other way, go less far, but straight to the targets; else as near as a step can (IKTC)")  \
+    IK_STEPS(X, 0.5)
 #define IK_OPTIONS_OF_lbfgsb(X)                                                                                        \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(memory, 6, 0, 50, "how many of the last steps say how the slope changes; 0: none, and it goes down the slope")   \
     X(max_step, 1, 0, 4, "the most that a joint turns in one iteration, radians")
 
 #define IK_OPTIONS_OF_ccd(X)                                                                                           \
@@ -837,6 +872,11 @@ enum ik_takes {
       "singular value filtering: a pseudo-inverse that is never singular")                                             \
     X(sdls, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                           \
       "selectively damped least squares: each singular vector turns joints as far as it gets the tips")                \
+    X(gauss_seidel,                                                                                                    \
+      (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,            \
+      "projected Gauss-Seidel: one turn after the other becomes what is best as the others stand, within its bounds")  \
+    X(sns, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,       \
+      "saturation in the null space: others take over from joints at their limits, else tips go less far")             \
     X(lbfgsb, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,    \
       "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")
 

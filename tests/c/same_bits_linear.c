@@ -98,6 +98,8 @@ BOTH(transpose)
 BOTH(pinv)
 BOTH(svf)
 BOTH(sdls)
+BOTH(gauss_seidel)
+BOTH(sns)
 BOTH(lbfgsb)
 
 int main(void) {
@@ -108,6 +110,8 @@ int main(void) {
         PRINT(pinv)
         PRINT(svf)
         PRINT(sdls)
+        PRINT(gauss_seidel)
+        PRINT(sns)
         PRINT(lbfgsb)
     }
     return 0;

@@ -19,7 +19,8 @@
  *             option `damping` it is constant, every step is kept, and shortened as a whole to max_step.
  *   limits    Of the joints that a step would take over their limits the one with the least way to go is set to its
  *             limit, what that does is taken off the error, and the rest is solved again without it, until no more are
- *             over. One such solve is one step of the frame, which does not count as an iteration.
+ *             over. One such solve is one step of the frame, which does not count as an iteration. With the option
+ *             `project` a joint that goes over stops at its limit, and the others know nothing of it.
  *   posture   d = J^+ e + (I - J^+ J) z, where z turns joints to what they prefer, as a rule rest: as J^+ (e - J z) + z
  *   weights   of goals: rows are multiplied by their roots; angles count by the mean bone as length.
  *   levels    strict priorities, as in the same paper: see frame/levels.h
@@ -112,7 +113,7 @@ static void dls_step(const ik_plan *plan, real *bundle, int groups) {
         columns c = columns_of_bundle(bundle, g);
         outlook[g] = dls_solve(plan, c);
         dls_turns(plan, c, plan->job->options.damping > 0);
-        if (plan->limited || plan->slides) waits[g] = dls_hold(plan, c);
+        if (plan->limited || plan->slides) waits[g] = dls_mind_limits(plan, c);
         if (plan->one_sided) waits[g] |= ~waits[g] & dls_reconsider(plan, c, rows_system_of(plan, c).y);
     }
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);

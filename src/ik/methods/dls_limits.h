@@ -84,6 +84,26 @@ static mask dls_hold(const ik_plan *plan, columns c) {
     return waits;
 }
 
+/* Whatever would go over its limit stops there. */
+static void dls_project_on_limits(const ik_plan *plan, columns c) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot];
+        for (int axis = 0; axis < 3 && plan->nodes[k].slides; axis++)
+            turns_allow_slide(plan, c, k, axis, column(c, step_slide(plan, slot) + axis));
+        if (!joint_is_limited(plan, k)) continue;
+        vec3 turn = column_vec3(c, step_own(plan, slot));
+        IK_NAME(turns_allow)(plan, c, k, &turn);
+        column_set_vec3(c, step_own(plan, slot), turn);
+    }
+}
+
+/* What limits do to a step: returns the lanes in which it has to be solved once more. */
+static mask dls_mind_limits(const ik_plan *plan, columns c) {
+    if (!plan->job->options.project) return dls_hold(plan, c);
+    dls_project_on_limits(plan, c);
+    return mask_splat(0);
+}
+
 /* In lanes where `done`, no joint is held from now on. */
 static void dls_release(const ik_plan *plan, columns c, mask done) {
     const vec3 none = vec3_splat(0, 0, 0);

@@ -54,7 +54,7 @@ ik_inline dls_outlook dls_solve_plain(const ik_plan *plan, columns c, vec3 *pull
     ldl_solve_by_rows(3, a, 1, y);
     *pull = vec3_scale(*column(c, joint_task(plan, 0) + TASK_WEIGHT), (vec3){y[0], y[1], y[2]});
     *pull = dls_shorten(plan, c, *pull);
-    return (dls_outlook){e, damping * damping * square_of(y, 1, 3)};
+    return (dls_outlook){e, dls_foreseen(plan, e.square, damping * damping * square_of(y, 1, 3))};
 }
 
 /* As turns_try. */

@@ -24,14 +24,30 @@ ik_inline real dls_damping(const ik_plan *plan, columns c, diagonal d) {
     return real_max(*damping, real_splat(8 * EPSILON) * d.sum + real_splat(TINY_LENGTH));
 }
 
+/* The share of the errors that a step goes for. */
+ik_inline number dls_gain(const ik_plan *plan) {
+    const number gain = (number)plan->job->options.gain;
+    return gain > 0 ? gain : 1;
+}
+
 /* The error of every task by itself: one that is far makes no other pull less. */
 ik_inline void dls_cut_error(const ik_plan *plan, columns c, real *rows, int step) {
+    for (int i = 0; i < plan->rows && dls_gain(plan) < 1; i++)
+        rows[i * step] = real_splat(dls_gain(plan)) * rows[i * step];
     if (plan->job->options.max_error <= 0) return;
     real most = real_splat((number)plan->job->options.max_error) * *column(c, joint_lever(plan));
     for (int t = 0; t < plan->task_count; t++) {
         int first = plan->tasks[t].row, count = ik_task_rows(&plan->tasks[t]);
         rows_set(rows, step, first, count, vec3_cut(rows_at(rows, step, first, count), most));
     }
+}
+
+/* What should be left of the squared error, at most, if a step takes away all but `left` of its share. */
+ik_inline real dls_foreseen(const ik_plan *plan, real square, real left) {
+    const real rest = real_splat(1 - dls_gain(plan));
+    if (!(dls_gain(plan) < 1)) return left;
+    real size = rest * real_sqrt(square) + real_sqrt(left);
+    return size * size;
 }
 
 /* What z wishes for, beside the rows: y takes off what they would see of it. */
@@ -70,10 +86,10 @@ static real dls_solve_level(const ik_plan *plan, columns c, rows_system s, real 
 }
 
 /* Several: the less a level counts, the shorter are its steps, which bend. Postures last, of what all levels leave. */
-static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, real square) {
+static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, levels_answer answer, real damping,
+                             real square) {
     const real beside = *column(c, dls_state(plan, DLS_LEVEL)), apart = real_splat(LEVEL_FIRST) / beside;
-    real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
-    real foreseen = levels_solve(plan, s, damping, apart, beside);
+    real foreseen = levels_solve(plan, c, s, answer, damping, apart, beside);
     if (!posture_is_any(plan)) return foreseen;
     dls_find_wish(plan, c, s, square);
     ldl_solve(s.again, s.step, s.rows, s.z);
@@ -90,9 +106,14 @@ static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     if (plan->limited || plan->slides) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
     if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
     rows_assemble(plan, c, s.matrix, s.step);
-    real foreseen = plan->levels > 1 ? dls_solve_levels(plan, c, s, e.square) : dls_solve_level(plan, c, s, e.square);
+    real foreseen;
+    if (plan->levels > 1) {
+        real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
+        foreseen = dls_solve_levels(plan, c, s, levels_damped, damping, e.square);
+    } else
+        foreseen = dls_solve_level(plan, c, s, e.square);
     rows_pull(plan, c, s.y, s.step);
-    return (dls_outlook){e, foreseen};
+    return (dls_outlook){e, dls_foreseen(plan, e.square, foreseen)};
 }
 
 /* From pulls to turns and slides; where there is a posture, the way to it comes on top. Turns are cut each by itself,

@@ -11,4 +11,7 @@
 #include "svf.h"
 #include "sdls.h"
 
+#include "gauss_seidel.h"
+#include "sns.h"
+
 #include "lbfgsb.h"

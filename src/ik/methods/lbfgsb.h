@@ -4,10 +4,13 @@
  *
  * Idea. The squared error falls steepest along the pulls g = J^T e, which one sweep from the tips to the root finds: a
  * joint is turned by what pulls below it, a force and a torque. How pulls change from step to step tells of curvature:
- * the last few steps s, and by how much pulls fell on them, y, make a direction of Newton's kind, and no matrix.
+ * the last steps s, as many as `memory`, and by how much pulls fell on them, y, make a direction of Newton's kind, and
+ * no matrix. With all steps in memory that is BFGS.
  *
  *   coordinates  a hinge's angle, and small turns about the axes of a ball itself, about where it is now: a chart that
- *                goes along, in which old steps stay what they were. Stiffness scales them by the root of W.
+ *                goes along, in which old steps stay what they were. Stiffness scales them by the root of W,
+ *                and what several tasks see by one over the root of how many: else a spine, which moves all ends of a
+ *                body, is all that the first steps turn. `textbook` has angles as they are.
  *   bounds       where a pull would take a joint out of its limit, that way is closed: along it a joint goes by its
  *                pull alone, and the memory counts in what is left. Then every joint is brought into its limit. So a
  *                bound is met to the bit, and left as soon as anything pulls back.
@@ -19,8 +22,6 @@
  * Pairs on which pulls grew count for nothing: only curvature above 0 makes a direction that leads down. The L-BFGS-B
  * of Byrd, Lu, Nocedal and Zhu (1995) has the same bounds and another way to find which hold, a path along all. */
 
-enum { LBFGSB_PAIRS = 6 };
-
 /* Bounds that a turn of this, radians, would break are met. */
 #define LBFGSB_NEAR (number)1e-3
 /* The share of what pulls promise that is enough; and the length below which the memory is of no use. */
@@ -29,10 +30,13 @@ enum { LBFGSB_PAIRS = 6 };
 
 /* Of an item, three numbers a slot each: the pulls before and the step that followed, then the pairs, the last first.
  * DLS_DAMPING is the length that is tried: 1 after a step that was taken, negative at the start. */
-enum lbfgsb_vector { LBFGSB_PULL, LBFGSB_STEP, LBFGSB_PAIR, LBFGSB_VECTORS = LBFGSB_PAIR + 2 * LBFGSB_PAIRS };
+enum lbfgsb_vector { LBFGSB_PULL, LBFGSB_STEP, LBFGSB_PAIR };
 
 ik_inline int lbfgsb_vector(const ik_plan *plan, int vector, int slot) {
     return joint_columns(plan) + DLS_STATE + 3 * (vector * plan->slots + slot);
+}
+ik_inline int lbfgsb_end(const ik_plan *plan) {
+    return lbfgsb_vector(plan, LBFGSB_PAIR + 2 * plan->job->options.memory, 0);
 }
 ik_inline int lbfgsb_s(int pair) { return LBFGSB_PAIR + 2 * pair; }
 ik_inline int lbfgsb_y(int pair) { return LBFGSB_PAIR + 2 * pair + 1; }
@@ -44,6 +48,10 @@ enum lbfgsb_work { LBFGSB_FORCE, LBFGSB_NOW, LBFGSB_CLOSED, LBFGSB_TOWARDS, LBFG
 ik_inline int lbfgsb_work(const ik_plan *plan, enum lbfgsb_work what, int slot) {
     return rows_columns(plan) + 3 * (what * plan->slots + slot);
 }
+
+/* Behind those, of a joint what 1 is, radians; of a pair one by its product, and how much of it there is. */
+ik_inline int lbfgsb_unit(const ik_plan *plan, int slot) { return lbfgsb_work(plan, LBFGSB_WORK, 0) + slot; }
+ik_inline int lbfgsb_over_of(const ik_plan *plan, int pair) { return lbfgsb_unit(plan, plan->slots) + 2 * pair; }
 
 /* ---- pulls */
 
@@ -84,15 +92,29 @@ static void lbfgsb_pull(const ik_plan *plan, columns c, const real *rows, int st
 
 /* ---- coordinates */
 
+/* One over the root of how many tasks see a joint; the same in all lanes. */
+ik_outline void lbfgsb_choose_units(const ik_plan *plan, columns c) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        int seen = 0;
+        for (int t = 0; t < plan->task_count && !plan->job->options.textbook; t++)
+            seen += task_side(plan, t, slot) != 0;
+        *column(c, lbfgsb_unit(plan, slot)) = real_splat(1) / real_sqrt(real_splat((number)(seen ? seen : 1)));
+    }
+}
+
 ik_inline real lbfgsb_scale(const ik_plan *plan, columns c, int k, int axis) {
-    return real_sqrt(rows_willing(plan, c, k, axis));
+    return *column(c, lbfgsb_unit(plan, plan->nodes[k].slot)) * real_sqrt(rows_willing(plan, c, k, axis));
 }
 
 /* From the world to the axes of a joint; pulls by, and turns against what it is unwilling. */
 static vec3 lbfgsb_inwards(const ik_plan *plan, columns c, int k, vec3 v, int is_turn) {
     const int slot = plan->nodes[k].slot, axes = plan->nodes[k].axes;
     real x[3] = {real_splat(0), real_splat(0), real_splat(0)};
-    if (!axes) return quat_rotate(quat_conjugate(column_quat(c, joint_rotation(slot))), v);
+    if (!axes) {
+        real unit = *column(c, lbfgsb_unit(plan, slot));
+        v = vec3_scale(is_turn ? real_splat(1) / unit : unit, v);
+        return quat_rotate(quat_conjugate(column_quat(c, joint_rotation(slot))), v);
+    }
     for (int i = 0; i < axes; i++) {
         real scale = lbfgsb_scale(plan, c, k, i), along = vec3_dot(column_vec3(c, step_axis(plan, slot) + 3 * i), v);
         mask some = mask_less(real_splat(0), scale);
@@ -107,6 +129,7 @@ static vec3 lbfgsb_outwards(const ik_plan *plan, columns c, int k, vec3 x) {
     const int slot = plan->nodes[k].slot, axes = plan->nodes[k].axes;
     const real along[3] = {x.x, x.y, x.z};
     vec3 sum = vec3_splat(0, 0, 0);
+    x = axes ? x : vec3_scale(*column(c, lbfgsb_unit(plan, slot)), x);
     if (!axes) return quat_rotate(column_quat(c, joint_rotation(slot)), x);
     if (axes == 1) return (vec3){lbfgsb_scale(plan, c, k, 0) * x.x, real_splat(0), real_splat(0)};
     for (int i = 0; i < axes; i++) {
@@ -151,7 +174,7 @@ static void lbfgsb_remember(const ik_plan *plan, columns c, mask taken, mask ane
         vec3 s = column_vec3(c, lbfgsb_vector(plan, LBFGSB_STEP, slot));
         vec3 y = vec3_sub(column_vec3(c, lbfgsb_vector(plan, LBFGSB_PULL, slot)), now);
         column_set_vec3(c, lbfgsb_vector(plan, LBFGSB_PULL, slot), now);
-        for (int pair = 0; pair < LBFGSB_PAIRS; pair++) {
+        for (int pair = 0; pair < plan->job->options.memory; pair++) {
             const int at_s = lbfgsb_vector(plan, lbfgsb_s(pair), slot),
                       at_y = lbfgsb_vector(plan, lbfgsb_y(pair), slot);
             vec3 was_s = column_vec3(c, at_s), was_y = column_vec3(c, at_y);
@@ -194,19 +217,21 @@ static void lbfgsb_add(const ik_plan *plan, columns c, real much, int vector) {
 
 /* The two loops over all pairs, on the open pulls; `scale` is how far to go along these without a memory. */
 static void lbfgsb_direct(const ik_plan *plan, columns c, real scale) {
-    real over[LBFGSB_PAIRS], much[LBFGSB_PAIRS];
-    for (int pair = 0; pair < LBFGSB_PAIRS; pair++) {
-        over[pair] = lbfgsb_over(plan, c, pair);
-        much[pair] = over[pair] * lbfgsb_along(plan, c, lbfgsb_s(pair));
-        lbfgsb_add(plan, c, -much[pair], lbfgsb_y(pair));
+    const int pairs = plan->job->options.memory;
+    for (int pair = 0; pair < pairs; pair++) {
+        real *of = column(c, lbfgsb_over_of(plan, pair));
+        of[0] = lbfgsb_over(plan, c, pair);
+        of[c.step] = of[0] * lbfgsb_along(plan, c, lbfgsb_s(pair));
+        lbfgsb_add(plan, c, -of[c.step], lbfgsb_y(pair));
     }
     for (int slot = 0; slot < plan->slots; slot++) {
         const int at = lbfgsb_work(plan, LBFGSB_TOWARDS, slot);
         column_set_vec3(c, at, vec3_scale(scale, column_vec3(c, at)));
     }
-    for (int pair = LBFGSB_PAIRS - 1; pair >= 0; pair--) {
-        real back = over[pair] * lbfgsb_along(plan, c, lbfgsb_y(pair));
-        lbfgsb_add(plan, c, much[pair] - back, lbfgsb_s(pair));
+    for (int pair = pairs - 1; pair >= 0; pair--) {
+        const real *of = column(c, lbfgsb_over_of(plan, pair));
+        real back = of[0] * lbfgsb_along(plan, c, lbfgsb_y(pair));
+        lbfgsb_add(plan, c, of[c.step] - back, lbfgsb_s(pair));
     }
 }
 
@@ -300,6 +325,7 @@ static lbfgsb_trial lbfgsb_solve(const ik_plan *plan, columns c) {
     rows_start(plan, c);
     errors now = IK_NAME(errors_measure)(plan, c, IN_POSE, one, s.y, s.step);
     lbfgsb_pull(plan, c, s.y, s.step);
+    lbfgsb_choose_units(plan, c);
     lbfgsb_look(plan, c);
     real scale = lbfgsb_linear(plan, c, &gain);
     lbfgsb_remember(plan, c, taken, forgets);
@@ -349,8 +375,8 @@ static void lbfgsb_step(const ik_plan *plan, real *bundle, int groups) {
 }
 
 static record_size lbfgsb_size(const ik_plan *plan) {
-    return (record_size){lbfgsb_vector(plan, LBFGSB_VECTORS, 0), joint_results(plan),
-                         lbfgsb_work(plan, LBFGSB_WORK, 0) - plan->work};
+    return (record_size){lbfgsb_end(plan), joint_results(plan),
+                         lbfgsb_over_of(plan, plan->job->options.memory) - plan->work};
 }
 
 static const method lbfgsb_any = {lbfgsb_size, dls_begin, lbfgsb_step, IK_NAME(joint_place), 1};

@@ -4,16 +4,30 @@
  *
  * Idea. Of all turns that would take away the error, if motion were linear, the least: d = J^+ e. Near a singular pose,
  * a stretched arm say, some J^+ is huge: singular values below a share of the largest count for nothing, and what is
- * left is shortened to max_step. Where that is not enough the joints swing to and fro (docs/pinv.md has a picture).
+ * left is shortened to max_step. Where that is not enough the joints swing to and fro (docs/jacobians.md has a
+ * picture).
+ *
+ *   filtering these few singular values are not left out but damped, each for itself, and the others not at all: with x
+ *             the share of an eigenvalue in where that begins, by (1 - x) filtering^2 (A. A. Maciejewski, C. A. Klein,
+ *             "Numerical filtering for the operation of robotic manipulators through kinematically singular
+ *             configurations", Journal of Robotic Systems 5, 1988; one such number for each small vector is extended
+ *             SDLS, as Bensalah and others have it for hands, 2013)
+ *   gain      with 1 - exp(-K dt) the first-order map of closed loops, d/dt q = J^+ K e
  */
 
 static real pinv_gain(const ik_plan *plan, columns c, const spectral_part *part) {
-    const real share = real_splat((number)plan->job->options.truncation);
-    (void)c;
-    mask counts = ~mask_less(part->value, share * share * part->largest);
-    return real_select(counts, real_splat(1) / part->value, real_splat(0));
+    const ik_options *options = &plan->job->options;
+    const real one = real_splat(1), share = real_splat((number)options->truncation);
+    const real filtering = real_splat((number)options->filtering) * *column(c, joint_lever(plan));
+    const real bound = share * share * part->largest;
+    mask counts = ~mask_less(part->value, bound);
+    real small = part->value + (one - part->value / real_select(counts, one, bound)) * filtering * filtering;
+    if (options->filtering > 0) return one / real_select(counts, part->value, small);
+    return real_select(counts, one / part->value, real_splat(0));
 }
 
-static void pinv_answer(const ik_plan *plan, columns c, rows_system s) { spectral_answer(plan, c, s, pinv_gain); }
+static void pinv_answer(const ik_plan *plan, columns c, const levels_part *level) {
+    spectral_answer(plan, c, level, pinv_gain);
+}
 
 ANSWER_METHOD(pinv, spectral_size)

@@ -1,0 +1,162 @@
+/* Gauss-Seidel, projected where there are bounds. B. Kenwright, "Real-time character inverse kinematics using the
+ * Gauss-Seidel iterative approximation method", CONTENT (2012).
+ *
+ * Idea. The equations of dls (dls.h) in the turns themselves, (J^T J + damping) d = J^T e, are never written down. One
+ * number of d after the other becomes what is best as the others stand, and what that does is taken off what is left of
+ * the error:
+ *
+ *   r = e - J d                          kept up to date
+ *   d_i += (w J_i . r - damping d_i) / (w |J_i|^2 + damping)
+ *
+ * with w = 1 - stiffness. After that a number with bounds goes back to the nearer of them: of all turns within a box,
+ * sweeps then come to those that are best, and no step ever goes over a limit. A ball joint goes back to the nearest
+ * rotation that its limit allows after its three numbers.
+ *
+ * Damping is as in dls, by Nielsen's rule unless it is given. Sweeps are soon near the answer and slow from there on:
+ * what a few of them leave is for the next iteration. */
+
+/* What a small turn of a node about an axis does to the rows, into z. Returns its square. */
+static real gauss_seidel_column(const ik_plan *plan, columns c, int k, vec3 axis, rows_system s) {
+    const vec3 none = vec3_splat(0, 0, 0);
+    real square = real_splat(0);
+    for (int t = 0; t < plan->task_count; t++) {
+        const ik_task *task = &plan->tasks[t];
+        if (!task_side(plan, t, plan->nodes[k].slot) || !rows_count(plan, c, t)) continue;
+        vec3 change;
+        if (!joint_task_is_simple(task)) {
+            rows_task seen = rows_see(plan, c, t);
+            change = rows_change(plan, c, &seen, k, axis, none);
+        } else if (task->kind == IK_TURN)
+            change = axis;
+        else {
+            vec3 p = column_vec3(c, joint_position(plan, plan->nodes[task->node].slot));
+            vec3 arm = vec3_sub(p, column_vec3(c, joint_position(plan, plan->nodes[k].slot)));
+            change = vec3_cross(axis, arm);
+        }
+        change = vec3_scale(rows_scale(plan, c, t), change);
+        rows_set(s.z, s.step, task->row, ik_task_rows(task), change);
+        square = square + square_of(s.z + task->row * s.step, s.step, ik_task_rows(task));
+    }
+    return square;
+}
+
+/* So much of it is taken off what is left. */
+static void gauss_seidel_take_off(const ik_plan *plan, columns c, int k, real much, rows_system s) {
+    for (int t = 0; t < plan->task_count; t++) {
+        if (!task_side(plan, t, plan->nodes[k].slot) || !rows_count(plan, c, t)) continue;
+        const int first = plan->tasks[t].row, count = ik_task_rows(&plan->tasks[t]);
+        for (int i = first; i < first + count; i++)
+            s.y[i * s.step] = s.y[i * s.step] - much * s.z[i * s.step];
+    }
+}
+
+/* How much of what is left lies along it. */
+static real gauss_seidel_along(const ik_plan *plan, columns c, int k, rows_system s) {
+    real sum = real_splat(0);
+    for (int t = 0; t < plan->task_count; t++) {
+        if (!task_side(plan, t, plan->nodes[k].slot) || !rows_count(plan, c, t)) continue;
+        const int first = plan->tasks[t].row, count = ik_task_rows(&plan->tasks[t]);
+        for (int i = first; i < first + count; i++)
+            sum = sum + s.y[i * s.step] * s.z[i * s.step];
+    }
+    return sum;
+}
+
+/* The number of a turn that is about one of its axes: of a hinge the angle. */
+static real gauss_seidel_number(const ik_plan *plan, columns c, int k, vec3 axis) {
+    vec3 turn = column_vec3(c, step_own(plan, plan->nodes[k].slot));
+    return joint_is_hinge(plan, k) ? turn.x : vec3_dot(axis, turn);
+}
+
+/* It becomes more; of a hinge no more than its bounds say. Returns by how much. */
+static real gauss_seidel_turn(const ik_plan *plan, columns c, int k, vec3 axis, real more) {
+    const int own = step_own(plan, plan->nodes[k].slot);
+    const real most = real_splat((number)plan->job->options.max_step);
+    if (!joint_is_hinge(plan, k)) {
+        rows_add(c, own, vec3_scale(more, axis));
+        return more;
+    }
+    real now = *column(c, own);
+    vec3 turn = {real_max(real_min(now + more, most), -most), real_splat(0), real_splat(0)};
+    IK_NAME(turns_allow)(plan, c, k, &turn);
+    column_set_vec3(c, own, turn);
+    return turn.x - now;
+}
+
+/* A ball goes back to the nearest turn that it may make. */
+static void gauss_seidel_project(const ik_plan *plan, columns c, int k, rows_system s) {
+    const int own = step_own(plan, plan->nodes[k].slot);
+    vec3 wanted = column_vec3(c, own), turn = vec3_cut(wanted, real_splat((number)plan->job->options.max_step));
+    IK_NAME(turns_allow)(plan, c, k, &turn);
+    vec3 off = vec3_sub(turn, wanted);
+    if (!mask_any(~mask_equal(vec3_size(off), real_splat(0)))) return;
+    column_set_vec3(c, own, turn);
+    gauss_seidel_column(plan, c, k, off, s);
+    gauss_seidel_take_off(plan, c, k, real_splat(1), s);
+}
+
+/* All numbers once, from the tips. */
+static void gauss_seidel_sweep(const ik_plan *plan, columns c, rows_system s, real damping) {
+    for (int slot = plan->slots - 1; slot >= 0; slot--) {
+        const int k = plan->node_of_slot[slot];
+        rows_way ways[ROWS_WAYS];
+        const int count = rows_ways(plan, c, k, ways);
+        for (int i = 0; i < count; i++) {
+            const vec3 axis = ways[i].axis;
+            const real willing = ways[i].willing, square = gauss_seidel_column(plan, c, k, axis, s);
+            real pull = willing * gauss_seidel_along(plan, c, k, s);
+            pull = pull - damping * gauss_seidel_number(plan, c, k, axis);
+            real by = gauss_seidel_turn(plan, c, k, axis, pull / (willing * square + damping));
+            gauss_seidel_take_off(plan, c, k, by, s);
+        }
+        if (count && !joint_is_hinge(plan, k)) gauss_seidel_project(plan, c, k, s);
+    }
+}
+
+/* No turns as yet; and the diagonal of J W J^T, as far as damping asks: what all axes sum up to, and the most of one.
+ */
+static diagonal gauss_seidel_start(const ik_plan *plan, columns c, rows_system s) {
+    diagonal d = {real_splat(0), real_splat(0)};
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot];
+        rows_way ways[ROWS_WAYS];
+        const int count = rows_ways(plan, c, k, ways);
+        column_set_vec3(c, step_own(plan, slot), vec3_splat(0, 0, 0));
+        for (int i = 0; i < count; i++) {
+            real square = ways[i].willing * gauss_seidel_column(plan, c, k, ways[i].axis, s);
+            d.sum = d.sum + square, d.largest = real_max(d.largest, square);
+        }
+    }
+    return d;
+}
+
+static dls_outlook gauss_seidel_solve(const ik_plan *plan, columns c) {
+    rows_system s = rows_system_of(plan, c);
+    IK_NAME(turns_start)(plan, c);
+    rows_start(plan, c);
+    errors now = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(1), s.y, s.step);
+    dls_cut_error(plan, c, s.y, s.step);
+    if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
+    real damping = dls_damping(plan, c, gauss_seidel_start(plan, c, s));
+    for (int sweep = 0; sweep < plan->job->options.sweeps; sweep++)
+        gauss_seidel_sweep(plan, c, s, damping);
+    return (dls_outlook){now, square_of(s.y, s.step, s.rows)};
+}
+
+static void gauss_seidel_step(const ik_plan *plan, real *bundle, int groups) {
+    dls_outlook outlook[GROUPS];
+    for (int g = 0; g < groups; g++)
+        outlook[g] = gauss_seidel_solve(plan, columns_of_bundle(bundle, g));
+    IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
+    for (int g = 0; g < groups; g++) {
+        errors e = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), AFTER_STEP, real_splat(1), NULL, 1);
+        dls_conclude(plan, bundle, g, mask_splat(0), outlook[g], e);
+    }
+}
+
+static record_size gauss_seidel_size(const ik_plan *plan) { return dls_size(plan); }
+
+static const method gauss_seidel_any = {gauss_seidel_size, dls_begin, gauss_seidel_step, IK_NAME(joint_place), 1};
+static const method *gauss_seidel_method(const ik_plan *plan) { return (void)plan, &gauss_seidel_any; }
+
+SOLVE_METHOD(gauss_seidel)
