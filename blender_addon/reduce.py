@@ -121,7 +121,10 @@ def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
     between = played(numbers, every, slopes(numbers, every, cycle=cycle), 0.5)
 
     def worst(keys):
-        """How far each span is off: on its frames, and if they are fine half a frame after each."""
+        """How far each span is off: on its frames, and if they are fine half a frame after each.
+
+        There as it is in the pose of the frame before and in that of the next one, the farther of the two.
+        """
         check()
         if len(keys) == 1:
             return np.zeros(0)
@@ -129,8 +132,9 @@ def reduced(numbers, excess, fixed=(), *, cycle=False, check=lambda: None):
         off = np.maximum.reduceat(excess(played(numbers, keys, found)), keys[:-1])
         if (off > 1).any():
             return off
-        beside = numbers + played(numbers, keys, found, 0.5) - between
-        return np.maximum.reduceat(excess(beside), keys[:-1]) / BETWEEN
+        later = played(numbers, keys, found, 0.5) - between
+        before, after = excess(numbers + later), excess(numbers + np.concatenate([0 * later[:1], later[:-1]]))
+        return np.maximum.reduceat(np.maximum(before[:-1], after[1:]), keys[:-1]) / BETWEEN
 
     fixed = np.unique(np.r_[0, np.asarray(fixed, int), len(numbers) - 1])
     keys = _fewest(worst, _enough(worst, fixed), fixed)

@@ -168,7 +168,7 @@ def test_rotation_modes(walker, mode):
             )
     baked, full, few, told = both(walker, **LIFTED)
     assert_near(baked, full, few)
-    assert max(told.keys.values()) <= 45  # of 61
+    assert max(told.keys.values()) <= 48  # of 61: near straight knees some are there for what is between frames
 
 
 def test_locked_channels_stay(walker):
