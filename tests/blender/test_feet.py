@@ -218,7 +218,6 @@ SETTINGS = {
     "straight": ({"straight": 0.9}, {"straight": 0.9}),
     "weight": ({"weight": 0.4}, {"weight": 0.4}),
 }
-ALIKE = {"shift"}  # what makes no difference where all feet are in reach
 UPHILL, ON_A_BOX = {"toe"}, {"lift"}
 
 
@@ -234,7 +233,7 @@ def test_setting(walker, name):
     clip, ground = walks.read(walker), walks.ground_of(names)
     usual, wanted = (ik.bake_feet(clip, ground, settings=ik.BakeSettings(**each)) for each in ({}, settings))
     moved = np.abs(usual.clip.pose.rotations - wanted.clip.pose.rotations).max()
-    assert (moved > 1e-3) == (name not in ALIKE), moved
+    assert moved > 1e-3
     assert on(names, **options) == {"FINISHED"}
     walks.assert_feet(walker, wanted, FRAMES)
 
