@@ -15,7 +15,7 @@ from test_feet import keys as all_keys
 
 TOLERANCE = 0.002
 PLANTED = 0.1  # of it
-BETWEEN = 4.4  # of it: half frames are measured in the pose of the frame before
+BETWEEN = 4.4  # of it: half frames are measured in the poses of the frames beside them
 ROUNDING = 2e-5
 LIFTED = {"ground": "PLANE", "plane_height": 0.1}
 
