@@ -19,8 +19,7 @@
 static const double STEEPEST = 0.2; /* the upward part of a normal, at least as far as slopes are reckoned with */
 
 /* Metres for a leg of 0.87 m. */
-static const double EDGE =
-    0.02; /* by how much more than its slopes say ground may rise or fall, beyond it is an edge */
+static const double EDGE = 0.02; /* by how much more than its slopes say ground may rise or fall before it is an edge */
 static const double ARCH = 0.02; /* how high a foot is over what its heel and its ball stand on */
 static const double SAME = 1e-9; /* heights that are so near to each other are the same */
 

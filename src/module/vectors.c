@@ -256,9 +256,8 @@ static PyMethodDef functions[] = {
     {"unit", unit, METH_O, "unit(a, /)\n--\n\nDirections of vectors (..., 3); None where NumPy must do it."},
     {"mean", mean, METH_O, "mean(rows, /)\n--\n\nOf rows (n, m), in their order; None where NumPy must do it."},
     {"filtered", FAST(filtered),
-     "filtered(wide, values, factors, /)\n--\n\nValues (n, ...) and what those of wide (n + factors - 1, ...) differ "
-     "from "
-     "them, each times its factor."},
+     "filtered(wide, values, factors, /)\n--\n\nValues (n, ...), and how rows of wide (n + factors - 1, ...) differ, "
+     "each times its factor."},
     {"widest", FAST(widest),
      "widest(points, ends, /)\n--\n\nThe largest distance between two points of a group, for every group: points (n, "
      "3) "

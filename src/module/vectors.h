@@ -5,8 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Adds the functions dot, cross, size, unit, mean, filtered and widest to the module. 0, or -1 with an exception set.
- */
+/* Adds dot, cross, size, unit, mean, filtered and widest to the module. 0, or -1 with an exception set. */
 int add_vectors(PyObject *module);
 
 #endif

@@ -1,34 +1,23 @@
 """Show the panel in Blender's window, with a rig of two legs, and an arm that cannot be baked.
 
-Run inside the window with the environment variable IKCORE_TEST_ZIP naming the extension's zip and
-BLENDER_USER_RESOURCES an empty folder. Calls bpy.app.driver_namespace["shot"], if there is one, when the picture
-is ready to be taken.
+Run as window.py says.
 """
 
-import os
 import pathlib
 import sys
 
 import bpy
 from mathutils import Vector
 
-
-def alone():
-    """Without the panels about feet, which are above this one."""
-    names = [name for name in dir(bpy.types) if name.startswith("IKCORE_PT_") and name != "IKCORE_PT_bake_ik"]
-    for name in sorted(names, key=lambda name: name == "IKCORE_PT_feet"):  # those below it first
-        bpy.utils.unregister_class(getattr(bpy.types, name))
+# beside this file, or in the checkout when the script was copied elsewhere to be run
+sys.path[:0] = [str(folder) for folder in (pathlib.Path(__file__).parent, pathlib.Path.cwd() / "tests" / "blender")]
+import window  # noqa: E402
 
 
 def rig():
     """Two legs on hips, with foot and knee bones, and an arm that cannot be baked, as keys switch its IK."""
-    # beside this file, or in the checkout when the script was copied elsewhere to be run
-    folders = (pathlib.Path(__file__).parent, pathlib.Path.cwd() / "tests" / "blender")
-    sys.path[:0] = [str(folder) for folder in folders if (folder / "rigs.py").exists()]
     import rigs
 
-    for item in list(bpy.data.objects):
-        bpy.data.objects.remove(item)
     armature = rigs.add_object("Walker", bpy.data.armatures.new("Walker"))
     for side, x in ((".L", 0.35), (".R", -0.35)):
         rigs.add_limb(armature, side, at=(x, 0, 0))
@@ -47,37 +36,4 @@ def rig():
     armature.show_in_front = True
 
 
-def arrange():
-    """The sidebar of every 3D view open on our tab, the rig in view."""
-    for area in bpy.context.window.screen.areas:
-        if area.type != "VIEW_3D":
-            continue
-        area.spaces.active.show_region_ui = True
-        for region in area.regions:
-            if region.type == "WINDOW":
-                with bpy.context.temp_override(area=area, region=region):
-                    bpy.ops.view3d.view_axis(type="RIGHT")
-                    bpy.ops.view3d.view_all()
-                    bpy.ops.view3d.view_orbit(angle=0.6, type="ORBITRIGHT")
-                    bpy.ops.view3d.view_orbit(angle=0.3, type="ORBITUP")
-
-
-def open_tab():
-    for area in bpy.context.window.screen.areas:
-        for region in area.regions:
-            if area.type == "VIEW_3D" and region.type == "UI":
-                region.active_panel_category = "IK Core"
-                area.tag_redraw()
-    bpy.app.timers.register(bpy.app.driver_namespace.get("shot", lambda: None), first_interval=1.0)
-
-
-def main():
-    archive = str(pathlib.Path(os.environ["IKCORE_TEST_ZIP"]).resolve())
-    bpy.ops.extensions.package_install_files(filepath=archive, repo="user_default", enable_on_install=True)
-    alone()
-    rig()
-    arrange()
-    bpy.app.timers.register(open_tab, first_interval=1.0)
-
-
-main()
+window.show(rig, panel="IKCORE_PT_bake_ik")

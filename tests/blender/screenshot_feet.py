@@ -1,6 +1,6 @@
 """Show Bake Foot IK in Blender's window: a walk made for level ground, with stairs in its way.
 
-Run like screenshot.py. The environment variable IKCORE_SHOT says what to show: "before" (the default) and "after" the
+Run as window.py says. The environment variable IKCORE_SHOT says what to show: "before" (the default) and "after" the
 bake, the same with foot trails ("overlay"), or the "contacts" in the Graph Editor.
 """
 
@@ -12,23 +12,17 @@ import tempfile
 import bpy
 from mathutils import Euler
 
+# beside this file, or in the checkout when the script was copied elsewhere to be run
+sys.path[:0] = [str(folder) for folder in (pathlib.Path(__file__).parent, pathlib.Path.cwd() / "tests" / "blender")]
+import window  # noqa: E402
+
 SHOT = os.environ.get("IKCORE_SHOT", "before")
-
-
-def helpers():
-    """The modules beside this file, or in the checkout when the script was copied elsewhere to be run."""
-    folders = (pathlib.Path(__file__).parent, pathlib.Path.cwd() / "tests" / "blender")
-    sys.path[:0] = [str(folder) for folder in folders if (folder / "walks.py").exists()]
-    import walks
-
-    return walks
 
 
 def scene():
     """A walker and stairs, the panel filled in."""
-    walks = helpers()
-    for item in list(bpy.data.objects):
-        bpy.data.objects.remove(item)
+    import walks
+
     walker = walks.walk(pathlib.Path(tempfile.mkdtemp()), slide=1.0, seconds=3)
     stairs = bpy.data.collections.new("Stairs")
     bpy.context.scene.collection.children.link(stairs)
@@ -71,21 +65,4 @@ def arrange():
             bpy.ops.graph.view_all()
 
 
-def open_tab():
-    for area in bpy.context.window.screen.areas:
-        for region in area.regions:
-            if area.type == "VIEW_3D" and region.type == "UI":
-                region.active_panel_category = "IK Core"
-                area.tag_redraw()
-    bpy.app.timers.register(bpy.app.driver_namespace.get("shot", lambda: None), first_interval=1.0)
-
-
-def main():
-    archive = str(pathlib.Path(os.environ["IKCORE_TEST_ZIP"]).resolve())
-    bpy.ops.extensions.package_install_files(filepath=archive, repo="user_default", enable_on_install=True)
-    scene()
-    arrange()
-    bpy.app.timers.register(open_tab, first_interval=1.0)
-
-
-main()
+window.show(scene, arrange=arrange)

@@ -1,8 +1,8 @@
-/* What transpose, pinv, svf and sdls share. They are dls (dls.h), with its rows, limits, levels and postures, and are
- * shaken as it is where they are stuck; but each has its own answer y to A y = e, of each level by itself. The step is
- * shortened as a whole to max_step. As published (`textbook`) every step is kept. Otherwise one that makes the error
- * larger is taken back, and the next ones are damped until they get on again: what an answer takes of e along an
- * eigenvector of A is not gain but 1 / (1 / gain + damping). With gain = 1 / eigenvalue that is Levenberg's damping. */
+/* What transpose, pinv, svf and sdls share. They are dls (dls.h), with its rows, limits and postures, and are
+ * shaken as it is where they are stuck; but each has its own answer y to A y = e. The step is shortened as a whole to
+ * max_step. As published (`textbook`) every step is kept. Otherwise one that makes the error larger is taken back, and
+ * the next ones are damped until they get on again: what an answer takes of e along an eigenvector of A is not gain but
+ * 1 / (1 / gain + damping). With gain = 1 / eigenvalue that is Levenberg's damping. */
 
 /* A share of the largest eigenvalue; 0 as long as steps get on. After one that does not, ANSWER_DAMPING or four times
  * as much as before; after one that does a quarter, until that is less. */
@@ -21,30 +21,22 @@ static void answer_adapt(const ik_plan *plan, columns c, mask waits, mask better
 
 ik_inline real answer_damped(real gain, real damping) { return gain / (real_splat(1) + gain * damping); }
 
-/* All goals of one level. */
-static void answer_level(const ik_plan *plan, columns c, rows_system s, levels_answer answer, real square) {
-    const int posture = posture_is_any(plan);
-    const diagonal d = diagonal_of(s.matrix, s.step, s.rows);
-    const levels_part part = {s.y, s.matrix, s.rows, s.step, 0, answer_damping(plan, c), d.sum};
-    if (posture) dls_project(plan, c, s, d, square);
-    answer(plan, c, &part);
-    if (posture) dls_add_wish(s);
-}
+/* The answer, in place of the error in s.y; the matrix may be lost. */
+typedef void (*answer_of)(const ik_plan *plan, columns c, rows_system s);
 
-/* The errors, and the answers to them as pulls at joints. */
-static errors answer_solve(const ik_plan *plan, columns c, levels_answer answer) {
+static errors answer_solve(const ik_plan *plan, columns c, answer_of answer) {
+    const int posture = posture_is_any(plan);
     rows_system s = rows_system_of(plan, c);
     IK_NAME(turns_start)(plan, c);
     rows_start(plan, c);
-    errors e = IK_NAME(errors_measure)(plan, c, IN_POSE, *column(c, dls_state(plan, DLS_LEVEL)), s.y, s.step);
+    errors e = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(1), s.y, s.step);
     dls_cut_error(plan, c, s.y, s.step);
     if (plan->limited || plan->slides) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
     if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
     rows_assemble(plan, c, s.matrix, s.step);
-    if (plan->levels > 1)
-        dls_solve_levels(plan, c, s, answer, answer_damping(plan, c), e.square);
-    else
-        answer_level(plan, c, s, answer, e.square);
+    if (posture) dls_project(plan, c, s, diagonal_of(s.matrix, s.step, s.rows), e.square);
+    answer(plan, c, s);
+    if (posture) dls_add_wish(s);
     rows_pull(plan, c, s.y, s.step);
     return e;
 }
@@ -59,7 +51,6 @@ static void answer_conclude(const ik_plan *plan, real *bundle, int g, mask waits
         mask better = mask_less(e.square, now.square);
         answer_adapt(plan, c, waits, better);
         accept &= better;
-        if (plan->levels > 1) dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, now.strict));
     }
     *error = real_select(accept, e.largest, *error);
     IK_NAME(turns_accept)(plan, c, accept);
@@ -73,7 +64,7 @@ static void answer_conclude(const ik_plan *plan, real *bundle, int g, mask waits
     dls_watch(plan, bundle, g, waits, e, &outlook);
 }
 
-ik_outline void answer_step(const ik_plan *plan, real *bundle, int groups, levels_answer answer) {
+ik_outline void answer_step(const ik_plan *plan, real *bundle, int groups, answer_of answer) {
     errors now[GROUPS];
     mask waits[GROUPS] = {mask_splat(0)};
     for (int g = 0; g < groups; g++) {
@@ -85,8 +76,7 @@ ik_outline void answer_step(const ik_plan *plan, real *bundle, int groups, level
     }
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
     for (int g = 0; g < groups; g++) {
-        columns c = columns_of_bundle(bundle, g);
-        errors e = IK_NAME(errors_measure)(plan, c, AFTER_STEP, *column(c, dls_state(plan, DLS_LEVEL)), NULL, 1);
+        errors e = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), AFTER_STEP, real_splat(1), NULL, 1);
         answer_conclude(plan, bundle, g, waits[g], now[g], e);
     }
 }

@@ -86,10 +86,10 @@ static real dls_solve_level(const ik_plan *plan, columns c, rows_system s, real 
 }
 
 /* Several: the less a level counts, the shorter are its steps, which bend. Postures last, of what all levels leave. */
-static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, levels_answer answer, real damping,
-                             real square) {
+static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, real square) {
     const real beside = *column(c, dls_state(plan, DLS_LEVEL)), apart = real_splat(LEVEL_FIRST) / beside;
-    real foreseen = levels_solve(plan, c, s, answer, damping, apart, beside);
+    real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
+    real foreseen = levels_solve(plan, s, damping, apart, beside);
     if (!posture_is_any(plan)) return foreseen;
     dls_find_wish(plan, c, s, square);
     ldl_solve(s.again, s.step, s.rows, s.z);
@@ -106,12 +106,7 @@ static dls_outlook dls_solve(const ik_plan *plan, columns c) {
     if (plan->limited || plan->slides) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
     if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
     rows_assemble(plan, c, s.matrix, s.step);
-    real foreseen;
-    if (plan->levels > 1) {
-        real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
-        foreseen = dls_solve_levels(plan, c, s, levels_damped, damping, e.square);
-    } else
-        foreseen = dls_solve_level(plan, c, s, e.square);
+    real foreseen = plan->levels > 1 ? dls_solve_levels(plan, c, s, e.square) : dls_solve_level(plan, c, s, e.square);
     rows_pull(plan, c, s.y, s.step);
     return (dls_outlook){e, dls_foreseen(plan, e.square, foreseen)};
 }

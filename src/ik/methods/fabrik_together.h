@@ -246,7 +246,7 @@ static void together_find_turns_by_levels(const ik_plan *plan, columns c, real d
     for (int t = 0; t < plan->task_count; t++)
         together_set_rows(plan, c, t, together_off(plan, c, t), s.y, s.step);
     real rounding = real_splat(8 * EPSILON) * diagonal_of(s.matrix, s.step, s.rows).sum;
-    levels_solve(plan, c, s, levels_damped, damping + rounding + real_splat(TINY_LENGTH), apart, beside);
+    levels_solve(plan, s, damping + rounding + real_splat(TINY_LENGTH), apart, beside);
     together_pull_by_rows(plan, c, s, s.y);
     for (int slot = 0; slot < plan->slots; slot++)
         column_set_vec3(c, frames_joint(plan, JOINT_TURN, slot), together_of(plan, c, JOINT_SLOPE, slot));
