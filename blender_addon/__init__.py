@@ -19,13 +19,15 @@ curves.py      where things are by their curves alone, where nothing else moves 
 limbs.py       finds IK and says why it cannot be baked
 shown.py       what Blender's solver shows, as keys
 anew.py        limbs solved anew: sample.py (limbs to arrays) and solve.py (the IK constraint in closed form)
-chains.py      chains solved anew by a method, as bent.py has it and ik_limits.py lets bones
-bake.py        from IK to keys, in one of these three ways
-operators.py   Bake IK, Bake Tracking;  panels.py  its panel in the sidebar
+freed.py       bones without what constrains them, read and written whatever solves them anew:
+chains.py      chains by a method, as bent.py has it and ik_limits.py lets bones;  tracks.py  what aims bones
+bake.py        from IK to keys, in one of these ways;  few.py  as few of them as a tolerance allows
+operators.py   Bake IK, Bake Tracking;  panels.py  its panel in the sidebar;  last.py  how it went the last time
 
 controls.py    targets and poles, and what keys put them somewhere
 from_fk.py     keys of targets and poles from those of bones;  fk_operators.py  IK from FK
-rigify.py      both ways on limbs that IK_FK switches;  fk_panels.py  the panel of both
+rigify.py      limbs that a rig switches between FK and IK;  switching.py  keys of one by the other, both ways
+fk_panels.py   the panel of both
 
 legs.py        the list of legs of an armature;  contacts.py  when they are planted, as curves
 foot_switches.py  those that a rig switches between FK and IK;  foot_controls.py  keys of their IK controls
@@ -72,6 +74,7 @@ CLASSES = (
     *foot_operators.CLASSES,
     *foot_panels.CLASSES,
     panels.IKCORE_PT_bake_ik,
+    panels.IKCORE_PT_ik_problems,
     *fk_panels.CLASSES,
     *pins.CLASSES,
     *pin_operators.CLASSES,

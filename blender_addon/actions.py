@@ -5,6 +5,7 @@ Blender 4.5 and 5.x differ in helpers but share layers, strips, slots and channe
 """
 
 import contextlib
+import functools
 import json
 from dataclasses import dataclass
 
@@ -42,6 +43,7 @@ NEW_KEY = {"handle_left_type": "AUTO_CLAMPED", "handle_right_type": "AUTO_CLAMPE
 # Those of few keys are smooth, their handles being where the slopes of the curve say.
 SMOOTH_KEY = {"interpolation": "BEZIER", "handle_left_type": "ALIGNED", "handle_right_type": "ALIGNED"}
 HANDLES = ("handle_left", "handle_right")
+NO_KEYS = np.empty((0, 2))  # where and what keys are, if there are none
 
 
 @dataclass
@@ -54,6 +56,7 @@ class Channel:
     values: np.ndarray  # (keys,)
     frames: np.ndarray | None = None  # (keys,), where they are others than those of the channels beside it
     slopes: np.ndarray | None = None  # (keys,), changes a frame, for smooth curves
+    rounds: bool = False  # whether the curve is to go on in rounds
 
 
 def path_of(bone, name):
@@ -124,6 +127,8 @@ def evaluated(curve, frames):
     """The values of a curve on these frames: those of its keys if it has one on each, else as Blender blends them."""
     if len(frames) > FEW and len(curve.modifiers) == 0 and len(curve.keyframe_points):
         keys = _read(curve.keyframe_points, "co")
+        if len(keys) == len(frames) and (keys[:, 0] == frames).all():
+            return keys[:, 1]
         at = np.minimum(np.searchsorted(keys[:, 0], frames), len(keys) - 1)
         if np.array_equal(keys[at, 0], frames):
             return keys[at, 1]
@@ -356,15 +361,19 @@ def _way_back(bag, channel):
     if curve is None:
         return lambda: _remove(bag, channel)
     keys = {name: _read(curve.keyframe_points, name) for name in KEY_PARTS}
-    mutes = [modifier.mute for modifier in curve.modifiers]
+    before = [(each.mute, _modes(each)) for each in curve.modifiers]
 
     def back():
         curve.keyframe_points.clear()
         curve.keyframe_points.add(len(keys["co"]))
         if len(keys["co"]):
             _set(curve, keys)  # as it was to the digit: an update might move handles
-        for modifier, mute in zip(curve.modifiers, mutes, strict=True):
+        for modifier in list(curve.modifiers)[len(before) :]:
+            curve.modifiers.remove(modifier)
+        for modifier, (mute, modes) in zip(curve.modifiers, before, strict=True):
             modifier.mute = mute
+            for name, mode in modes.items():
+                setattr(modifier, name, mode)
 
     return back
 
@@ -375,8 +384,10 @@ def _remove(bag, channel):
         bag.fcurves.remove(curve)
 
 
-def write_keys(bag, channel, frames, interpolation="LINEAR"):
+def write_keys(bag, channel, frames, interpolation=None):
     """Replace the keys of one curve from the first to the last of `frames`; keys outside stay, to the digit.
+
+    New ones are linear if nothing else is said; one alone goes on as the key before it does.
 
     A key too near to an end to be one of its own is replaced too. Modifiers that reshape the curve are muted: what
     they did is in the new keys.
@@ -387,16 +398,19 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
         curve.group = bag.groups.get(channel.group) or bag.groups.new(channel.group)
     for modifier in curve.modifiers:
         modifier.mute = modifier.mute or modifier.type != "CYCLES"
+    if channel.rounds:
+        _go_on(curve)
     points, kept = curve.keyframe_points, _outside(curve, frames)
-    before = np.count_nonzero(kept["co"][:, 0] < frames[0])
-    new = slice(before, before + len(frames))  # where the new keys come to lie among those that are kept
+    interpolation = interpolation or _goes_on(kept, frames)
     points.clear()
     points.add(len(frames) + len(kept["co"]))
-    keys = _made(channel, frames, interpolation, kept["co"], before)
     if not len(kept["co"]):
-        _set(curve, keys)
+        _set(curve, _made(channel, frames, interpolation))
         points.handles_recalc()
         return
+    before = np.count_nonzero(kept["co"][:, 0] < frames[0])
+    new = slice(before, before + len(frames))  # where the new keys come to lie among those that are kept
+    keys = _made(channel, frames, interpolation, kept["co"], before)
     every = {name: _read(points, name) for name in KEY_PARTS}
     for name, part in every.items():
         part[new] = keys.get(name, part[new])
@@ -407,11 +421,31 @@ def write_keys(bag, channel, frames, interpolation="LINEAR"):
         points.foreach_set(name, _around(_read(points, name), new, kept[name]).ravel())
 
 
+def _go_on(curve):
+    """Let a curve go on in rounds, places from where the round before has ended."""
+    cycles = next((each for each in curve.modifiers if each.type == "CYCLES"), None) or curve.modifiers.new("CYCLES")
+    if curve.data_path.endswith("location"):
+        cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET"
+
+
+def _modes(modifier):
+    """How a modifier goes on before and after, by name."""
+    return {name: getattr(modifier, name) for name in ("mode_before", "mode_after") if modifier.type == "CYCLES"}
+
+
+def _goes_on(kept, frames):
+    """How new keys go on to the next ones: what someone keys by hand would, if it is one."""
+    if len(frames) > 1:
+        return "LINEAR"
+    before = np.count_nonzero(kept["co"][:, 0] < frames[0])
+    return kept["interpolation"][max(before - 1, 0)] if len(kept["co"]) else "BEZIER"
+
+
 def _outside(curve, frames):
     """All parts of the keys before the first and after the last of `frames`."""
     (first, last), start, end = curve.range(), frames[0] - NEAR, frames[-1] + NEAR
-    if start <= first and last <= end:
-        return {"co": np.empty((0, 2))}
+    if (start <= first and last <= end) or not len(curve.keyframe_points):
+        return {"co": NO_KEYS}
     keys = {name: _read(curve.keyframe_points, name) for name in KEY_PARTS}
     outside = (keys["co"][:, 0] < start) | (keys["co"][:, 0] > end)
     return {name: part[outside] for name, part in keys.items()}
@@ -423,11 +457,12 @@ def _around(part, new, kept):
     return part
 
 
-def _made(channel, frames, interpolation, kept, before):
+def _made(channel, frames, interpolation, kept=NO_KEYS, before=0):
     """The parts of new keys, one for all or one for each, that come after some of the kept ones."""
     smooth = channel.slopes is not None
     shape = SMOOTH_KEY if smooth else {"interpolation": interpolation, **NEW_KEY}
-    made = {"co": np.column_stack([frames, channel.values]).astype(np.float32)}
+    made = {"co": np.empty((len(frames), 2), np.float32)}
+    made["co"][:, 0], made["co"][:, 1] = frames, channel.values
     made |= {name: _number(name, value) for name, value in shape.items()}
     if smooth:
         near = [kept[:before][-1:, 0], frames, kept[before:][:1, 0]]
@@ -445,16 +480,23 @@ def _set(curve, keys):
     points = curve.keyframe_points
     for name, part in keys.items():
         dtype, width = KEY_PARTS[name]
-        if not np.all(part == _number(name, getattr(points[0], name))):
-            every = np.broadcast_to(part, (len(points), width) if width > 1 else len(points))
-            points.foreach_set(name, np.ascontiguousarray(every, dtype).ravel())
+        now = _number(name, getattr(points[0], name))
+        if np.ndim(part) == 0:
+            if part != now:
+                points.foreach_set(name, np.full(len(points), part, dtype))
+        elif not (part == np.array(now)).all():
+            points.foreach_set(name, np.ascontiguousarray(part, dtype).reshape(width * len(points)))
+
+
+@functools.cache
+def _enumerated(name, word):
+    """A word of a part of keys as arrays have it, by number."""
+    return bpy.types.Keyframe.bl_rna.properties[name].enum_items[word].value
 
 
 def _number(name, value):
     """A part of a key as arrays have it: enumerations by number."""
-    if not isinstance(value, str):
-        return np.array(value)
-    return bpy.types.Keyframe.bl_rna.properties[name].enum_items[value].value
+    return _enumerated(name, value) if isinstance(value, str) else value
 
 
 def _read(points, name):

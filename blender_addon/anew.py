@@ -22,7 +22,10 @@ class Found:
 
     work: list  # (armature, channels)
     muted: list  # the constraints that keys stand for then: (armature, bone, constraint), by name
-    reports: Callable  # how it went, armature by armature, to be called when all is written
+    poses: Callable  # where bones are then, by armature, by bone: in armature space; and what moved ones hang on
+    reports: (
+        Callable  # how it went, armature by armature, to be called when all is written with how far keys may be off
+    )
 
 
 @dataclass
@@ -39,23 +42,36 @@ class Report:
     stopped: list[str] = field(default_factory=list)  # sentences about such limbs
     idle: list[str] = field(default_factory=list)  # limbs whose IK did nothing, as their bones
     away: list[str] = field(default_factory=list)  # sentences about limbs that are not seen where they were put
+    keys: str = ""  # how many there are, if not one on every frame
 
     def troubled(self):
         """Whether there is something to look at."""
         flags = (self.unreached, self.unusable, self.undefined, self.short)
         return bool(self.idle or self.away or any(which.any() for which in flags))
 
-    def sentence(self):
-        """The report in one line."""
-        limbs = "1 limb" if self.limbs == 1 else f"{self.limbs} limbs"
-        missed = int(np.count_nonzero(self.unreached | self.short))
-        text = f"Baked {limbs}, {len(self.frames)} frames: {len(self.frames) - missed} reached"
-        for which, what in (
+    @property
+    def problems(self):
+        """Frames to look at, and what is wrong there: the first of each run."""
+        found = []
+        for which, what in self._flags():
+            starts = self.frames[which & ~np.r_[False, which[:-1]]]
+            found += [(int(frame), f"{what} from here") for frame in starts]
+        return sorted(found)
+
+    def _flags(self):
+        return (
             (self.unreached, "out of reach"),
             (self.undefined, "with the pole in line"),
             (self.unusable, "left as they were"),
             (self.short, "short of the target as shown"),
-        ):
+        )
+
+    def sentence(self):
+        """The report in one line."""
+        limbs = "1 limb" if self.limbs == 1 else f"{self.limbs} limbs"
+        missed = int(np.count_nonzero(self.unreached | self.short))
+        text = f"Baked {limbs}, {len(self.frames)} frames{self.keys}: {len(self.frames) - missed} reached"
+        for which, what in self._flags():
             if which.any():
                 text += f", {int(np.count_nonzero(which))} {what} (frames {_spans(self.frames[which])})"
         if self.idle:
@@ -77,11 +93,26 @@ def found(context, limbs, frames):
     solved = yield from stage.between(in_thread(lambda _: solve(samples.limbs)), SAMPLED, SOLVED)
     work = yield from stage.between(_work(armatures, limbs, samples, solved), SOLVED, 1.0)
 
-    def reports():
-        away = _away(context, limbs, samples.limbs, solved, frames)
+    def reports(slack):
+        away = _away(context, limbs, samples.limbs, solved, frames, slack)
         return [_report(armature, limbs, frames, samples.limbs, solved, away) for armature in armatures]
 
-    return Found(work, [(limb.object, limb.owner, limb.constraint) for limb in limbs], reports)
+    muted = [(limb.object, limb.owner, limb.constraint) for limb in limbs]
+    return Found(work, muted, lambda: _poses(armatures, limbs, samples, solved), reports)
+
+
+def _poses(armatures, limbs, samples, solved):
+    """Where bones are then, as Found has it."""
+    quat, poses = bridge.rotations, {armature.name: {} for armature in armatures}
+    both, before = quat.multiply(solved.root, solved.mid), samples.limbs
+    mids = before.root + quat.rotate(solved.root, before.mid - before.root)
+    for n, limb in enumerate(limbs):
+        for b, (delta, place) in enumerate(((solved.root, before.root), (both, mids))):
+            made = np.tile(np.eye(4), (len(place), 1, 1))
+            turned = quat.multiply(samples.parents[:, n, b], samples.channels[:, n, b])
+            made[:, :3, :3], made[:, :3, 3] = quat.to_matrix(quat.multiply(delta[:, n], turned)), place[:, n]
+            poses[limb.object.name][limb.chain[b]] = made, None
+    return poses
 
 
 def _report(armature, limbs, frames, before, solved, away):
@@ -114,7 +145,7 @@ def _stopped(limbs, short):
     ]
 
 
-def _away(context, limbs, before, solved, frames):
+def _away(context, limbs, before, solved, frames, slack):
     """Sentences, by number, about limbs not seen where they were put, on some frames: nothing is taken for granted."""
     quat = bridge.rotations
     some = np.unique(np.linspace(0, len(frames) - 1, COMPARED).astype(int))
@@ -129,7 +160,8 @@ def _away(context, limbs, before, solved, frames):
             bone = limb.object.evaluated_get(depsgraph).pose.bones[limb.chain[1]]
             seen[row, n] = bone.head, bone.tail
     reach = np.linalg.norm(arm[some], axis=-1) + np.linalg.norm(forearm[some], axis=-1)
-    far = np.linalg.norm(seen - put, axis=-1).max(axis=-1) / reach  # not a number is what Blender does not show
+    far = np.linalg.norm(seen - put, axis=-1).max(axis=-1)  # not a number is what Blender does not show
+    far = (far - [slack / limb.object.matrix_world.median_scale for limb in limbs]) / reach
     worst, size = np.argmax(far, axis=0), f"{AWAY:.1%} of its length"
     return {
         n: f"{limb.label()} is not seen within {size} of where it was put, in frame {frames[some[worst[n]]]}: "

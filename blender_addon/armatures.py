@@ -9,6 +9,8 @@ import numpy as np
 
 from . import actions, stage
 
+ALONG = 0.01  # of the way of a bone: what goes as far but for that goes along with it
+
 
 class CannotBakeError(Exception):
     """Why something cannot be baked, as a sentence."""
@@ -64,6 +66,32 @@ def chain_of(bone, constraint):
     return tuple(reversed([b.name for b in bones]))
 
 
+def copied(bone):
+    """The pose bone that constraints make this one the same as, whatever its channels say, or None."""
+    acting = [each for each in bone.constraints if not each.mute]
+    if len(acting) != 1 or acting[0].type != "COPY_TRANSFORMS" or acting[0].target != bone.id_data:
+        return None
+    (each,) = acting
+    plain = (each.influence, each.head_tail, each.mix_mode) == (1.0, 0.0, "REPLACE")
+    same = each.owner_space == each.target_space == "WORLD"
+    return bone.id_data.pose.bones.get(each.subtarget) if plain and same else None
+
+
+def hung_on(bone, copies):
+    """The pose bone that one hangs on: of `copies`, {name: original}, the original; or None."""
+    if bone.parent is None or not copies:
+        return bone.parent
+    return bone.id_data.pose.bones[copies.get(bone.parent.name, bone.parent.name)]
+
+
+def above(bone, copies):
+    """All that it hangs on so, the nearest first."""
+    found = []
+    while bone := hung_on(bone, copies):
+        found.append(bone)
+    return found
+
+
 def own(armature):
     """The objects that are the character: its children, and all that it deforms with theirs."""
     roots = [armature, *skins(armature)]
@@ -114,6 +142,8 @@ def not_played(armature, known=()):
 def not_evaluated(context, armature, names=(), followers=()):
     """Why Blender does not move an armature, or these bones and those above them, or followers of any; or None."""
     shown = armature.evaluated_get(context.evaluated_depsgraph_get())
+    if not shown.matrix_world.median_scale:
+        return f"{armature.name} has a scale of zero, so nothing of it is seen: give it another"
     if shown.is_evaluated and (armature.visible_get() or _follow_channels(context, armature, names, followers)):
         return None
     return f"{armature.name} or its collection is disabled in viewports, so nothing moves it: enable it in the Outliner"
@@ -138,6 +168,23 @@ def _follow_channels(context, armature, names, followers):
         context.view_layer.update()
 
 
+def carries(context, armature, bone, others):
+    """Whether pose bones below another go all the way along with it: constraints between may keep them."""
+    rig = Rig(armature)
+    between = {each.name: each for other in others for each in other.parent_recursive if bone in each.parent_recursive}
+    if not any(constrained(each, rig) for each in between.values()):
+        return True
+    rows = [rig.bones.find(each.name) for each in (bone, *others)]
+    pose, before = stage.read_pose(armature), _places(context, armature)[rows]
+    try:
+        bone.location.x += bone.bone.length
+        gone = _places(context, armature)[rows] - before
+        return bool(np.abs(gone - gone[0]).max() <= ALONG * np.abs(gone[0]).max())
+    finally:
+        stage.write_pose(armature, pose)
+        context.view_layer.update()
+
+
 def _places(context, armature):
     """Where the heads of all bones are, (bones, 3)."""
     armature.update_tag(refresh={"DATA"})
@@ -151,10 +198,10 @@ def plays(track, animation):
     return len(track.strips) > 0 and not track.mute and (track.is_solo or not solo)
 
 
-def constrained(bone, rig):
-    """What else than its channels moves a pose bone, as a sentence, or None."""
+def constrained(bone, rig, but=()):
+    """What else than its channels moves a pose bone, `but` some constraints, as a sentence, or None."""
     for constraint in bone.constraints:
-        if not constraint.mute:
+        if not constraint.mute and constraint not in but:
             return f"{bone.name} has constraint {constraint.name}"
     for owner, constraint, chain in rig.chains:
         if bone.name in chain:

@@ -120,9 +120,13 @@ def edges(corners):
 
 
 def missed(names, clip, errors):
-    """(name, length, angle, number of the frame) of each goal that is not reached, where it is farthest off."""
+    """(name, length, angle, number of the frame) of each goal that is not reached, where it is farthest off.
+
+    No angle where that is none to speak of.
+    """
     far = FAR * np.linalg.norm(clip.skeleton.offsets, axis=-1).sum()
     for name, error in zip(names, np.moveaxis(errors, 1, 0), strict=True):
         worst = int((error / (far, ASKEW)).max(axis=-1).argmax())
         if (error[worst] > (far, ASKEW)).any():
-            yield name, *error[worst].tolist(), worst
+            away, askew = error[worst].tolist()
+            yield name, away, askew if askew > ASKEW else 0.0, worst

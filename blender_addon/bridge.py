@@ -6,9 +6,12 @@ installed some other way win over the wheel. None of that may stop the extension
 sentence that `problem()` gives to the panel and to the operator's poll. No bpy.
 """
 
+import contextlib
+import importlib
 import os
 import platform
 import sys
+import threading
 import tomllib
 import warnings
 
@@ -37,6 +40,13 @@ def load(extensions):
         _problem = _version_sentence(version, version_of(wheels), folder, stale)
         return
     library, rotations = ikcore, ikcore.rotations
+    threading.Thread(target=_load_rest, daemon=True).start()
+
+
+def _load_rest():
+    """Import what the library leaves until it is named: beside Blender's own start, so that no first press waits."""
+    with contextlib.suppress(ImportError, OSError):  # as when the extension is removed meanwhile
+        importlib.import_module("ikcore.bake")
 
 
 def problem():
@@ -49,6 +59,13 @@ def two_bone(*args, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", library.UnusableWarning)
         return library.two_bone(*args, **options)
+
+
+def look(*args, **options):
+    """The library's aim of one joint or several. Items that cannot be used are in its status."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", library.UnusableWarning)
+        return library.look(*args, **options)
 
 
 def feet_on(*args, **options):

@@ -6,7 +6,7 @@ import numpy as np
 from . import actions, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_editable, not_writable
-from .joints import Bones
+from .joints import Bones, pieces
 
 SAME = 1e-6  # what is no change: of a rotation, in quaternions; of a place, in lengths of the bone or of its way out
 
@@ -19,21 +19,31 @@ def of_clip(armature, reading, clip, bones=None, anew=()):
     """
     if reason := not_editable(armature):
         raise CannotBakeError(reason)
-    rig, chosen = Rig(armature), Bones(armature, reading.bones)
+    rig, chosen = Rig(armature), Bones(armature, reading.bones, copies=reading.copies)
     if chosen.names != reading.bones or clip.skeleton != reading.clip.skeleton or len(clip) != len(reading.frames):
         raise CannotBakeError(f"{armature.name} was changed since it was read: read it again")
     numbers = [n for n, name in enumerate(chosen.names) if bones is None or name in bones]
-    before = yield from stage.between(_based(reading, chosen, reading.clip, numbers), 0.0, 0.3)
+    before = yield from stage.between(_before(reading, chosen, numbers), 0.0, 0.3)
     after = yield from stage.between(_based(reading, chosen, clip, numbers), 0.3, 0.6)
+    turned = yield from stage.between(_turns(chosen, rig, reading.frames, numbers, before, after, anew), 0.6, 0.9)
     made, kept = [], []
     for row, n in enumerate(numbers):
-        yield 0.6 + 0.4 * row / len(numbers)
-        for kind, turn in (("rotation", _turned), ("location", _moved)):
-            always = (chosen.names[n], kind) in anew
-            parts, sentences = turn(chosen.pose[n], rig, reading.frames, before[row], after[row], always)
+        always = (chosen.names[n], "location") in anew
+        for parts, sentences in (
+            turned.get(n, ([], [])),
+            _moved(chosen.pose[n], rig, reading.frames, before[row], after[row], always),
+        ):
             made += parts
             kept += sentences
+        yield 0.9 + 0.1 * (row + 1) / len(numbers)
     return made, kept
+
+
+def _before(reading, bones, numbers):
+    """What the channels of these bones say, if that was not read of the scene: what they would have to."""
+    if reading.basis is None:
+        return (yield from _based(reading, bones, reading.clip, numbers))
+    return reading.basis[numbers]
 
 
 def _based(reading, bones, clip, numbers):
@@ -42,16 +52,39 @@ def _based(reading, bones, clip, numbers):
     return (yield from stage.between(bones.based(local, numbers), 0.5, 1.0))
 
 
-def _turned(bone, rig, frames, before, after, always):
-    """The rotation channels of a bone that takes another way, or always."""
-    was, now = before.turned, after.turned
-    same = np.minimum(np.abs(was - now).max(axis=-1), np.abs(was + now).max(axis=-1)).max() <= SAME
-    if same and not always:
-        return [], []
-    name, path = actions.rotation_of(bone), actions.rotation_path(bone)
-    _check(bone, rig, "rotation", path, frames)
+def _turns(bones, rig, frames, numbers, before, after, anew):
+    """The rotation channels of bones that take another way, or always do, and what locks keep: by number."""
+    apart = (rot.largest(np.abs(before.turned + way * after.turned)) for way in (-1, 1))
+    differs = np.minimum(*apart).max(axis=0) > SAME
+    turning = [row for row, n in enumerate(numbers) if differs[row] or (bones.names[n], "rotation") in anew]
+    made, free = {}, {}
+    for row in turning:
+        bone = bones.pose[numbers[row]]
+        _check(bone, rig, "rotation", actions.rotation_path(bone), frames)
+        if any(bone.lock_rotation) or (bone.lock_rotations_4d and bone.lock_rotation_w):
+            made[numbers[row]] = _turned(bone, _start(bone, rig, frames), before[row].turned, after[row].turned)
+        else:
+            free.setdefault(bone.rotation_mode, []).append(row)
+    yield 0.3
+    for mode, rows in free.items():
+        for some, share in pieces(rows, len(frames)):
+            each = [bones.pose[numbers[row]] for row in some]
+            start = np.stack([_start(bone, rig, frames) for bone in each])
+            values = rot.numbers(mode, after.turned[:, some], start)
+            for n, bone in enumerate(each):
+                made[numbers[some[n]]] = actions.channels(bone, "rotation", values[:, n]), []
+            yield 0.3 + 0.7 * share
+    return made
+
+
+def _start(bone, rig, frames):
+    """The numbers of the rotation of a bone on the first frame."""
+    return actions.numbers(rig.curves, bone, actions.rotation_path(bone), actions.rotation_of(bone), frames[:1])[0]
+
+
+def _turned(bone, start, was, now):
+    """The rotation channels of a bone some of which are locked."""
     mode, locked = bone.rotation_mode, np.array(bone.lock_rotation)
-    start = actions.numbers(rig.curves, bone, path, name, frames[:1])[0]
     if mode not in actions.CHANNELS:
         values = _with_angles(mode, now, was, start, locked)
         return _unlocked(bone, "rotation", values, locked)

@@ -8,15 +8,17 @@ what it does is in the roots, and its scale in the offsets, so that lengths are 
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from mathutils import Matrix
 
-from . import actions, bridge, stage
+from . import actions, bridge, cycles, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, constrained, not_evaluated, not_played
-from .curves import AGREES, PLACE, SETTINGS
+from .curves import AGREES, PLACE, SETTINGS, bases
 from .curves import basis as basis_of
-from .joints import Bones, Parts
+from .joints import Bones, Parts, pieces
 
 UNSCALED = 1e-5  # a scale nearer to 1 than this is rounding too
 
@@ -25,82 +27,100 @@ UNSCALED = 1e-5  # a scale nearer to 1 than this is rounding too
 class Reading:
     """What an armature does on some frames. Holds no reference into the file, so it may be kept through undo."""
 
-    clip: object  # ikcore.Clip
+    clip: Any  # ikcore.Clip
     frames: np.ndarray  # of the action, where keys are
     world: np.ndarray  # (frames, 4, 4): the object; one frame if it stands still
     bones: list  # the names of the joints that are bones, in order
     through_scene: str | None  # why the scene had to be evaluated on every frame, or None: curves said it all
+    basis: object = None  # then what they said: Parts
+    copies: dict | None = None  # bones that are the same as others, on which hangs what hangs on them
+    rounds: bool = False  # whether curves go on in rounds as long as this
 
     @cached_property
     def scale(self):
         """How many units of the world are one of the armature, on the first frame."""
         return float(np.linalg.norm(self.world[0, :3, 0]))
 
+    @property
+    def unclosed(self):
+        """Why what goes on in rounds is no loop, as a sentence, or None."""
+        joint = cycles.unclosed(self.clip.skeleton, self.clip.pose) if self.rounds and not self.clip.loop else None
+        return joint and (
+            f"Its curves repeat, but {joint} is not in frame {self.frames[-1]} as it is in frame {self.frames[0]}: "
+            "feet may slide and jump there, until both have the same keys"
+        )
+
     def locals(self, clip):
         """The bones of another clip of this skeleton, in the space of their parents or the armature.
 
         A generator that yields the share that is done, and returns Parts.
         """
-        count, pose, back = len(self.bones), clip.pose, np.linalg.inv(self.world)
-        local = Parts.room(len(clip), count)
-        for n, parent in enumerate(clip.skeleton.parents[:count]):
-            turned = bridge.rotations.normalize(pose.rotations[:, n])
-            moved = clip.skeleton.offsets[n] if pose.translations is None else pose.translations[:, n]
-            scaled = np.ones(3) if pose.scales is None else pose.scales[:, n]
-            local.put(n, Parts(turned, moved / self.scale, scaled))
-            if parent < 0:
-                local.moved[:, n] = moved
-                local.scaled[:, n] *= self.scale
-                local.put(n, Parts.of(back @ local[n].matrices()))
-            yield (n + 1) / count
+        count, pose, back = len(self.bones), clip.pose, rot.inverse(self.world)
+        local, parents = Parts.room(len(clip), count), clip.skeleton.parents[:count]
+        moved = clip.skeleton.offsets[np.newaxis] if pose.translations is None else pose.translations
+        for some, share in pieces(range(count), len(clip)):
+            turned = bridge.rotations.normalize(pose.rotations[:, some])
+            scaled = np.ones(3) if pose.scales is None else pose.scales[:, some]
+            local.put(some, Parts(turned, moved[:, some] / self.scale, scaled))
+            yield 0.9 * share
+        roots = np.flatnonzero(parents < 0)
+        local.moved[:, roots] = moved[:, roots]
+        local.scaled[:, roots] *= self.scale
+        local.put(roots, Parts.of(back[:, np.newaxis] @ local[roots].matrices()))
+        yield 1.0
         return local
 
 
 def skeleton(armature):
-    """All bones at rest where the object is now: to find feet in before their bones are read."""
-    world = np.array(armature.matrix_world)[np.newaxis]
+    """All bones at rest as the object stands now, faced as it was made: to find feet in before their bones are read."""
+    turn = Matrix.Rotation(-armature.matrix_world.to_euler("XYZ").z, 4, "Z")
+    world = np.array(turn @ armature.matrix_world)[np.newaxis]
     return _skeleton(Bones(armature), world, scale_of(armature, world))
 
 
 def bones_of(armature, feet):
-    """The names of the bones that legs consist of, and of those that their knees point at."""
+    """The names of the bones that legs consist of, and of those that their knees point at; of all, to free feet."""
+    if any(leg.free for leg in feet):  # how long their legs would be says all of the body
+        return set(armature.pose.bones.keys())
     joints = {joint for leg in feet for joint in (*leg.chain, leg.pole or leg.hip)}
     return joints & set(armature.pose.bones.keys())
 
 
-def read(context, armature, frames, bones=None, stretched=()):
+def read(context, armature, frames, bones=None, stretched=(), copies=None):
     """Read an armature on evenly spaced frames of its action: a generator that yields the share that is done.
 
     Returns a Reading of these bones and those above them, all of them by default. Curves are read where nothing else
     moves the bones, which a few frames of the scene must confirm; else the scene is evaluated on every frame. Bones
-    that may be `stretched` along themselves are not: what that moves is the next one.
+    that may be `stretched` along themselves are not: what that moves is the next one. `copies` are as Bones has them.
     """
-    rig, chosen = Rig(armature), Bones(armature, bones, stretched)
+    rig, chosen = Rig(armature), Bones(armature, bones, stretched, copies)
     if reason := not_played(armature):
         raise CannotBakeError(reason)
     with stage.restored(context, [armature], poses=True):
         if reason := not_evaluated(context, armature, bones or ()):
             raise CannotBakeError(reason)
-        reason = not_from_curves(armature, chosen, rig)
+        reason, rounds = not_from_curves(armature, chosen, rig), cycles.repeats(rig, chosen.pose, frames)
         if reason is None:
-            local, world = yield from stage.between(_from_curves(armature, chosen, rig, frames), 0.0, 0.8)
+            basis, local, world = yield from stage.between(_from_curves(armature, chosen, rig, frames), 0.0, 0.8)
             few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
             shown = yield from stage.between(_shown(context, armature, chosen, frames[few]), 0.8, 0.9)
             if _agree(chosen, local.at(few), world[few] if len(world) > 1 else world, *shown):
-                clip = yield from stage.between(_clip(context, armature, chosen, frames, local, world), 0.9, 1.0)
-                return Reading(clip, frames, world, chosen.names, None)
+                steps = _clip(context, armature, chosen, frames, local, world, rounds)
+                clip = yield from stage.between(steps, 0.9, 1.0)
+                return Reading(clip, frames, world, chosen.names, None, basis, copies, rounds)
             reason = f"something else than its curves moves {armature.name}"
         poses, world = yield from stage.between(_shown(context, armature, chosen, frames), 0.0, 0.8)
         local = yield from stage.between(chosen.locals(poses), 0.8, 0.9)
-        clip = yield from stage.between(_clip(context, armature, chosen, frames, local, world), 0.9, 1.0)
-        return Reading(clip, frames, world, chosen.names, reason)
+        steps = _clip(context, armature, chosen, frames, local, world, rounds)
+        clip = yield from stage.between(steps, 0.9, 1.0)
+        return Reading(clip, frames, world, chosen.names, reason, copies=copies, rounds=rounds)
 
 
 def now(context, depsgraph, armature, bones=None):
     """The pose as it is evaluated now, a Reading of one frame."""
     chosen, number = Bones(armature, bones), np.array([context.scene.frame_current])
     seen, world = _seen(depsgraph, armature, chosen)
-    _check_size(chosen.names, np.linalg.det(seen[np.newaxis, :, :3, :3]))
+    check_size(chosen.names, rot.volumes(seen[np.newaxis]))
     local = stage.finished(chosen.locals(seen[np.newaxis].astype(float)))
     return stage.finished(reading(context, armature, chosen, number, local, world[np.newaxis]))
 
@@ -130,7 +150,7 @@ def _shown(context, armature, bones, frames):
         poses[f], world[f] = _seen(depsgraph, armature, bones)
 
     yield from stage.visit(context, frames, look)
-    _check_size(bones.names, np.linalg.det(poses[..., :3, :3]))
+    check_size(bones.names, rot.volumes(poses))
     return poses, world
 
 
@@ -182,17 +202,11 @@ def _not_from_curves(armature, rig):
 
 
 def _from_curves(armature, bones, rig, frames):
-    """The Parts of bones in the space of their parents, and the object, by the numbers of their curves."""
-    basis = Parts.room(len(frames), len(bones))
-    for n, bone in enumerate(bones.pose):
-        basis.put(n, basis_of(rig.curves, bone, actions.path_of(bone, ""), frames))
-        basis.turned[:, n] = bridge.rotations.continuous(basis.turned[:, n])
-        if bone.parent and bone.bone.use_connect:
-            basis.moved[:, n] = 0.0
-        yield 0.8 * (n + 1) / len(bones)
-    _check_size(bones.names, basis.scaled.prod(axis=-1))
+    """What curves say: the Parts of channels, of bones in the space of their parents, and the object."""
+    basis = yield from stage.between(bases(rig.curves, bones.pose, frames), 0.0, 0.8)
+    check_size(bones.names, basis.volumes())
     local = yield from stage.between(bones.hung(basis), 0.8, 1.0)
-    return local, _object(armature, rig, frames)
+    return basis, local, _object(armature, rig, frames)
 
 
 def _object(armature, rig, frames):
@@ -200,15 +214,15 @@ def _object(armature, rig, frames):
     world = np.array(armature.matrix_world)
     if not any(path in PLACE for path in rig.curves):
         return world[np.newaxis]
-    held = world @ np.linalg.inv(np.array(armature.matrix_basis))
+    held = world @ rot.inverse(np.array(armature.matrix_basis))
     return held @ basis_of(rig.curves, armature, "", frames).matrices()
 
 
 # --- to a clip -------------------------------------------------------------------------------------------------------
 
 
-def _clip(context, armature, bones, frames, local, world):
-    """The clip of bones in the space of their parents."""
+def _clip(context, armature, bones, frames, local, world, rounds=False):
+    """The clip of bones in the space of their parents; a loop if it is marked as one, or goes on in rounds and may."""
     scale = scale_of(armature, world)
     skeleton = _skeleton(bones, world, scale)
     joints = yield from _in_world(bones, local, world, scale)
@@ -216,32 +230,25 @@ def _clip(context, armature, bones, frames, local, world):
     pose = bridge.library.Pose(joints.turned, joints.moved, scales)
     step = float(frames[1] - frames[0]) if len(frames) > 1 else 1.0
     rate = stage.rate(context.scene) / step
-    return bridge.library.Clip(skeleton, pose, rate, is_cycle(armature, frames), up="Z")
+    loop = cycles.is_marked(armature, frames) or (rounds and cycles.unclosed(skeleton, pose) is None)
+    return bridge.library.Clip(skeleton, pose, rate, loop, up="Z")
 
 
 def _in_world(bones, local, world, scale):
     """Bones and tips as joints of the world: roots with what the object does, all in lengths of the world."""
-    joints = Parts.room(len(local.moved), len(bones) + len(bones.tips))
-    for n, parent in enumerate(bones.parents):
-        joints.put(n, local[n])
-        if parent < 0:
-            placed = world @ local[n].matrices()
-            placed[:, :3, :3] /= scale
-            joints.put(n, bones.unsheared(placed, n))
-        else:
-            joints.moved[:, n] *= scale
-        yield (n + 1) / len(bones)
+    joints = Parts.room(len(local), len(bones) + len(bones.tips))
+    for some, share in pieces(range(len(bones)), len(local)):
+        joints.put(some, local[some])
+        joints.moved[:, some] *= scale
+        yield 0.9 * share
+    roots = np.flatnonzero(bones.parents < 0)
+    placed = world[:, np.newaxis] @ local[roots].matrices()
+    placed[..., :3, :3] /= scale
+    joints.put(roots, bones.unsheared(placed, roots))
     tails = [[0.0, bones.rest[tip].length * scale, 0.0] for tip in bones.tips]
     joints.put(slice(len(bones), None), Parts(np.array([1.0, 0, 0, 0]), np.reshape(tails, (-1, 3)), np.ones(3)))
+    yield 1.0
     return joints
-
-
-def is_cycle(armature, frames):
-    """Whether these frames are the whole of an action that its author marked as cyclic."""
-    _, action, _ = actions.assigned(armature)
-    if action is None or not (action.use_frame_range and action.use_cyclic):
-        return False
-    return [frames[0], frames[-1]] == [action.frame_start, action.frame_end]
 
 
 def _skeleton(bones, world, scale):
@@ -258,7 +265,7 @@ def _unused(name, names):
     return name if name not in names else next(new for n in range(2, 99999) if (new := f"{name}{n}") not in names)
 
 
-def _check_size(names, sizes):
+def check_size(names, sizes):
     """Refuse what has no inverse or mirrors, by how much it enlarges volumes, over (frames, bones)."""
     flat = sizes < 1e-20
     if flat.any():
@@ -271,7 +278,7 @@ def scale_of(armature, world):
     axes = world[:, :3, :3] / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis, :]
     uneven = np.ptp(lengths, axis=-1) > rot.UNEVEN * lengths.mean(axis=-1)
     sheared = np.abs(np.swapaxes(axes, -1, -2) @ axes - np.eye(3)).max(axis=(-2, -1)) > rot.UNEVEN
-    if (uneven | sheared | ~(np.linalg.det(axes) > 0)).any():
+    if (uneven | sheared | ~(rot.volumes(axes) > 0)).any():
         raise CannotBakeError(
             f"{armature.name} has a scale that is uneven, negative or zero: apply it (Object > Apply > Scale)"
         )

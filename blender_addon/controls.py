@@ -53,8 +53,9 @@ class Control:
 
     def __init__(self, handle, count, names):
         self.handle, self.names = handle, names
+        self.adopted = bool(handle.bone) and any(not each.mute for each in handle.owner.constraints)
         self.spaces, self.parents, self.shown = (np.tile(np.eye(4), (count, 1, 1)) for _ in range(3))
-        if reason := next(filter(None, (_held(handle, name) for name in self.names)), None):
+        if reason := next(filter(None, (_held(handle, name, self.names) for name in self.names)), None):
             raise CannotBakeError(reason)
 
     def read(self, depsgraph, number):
@@ -65,34 +66,48 @@ class Control:
             self.spaces[number], self.shown[number] = thing.matrix_world, bone.matrix
             if bone.parent:
                 self.parents[number] = bone.parent.matrix
+            if self.adopted:
+                self._free(bone, number)
         else:
             self.shown[number] = thing.matrix_world
-            self.parents[number] = self.shown[number] @ np.linalg.inv(np.array(thing.matrix_basis))
+            self.parents[number] = self.shown[number] @ rot.inverse(np.array(thing.matrix_basis))
         if number == 0:
             self.start = np.array(getattr(self.handle.owner, actions.rotation_of(self.handle.owner)))
 
+    def _free(self, bone, number):
+        """See a bone that constraints carry in the space that these make of that of its armature."""
+        own = hang.posed(bone.bone, self.parents[number : number + 1], np.array(bone.matrix_basis)[np.newaxis])[0]
+        self.spaces[number] = self.spaces[number] @ self.shown[number] @ rot.inverse(own)
+        self.shown[number] = own
+
+    @property
+    def world(self):
+        """Where it is in the world."""
+        return self.spaces @ self.shown
+
     def put(self, wanted, above=None):
         """The channels that put it where matrices in the world say, under a Control that was put somewhere before."""
-        was, basis = self.spaces @ self.shown, self.basis(self.spaces @ self.shown)
+        was, basis = self.world, self.basis(self.world)
         if above is not None:
-            self.parents = np.linalg.inv(self.spaces) @ above.gone @ self.spaces @ self.parents
+            self.parents = rot.inverse(self.spaces) @ above.gone @ self.spaces @ self.parents
         wanted = self.basis(wanted)
         if "location" in self.names:
             basis.moved = wanted.moved
         if "rotation" in self.names:
             basis.turned = wanted.turned
-        self.gone = self.spaces @ self._posed(self.parents, basis.matrices()) @ np.linalg.inv(was)
+        self.gone = self.spaces @ self._posed(self.parents, basis.matrices()) @ rot.inverse(was)
         return self.channels(basis)
 
     def basis(self, poses):
         """What its channels are to say where it is in the world as these matrices are, under its present parents."""
-        return Parts.of(self._based(self.parents, np.linalg.inv(self.spaces) @ poses))
+        return Parts.of(self._based(self.parents, rot.inverse(self.spaces) @ poses))
 
     def channels(self, basis):
         """Those of its names that say so."""
         owner, group = self.handle.owner, str(self.handle) if self.handle.bone else "Object Transforms"
         values = {"location": basis.moved - (0.0 if self.handle.bone else np.array(owner.delta_location))}
-        values["rotation"] = rot.numbers(owner.rotation_mode, basis.turned, self.start)
+        if "rotation" in self.names:
+            values["rotation"] = rot.numbers(owner.rotation_mode, basis.turned, self.start)
         paths = {"location": "location", "rotation": actions.rotation_of(owner)}
         return [
             actions.Channel(self.handle.path(paths[name]), index, group, values[name][:, index])
@@ -103,33 +118,48 @@ class Control:
     def _based(self, parents, poses):
         if self.handle.bone:
             return hang.based(self.handle.owner.bone, parents, poses)
-        return np.linalg.inv(parents) @ poses
+        return rot.inverse(parents) @ poses
 
     def _posed(self, parents, bases):
         return hang.posed(self.handle.owner.bone, parents, bases) if self.handle.bone else parents @ bases
 
 
-def _held(handle, name):
+def _carries(constraint, names):
+    """Whether a constraint takes along what has keys on these of its channels, as what it hangs on does."""
+    if constraint.type == "CHILD_OF":
+        kinds = [f"use_{kind}_{axis}" for kind in ("location", "rotation", "scale") for axis in "xyz"]
+        return constraint.influence == 1.0 and all(getattr(constraint, kind) for kind in kinds)
+    return constraint.type == "COPY_LOCATION" and "location" not in names
+
+
+def _carriers(handle, names):
+    """The constraints that do, of those that nothing switches."""
+    rig, prefix = Rig(handle.object), f"{handle.path('')}constraints"
+    animated = any(path.startswith(prefix) for path in (*rig.curves, *rig.drivers))
+    return () if animated else [each for each in handle.owner.constraints if _carries(each, names)]
+
+
+def _held(handle, name, names):
     """Why keys on the location or rotation of a handle would not put it there, or None."""
-    thing, owner = handle.object, handle.owner
+    thing, owner, carriers = handle.object, handle.owner, _carriers(handle, names)
     if reason := not_editable(thing) or not_played(thing):
         return reason
     locks = [*getattr(owner, f"lock_{name}")]
     if any(locks):
         return f"{handle} has a locked {name}: unlock it, or it cannot be put where the bones are"
     if handle.bone:
-        return _held_bone(owner, name, Rig(thing))
-    if any(not constraint.mute for constraint in owner.constraints):
+        return _held_bone(owner, name, Rig(thing), carriers)
+    if any(not each.mute and each not in carriers for each in owner.constraints):
         return f"{handle} has constraints: mute or remove them first"
     if name == "rotation" and any(_delta(owner)):
         return f"{handle} has a delta rotation: apply it first"
     return _held_object(owner, name)
 
 
-def _held_bone(bone, name, rig):
+def _held_bone(bone, name, rig, carriers):
     if name == "location" and bone.parent and bone.bone.use_connect:
         return f"{bone.name} is connected to {bone.parent.name}, so it cannot be moved: disconnect it first"
-    if reason := constrained(bone, rig):
+    if reason := constrained(bone, rig, carriers):
         return f"{reason}: mute it or apply it first"
     return not_writable(bone, rig, name) or _reshaped(
         bone.name, name, rig.curves.get(actions.path_of(bone, _property(bone, name)), ())

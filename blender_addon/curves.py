@@ -8,10 +8,10 @@ looked for, and told; who reads by curves still compares a few frames with the s
 import bpy
 import numpy as np
 
-from . import actions, hang
+from . import actions, bridge, hang
 from . import rotations as rot
 from .armatures import Rig, constrained, plays
-from .joints import Parts
+from .joints import Parts, pieces
 
 AGREES = 1e-4  # how far curves and scene may be apart, in sizes of what is compared
 PLACE = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
@@ -26,6 +26,30 @@ def basis(curves, owner, path, frames):
         actions.numbers(curves, owner, path + part, part, frames) for part in (name, "location", "scale")
     )
     return Parts(rot.quaternions(owner.rotation_mode, turned), moved, scaled)
+
+
+def bases(curves, bones, frames):
+    """The same of many bones: turned without jumps, and where connected ones hang on their parents not moved.
+
+    A generator that yields the share that is done.
+    """
+    made, modes, values = Parts.room(len(frames), len(bones)), {}, []
+    for n, bone in enumerate(bones):
+        modes.setdefault(bone.rotation_mode, []).append(n)
+        turned, made.moved[:, n], made.scaled[:, n] = (
+            actions.numbers(curves, bone, actions.path_of(bone, part), part, frames)
+            for part in (actions.rotation_of(bone), "location", "scale")
+        )
+        if bone.parent and bone.bone.use_connect:
+            made.moved[:, n] = 0.0
+        values.append(turned)
+        yield 0.8 * (n + 1) / len(bones)
+    for mode, numbers in modes.items():
+        for some, share in pieces(numbers, len(frames)):
+            turned = rot.quaternions(mode, np.stack([values[n] for n in some], axis=1))
+            made.turned[:, some] = bridge.rotations.continuous(turned)
+            yield 0.8 + 0.2 * share
+    return made
 
 
 class Reader:
@@ -124,11 +148,11 @@ class Reader:
         path = actions.path_of(rig.bones[name], "")
         return basis(rig.curves, rig.bones[name], path, self.frames).matrices()
 
-    def channel(self, armature, name):
-        """The numbers of the rotation channel that a bone uses, (frames, 3 or 4)."""
+    def channel(self, armature, name, some=slice(None)):
+        """The numbers of the rotation channel that a bone uses on some of the frames, (frames, 3 or 4)."""
         bone = self.rig(armature).bones[name]
         channel, path = actions.rotation_of(bone), actions.rotation_path(bone)
-        return actions.numbers(self.rig(armature).curves, bone, path, channel, self.frames)
+        return actions.numbers(self.rig(armature).curves, bone, path, channel, self.frames[some])
 
     def setting(self, armature, bone, constraint, name):
         """A number of a constraint, (frames,)."""

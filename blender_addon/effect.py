@@ -11,18 +11,22 @@ COMPARED = 3  # frames that are looked at, from the first to the last, besides t
 
 
 def compare(context, job, baked, frames, told, request):
-    """Look at some of the frames that have keys, and tell the report which legs are not seen where they were put."""
+    """Look at some of the frames that have keys, and tell the report which legs are not seen where they were put.
+
+    A generator that yields the share that is done.
+    """
     legs = [leg for leg in baked.feet if job.chosen is None or leg.name in job.chosen]
     chains = {leg.name: _told_of(job, leg) for leg in legs}
     keyed = np.searchsorted(job.frames, frames)
-    was, put = (
-        {name: _places(clip, keyed, chain) for name, chain in chains.items()} for clip in (baked.source, baked.clip)
-    )
+    was = _places(baked.source, keyed, chains)
+    yield 0.2
+    put = _places(baked.clip, keyed, chains)
+    yield 0.4
     some = _telling(was, put)
-    seen = _seen(context, job.armature, chains, frames[some])
+    seen = yield from stage.between(_seen(context, job.armature, chains, frames[some]), 0.4, 1.0)
     slack = request.key_tolerance if request.keys == "TOLERANCE" else 0.0
     for name, places in put.items():
-        size = np.linalg.norm(np.diff(places[0], axis=0), axis=-1).sum()
+        size = _size(job.armature, chains[name], places[0])
         away = np.linalg.norm(seen[name] - places[some], axis=-1).max(axis=-1)
         if away.max() > AWAY * size + slack:
             told.away.append((name, float(away.max()), int(frames[some[away.argmax()]])))
@@ -33,14 +37,21 @@ def compare(context, job, baked, frames, told, request):
 def _told_of(job, leg):
     """The bones of a leg that are to be where they were put: not what IK of a rig bends, which may stretch it."""
     switched = job.switched.get(leg.name)
-    loose = (*leg.knees, leg.ankle if switched.limb.paw and leg.ball else None) if switched else ()
+    loose = (*leg.knees, leg.ankle if switched.limb.paw and leg.ball else None) if switched and switched.ik else ()
     return [joint for joint in leg.chain if joint in job.armature.pose.bones and joint not in loose]
 
 
-def _places(clip, frames, joints):
-    """Where joints of a clip are, (frames, joints, 3)."""
-    numbers = [clip.skeleton.index(joint) for joint in joints]
-    return clip.skeleton.forward(clip.pose[frames]).positions[:, numbers]
+def _size(armature, chain, places):
+    """How long a leg is; a foot alone, as long as its bone."""
+    own = armature.data.bones[chain[0]].length * armature.matrix_world.median_scale
+    return np.linalg.norm(np.diff(places, axis=0), axis=-1).sum() or own
+
+
+def _places(clip, frames, chains):
+    """Where the joints of chains are in a clip, (frames, joints, 3) by the names of chains."""
+    positions = clip.skeleton.forward(clip.pose).positions
+    numbers = {name: [clip.skeleton.index(joint) for joint in chain] for name, chain in chains.items()}
+    return {name: positions[np.ix_(frames, joints)] for name, joints in numbers.items()}
 
 
 def _telling(was, put):
@@ -50,7 +61,7 @@ def _telling(was, put):
 
 
 def _seen(context, armature, chains, frames):
-    """Where Blender shows the heads of bones, as `_places` has them."""
+    """Where Blender shows the heads of bones, as `_places` has them: a generator that yields the share that is done."""
     seen = {name: np.empty((len(frames), len(chain), 3)) for name, chain in chains.items()}
 
     def look(depsgraph, number):
@@ -58,7 +69,7 @@ def _seen(context, armature, chains, frames):
         for name, chain in chains.items():
             seen[name][number] = [shown.matrix_world @ shown.pose.bones[joint].head for joint in chain]
 
-    stage.finished(stage.visit(context, frames, look))
+    yield from stage.visit(context, frames, look)
     return seen
 
 

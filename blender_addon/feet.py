@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import actions, bridge, clips, contacts, effect, follow, ground, nla, report, skin, stage, trails
+from . import rotations as rot
 from .armatures import CannotBakeError
 from .background import in_thread
 
@@ -68,8 +69,8 @@ def _refusing(job):
 def soles(context, job):
     """Look where soles are, as a bake does: a generator that yields the share that is done, and returns Feet."""
     with nla.taken_down(job.armature):
-        _, clip = yield from stage.between(_clips(context, job), 0.0, 0.9)
-        return (yield from stage.between(_with_soles(context, job, clip), 0.9, 1.0))
+        _, source = yield from stage.between(_clips(context, job), 0.0, 0.9)
+        return (yield from stage.between(_with_soles(context, job, source.clip), 0.9, 1.0))
 
 
 def _look(context, job):
@@ -77,11 +78,12 @@ def _look(context, job):
     mine = [leg for leg in job.legs if job.chosen is None or leg.name in job.chosen]
     mine = [leg for leg in mine if leg.name not in job.switched]
     yield from stage.between(follow.check(context, job.armature, mine, job.frames[slice(*job.part)]), 0.0, 0.1)
-    reading, clip = yield from stage.between(_clips(context, job), 0.1, read)
-    floor, notes = None, []
+    reading, source = yield from stage.between(_clips(context, job), 0.1, read)
+    clip, floor, notes = source.clip, None, [source.unclosed] if source.unclosed else []
     if job.objects:
         steps = ground.read(context, job.objects, job.armature, job.frames if job.moves else None)
-        floor, notes = yield from stage.between(steps, read, 0.95)
+        floor, more = yield from stage.between(steps, read, 0.95)
+        notes += more
         if job.ground == "OBJECTS":  # a collection may have what it likes in it
             notes += ground.unseen(context, job.objects, job.armature)
     elif job.ground == "COLLECTION":
@@ -92,22 +94,22 @@ def _look(context, job):
 
 
 def _clips(context, job):
-    """What plays, and the clip that is to be baked: the same, or what that was made of."""
+    """What plays, and what is to be baked: the same, or what that was made of. Both are Readings."""
     bones = clips.bones_of(job.armature, job.legs) | ({job.pelvis} if job.pelvis else set())
     stretched = {bone for each in job.switched.values() for bone in each.limb.shown}
-    steps = clips.read(context, job.armature, job.frames, bones, stretched)
+    steps = clips.read(context, job.armature, job.frames, bones, stretched, job.copies)
     reading = yield from stage.between(steps, 0.0, 0.8)
     if job.source is None:
-        return reading, reading.clip
+        return reading, reading
     with actions.played(job.armature, job.source):
-        steps = clips.read(context, job.armature, job.frames, bones, stretched)
-        clip = (yield from stage.between(steps, 0.8, 1.0)).clip
-    if clip.skeleton != reading.clip.skeleton:
+        steps = clips.read(context, job.armature, job.frames, bones, stretched, job.copies)
+        source = yield from stage.between(steps, 0.8, 1.0)
+    if source.clip.skeleton != reading.clip.skeleton:
         raise CannotBakeError(
             f"{job.armature.name} has another place or scale in {job.source.name}, which it was baked from: "
             "switch From the Original off"
         )
-    return reading, clip
+    return reading, source
 
 
 def _with_soles(context, job, clip, floor=None):
@@ -166,7 +168,7 @@ def _carried(job, baked, clip):
     way = moved[:, root] - before
     _, axes = bridge.library.feet.soles.space(skeleton, pose, int(skeleton.parents[carrier]))
     moved[:, root] = before
-    moved[:, carrier] += np.linalg.solve(axes, way[..., np.newaxis])[..., 0]
+    moved[:, carrier] += np.einsum("...ij,...j->...i", rot.inverse_axes(axes), way)
     pose = bridge.library.Pose(pose.rotations, moved, pose.scales)
     return dataclasses.replace(baked, clip=dataclasses.replace(baked.clip, pose=pose))
 
@@ -231,7 +233,8 @@ def write(context, made, request):
 
     def rest():
         if first.channels:
-            effect.compare(context, first.job, first.baked, first.frames, first.told, request)
+            steps = effect.compare(context, first.job, first.baked, first.frames, first.told, request)
+            yield from stage.between(steps, own, own)
         yield from stage.between(write(context, others, request), own, 1.0)
         mark(context, first.told, request)
 

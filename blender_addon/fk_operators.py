@@ -23,6 +23,7 @@ class Snapping(FrameRange, Baking):
     """From one kind of animation of limbs to the other."""
 
     bl_options = {"REGISTER", "UNDO", "PRESET"}
+    of_switches: tuple[str, ...] = ("switch",)  # options that count where a rig has a switch
 
     frame_range: EnumProperty(
         name="Frames",
@@ -41,7 +42,7 @@ class Snapping(FrameRange, Baking):
     )
     switch: BoolProperty(
         name="Switch",
-        description="Set IK_FK of rigs that have it to what is keyed, with keys where it has some",
+        description="Set IK_FK, or what else a rig switches by, to what is keyed, with keys where it has some",
         default=True,
     )
 
@@ -60,11 +61,13 @@ class Snapping(FrameRange, Baking):
         layout.use_property_split = True
         layout.prop(self, "limbs")
         draw_range(layout, self)
-        layout.prop(self, "switch")
+        if any(map(rigify.switch_of, chosen_armatures(context))):
+            for name in self.of_switches:
+                layout.prop(self, name)
 
     def _switched(self, context):
         """The limbs with FK and IK that are chosen, and all armatures that switch between these."""
-        rigs = [armature for armature in chosen_armatures(context) if rigify.is_switched(armature)]
+        rigs = [armature for armature in chosen_armatures(context) if rigify.switch_of(armature)]
         found = [limb for armature in rigs for limb in rigify.limbs(armature)]
         everything = self.limbs == "ALL" or context.object.mode == "OBJECT"
         limbs = [limb for limb in found if everything or limb.selected()]
@@ -72,8 +75,8 @@ class Snapping(FrameRange, Baking):
             _check(context, armature)
         if rigs and not found:
             raise CannotBakeError(
-                f"{rigs[0].name} has {rigify.SWITCH}, but no limb where it switches between FK and IK as in rigs that "
-                "Rigify makes: generate the rig anew, or key its controls by hand"
+                f"{rigs[0].name} has {rigify.switch_of(rigs[0])}, but no limb where it switches between FK and IK as "
+                "in rigs that Rigify makes, or Mixamo's control rig: generate the rig anew, or key its controls by hand"
             )
         return limbs, rigs
 
@@ -100,6 +103,7 @@ class IKCORE_OT_ik_from_fk(Snapping):
 
     bl_idname = "ikcore.ik_from_fk"
     bl_label = "IK from FK"
+    of_switches = ("switch", "rigid")
 
     rigid: BoolProperty(
         name="Keep Lengths",
@@ -113,7 +117,8 @@ class IKCORE_OT_ik_from_fk(Snapping):
         limbs, bare = self._chosen(context, [item for item in chosen_armatures(context) if item not in rigs])
         if switched:
             if limbs or bare:
-                raise CannotBakeError(f"{rigs[0].name} has {rigify.SWITCH}, others have not: select one kind at a time")
+                name = rigify.switch_of(rigs[0])
+                raise CannotBakeError(f"{rigs[0].name} has {name}, others have not: select one kind at a time")
             return switched, None, self._frames(context, [limb.object for limb in switched])
         if not limbs and not bare and rigs:
             raise CannotBakeError("No limb selected: select an FK or IK control of one")
@@ -147,10 +152,6 @@ class IKCORE_OT_ik_from_fk(Snapping):
         with _completed(context, limbs, bare) as (every, fresh):
             self.told((yield from from_fk.bake(context, every, frames, fresh, still=still)))
 
-    def draw(self, context):
-        super().draw(context)
-        self.layout.prop(self, "rigid")
-
 
 class IKCORE_OT_fk_from_ik(Snapping):
     """Key the FK controls of rigs that switch by IK_FK, such as Rigify's, where their IK has the limbs"""
@@ -161,7 +162,7 @@ class IKCORE_OT_fk_from_ik(Snapping):
     def asked(self, context):
         limbs, rigs = self._switched(context)
         if not rigs:
-            raise CannotBakeError(f"No limbs with {rigify.SWITCH} here: Bake IK turns IK into keys of bones")
+            raise CannotBakeError(f"No limbs with {rigify.SWITCHES[0]} here: Bake IK turns IK into keys of bones")
         if not limbs:
             raise CannotBakeError("No limb selected: select an FK or IK control of one")
         return limbs, self._frames(context, [limb.object for limb in limbs])

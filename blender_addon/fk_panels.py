@@ -3,8 +3,9 @@
 # ruff: noqa: N801, D102
 """The panel IK from FK: for the range that is animated, and for the frame that is shown."""
 
+from . import from_fk
 from .fk_operators import IKCORE_OT_fk_from_ik, IKCORE_OT_ik_from_fk
-from .panels import Sidebar
+from .panels import Problems, Sidebar
 
 
 class IKCORE_PT_from_fk(Sidebar):
@@ -20,4 +21,12 @@ class IKCORE_PT_from_fk(Sidebar):
             row.operator(operator.bl_idname, text="This Frame", icon="KEY_HLT").frame_range = "FRAME"
 
 
-CLASSES = (IKCORE_PT_from_fk,)
+class IKCORE_PT_fk_problems(Problems):
+    """Of limbs that are not where they are to be."""
+
+    bl_parent_id = "IKCORE_PT_from_fk"
+    bl_idname = "IKCORE_PT_fk_problems"
+    latest = staticmethod(from_fk.latest)
+
+
+CLASSES = (IKCORE_PT_from_fk, IKCORE_PT_fk_problems)

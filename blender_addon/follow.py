@@ -14,6 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from . import actions, stage
+from . import rotations as rot
 from .armatures import CannotBakeError, Rig, not_evaluated, skins
 
 FEW = 5  # frames to look at, besides those where something is switched
@@ -54,7 +55,9 @@ def check(context, armature, legs, frames):
 
 
 def _pair(armature, leg):
-    """A leg whose foot is seen by another bone, one where it is at rest; or None."""
+    """A leg whose foot is seen by another bone, one where it is at rest; or None, as for free feet."""
+    if leg.free:
+        return None
     bones = armature.data.bones
     deforming = {bone.name for bone in bones if bone.use_deform}
     seen = deforming & {group.name for skin in skins(armature) for group in skin.vertex_groups} or deforming
@@ -94,7 +97,7 @@ def _poses(context, armature):
 
 def _share(pair, bone, before, after):
     """How much of the way on which a foot would carry a bone the bone goes; all if the foot goes nowhere itself."""
-    carried = after[pair.foot] @ np.linalg.inv(before[pair.foot])
+    carried = after[pair.foot] @ rot.inverse(before[pair.foot])
     start = before[bone]
     way, gone = (moved[:3, 3] - start[:3, 3] for moved in (carried @ start, after[bone]))
     size = float(way @ way)

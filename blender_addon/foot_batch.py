@@ -121,7 +121,7 @@ def _bake(context, armature, request):
         steps = actions.copied([(armature, channels)], frames, "Foot IK")
         ((_, action, slot),) = yield from stage.between(steps, 0.9, 1.0)
         with actions.played(armature, action):
-            effect.compare(context, job, baked, frames, told, request)
+            stage.finished(effect.compare(context, job, baked, frames, told, request))
     action[actions.SOURCE] = original
     return Made(original, action, slot, told)
 

@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 
 from . import actions, stage, switching
-from .controls import Control, Handle
+from . import rotations as rot
 from .joints import Bones
 from .switching import unscaled
 
@@ -45,7 +45,10 @@ def channels(context, job, seen, baked, others, keyed):
 
 def _taken(job, seen, baked, moved):
     """The legs that have to go elsewhere, or whose body is `moved`: a generator as `channels`."""
-    bones, clips = Bones(job.armature, seen.reading.bones), (baked.clip, seen.reading.clip, seen.clip)
+    if not job.switched:
+        return []
+    bones = Bones(job.armature, seen.reading.bones, copies=job.copies)
+    clips = (baked.clip, seen.reading.clip, seen.clip)
     poses, taken = [], []
     for number, clip in enumerate(clips):
         local = yield from stage.between(seen.reading.locals(clip), number / 3, (number + 0.5) / 3)
@@ -85,21 +88,25 @@ class Wanted(switching.Taken):
 
     def __init__(self, switched, poses):
         limb, count = switched.limb, poses.shape[1]
+        self.switched, self.above = switched, limb.turned if switched.fk else ()
         super().__init__(limb, count, to_ik=True)
         self.fk, self.put_so_far = poses[: len(limb.fk)], {}
         self.standing = poses[-1]  # of a paw: the toe
-        self.socket, self.hanging = np.empty((2, count, 4, 4))
-        both = ("rotation",), ("location", "rotation")
-        names = limb.fk if switched.fk else ()
-        self.controls |= {name: Control(Handle(limb.object, name), count, both[n > 2]) for n, name in enumerate(names)}
-        self.above = names
+        self.target, self.socket, self.hanging = np.empty((3, count, 4, 4))
+
+    def keyed(self):
+        """The controls of IK and of FK, and the toe of a paw in FK."""
+        both = ["location", "rotation"]
+        fk = [(name, both if n > 2 else both[1:]) for n, name in enumerate(self.above)]
+        return fk + (super().keyed() if self.switched.ik else [(self.limb.paw.toe, both[1:])])
 
     def rest(self):
         """None: the roll of a foot stays."""
         return ()
 
     def read_fk(self, bones, number):
-        """Not where FK is, since it is known where that is to be, but what the toe of a paw hangs on."""
+        """Not where FK is, since it is known where that is to be, but what goes along with the foot control."""
+        self.target[number] = bones[self.limb.target].matrix
         if self.limb.paw:
             self.socket[number], self.hanging[number] = (
                 bones[name].matrix for name in (self.limb.paw.socket, self.limb.paw.hanging)
@@ -107,22 +114,36 @@ class Wanted(switching.Taken):
 
     def first(self, switch=False):
         """The channels of the foot control and of FK."""
-        limb, above = self.limb, None
-        if limb.paw:  # what it stands on may be out of its reach, so that its toe is elsewhere
-            on_toe = np.linalg.inv(unscaled(self.toe)) @ unscaled(self.hanging)
-            gone = unscaled(self.standing) @ on_toe @ np.linalg.inv(unscaled(self.socket))
-        else:
-            gone = unscaled(self.fk[2]) @ np.linalg.inv(unscaled(self.ik[2]))
-        channels = self.put(limb.control, gone @ self.controls[limb.control].shown)
-        for name, wanted in zip(self.above, self.fk, strict=False):
-            channels += self.put(name, unscaled(wanted), above)
+        channels, above = self._foot() if self.switched.ik else [], None
+        for name, copied, wanted in zip(self.above, self.limb.fk, self.fk, strict=False):
+            channels += self.put(name, self.carried(wanted, copied, name), above)
             above = self.controls[name]
+        channels += [] if self.switched.ik else self._toe()
         self.written = True
         return self._noted(channels)
 
+    def _foot(self):
+        """Those of the foot control, and of what turns the pastern of a hoof."""
+        limb = self.limb
+        if limb.paw:  # what it stands on may be out of its reach, so that its toe is elsewhere
+            on_toe = rot.inverse(unscaled(self.toe)) @ unscaled(self.hanging)
+            gone = unscaled(self.standing) @ on_toe @ rot.inverse(unscaled(self.socket))
+        else:
+            gone = self.carried(self.fk[2], limb.ik[2], limb.target) @ rot.inverse(unscaled(self.target))
+        control = self.controls[limb.control]
+        return self.put(limb.control, gone @ rot.inverse(self.spaces) @ control.world) + self.pastern()
+
+    def _toe(self):
+        """Those that turn the toe of a paw, which hangs on the foot of FK."""
+        paw, toe = self.limb.paw, self.controls[self.limb.paw.toe]
+        basis = toe.basis(toe.world)
+        toe.parents = self.carried(self.fk[-1], paw.foot, paw.hanging)
+        basis.turned = toe.basis(self.spaces @ unscaled(self.standing)).turned
+        return toe.channels(basis)
+
     def second(self):
-        """Those of what hangs on the foot, which is in its place."""
-        return self._noted(super().second())
+        """Those of what hangs on the foot of IK, which is in its place."""
+        return self._noted(super().second()) if self.switched.ik else []
 
     def made(self):
         """All channels that are keyed."""

@@ -8,7 +8,7 @@ import numpy as np
 from mathutils import Vector
 
 from . import actions, foot_switches, legs, nla, options
-from .armatures import CannotBakeError, Rig, constrained, movable, not_editable, not_played
+from .armatures import CannotBakeError, Rig, above, carries, constrained, copied, movable, not_editable, not_played
 from .ranges import animated_range, chosen_range
 
 ABOUT = 0.35  # of the length of a leg: bones that are nearer to the hips may be the pelvis
@@ -22,7 +22,7 @@ class Job:
     frames: np.ndarray  # of the action: all that is looked at
     part: tuple[int, int]  # the first that is to change, and the one after the last, by number among them
     legs: list  # ikcore.Leg, in the order of the list
-    switched: dict  # by name: the legs that a rig switches and IK has a say in, as foot_switches.Switched
+    switched: dict  # by name: the legs that a rig switches between FK and IK, as foot_switches.Switched
     modes: dict[str, str]
     chosen: list[str] | None  # names of the legs to change; None for all
     ground: str
@@ -31,6 +31,7 @@ class Job:
     plane: tuple
     keyed: bool
     source: bpy.types.Action | None  # what plays was made of this, and it is to start from there
+    copies: dict[str, str]  # bones above the legs that are the same as others, which are moved in their place
     pelvis: str | None
     carrier: tuple[str, str] | None  # a root that cannot be moved, and the bone below it that goes on its way instead
     held: str | None  # what holds such a root, as a sentence, if there is no such bone
@@ -82,11 +83,13 @@ def _asked(context, armature, request, bare):
     part = int(ends[0] - frames[0]), int(ends[1] - frames[0]) + 1
     items = armature.ikcore_feet.legs
     known = legs.listed(armature, bare) if items else legs.found(context, armature)
-    switched = foot_switches.found(armature, known, frames[slice(*part)]) if bare is None else {}
+    few = request.keys == "TOLERANCE"
+    switched = foot_switches.found(armature, known, frames[slice(*part)], few) if bare is None else {}
     known = [foot_switches.seen(leg, switched.get(leg.name)) for leg in known]
     own = request if armature == context.object else armature.ikcore_feet  # a bone's name is for one armature
-    pelvis = _pelvis(armature, own, known)
-    carrier, held = _carrier(armature, known, pelvis)
+    copies = _copies(armature, known)
+    pelvis = _pelvis(context, armature, own, known, copies)
+    carrier, held = _carrier(armature, known, pelvis, copies)
     return Job(
         armature=armature,
         frames=frames,
@@ -101,6 +104,7 @@ def _asked(context, armature, request, bare):
         plane=(tuple(request.plane_normal), request.plane_height),
         keyed=request.keyed_contacts,
         source=actions.source(armature.animation_data) if request.restart else None,
+        copies=copies,
         pelvis=pelvis,
         carrier=carrier,
         held=held,
@@ -151,25 +155,38 @@ def _objects(request):
     return []
 
 
-def _pelvis(armature, request, known):
-    """The bone that moves the body; None for the one that ikcore chooses, where all that it may choose can be moved."""
+def _copies(armature, known):
+    """The bones above all legs that are the same as others, {name: original}, if none of them can be moved itself."""
+    shared, free = _shared(armature, known, {})
+    originals = {} if free else {bone.name: copied(bone) for bone in shared}
+    return {name: original.name for name, original in originals.items() if original}
+
+
+def _pelvis(context, armature, request, known, copies):
+    """The bone that moves the body; None for the one that ikcore chooses, where all that it may choose can be moved.
+
+    It is near the hips, or the first above that takes them all the way along. Free feet have no hips.
+    """
     bones = armature.pose.bones
     if request.pelvis_bone:
         if request.pelvis_bone not in bones:
             raise CannotBakeError(f"{armature.name} has no bone {request.pelvis_bone} to move the body with")
         return request.pelvis_bone
-    hips, (shared, free) = [bones[leg.hip] for leg in known], _shared(armature, known)
-    if len(free) in (0, len(shared)):
+    hips, (shared, free) = [bones[leg.hip] for leg in known if not leg.free], _shared(armature, known, copies)
+    if not hips or len(free) in (0, len(shared)):
         return None
     middle = sum((hip.bone.head_local for hip in hips), Vector()) / len(hips)
-    size = (hips[0].bone.head_local - bones[known[0].foot].bone.head_local).length
+    foot = next(leg.foot for leg in known if not leg.free)
+    end = bones[foot].bone.head_local if foot in bones else bones[foot.removesuffix("_end")].bone.tail_local
+    size = (hips[0].bone.head_local - end).length
     near = [bone for bone in free if (bone.bone.head_local - middle).length <= ABOUT * size]
-    return (near or free[:1])[-1].name
+    at_hips = free[free.index((near or free[:1])[-1]) :]
+    return next((bone for bone in at_hips if carries(context, armature, bone, hips)), at_hips[0]).name
 
 
-def _carrier(armature, known, pelvis):
+def _carrier(armature, known, pelvis, copies):
     """What goes on its way in place of a root that cannot be moved, and if there is nothing, what holds that."""
-    shared, free = _shared(armature, known)
+    shared, free = _shared(armature, known, copies)
     if not shared or shared[-1] in free or shared[-1].name == pelvis:
         return None, None
     if free:
@@ -177,8 +194,8 @@ def _carrier(armature, known, pelvis):
     return None, constrained(shared[-1], Rig(armature))
 
 
-def _shared(armature, known):
-    """The bones that carry all legs, the nearest first, and those of them that can be moved."""
-    hips, rig = [armature.pose.bones[leg.hip] for leg in known], Rig(armature)
-    shared = [bone for bone in hips[0].parent_recursive if all(bone in hip.parent_recursive for hip in hips)]
+def _shared(armature, known, copies):
+    """The bones that carry all legs and free feet, the nearest first, and those of them that can be moved."""
+    chains, rig = [above(armature.pose.bones[leg.bones[0]], copies) for leg in known], Rig(armature)
+    shared = [bone for bone in chains[0] if all(bone in chain for chain in chains)]
     return shared, [bone for bone in shared if movable(bone, rig)]

@@ -199,8 +199,8 @@ class IKCORE_OT_detect_feet(_Listing):
         if self.replace:
             listed.clear()
         kept = {item.name for item in listed}
-        hips = {item.hip for item in listed}
-        new = [leg for leg in found if leg.name not in kept and leg.hip not in hips]
+        first = {item.hip or item.ankle for item in listed}
+        new = [leg for leg in found if leg.name not in kept and leg.bones[0] not in first]
         legs.fill(armature, new)
         text = f"Found {', '.join(leg.name for leg in new)}" if new else "Found no other legs: nothing has changed"
         return text + (f"; kept {', '.join(sorted(kept))}" if kept else ""), bool(new)

@@ -9,7 +9,7 @@ from . import foot_batch, layouts, overlay, report
 from .foot_operators import not_all_ready, not_ready
 from .operators import chosen_armatures, no_armature
 from .options import hand_over
-from .panels import Sidebar, sentence
+from .panels import Problems, Sidebar, sentence
 from .presets import IKCORE_PT_feet_presets
 
 
@@ -110,23 +110,10 @@ class _Below(Sidebar):
         return no_armature(context) is None
 
 
-class IKCORE_PT_feet_problems(_Below):
-    """Frames of the last bake: a click shows one."""
-
+class IKCORE_PT_feet_problems(Problems):
+    bl_parent_id = "IKCORE_PT_feet"
     bl_idname = "IKCORE_PT_feet_problems"
-    bl_label = "Frames to Look At"
-    bl_options = set()
-
-    @classmethod
-    def poll(cls, context):
-        told = super().poll(context) and report.latest(context.object)
-        return bool(told and told.problems)
-
-    def draw(self, context):
-        column = self.layout.column(align=True)
-        for frame, text in report.latest(context.object).problems:
-            row = column.operator("ikcore.show_frame", text=f"{frame}: {text}", icon="MARKER", emboss=False)
-            row.frame = frame
+    latest = staticmethod(report.latest)
 
 
 class IKCORE_UL_legs(bpy.types.UIList):

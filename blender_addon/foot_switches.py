@@ -10,19 +10,24 @@ from .armatures import Rig
 
 @dataclass(frozen=True)
 class Switched:
-    """A leg that a rig switches, and in which IK has a say."""
+    """A leg that a rig switches, and in which IK has a say, or a paw."""
 
     limb: rigify.SwitchedLimb
-    fk: bool  # whether FK has a say too, on some frame
+    fk: bool  # whether FK has a say, on some frame
+    ik: bool  # whether IK has
 
 
-def found(armature, legs, frames):
-    """The legs with FK bones that a rig switches, and in which IK has a say on some of these frames, by name."""
-    rig, limbs, switched = Rig(armature), {limb.fk[:3]: limb for limb in rigify.limbs(armature)}, {}
+def found(armature, legs, frames, few):
+    """The legs with FK bones that a rig switches, and in which IK has a say on some of these frames, by name.
+
+    And paws in FK, as their toes hang on what is switched, unless they are to get few keys.
+    """
+    rig, limbs, switched = Rig(armature), rigify.limbs(armature), {}
     for leg in legs:
-        if limb := limbs.get(leg.bones):
+        bones = leg.bones
+        if limb := next((each for each in limbs if len(bones) > 2 and each.turned[: len(bones)] == bones), None):
             fk, ik = _says(rig, limb, frames)
-            switched |= {leg.name: Switched(limb, fk)} if ik else {}
+            switched |= {leg.name: Switched(limb, fk, ik)} if ik or (limb.paw and not few) else {}
     return switched
 
 
@@ -41,7 +46,7 @@ def seen(leg, switched):
     if switched is None:
         return leg
     limb = switched.limb
-    names, hip = dict(zip(limb.fk, limb.shown, strict=True)), limb.shown[0]
+    names, hip = dict(zip(limb.turned, limb.shown, strict=True)), limb.shown[0]
     parts = {part: names.get(getattr(leg, part), getattr(leg, part)) for part in ("ankle", "ball", "toe")}
     if limb.paw and not leg.ball and not leg.soles:
         parts |= {"ball": limb.paw.toe, "toe": None}

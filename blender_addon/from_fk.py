@@ -10,17 +10,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import actions, shown, stage
+from . import actions, nla, shown, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, chain_of
 from .controls import Control, Handle
+from .last import Last
 from .limbs import Limb
-from .report import length
+from .report import length, turned_within, within
 
-READ, WRITTEN = 0.5, 0.6  # the shares that are done when all frames were read, and all keys are written
+# the shares that are done when all frames were read, when it is known what to write, and when it is written
+READ, PUT, WRITTEN = 0.5, 0.55, 0.6
 TITLE = "IK from FK"
 # What is told of: of a place, as a share of the length of a chain; of a direction, in radians.
 FAR, ASKEW = 1e-4, np.radians(0.05)
+_reports = Last()
+FLAT = 1e-20  # by how much a bone enlarges volumes: less is none
 STRAIGHT = 1e-3  # of its length: what is bent no more at rest does not say which way it bends
 
 
@@ -34,24 +38,23 @@ class Report:
     frames: int
     far: float  # the farthest that any bone of theirs is from its keys, in lengths of the scene
     askew: float  # degrees
-    off: list[str] = field(default_factory=list)  # sentences about bones that are not where their keys say
+    problems: list = field(default_factory=list)  # (frame, sentence) about bones that are not where their keys say
     switched: list[str] = field(default_factory=list)  # IK whose influence is for something else to say
-
     notes: list[str] = field(default_factory=list)  # sentences about what else has changed
 
     def troubled(self):
         """Whether there is something to look at."""
-        return bool(self.off)
+        return bool(self.problems)
 
     def sentence(self):
         """The report in one line."""
         limbs = "1 limb" if self.count == 1 else f"{self.count} limbs"
         frames = "1 frame" if self.frames == 1 else f"{self.frames} frames"
-        near = f"all bones within {length(self.far)} and {self.askew:.2g}° of {self.title[-2:]}"
-        text = f"{self.title}: {limbs}, {frames}" + ("" if self.off else f", {near}")
+        near = f"all bones within {within(self.far)} and {turned_within(self.askew)} of {self.title[-2:]}"
+        text = f"{self.title}: {limbs}, {frames}" + ("" if self.problems else f", {near}")
         if self.switched:
             text += f"; keys or drivers say the influence, so it is seen where that is 1: {', '.join(self.switched)}"
-        return "; ".join([text, *self.notes, *self.off])
+        return "; ".join([text, *self.notes, *(sentence for _, sentence in self.problems)])
 
 
 def every_limb(armature):
@@ -76,18 +79,35 @@ def bake(context, limbs, frames, fresh, *, still=False):
     def seen():
         with _switched(context, limbs, on=True):
             yield from stage.between(look(context, frames, reader(again)), WRITTEN, 1.0)
+        for each in again:
+            each.check()
 
     with contextlib.nullcontext() if still else stage.restored(context, [limb.object for limb in limbs]):
         with _switched(context, limbs, on=False):
             yield from stage.between(look(context, frames, reader(chains)), 0.0, READ)
         for chain in chains:
+            chain.check()
             if chain.limb in fresh:
                 chain.limb.ik.pole_angle = chain.bent()
-        yield from written(_work(chains), frames, seen(), TITLE, still=still)
-    reports = [_report(armature, chains, again, frames) for armature in dict.fromkeys(limb.object for limb in limbs)]
+        work = yield from stage.between(_work(chains), READ, PUT)
+        yield from written(work, frames, seen(), TITLE, still=still)
+    armatures = list(dict.fromkeys(limb.object for limb in limbs))
+    reports = [_report(armature, chains, again, frames) for armature in armatures]
     for limb in limbs:
         limb.ik.mute, limb.ik.influence = False, 1.0
+    return kept(armatures, reports)
+
+
+def kept(armatures, reports):
+    """The reports of these armatures, kept for the panel."""
+    for armature, report in zip(armatures, reports, strict=True):
+        _reports.keep(armature, nla.shown(armature.animation_data), report)
     return reports
+
+
+def latest(armature):
+    """The report of what an armature plays, or None."""
+    return _reports.of(armature)
 
 
 def here(context, frames, look):
@@ -118,6 +138,14 @@ class _Poses:
         armature = self.limb.object.evaluated_get(depsgraph)
         self.spaces[number] = armature.matrix_world
         self.poses[:, number] = [armature.pose.bones[name].matrix for name in self.limb.chain]
+
+    def check(self):
+        """Refuse bones that are not seen: all that is said of them would be no number."""
+        for name, poses in zip(self.limb.chain, self.poses, strict=True):
+            if not np.isfinite(poses).all():
+                raise CannotBakeError(f"{name} is not shown on some frame: its IK gives no number there")
+            if (np.abs(rot.volumes(self.spaces @ poses)) < FLAT).any():
+                raise CannotBakeError(f"{name} has a scale of zero, or hangs on one, on some frame")
 
     @property
     def lengths(self):
@@ -195,9 +223,13 @@ def _latest(good):
 
 
 def _work(chains):
-    """What to write, as (object, channels): what others hang on goes first, and carries them."""
+    """What to write, as (object, channels): what others hang on goes first, and carries them.
+
+    A generator that yields the share that is done.
+    """
     asked = {}
-    for chain in chains:
+    for done, chain in enumerate(chains):
+        yield 0.5 * done / len(chains)
         for control, places in chain.wanted():
             handle = control.handle
             if handle in asked:
@@ -207,6 +239,7 @@ def _work(chains):
     for handle in sorted(asked, key=lambda handle: len(list(handle.above()))):
         control, places = asked[handle]
         above = next((put[each] for each in handle.above() if each in put), None)
+        yield 0.5 + 0.5 * len(put) / len(asked)
         work.setdefault(handle.object, []).extend(control.put(places, above))
         put[handle] = control
     return list(work.items())
@@ -216,7 +249,7 @@ def written(work, frames, seen, title, *, still):
     """Write keys, and look: all of it or nothing. Into copies of actions; still, into those that play."""
     playing = [each for each in work if still and all(actions.assigned(each[0]))]
     others = [each for each in work if each not in playing]
-    plans = yield from stage.between(actions.copied(others, frames, title), READ, WRITTEN)
+    plans = yield from stage.between(actions.copied(others, frames, title), PUT, WRITTEN)
     with actions.swapped(plans), set_first(work) if still else contextlib.nullcontext():
         yield from actions.overwrite(playing, frames, WRITTEN, seen)
 
@@ -228,13 +261,17 @@ def set_first(work):
     try:
         for thing, channels in work:
             for channel in channels:
-                value = thing.path_resolve(channel.path)
-                before.append((value, channel.index, value[channel.index]))
-                value[channel.index] = channel.values[0]
+                before.append((thing, channel.path, stage.value(thing, channel.path)))
+                now = before[-1][-1]
+                if isinstance(now, tuple):
+                    new = (*now[: channel.index], channel.values[0], *now[channel.index + 1 :])
+                else:  # a property of its own, such as a switch
+                    new = type(now)(channel.values[0])
+                stage.set_value(thing, channel.path, new)
         yield
     except BaseException:
-        for value, index, number in reversed(before):
-            value[index] = number
+        for thing, path, value in reversed(before):
+            stage.set_value(thing, path, value)
         raise
 
 
@@ -273,34 +310,34 @@ def _saying(armature, bone, constraint):
 
 def _report(armature, chains, again, frames):
     """How it went for one armature, from its chains as keys say and as IK shows them."""
-    far, askew, off, said = 0.0, 0.0, [], []
+    far, askew, problems, said = 0.0, 0.0, [], []
     for was, now in zip(chains, again, strict=True):
         if was.limb.object == armature:
             away = np.linalg.norm(was.spaces[:, :3, :3] @ (was.ends() - now.ends())[..., np.newaxis], axis=-2)[..., 0]
             turned = np.linalg.norm(rot.axes(was.poses) - rot.axes(now.poses), axis=-2).max(axis=-1)
             far, askew = max(far, away.max()), max(askew, turned.max())
-            off += _off(was, away, turned, frames)
+            problems += _problem(was, away, turned, frames)
             if _saying(armature, was.limb.owner, was.limb.constraint):
                 said.append(f"{was.limb.constraint} of {was.limb.owner}")
     mine = sum(chain.limb.object == armature for chain in chains)
-    return Report(TITLE, armature.name, mine, len(frames), float(far), float(np.degrees(askew)), off, said)
+    return Report(TITLE, armature.name, mine, len(frames), float(far), float(np.degrees(askew)), problems, said)
 
 
-def _off(chain, away, turned, frames):
-    """A sentence about the limb if it is not where its keys say."""
+def _problem(chain, away, turned, frames):
+    """A frame and a sentence about the limb if it is not where its keys say."""
     size = chain.lengths.sum() * chain.limb.object.matrix_world.median_scale
     away = np.maximum(away[:-1], away[1:])
     return worst(chain.limb.chain, away, turned, frames, size, _why(chain.limb))
 
 
 def worst(names, away, turned, frames, size, why):
-    """A sentence about the bone that is farthest off, by places and directions (bones, frames), if it is far."""
+    """A frame and a sentence about the bone that is farthest off, by places and directions (bones, frames), if far."""
     times = np.maximum(away / (FAR * size), turned / ASKEW)
     bone, frame = np.unravel_index(np.argmax(times), times.shape)
     if times[bone, frame] <= 1.0:
         return []
     where = f"{length(away[bone, frame])} and {np.degrees(turned[bone, frame]):.2g}°"
-    return [f"{names[bone]} is off by up to {where} in frame {frames[frame]}: {why}"]
+    return [(int(frames[frame]), f"{names[bone]} is off by up to {where} in frame {frames[frame]}: {why}")]
 
 
 def _why(limb):

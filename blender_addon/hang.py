@@ -4,6 +4,8 @@
 import numpy as np
 from mathutils import Matrix
 
+from . import rotations as rot
+
 
 def posed(bone, parents, bases):
     """The armature-space matrices, (frames, 4, 4), that a bone's channels give under these matrices of its parent."""
@@ -16,8 +18,18 @@ def posed(bone, parents, bases):
 def based(bone, parents, poses):
     """The matrices of its channels that put a bone there; what `posed` does, backwards."""
     if is_plain(bone):
-        return np.linalg.inv(np.array(bone.matrix_local) if bone.parent is None else parents @ to_parent(bone)) @ poses
+        above = np.array(bone.matrix_local) if bone.parent is None else parents @ to_parent(bone)
+        return rot.inverse(above) @ poses
     return _converted(bone, parents, poses, invert=True)
+
+
+def leads(bone, parents):
+    """Where a bone's location channels lead in armature space, in columns (frames, 3, 3)."""
+    places, bases = [], np.tile(np.eye(4), (len(parents), 1, 1))
+    for way in np.concatenate([np.zeros((1, 3)), np.eye(3)]):
+        bases[:, :3, 3] = way
+        places.append(posed(bone, parents, bases)[:, :3, 3])
+    return np.stack([place - places[0] for place in places[1:]], axis=-1)
 
 
 def is_plain(bone):
@@ -29,7 +41,7 @@ def is_plain(bone):
 def to_parent(bone):
     """A bone at rest in the space of its parent; a root in that of the armature."""
     rest = np.array(bone.matrix_local)
-    return rest if bone.parent is None else np.linalg.inv(np.array(bone.parent.matrix_local)) @ rest
+    return rest if bone.parent is None else rot.inverse(np.array(bone.parent.matrix_local)) @ rest
 
 
 def _converted(bone, parents, matrices, *, invert=False):

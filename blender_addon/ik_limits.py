@@ -48,6 +48,6 @@ def _range(bone, axis):
     """The angles that a bone may have about an axis; None for all of them."""
     if getattr(bone, f"lock_ik_{axis}"):
         return (0.0, 0.0)
-    if getattr(bone, f"use_ik_limit_{axis}"):
-        return (getattr(bone, f"ik_min_{axis}"), getattr(bone, f"ik_max_{axis}"))
+    if getattr(bone, f"use_ik_limit_{axis}"):  # half a turn in single precision is more than in double
+        return max(getattr(bone, f"ik_min_{axis}"), -math.pi), min(getattr(bone, f"ik_max_{axis}"), math.pi)
     return None

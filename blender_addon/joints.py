@@ -13,7 +13,9 @@ import numpy as np
 
 from . import bridge, hang, stage
 from . import rotations as rot
-from .armatures import CannotBakeError, skins
+from .armatures import CannotBakeError, hung_on, skins
+
+ITEMS = 16384  # bones times frames: what arrays are made of at a time, which takes a hundredth of a second
 
 
 @dataclass
@@ -26,13 +28,16 @@ class Parts:
 
     @classmethod
     def room(cls, frames, bones):
-        """For the parts of so many, to be put."""
-        return cls(*(np.empty((frames, bones, width)) for width in (4, 3, 3)))
+        """For the parts of so many, to be put; all frames of a bone lie together, as they are put."""
+        return cls(*(np.empty((bones, frames, width)).swapaxes(0, 1) for width in (4, 3, 3)))
 
     @classmethod
     def of(cls, matrices):
         """Those of matrices, whose shear is lost."""
         return cls(bridge.rotations.from_matrix(rot.axes(matrices)), matrices[..., :3, 3], rot.sizes(matrices))
+
+    def __len__(self):
+        return len(self.moved)
 
     def __getitem__(self, bones):
         return Parts(self.turned[:, bones], self.moved[:, bones], self.scaled[:, bones])
@@ -52,6 +57,11 @@ class Parts:
         made[..., :3, 3], made[..., 3, 3] = self.moved, 1.0
         return made
 
+    def volumes(self):
+        """By how much they enlarge volumes, negative where they mirror."""
+        x, y, z = np.moveaxis(self.scaled, -1, 0)  # np.prod takes ten times as long on so few numbers
+        return x * y * z
+
     def under(self, rest):
         """In the space where `rest` is, which has no scale."""
         turned = bridge.rotations.multiply(rest.turned, self.turned)
@@ -65,21 +75,28 @@ class Parts:
 
 
 class Bones:
-    """Some bones of an armature and all above them, parents first. To be dropped before anything changes."""
+    """Some bones of an armature and all above them, parents first. To be dropped before anything changes.
 
-    def __init__(self, armature, names=None, stretched=()):
+    What hangs on one of `copies`, {name: original}, hangs on its original instead.
+    """
+
+    def __init__(self, armature, names=None, stretched=(), copies=None):
         pose = armature.pose.bones
         chosen = set(pose.keys() if names is None else names)
         if missing := chosen - set(pose.keys()):
             raise CannotBakeError(f"{armature.name} has no bone {sorted(missing)[0]}: detect the feet again")
-        chosen |= {parent.name for name in chosen for parent in pose[name].parent_recursive}
-        self.pose = sorted((bone for bone in pose if bone.name in chosen), key=lambda bone: len(bone.parent_recursive))
+        deep = {}
+        for name in chosen:
+            _sound(pose[name], deep, copies)
+        found = [(deep[bone.name], row, bone) for row, bone in enumerate(pose) if bone.name in deep]
+        found.sort(key=lambda each: each[:2])
+        self.pose, self.rows = [bone for *_, bone in found], [row for _, row, _ in found]
         self.rest = [bone.bone for bone in self.pose]
         self.names = [bone.name for bone in self.pose]
-        self.rows = [pose.find(name) for name in self.names]
         self.stretched = [n for n, name in enumerate(self.names) if name in stretched]
         place = {name: number for number, name in enumerate(self.names)}
-        self.parents = np.array([place[bone.parent.name] if bone.parent else -1 for bone in self.pose], int)
+        hung = [hung_on(bone, copies) for bone in self.pose]
+        self.parents = np.array([place[bone.name] if bone else -1 for bone in hung], int)
         self.tips = [n for n, bone in enumerate(self.rest) if not bone.children] if not skins(armature) else []
 
     def __len__(self):
@@ -90,26 +107,29 @@ class Bones:
         """The bones at rest in the space of their parents: Parts of one frame."""
         rest, below = np.array([bone.matrix_local for bone in self.rest]), np.flatnonzero(self.parents >= 0)
         local = rest.copy()
-        local[below] = np.linalg.inv(rest[self.parents[below]]) @ rest[below]
+        local[below] = rot.inverse(rest[self.parents[below]]) @ rest[below]
         return Parts.of(local[np.newaxis])
 
     def locals(self, poses):
         """The Parts of bones in the space of their parents, from matrices in armature space."""
         local = Parts.room(len(poses), len(self))
-        for n, parent in enumerate(self.parents):
-            own = poses[:, n] if parent < 0 else np.linalg.inv(poses[:, parent]) @ poses[:, n]
-            local.put(n, self.unsheared(own, n))
-            yield (n + 1) / len(self)
+        for some, share in pieces(range(len(self)), len(poses)):
+            own, below = poses[:, some], self.parents[some] >= 0
+            own[:, below] = rot.inverse(poses[:, self.parents[some][below]]) @ own[:, below]
+            local.put(some, self.unsheared(own, some))
+            yield share
         return local
 
-    def unsheared(self, matrices, n):
-        """The Parts of a bone's matrices, if that is what they consist of."""
+    def unsheared(self, matrices, some):
+        """The Parts of the matrices of some bones, if that is what they consist of."""
         parts = Parts.of(matrices)
-        axes = matrices[..., :3, :3] / parts.scaled[..., np.newaxis, :]
-        if np.abs(np.swapaxes(axes, -1, -2) @ axes - np.eye(3)).max() > rot.UNEVEN:
+        x, y, z = np.moveaxis(rot.axes(matrices), -1, 0)
+        across = [np.abs(rot.dot(*pair)).max(axis=0) for pair in ((x, y), (y, z), (z, x))]
+        sheared = np.max(across, axis=0) > rot.UNEVEN
+        if sheared.any():
             raise CannotBakeError(
-                f"{self.names[n]} is sheared by a scale above it that is not the same in all directions: "
-                "even that scale out, or set Inherit Scale of the bone to Full"
+                f"{self.names[some[sheared.argmax()]]} is sheared by a scale above it that is not the same in all "
+                "directions: even that scale out, or set Inherit Scale of the bone to Full"
             )
         return Parts(bridge.rotations.continuous(parts.turned), parts.moved, parts.scaled)
 
@@ -119,9 +139,9 @@ class Bones:
             poses = yield from stage.between(self._posed(basis), 0.0, 0.5)
             return (yield from stage.between(self.locals(poses), 0.5, 1.0))
         local = Parts.room(*basis.moved.shape[:2])
-        for n in range(len(self)):
-            local.put(n, basis[n].under(self.at_rest[n]))
-            yield (n + 1) / len(self)
+        for some, share in pieces(range(len(self)), len(local)):
+            local.put(some, basis[some].under(self.at_rest[some]))
+            yield share
         return local
 
     def _posed(self, basis):
@@ -134,22 +154,57 @@ class Bones:
 
     def based(self, local, numbers):
         """What the channels of some of the bones say, from where bones are in the space of their parents: Parts."""
-        odd = [n for n in numbers if not hang.is_plain(self.rest[n])]
+        odd = [row for row, n in enumerate(numbers) if not hang.is_plain(self.rest[n])]
         poses = (yield from stage.between(self.poses(local), 0.0, 0.5)) if odd else None
-        basis = Parts.room(len(local.moved), len(numbers))
-        for row, n in enumerate(numbers):
-            if n in odd:
-                basis.put(row, Parts.of(hang.based(self.rest[n], poses[:, self.parents[n]], poses[:, n])))
-            else:
-                basis.put(row, local[n].seen_from(self.at_rest[n]))
-            yield 0.5 + 0.5 * (row + 1) / len(numbers)
+        basis, numbers = Parts.room(len(local), len(numbers)), np.array(numbers, int)
+        for some, share in pieces(range(len(numbers)), len(local)):
+            basis.put(some, local[numbers[some]].seen_from(self.at_rest[numbers[some]]))
+            yield 0.5 + 0.4 * share
+        for row in odd:
+            n = numbers[row]
+            basis.put(row, Parts.of(hang.based(self.rest[n], poses[:, self.parents[n]], poses[:, n])))
+            yield 0.9 + 0.1 * (row + 1) / len(numbers)
         return basis
+
+    def forward(self, local, tails=()):
+        """Where bones are in armature space and how they are turned, with the tails (bone, length) as the last ones."""
+        skeleton, count = self._skeleton(tails), len(tails)
+        turned = np.concatenate([local.turned, np.tile([1.0, 0, 0, 0], (len(local), count, 1))], axis=1)
+        moved = np.concatenate([local.moved, np.tile(skeleton.offsets[len(self) :], (len(local), 1, 1))], axis=1)
+        scaled = np.concatenate([local.scaled, np.ones((len(local), count, 3))], axis=1)
+        world = skeleton.forward(bridge.library.Pose(turned, moved, scaled if (scaled != 1.0).any() else None))
+        return world.positions, world.rotations
+
+    def _skeleton(self, tails):
+        """The bones as joints, as they rest, with tails."""
+        parents = [*self.parents, *(self.names.index(name) for name, _ in tails)]
+        offsets = np.concatenate([self.at_rest.moved[0], np.reshape([[0, far, 0] for _, far in tails], (-1, 3))])
+        return bridge.library.Skeleton(parents, offsets)
 
     def poses(self, local):
         """Matrices in armature space."""
         poses = np.empty((*local.moved.shape[:2], 4, 4))
+        for some, share in pieces(range(len(self)), len(local)):
+            poses[:, some] = local[some].matrices()
+            yield 0.5 * share
         for n, parent in enumerate(self.parents):
-            own = local[n].matrices()
-            poses[:, n] = own if parent < 0 else poses[:, parent] @ own
-            yield (n + 1) / len(self)
+            if parent >= 0:
+                poses[:, n] = poses[:, parent] @ poses[:, n]
+            yield 0.5 + 0.5 * (n + 1) / len(self)
         return poses
+
+
+def _sound(bone, deep, copies):
+    """Find how many bones a pose bone and each above it hang on, by name: what is known is not asked again."""
+    if bone.name not in deep:
+        parent = hung_on(bone, copies)
+        deep[bone.name] = _sound(parent, deep, copies) + 1 if parent else 0
+    return deep[bone.name]
+
+
+def pieces(numbers, frames):
+    """Numbers of bones, some at a time, and the share that is done with them: so many that it does not take long."""
+    numbers = np.asarray(numbers)
+    step = max(1, ITEMS // max(frames, 1))
+    for start in range(0, len(numbers), step):
+        yield numbers[start : start + step], min(start + step, len(numbers)) / len(numbers)

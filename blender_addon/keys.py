@@ -10,12 +10,12 @@ import functools
 import numpy as np
 
 from . import actions, bridge, channels, foot_controls, hang, reduce, stage
+from . import rotations as rot
 from .armatures import CannotBakeError, Rig
 from .background import in_thread
 
 PLANTED = 0.1  # of the tolerance: how far a planted foot may be off
 BODY = 0.5  # of what knees and feet may be off: what the body takes up
-TIP = 0.25  # of the length of a leg: how far from the ankle a foot counts whose turns are measured
 
 
 def made(context, job, seen, baked, told, request):
@@ -24,16 +24,13 @@ def made(context, job, seen, baked, told, request):
     A generator that yields the share that is done.
     """
     _check(job, request)
-    anew, by_controls = (
-        _anew(job, seen, baked),
-        {joint for leg in job.legs if leg.name in job.switched for joint in leg.chain},
-    )
-    bones = set(seen.reading.bones) - by_controls
+    anew, switched = _anew(job, seen, baked), [leg for leg in job.legs if leg.name in job.switched]
+    bones = set(seen.reading.bones).difference(*(_down(job.armature, leg) for leg in switched))
     steps = channels.of_clip(job.armature, seen.reading, baked.clip, bones, anew=anew)
     found, told.kept = yield from stage.between(steps, 0.0, 0.3)
     if request.keys == "TOLERANCE":
         found = yield from _few(job, seen.reading, baked, found, told, request.key_tolerance, anew)
-        return found, job.frames[slice(*job.part)]
+        return _in_rounds(job, seen, baked, found), job.frames[slice(*job.part)]
     keyed = _stepped(job.part, request.key_step if request.keys == "STEP" else 1)
     for channel in found:
         channel.values = channel.values[keyed]
@@ -41,7 +38,21 @@ def made(context, job, seen, baked, told, request):
     controls = yield from stage.between(steps, 0.3, 1.0)
     for channel in controls:
         channel.values = channel.values[keyed - job.part[0]]
-    return found + controls, job.frames[keyed]
+    return _in_rounds(job, seen, baked, found + controls), job.frames[keyed]
+
+
+def _in_rounds(job, seen, baked, found):
+    """The channels, whose curves go on in rounds if those of the whole clip do."""
+    for channel in found:
+        channel.rounds = seen.reading.rounds and baked.clip.loop and job.part == (0, len(job.frames))
+    return found
+
+
+def _down(armature, leg):
+    """The bones of a leg, and those between them."""
+    joints = [joint for joint in leg.chain if joint in armature.pose.bones]
+    above = armature.pose.bones[joints[-1]].parent_recursive
+    return {*joints, *(bone.name for bone in above if armature.pose.bones[joints[0]] in bone.parent_recursive)}
 
 
 def _check(job, request):
@@ -50,7 +61,7 @@ def _check(job, request):
     if request.keys == "TOLERANCE" and (held := next((each.limb for each in chosen), None)):
         raise CannotBakeError(
             f"{held.control} gets a key on every frame or every few, not As Few as Needed: that is for bones of FK, "
-            f"for which IK_FK of {held.switch} would have to be 1"
+            f"for which {held.word} of {held.switch} would have to be 1"
         )
 
 
@@ -144,16 +155,12 @@ def _limb(job, reading, clip, names, found):
 
 def _axes(bone, reading, clip):
     """Where the location channels of a bone lead in the world, in columns (frames, 3, 3)."""
-    parents, basis = np.tile(np.eye(4), (2, len(clip), 1, 1))
+    parents = np.tile(np.eye(4), (len(clip), 1, 1))
     if bone.parent is not None:
         at, axes = bridge.library.feet.soles.space(clip.skeleton, clip.pose, clip.skeleton.index(bone.parent.name))
         parents[:, :3, :3], parents[:, :3, 3] = axes * reading.scale, at
-        parents = np.linalg.inv(reading.world) @ parents
-    places = []
-    for way in np.concatenate([np.zeros((1, 3)), np.eye(3)]):
-        basis[:, :3, 3] = way
-        places.append(hang.posed(bone, parents, basis)[:, :3, 3])
-    return reading.world[:, :3, :3] @ np.stack([place - places[0] for place in places[1:]], axis=-1)
+        parents = rot.inverse(reading.world) @ parents
+    return reading.world[:, :3, :3] @ hang.leads(bone, parents)
 
 
 # --- without bpy, in a thread ----------------------------------------------------------------------------------------
@@ -174,7 +181,7 @@ def _body(job, baked, limb, pelvis, tolerance, cycle, progress):
     def excess(numbers):
         shift, turn = departure(numbers)
         knees, feet = held.away(shift, turn)
-        return np.max([size(shift), knees / BODY, feet / (BODY * PLANTED)], axis=0)[inside] / tolerance
+        return np.max([reduce.size(shift), knees / BODY, feet / (BODY * PLANTED)], axis=0)[inside] / tolerance
 
     keys = reduce.reduced(limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
     return keys, held.carried(*departure(reduce.played(limb.numbers, *keys)))
@@ -203,18 +210,13 @@ def _excess(job, baked, clip, leg, limb, planted, tolerance):
     before = baked.clip.skeleton.forward(baked.clip.pose[inside]).positions
     carried = [bone.place - before[:, skeleton.index(name)] for bone, name in zip(limb.bones, joints, strict=True)]
     foot = joints.index(leg.foot)
-    chain = np.stack([bone.place for bone in limb.bones[: foot + 1]])
-    tip = TIP * size(np.diff(chain, axis=0)).sum(axis=0)
+    chain = np.stack([bone.place for bone in (limb.bones if leg.free else limb.bones[: foot + 1])])
+    tip = reduce.TIP * reduce.size(np.diff(chain, axis=0)).sum(axis=0)
 
     def excess(numbers):
         shifts, turns = limb.moved(numbers)
-        off = [size(shift + more) for shift, more in zip(shifts[1:], carried[1:], strict=True)]
-        off += [size(reduce.carried(shifts[at], turns[at], way)) / allowed for at, way, allowed in ways]
+        off = [reduce.size(shift + more) for shift, more in zip(shifts[1:], carried[1:], strict=True)]
+        off += [reduce.size(reduce.carried(shifts[at], turns[at], way)) / allowed for at, way, allowed in ways]
         return np.max([*off, tip * reduce.angle(turns[foot])], axis=0) / tolerance
 
     return excess
-
-
-def size(vectors):
-    """The lengths of vectors (..., 3)."""
-    return np.sqrt(np.einsum("...i,...i->...", vectors, vectors))

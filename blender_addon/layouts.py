@@ -18,6 +18,7 @@ def contacts(layout, options):
     """When feet are planted, and how fast."""
     layout.prop(options, "keyed_contacts")
     layout.prop(options, "travelling")
+    layout.prop(options, "steady")
     layout.prop(options, "stride")
     layout.prop(options, "lock")
     column = layout.column()

@@ -9,16 +9,12 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatVectorProperty, StringProperty
 
-from . import bridge, clips, stage
+from . import bridge, clips, rigify, stage
 from .armatures import CannotBakeError, skins
 from .ranges import animated_range, scene_range
 
 PARTS = ("hip", "ankle", "ball", "toe", "pole")
 ENOUGH = 60  # frames in which to look for legs
-NO_LEGS = (
-    "{} hangs on no leg, and feet without thighs and shins cannot be baked here: "
-    "list the bones of the legs, or bake the clip with ikcore outside of Blender"
-)
 
 
 def overridable(cls):
@@ -84,7 +80,9 @@ class IKCORE_PG_leg(bpy.types.PropertyGroup):
         ],
         default="auto",
     )
-    hip: StringProperty(name="Thigh", description="The bone that the leg starts with")
+    hip: StringProperty(
+        name="Thigh", description="The bone that the leg starts with; none, and no shin: a foot that hangs on no leg"
+    )
     knees: CollectionProperty(name="Shins", description="The bones that start at the knees", type=IKCORE_PG_name)
     ankle: StringProperty(name="Foot", description="The bone of the foot; none for legs that end in a point")
     ball: StringProperty(name="Toes", description="The bone of the toes, if there is one")
@@ -130,15 +128,30 @@ def own_sole(armature, item, soles):
 
 
 def found(context, armature):
-    """The legs that are there, by name or by structure, at rest or else as the armature moves."""
+    """The legs that are there: those that a rig switches, else by name or by structure, at rest or as it moves."""
+    if standing := rigify.standing(armature):
+        return _in_order(armature, standing)
     try:
         feet = bridge.library.Feet.detect(clips.skeleton(armature), up="Z")
     except ValueError:
         feet = _found_moving(context, armature)
-    if loose := [leg for leg in feet if leg.free]:
-        raise CannotBakeError(NO_LEGS.format(loose[0].ankle))
     # what a sole is like at rest may lie: only where a leg without a foot ends is kept
     return [dataclasses.replace(leg, soles={}) if leg.ankle else leg for leg in feet]
+
+
+def _in_order(armature, standing):
+    """Legs as ikcore has them, from front to back, the left one first, of (thigh, shins, foot, toes)."""
+    rest, sides = armature.data.bones, {}
+    for parts in sorted(standing, key=lambda parts: rest[parts[0]].head_local.y):  # they look along -Y
+        said = bridge.library.feet.names.side_of(parts[0])
+        sides.setdefault(said or ("left" if rest[parts[0]].head_local.x > 0 else "right"), []).append(parts)
+    rows, found = max(map(len, sides.values())), []
+    for side, mine in sides.items():
+        for row, (hip, knees, ankle, ball) in enumerate(mine):
+            name = f"{('front', 'hind')[row]} {side}" if rows == 2 else f"{side} {row + 1}" if rows > 2 else side
+            leg = bridge.library.Leg(name, side, hip, knees, ankle, ball, _tail(armature, ball or ankle))
+            found.append((row, side != "left", leg))
+    return [leg for *_, leg in sorted(found, key=lambda each: each[:2])]
 
 
 def _found_moving(context, armature):
@@ -155,14 +168,15 @@ def _found_moving(context, armature):
 
 def _leg(armature, item, points):
     bones, knees = armature.pose.bones, tuple(knee.name for knee in item.knees)
-    for part, name in (("thigh", item.hip), *(("shin", knee) for knee in knees or ("",))):
+    free = item.ankle and not item.hip and not knees
+    for part, name in () if free else (("thigh", item.hip), *(("shin", knee) for knee in knees or ("",))):
         if not name:
             raise CannotBakeError(f"The leg {item.name} has no {part}: pick its bone in the list of feet")
     for name in filter(None, (item.hip, *knees, item.ankle, item.ball, item.toe, item.pole)):
         if name not in bones:
             raise CannotBakeError(f"{armature.name} has no bone {name}, of the leg {item.name}: detect the feet again")
     toe = item.toe or _tail(armature, item.ball or item.ankle)
-    parts = [item.name, item.side, item.hip, knees, item.ankle or None, item.ball or None, toe]
+    parts = [item.name, item.side, item.hip or None, knees, item.ankle or None, item.ball or None, toe]
     leg = bridge.library.Leg(*parts, pole=item.pole or None)
     soles = {point.name: (point.bone, _place(armature, item, leg, point)) for point in points}
     if item.ankle:

@@ -13,7 +13,8 @@ from .armatures import Rig, chain_of, not_editable, not_played
 from .ik_limits import Freedom
 
 CHAIN = 2
-TRACKS = {"DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK", "SPLINE_IK"}  # kinds of constraints that aim bones, or lay them
+AIMS = {"DAMPED_TRACK", "TRACK_TO", "LOCKED_TRACK"}  # kinds of constraints that aim bones
+TRACKS = AIMS | {"SPLINE_IK"}  # or lay them
 ANEW = "solved anew; As Shown bakes it"  # the end of sentences
 HELD = "the bake could not keep it off"
 
@@ -99,6 +100,25 @@ def together(limbs):
     return found
 
 
+def aimed_together(limbs, sharing):
+    """These limbs with all bones that share their turns, and all that aim one of those: one turns after the other."""
+    every = [limb for item in dict.fromkeys(limb.object for limb in limbs) for limb in find_tracks(item)]
+    found = [_shared(limb, sharing) for limb in limbs]
+    for limb in found:  # grows on the way
+        others = (other for other in every if other.object == limb.object and other.owner in limb.chain)
+        found += [other for other in (_shared(each, sharing) for each in others) if other not in found]
+    return found
+
+
+def _shared(limb, count):
+    """A limb of the bones that share its turn, at most so many: a lock turns one alone."""
+    if limb.ik.type not in AIMS:
+        return limb
+    bone, most = limb.bones[limb.owner], 1 if limb.ik.type == "LOCKED_TRACK" else count
+    chain = tuple(each.name for each in reversed([bone, *bone.parent_recursive][:most]))
+    return Limb(limb.object, limb.owner, limb.constraint, chain)
+
+
 def _chains(armature):
     limbs = (Limb(armature, *chain) for chain in Rig(armature).chains)
     return [limb for limb in limbs if limb.ik.target]
@@ -173,14 +193,14 @@ def _check_targets(limb):
 def check_target(limb, target, bone, what):
     """Why IK cannot look at this, or None."""
     if target is None:
-        return f"IK of {limb.owner} has no {what}"
+        return f"{_kind(limb.ik)} of {limb.owner} has no {what}"
     if target.type == "ARMATURE":
         if not bone:
-            return f"IK of {limb.owner} has armature {target.name} as its {what}, but no bone of it"
+            return f"{_kind(limb.ik)} of {limb.owner} has armature {target.name} as its {what}, but no bone of it"
         if bone not in target.pose.bones:
-            return f"IK of {limb.owner} names {bone} as its {what}, but {target.name} has no such bone"
+            return f"{_kind(limb.ik)} of {limb.owner} names {bone} as its {what}, but {target.name} has no such bone"
     elif bone:
-        return f"IK of {limb.owner} has a vertex group as its {what}: use an object or a bone"
+        return f"{_kind(limb.ik)} of {limb.owner} has a vertex group as its {what}: use an object or a bone"
     return None
 
 
@@ -198,7 +218,7 @@ def _check_goals(limb):
 def _check_anew(limb):
     ik = limb.ik
     if ik.type != "IK":
-        return f"{ik.name} of {limb.owner} is Spline IK, and cannot be {ANEW}"
+        return _spline(limb)
     if not ik.use_location:
         return f"IK of {limb.owner} does not reach for a position: switch Position on"
     if ik.pole_target is not None and (reason := _check_bends(limb)):
@@ -207,6 +227,12 @@ def _check_anew(limb):
     if stretched:
         return f"IK of {limb.owner} stretches {stretched[0]}: switch Stretch off or set IK Stretch to 0"
     return None
+
+
+def _spline(limb):
+    """That a spline is Blender's own matter: it leaves nothing open that another method would say better."""
+    keeps = "with Y Scale Mode None bones keep their lengths"
+    return f"{limb.ik.name} of {limb.owner} lays bones along a curve, and cannot be {ANEW}: {keeps}"
 
 
 def _check_bends(limb):
@@ -243,6 +269,28 @@ def _check_other_constraints(limb):
     return None
 
 
+def _check_aim(limb):
+    ik = limb.ik
+    if ik.type not in AIMS:
+        return _spline(limb)
+    if reason := check_target(limb, ik.target, ik.subtarget, "target"):
+        return reason
+    if ik.subtarget and ik.head_tail:
+        return f"{ik.name} of {limb.owner} looks along {ik.subtarget}: set Head/Tail to 0 to solve it anew"
+    other = {"TRACK_TO": "up_axis", "LOCKED_TRACK": "lock_axis"}.get(ik.type)
+    if other and getattr(ik, other)[-1] == ik.track_axis[-1]:
+        return f"{ik.name} of {limb.owner} has one axis for two things, and does nothing"
+    return None
+
+
+def _check_aims_alone(limb):
+    for bone in (limb.bones[name] for name in limb.chain):
+        for each in bone.constraints:
+            if not each.mute and each.type not in AIMS | {"IK", "SPLINE_IK"}:
+                return f"{bone.name} also has constraint {each.name}: mute or apply it first"
+    return None
+
+
 def _check_other_ik(limb, rig):
     for bone, constraint, chain in rig.chains:
         shared = set(chain) & set(limb.chain)
@@ -259,8 +307,14 @@ def _check_pole_alone(limb, rig):
 
 def _check_channels(limb, rig):
     bones = (limb.bones[name] for name in limb.chain)
-    turned = (bone for bone in bones if not all(getattr(bone, f"lock_ik_{axis}") for axis in "xyz"))
+    aims = limb.ik.type in AIMS
+    turned = (bone for bone in bones if aims or not all(getattr(bone, f"lock_ik_{axis}") for axis in "xyz"))
     return next(filter(None, (shown.unwritable(bone, rig, "rotation") for bone in turned)), None)
+
+
+def _kind(constraint):
+    """What a constraint is called in sentences."""
+    return "IK" if constraint.type == "IK" else constraint.name
 
 
 def _check_animated_settings(limb, rig):
@@ -271,8 +325,9 @@ def _check_animated_settings(limb, rig):
         if setting == path or setting in {"influence", "pole_angle"}:
             continue
         if setting in {"mute", "enabled"}:
-            return f"IK of {limb.owner} is switched on and off by animation: {HELD}"
-        return f"IK of {limb.owner} has an animated setting, {setting}: only influence and pole angle may be animated"
+            return f"{_kind(limb.ik)} of {limb.owner} is switched on and off by animation: {HELD}"
+        may = "influence and pole angle" if limb.ik.type == "IK" else "influence"
+        return f"{_kind(limb.ik)} of {limb.owner} has an animated setting, {setting}: only {may} may be animated"
     return None
 
 
@@ -287,9 +342,12 @@ def _check_switches(limb, rig):
 def check_cycle(limb):
     """Why IK that looks at what it moves cannot be baked, or None."""
     ik = limb.ik
-    for target, bone, what in ((ik.target, ik.subtarget, "target"), (ik.pole_target, ik.pole_subtarget, "pole target")):
+    handles = [(ik.target, ik.subtarget, "target")]
+    if ik.type == "IK":
+        handles.append((ik.pole_target, ik.pole_subtarget, "pole target"))
+    for target, bone, what in handles:
         if target is not None and _follows(target, bone, limb, set()):
-            return f"IK of {limb.owner} has a {what} that follows the limb itself: a dependency cycle"
+            return f"{_kind(ik)} of {limb.owner} has a {what} that follows the limb itself: a dependency cycle"
     return None
 
 
@@ -346,9 +404,11 @@ CHECKS = {
         _check_other_constraints,
         check_cycle,
     ),
+    "AIMS": (_check_editable, _check_animation_data, _check_targets, _check_aim, _check_aims_alone, check_cycle),
 }
 RIG_CHECKS = {
     "SHOWN": (_check_channels, _check_switches),
     "ANEW": (_check_other_ik, _check_channels, _check_animated_settings),
     "CHAINS": (_check_pole_alone, _check_channels, _check_animated_settings),
+    "AIMS": (_check_other_ik, _check_channels, _check_animated_settings),
 }

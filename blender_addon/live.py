@@ -6,7 +6,8 @@ what it was when something else than this changed it last, so that what is dragg
 """
 
 import contextlib
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
@@ -16,9 +17,20 @@ from .armatures import CannotBakeError
 from .report import off
 
 NEAR = 1e-6  # what is no change, in matrices
+BASES = 50  # poses that are remembered, as undo may bring back what they were bent to
 
 _held = {}  # what is held live, by the uids of armatures
 _busy = False  # while this writes a pose, or a bake goes through frames
+
+
+@dataclass(eq=False)
+class _Base:
+    """A pose that others are bent from."""
+
+    bones: set | None  # that are looked at
+    reading: object  # clips.Reading
+    pose: dict  # all channels
+    left: set = field(default_factory=set)  # what it was bent to, as hashes
 
 
 @dataclass
@@ -26,8 +38,7 @@ class _Live:
     """An armature that is held live."""
 
     held: object = None  # pins.Held, as the pose was bent for
-    reading: object = None  # clips.Reading: the pose that it is bent from
-    pose: dict | None = None  # all its channels
+    bases: deque = field(default_factory=lambda: deque(maxlen=BASES))  # the last is what it is bent from
     written: np.ndarray | None = None  # all of the armature as this has left it
     places: np.ndarray | None = None  # of pins
     problem: str | None = None  # why it is not held, as a sentence
@@ -101,8 +112,9 @@ def _follow(here, armature, depsgraph):
         held = pins.held(armature)
         places, now = held.places(depsgraph), _now(armature)
         if held != here.held or not _same(now, here.written):
-            here.reading = clips.now(bpy.context, depsgraph, armature, held.bones)
-            here.pose = stage.read_pose(armature)
+            if base := _known(here, held, now):
+                here.bases.remove(base)
+            here.bases.append(base or _seen(depsgraph, armature, held))
         elif _same(places, here.places):
             return
         here.held, here.places, here.problem = held, places, None
@@ -111,13 +123,25 @@ def _follow(here, armature, depsgraph):
         here.problem, here.held = str(error), None
 
 
+def _known(here, held, now):
+    """What a pose was bent from that undo, say, has brought back; None if someone has posed it."""
+    return next((base for base in here.bases if hash(now.tobytes()) in base.left and base.bones == held.bones), None)
+
+
+def _seen(depsgraph, armature, held):
+    """The pose that is shown, to be bent."""
+    return _Base(held.bones, clips.now(bpy.context, depsgraph, armature, held.bones), stage.read_pose(armature))
+
+
 def _bend(here, armature):
-    clip, errors = bent.bent(here.held, here.reading.clip, here.places[np.newaxis])
-    made, kept = stage.finished(channels.of_clip(armature, here.reading, clip))
-    stage.write_pose(armature, here.pose)
+    base = here.bases[-1]
+    clip, errors = bent.bent(here.held, base.reading.clip, here.places[np.newaxis])
+    made, kept = stage.finished(channels.of_clip(armature, base.reading, clip))
+    stage.write_pose(armature, base.pose)
     for channel in made:
         armature.path_resolve(channel.path)[channel.index] = channel.values[0]
     here.written = _now(armature)
+    base.left.add(hash(here.written.tobytes()))
     here.missed = (*kept, *(off("pin", *each) for *each, _ in bent.missed(here.held.names, clip, errors)))
 
 

@@ -7,13 +7,14 @@ import time
 
 import bpy
 import numpy as np
-from bpy.props import EnumProperty
+from bpy.props import EnumProperty, IntProperty
 
 from . import bridge, stage
 from .armatures import CannotBakeError, not_evaluated
 from .bake import bake
 from .bent import METHODS
-from .limbs import CHAIN, acting, find_limbs, find_tracks, refusals, selected_limbs, together
+from .few import Keys, draw_keys
+from .limbs import CHAIN, acting, aimed_together, find_limbs, find_tracks, refusals, selected_limbs, together
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 from .report import said
 
@@ -23,7 +24,11 @@ SHOWN = 0.05  # of the work: from one number in the status bar to the next, as e
 
 def no_armature(context):
     """Why there is no armature to work on, or None."""
-    armature = context.object
+    return not_usable(context.object)
+
+
+def not_usable(armature):
+    """Why this is no armature to work on, or None."""
     if bridge.problem():
         return bridge.problem()
     if armature is None or armature.type != "ARMATURE":
@@ -119,7 +124,7 @@ class Baking(Refusing):
         return {"RUNNING_MODAL"}
 
 
-class IKCORE_OT_bake_ik(FrameRange, Baking):
+class IKCORE_OT_bake_ik(Keys, FrameRange, Baking):
     """Turn IK into keys on the bones that it moves, in a copy of the action. The IK constraints are muted"""
 
     bl_idname = "ikcore.bake_ik"
@@ -176,7 +181,7 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
 
     def steps(self, context, job):
         limbs, frames = job
-        reports = yield from bake(context, limbs, frames, self.way, self.method)
+        reports = yield from bake(context, limbs, frames, self.way, self.method, tolerance=self.tolerance())
         troubled = any(report.troubled() for report in reports)
         self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
 
@@ -188,6 +193,7 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
             layout.prop(self, "method")
         layout.prop(self, "limbs")
         draw_range(layout, self)
+        draw_keys(layout, self)
 
     def _chosen(self, context):
         """The limbs to bake, or a reason why not."""
@@ -210,12 +216,35 @@ class IKCORE_OT_bake_ik(FrameRange, Baking):
         return limbs, next(filter(None, (reasons[self.way] for reasons in refusals(limbs))), None)
 
 
-class IKCORE_OT_bake_tracking(FrameRange, Baking):
-    """Turn what aims bones, or lays them along splines, into keys, as Blender shows it. The constraints are muted"""
+class IKCORE_OT_bake_tracking(Keys, FrameRange, Baking):
+    """Turn what aims bones, or lays them along splines, into keys. The constraints are muted"""
 
     bl_idname = "ikcore.bake_tracking"
     bl_label = "Bake Tracking"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
+
+    way: EnumProperty(
+        name="Way",
+        description="What the keys say",
+        items=[
+            ("SHOWN", "As Shown", "What Blender shows on every frame. What shares bones with it is baked too"),
+            (
+                "AIMS",
+                "Solved Anew",
+                "Damped Track, Track To and Locked Track in closed form, from what keys say without them. Several "
+                "bones may share the turn",
+            ),
+        ],
+        default="SHOWN",
+    )
+    sharing: IntProperty(
+        name="Bones",
+        description="How many bones share a turn, solved anew: the one with the constraint, and those it hangs on, "
+        "such as neck and chest. A Locked Track turns one",
+        min=1,
+        soft_max=8,
+        default=1,
+    )
 
     def asked(self, context):
         found = [limb for armature in chosen_armatures(context) for limb in find_tracks(armature)]
@@ -224,23 +253,27 @@ class IKCORE_OT_bake_tracking(FrameRange, Baking):
         if not found:
             where = "of a selected bone " if context.object.mode == "POSE" else ""
             raise CannotBakeError(f"No Damped Track, Track To, Locked Track or Spline IK {where}is switched on")
-        limbs = together(found)
+        limbs = together(found) if self.way == "SHOWN" else aimed_together(found, self.sharing)
         frames, reason = _frames_of(self, context, limbs)
         reasons = (not_evaluated(context, limb.object) for limb in limbs)
-        refused = (each["SHOWN"] for each in refusals(limbs, ["SHOWN"]))
+        refused = (each[self.way] for each in refusals(limbs, [self.way]))
         if reason := reason or next(filter(None, reasons), None) or next(filter(None, refused), None):
             raise CannotBakeError(reason)
         return limbs, frames
 
     def steps(self, context, job):
         limbs, frames = job
-        reports = yield from bake(context, limbs, frames, "SHOWN", None, "Baked Tracking")
+        reports = yield from bake(context, limbs, frames, self.way, None, "Baked Tracking", self.tolerance())
         troubled = any(report.troubled() for report in reports)
         self.report({"WARNING" if troubled else "INFO"}, said([(report.armature, report) for report in reports]))
 
     def draw(self, context):
         self.layout.use_property_split = True
+        self.layout.prop(self, "way")
+        if self.way == "AIMS":
+            self.layout.prop(self, "sharing")
         draw_range(self.layout, self)
+        draw_keys(self.layout, self)
 
 
 def _frames_of(options, context, limbs):

@@ -105,6 +105,12 @@ class FootOptions(FrameRange):
         "planted feet go back on the ground as fast as it would go",
         default=True,
     )
+    steady: BoolProperty(
+        name="Steady",
+        description="What shakes from frame to frame, as badly captured motion does, is steadied: the root, the legs "
+        "and what they hang on",
+        default=True,
+    )
     stride: FloatProperty(
         name="Fit Strides",
         description="By what share strides may be longer or shorter, so that feet come down on the treads of stairs "
@@ -337,9 +343,8 @@ def settings(options):
         chosen |= {name: _plain(getattr(options, name)) for name in ("lift", "drop")}
     if not options.auto_tilt:
         chosen["tilt"] = _plain(options.tilt)
-    return bridge.library.BakeSettings(
-        lock=options.lock, pelvis=options.pelvis, travelling=options.travelling, **chosen
-    )
+    chosen |= {name: getattr(options, name) for name in ("lock", "pelvis", "travelling", "steady")}
+    return bridge.library.BakeSettings(**chosen)
 
 
 def _plain(number):

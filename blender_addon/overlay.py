@@ -75,8 +75,8 @@ def _keys_checksum(keys, total):
     straight = (kinds <= LINEAR).all()  # then handles do nothing, and are not read: it takes long
     for part in ("co",) if straight else ("co", "handle_left", "handle_right"):
         keys.foreach_get(part, numbers)
-        total = zlib.crc32(numbers.tobytes(), total)
-    return zlib.crc32(kinds.tobytes(), total)
+        total = zlib.crc32(numbers.data, total)
+    return zlib.crc32(kinds.data, total)
 
 
 def _in_place(trails, armature, time):

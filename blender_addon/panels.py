@@ -7,8 +7,7 @@ import textwrap
 
 import bpy
 
-from . import bridge
-from .bake import WAYS
+from . import bake, bridge, rigify
 from .limbs import CHAIN, acting, find_limbs, find_tracks, refusals, selected_limbs
 from .operators import IKCORE_OT_bake_ik, chosen_armatures
 
@@ -33,6 +32,9 @@ class IKCORE_PT_bake_ik(Sidebar):
             layout.label(text="Select an armature", icon="INFO")
             return
         reasons = _draw_limbs(layout, context, width)
+        if switch := rigify.switch_of(armature):
+            text = f"This rig switches limbs by {switch}: FK from IK, below, keys its FK controls"
+            sentence(layout, text, "INFO", width)
         column = layout.column()
         column.enabled = reasons["SHOWN"] is None
         column.scale_y = 1.6
@@ -46,14 +48,51 @@ class IKCORE_PT_bake_ik(Sidebar):
         column.enabled = reasons["CHAINS"] is None
         column.operator(IKCORE_OT_bake_ik.bl_idname, text="Chains Anew", icon="LINKED").way = "CHAINS"
         if any(find_tracks(each) for each in chosen_armatures(context)):
-            layout.operator("ikcore.bake_tracking", icon="CON_TRACKTO")
+            row = layout.row(align=True)
+            row.operator("ikcore.bake_tracking", icon="CON_TRACKTO").way = "SHOWN"
+            row.operator("ikcore.bake_tracking", text="Track Anew", icon="CON_TRACKTO").way = "AIMS"
+
+
+class Problems(Sidebar):
+    """Frames to look at, below the buttons: a click shows one."""
+
+    bl_label = "Frames to Look At"
+
+    @staticmethod
+    def latest(armature):
+        """How it went the last time, or None."""
+        raise NotImplementedError
+
+    @classmethod
+    def poll(cls, context):
+        told = context.object and cls.latest(context.object)
+        return bool(told and told.problems)
+
+    def draw(self, context):
+        column = self.layout.column(align=True)
+        for frame, text in self.latest(context.object).problems:
+            lines = wrapped(f"{frame}: {text.replace(f' in frame {frame}', '')}", context.region.width)
+            for number, line in enumerate(lines):
+                row = column.row(align=True)
+                row.alignment = "LEFT"
+                button = row.operator(
+                    "ikcore.show_frame", text=line, icon="BLANK1" if number else "MARKER", emboss=False
+                )
+                button.frame = frame
+
+
+class IKCORE_PT_ik_problems(Problems):
+    bl_parent_id = "IKCORE_PT_bake_ik"
+    bl_idname = "IKCORE_PT_ik_problems"
+    latest = staticmethod(bake.latest)
 
 
 def _draw_limbs(layout, context, width):
     """What IK the posed armatures have. Returns why what is chosen cannot be baked in each way, or None."""
-    found, chosen = [], []
+    found, chosen, some = [], [], False
     for armature in chosen_armatures(context):
         everything = find_limbs(armature)
+        some = some or bool(everything)
         limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
         wanted = acting(everything) if armature.mode == "OBJECT" else selected_limbs(everything)
         # other chains, of which control rigs have many, are only shown when they are selected
@@ -63,10 +102,10 @@ def _draw_limbs(layout, context, width):
     for limb, reason in zip(found, reasons, strict=True):
         _draw_limb(layout, limb, limb in chosen, reason["SHOWN"], width)
     if not found:
-        layout.label(text="No IK selected", icon="INFO")
+        layout.label(text="No IK selected" if some else "No IK is switched on", icon="INFO")
     elif not chosen:
         layout.label(text="Select a bone of a chain", icon="INFO")
-    return {way: _first(way, found, chosen, reasons) for way in WAYS}
+    return {way: _first(way, found, chosen, reasons) for way in ("SHOWN", "ANEW", "CHAINS")}
 
 
 def _first(way, found, chosen, reasons):
@@ -77,8 +116,11 @@ def _first(way, found, chosen, reasons):
 
 
 def _draw_limb(layout, limb, chosen, reason, width):
-    """One limb, greyed out unless it would be baked, and the reason that stands in the way, if any."""
-    box = layout.box().column(align=True)
+    """One limb, and the reason that stands in the way, if any; only if it would be baked, also what it follows.
+
+    The others are a grey line each: control rigs have many.
+    """
+    box = (layout.box() if chosen else layout).column(align=True)
     row = box.row()
     row.active = chosen
     row.label(text=limb.label(), icon="CHECKBOX_HLT" if chosen else "CHECKBOX_DEHLT")
@@ -86,9 +128,8 @@ def _draw_limb(layout, limb, chosen, reason, width):
         ("Target", limb.ik.target, limb.ik.subtarget, "CON_KINEMATIC"),
         ("Pole", limb.ik.pole_target, limb.ik.pole_subtarget, "EMPTY_AXIS"),
     ):
-        row = box.row()
-        row.active = chosen
-        row.label(text=f"{what}: {_name(target, bone)}", icon=icon)
+        if chosen:
+            box.label(text=f"{what}: {_name(target, bone)}", icon=icon)
     if reason:
         sentence(box, reason, "ERROR" if chosen else "INFO", width)
 
@@ -98,10 +139,14 @@ def _name(target, bone):
 
 
 def sentence(layout, text, icon, width):
-    """A label that wraps: about 7 pixels a letter at the interface's scale, less the icon."""
-    scale = bpy.context.preferences.system.ui_scale or 1.0  # zero without a window
-    letters = max(16, int(width / (7 * scale)) - 8)
+    """A label that wraps."""
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for index, line in enumerate(textwrap.wrap(text, letters)):
+    for index, line in enumerate(wrapped(text, width)):
         column.label(text=line, icon=icon if index == 0 else "BLANK1")
+
+
+def wrapped(text, width):
+    """The lines of a text: about 7 pixels a letter at the interface's scale, less the icon."""
+    scale = bpy.context.preferences.system.ui_scale or 1.0  # zero without a window
+    return textwrap.wrap(text, max(16, int(width / (7 * scale)) - 8))

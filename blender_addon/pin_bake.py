@@ -31,7 +31,7 @@ class Report:
         """The report in one line."""
         text = f"Baked {self.pins} {'pin' if self.pins == 1 else 'pins'}, {self.frames} frames"
         if not self.changed:
-            text += "; nothing has changed: the bones are where their pins are"
+            text += "; nothing has changed: the bones are where their pins are, by keys or without"
         return "; ".join([text, *self.missed, *self.kept])
 
 

@@ -10,20 +10,20 @@ from bpy.props import BoolProperty, IntProperty
 from . import live, pin_bake, pins
 from .armatures import CannotBakeError, not_editable
 from .limbs import is_selected
-from .operators import Baking, Refusing, no_armature
+from .operators import Baking, Refusing, no_armature, not_usable
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 
 SIZE = 0.5  # of the length of a bone: that of the empty which it is pinned to
 
 
 class _Pinning(Refusing):
-    """Changes the pins of the active armature."""
+    """Changes the pins of the active armature, or of that which the active object is a pin of."""
 
     bl_options = {"REGISTER", "UNDO"}
 
     @staticmethod
     def reason(context):
-        return no_armature(context) or not_editable(context.object)
+        return not_usable(pins.pinned(context)) or not_editable(pins.pinned(context))
 
 
 class IKCORE_OT_pin(_Pinning):
@@ -36,7 +36,7 @@ class IKCORE_OT_pin(_Pinning):
     def reason(context):
         if context.object and context.object.type == "ARMATURE" and context.object.mode != "POSE":
             return "Switch to Pose Mode and select bones"
-        return _Pinning.reason(context)
+        return no_armature(context) or not_editable(context.object)
 
     turned: BoolProperty(name="Rotation", description="Hold bones as they are turned, too", default=True)
 
@@ -78,7 +78,8 @@ class IKCORE_OT_unpin(_Pinning):
     index: IntProperty(name="Pin", description="Which pin of the list; -1 for the active one", default=-1, min=-1)
 
     def execute(self, context):
-        armature, listed = context.object, context.object.ikcore_pins
+        armature = pins.pinned(context)
+        listed = armature.ikcore_pins
         index = listed.active if self.index < 0 else self.index
         if index >= len(listed.pins):
             return self.refuse(f"{armature.name} has no such pin")
@@ -103,7 +104,7 @@ class IKCORE_OT_hold_pins(_Pinning):
     bl_label = "Hold Live"
 
     def execute(self, context):
-        armature = context.object
+        armature = pins.pinned(context)
         if not live.is_on(armature):
             try:
                 pins.held(armature)
@@ -120,13 +121,17 @@ class IKCORE_OT_bake_pins(FrameRange, Baking):
     bl_label = "Bake Pins"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
+    @staticmethod
+    def reason(context):
+        return not_usable(pins.pinned(context))
+
     def invoke(self, context, event):
         if not self.properties.is_property_set("frame_start") and not self.properties.is_property_set("frame_end"):
             self.frame_start, self.frame_end = scene_range(context.scene)
         return super().invoke(context, event)
 
     def asked(self, context):
-        armature = context.object
+        armature = pins.pinned(context)
         pins.forget()
         held = pins.held(armature)
         ends, reason = chosen_range(self, context.scene, dict.fromkeys((armature, *(pin.target for pin in held.pins))))

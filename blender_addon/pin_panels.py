@@ -7,7 +7,7 @@ import bpy
 
 from . import live, pins
 from .armatures import CannotBakeError
-from .operators import no_armature
+from .operators import not_usable
 from .panels import Sidebar, sentence
 
 
@@ -27,11 +27,11 @@ class IKCORE_PT_pins(Sidebar):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context):
-        layout, width = self.layout, context.region.width
-        if reason := no_armature(context):
+        layout, width, armature = self.layout, context.region.width, pins.pinned(context)
+        if reason := not_usable(armature):
             sentence(layout, reason, "INFO", width)
             return
-        armature, kept = context.object, context.object.ikcore_pins
+        kept = armature.ikcore_pins
         row = layout.row()
         row.template_list("IKCORE_UL_pins", "", kept, "pins", kept, "active", rows=3)
         row.column(align=True).operator("ikcore.unpin", text="", icon="REMOVE").index = -1

@@ -69,6 +69,15 @@ class IKCORE_PG_pins(bpy.types.PropertyGroup):
     )
 
 
+def pinned(context):
+    """The active object, or the armature that it is a pin of: what one drags is the active object."""
+    item = context.object
+    if item is None or item.type == "ARMATURE":
+        return item
+    armatures = (each for each in context.view_layer.objects if each.type == "ARMATURE")
+    return next((each for each in armatures if any(pin.target == item for pin in each.ikcore_pins.pins)), item)
+
+
 def forget():
     """Let go of what is known of bodies: they are weighed anew."""
     _weighed.clear()

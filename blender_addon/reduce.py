@@ -16,6 +16,7 @@ from . import rotations as rot
 ORDER = 4  # a cubic departs from a smooth curve with this power of its length
 ALONE = 1e-9  # what is left of the neighbours of a row that is solved
 BETWEEN = 4.0  # how much farther off curves may be half a frame after each
+TIP = 0.25  # of the length of a limb: how far from a joint something counts whose turns are measured
 FIRM = 0.01  # how firmly slopes keep to those of the bake: enough for those that frames between keys say little about
 
 
@@ -25,10 +26,11 @@ class Bone:
 
     place: np.ndarray  # (frames, 3), in the world
     turn: np.ndarray  # (frames, 4), likewise
-    inherits: bool = True  # whether it turns with the one before it
+    inherits: bool = True  # whether it turns with what it hangs on
     mode: str = ""  # of its rotation channels, if it has some
     rotation: np.ndarray | None = None  # (frames, 3 or 4): their numbers; those count that no curve has
     axes: np.ndarray | None = None  # (frames, 3, 3): where its location channels lead in the world, if it has some
+    above: int | None = None  # the number of what it hangs on; None: the one before it
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Curve:
 
 
 class Limb:
-    """Bones, each below the one before it, and the channels of theirs that share their keys."""
+    """Bones, each below one before it, and the channels of theirs that share their keys."""
 
     def __init__(self, bones, curves):
         self.bones, self.curves = bones, curves
@@ -60,8 +62,9 @@ class Limb:
         for at, bone in enumerate(self.bones):
             shift, turn = np.zeros_like(bone.place), None
             if at > 0:
-                shift = carried(shifts[-1], turns[-1], bone.place - self.bones[at - 1].place)
-                turn = turns[-1] if bone.inherits else None
+                above = at - 1 if bone.above is None else bone.above
+                shift = carried(shifts[above], turns[above], bone.place - self.bones[above].place)
+                turn = turns[above] if bone.inherits else None
             if bone.axes is not None:
                 shift = shift + np.einsum("fij,fj->fi", bone.axes, self._way(at, numbers))
             if bone.mode:
@@ -92,6 +95,11 @@ class Limb:
 def carried(shift, turn, arm):
     """How far something is shifted that is an arm away from what is shifted and turned."""
     return shift if turn is None else shift + bridge.rotations.rotate(turn, arm) - arm
+
+
+def size(vectors):
+    """The lengths of vectors (..., 3)."""
+    return np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
 
 
 def angle(turn):

@@ -9,15 +9,21 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from . import actions, bridge, nla, overlay
+from . import bridge, overlay
+from .last import Last
 
 EARLY = 0.25  # seconds: a pose that a clip only starts from is left before
 JUMPS = 10.0  # lengths of a leg a second: no foot is faster, seen from its hip
 MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
 NOTHING = "nothing has changed: "  # how a note of ikcore starts that says so
 STAYS = "switch off Send on Its Way"
-OTHERWISE = {"travelling": f"{STAYS} to keep it there", "stride": "Fit Strides says by what share they may change"}
-_kept = {}  # the reports of armatures and their actions, by the uids of both, while Blender runs
+OTHERWISE = {
+    "travelling": f"{STAYS} to keep it there",
+    "steady": "switch off Steady to keep that",
+    "stride": "Fit Strides says by what share they may change",
+}
+LEAST = 1e-4  # what is told of lengths, in metres, or in units where the scene has no others
+_latest = Last()
 
 
 @dataclass
@@ -196,10 +202,28 @@ def _line(name, before, after, missed):
 
 
 def length(value):
-    """A length as the scene shows it."""
+    """A length as the scene shows it: none at all in the unit of the least that is told."""
+    shown = round(value * _scale() / LEAST)
+    system = bpy.context.scene.unit_settings.system
+    text = bpy.utils.units.to_string(system, "LENGTH", (shown or 1) * LEAST, precision=2, split_unit=False).strip()
+    return text if shown else f"0{text.lstrip('.0123456789')}"
+
+
+def within(value):
+    """A length that others are no longer than, as the scene shows it: at least a tenth of a millimetre."""
+    least = LEAST / _scale()
+    return length(max(math.ceil(value / least), 1) * least)
+
+
+def turned_within(degrees):
+    """An angle that others are no larger than: at least a hundredth of a degree."""
+    return f"{max(math.ceil(100 * degrees), 1) / 100:g}°"
+
+
+def _scale():
+    """How many metres a unit of the scene is; without units its scale does not count."""
     unit = bpy.context.scene.unit_settings
-    shown = round(value * unit.scale_length, 4)
-    return bpy.utils.units.to_string(unit.system, "LENGTH", shown, precision=2, split_unit=False)
+    return 1.0 if unit.system == "NONE" else unit.scale_length
 
 
 def off(what, name, far, askew):
@@ -210,12 +234,10 @@ def off(what, name, far, askew):
 
 def keep(armature, action, report):
     """Keep the report of what was baked into an action, for the panel, and its trails, for the overlay."""
-    actions.forget_gone(_kept)
-    _kept[armature.session_uid, action.session_uid] = report
+    _latest.keep(armature, action, report)
     overlay.keep(armature, action, report.trails)
 
 
 def latest(armature):
     """The report of what an armature plays, or None."""
-    action = nla.shown(armature.animation_data)
-    return _kept.get((armature.session_uid, action.session_uid)) if action else None
+    return _latest.of(armature)

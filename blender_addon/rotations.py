@@ -5,6 +5,8 @@ Quaternions are (..., 4) as (w, x, y, z), angles in radians, as in the library's
 The functions `continuous_*` take quaternions with time along axis 0.
 """
 
+import functools
+
 import numpy as np
 
 from . import bridge
@@ -16,14 +18,24 @@ UNEVEN = 1e-4
 
 def unit(vectors):
     """Unit vectors and their former lengths; a vector without length stays zero."""
-    lengths = np.linalg.norm(vectors, axis=-1)
+    lengths = lengths_of(vectors)
     safe = np.where(lengths > 0.0, lengths, 1.0)
     return vectors / safe[..., None], lengths
 
 
 def across(vectors, axes):
     """What is left of `vectors` perpendicular to the unit vectors `axes`."""
-    return vectors - np.sum(vectors * axes, axis=-1, keepdims=True) * axes
+    return vectors - dot(vectors, axes)[..., np.newaxis] * axes
+
+
+def dot(a, b):
+    """The products of vectors (..., n): np.sum takes some times as long on so few numbers."""
+    return np.einsum("...i,...i->...", a, b)
+
+
+def lengths_of(vectors):
+    """How long vectors (..., n) are, likewise."""
+    return np.sqrt(dot(vectors, vectors))
 
 
 def numbers(mode, q, start):
@@ -56,6 +68,43 @@ def sizes(matrices):
     return np.sqrt(np.einsum("...ij,...ij->...j", columns, columns))
 
 
+def inverse(matrices):
+    """The inverses of matrices (..., 4, 4) of places: infinite where there is none."""
+    made = np.zeros(matrices.shape)
+    made[..., :3, :3] = inverse_axes(matrices[..., :3, :3])
+    made[..., :3, 3] = -np.einsum("...ij,...j->...i", made[..., :3, :3], matrices[..., :3, 3])
+    made[..., 3, 3] = 1.0
+    return made
+
+
+def inverse_axes(matrices):
+    """The inverses of matrices (..., 3, 3), infinite where there is none.
+
+    np.linalg.inv takes ten times as long on many; and, as do all its relatives that call LAPACK, milliseconds on one,
+    where that wakes threads.
+    """
+    (a, b, c), (d, e, f), (g, h, i) = np.moveaxis(matrices, (-2, -1), (0, 1))
+    rows = (
+        (e * i - f * h, c * h - b * i, b * f - c * e),
+        (f * g - d * i, a * i - c * g, c * d - a * f),
+        (d * h - e * g, b * g - a * h, a * e - b * d),
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.array(rows) / (a * rows[0][0] + b * rows[1][0] + c * rows[2][0])
+    return np.moveaxis(found, (0, 1), (-2, -1))
+
+
+def uneven(sizes):
+    """Where sizes (..., 3) are not the same in all directions, or mirror or flatten."""
+    least = -largest(-sizes)
+    return ~((least > 0.0) & (largest(sizes) - least <= UNEVEN * least))
+
+
+def largest(values):
+    """The largest of each few numbers (..., n): np.max takes ten times as long on so few."""
+    return functools.reduce(np.maximum, np.moveaxis(values, -1, 0))
+
+
 def volumes(matrices):
     """By how much matrices enlarge what they move, negative where they mirror it."""
     (a, b, c), (d, e, f), (g, h, i) = ([matrices[..., row, n] for n in range(3)] for row in range(3))
@@ -74,21 +123,23 @@ def continuous_quaternions(q, start):
 
 def continuous_eulers(q, order, start):
     """Euler angles in Blender's `order` ('XZY': about X first), each triple the one nearest to the one before."""
-    i, j, k = ("XYZ".index(letter) for letter in order)
-    sign = 1.0 if (j - i) % 3 == 1 else -1.0
+    axes = ["XYZ".index(letter) for letter in order]
     angles = np.empty((*q.shape[:-1], 3))
-    angles[..., [i, j, k]] = bridge.rotations.to_euler(q, order.lower())  # about the axes of the world
+    angles[..., axes] = bridge.rotations.to_euler(q, order.lower())  # about the axes of the world
     # where the middle angle is a right angle the other two turn about one axis and only their combination is known
-    locked = np.abs(angles[..., j]) > np.pi / 2 - 1e-6
+    locked = np.abs(angles[..., axes[1]]) > np.pi / 2 - 1e-6
     before = np.asarray(start, dtype=float)
-    for way in () if locked.any() else (angles, _other_way(angles, (i, j, k))):
+    for way in () if locked.any() else (angles, _other_way(angles, axes)):
         path = np.unwrap(np.concatenate([before[None], way]), axis=0)
-        other = _unwound(_other_way(path[1:], (i, j, k)), path[:-1])
+        other = _unwound(_other_way(path[1:], axes), path[:-1])
         if (np.abs(path[1:] - path[:-1]).sum(axis=-1) <= np.abs(other - path[:-1]).sum(axis=-1)).all():
             return path[1:]  # the same of the two ways on all frames, as a rule
-    for t in range(len(q)):
-        before = angles[t] = _nearest_euler(angles[t], before, (i, j, k), sign, locked[t])
-    return angles
+    if angles.ndim > 2:
+        return np.stack([continuous_eulers(q[:, n], order, before[n]) for n in range(q.shape[1])], axis=1)
+    ways = np.stack([angles, _other_way(angles, axes)], axis=1)
+    if locked.any():
+        _hold(ways, before, locked, axes)
+    return np.unwrap(np.concatenate([before[None], _nearest(ways, before, locked)]), axis=0)[1:]
 
 
 def _other_way(angles, axes):
@@ -99,18 +150,28 @@ def _other_way(angles, axes):
     return other
 
 
-def _nearest_euler(triple, before, axes, sign, locked):
-    """Of all triples for the same rotation, the one nearest to `before`."""
+def _hold(ways, before, locked, axes):
+    """At the lock let both ways keep the last angle as they had it before, and the first make up for it."""
     i, j, k = axes
-    # at the lock, keep the last angle as it was and let the first make up for it
-    held = np.where(locked, before[..., k] - triple[..., k], 0.0)
-    triple = triple.copy()
-    triple[..., k] += held
-    triple[..., i] += held * sign * np.sign(triple[..., j])
-    other = _unwound(_other_way(triple, axes), before)
-    triple = _unwound(triple, before)
-    nearer = np.sum(np.abs(other - before), axis=-1) < np.sum(np.abs(triple - before), axis=-1)
-    return np.where((nearer & ~locked)[..., None], other, triple)
+    since = np.maximum.accumulate(np.where(locked, -1, np.arange(len(ways))))[locked]  # frames; before all of them -1
+    kept = np.where(since[:, None] < 0, before[k], ways[since, :, k])
+    triples = ways[locked, :1]
+    by = (kept - triples[..., k]) * (1.0 if (j - i) % 3 == 1 else -1.0) * np.sign(triples[..., j])
+    ways[locked] = triples
+    ways[locked, :, i], ways[locked, :, k] = triples[..., i] + by, kept
+
+
+def _nearest(ways, before, locked):
+    """On each frame the way that is nearer to where it was; at the lock, that on which it was."""
+    befores = np.concatenate([np.broadcast_to(before, (1, 2, 3)), ways[:-1]])
+    apart = ways[:, np.newaxis] - befores[:, :, np.newaxis]  # (frames, from, to, 3)
+    apart = np.abs(_unwound(apart, 0.0)).sum(axis=-1)
+    to = np.where(locked[:, np.newaxis], (0, 1), apart[..., 1] < apart[..., 0])  # from either way
+    at, path = 0, []
+    for first, second in zip(*to.T.tolist(), strict=True):
+        at = second if at else first
+        path.append(at)
+    return ways[np.arange(len(ways)), path]
 
 
 def _unwound(angles, before):

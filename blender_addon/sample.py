@@ -15,10 +15,12 @@ import numpy as np
 from . import bridge, hang, stage
 from . import rotations as rot
 from .armatures import CannotBakeError
-from .curves import AGREES, Reader
-from .solve import Limbs
+from .curves import AGREES, Reader, bases
+from .joints import Bones, pieces
+from .solve import NO_TURN, Limbs
 
-HUNG = 0.9  # the share of sampling that is done when all frames were seen
+READ = 0.9  # the share of sampling that is done when all is read
+COMPARED = [name for name in Limbs.__dataclass_fields__ if name not in {"shown", "has_pole", "rest_bend"}]
 
 
 @dataclass
@@ -30,56 +32,146 @@ class Samples:
     channels: np.ndarray  # (frames, limbs, 2, 4): the animated rotation channel, as a quaternion
     start: list  # per limb and bone: the channel's own numbers on the first frame
 
+    def agree(self, shown, frames):
+        """Whether they are the same on some of the frames as others that are of those alone."""
+        turns = ((self.parents, shown.parents), (self.channels, shown.channels))
+        return all(same(getattr(self.limbs, name)[frames], getattr(shown.limbs, name)) for name in COMPARED) and all(
+            same_turns(some[frames], others) for some, others in turns
+        )
+
 
 def sample(context, limbs, frames):
     """Sample these limbs on these frames: a generator that yields the share that is done, and returns Samples."""
-    found = yield from stage.between(_by_curves(context, limbs, frames), 0.0, HUNG)
-    raw, start = found or (yield from stage.between(_by_scene(context, limbs, frames), 0.0, HUNG))
+    found = yield from stage.between(_by_curves(context, limbs, frames), 0.0, 1.0)
+    if found is None:
+        read = yield from stage.between(_by_scene(context, limbs, frames), 0.0, READ)
+        found = yield from stage.between(_sampled(limbs, *read), READ, 1.0)
+    return found
+
+
+def _sampled(limbs, raw, start):
+    """What was read of limbs as Samples."""
     each = []
-    for n, limb in enumerate(limbs):
-        raw["pose"][:, n, 0] = hang.posed(limb.root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
-        raw["pose"][:, n, 1] = hang.posed(limb.mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
-        each.append(_arrays([limb], {name: values[:, n : n + 1] for name, values in raw.items()}, start[n : n + 1]))
-        yield HUNG + (1 - HUNG) * (n + 1) / len(limbs)
+    for some, share in pieces(range(len(limbs)), 2 * len(raw["world"])):
+        for n in some:
+            raw["pose"][:, n, 0] = hang.posed(limbs[n].root.bone, raw["parent"][:, n], raw["basis"][:, n, 0])
+            raw["pose"][:, n, 1] = hang.posed(limbs[n].mid.bone, raw["pose"][:, n, 0], raw["basis"][:, n, 1])
+            yield (n + 0.5) / len(limbs)
+        mine = {name: values[:, some] for name, values in raw.items()}
+        each.append(_arrays([limbs[n] for n in some], mine, [start[n] for n in some]))
+        yield share
     return _together(each)
 
 
 def _by_scene(context, limbs, frames):
     """What is read on these frames, and the rotation channels on the first, as Blender evaluates the scene."""
-    raw, groups, start = _empty(len(frames), len(limbs)), _by_armature(limbs), []
+    raw, groups, start = _empty(len(frames), len(limbs)), _by_armature(limbs, len(frames)), []
 
     def look(depsgraph, number):
         for group in groups:
-            group.read(depsgraph, raw, number)
+            group.read(depsgraph, number)
         if number == 0:
             start.extend([_channel(bone) for bone in (limb.root, limb.mid)] for limb in limbs)
 
     yield from stage.visit(context, frames, look)
+    for group in groups:
+        group.put(raw)
     return raw, start
 
 
 def _by_curves(context, limbs, frames):
-    """The same by curves alone; None where these do not say it all, which a few frames of the scene must confirm."""
+    """Samples by curves alone; None where these do not say it all, which a few frames of the scene must confirm."""
     reader = Reader(frames)
     if not all(limb.ik.pole_target for limb in limbs) or any(unread(reader, limb) for limb in limbs):
         return None  # without a pole the limb goes on from where Blender's own solver has it
-    raw, start = _empty(len(frames), len(limbs)), []
+    made = yield from stage.between(_by_parts(reader, limbs), 0.0, 0.4)
+    made = made or (yield from stage.between(_by_matrices(reader, limbs), 0.4, 0.8))
+    few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
+    shown = yield from stage.between(_by_scene(context, limbs, frames[few]), 0.8, 0.9)
+    shown = yield from stage.between(_sampled(limbs, *shown), 0.9, 1.0)
+    return made if made.agree(shown, few) else None
+
+
+def _by_parts(reader, limbs):
+    """Samples of limbs all of whose bones hang as they are made and keep their shape: from turns, without matrices.
+
+    A generator that yields the share that is done; returns None if there are other bones.
+    """
+    made = _room(len(reader.frames), limbs)
+    for armature in dict.fromkeys(limb.object for limb in limbs):
+        numbers = [n for n, limb in enumerate(limbs) if limb.object == armature]
+        mine = [limbs[n] for n in numbers]
+        bones = Bones(armature, {name for limb in mine for name in limb.chain})
+        basis = yield from stage.between(bases(reader.rig(armature).curves, bones.pose, reader.frames), 0.0, 0.6)
+        if not all(map(hang.is_plain, bones.rest)) or rot.uneven(basis.scaled).any():
+            return None
+        local = yield from stage.between(bones.hung(basis), 0.6, 0.8)
+        chains = np.array([[bones.names.index(name) for name in limb.chain] for limb in mine])
+        ends = [(limb.chain[1], limb.mid.bone.length) for limb in mine]
+        _hung(made, numbers, chains, basis.turned, *bones.forward(local, ends))
+        yield 0.9
+        back = rot.inverse(reader.world(armature))
+        for n, limb in zip(numbers, mine, strict=True):
+            _wanted(made.limbs, reader, limb, n, back)
+            made.start[n] = [reader.channel(armature, name, slice(1))[0] for name in limb.chain]
+    return made
+
+
+def _room(frames, limbs):
+    """Samples of limbs with poles, to be put."""
+    count = frames, len(limbs)
+    points = {name: np.empty((*count, 3)) for name in ("root", "mid", "end", "goal", "pole")}
+    numbers = {name: np.empty(count) for name in ("pole_angle", "influence")}
+    unturned, rest = np.tile(NO_TURN, (*count, 2, 1)), np.array([_rest_bend(limb) for limb in limbs])
+    has_pole, axes = np.ones(len(limbs), bool), np.empty((*count, 3, 3))
+    read = Limbs(**points, **numbers, root_axes=axes, shown=unturned, has_pole=has_pole, rest_bend=rest)
+    return Samples(read, np.empty((*count, 2, 4)), np.empty((*count, 2, 4)), [None] * len(limbs))
+
+
+def _hung(made, numbers, chains, channels, places, turned):
+    """Put where some limbs are, of bones by number that their channels turn: in armature space, tails last."""
+    tails = range(channels.shape[1], places.shape[1])
+    read, (roots, mids) = made.limbs, chains.T
+    for points, bones in ((read.root, roots), (read.mid, mids), (read.end, tails)):
+        points[:, numbers] = places[:, bones]
+    read.root_axes[:, numbers] = bridge.rotations.to_matrix(turned[:, roots])
+    made.channels[:, numbers] = channels[:, chains]
+    made.parents[:, numbers] = bridge.rotations.multiply(
+        turned[:, chains], bridge.rotations.conjugate(channels[:, chains])
+    )
+
+
+def _wanted(read, reader, limb, n, back):
+    """Put what a limb wants, brought back from the world to its armature."""
+    ik = limb.ik
+    read.goal[:, n] = _moved(back, reader.place(ik.target, ik.subtarget)[:, :3, 3])
+    read.pole[:, n] = _moved(back, reader.place(ik.pole_target, ik.pole_subtarget)[:, :3, 3])
+    for name in ("pole_angle", "influence"):
+        getattr(read, name)[:, n] = reader.setting(limb.object, limb.owner, limb.constraint, name)
+
+
+def _by_matrices(reader, limbs):
+    """Samples of any limbs."""
+    read = yield from stage.between(_read_all(reader, limbs), 0.0, 0.8)
+    return (yield from stage.between(_sampled(limbs, *read), 0.8, 1.0))
+
+
+def _read_all(reader, limbs):
+    """What `_by_scene` reads, by curves."""
+    raw, start = _empty(len(reader.frames), len(limbs)), []
     for n, limb in enumerate(limbs):
         start.append(_read(reader, limb, raw, n))
-        yield 0.9 * (n + 1) / len(limbs)
-    few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
-    shown, _ = yield from stage.between(_by_scene(context, limbs, frames[few]), 0.9, 1.0)
-    agree = all(same(raw[name][few], shown[name]) for name in raw if name not in {"shown", "pose"})
-    return (raw, start) if agree else None
+        yield (n + 1) / len(limbs)
+    return raw, start
 
 
 def unread(reader, limb):
-    """Why curves do not say what moves a limb, besides its own IK; or None."""
+    """Why curves do not say what moves a limb, besides its own constraint; or None."""
     ik, armature, above = limb.ik, limb.object, limb.root.parent
     reasons = [reader.unread(armature), reader.unread_settings(armature, limb.owner, limb.constraint)]
     reasons += [reader.unread_channels(armature, name) for name in limb.chain]
     reasons += [above and reader.unread_bone(armature, above.name), reader.unread(ik.target, ik.subtarget)]
-    if ik.pole_target:
+    if getattr(ik, "pole_target", None):
         reasons.append(reader.unread(ik.pole_target, ik.pole_subtarget))
     return next(filter(None, reasons), None)
 
@@ -97,12 +189,17 @@ def _read(reader, limb, raw, n):
         raw["basis"][:, n, b] = reader.basis(armature, name)
     for name in ("pole_angle", "influence"):
         raw[name][:, n] = reader.setting(armature, limb.owner, limb.constraint, name)
-    return [reader.channel(armature, name)[0] for name in limb.chain]
+    return [reader.channel(armature, name, slice(1))[0] for name in limb.chain]
 
 
 def same(some, others):
     """Whether numbers are the same but for how Blender rounds them."""
     return np.abs(some - others).max() <= AGREES * max(1.0, np.abs(others).max())
+
+
+def same_turns(some, others):
+    """The same of rotations, of either sign."""
+    return np.minimum(np.abs(some - others), np.abs(some + others)).max() <= AGREES
 
 
 def _together(each):
@@ -114,7 +211,7 @@ def _together(each):
     }
     parents = np.concatenate([one.parents for one in each], axis=1)
     channels = np.concatenate([one.channels for one in each], axis=1)
-    return Samples(Limbs(**found), parents, channels, [one.start[0] for one in each])
+    return Samples(Limbs(**found), parents, channels, [start for one in each for start in one.start])
 
 
 def _empty(frames, limbs):
@@ -133,45 +230,56 @@ def _empty(frames, limbs):
     }
 
 
-def _by_armature(limbs):
-    armatures = list({limb.object.name: limb.object for limb in limbs}.values())
+def _by_armature(limbs, count):
+    armatures = dict.fromkeys(limb.object for limb in limbs)
     return [
-        _Group(armature, [(n, limb) for n, limb in enumerate(limbs) if limb.object == armature])
+        _Group(armature, [(n, limb) for n, limb in enumerate(limbs) if limb.object == armature], count)
         for armature in armatures
     ]
 
 
 class _Group:
-    """The limbs of one armature: all its matrices come in one call a frame."""
+    """The limbs of one armature, and their numbers, over frames of the scene."""
 
-    def __init__(self, armature, limbs):
-        self.armature = armature
-        self.limbs = limbs
-        bones = armature.pose.bones
-        self.columns = [n for n, _ in limbs]
-        self.chains = [[bones.find(name) for name in limb.chain] for _, limb in limbs]
+    def __init__(self, armature, limbs, count):
+        self.armature, bones = armature, armature.pose.bones
+        self.numbers = [n for n, _ in limbs]
+        chains = [bones.find(name) for _, limb in limbs for name in limb.chain]
         rooted = [(n, bones.find(limb.root.parent.name)) for n, limb in limbs if limb.root.parent]
-        self.rooted, self.parents = [n for n, _ in rooted], [index for _, index in rooted]
-        self.flat = np.empty(16 * len(bones), np.float32)
+        self.rooted = [n for n, _ in rooted]
+        self.shown = stage.Matrices(armature, chains + [row for _, row in rooted], count)
+        self.basis = stage.Matrices(armature, chains, count, "matrix_basis")
+        self.constraints = [(limb.owner, limb.constraint) for _, limb in limbs]
+        each = [limb.ik for _, limb in limbs]
+        self.targets = [(ik.target, ik.subtarget) for ik in each]
+        self.poles = [(ik.pole_target, ik.pole_subtarget) if ik.pole_target else None for ik in each]
+        self.places = stage.Places([*self.targets, *filter(None, self.poles)], count)
+        self.world, self.settings = np.empty((count, 4, 4)), np.empty((count, len(limbs), 2))
 
-    def read(self, depsgraph, raw, f):
+    def read(self, depsgraph, number):
+        """Take what this frame shows."""
         armature = self.armature.evaluated_get(depsgraph)
         bones = armature.pose.bones
-        shown = self._matrices(bones, "matrix")
-        raw["parent"][f, self.rooted], raw["shown"][f, self.columns] = shown[self.parents], shown[self.chains]
-        raw["basis"][f, self.columns] = self._matrices(bones, "matrix_basis")[self.chains]
-        raw["world"][f, self.columns] = armature.matrix_world
-        for n, limb in self.limbs:
-            ik = bones[limb.owner].constraints[limb.constraint]
-            raw["goal"][f, n] = stage.placed(limb.ik.target, ik.subtarget, depsgraph).translation
-            if ik.pole_target:
-                raw["pole"][f, n] = stage.placed(limb.ik.pole_target, ik.pole_subtarget, depsgraph).translation
-            raw["pole_angle"][f, n] = ik.pole_angle
-            raw["influence"][f, n] = ik.influence
+        self.shown.read(bones, number)
+        self.basis.read(bones, number)
+        self.places.read(depsgraph, number)
+        self.world[number] = armature.matrix_world
+        each = (bones[owner].constraints[name] for owner, name in self.constraints)
+        self.settings[number] = [(ik.pole_angle, ik.influence) for ik in each]
 
-    def _matrices(self, bones, name):
-        bones.foreach_get(name, self.flat)
-        return self.flat.reshape(-1, 4, 4).transpose(0, 2, 1)  # Blender hands out columns
+    def put(self, raw):
+        """Put it where it belongs among all limbs."""
+        shape = len(self.world), len(self.numbers), 2, 4, 4
+        count = 2 * len(self.numbers)
+        raw["shown"][:, self.numbers] = self.shown[:count].reshape(shape)
+        raw["parent"][:, self.rooted] = self.shown[count:]
+        raw["basis"][:, self.numbers] = self.basis[:count].reshape(shape)
+        raw["world"][:, self.numbers] = self.world[:, np.newaxis]
+        raw["goal"][:, self.numbers] = self.places.of(self.targets)[..., :3, 3]
+        poled = [(n, pole) for n, pole in zip(self.numbers, self.poles, strict=True) if pole]
+        raw["pole"][:, [n for n, _ in poled]] = self.places.of([pole for _, pole in poled])[..., :3, 3]
+        raw["pole_angle"][:, self.numbers] = self.settings[..., 0]
+        raw["influence"][:, self.numbers] = self.settings[..., 1]
 
 
 def _channel(bone):
@@ -190,7 +298,7 @@ def _arrays(limbs, raw, start):
     parents = pose[..., :3, :3] @ rot.unsheared_inverse(basis)
     _check_parents(limbs, parents, basis)
     world = raw["world"]
-    to_armature = np.linalg.inv(world[:1] if (world == world[:1]).all() else world)  # as a rule it stands still
+    to_armature = rot.inverse(world[:1] if (world == world[:1]).all() else world)  # as a rule it stands still
     lengths = np.array([limb.mid.bone.length for limb in limbs])[:, None]
     has_pole = np.array([limb.ik.pole_target is not None for limb in limbs])
     # with a pole in line Blender shows no bones at all

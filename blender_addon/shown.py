@@ -17,12 +17,13 @@ from .anew import Found
 from .armatures import CannotBakeError, Rig, not_writable
 from .effect import COMPARED, besides_keys
 from .joints import Parts
+from .reduce import TIP
 from .report import length
 
 SEEN = 0.8  # the share that is done when all frames were seen
 # What is no change, as single precision rounds through a chain: of a rotation, in quaternions; of a place, as a share
-# of how far out bones are; of a scale.
-TURNED, MOVED, SCALED = 5e-6, 3e-6, 1e-5
+# of how far out bones are; of a scale, as Blender's solver, which leaves bones 2e-5 thicker, does.
+TURNED, MOVED, SCALED = 5e-6, 3e-6, 5e-5
 # What is told of: of a place, as a share of how far bones of the chain are apart; of a direction, in radians.
 FAR, ASKEW = 1e-4, np.radians(0.05)
 
@@ -38,22 +39,23 @@ class Report:
     stretched: list[str]  # bones whose scale has keys
     muted: list[str]  # other constraints that are in the keys now
     idle: list[str]  # IK that moved nothing
-    away: list[str] = field(default_factory=list)  # sentences about bones that are not seen where they were
+    problems: list = field(default_factory=list)  # (frame, sentence) about bones that are not seen where they were
+    keys: str = ""  # how many there are, if not one on every frame
 
     def troubled(self):
         """Whether there is something to look at."""
-        return bool(self.idle or self.away)
+        return bool(self.idle or self.problems)
 
     def sentence(self):
         """The report in one line."""
-        text = f"Baked {self.what}, {_many(self.bones, 'bone')}, {_many(self.frames, 'frame')} as shown"
+        text = f"Baked {self.what}, {_many(self.bones, 'bone')}, {_many(self.frames, 'frame')}{self.keys} as shown"
         if self.stretched:
             text += f"; stretched, so that scale has keys too: {', '.join(self.stretched)}"
         if self.muted:
             text += f"; in the keys now, so also muted: {', '.join(self.muted)}"
         if self.idle:
             text += f"; nothing was moved by {', '.join(self.idle)}"
-        return "; ".join([text, *self.away])
+        return "; ".join([text, *(sentence for _, sentence in self.problems)])
 
 
 def _many(count, what):
@@ -68,11 +70,12 @@ def found(context, limbs, frames):
     for number, each in enumerate(chains):
         yield from stage.between(each.keyed(), *(SEEN + (1 - SEEN) * (number + n) / len(chains) for n in (0, 1)))
 
-    def reports():
-        return [each.report(context, frames) for each in chains]
+    def reports(slack):
+        return [each.report(context, frames, slack) for each in chains]
 
     work = [(each.armature, each.channels) for each in chains if each.channels]
-    return Found(work, [(each.armature, *name) for each in chains for name in each.constraints], reports)
+    muted = [(each.armature, *name) for each in chains for name in each.constraints]
+    return Found(work, muted, lambda: {each.armature.name: each.poses() for each in chains}, reports)
 
 
 def _look(context, chains, frames):
@@ -131,6 +134,11 @@ class _Chains:
             self.off.append(self._off(name, self.made[n], shown, self.frames, "no key can put it there"))
             yield (n + 1) / len(self.names)
 
+    def poses(self):
+        """Where keys put bones, and what they hang on, as Found has it."""
+        above = [self.parents[:, n].astype(float) if at is None else self.made[at] for n, at in enumerate(self.inside)]
+        return {name: (self.made[n], above[n]) for n, name in enumerate(self.names)}
+
     def _held(self, n, bone, rig, parts):
         """What the channels of a bone will say, those being made that say something else now."""
         was, start = Parts.of(self.said[:, n].astype(float)), self.start[n]
@@ -158,27 +166,28 @@ class _Chains:
         for each in matrices:
             if not np.isfinite(each).all():
                 raise CannotBakeError(f"{name} is not shown on some frame: its IK gives no number there")
-        if (np.linalg.det(matrices[0][:, :3, :3]) < 1e-20).any():
+        if (rot.volumes(matrices[0]) < 1e-20).any():
             raise CannotBakeError(f"{name} has a zero or negative scale, or hangs on one, on some frame")
 
-    def _off(self, name, made, shown, frames, why):
-        """How far a bone is off where it is shown, in times of what is worth a word, and a sentence that says so."""
+    def _off(self, name, made, shown, frames, why, slack=0.0):
+        """How far a bone is off where it is shown, in times of what is worth a word; when; and a sentence."""
         size, span = self.armature.data.bones[name].length, self._span()
         askew = np.linalg.norm(rot.axes(made) - rot.axes(shown), axis=-2).max(axis=-1)
         head = (made - shown)[:, :3, 3]
         tail = head + size * (made - shown)[:, :3, 1]
         far = np.linalg.norm([head, tail], axis=-1).max(axis=0)
-        times = np.maximum(askew / ASKEW, far / (FAR * span))
+        slack /= self.armature.matrix_world.median_scale
+        times = np.maximum((askew - slack / (TIP * span)) / ASKEW, (far - slack) / (FAR * span))
         worst = np.argmax(times)
         away = length(far[worst] * self.armature.matrix_world.median_scale)
         where = f"{away} and {np.degrees(askew[worst]):.2g}° in frame {frames[worst]}"
-        return times[worst], f"{name} is off by up to {where}: {why}"
+        return times[worst], int(frames[worst]), f"{name} is off by up to {where}: {why}"
 
     def _span(self):
         """How long all bones are together."""
         return sum(self.armature.data.bones[name].length for name in self.names)
 
-    def report(self, context, frames):
+    def report(self, context, frames, slack):
         """How it went, when all is written."""
         own = {(limb.owner, limb.constraint) for limb in self.limbs}
         return Report(
@@ -189,7 +198,7 @@ class _Chains:
             self.stretched,
             [f"{name} of {bone}" for bone, name in self.constraints if (bone, name) not in own],
             [f"{limb.constraint} of {limb.owner}" for limb in self.limbs if not self.moving & set(limb.chain)],
-            _worst(self.off) or _worst(self._away(context)),
+            _worst(self.off) or _worst(self._away(context, slack)),
         )
 
     def _what(self):
@@ -198,19 +207,20 @@ class _Chains:
             return _many(len(self.limbs), "constraint")
         return f"{len(self.limbs)} IK"
 
-    def _away(self, context):
+    def _away(self, context, slack):
         """How far bones are seen off where they were, on some frames: nothing is taken for granted."""
         some = np.unique(np.linspace(0, len(self.frames) - 1, COMPARED).astype(int))
         was = self.shown[some].astype(float)
         stage.finished(_look(context, [self], self.frames[some]))
         seen, why = self.shown[: len(some)].astype(float), besides_keys(self.armature, self.names)
-        return [self._off(name, seen[:, n], was[:, n], self.frames[some], why) for n, name in enumerate(self.names)]
+        frames = self.frames[some]
+        return [self._off(name, seen[:, n], was[:, n], frames, why, slack) for n, name in enumerate(self.names)]
 
 
 def _worst(off):
-    """The sentence about the bone that is farthest off, if that is worth a word: others come with it."""
-    times, sentence = max(off, key=lambda each: each[0])
-    return [] if times <= 1.0 else [sentence]
+    """What is said of the bone that is farthest off, if that is worth a word, and when: others come with it."""
+    times, *told = max(off, key=lambda each: each[0])
+    return [] if times <= 1.0 else [tuple(told)]
 
 
 def _acting(limbs, bones):

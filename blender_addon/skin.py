@@ -5,6 +5,7 @@ import contextlib
 
 import numpy as np
 
+from . import rotations as rot
 from .armatures import skins
 from .clips import scale_of
 
@@ -15,10 +16,13 @@ ENOUGH = 20000  # vertices of a mesh, to know what it weighs
 def read(context, armature):
     """The vertices that follow each bone most, by its name, in the space of its joint: what Feet.detect takes."""
     found, bones = {}, armature.data.bones
+    following = {item: _followed(item, armature) for item in {*skins(armature), *armature.children}}
+    if not any(following.values()):
+        return found
     with _at_rest(context, armature):
         depsgraph = context.evaluated_depsgraph_get()
-        for item in {*skins(armature), *armature.children}:
-            if followed := _followed(item, armature):
+        for item, followed in following.items():
+            if followed:
                 _collect(item.evaluated_get(depsgraph), armature, followed, found)
     scale = scale_of(armature, np.array(armature.matrix_world)[np.newaxis])
     return {
@@ -92,7 +96,7 @@ def _most(vertex, followed):
 
 
 def _into(matrix, points):
-    return _outof(np.linalg.inv(matrix), points)
+    return _outof(rot.inverse(matrix), points)
 
 
 def _outof(matrix, points):

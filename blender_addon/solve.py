@@ -103,12 +103,14 @@ def _start(limbs, goal):
 
 def _as_far_as_shown(limbs, goal):
     """The goals, but the end that is shown where that is off what is in reach; and how far, in lengths of limbs."""
+    if limbs.has_pole.all():
+        return goal, np.zeros(goal.shape[:-1])
     (arm, forearm), known = _bones_shown(limbs), _shown(limbs)[0]
-    upper, lower = np.linalg.norm(arm, axis=-1), np.linalg.norm(forearm, axis=-1)
+    upper, lower = rot.lengths_of(arm), rot.lengths_of(forearm)
     aim, distance = rot.unit(goal - limbs.root)
     near = limbs.root + aim * np.clip(distance, np.abs(upper - lower), upper + lower)[..., None]
     end = limbs.root + arm + forearm
-    off = np.linalg.norm(end - near, axis=-1) / (upper + lower)
+    off = rot.lengths_of(end - near) / (upper + lower)
     short = known & (off > AWAY)
     return np.where(short[..., None], end, goal), np.where(short, off, 0.0)
 
@@ -121,14 +123,16 @@ def _bones_shown(limbs):
 
 def _shown(limbs):
     """Where what Blender shows is what to go on from, and there the knee off the line root-end."""
+    if limbs.has_pole.all():
+        return np.zeros(limbs.influence.shape, bool), np.zeros(limbs.goal.shape)
     arm, forearm = _bones_shown(limbs)
     off = rot.across(arm, rot.unit(arm + forearm)[0])
-    return ~limbs.has_pole & (np.linalg.norm(off, axis=-1) > STRAIGHT * _reach(arm, forearm)), off
+    return ~limbs.has_pole & (rot.lengths_of(off) > STRAIGHT * _reach(arm, forearm)), off
 
 
 def _reach(arm, forearm):
     """The length of a limb that is straight."""
-    return np.linalg.norm(arm, axis=-1) + np.linalg.norm(forearm, axis=-1)
+    return rot.lengths_of(arm) + rot.lengths_of(forearm)
 
 
 def _bend(limbs):
@@ -138,11 +142,13 @@ def _bend(limbs):
     line, length = rot.unit(limbs.end - limbs.root)
     line = np.where((length > STRAIGHT * reach)[..., None], line, rot.unit(arm)[0])
     bend = rot.across(arm, line)
-    straight = np.linalg.norm(bend, axis=-1) <= STRAIGHT * reach
-    folded = straight & (np.sum(arm * forearm, axis=-1) < 0.0)
+    straight = rot.lengths_of(bend) <= STRAIGHT * reach
+    if not straight.any():
+        return line, bend, straight
+    folded = straight & (rot.dot(arm, forearm) < 0.0)
 
     at_rest = rot.across(np.einsum("flij,lj->fli", limbs.root_axes, limbs.rest_bend), line)
-    has_rest = np.linalg.norm(at_rest, axis=-1) > STRAIGHT
+    has_rest = rot.lengths_of(at_rest) > STRAIGHT
     spare = np.where(has_rest[..., None], at_rest, rot.across(_up(limbs), line))
     return line, np.where(straight[..., None], spare, bend), straight & ~folded
 
@@ -164,7 +170,8 @@ def _turn(limbs, line, goal):
     up, up_sine = rot.unit(rot.across(_up(limbs), line))
     to_pole, pole_sine = rot.unit(rot.across(rot.unit(limbs.pole - limbs.root)[0], aim))
     framed = limbs.has_pole & (up_sine > COLLINEAR) & (pole_sine > COLLINEAR)
-    by_pole = bridge.rotations.from_matrix(_frame(aim, to_pole) @ np.swapaxes(_frame(line, up), -1, -2))
+    to, before = (bridge.rotations.from_matrix(_frame(*axes)) for axes in ((aim, to_pole), (line, up)))
+    by_pole = bridge.rotations.multiply(to, bridge.rotations.conjugate(before))
     return np.where(framed[..., None], by_pole, arc), limbs.has_pole & ~framed
 
 
@@ -175,4 +182,4 @@ def _frame(a, b):
 
 def _straightened(bone, line, straight):
     """A nearly straight bone laid on the line, so that rounding decides nothing."""
-    return np.where(straight[..., None], line * np.linalg.norm(bone, axis=-1, keepdims=True), bone)
+    return np.where(straight[..., None], line * rot.lengths_of(bone)[..., None], bone)

@@ -40,6 +40,42 @@ def placed(target, bone, depsgraph):
     return target.matrix_world @ target.pose.bones[bone].matrix if bone else target.matrix_world
 
 
+class Matrices:
+    """Matrices of some bones over frames: those of all bones of an armature come in one call a frame."""
+
+    def __init__(self, armature, rows, count, name="matrix"):
+        self.name, self.rows = name, np.array(rows, int)
+        self.flat = np.empty((len(armature.pose.bones), 16), np.float32)
+        self.found = np.empty((count, len(rows), 16), np.float32)
+
+    def read(self, bones, number):
+        """Take those of this frame from evaluated pose bones."""
+        bones.foreach_get(self.name, self.flat.reshape(-1))
+        self.found[number] = self.flat[self.rows]
+
+    def __getitem__(self, bones):
+        """Those of one bone or some, by number among the rows, (frames, ..., 4, 4)."""
+        columns = self.found[:, bones]
+        return columns.reshape(*columns.shape[:-1], 4, 4).swapaxes(-1, -2).astype(float)  # as Blender has them
+
+
+class Places:
+    """Where (object, bone or "") are in the world over frames: each is read once a frame."""
+
+    def __init__(self, handles, count):
+        self.handles = list(dict.fromkeys(handles))
+        self.found = np.empty((count, len(self.handles), 4, 4))
+
+    def read(self, depsgraph, number):
+        """Take those of this frame."""
+        for row, (target, bone) in enumerate(self.handles):
+            self.found[number, row] = placed(target, bone, depsgraph)
+
+    def of(self, handles):
+        """Where these are, (frames, handles, 4, 4)."""
+        return self.found[:, [self.handles.index(handle) for handle in handles]]
+
+
 def finished(steps):
     """What a generator returns, at once."""
     while True:

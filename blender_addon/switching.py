@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys on the IK of rigs that Rigify makes by their FK, or the other way round.
+"""Keys on the IK of rigs that Rigify makes, and Mixamo's control rig, by their FK, or the other way round.
 
 Controls between the foot and what IK reaches for, such as those of the roll, are set to rest, and what hangs on the
 foot is put after it is there. What turns knee and foot both, as thighs without a pole and the heels of paws do, is
@@ -14,12 +14,16 @@ from . import actions, bridge, hang, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, Rig, not_writable
 from .controls import Control, Handle
-from .from_fk import STRAIGHT, Report, here, level_pole, reader, set_first, worst, written
+from .from_fk import STRAIGHT, Report, here, kept, level_pole, reader, set_first, worst, written
 
 ROUNDS = 10  # in which thighs and heels are turned on
 NEAR = 1e-5  # of a radian, what they may be off
 STEP = 0.5  # the most of a radian that they are turned on in a round
 TITLES = {True: "IK from FK", False: "FK from IK"}
+WHY = {  # some bones are off, as far as can be told
+    TITLES[True]: "as near as IK comes",
+    TITLES[False]: "IK stretches bones there, or reaches too far, which FK cannot show",
+}
 
 
 def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True):
@@ -45,7 +49,7 @@ def snap(context, chosen, frames, *, to_ik, still=False, switch=True, rigid=True
     for limb in chosen if switch else ():
         stage.set_value(limb.object, limb.path, type(stage.value(limb.object, limb.path))(not to_ik))
         limb.object.update_tag()
-    return [_report(armature, taken, frames, TITLES[to_ik], eased) for armature in armatures]
+    return kept(armatures, [_report(armature, taken, frames, TITLES[to_ik], eased) for armature in armatures])
 
 
 @contextlib.contextmanager
@@ -104,27 +108,33 @@ class Taken:
         self.spaces, self.parents = np.empty((count, 4, 4)), np.tile(np.eye(4), (count, 1, 1))
         self.toe, self.written = np.empty((count, 4, 4)), False  # where the toe of a paw was, before anything was
         self.turns = None
-        both = ["location", "rotation"]
-        if to_ik:
-            wanted = [(limb.control, both), *((name, both) for name in limb.ik[3:])]
-            wanted += [(limb.pole, both[:1])] if limb.poled() else []
-            wanted += [(limb.paw.heel, both[1:])] if limb.paw else []
-        else:
-            wanted = [(name, both[1:] if n < 3 else both) for n, name in enumerate(limb.fk)]
-            wanted += [(limb.paw.toe, both)] if limb.paw else []
-        self.controls = {name: Control(Handle(limb.object, name), count, names) for name, names in wanted}
+        self.controls = {name: Control(Handle(limb.object, name), count, names) for name, names in self.keyed()}
         self._check()
+
+    def keyed(self):
+        """The controls to key, and which of their channels."""
+        limb, both = self.limb, ["location", "rotation"]
+        if not self.to_ik:
+            fk = [(name, both[1:] if n < 3 else both) for n, name in enumerate(limb.turned)]
+            return fk + ([(limb.paw.toe, both)] if limb.paw else [])
+        ik = [(limb.control, both), *((name, both) for name in self.toes())]
+        ik += [(limb.pole, both[:1])] if limb.poled() else []
+        return ik + ([(name, both[1:]) for name in (limb.paw.heel, limb.paw.pastern) if name] if limb.paw else [])
 
     def _check(self):
         """Refuse what keys of a bone, besides those of controls, would not move."""
         rig, limb = Rig(self.limb.object), self.limb
-        names = [*self.rest(), *([] if limb.poled() else [limb.thigh])] if self.to_ik else []
+        names = [*self.rest(), *([] if limb.poled() else [limb.thigh])] if limb.control in self.controls else []
         if reason := next(filter(None, (not_writable(limb.bones[name], rig, "rotation") for name in names)), None):
             raise CannotBakeError(reason)
 
     def rest(self):
         """The controls that are set to rest."""
         return (*self.limb.rest, self.limb.paw.toe) if self.limb.paw else self.limb.rest
+
+    def toes(self):
+        """The IK bones that hang on the foot and have keys of their own."""
+        return () if self.limb.paw else self.limb.ik[3:]
 
     def read(self, depsgraph, number):
         """Where the bones are in this frame."""
@@ -147,16 +157,17 @@ class Taken:
         limb, paw, channels = self.limb, self.limb.paw, []
         self.written = True
         if self.to_ik:
-            stands = self._carried(self.toe, paw.toe, paw.hanging) if paw else self.fk[2]
-            channels += self.put(limb.control, self._carried(stands, paw.socket if paw else limb.ik[2], limb.control))
+            stands = self.carried(self.toe, paw.toe, paw.hanging) if paw else self.fk[2]
+            channels += self.put(limb.control, self.carried(stands, paw.socket if paw else limb.ik[2], limb.control))
+            channels += self.pastern()
             channels += [channel for name in self.rest() for channel in self._at_rest(limb.bones[name])]
         else:
             above = None
-            for name, wanted in zip(limb.fk, self.ik, strict=True):
-                channels += self.put(name, unscaled(wanted), above)
+            for name, copied, wanted in zip(limb.turned, limb.fk, self.ik, strict=True):
+                channels += self.put(name, self.carried(wanted, copied, name), above)
                 above = self.controls[name]
             if paw:
-                self.controls[paw.toe].parents = self._carried(self.ik[2], paw.foot, paw.hanging)
+                self.controls[paw.toe].parents = self.carried(self.ik[-1], paw.foot, paw.hanging)
                 channels += self.put(paw.toe, unscaled(self.toe))
         if switch and limb.path in Rig(limb.object).curves:
             values = np.full(len(self.spaces), 0.0 if self.to_ik else 1.0)
@@ -166,7 +177,8 @@ class Taken:
     def second(self):
         """Those of what hangs on the foot, which is in its place."""
         limb = self.limb
-        channels = [each for n, name in enumerate(limb.ik) if n > 2 for each in self.put(name, unscaled(self.fk[n]))]
+        toes = zip(self.toes(), self.fk[3:], strict=False)
+        channels = [each for name, wanted in toes for each in self.put(name, unscaled(wanted))]
         if limb.poled():
             pole = np.tile(np.eye(4), (len(self.spaces), 1, 1))
             angle = next(
@@ -185,14 +197,22 @@ class Taken:
         """Whether something has to be turned on until knee and foot are in their places."""
         return self.limb.paw or not self.limb.poled()
 
+    def pastern(self):
+        """The channels that turn the bone over a hoof about that, which is in its place."""
+        limb = self.limb
+        if not limb.paw or not limb.paw.pastern:
+            return []
+        wanted = self.carried(self.fk[3], limb.ik[3], limb.paw.pastern)
+        return self.put(limb.paw.pastern, wanted, self.controls[limb.control])
+
     def heel(self):
         """Where the heel of a paw has to be in the world for the foot to be in its place."""
-        return self.spaces @ self._carried(self.fk[2], self.limb.ik[2], self.limb.paw.heel)
+        return self.spaces @ self.carried(self.fk[2], self.limb.ik[2], self.limb.paw.heel)
 
-    def _carried(self, poses, name, other):
+    def carried(self, poses, name, other):
         """Where a bone is that moves with another, without scale, if that is there: by how both are at rest."""
         at, of = (np.array(self.limb.bones[each].bone.matrix_local) for each in (name, other))
-        return unscaled(poses) @ np.linalg.inv(at) @ of
+        return unscaled(poses) @ rot.inverse(at) @ of
 
     def put(self, name, poses, above=None):
         """The channels that put a control where matrices in the space of the armature say."""
@@ -312,11 +332,11 @@ def _report(armature, taken, frames, title, eased):
     sizes = [np.linalg.norm(np.diff(each.fk[:3, 0, :3, 3], axis=0), axis=-1).sum() for each in mine]
     far = [np.linalg.norm((each.fk - each.ik)[..., :3, 3], axis=-1) for each in mine]
     askew = [np.linalg.norm(rot.axes(each.fk) - rot.axes(each.ik), axis=-2).max(axis=-1) for each in mine]
-    scale, off = armature.matrix_world.median_scale, []
+    scale, problems = armature.matrix_world.median_scale, []
     for each, away, turned, size in zip(mine, far, askew, sizes, strict=True):
-        off += worst(each.limb.fk, away * scale, turned, frames, size * scale, "as near as IK comes")
+        problems += worst(each.limb.fk, away * scale, turned, frames, size * scale, WHY[title])
     most = [float(max(values.max() for values in found)) for found in (far, askew)]
     names = [bone.name for bone in eased if bone.id_data == armature]
     told = [f"IK Stretch is 0 now, or IK would shorten them: {', '.join(names)}"] if names else []
     turned = float(np.degrees(most[1]))
-    return Report(title, armature.name, len(mine), len(frames), most[0] * scale, turned, off, notes=told)
+    return Report(title, armature.name, len(mine), len(frames), most[0] * scale, turned, problems, notes=told)

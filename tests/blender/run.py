@@ -27,7 +27,8 @@ def main():
         import pytest
 
         here = pathlib.Path(__file__).resolve().parent
-        rc = pytest.main([str(here), f"--rootdir={here}", "-c", os.devnull, "-p", "no:cacheprovider", *arguments[1:]])
+        settings = ["-c", os.devnull, "-o", "markers=quick\nslow\narrays", "-p", "no:cacheprovider"]
+        rc = pytest.main([str(here), f"--rootdir={here}", *settings, *arguments[1:]])
     sys.stdout.flush()
     sys.stderr.flush()
     # Blender 4.5 as a module can wait for ever at exit, for a thread of its own that has ended

@@ -406,7 +406,7 @@ def test_cancelled_at_any_time_nothing_has_changed(addon, way):
     leg.pose.bones["tip"].location = (0.1, 0.2, 0.3)  # posed by hand, not keyed
     bpy.context.scene.frame_set(7, subframe=0.25)
     before, operators = rigs.state(), addon.operators
-    request = SimpleNamespace(report=lambda *_: None, way=way, method="dls")
+    request = SimpleNamespace(report=lambda *_: None, way=way, method="dls", tolerance=lambda: None)
     limbs, stop, ended = operators.find_limbs(leg), 0, False
     while not ended:
         work = operators.IKCORE_OT_bake_ik.steps(request, bpy.context, (limbs, np.arange(1, 21)))
@@ -461,3 +461,26 @@ def test_failure_half_way_leaves_everything(addon, monkeypatch, where):
     with pytest.raises(RuntimeError, match="made by the test"):
         bake()
     assert rigs.state() == before
+
+
+@pytest.mark.parametrize(("before", "after"), [("BEZIER", "BEZIER"), ("CONSTANT", "CONSTANT"), (None, "BEZIER")])
+def test_a_key_alone_goes_on_as_the_one_before_it(addon, before, after):
+    """As if it had been keyed by hand; those beside it stay as they are."""
+    actions, leg = addon.actions, rigs.leg()
+    bone = leg.pose.bones["upper"]
+    bone.location = (0, 0, 0)
+    bone.keyframe_insert("location", frame=1 if before else 10)
+    if before:
+        bone.keyframe_insert("location", frame=20)
+    curves = {at[1]: curve for at, curve in rigs.curves_of(*actions.assigned(leg)[1:]).items()}
+    for curve in curves.values():
+        for key in curve.keyframe_points:
+            key.interpolation = before or "LINEAR"
+    made = [actions.Channel(actions.path_of(bone, "location"), 0, "upper", np.array([1.5]))]
+    for _ in actions.overwrite([(leg, made)], np.array([10])):
+        pass
+    keys = {key.co.x: key for key in curves[0].keyframe_points}
+    assert keys[10].interpolation == after
+    assert keys[10].co.y == 1.5
+    assert keys[10].handle_left_type == "AUTO_CLAMPED"
+    assert len(keys) == (3 if before else 1)

@@ -99,6 +99,18 @@ def test_influence_puts_the_goal_between(influence):
     np.testing.assert_allclose(tips(armature, "b5"), wanted, atol=NEAR)
 
 
+@pytest.mark.parametrize("axes", ["x", "z", "xz", "xyz"])
+def test_ik_limits_that_are_switched_on_and_left_as_they_are(addon, axes):
+    """Half a turn both ways: in single precision that is more than in double."""
+    armature = tail()
+    bone = armature.pose.bones["b3"]
+    for axis in axes:
+        setattr(bone, f"use_ik_limit_{axis}", True)
+    assert bone.ik_max_x > np.pi
+    addon.ik_limits.Freedom.of(bone).limit()
+    assert bpy.ops.ikcore.bake_ik(way="CHAINS") == {"FINISHED"}
+
+
 def test_ik_limits_hold(addon):
     armature = tail()
     for bone in list(armature.pose.bones)[1:]:
@@ -203,11 +215,63 @@ def test_chains_that_branch_are_one_problem():
     assert np.median(off) < NEAR
 
 
-def test_what_is_out_of_reach_is_said(capfd):
+def test_chains_apart_are_problems_apart(addon, monkeypatch):
+    """A limb beside others is solved as it is alone; one that hangs on another under what that has become."""
+
+    def limbs(count):
+        armature = rigs.leg()
+        for n in range(1, count):
+            rigs.add_limb(armature, f".{n}", at=(n, 0, 0))
+            rigs.add_ik(armature, f".{n}", target=bpy.data.objects["Leg target"], pole=bpy.data.objects["Leg pole"])
+        rigs.select(armature, *[bone.name for bone in armature.pose.bones])
+        return armature
+
+    solved, real = [], addon.bent.solved
+    monkeypatch.setattr(
+        addon.bent,
+        "solved",
+        lambda clip, goals, *some, **more: solved.append(len(goals)) or real(clip, goals, *some, **more),
+    )
+    armature = limbs(1)
+    anew()
+    alone = rigs.sampled(armature, FRAMES)[:, armature.pose.bones.find("lower")]
+    rigs.new_scene()
+    armature = limbs(3)
+    anew()
+    assert solved == [1, 1, 1, 1]
+    np.testing.assert_allclose(rigs.sampled(armature, FRAMES)[:, armature.pose.bones.find("lower")], alone, atol=1e-6)
+    rigs.new_scene()
+    armature = limbs(2)
+    bones = rigs.edit_bones(armature)
+    bones["hips.1"].parent = bones["tip"]
+    bpy.ops.object.mode_set(mode="POSE")
+    anew()
+    assert solved[4:] == [1, 1]
+    wanted, poses = (
+        targets(armature, armature.pose.bones["lower"].constraints[0])[:, :3, 3],
+        rigs.sampled(armature, FRAMES),
+    )
+    np.testing.assert_allclose(rigs.tail(armature, poses, "lower"), wanted, atol=2e-4)
+    end = rigs.tail(armature, poses, "lower.1")
+    off = np.linalg.norm(end - wanted, axis=-1)
+    far = np.linalg.norm(wanted - poses[:, armature.pose.bones.find("upper.1"), :3, 3], axis=-1)
+    reach = sum(armature.data.bones[name].length for name in ("upper.1", "lower.1"))
+    np.testing.assert_allclose(off, np.maximum(far - reach, 0.0), atol=1e-3)
+
+
+def test_what_is_out_of_reach_is_said(capfd, addon):
+    """And kept for the panel, where a click goes to the frame."""
     armature = tail()
     armature.location.x = 3.0
     assert anew() == {"FINISHED"}
     assert "IK of b5 is 1.9 m off its target in frame 10" in capfd.readouterr().out
+    ((frame, text),) = addon.bake.latest(armature).problems
+    assert (frame, "off its target" in text) == (10, True)
+    assert addon.panels.IKCORE_PT_ik_problems.poll(bpy.context)
+    bpy.ops.ikcore.show_frame(frame=frame)
+    assert bpy.context.scene.frame_current == 10
+    armature.animation_data.action = None
+    assert not addon.panels.IKCORE_PT_ik_problems.poll(bpy.context)
 
 
 def turned_with_a_pole(ik):

@@ -406,6 +406,33 @@ def test_a_cyclic_action_is_a_loop():
     assert not read(armature, FRAMES[:-1]).clip.loop
 
 
+def test_curves_that_go_on_in_rounds_are_a_loop():
+    armature = rigs.figure(rigs.TRUNK)
+    rigs.move(armature, (1, 10))
+    every = curves_of(armature)
+    for curve in every.values():
+        curve.keyframe_points.insert(20, curve.keyframe_points[0].co.y)
+        curve.modifiers.new("CYCLES")
+    assert read(armature).clip.loop
+    assert not read(armature, FRAMES[:-1]).clip.loop, "a round is longer"
+    assert not read(armature, np.arange(1, 40)).clip.loop, "a round is shorter"
+    for change in (
+        lambda cycles: setattr(cycles, "mute", True),
+        lambda cycles: setattr(cycles, "cycles_after", 2),
+        lambda cycles: setattr(cycles, "mode_after", "MIRROR"),
+    ):
+        curve = _rotation_curve(armature)
+        change(curve.modifiers[0])
+        assert not read(armature).clip.loop
+        curve.modifiers.remove(curve.modifiers[0])
+        curve.modifiers.new("CYCLES")
+    assert read(armature).unclosed is None
+    _rotation_curve(armature).keyframe_points[-1].co.y += 0.5
+    reading = read(armature)
+    assert not reading.clip.loop
+    assert "spine is not in frame 20 as it is in frame 1" in reading.unclosed
+
+
 # --- curves ----------------------------------------------------------------------------------------------------------
 
 
@@ -540,7 +567,7 @@ def test_the_scene_is_asked_where_curves_do_not_say_it_all(mover):
     [
         ("armature.scale = (1, 2, 1)", "rig has a scale that is uneven, negative or zero: apply it"),
         ("armature.scale = (-1, 1, 1)", "rig has a scale that is uneven, negative or zero: apply it"),
-        ("armature.scale = (0, 0, 0)", "rig has a scale that is uneven, negative or zero: apply it"),
+        ("armature.scale = (0, 0, 0)", "rig has a scale of zero, so nothing of it is seen"),
         ("armature.pose.bones['DEF-foot.L'].scale = (1, 0, 1)", "DEF-foot.L has a zero or negative scale on some"),
         ("armature.pose.bones['DEF-foot.L'].scale = (1, -1, 1)", "DEF-foot.L has a zero or negative scale on some"),
         ("armature.pose.bones['DEF-thigh.L'].scale = (1, 3, 1)", "DEF-thigh.L.001 is sheared by a scale above it"),

@@ -91,6 +91,8 @@ def test_frames_to_look_at_are_buttons(tmp_path):
     told = panels.report.latest(walker)
     assert told.problems[0] == (1, "left does not reach")
     told.problems = [(frame, "left sinks") for frame in range(2, 50, 2)]
+    long = "lower is off by up to 15 cm and 8.3° in frame 55: upper has a locked IK axis or an IK limit"
+    told.problems.append((55, long))
     assert shown.poll(bpy.context)
     given = []
 
@@ -98,9 +100,14 @@ def test_frames_to_look_at_are_buttons(tmp_path):
         given.append((name, text, SimpleNamespace()))
         return given[-1][2]
 
-    column = SimpleNamespace(operator=operator)
-    shown.draw(SimpleNamespace(layout=SimpleNamespace(column=lambda **_: column)), bpy.context)
-    assert [(text, button.frame) for _, text, button in given] == [(f"{at}: {what}", at) for at, what in told.problems]
+    column = SimpleNamespace(operator=operator, row=lambda **_: column)
+    panel = SimpleNamespace(layout=SimpleNamespace(column=lambda **_: column), latest=shown.latest)
+    shown.draw(panel, SimpleNamespace(object=walker, region=SimpleNamespace(width=300)))
+    buttons, short = [(text, button.frame) for _, text, button in given], told.problems[:-1]
+    assert buttons[: len(short)] == [(f"{at}: {what}", at) for at, what in short]
+    assert len(buttons[len(short) :]) > 1, "a long one takes some lines"
+    assert {at for _, at in buttons[len(short) :]} == {55}
+    assert " ".join(text for text, _ in buttons[len(short) :]) == f"55: {long.replace(' in frame 55', '')}"
     bpy.context.scene.frame_set(1)
     assert bpy.ops.ikcore.show_frame(frame=given[-1][2].frame) == {"FINISHED"}
     assert bpy.context.scene.frame_current == told.problems[-1][0]
@@ -294,6 +301,24 @@ def test_report(tmp_path, addon):
     assert "slide" not in drawn().words()
     walker.animation_data.action = made
     assert "slide" in drawn().words()
+
+
+@pytest.mark.parametrize(
+    ("system", "scale", "words"),
+    [
+        ("METRIC", 1.0, ["0 mm", "0.1 mm", "4.3 mm", "4.8 cm"]),
+        ("METRIC", 0.01, ["0 mm", "0.1 mm", "4.3 mm", "4.8 cm"]),
+        ("IMPERIAL", 1.0, ["0 thou", "3.9 thou", "169 thou", '1.9"']),
+        ("NONE", 0.01, ["0", "0.0001", "0.0043", "0.048"]),
+    ],
+)
+def test_lengths_as_the_scene_shows_them(addon, system, scale, words):
+    """None at all is in the unit of the least; without units the scale does not count."""
+    units = bpy.context.scene.unit_settings
+    units.system, units.scale_length = system, scale
+    scale = 1.0 if system == "NONE" else scale
+    assert [addon.report.length(metres / scale) for metres in (3e-5, 6e-5, 0.0043, 0.048)] == words
+    assert addon.report.within(3e-5 / scale) == words[1]
 
 
 def test_presets(tmp_path, addon):

@@ -194,16 +194,6 @@ def test_no_legs():
             call()
 
 
-def test_feet_without_legs():
-    """That hang on the root of a rig: ikcore bakes them, the extension does not."""
-    feet = [(f"foot.{side}", "root", (x, 0, 0.1), (x, -0.2, 0)) for side, x in (("L", 0.1), ("R", -0.1))]
-    body = [("root", None, (0, 0, 0), (0, 0.3, 0)), ("body", "root", (0, 0, 1), (0, 0, 2))]
-    rigs.key_pose(rigs.figure([*body, *feet]), np.random.default_rng(1), (1, 10), bones=("body",))
-    for call in (bpy.ops.ikcore.bake_feet, bpy.ops.ikcore.detect_feet):
-        with pytest.raises(RuntimeError, match=r"foot\.L hangs on no leg, and feet without .* cannot be baked here"):
-            call()
-
-
 def test_no_leg_to_find_the_sole_of(tmp_path):
     walks.walk(tmp_path)
     with pytest.raises(RuntimeError, match="No leg left is in the list of feet: detect the feet first"):

@@ -199,7 +199,38 @@ def test_a_chain_of_selected_bones():
     assert np.abs(was - now).max() < NEAR
 
 
-def test_what_limits_keep_off_is_said(capfd):
+@pytest.mark.parametrize("bones", [False, True])
+def test_targets_that_are_children_by_constraint(bones):
+    """They go along with what adopts them, in a space that moves and turns."""
+    armature, holder = leg(), rigs.add_object("Holder")
+    for frame, turn in ((1, 0.0), (20, 1.0)):
+        holder.location, holder.rotation_euler = (turn, 0.2, 0.3), (0.0, 0.3, turn)
+        holder.keyframe_insert("location", frame=frame)
+        holder.keyframe_insert("rotation_euler", frame=frame)
+    ik = ik_of(armature, "lower")
+    if bones:
+        for name, at in (("foot", (0, -0.5, 0.3)), ("knee", (0, -3, 1))):
+            rigs.add_control(armature, name, at)
+        ik = ik_of(armature, "lower")
+        ik.target = ik.pole_target = armature
+        ik.subtarget, ik.pole_subtarget = "foot", "knee"
+    for handle in [armature.pose.bones[name] for name in ("foot", "knee")] if bones else (ik.target, ik.pole_target):
+        adopted = handle.constraints.new("CHILD_OF")
+        adopted.target = holder
+        adopted.inverse_matrix = holder.matrix_world.inverted()
+    rigs.select(armature, "lower")
+    check(armature)
+
+
+def test_a_child_half_way_is_refused():
+    armature = leg()
+    adopted = ik_of(armature, "lower").target.constraints.new("CHILD_OF")
+    adopted.target, adopted.influence = rigs.add_object("Holder"), 0.5
+    with pytest.raises(RuntimeError, match="Leg target has constraints: mute or remove them first"):
+        bake()
+
+
+def test_what_limits_keep_off_is_said(capfd, addon):
     armature = leg()
     for name in ("upper", "lower"):
         bone = armature.pose.bones[name]
@@ -209,15 +240,34 @@ def test_what_limits_keep_off_is_said(capfd):
     text = capfd.readouterr().out
     assert "is off by up to" in text
     assert "has a locked IK axis or an IK limit" in text
+    ((frame, sentence),) = addon.from_fk.latest(armature).problems
+    assert f"in frame {frame}: " in sentence
+    assert sentence in text
+    assert addon.fk_panels.IKCORE_PT_fk_problems.poll(bpy.context)
     off = np.linalg.norm(
         rigs.tail(armature, was, "upper") - rigs.tail(armature, rigs.sampled(armature, FRAMES), "upper"), axis=-1
     )
     assert off.max() > 0.01
 
 
-def test_what_is_said_where_all_is_well(capfd):
+@pytest.mark.parametrize("still", [False, True])
+@pytest.mark.parametrize("flat", ["object", "hips", "lower"])
+def test_what_is_flat_is_refused(flat, still):
+    """Nothing has changed then, keys neither."""
+    armature = leg()
+    (armature if flat == "object" else armature.pose.bones[flat]).scale = (0, 0, 0)
+    bpy.context.view_layer.update()
+    before = rigs.state()
+    said = "Leg has a scale of zero" if flat == "object" else "upper has a scale of zero, or hangs on one"
+    with pytest.raises(RuntimeError, match=said.replace("upper", "lower") if flat == "lower" else said):
+        bake(frame_range="FRAME" if still else "ACTION")
+    assert rigs.state() == before
+
+
+def test_what_is_said_where_all_is_well(capfd, addon):
     check(leg())
-    assert "1 limb, 20 frames, all bones within 0 m and " in capfd.readouterr().out
+    assert not addon.fk_panels.IKCORE_PT_fk_problems.poll(bpy.context)
+    assert "1 limb, 20 frames, all bones within 0.1 mm and 0.01° of FK" in capfd.readouterr().out
 
 
 def test_several_armatures():

@@ -206,7 +206,7 @@ def test_zip_holds_what_it_should(archive):
     with zipfile.ZipFile(archive) as contents:
         names = set(contents.namelist())
     assert {"__init__.py", "blender_manifest.toml", "LICENSE"} < names
-    assert not {name for name in names if "build_zip" in name or "pyc" in name or "test" in name}
+    assert not {name for name in names if "build_zip" in name or "pyc" in name or "test_" in name}
     for name, data in wheels_in(archive).items():
         assert "-abi3-" in name
         assert os.path.expanduser("~").encode() not in data
@@ -247,6 +247,18 @@ say(**seen())
     blender(tmp_path, "say()")  # where a library in use cannot be deleted, the next start does
     assert site_packages(tmp_path) == []
     assert not (tmp_path / "extensions/user_default/ikcore").exists()
+
+
+def test_no_first_press_waits_for_imports(archive, tmp_path):
+    """What the library imports late is imported beside what Blender does next."""
+    code = """
+import time
+end = time.monotonic() + 60
+while "ikcore.bake" not in sys.modules and time.monotonic() < end:
+    time.sleep(0.01)
+say(there="ikcore.bake" in sys.modules)
+"""
+    assert blender(tmp_path, f"install({str(archive)!r})\n{code}")["there"]
 
 
 def test_update_and_back(archive, tmp_path):

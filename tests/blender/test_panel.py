@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import bpy
 import numpy as np
+import pytest
 import rigs
 from conftest import EXTENSION
 
@@ -53,7 +54,7 @@ def test_a_limb_that_can_be_baked():
     assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", True), ("Chains Anew", True)]
     rigs.select(leg)
     layout = drawn()
-    assert "Select a bone of a chain" in layout.words()
+    assert layout.labels == [("upper - lower", "CHECKBOX_DEHLT"), ("Select a bone of a chain", "INFO")]
     assert layout.buttons == [("ikcore.bake_ik", False), ("Solve Anew", False), ("Chains Anew", False)]
 
 
@@ -113,6 +114,35 @@ def test_longer_chains_show_when_selected():
     assert "hips - upper - lower" in layout.words()
     assert "moves 3 bones" in layout.words()
     assert layout.buttons == [("ikcore.bake_ik", True), ("Solve Anew", False), ("Chains Anew", True)]
+
+
+def test_no_ik_at_all():
+    """Nothing to select where none is switched on."""
+    leg = rigs.leg()
+    leg.pose.bones["lower"].constraints[0].mute = True
+    assert drawn().words() == "No IK is switched on"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert drawn().words() == "No IK is switched on"
+
+
+def test_a_rig_with_a_switch_says_where_its_controls_get_keys():
+    leg = rigs.leg()
+    assert "FK from IK" not in drawn().words()
+    leg.pose.bones["hips"]["IK_FK"] = 1.0
+    assert "This rig switches limbs by IK_FK: FK from IK" in drawn().words()
+
+
+@pytest.mark.parametrize(("name", "more"), [("ik_from_fk", ["switch", "rigid"]), ("fk_from_ik", ["switch"])])
+def test_options_of_switches_show_where_there_is_one(name, more):
+    cls = getattr(importlib.import_module(EXTENSION + ".fk_operators"), f"IKCORE_OT_{name}")
+    leg, shown = rigs.leg(), []
+    layout = SimpleNamespace(prop=lambda _, name: shown.append(name))
+    operator = SimpleNamespace(layout=layout, frame_range="ACTION", of_switches=cls.of_switches)
+    cls.draw(operator, bpy.context)
+    assert shown == ["limbs", "frame_range"]
+    leg.pose.bones["hips"]["IK_FK"] = 1.0
+    cls.draw(operator, bpy.context)
+    assert shown[2:] == ["limbs", "frame_range", *more]
 
 
 def test_all_selected_armatures_show():

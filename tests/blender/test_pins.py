@@ -1,5 +1,8 @@
 """Pins: bones are held where others are, live and as keys, and all that is not asked for stays."""
 
+import importlib
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
@@ -102,6 +105,25 @@ def test_a_pin_that_goes_back_brings_the_pose_back():
     np.testing.assert_allclose(poses(armature), before, atol=1e-5)
 
 
+def test_a_pin_that_goes_back_brings_the_pose_back_after_undo():
+    """What was undone is known to be bent: it is no pose to start from."""
+    armature, targets = held_live()
+    before, place = poses(armature), targets["hand.L"].location.copy()
+    bpy.ops.ed.undo_push(message="before")
+    for step in ((-0.1, -0.2, -0.5), (-0.4, -0.2, -0.6)):
+        bpy.data.objects["Body hand.L pin"].location = place + Vector(step)
+        bpy.context.view_layer.update()
+        bpy.ops.ed.undo_push(message="dragged")
+    bent = poses(bpy.data.objects["Body"])
+    bpy.ops.ed.undo()
+    armature, target = bpy.data.objects["Body"], bpy.data.objects["Body hand.L pin"]
+    undone = poses(armature)
+    assert np.abs(undone - bent).max() > 0.05
+    assert (target.location - place - Vector((-0.1, -0.2, -0.5))).length < 1e-6
+    target.location = place
+    np.testing.assert_allclose(poses(armature), before, atol=1e-5)
+
+
 def test_bones_are_turned_while_pins_hold():
     armature, _ = held_live()
     before = heads(armature, *HELD)
@@ -180,6 +202,15 @@ def test_what_is_out_of_reach_is_said(addon):
     assert any(text.startswith("hand.L is ") and text.endswith(" off its pin") for text in said)
 
 
+def test_no_angle_is_said_where_there_is_none_to_speak_of(addon):
+    bent, clip = (
+        importlib.import_module(f"{addon.__name__}.bent"),
+        SimpleNamespace(skeleton=SimpleNamespace(offsets=np.eye(3))),
+    )
+    errors = np.array([[[0.1, 2e-4], [0.1, 0.2], [0.0, 0.2]]])
+    assert [each[1:3] for each in bent.missed("abc", clip, errors)] == [(0.1, 0.0), (0.1, 0.2), (0.0, 0.2)]
+
+
 def test_ik_locks_and_limits_hold():
     armature, targets = held_live()
     for side in (".L", ".R"):
@@ -238,6 +269,24 @@ def test_locked_rotations_stay():
     targets["hand.L"].location += Vector((-0.3, -0.3, -0.4))
     np.testing.assert_allclose(heads(armature, "hand.L")[0], targets["hand.L"].location, atol=NEAR)
     np.testing.assert_allclose(chest.rotation_euler, (0.1, 0.2, 0.1), atol=1e-6)
+
+
+def test_what_one_drags_is_the_active_object(addon):
+    """The panel stays that of the armature, and says what is out of reach; so do its buttons."""
+    armature, targets = held_live()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.objects.active = targets["hand.L"]
+    assert addon.pins.pinned(bpy.context) == armature
+    assert not bpy.ops.ikcore.pin.poll(), "that is for bones"
+    assert bpy.ops.ikcore.hold_pins() == {"FINISHED"}
+    assert not addon.live.is_on(armature)
+    targets["hand.L"].location.z -= 0.2
+    assert bake() == {"FINISHED"}
+    assert armature.animation_data.action
+    assert bpy.ops.ikcore.unpin(index=3) == {"FINISHED"}
+    assert [pin.name for pin in armature.ikcore_pins.pins] == list(HELD[:3])
+    bpy.context.view_layer.objects.active = rigs.add_object("Other")
+    assert not bpy.ops.ikcore.hold_pins.poll()
 
 
 def test_a_pin_that_is_nowhere_is_said(addon):

@@ -348,3 +348,13 @@ def test_poll(mode):
     with pytest.raises(RuntimeError, match="Switch to Pose Mode" if mode else "Select an armature"):
         bpy.ops.ikcore.bake_ik(way="ANEW")
     assert leg.name == "Leg"
+
+
+@pytest.mark.parametrize("way", ["SHOWN", "ANEW", "CHAINS"])
+def test_an_armature_of_no_size(way):
+    rigs.leg().scale = (0, 0, 0)
+    bpy.context.view_layer.update()
+    before = rigs.state()
+    with pytest.raises(RuntimeError, match="Leg has a scale of zero, so nothing of it is seen: give it another"):
+        bpy.ops.ikcore.bake_ik(way=way)
+    assert rigs.state() == before

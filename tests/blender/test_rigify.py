@@ -13,12 +13,16 @@ LEG = ("thigh", "shin", "foot", "toe")
 ARM = ("upper_arm", "forearm", "hand")
 
 
-def generated(kind="human"):
-    """A rig, in Pose Mode."""
+def generated(kind="human", change=None):
+    """A rig, in Pose Mode, of a metarig whose edit bones may be changed first."""
     bpy.ops.preferences.addon_enable(module="rigify")
     if not hasattr(bpy.types, "POSE_OT_rigify_generate"):
         pytest.skip("this Blender comes without Rigify")
     getattr(bpy.ops.object, f"armature_{kind}_metarig_add")()
+    if change:
+        bpy.ops.object.mode_set(mode="EDIT")
+        change(bpy.context.object.data.edit_bones)
+        bpy.ops.object.mode_set(mode="OBJECT")
     bpy.ops.pose.rigify_generate()
     armature = next(item for item in bpy.data.objects if item.name.startswith("rig"))
     bpy.data.objects.remove(bpy.data.objects["metarig"])
@@ -124,6 +128,22 @@ def test_fk_from_ik(pole):
     check(armature, was)
 
 
+def test_what_fk_cannot_show_is_said_and_a_click_away(addon, capfd):
+    """IK that may not stretch leaves hands that are out of reach where they are, off the forearm."""
+    armature = generated("basic_human")
+    for bone in armature.pose.bones:
+        bone.ik_stretch = 0.0
+    for frame, far in ((1, 0.0), (12, 0.5)):
+        armature.pose.bones["hand_ik.L"].location.y = far
+        armature.pose.bones["hand_ik.L"].keyframe_insert("location", frame=frame)
+    assert snap("fk_from_ik") == {"FINISHED"}
+    ((frame, sentence),) = addon.from_fk.latest(armature).problems
+    assert frame == 12
+    assert sentence.endswith("in frame 12: IK stretches bones there, or reaches too far, which FK cannot show")
+    assert sentence in capfd.readouterr().out
+    assert addon.fk_panels.IKCORE_PT_fk_problems.poll(bpy.context)
+
+
 def test_there_and_back_by_the_frame():
     armature = generated("basic_human")
     animate_fk(armature)
@@ -157,6 +177,29 @@ def test_keys_of_the_switch():
     snap(switch=False)
     bpy.context.scene.frame_set(6)
     assert leg["IK_FK"] == 0.0
+
+
+@pytest.mark.parametrize("name", ["ik_from_fk", "fk_from_ik"])
+def test_a_frame_where_the_switch_has_keys(name):
+    """The frame that is shown, and the switch in it, get keys; what deforms stays."""
+    armature = generated("basic_human")
+    animate_fk(armature)
+    if name == "fk_from_ik":
+        snap("ik_from_fk")
+        turn(armature.pose.bones["shin_fk.L"], 6, x=0.1)
+    for bone in switches(armature):
+        bone["IK_FK"] = float(name == "ik_from_fk")
+        bone.keyframe_insert('["IK_FK"]', frame=1)
+    bpy.context.scene.frame_set(6)
+    was = rigs.sampled(armature, [6])
+    assert snap(name, frame_range="FRAME") == {"FINISHED"}
+    assert {bone["IK_FK"] for bone in switches(armature)} == {float(name == "fk_from_ik")}
+    for again in (False, True):
+        if again:
+            bpy.context.scene.frame_set(7)
+            bpy.context.scene.frame_set(6)
+        rows, now = deforming(armature), rigs.sampled(armature, [6])
+        assert np.abs(now - was)[:, rows, :3, 3].max() < NEAR
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.8])

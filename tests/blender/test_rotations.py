@@ -56,6 +56,38 @@ def test_eulers(order):
     assert np.abs(np.diff(angles, axis=0)).max() <= np.pi + 1e-6
 
 
+@pytest.mark.parametrize("order", rigs.ORDERS)
+def test_eulers_are_the_nearest_to_those_before(order):
+    """One frame after the other, through random turns and a walk; at the lock the last angle stays."""
+    rng = np.random.default_rng(1)
+    i, j, k = ("XYZ".index(letter) for letter in order)
+    random, walked = rng.normal(size=(80, 4)), np.cumsum(rng.normal(0, 0.2, (80, 4)), axis=0) + np.eye(4)[0] * 3
+    angles = np.concatenate([rot.continuous_eulers(q, order, np.zeros(3)) for q in (random, walked)])
+    angles[10:14, j], angles[30, j], angles[100:120, j] = np.pi / 2, -np.pi / 2, np.pi / 2
+    q = quat.from_euler(angles[:, [i, j, k]], order.lower())
+    start = before = np.array([0.5, -1.0, 7.0])
+    locked = np.isin(np.arange(160), [*range(10, 14), 30, *range(100, 120)])
+    for held, now, back in zip(locked, rot.continuous_eulers(q, order, start), q, strict=True):
+        assert same_rotation(np.array(Euler(now, order).to_quaternion()), back)
+        assert np.abs(now - before).max() <= np.pi + 1e-6
+        if held:
+            assert abs(now[k] - before[k]) < 1e-6
+        else:
+            other = np.empty(3)
+            other[i], other[j], other[k] = now[i] + np.pi, np.pi - now[j], now[k] + np.pi
+            other -= 2 * np.pi * np.round((other - before) / (2 * np.pi))
+            assert np.abs(now - before).sum() <= np.abs(other - before).sum() + 1e-6
+        before = now
+
+
+def test_eulers_of_several_bones():
+    q = some_quaternions(600).reshape(200, 3, 4)
+    start = np.random.default_rng(2).normal(size=(3, 3))
+    together = rot.continuous_eulers(q, "YZX", start)
+    for n in range(3):
+        np.testing.assert_array_equal(together[:, n], rot.continuous_eulers(q[:, n], "YZX", start[n]))
+
+
 def test_eulers_stay_near_where_they_start():
     q = np.array([Euler((0.1, 0.2, 0.3)).to_quaternion()] * 2)
     start = np.array([0.1 + np.pi, np.pi - 0.2, 0.3 - 3 * np.pi])
@@ -101,3 +133,13 @@ def test_matrix_of_a_turn_is_blenders():
     assert np.allclose(
         quat.to_matrix(np.array([np.cos(0.2), 0, 0, np.sin(0.2)])), Matrix.Rotation(0.4, 3, "Z"), atol=1e-6
     )
+
+
+def test_inverses():
+    """Of places with scale and shear; the result is exact to rounding."""
+    made = np.zeros((200, 4, 4))
+    made[:, :3] = np.random.default_rng(3).normal(size=(200, 3, 4))
+    made[:, 3, 3] = 1.0
+    assert np.abs(rot.inverse(made) @ made - np.eye(4)).max() < 1e-10
+    np.testing.assert_allclose(rot.inverse(made[0]), np.linalg.inv(made[0]), rtol=1e-9)
+    assert not np.isfinite(rot.inverse(np.diag([0.0, 1.0, 1.0, 1.0]))).all()

@@ -134,6 +134,18 @@ def test_stretch_is_keyed_and_said(capfd):
     assert any(path.endswith("scale") for path in curve_paths(armature))
 
 
+def test_what_ik_leaves_thicker_by_rounding_is_not_stretched(capfd):
+    """Blender's solver does that to limbs; keys of scale would then stand in the way of what bones hang on."""
+    armature = rigs.person()
+    rigs.key_pose(armature, np.random.default_rng(1), (1, 10, 20), bones=armature.pose.bones.keys(), size=0.1)
+    rigs.select(armature, "shin.L")
+    assert bpy.ops.ikcore.ik_from_fk(frame_range="CUSTOM", frame_start=1, frame_end=20) == {"FINISHED"}
+    check(armature, limbs="ALL", moves=0.02)
+    assert "stretched" not in capfd.readouterr().out
+    animation = armature.animation_data
+    assert not [path for path, _ in rigs.curves_of(animation.action, animation.action_slot) if "scale" in path]
+
+
 def test_other_constraints_of_its_bones(capfd):
     """They are in the keys, so they must not act on them once more."""
     armature = tail()

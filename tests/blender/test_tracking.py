@@ -1,5 +1,7 @@
 """Bake Tracking: what aims bones becomes keys, and nothing is seen elsewhere."""
 
+import itertools
+
 import bpy
 import numpy as np
 import pytest
@@ -97,3 +99,101 @@ def test_without_a_target_it_is_refused():
     with pytest.raises(RuntimeError, match="Track To of b2 has no target"):
         bake()
     assert rigs.state() == before
+
+
+# --- solved anew -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ"])
+@pytest.mark.parametrize("influence", [1.0, 0.6])
+@pytest.mark.parametrize("kind", AIMS)
+def test_anew_is_as_shown(kind, influence, mode):
+    """One bone, in an armature that is turned and scaled: the library says what Blender shows."""
+    armature, constraint = aimed(kind)
+    armature.location, armature.rotation_euler, armature.scale = (0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (1.1, 1.1, 1.1)
+    for bone in armature.pose.bones:
+        bone.rotation_mode = mode
+    constraint.influence = influence
+    was = rigs.sampled(armature, FRAMES)
+    assert bake(way="AIMS") == {"FINISHED"}
+    assert constraint.mute
+    now = rigs.sampled(armature, FRAMES)
+    assert np.abs(now - was)[:, :, :3, 3].max() < NEAR
+    assert rigs.turn_between(now, was).max() < TURNED
+
+
+@pytest.mark.parametrize("kind", AIMS)
+def test_curves_are_read_where_nothing_else_moves_anything(addon, kind, monkeypatch):
+    armature, _ = aimed(kind)
+    seen = []
+    real = addon.stage.visit
+    monkeypatch.setattr(
+        addon.stage, "visit", lambda context, frames, look: seen.append(len(frames)) or real(context, frames, look)
+    )
+    was = rigs.sampled(armature, FRAMES)
+    bake(way="AIMS")
+    assert seen
+    assert max(seen) <= 3
+    np.testing.assert_allclose(rigs.sampled(armature, FRAMES), was, atol=NEAR)
+
+
+def test_constraints_on_each_other_turn_in_their_order():
+    """Two on one bone, and one on a bone above it."""
+    armature, first = aimed("LOCKED_TRACK", "b4")
+    for bone, kind in (("b4", "DAMPED_TRACK"), ("b1", "TRACK_TO")):
+        constraint = armature.pose.bones[bone].constraints.new(kind)
+        constraint.target = first.target
+        for name, value in AIMS[kind].items():
+            setattr(constraint, name, value)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    was = rigs.sampled(armature, FRAMES)
+    assert bake(way="AIMS") == {"FINISHED"}
+    now = rigs.sampled(armature, FRAMES)
+    assert np.abs(now - was)[:, :, :3, 3].max() < NEAR
+    assert rigs.turn_between(now, was).max() < TURNED
+
+
+@pytest.mark.parametrize("kind", ["DAMPED_TRACK", "TRACK_TO"])
+def test_bones_share_a_turn(kind):
+    """All of them turn alike, less than one would, and the last one points at the target."""
+    armature, constraint = aimed(kind, "b4")
+    target = constraint.target
+    constraint.mute = True
+    free = rigs.sampled(armature, FRAMES)
+    constraint.mute = False
+    assert bake(way="AIMS", sharing=3) == {"FINISHED"}
+    now, rows = rigs.sampled(armature, FRAMES), [armature.pose.bones.find(f"b{n}") for n in range(6)]
+    turned = np.linalg.inv(free[:, rows]) @ now[:, rows]
+    assert rigs.turn_between(free[:, rows[:2]], now[:, rows[:2]]).max() < 1e-5, "those above stay"
+    assert np.isfinite(turned).all()
+    own = [
+        rigs.turn_between(np.linalg.inv(free[:, a]) @ free[:, b], np.linalg.inv(now[:, a]) @ now[:, b])
+        for a, b in itertools.pairwise(rows[1:5])
+    ]
+    assert min(each.max() for each in own) > 0.05
+    for frame in FRAMES:
+        bpy.context.scene.frame_set(frame)
+        bone = armature.pose.bones["b4"]
+        way = (armature.matrix_world.inverted() @ target.matrix_world.translation) - bone.head
+        assert bone.y_axis.angle(way) < 1e-4
+
+
+def test_what_cannot_be_solved_anew_is_refused():
+    armature, constraint = aimed("TRACK_TO")
+    armature.pose.bones["b2"].constraints.new("LIMIT_ROTATION")
+    bpy.context.view_layer.update()
+    before = rigs.state()
+    with pytest.raises(RuntimeError, match="b2 also has constraint Limit Rotation: mute or apply it first"):
+        bake(way="AIMS")
+    assert rigs.state() == before
+    armature.pose.bones["b2"].constraints.remove(armature.pose.bones["b2"].constraints[-1])
+    constraint.up_axis = "UP_Y"
+    with pytest.raises(RuntimeError, match="Track To of b2 has one axis for two things, and does nothing"):
+        bake(way="AIMS")
+    spline = armature.pose.bones["b2"].constraints.new("SPLINE_IK")
+    spline.target = rigs.add_object("path", bpy.data.curves.new("path", "CURVE"))
+    armature.pose.bones["b2"].constraints.remove(constraint)
+    rigs.select(armature, "b2")
+    said = "lays bones along a curve, and cannot be solved anew; As Shown bakes it: with Y Scale Mode None"
+    with pytest.raises(RuntimeError, match=f"Spline IK of b2 {said}"):
+        bake(way="AIMS")

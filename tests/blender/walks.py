@@ -14,14 +14,36 @@ clips, skin, stage = (importlib.import_module(f"{EXTENSION}.{name}") for name in
 LEGS = ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToeBase", "RightUpLeg", "RightLeg", "RightFoot", "RightToeBase")
 
 
-def walk(folder, *, slide=1.1, seconds=2, fps=30):
-    """The armature of a walk of one metre a second along -Y that starts at the origin, and slides. Frames 1 to 61."""
+def walk(folder, *, slide=1.1, seconds=2, fps=30, shakes=0.0):
+    """The armature of a walk of one metre a second along -Y that starts at the origin, and slides. Frames 1 to 61.
+
+    Its hips shake by so many metres.
+    """
     clip = ik.samples.walk(seconds=seconds, fps=fps).clip
     moved = clip.pose.translations.copy()
     moved[:, 0, 2] *= slide
+    moved[:, 0] += np.random.default_rng(0).normal(0, shakes, (len(clip), 3))
     clip = dataclasses.replace(clip, pose=ik.Pose(clip.pose.rotations, moved))
     clip.write(folder / "walk.bvh")
     return imported(folder / "walk.bvh")
+
+
+def in_rounds(armature, *, ahead=True):
+    """Let what it plays end as it begins, but for how far its root has gone, and go on in rounds by modifiers.
+
+    Not `ahead`, it walks on the spot.
+    """
+    animation = armature.animation_data
+    for (path, index), curve in rigs.curves_of(animation.action, animation.action_slot).items():
+        values = np.array([key.co.y for key in curve.keyframe_points])
+        if not (ahead and path.endswith("location") and index == 2):  # where the importer has the way
+            values -= np.linspace(0.0, values[-1] - values[0], len(values))
+        for key, value in zip(curve.keyframe_points, values, strict=True):
+            key.co.y = value
+        curve.update()
+        cycles = curve.modifiers.new("CYCLES")
+        if ahead and path.endswith("location"):
+            cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET"
 
 
 def imported(path, **options):

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clips that are played over and over: as their author has marked them, or by Cycles modifiers of their curves."""
+
+import numpy as np
+
+from . import actions
+
+ROUNDS = ("REPEAT", "REPEAT_OFFSET")  # how a curve goes on that makes a loop; not there and back
+PARTS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
+CLOSED = np.cos(np.radians(1) / 2)  # a rotation that differs by no more between the first and the last frame is one
+NEAR = 1e-3  # likewise places, of the size of the skeleton
+
+
+def is_marked(armature, frames):
+    """Whether these frames are the whole of an action that its author marked as cyclic."""
+    _, action, _ = actions.assigned(armature)
+    if action is None or not (action.use_frame_range and action.use_cyclic):
+        return False
+    return [frames[0], frames[-1]] == [action.frame_start, action.frame_end]
+
+
+def repeats(rig, bones, frames):
+    """Whether all that moves an armature and some of its bones goes on in rounds, each as long as these frames."""
+    found = [curve for path in PARTS for curve in rig.curves.get(path, ())]
+    for bone in bones:
+        found += [curve for part in PARTS for curve in rig.curves.get(actions.path_of(bone, part), ())]
+    moving = [curve for curve in found if not curve.mute and len(curve.keyframe_points) > 1]
+    return bool(moving) and all(_round(curve, frames) for curve in moving)
+
+
+def _round(curve, frames):
+    """Whether a curve goes on in rounds, each as long as these frames."""
+    ends = tuple(curve.range())
+    return ends == (frames[0], frames[-1]) and any(
+        each.type == "CYCLES"
+        and not (each.mute or each.use_restricted_range or each.cycles_after)
+        and each.mode_after in ROUNDS
+        for each in curve.modifiers
+    )
+
+
+def unclosed(skeleton, pose):
+    """The joint that is not at the end where it was at the start, or None; roots may have gone on."""
+    turned, moved = pose.rotations, pose.translations
+    if turned is not None:
+        apart = np.abs((turned[0] * turned[-1]).sum(axis=-1))
+        if apart.min() < CLOSED:
+            return skeleton.names[int(apart.argmin())]
+    if moved is not None:
+        away = np.linalg.norm(moved[-1] - moved[0], axis=-1) * (skeleton.parents >= 0)
+        if away.max() > NEAR * np.linalg.norm(skeleton.offsets, axis=-1).sum():
+            return skeleton.names[int(away.argmax())]
+    return None

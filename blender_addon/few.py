@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""As few keys as keep bones where a bake of IK or of what aims bones has them, by reduce.py.
+
+Bones that hang on each other share their keys, so that what is measured is where all of them are.
+"""
+
+import functools
+
+import numpy as np
+from bpy.props import EnumProperty, FloatProperty
+
+from . import bridge, cycles, hang, reduce, stage
+from . import rotations as rot
+from .background import in_thread
+from .reduce import TIP, size
+
+
+class Keys:
+    """The options of an operator that say how many keys there are; to be drawn by `draw_keys`."""
+
+    keys: EnumProperty(
+        name="Keys",
+        description="How many keys there are",
+        items=[
+            ("EVERY", "Every Frame", "A key on every frame"),
+            ("TOLERANCE", "As Few as Needed", "Smooth curves with as few keys as keep the bones where they are"),
+        ],
+        default="EVERY",
+    )
+    key_tolerance: FloatProperty(
+        name="Off by at Most",
+        description="How far a bone, and what hangs on it, may be from where a key on every frame has it. It turns by "
+        "no more than moves something by so much that is a quarter of the chain away",
+        subtype="DISTANCE",
+        default=0.002,
+        min=0.00001,
+        soft_max=0.1,
+        precision=4,
+        step=0.1,
+    )
+
+    def tolerance(self):
+        """What keys may be off, if there are to be few of them."""
+        return self.key_tolerance if self.keys == "TOLERANCE" else None
+
+
+def draw_keys(layout, options):
+    """The options of Keys."""
+    layout.prop(options, "keys")
+    if options.keys == "TOLERANCE":
+        layout.prop(options, "key_tolerance")
+
+
+def thinned(found, frames, tolerance):
+    """Leave what was Found to write as few keys as a tolerance in the world allows.
+
+    A generator that yields the share that is done, and returns for each armature, by name, how many there are in words.
+    """
+    told, poses = {}, found.poses()
+    for number, (armature, channels) in enumerate(found.work):
+        trees = _trees(armature, poses[armature.name], channels)
+        allowed, counts = tolerance / armature.matrix_world.median_scale, []
+        cycle = cycles.is_marked(armature, frames)
+        for n, tree in enumerate(trees):
+            steps = in_thread(functools.partial(tree.reduced, allowed, cycle))
+            at, slopes = yield from stage.between(
+                steps, *((number + (n + end) / len(trees)) / len(found.work) for end in (0, 1))
+            )
+            counts.append(len(at))
+            for channel, slope in zip(tree.channels, slopes.T, strict=True):
+                channel.values, channel.frames, channel.slopes = channel.values[at], frames[at], slope
+        many = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+        told[armature.name] = f" by {many} keys"
+    return told
+
+
+def _trees(armature, poses, channels):
+    """Bones that hang on each other, those without keys among them too, with their channels."""
+    bones, trees = armature.pose.bones, {}
+    names = sorted(poses, key=lambda name: (len(bones[name].parent_recursive), name))
+    keyed = {channel.group for channel in channels}
+    above = {
+        name: next((each.name for each in bones[name].parent_recursive if each.name in poses), None) for name in names
+    }
+    for name in names:
+        trees[name] = trees[above[name]] if above[name] else []
+        trees[name].append(name)
+    found = {id(tree): tree for tree in trees.values()}.values()
+    return [_Tree(armature, tree, above, poses, channels) for tree in found if keyed & {*tree}]
+
+
+class _Tree:
+    """Bones, each below one before it or the first, over frames in armature space, and their channels."""
+
+    def __init__(self, armature, names, above, poses, channels):
+        pose = armature.pose.bones
+        self.channels = [channel for name in names for channel in channels if channel.group == name]
+        curves = [
+            reduce.Curve(names.index(channel.group), _kind(channel), channel.index, channel.values)
+            for channel in self.channels
+        ]
+        bones = [_hung(pose[name], poses[name], [c for c in curves if c.bone == n]) for n, name in enumerate(names)]
+        for bone, name in zip(bones[1:], names[1:], strict=True):
+            bone.above = names.index(above[name])
+        self.limb = reduce.Limb(bones, curves)
+        self.tails = [rot.axes(poses[name][0])[..., 1] * pose[name].bone.length for name in names]
+        self.reach = [_reach(pose[name], names) for name in names]
+        self.long = sum(pose[name].bone.length for name in names)
+        self.scales = [n for n, curve in enumerate(curves) if curve.kind == "scale"]
+
+    def reduced(self, tolerance, cycle, progress):
+        """The keys that are enough, and the slopes at them. Without bpy."""
+
+        def excess(numbers):
+            shifts, turns = self.limb.moved(numbers)
+            off = [size(shift) for shift in shifts]
+            off += [size(reduce.carried(*moved)) for moved in zip(shifts, turns, self.tails, strict=True)]
+            off += [
+                size(shift) + far * reduce.angle(turn)
+                for shift, turn, far in zip(shifts, turns, self.reach, strict=True)
+            ]
+            off += [TIP * self.long * reduce.angle(turn) for turn in turns if turn is not None]
+            # what is scaled moves what hangs on it, by no more than all is long
+            off += [self.long * np.abs(numbers[:, n] - self.limb.numbers[:, n]) for n in self.scales]
+            return np.max(off, axis=0) / tolerance
+
+        return reduce.reduced(self.limb.numbers, excess, cycle=cycle, check=functools.partial(progress, 0.0))
+
+
+def _hung(bone, placed, curves):
+    """A bone as reduce.py has it."""
+    poses, parents = placed
+    turn = bridge.rotations.from_matrix(rot.axes(poses))
+    hung = reduce.Bone(poses[:, :3, 3], turn, bone.bone.use_inherit_rotation)
+    if turned := [curve.values for curve in curves if curve.kind == "rotation"]:
+        hung.mode, hung.rotation = bone.rotation_mode, np.stack(turned, axis=1)
+    if any(curve.kind == "location" for curve in curves):
+        hung.axes = hang.leads(bone.bone, parents)
+    return hung
+
+
+def _reach(bone, names):
+    """How far what hangs on a bone, and on none of the others, is away from its head, at rest."""
+    below, ends = [each for each in bone.children if each.name not in names], []
+    for each in below:  # grows on the way
+        below += [other for other in each.children if other.name not in names]
+        ends += [each.bone.head_local, each.bone.tail_local]
+    return max(((end - bone.bone.head_local).length for end in ends), default=0.0)
+
+
+def _kind(channel):
+    """What a channel of a bone is: "rotation", "location" or "scale"."""
+    name = channel.path.rpartition(".")[2]
+    return "rotation" if name.startswith("rotation") else name
