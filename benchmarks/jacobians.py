@@ -1,26 +1,31 @@
-"""The figures on the page of the methods that go by the Jacobian: what they reach, and how closely they follow.
+"""Methods that go by the Jacobian or by a slope: what they reach, how closely they follow, by what vectors save.
 
-Prints Markdown, for docs/jacobians.md.
+Prints Markdown, for docs/jacobians.md, docs/lbfgsb.md and docs/figures.md.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from time import process_time
 from typing import Any
 
 import numpy as np
 from heuristics import rope, targets
+from methods import chain
 from numpy.typing import NDArray
-from run import share, significant, table
+from run import DTYPES, best_isa, isas, share, significant, table
 from timing import QUICK, Variant, parser_of, round_robin
 
 import ikcore as ik
 
 Array = NDArray[np.float64]
-METHODS = ("transpose", "pinv", "svf", "sdls", "dls")  # a step is all that they know: lbfgsb remembers some
+METHODS = ("transpose", "pinv", "svf", "sdls", "dls")  # lbfgsb remembers steps, newton bends them
 STEPS = 50 if QUICK else 600
 LAST = STEPS // 2
+WIDE = 64 if QUICK else 4096  # chains
+MANY = ("dls", "pinv", "svf", "sdls", "sns")
+CROWDED, EACH = 64, 6  # ropes, and iterations of each
 
 
 def main() -> None:
@@ -31,6 +36,10 @@ def main() -> None:
     print()
     head = ["a target on a circle", "within reach: behind", "largest turn", "beyond: behind", "largest turn"]
     print("\n".join(table(head, list(followed()))))
+    print()
+    print("\n".join(table(["ten bones", "numbers", *isas()], list(widened()))))
+    print()
+    print("\n".join(table(["an iteration with", *(f"`{name}`" for name in MANY)], list(crowded()))))
 
 
 def reached() -> Iterator[list[str]]:
@@ -39,9 +48,10 @@ def reached() -> Iterator[list[str]]:
     for where, near, far in (("anywhere", 0, 0.95), ("near full reach", 0.95, 0.999)):
         goals = [ik.Reach(10, targets(10, near, far))]
         calls = {
-            name: Variant(functools.partial(ik.solve, skeleton, start, goals, name)) for name in (*METHODS, "lbfgsb")
+            name: Variant(functools.partial(ik.solve, skeleton, start, goals, name))
+            for name in (*METHODS, "newton", "lbfgsb")
         }
-        times = round_robin(calls, 5)
+        times = round_robin(calls, 5, clock=process_time)
         for name in calls:
             row = [f"{where}: `{name}`"]
             for options in ({}, {"textbook": True}):
@@ -74,6 +84,34 @@ def path(method: str, reach: float, options: dict[str, Any]) -> tuple[float, flo
         turned.append(np.linalg.norm(ik.rotations.log(turns), axis=-1).max())
         pose = found.pose
     return float(np.mean(off[LAST:])), float(np.max(turned[LAST:]))
+
+
+def widened() -> Iterator[list[str]]:
+    """Nanoseconds a solve by every instruction set, and how many times faster than scalar."""
+    for name in (*METHODS, "sns", "gauss_seidel", "lbfgsb"):
+        for dtype in DTYPES:
+            case = chain(10, dtype)
+            times = round_robin({isa: case.variant(name, isa, WIDE) for isa in isas()}, 9, clock=process_time)
+            best_isa()
+            cells = [
+                f"{times[isa].best / WIDE * 1e9:.0f} ({times['scalar'].best / times[isa].best:.1f}x)" for isa in isas()
+            ]
+            yield [f"`{name}`", dtype, *cells]
+
+
+def crowded() -> Iterator[list[str]]:
+    """Microseconds an iteration of a rope of sixty bones that has several goals: of each three rows."""
+    rng = np.random.default_rng(0)
+    skeleton = ik.Skeleton.chain(np.c_[np.arange(61.0), np.zeros((61, 2))])
+    there = skeleton.forward(ik.Pose(ik.rotations.exp(rng.normal(scale=0.15, size=(CROWDED, 61, 3))))).positions
+    start = ik.Pose(ik.rotations.exp(np.tile([0, 0, 0.02], (CROWDED, 61, 1))))
+    for count in (1, 2, 4, 8, 16):
+        ends = np.linspace(60 // count, 60, count).astype(int)
+        goals = [ik.Reach(int(end), there[:, end]) for end in ends]
+        given: dict[str, Any] = {"iterations": EACH, "tolerance": 0, "textbook": True}
+        calls = {name: Variant(functools.partial(ik.solve, skeleton, start, goals, name, **given)) for name in MANY}
+        times = round_robin(calls, 5, clock=process_time)
+        yield [f"{3 * count} rows", *(significant(1e6 * times[name].best / CROWDED / EACH) for name in MANY)]
 
 
 if __name__ == "__main__":

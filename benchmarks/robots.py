@@ -1,33 +1,32 @@
-"""Robots whose hand should be somewhere and turned some way: `dls` with restarts, beside roboticstoolbox if installed.
+"""Robots whose hand should be somewhere and turned some way: every method with restarts, and packages for robots.
 
 Every problem starts from a random pose within limits and has its hand where another such pose has it, to 1e-6 in metres
-and radians. Prints Markdown, for docs/figures.md.
+and radians. Packages that are not installed are left out (robot_packages.py). Prints Markdown, for docs/figures.md.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import version
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from robot_packages import Solve, installed
 from run import processor, share, significant, table
 from timing import QUICK, Variant, load_now, parser_of, round_robin
 
 import ikcore as ik
 
 SEED = 20261122
-ITEMS = 20 if QUICK else 2000
-SINGLE = 3 if QUICK else 500  # problems that are solved one a call
-ROUNDS = 1 if QUICK else 5
+ITEMS = 10 if QUICK else 600
+FEW = 3 if QUICK else 60  # problems that are solved one a call, and of what takes over a millisecond for each
+ROUNDS = 1 if QUICK else 2
 TOLERANCE = 1e-6
-# Of dls: a share of the reach, which is below 2; and radians.
-OPTIONS: dict[str, Any] = {"tolerance": 5e-7, "rotation_tolerance": 9e-7, "restarts": 300}
+# A share of the reach, which is below 2; and radians.
+OPTIONS: dict[str, Any] = {"tolerance": 5e-7, "rotation_tolerance": 9e-7, "restarts": 1 if QUICK else 100}
 
 Floats = NDArray[np.float64]
 
@@ -85,72 +84,106 @@ class Robot:
         return float(np.mean((away <= TOLERANCE) & (turned <= TOLERANCE) & same & inside))
 
 
-PUMA = Robot(
-    "Puma 560",
-    ((0, 0, 0), (0, 0, -90), (0.4318, -0.15005, 0), (0.0203, 0.4318, -90), (0, 0, 90), (0, 0, -90)),
-    ((-160, 160), (-45, 225), (-225, 45), (-110, 170), (-100, 100), (-266, 266)),
-)
-PANDA = Robot(
-    "Panda",
-    ((0, 0.333, 0), (0, 0, -90), (0, 0.316, 90), (0.0825, 0, 90), (-0.0825, 0.384, -90), (0, 0, 90), (0.088, 0, 90)),
-    ((-166, 166), (-101, 101), (-166, 166), (-176, -4), (-166, 166), (-1, 215), (-166, 166)),
+ROBOTS = (
+    Robot(
+        "Puma 560",
+        ((0, 0, 0), (0, 0, -90), (0.4318, -0.15005, 0), (0.0203, 0.4318, -90), (0, 0, 90), (0, 0, -90)),
+        ((-160, 160), (-45, 225), (-225, 45), (-110, 170), (-100, 100), (-266, 266)),
+    ),
+    Robot(
+        "UR5",
+        ((0, 0.08916, 0), (0, 0, 90), (-0.425, 0, 0), (-0.39225, 0.10915, 0), (0, 0.09465, 90), (0, 0.0823, -90)),
+        ((-180, 180),) * 6,
+    ),
+    Robot(
+        "Panda",
+        (
+            *((0, 0.333, 0), (0, 0, -90), (0, 0.316, 90), (0.0825, 0, 90), (-0.0825, 0.384, -90)),
+            *((0, 0, 90), (0.088, 0, 90)),
+        ),
+        ((-166, 166), (-101, 101), (-166, 166), (-176, -4), (-166, 166), (-1, 215), (-166, 166)),
+    ),
+    Robot(
+        "LBR iiwa 14",
+        ((0, 0.36, 0), (0, 0, -90), (0, 0.42, 90), (0, 0, 90), (0, 0.4, -90), (0, 0, -90), (0, 0.126, 90)),
+        (*((-170, 170), (-120, 120)) * 3, (-175, 175)),
+    ),
+    Robot(
+        "LWR 4+",
+        ((0, 0.31, 0), (0, 0, 90), (0, 0.4, -90), (0, 0, -90), (0, 0.39, 90), (0, 0, 90), (0, 0.078, -90)),
+        (*((-170, 170), (-120, 120)) * 3, (-170, 170)),
+    ),
+    Robot(  # whose arm hangs down where all angles of its maker are 0 but its second is 90
+        "Fetch",
+        (
+            *((0, 0.06, 0), (0.117, 0, -90), (0, 0.352, 90), (0, 0, -90), (0, 0.3215, 90)),
+            *((0, 0, -90), (0, 0.1385, 90)),
+        ),
+        ((-92, 92), (20, 177), (-180, 180), (-129, 129), (-180, 180), (-125, 125), (-180, 180)),
+    ),
 )
 
 
 def main() -> None:
-    """All tables, ready for Markdown."""
+    """One table, ready for Markdown."""
     parser_of(__doc__).parse_args()
-    load = load_now()
-    rows = [row for robot in (PUMA, PANDA) for row in [*own_rows(robot), *peer_rows(robot)]]
+    load, rows = load_now(), dict[str, list[str]]()
+    for robot in ROBOTS:
+        for solver, cell in [*own_cells(robot), *package_cells(robot)]:
+            rows.setdefault(solver, [solver]).append(cell)
     print(f"- {date.today()}, {processor()}, load {load:.1f} before and {load_now():.1f} after")
     print(
-        f"- {ITEMS:,} problems in a batch, {SINGLE:,} one a call; one thread, doubles, {ROUNDS} rounds, seed {SEED}\n"
+        f"- {ITEMS:,} problems in a batch, {FEW} of what takes over a millisecond, and {FEW} one a call; one thread,"
+        f" doubles, {ROUNDS} rounds, seed {SEED}\n"
     )
-    print("\n".join(table(["robot", "solver", "solved", "us, one a call", "us, in a batch"], rows)))
+    print("Solved, microseconds one a call, and in brackets in a batch.\n")
+    print("\n".join(table(["solver", *(robot.name for robot in ROBOTS)], list(rows.values()))))
 
 
-def own_rows(robot: Robot) -> list[list[str]]:
-    """`dls`, by a solver that is made once and in a batch."""
+def own_cells(robot: Robot) -> Iterator[tuple[str, str]]:
+    """Of every method that takes limits and a hand that is turned."""
+    for name, method in ik.methods().items():
+        if "restarts" in method.options and method.takes >= {"Reach rotation", "limit"}:
+            yield f"`{name}`", own_cell(robot, name)
+
+
+def own_cell(robot: Robot, name: str) -> str:
+    """By a solver that is made once, and in a batch."""
     skeleton, (start, wanted) = robot.skeleton(), robot.problems()
     turns = ik.rotations.from_axis_angle([0, 0, 1], start)
-    pose = ik.Pose(ik.rotations.multiply(skeleton.rest.rotations, turns))
+    rotations = ik.rotations.multiply(skeleton.rest.rotations, turns)
     hand, at, turned = len(skeleton) - 1, wanted[:, :3, 3], ik.rotations.from_matrix(wanted[:, :3, :3])
-    solver = ik.solver(skeleton, [ik.Reach(hand, position=..., rotation=...)], "dls", **OPTIONS)
+    solver = ik.solver(skeleton, [ik.Reach(hand, position=..., rotation=...)], name, **OPTIONS)
 
-    def batch() -> ik.Solution:
-        return ik.dls(skeleton, pose, [ik.Reach(hand, at, turned)], **OPTIONS)
+    def batch(count: int) -> ik.Solution:
+        goal = ik.Reach(hand, at[:count], turned[:count])
+        return ik.solve(skeleton, ik.Pose(rotations[:count]), [goal], name, **OPTIONS)
 
     def single() -> None:
-        for item in range(SINGLE):
-            solver(pose.rotations[item], at[item], turned[item])
+        for item in range(FEW):
+            solver(rotations[item], at[item], turned[item])
 
-    moved = ik.rotations.multiply(ik.rotations.conjugate(skeleton.rest.rotations), batch().pose.rotations)
-    angles = 2 * np.arctan2(moved[..., 3], moved[..., 0])
-    timings = round_robin({"batch": Variant(batch), "single": Variant(single)}, ROUNDS)
-    times = [timings["single"].best / SINGLE, timings["batch"].best / ITEMS]
-    return [[robot.name, "ikcore `dls`", share(robot.solved(angles, wanted)), *(significant(t * 1e6) for t in times)]]
+    begun = perf_counter()
+    batch(FEW)
+    count = ITEMS if perf_counter() - begun < 1e-3 * FEW else FEW
+    moved = ik.rotations.multiply(ik.rotations.conjugate(skeleton.rest.rotations), batch(count).pose.rotations)
+    solved = robot.solved(2 * np.arctan2(moved[..., 3], moved[..., 0]), wanted[:count])
+    timings = round_robin({"batch": Variant(lambda: batch(count)), "single": Variant(single)}, ROUNDS)
+    one, many = (significant(t * 1e6) for t in (timings["single"].best / FEW, timings["batch"].best / count))
+    return f"{share(solved)}, {one} ({many})"
 
 
-def peer_rows(robot: Robot) -> list[list[str]]:
-    """Its `ik_LM`, in C++, which starts again from random angles; its tolerance is half the square of the error."""
-    try:
-        turn: Any = importlib.import_module("roboticstoolbox").ET
-    except ImportError:
-        return []
-    chain = None
-    for (a, d, alpha), span in zip(robot.parameters, robot.ranges, strict=True):
-        for part in (turn.tx(a), turn.Rx(np.radians(alpha)), turn.tz(d), turn.Rz(qlim=list(np.radians(span)))):
-            chain = part if chain is None else chain * part
-    start, wanted = (given[:SINGLE] for given in robot.problems())
-    solve: Callable[..., Any] = functools.partial(chain.ik_LM, tol=TOLERANCE**2 / 2)  # type: ignore[union-attr]
+def package_cells(robot: Robot) -> Iterator[tuple[str, str]]:
+    """Those that are installed, one a call."""
+    start, wanted = (given[:FEW] for given in robot.problems())
+    for name, solve in installed(robot.parameters, robot.ranges, TOLERANCE).items():
 
-    def single() -> list[Any]:
-        return [solve(at, q0=angles)[0] for at, angles in zip(wanted, start, strict=True)]
+        def single(solve: Solve = solve) -> Floats:
+            return np.array([solve(angles, at) for angles, at in zip(start, wanted, strict=True)])
 
-    solved = robot.solved(np.array(single()), wanted)
-    time = round_robin({"single": Variant(single)}, ROUNDS)["single"].best / SINGLE
-    name = f"roboticstoolbox-python {version('roboticstoolbox-python')}"
-    return [[robot.name, name, share(solved), significant(time * 1e6), ""]]
+        solved = robot.solved(single(), wanted)
+        time = round_robin({"single": Variant(single)}, ROUNDS)["single"].best / FEW
+        yield name, f"{share(solved)}, {significant(time * 1e6)}"
 
 
 if __name__ == "__main__":

@@ -110,7 +110,11 @@ class Pose:
         except IndexError as error:
             raise IndexError(f"{index}: no such pose among {self.shape}; joints are not indexed") from error
         assert rotations is not None
-        return Pose(rotations, translations, scales)
+        pose = _new(Pose)
+        _set_rotations(pose, read_only(rotations))
+        _set_translations(pose, None if translations is None else read_only(translations))
+        _set_scales(pose, None if scales is None else read_only(scales))
+        return pose
 
     def __repr__(self) -> str:
         given = ", ".join(name for name, array in zip(_PARTS, self._parts(), strict=True) if array is not None)

@@ -1,8 +1,9 @@
-"""Postures to start from: of poses that are known, the one that is nearest to what goals ask for."""
+"""What poses that are known tell: of them the nearest to what goals ask for, and how joints are used to move."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ikcore import _core, rotations
 from ikcore._arrays import broadcast_axes, in_blocks, rows
 from ikcore.goals import Goal, completed, open_arrays
+from ikcore.limits import Limit
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton, World
 from ikcore.solving.checks import checked_goals, tasks_of
@@ -53,15 +55,7 @@ class Postures:
     goals: tuple[Goal, ...]
 
     def __init__(self, skeleton: Skeleton, poses: Pose, goals: Sequence[Goal]) -> None:
-        if not isinstance(skeleton, Skeleton):
-            raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
-        if not isinstance(poses, Pose):
-            raise TypeError(f"poses: expected a Pose, got {type(poses).__name__}")
-        skeleton._check_joints("poses", poses.joints)
-        if not poses.rotations.size:
-            raise ValueError(f"poses: expected one or more, got leading axes {poses.shape}")
-        if not np.isfinite(poses.rotations).all():
-            raise ValueError("poses: expected finite numbers")
+        _check_known(skeleton, poses)
         self.skeleton, self.poses, self.goals = skeleton, poses, tuple(checked_goals(goals))
         self._tasks = _places(skeleton, self.goals)
         self._turned = sorted({joint for task in self._tasks for joint in task.turning(skeleton)})
@@ -128,6 +122,98 @@ class Postures:
         return Postures, (self.skeleton, self.poses, self.goals)
 
 
+# The least that joints are willing to turn that were never seen to: none is locked.
+_LEAST = 0.05
+# Beyond what was seen a hinge may go by this share of it.
+_MARGIN = 0.1
+
+
+def learned(skeleton: Skeleton, poses: Pose) -> Skeleton:
+    """The skeleton with joints that are as willing to turn as they were seen to, and prefer what they did.
+
+    Joints are as stiff about an axis of their limits as they turned less about it than the one that turned most: 1 less
+    the ratio of variances, 0.95 at most. They prefer the mean of their rotations, which ``posture=`` draws them to. The
+    range of a hinge is what was seen and a tenth of that beyond, within what it was; all other limits stay.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton.
+    poses : Pose
+        Poses of it, one or more: from a library of motions, say.
+
+    Returns
+    -------
+    Skeleton
+        For methods that take stiffness.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ikcore as ik
+    >>> finger = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    >>> turns = np.random.default_rng(0).normal(size=(1000, 3, 3)) * [[0, 0, 0.8], [0, 0, 0.4], [0, 0, 0]]
+    >>> known = ik.learned(finger, ik.Pose(ik.rotations.exp(turns)))
+    >>> [tuple(round(float(s), 2) for s in limit.stiffness) for limit in known.limits]
+    [(0.95, 0.95, 0.0), (0.95, 0.95, 0.75), (0.95, 0.95, 0.95)]
+    """
+    _check_known(skeleton, poses)
+    turned = rotations.multiply(rotations.conjugate(skeleton.rest.rotations), poses.rotations.astype(float))
+    turned = turned.reshape(-1, len(skeleton), 4)
+    mean = _mean(turned)
+    bounds = [limit or Limit.free() for limit in skeleton.limits]
+    away = rotations.log(rotations.multiply(rotations.conjugate(mean), turned))
+    away = rotations.rotate(rotations.conjugate([limit.frame for limit in bounds]), away)
+    varied = _counted(bounds, (away**2).mean(axis=0))
+    stiffness = 1 - np.maximum(varied / max(float(varied.max()), _NOTHING), _LEAST)
+    limits = [
+        _narrowed(replace(limit, stiffness=tuple(stiff)), rotation, off[:, 0])
+        for limit, stiff, rotation, off in zip(bounds, stiffness.tolist(), mean, np.moveaxis(away, 1, 0), strict=True)
+    ]
+    legal = np.stack([limit.project(rotation) for limit, rotation in zip(limits, mean, strict=True)])
+    rest, (masses, centres, _, caps) = skeleton.rest.rotations, skeleton._given()
+    preferred = rotations.multiply(rest, legal)
+    return Skeleton(skeleton.parents, skeleton.offsets, rest, skeleton.names, limits, masses, centres, preferred, caps)
+
+
+def _check_known(skeleton: Skeleton, poses: Pose) -> None:
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+    if not isinstance(poses, Pose):
+        raise TypeError(f"poses: expected a Pose, got {type(poses).__name__}")
+    skeleton._check_joints("poses", poses.joints)
+    if not poses.rotations.size:
+        raise ValueError(f"poses: expected one or more, got leading axes {poses.shape}")
+    if not np.isfinite(poses.rotations).all():
+        raise ValueError("poses: expected finite numbers")
+
+
+def _mean(turned: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of (poses, joints) rotations, whatever their signs: the largest eigenvector of the sum of q q^T."""
+    turned = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+    vectors = np.linalg.eigh(np.einsum("pji,pjk->jik", turned, turned))[1]
+    return np.asarray(rotations.canonical(vectors[..., -1]))
+
+
+def _counted(limits: Sequence[Limit], varied: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Hinges turn about their own axis alone, which counts for all three."""
+    hinges = np.array([limit.kind == "hinge" for limit in limits])
+    return np.where(hinges[:, np.newaxis], varied[:, :1], varied)
+
+
+def _narrowed(limit: Limit, mean: NDArray[np.float64], off: NDArray[np.float64]) -> Limit:
+    """A hinge whose angles were so far off their mean."""
+    if limit.kind != "hinge":
+        return limit
+    middle = 2 * np.arctan2(rotations.rotate(rotations.conjugate(limit.frame), mean[1:])[0], mean[0])
+    low, high = limit.twist
+    middle += 2 * np.pi * np.round(((low + high) / 2 - middle) / (2 * np.pi))
+    least, most = middle + float(off.min()), middle + float(off.max())
+    margin = _MARGIN * (most - least)
+    return replace(limit, twist=(min(max(low, least - margin), high), max(min(high, most + margin), low)))
+
+
+_NOTHING = 1e-30  # radians squared: where nothing varies all joints are alike
 _DOUBLE = np.dtype(float)
 _LOOK_UP = 50  # what a look-up costs beside an item of a closed form
 

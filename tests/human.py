@@ -126,12 +126,17 @@ class Human:
         return (which != "B") | (np.arange(len(self._parents)) >= ROOT)
 
     def solve(
-        self, which: Set, truths: Array, limits: Literal["clamp", "lock"] = "lock", **options: Any
+        self,
+        which: Set,
+        truths: Array,
+        limits: Literal["clamp", "lock"] = "lock",
+        starts: Array | None = None,
+        **options: Any,
     ) -> textbook.Found:
         """A set by the reference solver; options as that has them."""
         wanted = textbook.forward(self.linkage, truths)
         turns = wanted.turned if which == "C" else None
-        starts, free = self.starts(truths, which), self.free(which)
+        starts, free = self.starts(truths, which) if starts is None else starts, self.free(which)
         return textbook.solve(self.linkage, starts, wanted.ends, turns, free=free, limits=limits, **options)
 
     # ---- the skeleton

@@ -76,6 +76,23 @@ def test_planar_hinges_that_are_clamped_reach_what_is_published(links: int, solv
     assert not np.any(ik.ccd(skeleton, ik.Pose(start), goals, **options).status)
 
 
+@pytest.mark.parametrize(("links", "solved"), [(4, 189), (8, 192)])
+def test_planar_hinges_from_other_starts_reach_what_is_published(links: int, solved: int) -> None:
+    """What is clamped and does not arrive starts again, four times at most, from angles drawn one after the other."""
+    skeleton, start, targets = planar(links, 45)
+    options: dict[str, Any] = {"iterations": 200, "tolerance": 1e-3 / links, "textbook": True}
+    found = ik.ccd(skeleton, ik.Pose(start), [ik.Reach(links, targets)], **options)
+    draw, most, arrived = generator(99), np.radians(45), np.count_nonzero(found.status == 0)
+    for target in targets[found.status != 0]:
+        for _ in range(4):
+            pose = start.copy()
+            pose[:links] = about([0, 0, 1], np.array([(2 * next(draw) - 1) * most for _ in range(links)]))
+            if ik.ccd(skeleton, ik.Pose(pose), [ik.Reach(links, target)], **options).status == 0:
+                arrived += 1
+                break
+    assert arrived == solved
+
+
 def step(goals: list[ik.Goal], skeleton: ik.Skeleton | None = None, **options: Any) -> Array:
     """Positions after one sweep of four bent joints."""
     skeleton = skeleton or ik.Skeleton.chain(BENT)
@@ -410,6 +427,21 @@ def test_a_straight_chain_is_bent_before_its_root_brings_it_into_line() -> None:
     at = forward(skeleton, found.pose.rotations)[0]
     flat = np.linalg.svd(at - at.mean(1, keepdims=True), compute_uv=False)
     assert np.max(flat[:, 2]) < 1e-2
+
+
+@pytest.mark.parametrize("bones", [30, 100])
+def test_a_long_chain_is_not_rolled_up(bones: int) -> None:
+    """From the tip as well it arrives in a few sweeps, as it is turned towards its target first."""
+    skeleton, start = rope(bones)
+    targets = bones / 10 * in_shell(1, 0.2, 0.9999)
+    goals: list[ik.Goal] = [ik.Reach(bones, targets)]
+    found = ik.ccd(skeleton, ik.Pose(start), goals)
+    assert not np.any(found.status)
+    assert found.iterations.mean() < 25
+    published = ik.ccd(skeleton, ik.Pose(start), goals, textbook=True)
+    assert np.mean(published.status == 0) < 0.6
+    base: list[ik.Goal] = [ik.Reach(bones, np.array([[0, 0, 0], [1e-9, 0, 0]]))]  # which is in no direction
+    assert np.all(np.isfinite(ik.ccd(skeleton, ik.Pose(start), base).pose.rotations))
 
 
 @pytest.mark.parametrize("range_", [(0, 2.5), (-2.5, 0)])

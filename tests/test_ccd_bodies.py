@@ -107,20 +107,80 @@ def test_all_at_once_with_strides_needs_fewer_sweeps_than_any_published_way() ->
     assert np.percentile(found.iterations, 95) < 65 / 2
 
 
-def test_the_ends_of_a_tree_are_met_where_published_sweeps_creep() -> None:
-    """Of 14 joints, poses near rest and far; of the published ones less than half are met in as many sweeps."""
+@pytest.mark.parametrize(("joints", "first", "share"), [(14, 0, 0.95), (14, 100, 0.85), (24, 100, 0.75)])
+def test_the_ends_of_a_tree_are_met_where_published_sweeps_creep(joints: int, first: int, share: float) -> None:
+    """Poses near rest and far; of the published ones less than half are met in as many sweeps.
+
+    How many are met differs from tree to tree, so there are two sets of them.
+    """
     met: dict[bool, list[Array]] = {False: [], True: []}
-    for seed in range(6):
+    for seed in range(first, first + 6):
         random = np.random.default_rng(seed)
-        tree, ends = random_tree(random, 14)
-        to = random.normal(0, (0.1, 0.3, 1.0)[seed % 3], (64, 14, 4))
+        tree, ends = random_tree(random, joints)
+        to = random.normal(0, (0.1, 0.3, 1.0)[seed % 3], (64, joints, 4))
         to[..., 0] = 1
         positions = tree.forward(ik.Pose(to / np.linalg.norm(to, axis=-1, keepdims=True))).positions
         goals = [ik.Reach(end, positions[:, end]) for end in ends]
         for textbook, found in met.items():
             found.append(ik.ccd(tree, tree.rest, goals, textbook=textbook).status == 0)
-    assert np.mean(met[False]) >= 0.9
+    assert np.mean(met[False]) >= share
     assert np.mean(met[True]) < 0.5
+
+
+@pytest.mark.parametrize("method", ["ccd", "sdls", "fabrik", "dls"])
+def test_two_hands_that_leave_their_reach_together_are_followed(method: str) -> None:
+    """All joints move as their targets do, and none turns to and fro about its bone, which is left open."""
+    offsets = [[0.0, 0, 0], [0, 0.5, 0], [0, 0.5, 0], [0.3, 0.2, 0], [0.6, 0, 0], [-0.3, 0.2, 0], [-0.6, 0, 0]]
+    torso = ik.Skeleton([-1, 0, 1, 2, 3, 2, 5], offsets)
+    t = np.linspace(0, 2 * np.pi, 800)[:, None]
+    hands = [np.array([0.6, 1.3, 0.3]) + 0.3 * np.sin(t * [1, 2, 3])]
+    hands += [np.array([-0.6, 1.3, 0.3]) + 0.3 * np.sin(t * [2, 1, 1] + 1)]
+    goals = [ik.Reach(joint, places) for joint, places in zip((4, 6), hands, strict=True)]
+    found = ik.solve(torso, torso.rest, goals, method, sequence=True)
+    assert 0.7 < np.mean(found.status == 0) < 0.9
+    steps = np.linalg.norm(np.diff(forward(torso, found.pose.rotations)[0], axis=0), axis=-1)
+    assert np.max(steps) < 0.05
+    assert np.max(found.error) < 0.05
+    now = found.pose.rotations
+    turned = 2 * np.degrees(np.arccos(np.minimum(np.abs(np.sum(now[1:] * now[:-1], axis=-1)), 1)))
+    assert np.max(turned) < 10
+
+
+def torso(elbows: str) -> ik.Skeleton:
+    """Three joints of a spine and two arms, all within limits; the hands are 5 and 8."""
+    offsets: list[list[float]] = [[0, 0, 0], [0, 0.25, 0], [0, 0.25, 0]]
+    spine = ik.Limit.cone([0, 1, 0], 0.5, twist=(-0.5, 0.5))
+    limits: list[ik.Limit | None] = [spine, spine, spine]
+    for side in (1, -1):
+        offsets += [[0.25 * side, 0.2, 0], [0.3 * side, 0, 0], [0.3 * side, 0, 0]]
+        elbow = ik.Limit.cone([side, 0, 0], 1.2, twist=(-0.5, 0.5))
+        if elbows == "hinges":
+            elbow = ik.Limit.hinge([0, -side, 0], 0, 2.4)
+        limits += [ik.Limit.cone([side, 0, 0], 1.3, twist=(-1, 1)), elbow, None]
+    return ik.Skeleton([-1, 0, 1, 2, 3, 4, 2, 6, 7], offsets, limits=limits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["ccd", "fabrik", "dls"])
+@pytest.mark.parametrize("elbows", ["cones", "hinges"])
+def test_a_torso_within_limits_whose_hands_leave_their_reach_seldom_jumps(elbows: str, method: str) -> None:
+    """On 12 paths joints turn by over 15 degrees in one frame of 500 at most; targets move by millimetres."""
+    body, t = torso(elbows), np.linspace(0, 2 * np.pi, 800)[:, None]
+    jumps, reached = [], []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        goals = []
+        for hand, side in ((5, 1), (8, -1)):
+            centre = np.array([0.55 * side, 0.75, 0.25]) + random.normal(0, 0.1, 3)
+            size, times, later = random.uniform(0.15, 0.4, 3), random.integers(1, 4, 3), random.uniform(0, 6.3, 3)
+            goals.append(ik.Reach(hand, centre + size * np.sin(t * times + later)))
+        found = ik.solve(body, body.rest, goals, method, sequence=True)
+        now = found.pose.rotations[:, [0, 1, 2, 3, 4, 6, 7]]
+        turned = 2 * np.degrees(np.arccos(np.minimum(np.abs(np.sum(now[1:] * now[:-1], axis=-1)), 1)))
+        jumps.append(np.mean(turned.max(axis=1) > 15))
+        reached.append(np.mean(found.status == 0))
+    assert np.mean(jumps) <= 1 / 500
+    assert 0.89 < np.mean(reached) < 0.95
 
 
 def test_the_trunk_stays_where_limbs_reach() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import textbook
+from chains import generator
 from human import SLIDES, Human, Set
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
@@ -60,28 +61,50 @@ def test_errors_that_are_cut_as_one_take_other_iterations() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("which", "limits", "solved", "figures"),
+    ("which", "limits", "damping", "solved", "figures"),
     [
-        ("A", "lock", 200, (9.26, 9, 13, 23)),
-        ("A", "clamp", 165, (59.7, 47, 158, 196)),
-        ("B", "lock", 200, (14.63, 12, 33, 66)),
-        ("C", "lock", 113, (23.4, 14, 74, 197)),
+        ("A", "lock", 0.1, 200, (9.26, 9, 13, 23)),
+        ("A", "lock", 0.03, 198, (8.19,)),
+        ("A", "clamp", 0.1, 165, (59.7, 47, 158, 196)),
+        ("B", "lock", 0.1, 200, (14.63, 12, 33, 66)),
+        ("C", "lock", 0.1, 113, (23.4, 14, 74, 197)),
+        ("C", "clamp", 0.1, 92, (78.0, 68.5, 159, 197)),
     ],
 )
 def test_whole_sets_are_the_published_ones(
-    which: Set, limits: Literal["clamp", "lock"], solved: int, figures: tuple[float, ...]
+    which: Set, limits: Literal["clamp", "lock"], damping: float, solved: int, figures: tuple[float, ...]
 ) -> None:
     """How many of 200 are reached, and their iterations: mean, median, 95 of a hundred, most."""
-    found = HUMAN.solve(which, HUMAN.truths(), limits)
+    found = HUMAN.solve(which, HUMAN.truths(), limits, damping=damping)
     assert found.reached.sum() == solved
     counts = found.iterations[found.reached]
     mean, *others = figures
     # published to so many digits; of set C another LAPACK (that of Windows) takes 8 iterations more for one pose
-    off = {59.7: 0.05, 23.4: 0.05 + 8 / 113}
+    off = {59.7: 0.05, 78.0: 0.05, 23.4: 0.05 + 8 / 113}
     assert counts.mean() == pytest.approx(mean, abs=off.get(mean, 0.005))
-    assert [np.median(counts), round(np.percentile(counts, 95)), counts.max()] == others
+    assert [np.median(counts), round(np.percentile(counts, 95)), counts.max()][: len(others)] == others
     low, high = HUMAN.linkage.limits
     assert np.all((found.states >= low) & (found.states <= high))
+
+
+@pytest.mark.slow
+def test_starting_again_reaches_as_many_poses_as_published() -> None:
+    """Up to four times from anywhere within the limits, a hundred iterations each: all of them, of what is reached."""
+    truths, (low, high) = HUMAN.truths(), HUMAN.linkage.limits
+    draws = [generator(99000 + target) for target in range(len(truths))]
+    starts, counts, reached = HUMAN.starts(truths, "C"), np.zeros(200, int), np.zeros(200, bool)
+    for _ in range(5):
+        todo = np.flatnonzero(~reached)
+        found = HUMAN.solve("C", truths[todo], starts=starts[todo], iterations=100)
+        counts[todo] += found.iterations
+        reached[todo] = found.reached
+        for target in np.flatnonzero(~reached):
+            starts[target] = [a + (b - a) * next(draws[target]) for a, b in zip(low, high, strict=True)]
+    counts = counts[reached]
+    assert reached.sum() == 189
+    assert [round(counts.mean(), 1), np.median(counts), round(np.percentile(counts, 95)), counts.max()] == [
+        *(89.8, 28, 316, 412)
+    ]
 
 
 # --- dls --------------------------------------------------------------------------------------------------------------
@@ -137,15 +160,19 @@ def test_textbook_dls_slides_as_the_reference_solver_by_mean_bones(count: int) -
             assert (np.linalg.norm(off, axis=-1) <= 1e-3).all() == there, item
 
 
-def test_the_human_reaches_with_five_ends_from_a_root_in_its_place(everywhere: None) -> None:
-    """200 poses within limits; the root is where it should be, and all else starts at rest."""
+@pytest.mark.parametrize("which", ["B", pytest.param("A", marks=pytest.mark.slow)])
+def test_the_human_reaches_with_five_ends(which: Set, everywhere: None) -> None:
+    """200 poses within limits; the root starts at rest as all else, and moves, or is where it should be."""
     truths = HUMAN.truths()
-    found = ik.dls(HUMAN.skeleton, HUMAN.pose(HUMAN.starts(truths, "B")), HUMAN.goals(truths), tolerance=2e-4)
+    skeleton = HUMAN.sliding() if which == "A" else HUMAN.skeleton
+    goals = [dataclasses.replace(goal, chain=None) if which == "A" else goal for goal in HUMAN.goals(truths)]
+    found = ik.dls(skeleton, HUMAN.pose(HUMAN.starts(truths, which)), goals, tolerance=2e-4)
     assert np.all(found.status == 0)
-    assert found.error.max() <= 1e-3
     assert found.iterations.mean() <= 15
     low, high = HUMAN.linkage.limits
     states = HUMAN.states(found.pose)
+    wanted, reached = (textbook.forward(HUMAN.linkage, x).ends for x in (truths, states))
+    assert np.linalg.norm(reached - wanted, axis=-1).max() <= 1e-3
     assert max((low - states).max(), (states - high).max()) <= 1e-12
 
 

@@ -207,10 +207,16 @@ def test_a_conflict_of_place_and_rotation_ends_alike_in_any_unit(method: str) ->
     place = rng.normal(size=(50, 3))
     limits = [ik.Limit.cone([1, 0, 0], 1.2, twist=(-1, 1))] * 4
     for kind in (None, limits):
-        poses = []
+        poses, squares = [], []
         for scale in (1, 10):
             arm = ik.Skeleton([-1, 0, 1, 2], offsets * scale, limits=kind)
             goals = [ik.Reach(3, place * scale, turned), ik.Reach(1, -place * scale)]
             poses.append(ik.solve(arm, arm.rest, goals, method).pose)
+            at = arm.forward(poses[-1]).positions / scale
+            squares.append(np.square(at[:, 3] - place).sum(axis=-1) + np.square(at[:, 1] + place).sum(axis=-1))
+        if method == "newton" and kind is None:
+            # It goes all the way, so that shaken poses are as good to the last digits: rounding says which one stays.
+            assert_allclose(squares[1], squares[0], rtol=1e-6)
+            continue
         apart = np.abs(np.sum(poses[0].rotations * poses[1].rotations, axis=-1))
         assert np.mean(np.all(apart > 1 - 1e-6, axis=-1)) > 0.9

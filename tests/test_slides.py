@@ -132,8 +132,9 @@ def is_within(skeleton: ik.Skeleton, found: ik.Solution) -> bool:
 
 
 # What goes down a slope alone creeps; what would rather take all of an error away in a step throws joints onto limits.
-PATIENCE = {"transpose": 5000}
-SHARE = {"ccd": 0.9, "transpose": 0.9, "pinv": 0.97, "svf": 0.98, "sdls": 0.98}
+# So does what goes straight where a chain is nearly stretched, and sweeps where equations are nearly singular.
+PATIENCE = {"transpose": 5000, "sns": 2000, "gauss_seidel": 1000}
+SHARE = {"ccd": 0.9, "transpose": 0.9, "pinv": 0.97, "svf": 0.98, "sdls": 0.98, "gauss_seidel": 0.97, "sns": 0.98}
 
 # What is too far is met but for this, of 5; by published steps, which do not see where a travel ends, but for more.
 NEARLY = {"transpose": 5e-4, "sdls": 5e-3}
@@ -193,12 +194,16 @@ def test_a_telescope_reaches_all_that_its_lengths_allow(method: str) -> None:
     target = distance[:, None] * ways / np.linalg.norm(ways, axis=-1, keepdims=True)
     skeleton = RIGS["telescope"]
     found = ik.solve(skeleton, skeleton.rest, [ik.Reach(3, target)], method, iterations=1000)
-    creep = {"transpose": 4, "pinv": 1}.get(method, 0)  # to the very end
+    creep = {"transpose": 4, "pinv": 1, "gauss_seidel": 1}.get(method, 0)  # to the very end
     assert np.all(found.status[: 300 - creep] == 0)
     assert np.all(found.error <= 0.0025 * 5.4)
-    beyond = ik.solve(skeleton, skeleton.rest, [ik.Reach(3, 1.01 * target[-1:])], method)
+    beyond = ik.solve(skeleton, skeleton.rest, [ik.Reach(3, 1.01 * target[-1:])], method, iterations=patience(method))
     assert beyond.status[0] & ik.Status.TOO_FAR
-    assert_allclose(beyond.error, 0.054, rtol={"transpose": 0.6, "pinv": 0.04, "svf": 0.02}.get(method, 1e-3))
+    assert_allclose(
+        beyond.error,
+        0.054,
+        rtol={"transpose": 0.6, "pinv": 0.04, "svf": 0.02, "sns": 0.02, "gauss_seidel": 0.01}.get(method, 1e-3),
+    )
 
 
 def test_a_telescope_that_only_turns_at_its_root_is_as_long_as_the_way(method: str) -> None:
@@ -216,7 +221,9 @@ def test_a_telescope_that_only_turns_at_its_root_is_as_long_as_the_way(method: s
 def test_no_travel_is_exceeded_for_what_is_out_of_reach(method: str, rig: ik.Skeleton) -> None:
     """Near it and far away; and it is said that a limit is in the way, or that the target is too far."""
     off = np.random.default_rng(3).normal(size=(100, 3)) * np.logspace(0, 8, 100)[:, None]
-    found = ik.solve(rig, thrown(rig, 100, 9), reach(rig, allowed(rig, 100, 3), off=off), method, iterations=100)
+    found = ik.solve(
+        rig, thrown(rig, 100, 9), reach(rig, allowed(rig, 100, 3), off=off), method, iterations=patience(method) // 2
+    )
     assert is_within(rig, found)
     assert np.all(found.status < ik.Status.NOT_FINITE)
     assert np.all(np.isfinite(found.error))
@@ -224,7 +231,10 @@ def test_no_travel_is_exceeded_for_what_is_out_of_reach(method: str, rig: ik.Ske
         return
     away = np.linalg.norm(off, axis=-1) > 40
     assert np.all(found.status[away] & ik.Status.TOO_FAR)
-    if method == "sdls":  # which comes ever more slowly, and stalls where what is gained is nothing of what is off
+    if method in (
+        "sdls",
+        "sns",
+    ):  # which come ever more slowly, and stall where next to nothing is gained
         away &= found.status & ik.Status.STALLED == 0
     assert np.all(found.status[away] & ik.Status.AT_LIMIT)
 
@@ -239,7 +249,10 @@ def test_nor_when_it_ends_early(method: str, iterations: int) -> None:
 @pytest.mark.parametrize("textbook", [False, True])
 def test_a_root_goes_to_the_end_of_its_travel(method: str, textbook: bool) -> None:
     rail = arm(Limit.free(position=[-2 * X, 2 * X]), None, None)
-    found = ik.solve(rail, rail.rest, [ik.Reach(2, [9, 0, 0])], method, textbook=textbook)
+    found = ik.solve(rail, rail.rest, [ik.Reach(2, [9, 0, 0])], method, textbook=textbook, iterations=patience(method))
+    if textbook and method == "sns":  # which comes ever more slowly
+        assert_allclose(translations(found.pose)[0], 2 * X, atol=1e-9)
+        return
     assert_array_equal(translations(found.pose)[0], 2 * X)
     creep = (NEARLY_AS_PUBLISHED if textbook else NEARLY).get(method, 5e-5)
     assert 0 <= found.error - 5 <= creep

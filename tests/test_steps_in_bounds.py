@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from chains import in_shell, limited, planar, rope
-from numpy.testing import assert_allclose
-from test_linear import AXES, BONE, LINKAGE, PARENTS, TREE, angles_of, goals, posed
-from textbook import forward, jacobian
+from numpy.testing import assert_allclose, assert_array_equal
+from test_linear import BONE, LINKAGE, TREE, angles_of, goals, posed
+from textbook import Linkage, forward, jacobian, solve
+from trees import SMALL
 
 import ikcore as ik
 
@@ -20,8 +21,8 @@ LOW, HIGH = -np.array([0.9, 0.7, 0.8, 1.1, 0.6, 0.9, 1.0]), np.array([0.8, 0.9, 
 
 def bounded(low: Array, high: Array) -> ik.Skeleton:
     """Buss and Kim's tree within bounds."""
-    limits = [ik.Limit.hinge(*hinge) for hinge in zip(AXES, low, high, strict=True)]
-    return ik.Skeleton(PARENTS, TREE.offsets, limits=[*limits, None, None])
+    limits = [ik.Limit.hinge(*hinge) for hinge in zip(SMALL.axes, low, high, strict=True)]
+    return ik.Skeleton(SMALL.parents, TREE.offsets, limits=[*limits, None, None])
 
 
 def problems() -> tuple[Array, Array, Array, Array]:
@@ -64,6 +65,36 @@ def test_without_bounds_sweeps_come_to_damped_least_squares(damping: float) -> N
     ]
     assert off[0].mean() > 2 * off[1].mean()
     assert off[2].max() < 1e-8
+
+
+def test_with_slides_a_step_is_the_best_within_their_travel_too(everywhere: None) -> None:
+    """Three hinges of unit bones, the first on a table of .4 by .4: slides by mean bones count as angles."""
+    hinge = ik.Limit.hinge([0, 0, 1], -0.5, 0.5)
+    on_table = ik.Limit.hinge([0, 0, 1], -0.5, 0.5, position=[[-0.2, -0.2, 0], [0.2, 0.2, 0]])
+    arm = ik.Skeleton(range(-1, 3), [[0, 0, 0], *[[1, 0, 0]] * 3], limits=[on_table, hinge, hinge, None])
+    rng = np.random.default_rng(2)
+    start = np.concatenate([rng.uniform(-0.2, 0.2, (60, 2)), rng.uniform(-0.5, 0.5, (60, 3))], axis=-1)
+    turns, slides = np.zeros((60, 4, 3)), np.zeros((60, 4, 3))
+    turns[:, :3, 2], slides[:, 0, :2] = start[:, 2:], start[:, :2]
+    pose, places = ik.Pose(ik.rotations.exp(turns), arm.offsets + slides), rng.normal(size=(60, 3)) * [2, 2, 0]
+    at = arm.forward(pose).positions
+    lever = at[:, 3:, :2] - at[:, :3, :2]
+    rows = np.zeros((60, 2, 5))
+    rows[:, [0, 1], [0, 1]] = 1
+    rows[:, 0, 2:], rows[:, 1, 2:] = -lever[..., 1], lever[..., 0]
+    given: dict[str, Any] = {"iterations": 1, "textbook": True, "damping": 0.2, "max_step": 4, "sweeps": 4000}
+    found = ik.gauss_seidel(arm, pose, [ik.Reach(3, places)], **given).pose
+    angles = 2 * np.arctan2(found.rotations[:, :3, 3], found.rotations[:, :3, 0])
+    assert found.translations is not None
+    after = np.concatenate([found.translations[:, 0, :2], angles], axis=-1)
+    left = (places - at[:, 3])[:, :2] - np.einsum("nij,nj->ni", rows, after - start)
+    pull = np.einsum("nij,ni->nj", rows, left) - 0.2**2 * (after - start)
+    most = np.array([0.2, 0.2, 0.5, 0.5, 0.5])
+    low, high = np.abs(after + most) < 1e-12, np.abs(after - most) < 1e-12
+    assert np.mean((low | high)[:, :2]) > 0.3
+    assert np.abs(pull[~(low | high)]).max() < 1e-8
+    assert pull[low].max() < 1e-8
+    assert pull[high].min() > -1e-8
 
 
 # --- sns --------------------------------------------------------------------------------------------------------------
@@ -111,6 +142,23 @@ def test_a_step_is_the_published_one_and_goes_straight_to_the_targets(everywhere
     assert np.all((start + step >= LOW - 1e-12) & (start + step <= HIGH + 1e-12))
 
 
+def test_a_posture_comes_on_top_of_a_step_within_bounds(everywhere: None) -> None:
+    """Nothing that tips see of it, and joints that would go over their bounds end there."""
+    start, _, rows, error = problems()
+    rows, error = rows[:, :3], 0.2 * error[:, :3] / np.linalg.norm(error[:, :3], axis=-1, keepdims=True)
+    goal = [ik.Reach(7, forward(LINKAGE, start).ends[:, 0] + error)]
+    skeleton, given = bounded(LOW, HIGH), dict[str, Any](iterations=1, textbook=True, max_step=4)
+    plain, drawn = (
+        angles_of(ik.sns(skeleton, posed(start), goal, posture=share, **given).pose) for share in (0.0, 0.5)
+    )
+    regular = np.linalg.cond(rows) < 20
+    moved = np.abs(drawn - plain)[regular]
+    assert np.mean(moved.max(axis=-1) > 0.003) > 0.3  # in others some joint is at its bound
+    assert np.abs(np.einsum("nij,nj->ni", rows, drawn - plain))[regular].max() < 1e-4
+    assert np.all((drawn >= LOW - 1e-12) & (drawn <= HIGH + 1e-12))
+    assert np.sum(np.abs(drawn[regular]) ** 2) < np.sum(np.abs(plain[regular]) ** 2)
+
+
 # --- both -------------------------------------------------------------------------------------------------------------
 
 
@@ -128,13 +176,21 @@ def test_planar_hinges_reach_all_targets_that_are_within_their_limits(
 
 
 def test_ten_links_that_turn_freely_take_about_as_many_iterations_as_others() -> None:
-    """gauss_seidel near full reach excepted, where sweeps are far from the answer."""
     skeleton, start = rope(10)
-    for seed, near, far, means in ((1, 0.0, 0.95, (14, 8)), (3, 0.95, 0.999, (110, 13))):
-        for method, mean in zip(("gauss_seidel", "sns"), means, strict=True):
+    for seed, near, far, means in ((1, 0.0, 0.95, {"gauss_seidel": 14, "sns": 8}), (3, 0.95, 0.999, {"sns": 13})):
+        for method, mean in means.items():
             found = ik.solve(skeleton, ik.Pose(start), [ik.Reach(10, in_shell(seed, near, far))], method)
-            assert np.mean(found.status == 0) >= (0.85 if mean > 100 else 1)
+            assert np.all(found.status == 0)
             assert found.iterations.mean() < mean
+
+
+def test_near_full_reach_sweeps_come_nearer_slowly() -> None:
+    """Four in five arrive, as docs/bounds.md says, and more with more sweeps."""
+    skeleton, start = rope(10)
+    goals = [ik.Reach(10, np.concatenate([in_shell(seed, 0.95, 0.999)[:20] for seed in range(1, 6)]))]
+    few, many = (np.mean(ik.gauss_seidel(skeleton, ik.Pose(start), goals, sweeps=n).status == 0) for n in (20, 100))
+    assert 0.75 < few < 0.87
+    assert many > few + 0.05
 
 
 # --- limits by projection ---------------------------------------------------------------------------------------------
@@ -155,6 +211,27 @@ def test_planar_hinges_that_are_clamped_or_locked_reach_what_is_published(
     assert np.sum(found.status == 0) == solved
     assert_allclose(found.iterations[found.status == 0].mean(), mean, rtol=0.05)
     assert limited(skeleton, found) <= 1e-12
+
+
+@pytest.mark.parametrize("limits", ["clamp", "lock"])
+@pytest.mark.parametrize(("links", "degrees"), [(3, 45), (4, 30), (5, 45), (6, 90), (8, 30), (10, 45)])
+def test_chains_beside_those_take_the_iterations_of_the_reference_solver(
+    links: int, degrees: int, limits: Literal["clamp", "lock"]
+) -> None:
+    skeleton, start, targets = planar(links, degrees)
+    offsets, most = skeleton.offsets, np.radians(degrees)
+    linkage = Linkage(
+        *(list(range(-1, links - 1)), offsets[:links], np.tile([0.0, 0, 1], (links, 1)), np.zeros(links, bool)),
+        *(np.outer([-most, most], np.ones(links)), [(links - 1, offsets[links])]),
+    )
+    free, states = np.ones(links, bool), np.full((200, links), 0.02)
+    known = solve(linkage, states, targets[:, None], free=free, limits=limits, most_error=1)
+    given: dict[str, Any] = {"damping": 0.1, "max_error": 1, "max_step": np.pi / 4, "textbook": True}
+    goal, project = ik.Reach(links, targets), limits == "clamp"
+    found = ik.dls(skeleton, ik.Pose(start), [goal], tolerance=1e-3 / links, project=project, **given)
+    assert_array_equal(found.status == 0, known.reached)
+    assert_array_equal(found.iterations[known.reached], known.iterations[known.reached])
+    assert np.mean(known.reached) < 1
 
 
 @pytest.mark.parametrize("method", ["dls", "transpose", "pinv", "svf", "sdls"])

@@ -303,6 +303,26 @@ def test_a_joint_stays_behind_what_moves_by_the_way_that_braking_takes(limit: st
 
 
 @every
+@pytest.mark.parametrize(
+    ("wishes", "steps"),
+    [([0.0] * 2, (-1 / 180, 1 / 180)), ([0.0, *[1.9] * 14], (0.05 - 1 / 180, 0.05))],
+    ids=["rests", "moves"],
+)
+def test_the_next_step_is_within_the_published_bounds_and_uses_them(
+    method: str, wishes: list[float], steps: tuple[float, float]
+) -> None:
+    """Of an angle from -1 to 2 that may change by 3 a second, and that by 20, at 60 frames a second."""
+    door = chain(Limit.hinge([0, 0, 1], -1, 2, speed=3, acceleration=20))
+    for wish, step in zip((-0.9, 1.9), steps, strict=True):
+        angle = np.array([*wishes, wish])
+        path = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=-1)
+        found = ik.solve(door, door.rest, [ik.Reach(1, path)], method, sequence=True, fps=60, tolerance=1e-12)
+        turned = 2 * np.arctan2(found.pose.rotations[:, 0, 3], found.pose.rotations[:, 0, 0])
+        assert_allclose(turned[-1] - turned[-2], step, atol=1e-8)
+        assert found.status[-1] & Status.TOO_FAST
+
+
+@every
 def test_a_door_goes_the_way_round_that_its_limit_leaves(method: str) -> None:
     """Through 0, though the other way round is shorter."""
     door = chain(Limit.hinge([0, 0, 1], -2.9, 2.9, speed=4))

@@ -1,6 +1,6 @@
-/* same_bits.c for transpose, pinv, svf, sdls and lbfgsb, on a chain that turns freely, one of hinges whose tip is
- * turned as well, and a tree with limits of every kind: prints, for every instruction set of this processor, a hash of
- * all bytes that are written, with targets ordinary, near, out of reach and not finite. */
+/* same_bits.c for transpose, pinv, svf, sdls, gauss_seidel, sns, newton and lbfgsb, on a chain that turns freely, one
+ * of hinges whose tip is turned as well, and a tree with limits of every kind: prints, for every instruction set of
+ * this processor, a hash of all bytes that are written, with targets ordinary, near, out of reach and not finite. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +100,7 @@ BOTH(svf)
 BOTH(sdls)
 BOTH(gauss_seidel)
 BOTH(sns)
+BOTH(newton)
 BOTH(lbfgsb)
 
 int main(void) {
@@ -112,6 +113,7 @@ int main(void) {
         PRINT(sdls)
         PRINT(gauss_seidel)
         PRINT(sns)
+        PRINT(newton)
         PRINT(lbfgsb)
     }
     return 0;

@@ -15,21 +15,48 @@ static inline void levels_left(rows_system s, const real *e, int first, int last
     }
 }
 
-/* Adds the answer of a level, and takes from the rows before what they see of it. */
-static inline void levels_add(rows_system s, const real *factor, int first, int last, const real *answer) {
-    for (int i = first; i < last; i++)
-        s.y[i * s.step] = s.y[i * s.step] + answer[i * s.step];
-    real *back = s.z;
+/* The equations of one level: what it may do without those before it. */
+typedef struct {
+    real *y;      /* its errors, of which an answer comes in place */
+    real *matrix; /* may be lost */
+    int rows, step;
+    int first;    /* of all rows */
+    real damping; /* as the method means it; more from level to level */
+    real size; /* the sum of the diagonal that the matrix would have without the levels before: rounding is of that */
+} levels_part;
+
+/* How a method answers them. */
+typedef void (*levels_answer)(const ik_plan *plan, columns c, const levels_part *part);
+
+/* Damped least squares. */
+static inline void levels_damped(const ik_plan *plan, columns c, const levels_part *part) {
+    (void)plan, (void)c;
+    ldl_factor(part->matrix, part->step, part->rows, part->damping);
+    ldl_solve(part->matrix, part->step, part->rows, part->y);
+}
+
+/* What the rows before a level see of an answer in it, into z; its numbers are `apart`. */
+static inline void levels_back(rows_system s, int first, int count, const real *answer, int apart) {
+    const real *factor = s.again;
     for (int k = first - 1; k >= 0; k--) {
         real sum = real_splat(0);
-        for (int i = first; i < last; i++)
-            sum = sum + factor[packed(i, k) * s.step] * answer[i * s.step];
+        for (int i = 0; i < count; i++)
+            sum = sum + factor[packed(first + i, k) * s.step] * answer[i * apart];
         for (int j = k + 1; j < first; j++)
-            sum = sum - factor[packed(j, k) * s.step] * back[j * s.step];
-        back[k * s.step] = sum;
+            sum = sum - factor[packed(j, k) * s.step] * s.z[j * s.step];
+        s.z[k * s.step] = sum;
     }
-    for (int k = 0; k < first; k++)
-        s.y[k * s.step] = s.y[k * s.step] - back[k * s.step];
+}
+
+/* Adds the answer of a level, and takes from the rows before what they see of it. */
+static inline void levels_add(rows_system s, const levels_part *part) {
+    for (int i = 0; i < part->rows; i++) {
+        real *y = &s.y[(part->first + i) * s.step];
+        *y = *y + part->y[i * part->step];
+    }
+    levels_back(s, part->first, part->rows, part->y, part->step);
+    for (int k = 0; k < part->first; k++)
+        s.y[k * s.step] = s.y[k * s.step] - s.z[k * s.step];
 }
 
 /* The end of the rows of the level that starts there. */
@@ -42,34 +69,53 @@ static inline int levels_end(const ik_plan *plan, int first) {
     return end;
 }
 
-/* Right sides become answers, level by level; the damping grows from one to the next by `apart`. Returns the square of
- * what should be left, with a level counting so much `beside` the one before. Afterwards `again` has the factors of all
- * rows, without damping: what joints may do that no row sees is what ldl_solve with them takes off. */
-static inline real levels_solve(const ik_plan *plan, rows_system s, real damping, real apart, real beside) {
+/* What a level may do, its errors already in `part->y`. */
+static inline void levels_take_block(rows_system s, levels_part *part) {
+    part->size = real_splat(0);
+    for (int i = 0; i < part->rows; i++) {
+        const int row = part->first + i;
+        for (int j = 0; j <= i; j++)
+            part->matrix[packed(i, j) * s.step] = s.again[packed(row, part->first + j) * s.step];
+        part->size = part->size + s.matrix[packed(row, row) * s.step];
+    }
+}
+
+/* The square of what is left, with a level counting so much `beside` the one before. */
+static inline real levels_square(const ik_plan *plan, const real *left, int step, real beside) {
+    real sum = real_splat(0);
+    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
+        real square = square_of(left + task->row * step, step, ik_task_rows(task));
+        sum = sum + level_counts(beside, task->level) * square;
+    }
+    return sum;
+}
+
+/* Right sides become answers, level by level, or that of one alone: the level before `stage`, unless that is 0. The
+ * damping grows from one to the next by `apart`. Returns the square of what should be left, with a level counting so
+ * much `beside` the one before. Afterwards `again` has the factors of all rows, without damping: what joints may do
+ * that no row sees is what ldl_solve with them takes off. */
+static inline real levels_solve(const ik_plan *plan, columns c, rows_system s, levels_answer answer, real damping,
+                                real apart, real beside, real stage) {
     const int rows = s.rows, step = s.step, size = packed(rows, 0);
     real *factor = s.again, *block = factor + size * step, *e = block + size * step, *left = e + rows * step;
-    real foreseen = real_splat(0);
     for (int i = 0; i < size; i++)
         factor[i * step] = s.matrix[i * step];
     for (int i = 0; i < rows; i++)
         e[i * step] = s.y[i * step], s.y[i * step] = real_splat(0);
-    for (int first = 0, last; first < rows; first = last) {
+    for (int first = 0, last, level = 1; first < rows; first = last, level++) {
+        const mask asked = mask_equal(stage, real_splat(0)) | mask_equal(stage, real_splat((number)level));
         last = levels_end(plan, first);
+        levels_part part = {left + first * step, block, last - first, step, first, damping, damping};
         ldl_eliminate(factor, step, first, last);
-        for (int i = first; i < last; i++)
-            for (int j = first; j <= i; j++)
-                block[packed(i - first, j - first) * step] = factor[packed(i, j) * step];
         levels_left(s, e, first, last, left);
-        ldl_factor(block, step, last - first, damping);
+        levels_take_block(s, &part);
+        for (int i = 0; i < part.rows; i++)
+            part.y[i * step] = real_select(asked, part.y[i * step], real_splat(0));
+        answer(plan, c, &part);
         damping = damping * apart;
-        ldl_solve(block, step, last - first, left + first * step);
-        levels_add(s, factor, first, last, left);
+        levels_add(s, &part);
         ldl_truncate(factor, step, first, last, s.matrix);
     }
     levels_left(s, e, 0, rows, left);
-    for (const ik_task *task = plan->tasks; task < plan->tasks + plan->task_count; task++) {
-        real square = square_of(left + task->row * step, step, ik_task_rows(task));
-        foreseen = foreseen + level_counts(beside, task->level) * square;
-    }
-    return foreseen;
+    return levels_square(plan, left, step, beside);
 }

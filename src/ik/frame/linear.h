@@ -124,11 +124,18 @@ static inline void ldl_truncate(real *a, int step, int first, int last, const re
 /* Sweeps: six rows need 5 to 7, and 12 rows 8. */
 enum { EIGEN_SWEEPS = 16 };
 
+/* Of more rows than these many a turn is left out in the last sweeps, where it would change nothing. */
+enum { EIGEN_FEW = 6 };
+
 /* One turn of coordinates p < q; `vectors` has the coordinates so far as columns. */
 ik_inline void eigen_turn(int rows, real *a, real *vectors, int step, int p, int q) {
     const real zero = real_splat(0), one = real_splat(1), two = real_splat(2);
     real *shared = &a[packed(q, p) * step], *first = &a[packed(p, p) * step], *second = &a[packed(q, q) * step];
     mask counts = mask_less(real_splat((number)0.125 * EPSILON), real_abs(*shared));
+    if (rows > EIGEN_FEW && !mask_any(counts)) { /* else it is not worth asking */
+        *shared = zero;
+        return;
+    }
     real apart = *second - *first, across = two * *shared, size = real_sqrt(apart * apart + across * across);
     real below = apart + real_negate_if(mask_less(apart, zero), size);
     real tangent = real_select(counts, across / real_select(counts, below, one), zero);

@@ -7,7 +7,7 @@ static inline int plain_is(const ik_plan *plan) {
     if (plan->rigid || plan->limited || plan->slides || plan->postures) return 0;
     for (int k = 0; k < plan->count; k++)
         if (plan->nodes[k].axes) return 0;
-    return plan->job->options.posture == 0;
+    return plan->job->options.posture == 0 && plan->job->options.manipulability == 0;
 }
 
 /* All bones forwards; or, where the target is too near, all but a longest one backwards. After joint_load; where the

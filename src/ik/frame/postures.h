@@ -1,13 +1,29 @@
 /* Postures: which way joints turn to what they prefer, as far as no row of the Jacobian (rows.h) objects. */
 
-/* The column of a step, behind those of rows.h: the turn that a joint wishes for. */
+/* Columns of a step, behind those of rows.h: the turn that a joint wishes for; what all of these may do to the error
+ * beyond the first order; the most that a joint turns of what no row objects to; and what draws joints besides, for a
+ * turn in the world. */
 ik_inline int posture_wish(const ik_plan *plan, int slot) { return rows_columns(plan) + 3 * slot; }
-ik_inline int posture_columns(const ik_plan *plan) { return posture_wish(plan, plan->slots); }
+ik_inline int posture_bends(const ik_plan *plan) { return posture_wish(plan, plan->slots); }
+ik_inline int posture_left(const ik_plan *plan) { return posture_bends(plan) + 1; }
+ik_inline int posture_draw(const ik_plan *plan, int slot) { return posture_left(plan) + 1 + 3 * slot; }
+ik_inline int posture_columns(const ik_plan *plan) {
+    return posture_draw(plan, plan->job->options.manipulability > 0 ? 2 * plan->slots + plan->task_count : 0);
+}
 
 static const rows_moves posture_moves = {posture_wish, NULL};
 
-/* Whether any joint wishes for one: by a goal, or by the option for all. */
-ik_inline int posture_is_any(const ik_plan *plan) { return plan->postures || plan->job->options.posture > 0; }
+/* Joints together turn this much in an iteration, radians, however small the error is that this bends away from. */
+#define POSTURE_SETTLES (number)0.2
+
+/* Whether any joint is drawn to a posture: by a goal, or by the option for all; and whether any is by anything. */
+ik_inline int posture_is_wanted(const ik_plan *plan) { return plan->postures || plan->job->options.posture > 0; }
+ik_inline int posture_is_any(const ik_plan *plan) {
+    return posture_is_wanted(plan) || plan->job->options.manipulability > 0;
+}
+
+/* Whether goals are not reached before these have nothing left to turn. */
+ik_inline int posture_settles(const ik_plan *plan) { return plan->job->options.settle && posture_is_any(plan); }
 
 /* Which way node k turns to the posture that is wished for, and by which share. */
 static inline vec3 posture_turn(const ik_plan *plan, columns c, int k) {
@@ -30,22 +46,62 @@ static inline vec3 posture_turn(const ik_plan *plan, columns c, int k) {
     return turns_vector(plan, c, k, vec3_scale(share, turn));
 }
 
+/* All that draws node k. */
+static inline vec3 posture_pull(const ik_plan *plan, columns c, int k) {
+    const real much = real_splat((number)plan->job->options.manipulability);
+    vec3 pull = vec3_splat(0, 0, 0);
+    if (posture_is_wanted(plan)) pull = posture_turn(plan, c, k);
+    if (!(plan->job->options.manipulability > 0)) return pull;
+    return vec3_add(pull, vec3_scale(much, column_vec3(c, posture_draw(plan, plan->nodes[k].slot))));
+}
+
 /* The turns towards them into the column, cut so that what they do to the error beyond the first order is at most half
- * of it. */
+ * of it; where they are to settle, or as much as POSTURE_SETTLES does. */
 static inline void posture_find(const ik_plan *plan, columns c, real error) {
     real sum = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         if (!plan->nodes[k].turns) continue;
-        vec3 turn = rows_turn(plan, c, k, posture_turn(plan, c, k));
+        vec3 turn = rows_turn(plan, c, k, posture_pull(plan, c, k));
         sum = sum + vec3_length(turn);
         column_set_vec3(c, posture_wish(plan, slot), turn);
     }
     real length = *column(c, joint_lever(plan)) * real_splat((number)plan->slots);
     real most = real_sqrt(error / (length + real_splat(TINY_LENGTH)));
+    if (posture_settles(plan)) most = real_max(most, real_splat(POSTURE_SETTLES));
     real cut = real_min(real_splat(1), most / (sum + real_splat(TINY_LENGTH)));
     for (int slot = 0; slot < plan->slots; slot++) {
         vec3 turn = column_vec3(c, posture_wish(plan, slot));
         column_set_vec3(c, posture_wish(plan, slot), vec3_scale(cut, turn));
     }
+    sum = cut * sum;
+    *column(c, posture_bends(plan)) = real_splat(0.5f) * length * sum * sum;
+}
+
+/* How much of the wish no row objects to; z has what rows take off it. Own turns and slides are lost. */
+static inline void posture_measure(const ik_plan *plan, columns c, const real *z, int step) {
+    real *left = column(c, posture_left(plan));
+    *left = real_splat(0);
+    rows_pull(plan, c, z, step);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot];
+        if (!plan->nodes[k].turns) continue;
+        vec3 turn = rows_turn(plan, c, k, column_vec3(c, step_own(plan, slot)));
+        *left = real_max(vec3_length(vec3_add(turn, column_vec3(c, posture_wish(plan, slot)))), *left);
+    }
+}
+
+/* A squared error after a step, less what postures may have done to it. */
+ik_inline real posture_forgiven(const ik_plan *plan, columns c, real square) {
+    if (!posture_settles(plan)) return square;
+    real left = real_max(real_sqrt(square) - *column(c, posture_bends(plan)), real_splat(0));
+    return left * left;
+}
+
+/* What comes on top of ERROR where they have something left to turn. */
+ik_inline real posture_unsettled(const ik_plan *plan, columns c) {
+    const real within = real_splat((number)plan->job->options.rotation_tolerance),
+               left = *column(c, posture_left(plan));
+    mask turns = mask_less(within, left);
+    return real_select(turns, *column(c, TOLERANCE) * (left / within), real_splat(0));
 }

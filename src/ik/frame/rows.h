@@ -109,8 +109,8 @@ ik_inline void rows_start(const ik_plan *plan, columns c) {
     if (plan->one_sided) rows_activate(plan, c);
 }
 
-/* The end of a step, in lanes where it is `done`: nothing is held, and no side counts, until the next. */
-static inline void rows_release(const ik_plan *plan, columns c, mask done) {
+/* In lanes where `done`, nothing is held. */
+static inline void rows_let_go(const ik_plan *plan, columns c, mask done) {
     const real zero = real_splat(0);
     for (int slot = 0; slot < plan->slots; slot++) {
         const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
@@ -120,10 +120,20 @@ static inline void rows_release(const ik_plan *plan, columns c, mask done) {
         vec3 pinned = column_vec3(c, rows_pinned(plan, slot));
         column_set_vec3(c, rows_pinned(plan, slot), vec3_select(done, vec3_splat(0, 0, 0), pinned));
     }
+}
+
+/* Nor does a side count. */
+static inline void rows_deactivate(const ik_plan *plan, columns c, mask done) {
     for (int t = 0; t < plan->task_count && plan->one_sided; t++) {
         real *active = column(c, rows_active(plan, t));
-        *active = real_select(done, zero, *active);
+        *active = real_select(done, real_splat(0), *active);
     }
+}
+
+/* The end of a step, in lanes where it is `done`. */
+static inline void rows_release(const ik_plan *plan, columns c, mask done) {
+    rows_let_go(plan, c, done);
+    rows_deactivate(plan, c, done);
 }
 
 /* ---- what a task sees */

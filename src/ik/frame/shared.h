@@ -329,7 +329,8 @@ mask IK_NAME(kicks_for_stuck)(const ik_plan *plan, real *bundle, int g, int watc
     real *best = column(c, watch + KICKS_BEST), *error = column(c, ERROR);
     mask often = watch_is_spent(c, watch, KICKS) | hurried;
     real iterations = *column(c, ITERATIONS) + real_splat(1), most = real_splat((number)plan->job->options.iterations);
-    mask ends = (stuck & often) | (off & ~mask_less(iterations, most)), better = mask_less(value, *best);
+    mask ends = (stuck & often) | (off & ~mask_less(iterations, most));
+    mask better = mask_less(value, real_splat(1 - kicks_gain(plan)) * *best);
     if (!mask_any(stuck | ends)) return mask_splat(0);
     watch_give_up(c, stuck & often);
     stuck &= ~ends;

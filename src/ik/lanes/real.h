@@ -152,8 +152,13 @@ ik_inline real real_select(mask choose, real a, real b) {
     return real_from_bits(mask_select(choose, real_bits(a), real_bits(b)));
 }
 
+#if IK_BYTES == 0 /* which is one instruction, by words of masks many */
+ik_inline real real_min(real a, real b) { return a < b ? a : b; }
+ik_inline real real_max(real a, real b) { return a < b ? b : a; }
+#else
 ik_inline real real_min(real a, real b) { return real_select(mask_less(a, b), a, b); }
 ik_inline real real_max(real a, real b) { return real_select(mask_less(a, b), b, a); }
+#endif
 ik_inline real real_abs(real x) { return real_from_bits(real_bits(x) & mask_splat(~SIGN_BIT)); }
 ik_inline real real_negate_if(mask choose, real x) {
     return real_from_bits(real_bits(x) ^ (choose & mask_splat(SIGN_BIT)));

@@ -1,12 +1,20 @@
-/* What transpose, pinv, svf and sdls share. They are dls (dls.h), with its rows, limits and postures, and are
- * shaken as it is where they are stuck; but each has its own answer y to A y = e. The step is shortened as a whole to
- * max_step. As published (`textbook`) every step is kept. Otherwise one that makes the error larger is taken back, and
- * the next ones are damped until they get on again: what an answer takes of e along an eigenvector of A is not gain but
- * 1 / (1 / gain + damping). With gain = 1 / eigenvalue that is Levenberg's damping. */
+/* What transpose, pinv, svf and sdls share. They are dls (dls.h), with its rows, limits, levels and postures, and are
+ * shaken as it is where they are stuck; but each has its own answer y to A y = e, of each level by itself. The step is
+ * shortened as a whole to max_step. As published (`textbook`) every step is kept. Otherwise one that makes the error
+ * larger is taken back, and the next ones are damped until they get on again: what an answer takes of e along an
+ * eigenvector of A is not gain but 1 / (1 / gain + damping). With gain = 1 / eigenvalue that is Levenberg's damping. */
 
 /* A share of the largest eigenvalue; 0 as long as steps get on. After one that does not, ANSWER_DAMPING or four times
  * as much as before; after one that does a quarter, until that is less. */
 #define ANSWER_DAMPING (number)0.1
+
+/* Of several levels it is as in dls: a lower one is damped more, and all the time, since its steps bend what those
+ * before it have reached. As published they are not damped. */
+ik_outline void answer_choose_damping(const ik_plan *plan, columns c) {
+    real *damping = column(c, dls_state(plan, DLS_DAMPING));
+    if (plan->levels < 2 || plan->job->options.textbook) return;
+    *damping = real_select(mask_less(*damping, real_splat(0)), real_splat(ANSWER_DAMPING), *damping);
+}
 
 ik_inline real answer_damping(const ik_plan *plan, columns c) {
     return real_max(real_splat(0), *column(c, dls_state(plan, DLS_DAMPING)));
@@ -21,36 +29,48 @@ static void answer_adapt(const ik_plan *plan, columns c, mask waits, mask better
 
 ik_inline real answer_damped(real gain, real damping) { return gain / (real_splat(1) + gain * damping); }
 
-/* The answer, in place of the error in s.y; the matrix may be lost. */
-typedef void (*answer_of)(const ik_plan *plan, columns c, rows_system s);
-
-static errors answer_solve(const ik_plan *plan, columns c, answer_of answer) {
+/* All goals of one level. */
+static void answer_level(const ik_plan *plan, columns c, rows_system s, levels_answer answer, real square) {
     const int posture = posture_is_any(plan);
-    rows_system s = rows_system_of(plan, c);
-    IK_NAME(turns_start)(plan, c);
-    rows_start(plan, c);
-    errors e = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(1), s.y, s.step);
-    dls_cut_error(plan, c, s.y, s.step);
-    if (plan->limited || plan->slides) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
-    if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
-    rows_assemble(plan, c, s.matrix, s.step);
-    if (posture) dls_project(plan, c, s, diagonal_of(s.matrix, s.step, s.rows), e.square);
-    answer(plan, c, s);
+    const diagonal d = diagonal_of(s.matrix, s.step, s.rows);
+    const levels_part part = {s.y, s.matrix, s.rows, s.step, 0, answer_damping(plan, c), d.sum};
+    if (posture) dls_project(plan, c, s, d, square);
+    answer(plan, c, &part);
     if (posture) dls_add_wish(s);
+}
+
+/* The errors, and the answers to them as pulls at joints. What comes of them is foreseen of several levels alone. */
+static dls_outlook answer_solve(const ik_plan *plan, columns c, levels_answer answer) {
+    rows_system s = rows_system_of(plan, c);
+    dls_outlook o = {dls_look(plan, c, s), real_splat(0)};
+    rows_assemble(plan, c, s.matrix, s.step);
+    answer_choose_damping(plan, c);
+    if (plan->levels > 1)
+        o.foreseen = dls_solve_levels(plan, c, s, answer, answer_damping(plan, c), o.now.square);
+    else
+        answer_level(plan, c, s, answer, o.now.square);
     rows_pull(plan, c, s.y, s.step);
-    return e;
+    return o;
 }
 
 /* Lanes that do not wait for another solve take what was tried, if it is to be kept; `now` is what they come from. */
-static void answer_conclude(const ik_plan *plan, real *bundle, int g, mask waits, errors now, errors e) {
+static void answer_conclude(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook o, errors e) {
     columns c = columns_of_bundle(bundle, g);
-    const dls_outlook outlook = {now, real_splat(0)};
+    const errors now = o.now;
     mask accept = ~waits;
     real *error = column(c, ERROR), *iterations = column(c, ITERATIONS);
+    if (posture_settles(plan)) *error = real_select(waits, *error, now.largest);
+    e.square = posture_forgiven(plan, c, e.square);
     if (!plan->job->options.textbook) {
         mask better = mask_less(e.square, now.square);
-        answer_adapt(plan, c, waits, better);
+        if (posture_settles(plan)) better = ~mask_less(now.square, e.square);
         accept &= better;
+        if (plan->levels > 1) {
+            real foreseen = real_max(now.square - o.foreseen, real_splat(SMALLEST));
+            dls_adapt(plan, c, waits, better, (now.square - e.square) / foreseen);
+            dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, now.strict));
+        } else
+            answer_adapt(plan, c, waits, better);
     }
     *error = real_select(accept, e.largest, *error);
     IK_NAME(turns_accept)(plan, c, accept);
@@ -58,26 +78,28 @@ static void answer_conclude(const ik_plan *plan, real *bundle, int g, mask waits
         dls_release(plan, c, ~waits);
         *iterations = real_select(waits, *iterations - real_splat(1), *iterations);
     }
-    if (plan->job->options.textbook) return;
-    e.square = real_select(accept, e.square, now.square);
-    e.strict = real_select(accept, e.strict, now.strict);
-    dls_watch(plan, bundle, g, waits, e, &outlook);
+    if (!plan->job->options.textbook) {
+        e.square = real_select(accept, e.square, now.square);
+        e.strict = real_select(accept, e.strict, now.strict);
+        dls_watch(plan, bundle, g, waits, e, &o);
+    }
+    dls_settle(plan, c, waits);
 }
 
-ik_outline void answer_step(const ik_plan *plan, real *bundle, int groups, answer_of answer) {
-    errors now[GROUPS];
+ik_outline void answer_step(const ik_plan *plan, real *bundle, int groups, levels_answer answer) {
+    dls_outlook outlook[GROUPS];
     mask waits[GROUPS] = {mask_splat(0)};
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        now[g] = answer_solve(plan, c, answer);
+        outlook[g] = answer_solve(plan, c, answer);
         dls_turns(plan, c, 1);
-        if (plan->limited || plan->slides) waits[g] = dls_mind_limits(plan, c);
-        if (plan->one_sided) waits[g] |= ~waits[g] & dls_reconsider(plan, c, rows_system_of(plan, c).y);
+        waits[g] = dls_mind(plan, c, rows_system_of(plan, c).y);
     }
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
     for (int g = 0; g < groups; g++) {
-        errors e = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), AFTER_STEP, real_splat(1), NULL, 1);
-        answer_conclude(plan, bundle, g, waits[g], now[g], e);
+        columns c = columns_of_bundle(bundle, g);
+        errors e = IK_NAME(errors_measure)(plan, c, AFTER_STEP, *column(c, dls_state(plan, DLS_LEVEL)), NULL, 1);
+        answer_conclude(plan, bundle, g, waits[g], outlook[g], e);
     }
 }
 

@@ -23,8 +23,10 @@
  *              (ccd_go_on.h); not where it is said how far they turn
  *
  * Unless `textbook`: there are strides; a chain without limits whose only target is out of reach is laid towards it at
- * once; a straight one in line with its target, where no joint sees a way, is bent first; one that makes no progress is
- * shaken, as in frame/kicks.h; and a turn that a limit has changed is made only where it brings the ends nearer. */
+ * once, and unless it is said how far joints turn, one whose target is just within reach is bent just so that it ends
+ * there (chain.h), and a long one is turned towards it as a whole first; a straight one in line with its target, where
+ * no joint sees a way, is bent first; one that makes no progress is shaken, as in frame/kicks.h; and a turn that a
+ * limit has changed is made only where it brings the ends nearer. */
 
 /* A chain is straight where no joint sees its target farther aside than by this sine; it is bent by so many radians. */
 #define CCD_IN_LINE (number)(1e-6 + 64 * EPSILON)
@@ -452,7 +454,10 @@ static void ccd_begin(const ik_plan *plan, group at, const pose *start, columns 
     const real zero = real_splat(0), one = real_splat(1);
     const int textbook = plan->job->options.textbook;
     IK_NAME(joint_load)(plan, at, start, record);
+    const int whole = ccd_strides(plan) && plain_is(plan) && !plan->job->options.bounce;
     if (!textbook) IK_NAME(plain_answer)(plan, start, record);
+    if (whole) ccd_draw(plan, start, record);
+    if (whole && plan->job->options.start_from_tail) ccd_swing(plan, start, record);
     kicks_start(record, ccd_state(plan, CCD_WATCH));
     *column(record, ccd_state(plan, CCD_SQUARE)) = real_splat(LARGEST);
     *column(record, ccd_state(plan, CCD_STRIDE)) = one;

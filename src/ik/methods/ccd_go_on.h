@@ -7,11 +7,16 @@
  * turns: a least square of a few unknowns (D. G. Anderson, "Iterative procedures for nonlinear integral equations",
  * Journal of the ACM 12, 1965). Joints go there, until that makes the errors no less: then it is strides again. */
 
-/* The ways: what the sweep has turned, then what the last steps have, the latest first. A single task has no need of
- * these: strides are enough, and stay nearer to where it started. */
-enum { CCD_PAST = 4, CCD_WAYS = 1 + CCD_PAST, CCD_PRODUCTS = CCD_WAYS * (CCD_WAYS + 1) / 2 };
+/* The ways: what the sweep has turned, then what the last steps have, the latest first: as many steps as there are
+ * tasks, within these bounds. A single task has no need of them: strides are enough, and stay nearer to where it
+ * started. */
+enum { CCD_LEAST_PAST = 4, CCD_PAST = 12, CCD_WAYS = 1 + CCD_PAST, CCD_PRODUCTS = CCD_WAYS * (CCD_WAYS + 1) / 2 };
 
-ik_inline int ccd_pasts(const ik_plan *plan) { return plan->task_count > 1 ? CCD_PAST : 0; }
+ik_inline int ccd_pasts(const ik_plan *plan) {
+    const int tasks = plan->task_count;
+    if (tasks < 2) return 0;
+    return tasks < CCD_LEAST_PAST ? CCD_LEAST_PAST : tasks > CCD_PAST ? CCD_PAST : tasks;
+}
 
 /* Where all ways would take less than this share off the sum of squares, as where goals are in conflict, there are only
  * strides. */
@@ -45,21 +50,22 @@ static errors ccd_measure(const ik_plan *plan, columns c, enum errors_when when,
 /* By how much each way changes a number of the errors. */
 static void ccd_find_changes(const ik_plan *plan, columns c, int row, real changes[CCD_WAYS]) {
     changes[0] = *column(c, ccd_rows_swept(plan) + row) - *column(c, ccd_rows(plan) + row);
-    for (int past = 0; past < CCD_PAST; past++)
+    for (int past = 0; past < ccd_pasts(plan); past++)
         changes[1 + past] = *column(c, ccd_change(plan, past) + row);
 }
 
 /* The products of what the ways change with each other and with the errors. */
 static void ccd_find_products(const ik_plan *plan, columns c, real products[CCD_PRODUCTS], real with[CCD_WAYS]) {
+    const int ways = 1 + ccd_pasts(plan);
     real changes[CCD_WAYS];
-    for (int i = 0; i < CCD_PRODUCTS; i++)
+    for (int i = 0; i < packed(ways, 0); i++)
         products[i] = real_splat(0);
-    for (int i = 0; i < CCD_WAYS; i++)
+    for (int i = 0; i < ways; i++)
         with[i] = real_splat(0);
     for (int row = 0; row < plan->rows; row++) {
         const real off = *column(c, ccd_rows_swept(plan) + row);
         ccd_find_changes(plan, c, row, changes);
-        for (int i = 0; i < CCD_WAYS; i++) {
+        for (int i = 0; i < ways; i++) {
             with[i] = with[i] - changes[i] * off;
             for (int j = 0; j <= i; j++)
                 products[packed(i, j)] = products[packed(i, j)] + changes[i] * changes[j];
@@ -70,9 +76,10 @@ static void ccd_find_products(const ik_plan *plan, columns c, real products[CCD_
 /* Of ways as unit vectors: older ones change more. Returns by how much the sum of squares would fall. */
 static real ccd_find_best(const ik_plan *plan, columns c, real times[CCD_WAYS]) {
     const real zero = real_splat(0), one = real_splat(1);
+    const int ways = 1 + ccd_pasts(plan);
     real products[CCD_PRODUCTS], with[CCD_WAYS], per[CCD_WAYS], gain = zero;
     ccd_find_products(plan, c, products, with);
-    for (int i = 0; i < CCD_WAYS; i++) {
+    for (int i = 0; i < ways; i++) {
         real square = products[packed(i, i)];
         mask some = mask_less(real_splat(SMALLEST), square);
         per[i] = real_select(some, one / real_sqrt(real_select(some, square, one)), zero);
@@ -80,9 +87,9 @@ static real ccd_find_best(const ik_plan *plan, columns c, real times[CCD_WAYS]) 
         for (int j = 0; j <= i; j++)
             products[packed(i, j)] = per[i] * per[j] * products[packed(i, j)];
     }
-    ldl_factor(products, 1, CCD_WAYS, real_splat(CCD_ALIKE));
-    ldl_solve(products, 1, CCD_WAYS, times);
-    for (int i = 0; i < CCD_WAYS; i++) {
+    ldl_factor(products, 1, ways, real_splat(CCD_ALIKE));
+    ldl_solve(products, 1, ways, times);
+    for (int i = 0; i < ways; i++) {
         times[i] = per[i] * times[i];
         gain = gain + times[i] * with[i];
     }
@@ -100,7 +107,7 @@ static void ccd_find_times(const ik_plan *plan, columns c, real square, real tim
     *stride = real_select(little, real_abs(*stride), *stride);
     mask strides = mask_less(real_splat(0), *stride);
     times[0] = real_select(strides, *stride, best[0]);
-    for (int i = 1; i < CCD_WAYS; i++)
+    for (int i = 1; i <= ccd_pasts(plan); i++)
         times[i] = real_select(strides, real_splat(0), best[i]);
 }
 

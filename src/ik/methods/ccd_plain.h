@@ -132,3 +132,70 @@ static void ccd_step_plain(const ik_plan *plan, real *bundle, int groups) {
     for (int g = 0; g < groups; g++)
         ccd_conclude(plan, bundle, g, ccd_measure_plain(plan, columns_of_bundle(bundle, g)));
 }
+
+/* ---- a target just within reach */
+
+/* A target as near to the edge as this has a chain so straight that sweeps creep (chain.h). */
+static const chain_edge ccd_edge = {.drawn = (number)0.05, .arched = (number)0.05};
+
+/* Lanes in which the pose is as it came, and off its target by more than a share of the reach or what is reached. */
+static mask ccd_is_off(const ik_plan *plan, const pose *start, columns record, number share) {
+    const int task = joint_task(plan, 0), end = plan->tasks[0].node;
+    vec3 as_came = start->positions[end], now = column_vec3(record, joint_position(plan, plan->nodes[end].slot));
+    real off = vec3_length(vec3_sub(column_vec3(record, task + TASK_TARGET), now));
+    mask same = mask_equal(now.x, as_came.x) & mask_equal(now.y, as_came.y) & mask_equal(now.z, as_came.z);
+    return same & mask_less(real_splat(share) * start->reach, off) &
+           mask_less(*column(record, TOLERANCE), off * *column(record, task + TASK_UNIT));
+}
+
+/* A chain is bent just so that it ends there. Its bones are in the columns of its positions meanwhile. */
+static void ccd_draw(const ik_plan *plan, const pose *start, columns record) {
+    const int end = plan->tasks[0].node, bones = joint_position(plan, 0);
+    vec3 target = column_vec3(record, joint_task(plan, 0) + TASK_TARGET),
+         place = start->positions[plan->node_of_slot[0]];
+    const real least = real_splat(1 - ccd_edge.drawn - (number)1e-4) * start->reach; /* and some more, for rounding */
+    const mask off = ccd_is_off(plan, start, record, 0) & mask_less(least, vec3_length(vec3_sub(target, place)));
+    if (!mask_any(off)) return;
+    aimed_chain chain = chain_of(plan, start, end, target);
+    for (int slot = 1; slot < plan->slots; slot++) {
+        vec3 bone = solve_bone(plan, start, plan->node_of_slot[slot]), before = column_vec3(record, bones + 3 * slot);
+        column_set_vec3(record, bones + 3 * slot, vec3_select(off, bone, before));
+    }
+    const mask chosen = chain_curve(plan, &chain, off, ccd_edge, bones, record);
+    quat turn = quat_identity();
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot], child = plan->nodes[k].child, rotation = joint_rotation(slot);
+        vec3 came = vec3_select(off, start->positions[k], column_vec3(record, bones + 3 * slot));
+        column_set_vec3(record, bones + 3 * slot, vec3_select(chosen, place, came));
+        if (child < 0) break;
+        vec3 to = column_vec3(record, bones + 3 * (slot + 1));
+        turn = quat_multiply(quat_arc_between(quat_rotate(turn, solve_bone(plan, start, child)), to), turn);
+        quat before = column_quat(record, rotation);
+        column_set_quat(record, rotation, quat_select(chosen, quat_multiply(turn, before), before));
+        place = vec3_add(place, to);
+    }
+}
+
+/* ---- a long chain */
+
+/* From so many bones on the first sweep from the tip would roll the chain up, and all others would unroll it. */
+enum { CCD_LONG = 24 };
+
+/* One whose end is far from its target is turned towards it as a whole first, where nothing else has been done to it.
+ */
+static void ccd_swing(const ik_plan *plan, const pose *start, columns record) {
+    const int bones = plan->slots - 1;
+    if (bones < CCD_LONG) return;
+    const mask far = ccd_is_off(plan, start, record, CHAIN_NEAR);
+    vec3 base = start->positions[plan->node_of_slot[0]], now = start->positions[plan->tasks[0].node];
+    vec3 target = column_vec3(record, joint_task(plan, 0) + TASK_TARGET);
+    quat turn = quat_arc_between(vec3_sub(now, base), vec3_sub(target, base));
+    for (int slot = 0; slot < plan->slots && mask_any(far); slot++) {
+        const int position = joint_position(plan, slot), rotation = joint_rotation(slot);
+        vec3 place = column_vec3(record, position);
+        vec3 swung = vec3_add(base, quat_rotate(turn, vec3_sub(place, base)));
+        column_set_vec3(record, position, vec3_select(far, swung, place));
+        quat before = column_quat(record, rotation);
+        column_set_quat(record, rotation, quat_select(far, quat_multiply(turn, before), before));
+    }
+}

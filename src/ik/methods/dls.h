@@ -30,6 +30,7 @@
  * that makes no progress is shaken, as in frame/kicks.h. */
 
 #include "dls_limits.h"
+#include "manipulability.h"
 #include "dls_solve.h"
 
 /* A step that takes less than this share off the error is no progress; after so many of them the joints are shaken. */
@@ -73,6 +74,7 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     columns c = columns_of_bundle(bundle, g);
     const int watch = dls_state(plan, DLS_WATCH);
     mask off = mask_less(*column(c, TOLERANCE), *column(c, ERROR)) & ~waits;
+    if (posture_settles(plan)) off &= mask_less(real_splat(0), e.square); /* else it is forgiven */
     mask hurried = mask_less(real_splat(0), *column(c, dls_state(plan, DLS_HURRIES)));
     real hope = real_select(hurried, real_splat(DLS_HOPELESS_HURRIED), real_splat(DLS_HOPELESS));
     real share = real_select(hurried, real_splat(1 - DLS_PROGRESS_HURRIED), real_splat(1 - DLS_PROGRESS));
@@ -84,14 +86,24 @@ static void dls_watch(const ik_plan *plan, real *bundle, int g, mask waits, erro
     if (mask_any(kicked)) dls_start(plan, c, kicked);
 }
 
+/* The end of a step: what wishes for another pose is not done before it has that, as far as may be. */
+ik_inline void dls_settle(const ik_plan *plan, columns c, mask waits) {
+    real *error = column(c, ERROR);
+    if (posture_settles(plan)) *error = real_select(waits, *error, *error + posture_unsettled(plan, c));
+}
+
 /* Lanes that do not wait for another solve take what was tried, with the errors e, if it is better. */
 ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits, dls_outlook o, errors e) {
     columns c = columns_of_bundle(bundle, g);
-    real gained = o.now.square - e.square, *error = column(c, ERROR), *iterations = column(c, ITERATIONS);
+    real *error = column(c, ERROR), *iterations = column(c, ITERATIONS);
+    if (posture_settles(plan)) *error = real_select(waits, *error, o.now.largest);
+    e.square = posture_forgiven(plan, c, e.square);
+    real gained = o.now.square - e.square, gain = gained / real_max(o.now.square - o.foreseen, real_splat(SMALLEST));
     mask better = mask_less(real_splat(0), gained), accept = ~waits;
     if (plan->job->options.damping == 0) {
+        if (posture_settles(plan)) better = ~mask_less(gained, real_splat(0)), gain = real_max(real_splat(0.5f), gain);
         accept &= better;
-        dls_adapt(plan, c, waits, better, gained / real_max(o.now.square - o.foreseen, real_splat(SMALLEST)));
+        dls_adapt(plan, c, waits, better, gain);
     }
     if (plan->levels > 1) dls_be_strict(plan, c, ~(waits | accept) & mask_less(e.strict, o.now.strict));
     *error = real_select(accept, e.largest, *error);
@@ -100,21 +112,24 @@ ik_inline void dls_conclude(const ik_plan *plan, real *bundle, int g, mask waits
         dls_release(plan, c, ~waits);
         *iterations = real_select(waits, *iterations - real_splat(1), *iterations);
     }
-    if (plan->job->options.textbook) return;
-    e.square = real_select(accept, e.square, o.now.square);
-    e.strict = real_select(accept, e.strict, o.now.strict);
-    dls_watch(plan, bundle, g, waits, e, &o);
+    if (!plan->job->options.textbook) {
+        e.square = real_select(accept, e.square, o.now.square);
+        e.strict = real_select(accept, e.strict, o.now.strict);
+        dls_watch(plan, bundle, g, waits, e, &o);
+    }
+    dls_settle(plan, c, waits);
 }
 
-static void dls_step(const ik_plan *plan, real *bundle, int groups) {
+/* One linear solve: the turns and slides of a step, and what it comes from and should come to. */
+typedef dls_outlook (*dls_solver)(const ik_plan *plan, columns c);
+
+ik_inline void dls_step_by(const ik_plan *plan, real *bundle, int groups, dls_solver solve) {
     dls_outlook outlook[GROUPS];
     mask waits[GROUPS] = {mask_splat(0)};
     for (int g = 0; g < groups; g++) {
         columns c = columns_of_bundle(bundle, g);
-        outlook[g] = dls_solve(plan, c);
-        dls_turns(plan, c, plan->job->options.damping > 0);
-        if (plan->limited || plan->slides) waits[g] = dls_mind_limits(plan, c);
-        if (plan->one_sided) waits[g] |= ~waits[g] & dls_reconsider(plan, c, rows_system_of(plan, c).y);
+        outlook[g] = solve(plan, c);
+        waits[g] = dls_mind(plan, c, rows_system_of(plan, c).y);
     }
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
     for (int g = 0; g < groups; g++) {
@@ -123,6 +138,8 @@ static void dls_step(const ik_plan *plan, real *bundle, int groups) {
         dls_conclude(plan, bundle, g, waits[g], outlook[g], e);
     }
 }
+
+static void dls_step(const ik_plan *plan, real *bundle, int groups) { dls_step_by(plan, bundle, groups, dls_solve); }
 
 #include "dls_plain.h"
 
@@ -140,7 +157,9 @@ static void dls_begin(const ik_plan *plan, group at, const pose *start, columns 
     mask hurried = plan->attempts ? solve_is_random(plan) : mask_splat(restarts > 0 ? -1 : 0);
     *column(record, dls_state(plan, DLS_HURRIES)) = real_select(hurried, real_splat(1), real_splat(0));
     kicks_start(record, dls_state(plan, DLS_WATCH));
-    *column(record, ERROR) = IK_NAME(errors_measure)(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
+    real error = IK_NAME(errors_measure)(plan, record, IN_POSE, real_splat(LEVEL_FIRST), NULL, 1).largest;
+    if (posture_settles(plan)) error = error + real_splat(2) * *column(record, TOLERANCE); /* as yet */
+    *column(record, ERROR) = error;
 }
 
 static const method dls_plain = {dls_size, dls_begin, dls_step_plain, IK_NAME(joint_place), 1};

@@ -1,17 +1,33 @@
 /* What holds a step of dls: limits of turns and slides, and what is one-sided. Some hold from the first solve of a step
  * on; where its answer would go over others it is no step as yet: of these the nearest holds, too, in the next solve.
- */
+ *
+ * Of several levels it is solved by stages where limits may hold, or where it would be longer than max_step, since what
+ * holds a lower level must change nothing for those before: the first level alone, until nothing goes over; then what
+ * the second adds to that, which no row of the first sees, as far as the first joint that would go over; that one stays
+ * where it is, the others go on without it; and so on, postures last. So a level has exactly the step that it has
+ * without those after it; but where only these keep it from being too long. */
 
-/* What is held, by which turn or slide, and the turn that its limit would allow. */
+/* Whether a step may have to be solved by stages. */
+ik_inline int dls_has_stages(const ik_plan *plan) { return plan->levels > 1 && !plan->job->options.project; }
+
+/* What is held, by which turn or slide, and the turn that its limit would allow. With stages all turns and slides are,
+ * by what levels before have made of them; and the stage: 0: all levels together, 1: the first alone, 2: the second;
+ * -1: together, and that was too long. */
 ik_inline int dls_held(const ik_plan *plan, int slot) { return posture_columns(plan) + 3 * slot; }
 ik_inline int dls_allowed(const ik_plan *plan, int slot) { return dls_held(plan, plan->slots) + 3 * slot; }
 ik_inline int dls_pinned_by(const ik_plan *plan, int slot) { return dls_allowed(plan, plan->slots) + 3 * slot; }
-ik_inline int dls_columns(const ik_plan *plan) { return dls_pinned_by(plan, plan->columns_of_slides); }
+ik_inline int dls_stage(const ik_plan *plan) { return dls_pinned_by(plan, plan->columns_of_slides); }
+ik_inline int dls_columns(const ik_plan *plan) { return dls_stage(plan) + dls_has_stages(plan); }
 
 static const rows_moves dls_all = {step_own, step_slide}, dls_kept_back = {dls_held, dls_pinned_by};
 
 /* Whether some solves of a step are not its last. */
-ik_inline int dls_may_wait(const ik_plan *plan) { return plan->limited || plan->slides || plan->one_sided; }
+ik_inline int dls_may_wait(const ik_plan *plan) {
+    return plan->limited || plan->slides || plan->one_sided || dls_has_stages(plan);
+}
+
+/* Whether turns and slides are held. */
+ik_inline int dls_may_hold(const ik_plan *plan) { return plan->limited || plan->slides || dls_has_stages(plan); }
 
 /* Of the joints that would go over their limits, the one with the least way to go. */
 typedef struct {
@@ -24,15 +40,42 @@ ik_inline void dls_nearer(dls_nearest *nearest, mask over, real way, int which) 
     nearest->which = real_select(first, real_splat((number)which), nearest->which);
 }
 
-static void dls_find_over(const ik_plan *plan, columns c, dls_nearest *nearest) {
+/* The share of a way at which it comes to a bound that its end is over by `off`; `along` is how far it goes over there.
+ */
+ik_inline real dls_share(real off, real along) {
+    real share = real_splat(1) - off / real_select(mask_less(real_splat(0), along), along, off);
+    return real_max(share, real_splat(0));
+}
+
+/* Lanes in which a level adds to what those before it have found. */
+ik_inline mask dls_adds(const ik_plan *plan, columns c) {
+    return mask_less(real_splat(1), *column(c, dls_stage(plan)));
+}
+
+/* What a turn is, a share of the way from what is held to what is wanted. */
+ik_inline vec3 dls_on_way(const ik_plan *plan, columns c, int slot, real share) {
+    vec3 from = column_vec3(c, dls_held(plan, slot)), to = column_vec3(c, step_own(plan, slot));
+    return vec3_add(from, vec3_scale(share, vec3_sub(to, from)));
+}
+
+/* Over limits after that share of the way, which is for stages; others go all of it. */
+static void dls_find_over(const ik_plan *plan, columns c, real share, dls_nearest *nearest) {
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         if (!joint_is_limited(plan, k)) continue;
-        vec3 turn = column_vec3(c, step_own(plan, slot));
+        vec3 wanted = column_vec3(c, step_own(plan, slot));
+        if (dls_has_stages(plan)) wanted = dls_on_way(plan, c, slot, share);
+        vec3 turn = wanted;
         mask over =
             IK_NAME(turns_allow)(plan, c, k, &turn) & mask_equal(*column(c, rows_fixed(plan, slot)), real_splat(0));
         column_set_vec3(c, dls_allowed(plan, slot), turn);
-        dls_nearer(nearest, over, vec3_length(turn), slot);
+        real way = vec3_length(turn);
+        if (dls_has_stages(plan)) {
+            direction off = vec3_direction(vec3_sub(wanted, turn));
+            real along = vec3_dot(off.unit, vec3_sub(wanted, column_vec3(c, dls_held(plan, slot))));
+            way = real_select(dls_adds(plan, c), dls_share(off.length, along), way);
+        }
+        dls_nearer(nearest, over, way, slot);
     }
 }
 
@@ -40,10 +83,16 @@ static void dls_find_slid_over(const ik_plan *plan, columns c, dls_nearest *near
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
         for (int axis = 0; axis < 3 && plan->nodes[k].slides; axis++) {
-            real slide = *column(c, step_slide(plan, slot) + axis);
+            real wanted = *column(c, step_slide(plan, slot) + axis), slide = wanted;
             mask over = turns_allow_slide(plan, c, k, axis, &slide);
             over &= mask_equal(*column(c, rows_pinned(plan, slot) + axis), real_splat(0));
-            dls_nearer(nearest, over, real_abs(slide) / *column(c, joint_lever(plan)), plan->slots + 3 * slot + axis);
+            real way = real_abs(slide) / *column(c, joint_lever(plan));
+            if (dls_has_stages(plan)) {
+                real off = wanted - slide, along = wanted - *column(c, dls_pinned_by(plan, slot) + axis);
+                along = real_negate_if(mask_less(off, real_splat(0)), along);
+                way = real_select(dls_adds(plan, c), dls_share(real_abs(off), along), way);
+            }
+            dls_nearer(nearest, over, way, plan->slots + 3 * slot + axis);
         }
     }
 }
@@ -71,14 +120,74 @@ static void dls_hold_slides(const ik_plan *plan, columns c, real which) {
         }
 }
 
+/* Turns and slides go that share of the way from what is held to what is wanted, in chosen lanes, and are held there.
+ */
+static void dls_go(const ik_plan *plan, columns c, real share, mask chosen) {
+    for (int slot = 0; slot < plan->slots; slot++) {
+        const int k = plan->node_of_slot[slot], held = dls_held(plan, slot);
+        vec3 from = column_vec3(c, held), to = dls_on_way(plan, c, slot, share);
+        if (joint_is_hinge(plan, k)) IK_NAME(turns_allow)(plan, c, k, &to);
+        to = vec3_select(chosen, to, from);
+        column_set_vec3(c, held, to);
+        column_set_vec3(c, dls_allowed(plan, slot), vec3_select(chosen, to, column_vec3(c, dls_allowed(plan, slot))));
+        for (int axis = 0; axis < 3 && plan->nodes[k].slides; axis++) {
+            real *by = column(c, dls_pinned_by(plan, slot) + axis), wanted = *column(c, step_slide(plan, slot) + axis);
+            wanted = *by + share * (wanted - *by);
+            turns_allow_slide(plan, c, k, axis, &wanted);
+            *by = real_select(chosen, wanted, *by);
+        }
+    }
+}
+
+/* The share of its way that a level goes. Limits of balls are round: after the share at which a flat bound would hold
+ * one may still be over, so that it takes a little less than that anew; nothing, where that does not help either. The
+ * joint that holds it is the nearest then. */
+enum { DLS_ROUNDS = 4 };
+#define DLS_WITHIN (number)(63.0 / 64)
+
+static real dls_share_within(const ik_plan *plan, columns c, mask adds, dls_nearest *nearest) {
+    real share = real_select(adds, nearest->way, real_splat(1));
+    mask over = adds;
+    for (int round = 0; round < DLS_ROUNDS && mask_any(over); round++) {
+        dls_nearest then = {real_splat(LARGEST), real_splat(-1)};
+        dls_find_over(plan, c, share, &then);
+        over = adds & ~mask_less(then.which, real_splat(0));
+        share = real_select(over, real_splat(DLS_WITHIN) * then.way * share, share);
+        nearest->which = real_select(over, then.which, nearest->which);
+    }
+    return real_select(over, real_splat(0), share);
+}
+
+/* The stage. Where limits may hold, levels are never solved together: a lower one could keep joints from limits that
+ * hold those before it. */
+static real dls_stage_now(const ik_plan *plan, columns c) {
+    real *stage = column(c, dls_stage(plan));
+    if (plan->limited || plan->slides) *stage = real_max(*stage, real_splat(1));
+    return *stage;
+}
+
+/* In lanes where a stage is done the next follows, or the first, if all levels together will not do. Returns those. */
+static mask dls_next_stage(const ik_plan *plan, columns c, mask waits) {
+    const real zero = real_splat(0), one = real_splat(1);
+    real *stage = column(c, dls_stage(plan));
+    mask done = ~waits & mask_less(zero, *stage), fails = mask_less(*stage, zero);
+    if (!mask_any(done | fails)) return done;
+    *stage = real_select(fails, one, real_select(done, *stage + one, *stage));
+    mask more = done & mask_less(*stage, real_splat((number)(plan->levels + posture_is_any(plan) + 1)));
+    if (mask_any(more)) dls_go(plan, c, one, more);
+    return fails | more;
+}
+
 /* In lanes where joints would go over their limits, the one with the least way to go is held from now on. Returns
  * those lanes. */
 static mask dls_hold(const ik_plan *plan, columns c) {
     dls_nearest nearest = {real_splat(LARGEST), real_splat(-1)};
-    dls_find_over(plan, c, &nearest);
+    dls_find_over(plan, c, real_splat(1), &nearest);
     if (plan->slides) dls_find_slid_over(plan, c, &nearest);
     mask waits = ~mask_less(nearest.which, real_splat(0));
     if (!mask_any(waits)) return waits;
+    mask adds = dls_has_stages(plan) ? waits & dls_adds(plan, c) : mask_splat(0);
+    if (mask_any(adds)) dls_go(plan, c, dls_share_within(plan, c, adds, &nearest), adds);
     dls_hold_turns(plan, c, nearest.which);
     if (plan->slides) dls_hold_slides(plan, c, nearest.which);
     return waits;
@@ -105,22 +214,47 @@ static mask dls_mind_limits(const ik_plan *plan, columns c) {
 }
 
 /* In lanes where `done`, no joint is held from now on. */
-static void dls_release(const ik_plan *plan, columns c, mask done) {
+static void dls_let_go(const ik_plan *plan, columns c, mask done) {
     const vec3 none = vec3_splat(0, 0, 0);
-    rows_release(plan, c, done);
+    rows_let_go(plan, c, done);
     for (int slot = 0; slot < plan->slots; slot++) {
         const int k = plan->node_of_slot[slot];
         if (plan->nodes[k].slides) {
             vec3 by = column_vec3(c, dls_pinned_by(plan, slot));
             column_set_vec3(c, dls_pinned_by(plan, slot), vec3_select(done, none, by));
         }
-        if (!joint_is_limited(plan, k)) continue;
+        if (!joint_is_limited(plan, k) && !dls_has_stages(plan)) continue;
         vec3 held = column_vec3(c, dls_held(plan, slot));
         column_set_vec3(c, dls_held(plan, slot), vec3_select(done, none, held));
     }
 }
 
+/* In lanes where `done`, the next step begins. */
+static void dls_release(const ik_plan *plan, columns c, mask done) {
+    dls_let_go(plan, c, done);
+    rows_deactivate(plan, c, done);
+    if (!dls_has_stages(plan)) return;
+    real *stage = column(c, dls_stage(plan));
+    *stage = real_select(done, real_splat(0), *stage);
+}
+
+/* In lanes where others count and levels went by stages, the first begins anew. */
+static mask dls_first_stage(const ik_plan *plan, columns c, mask others) {
+    real *stage = column(c, dls_stage(plan));
+    others &= mask_less(real_splat(0), *stage);
+    if (mask_any(others)) dls_let_go(plan, c, others);
+    *stage = real_select(others, real_splat(1), *stage);
+    return others;
+}
+
 /* ---- what is one-sided */
+
+/* Whether a task has its answer in this solve. */
+ik_inline mask dls_is_asked(const ik_plan *plan, columns c, int task) {
+    if (!dls_has_stages(plan)) return ~mask_splat(0);
+    const real stage = *column(c, dls_stage(plan));
+    return mask_equal(stage, real_splat(0)) | mask_equal(stage, real_splat((number)(plan->tasks[task].level + 1)));
+}
 
 /* Lanes in which others count from now on: those that the step would violate; and those that hold back, y, no more. */
 static mask dls_reconsider(const ik_plan *plan, columns c, const real *y) {
@@ -132,8 +266,21 @@ static mask dls_reconsider(const ik_plan *plan, columns c, const real *y) {
         real left = off - rows_seen(plan, c, t, dls_all).x;
         mask violated = mask_equal(*active, zero) & mask_less(least, left);
         mask back = rows_is_active(plan, c, t) & mask_less(y[plan->tasks[t].row * c.step], zero);
+        if (plan->levels > 1) back &= dls_is_asked(plan, c, t);
         *active = real_select(violated, one, real_select(back, real_splat(2), *active));
         changed |= violated | back;
     }
     return changed;
+}
+
+/* What limits and one side do to a step, whose answer is y: returns the lanes in which it has to be solved once more.
+ */
+static mask dls_mind(const ik_plan *plan, columns c, const real *y) {
+    const int stages = dls_has_stages(plan);
+    mask waits = mask_splat(0), others = waits;
+    if (plan->limited || plan->slides) waits = dls_mind_limits(plan, c);
+    if (stages) waits |= mask_less(*column(c, dls_stage(plan)), real_splat(0));
+    if (plan->one_sided) others = ~waits & dls_reconsider(plan, c, y);
+    if (stages) waits |= dls_next_stage(plan, c, waits | others) | dls_first_stage(plan, c, others);
+    return waits | others;
 }

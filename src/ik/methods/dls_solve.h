@@ -50,12 +50,15 @@ ik_inline real dls_foreseen(const ik_plan *plan, real square, real left) {
     return size * size;
 }
 
-/* What z wishes for, beside the rows: y takes off what they would see of it. */
+/* What z wishes for, beside the rows: y takes off what they would see of it. `s.again` has the factors. */
 static void dls_find_wish(const ik_plan *plan, columns c, rows_system s, real square) {
+    if (plan->job->options.manipulability > 0) manipulability_find(plan, c, s);
     for (int i = 0; i < s.rows; i++)
         s.z[i * s.step] = real_splat(0);
     posture_find(plan, c, real_sqrt(square));
     rows_take_off(plan, c, posture_moves, s.z, s.step);
+    ldl_solve(s.again, s.step, s.rows, s.z);
+    if (posture_settles(plan)) posture_measure(plan, c, s.z, s.step);
 }
 
 static void dls_add_wish(rows_system s) {
@@ -63,13 +66,18 @@ static void dls_add_wish(rows_system s) {
         s.y[i * s.step] = s.y[i * s.step] + s.z[i * s.step];
 }
 
-/* J^+ J z is taken off y, with hardly any damping: what singular values below a thousandth of the largest would add. */
+/* Of the largest element on the diagonal: singular values below its root are left to postures. Of postures that settle
+ * hardly any, for what leaks of them is an error that stays. */
+#define DLS_OPEN    (number)1e-6
+#define DLS_SETTLED (number)(IK_BITS == 64 ? 1e-12 : 1e-6)
+
+/* J^+ J z is taken off y, with hardly any damping. */
 static void dls_project(const ik_plan *plan, columns c, rows_system s, diagonal d, real square) {
     for (int i = 0; i < packed(s.rows, 0); i++)
         s.again[i * s.step] = s.matrix[i * s.step];
+    const number share = posture_settles(plan) ? DLS_SETTLED : DLS_OPEN;
+    ldl_factor(s.again, s.step, s.rows, real_splat(share) * d.largest + real_splat(TINY_LENGTH));
     dls_find_wish(plan, c, s, square);
-    ldl_factor(s.again, s.step, s.rows, real_splat((number)1e-6) * d.largest + real_splat(TINY_LENGTH));
-    ldl_solve(s.again, s.step, s.rows, s.z);
 }
 
 /* One level: returns what should be left of the squared error. */
@@ -85,36 +93,52 @@ static real dls_solve_level(const ik_plan *plan, columns c, rows_system s, real 
     return foreseen;
 }
 
+/* In lanes where levels are not done nothing is wished for. */
+static void dls_drop_wish(const ik_plan *plan, columns c, rows_system s, mask waits) {
+    for (int i = 0; i < s.rows; i++)
+        s.z[i * s.step] = real_select(waits, real_splat(0), s.z[i * s.step]);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 wish = column_vec3(c, posture_wish(plan, slot));
+        column_set_vec3(c, posture_wish(plan, slot), vec3_select(waits, vec3_splat(0, 0, 0), wish));
+    }
+}
+
 /* Several: the less a level counts, the shorter are its steps, which bend. Postures last, of what all levels leave. */
-static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, real square) {
+static real dls_solve_levels(const ik_plan *plan, columns c, rows_system s, levels_answer answer, real damping,
+                             real square) {
     const real beside = *column(c, dls_state(plan, DLS_LEVEL)), apart = real_splat(LEVEL_FIRST) / beside;
-    real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
-    real foreseen = levels_solve(plan, s, damping, apart, beside);
+    const real zero = real_splat(0), stage = dls_has_stages(plan) ? dls_stage_now(plan, c) : zero;
+    real foreseen = levels_solve(plan, c, s, answer, damping, apart, beside, stage);
     if (!posture_is_any(plan)) return foreseen;
     dls_find_wish(plan, c, s, square);
-    ldl_solve(s.again, s.step, s.rows, s.z);
+    const mask waits = mask_less(zero, stage) & mask_less(stage, real_splat((number)(plan->levels + 1)));
+    if (dls_has_stages(plan)) dls_drop_wish(plan, c, s, waits);
     dls_add_wish(s);
     return foreseen;
 }
 
-static dls_outlook dls_solve(const ik_plan *plan, columns c) {
-    rows_system s = rows_system_of(plan, c);
+/* How far off all is, and as rows what of that the step goes for, besides what is held. */
+ik_inline errors dls_look(const ik_plan *plan, columns c, rows_system s) {
     IK_NAME(turns_start)(plan, c);
     rows_start(plan, c);
     errors e = IK_NAME(errors_measure)(plan, c, IN_POSE, *column(c, dls_state(plan, DLS_LEVEL)), s.y, s.step);
     dls_cut_error(plan, c, s.y, s.step);
-    if (plan->limited || plan->slides) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
+    if (dls_may_hold(plan)) rows_take_off(plan, c, dls_kept_back, s.y, s.step);
     if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
-    rows_assemble(plan, c, s.matrix, s.step);
-    real foreseen = plan->levels > 1 ? dls_solve_levels(plan, c, s, e.square) : dls_solve_level(plan, c, s, e.square);
-    rows_pull(plan, c, s.y, s.step);
-    return (dls_outlook){e, dls_foreseen(plan, e.square, foreseen)};
+    return e;
+}
+
+/* What turns are cut to that are cut each by itself. With stages only the first is, as if it were alone. */
+ik_inline real dls_most_of_each(const ik_plan *plan, columns c) {
+    const real most = real_splat((number)plan->job->options.max_step);
+    if (!dls_has_stages(plan)) return most;
+    return real_select(mask_equal(*column(c, dls_stage(plan)), real_splat(1)), most, real_splat(LARGEST));
 }
 
 /* From pulls to turns and slides; where there is a posture, the way to it comes on top. Turns are cut each by itself,
  * unless `whole`. Returns the largest, as an angle. */
 static real dls_move_by_pulls(const ik_plan *plan, columns c, int posture, int whole) {
-    const real most = real_splat((number)plan->job->options.max_step);
+    const real each = dls_most_of_each(plan, c);
     real largest = real_splat(0), unit = *column(c, joint_lever(plan));
     for (int slot = 0; slot < plan->slots; slot++) {
         int k = plan->node_of_slot[slot];
@@ -126,26 +150,81 @@ static real dls_move_by_pulls(const ik_plan *plan, columns c, int posture, int w
         if (!plan->nodes[k].turns) continue;
         vec3 turn = rows_turn(plan, c, k, column_vec3(c, step_own(plan, slot)));
         if (posture) turn = vec3_add(turn, column_vec3(c, posture_wish(plan, slot)));
-        if (!whole) turn = vec3_cut(turn, most);
+        if (!whole) turn = vec3_cut(turn, each);
         largest = real_max(vec3_length(turn), largest);
         column_set_vec3(c, step_own(plan, slot), turn);
     }
     return largest;
 }
 
+/* The share of a way at which it is that long, from what is held; 1 where all of it is not. */
+ik_inline real dls_share_of_length(vec3 held, vec3 way, real most) {
+    const real one = real_splat(1), zero = real_splat(0), square = vec3_dot(way, way), along = vec3_dot(held, way);
+    vec3 end = vec3_add(held, way);
+    real room = real_max(most * most - vec3_dot(held, held), zero), root = real_sqrt(along * along + square * room);
+    real share = real_select(mask_less(zero, along), room / (along + root), (root - along) / square);
+    return real_select(mask_less(most * most, vec3_dot(end, end)), real_min(share, one), one);
+}
+
+/* How much of what a level adds brings no joint over max_step, with what levels before have found. */
+static real dls_share_of_level(const ik_plan *plan, columns c) {
+    const real most = real_splat((number)plan->job->options.max_step), unit = *column(c, joint_lever(plan));
+    real share = real_splat(1);
+    for (int slot = 0; slot < plan->slots; slot++) {
+        vec3 held = column_vec3(c, dls_held(plan, slot)), way = column_vec3(c, step_own(plan, slot));
+        share = real_min(share, dls_share_of_length(held, way, most));
+        if (!plan->nodes[plan->node_of_slot[slot]].slides) continue;
+        held = column_vec3(c, dls_pinned_by(plan, slot)), way = column_vec3(c, step_slide(plan, slot));
+        share = real_min(share, dls_share_of_length(held, way, most * unit));
+    }
+    return share;
+}
+
+/* By how much turns are shortened: of levels together that are too long not at all, as they go by stages then. */
+static real dls_cut_stage(const ik_plan *plan, columns c, mask over, real cut) {
+    real *stage = column(c, dls_stage(plan));
+    mask together = mask_equal(*stage, real_splat(0));
+    *stage = real_select(together & over, real_splat(-1), *stage);
+    return real_select(dls_adds(plan, c), dls_share_of_level(plan, c), cut);
+}
+
 /* All of them shortened alike, if the step is cut as a whole. Those that are held come on top. */
-static void dls_turns(const ik_plan *plan, columns c, int whole) {
+static void dls_shorten_turns(const ik_plan *plan, columns c, real largest, int whole) {
     const real one = real_splat(1), most = real_splat((number)plan->job->options.max_step);
-    real largest = dls_move_by_pulls(plan, c, posture_is_any(plan), whole);
+    const int stages = dls_has_stages(plan);
     real cut = real_min(one, most / (largest + real_splat(TINY_LENGTH)));
+    if (stages) {
+        if (!whole) cut = one;
+        cut = dls_cut_stage(plan, c, mask_less(most, largest), cut);
+        whole = 1;
+    }
     for (int slot = 0; slot < plan->slots; slot++) {
         vec3 turn = column_vec3(c, step_own(plan, slot));
         if (whole) turn = vec3_scale(cut, turn);
-        if (plan->limited) turn = vec3_add(turn, column_vec3(c, dls_held(plan, slot)));
+        if (plan->limited || stages) turn = vec3_add(turn, column_vec3(c, dls_held(plan, slot)));
         column_set_vec3(c, step_own(plan, slot), turn);
         if (!plan->nodes[plan->node_of_slot[slot]].slides) continue;
         vec3 slide = column_vec3(c, step_slide(plan, slot));
         if (whole) slide = vec3_scale(cut, slide);
         column_set_vec3(c, step_slide(plan, slot), vec3_add(slide, column_vec3(c, dls_pinned_by(plan, slot))));
     }
+}
+
+static void dls_turns(const ik_plan *plan, columns c, int whole) {
+    dls_shorten_turns(plan, c, dls_move_by_pulls(plan, c, posture_is_any(plan), whole), whole);
+}
+
+static dls_outlook dls_solve(const ik_plan *plan, columns c) {
+    rows_system s = rows_system_of(plan, c);
+    errors e = dls_look(plan, c, s);
+    rows_assemble(plan, c, s.matrix, s.step);
+    real foreseen;
+    if (plan->levels > 1) {
+        real damping = dls_damping(plan, c, diagonal_of(s.matrix, s.step, s.rows));
+        foreseen = dls_solve_levels(plan, c, s, levels_damped, damping, e.square);
+    } else
+        foreseen = dls_solve_level(plan, c, s, e.square);
+    rows_pull(plan, c, s.y, s.step);
+    dls_turns(plan, c, plan->job->options.damping > 0);
+    return (dls_outlook){e, dls_foreseen(plan, e.square, foreseen)};
 }

@@ -14,8 +14,8 @@
  *
  * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
  * line with its target, which the passes could only fold back onto that line, starts as an arc, and where the target is
- * just within reach on the very arc that ends there; one that makes no more progress is bent a little. And every point
- * first goes on as it went in the step before, by k / (k + 3) of that after k steps that brought the tip nearer:
+ * just within reach so bent that it ends there (chain.h); one that makes no more progress is bent a little. And every
+ * point first goes on as it went in the step before, by k / (k + 3) of that after k steps that brought the tip nearer:
  * Nesterov's momentum, started anew where it overshoots (Y. Nesterov, "A method of solving a convex programming problem
  * with convergence rate O(1/k^2)", 1983; B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient schemes",
  * 2015). Near full reach, where each pass takes off a small share of the error, that is a sixth of the steps and less.
@@ -24,8 +24,8 @@
 /* Of the reach: a chain as flat as this is in line with its target. */
 #define FABRIK_FLAT (number)1e-6
 
-/* Of the reach: a target as near to its edge as this has a chain so straight that passes hardly move it. */
-#define FABRIK_EDGE (number)2e-3
+/* A target as near to the edge as this has a chain so straight that passes hardly move it. */
+static const chain_edge fabrik_edge = {.drawn = (number)0.05, .arched = (number)2e-3};
 
 /* An iteration that takes less than this share off the error is no progress; after so many of them the chain is bent,
  * and after so many bends given up. */
@@ -194,18 +194,18 @@ static void fabrik_unlock(const ik_plan *plan, const aimed_chain *chain, columns
     }
 }
 
-/* Where the plan is one chain, and its target just within reach, its points are laid on an arc to there. */
+/* Where the plan is one chain, and its target just within reach, its points are laid so that it ends there. */
 static void fabrik_curve(const ik_plan *plan, const aimed_chain *chain, columns record) {
-    mask near = chain_at_edge(chain, FABRIK_EDGE);
-    if (plan->bases != 1 || plan->branches || !mask_any(near)) return;
+    if (plan->bases != 1 || plan->branches) return;
     const int tip = fabrik_point(plan->nodes[chain->end].slot), bones = fabrik_before(plan, 0); /* not in use yet */
     vec3 target = column_vec3(record, fabrik_target(plan, plan->nodes[chain->end].point));
-    near &= mask_less(*column(record, TOLERANCE), vec3_length(vec3_sub(target, column_vec3(record, tip))));
+    mask off = mask_less(*column(record, TOLERANCE), vec3_length(vec3_sub(target, column_vec3(record, tip))));
+    if (!mask_any(off & chain_at_edge(chain, fabrik_edge.drawn))) return;
     for (int slot = 1; slot < plan->slots; slot++) {
         vec3 from = column_vec3(record, fabrik_point(slot - 1)), to = column_vec3(record, fabrik_point(slot));
         column_set_vec3(record, bones + 3 * slot, vec3_sub(to, from));
     }
-    chain_curve(plan, chain, near, bones, record);
+    mask near = chain_curve(plan, chain, off, fabrik_edge, bones, record);
     for (int slot = 1; slot < plan->slots; slot++) {
         vec3 from = column_vec3(record, fabrik_point(slot - 1)), now = column_vec3(record, fabrik_point(slot));
         vec3 to = vec3_add(from, column_vec3(record, bones + 3 * slot));

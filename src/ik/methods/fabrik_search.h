@@ -1,10 +1,13 @@
 /* FABRIK with frames, what is done after its passes: momentum and strides, and kicks for what is stuck.
  * fabrik_frames.h has the idea. */
 
-/* Poor progress takes less than this share off the error in so many iterations; in fewer of them, where all joints turn
- * together for several goals. */
+/* Poor progress takes less than this share off the error in so many iterations. In fewer of them where goals are
+ * several, and fewer still where all joints turn together more than once in each. */
 #define FRAMES_POOR (number)0.1
-enum { FRAMES_PATIENCE = 7, FRAMES_PATIENCE_OF_SEVERAL = 5, FRAMES_KICKS = 12 };
+enum { FRAMES_PATIENCE = 7, FRAMES_PATIENCE_OF_SEVERAL = 5, FRAMES_PATIENCE_TOGETHER = 3 };
+
+/* So many kicks; where patience is short there is time for more, which begin anew with small ones. */
+enum { FRAMES_KICKS = 12, FRAMES_KICKS_TOGETHER = 24 };
 
 /* Passes are taken back that make the sum of squares this many times as large. */
 #define FRAMES_HARM (number)4
@@ -42,9 +45,16 @@ static mask frames_turned_far(const ik_plan *plan, columns c) {
     return held & mask_less(largest * largest + rounding, one - least * least);
 }
 
+static number frames_patience(const ik_plan *plan) {
+    if (!frames_several(plan)) return FRAMES_PATIENCE;
+    return together_times(plan) > 1 ? FRAMES_PATIENCE_TOGETHER : FRAMES_PATIENCE_OF_SEVERAL;
+}
+
+static int frames_kicks(const ik_plan *plan) { return together_times(plan) > 1 ? FRAMES_KICKS_TOGETHER : FRAMES_KICKS; }
+
 /* Where all kicks were made, and what is left is to go on from the best pose. */
 static mask frames_is_last(const ik_plan *plan, columns c) {
-    return watch_is_spent(c, frames_watched(plan), FRAMES_KICKS + 1);
+    return watch_is_spent(c, frames_watched(plan), frames_kicks(plan) + 1);
 }
 
 /* Passes that took the ends much farther away, or joints farther than is allowed, are taken back. Near the targets much
@@ -133,7 +143,8 @@ static void frames_stop(const ik_plan *plan, columns c, mask chosen) {
 static void frames_search(const ik_plan *plan, columns c) {
     frames_take_back(plan, c);
     frames_sweep(plan, c);
-    if (frames_several(plan)) frames_turn_together(plan, c);
+    for (int time = 0; time < together_times(plan); time++)
+        frames_turn_together(plan, c);
     if (!plan->outside) frames_walk_on(plan, c); /* out of a capsule any stride helps, however long */
     frames_count(plan, c);
 }
@@ -161,7 +172,7 @@ static void frames_kick_slide(const ik_plan *plan, columns c, mask chosen, int k
 /* All joints of the chosen lanes turn a little, for the given time; half the angle has at most this tangent. What
  * slides does so by as much at the lever. */
 static void frames_kick(const ik_plan *plan, columns c, mask chosen, int time, real most) {
-    const real half = real_min(real_splat(FRAMES_KICK * (number)(1 + time)), most);
+    const real half = real_min(real_splat(FRAMES_KICK * (number)(1 + time % FRAMES_KICKS)), most);
     frames_dice dice = {(uint32_t)time};
     for (int slot = plan->slots - 1; slot >= 0; slot--) { /* rotations become local ones */
         int k = plan->node_of_slot[slot];
@@ -194,26 +205,24 @@ static real frames_strictly(const ik_plan *plan, columns c) {
  * kicked pose, which is all twisted, does not take the place of another. */
 static void frames_keep_best(const ik_plan *plan, columns c) {
     real squared = frames_strictly(plan, c), *least = column(c, frames_least(plan));
-    mask better =
-        mask_less(squared, real_splat(FRAMES_BETTER) * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
+    const mask kicked = watch_is_spent(c, frames_watched(plan), 1) & ~frames_is_last(plan, c);
+    real share = real_splat(FRAMES_BETTER);
+    if (kicks_gain(plan) > 0) share = real_select(kicked, real_splat(1 - kicks_gain(plan)), share);
+    mask better = mask_less(squared, share * *least) | ~mask_less(*column(c, TOLERANCE), *column(c, ERROR));
     *least = real_select(better, squared, *least);
     frames_copy(plan, c, frames_best(0), frames_rotation(plan, 0), better);
 }
 
-/* The next kick of the lanes that are stuck; after the last one, the best pose. What started near its targets is kicked
- * from its best pose, at first by no more than a step may turn a joint there, then twice as far each time. */
+/* The next kick of the lanes that are stuck, from the best pose, so that rounding in what one kick came to is not what
+ * the next one begins with; after the last one, the best pose. What started near its targets is kicked at first by no
+ * more than a step may turn a joint there, then by twice as much each time. */
 static void frames_free(const ik_plan *plan, columns c, mask stuck) {
     const int watch = frames_watched(plan);
-    mask near = stuck & mask_equal(*column(c, frames_lowest(plan)), real_splat(0));
-    if (mask_any(near)) frames_return(plan, c, frames_best(0), near);
+    if (mask_any(stuck)) frames_return(plan, c, frames_best(0), stuck);
     real most = frames_turn_for_error(plan, c);
-    for (int time = 0; time <= FRAMES_KICKS; time++, most = most + most) {
+    for (int time = 0; time < frames_kicks(plan); time++, most = most + most) {
         mask chosen = watch_kick(c, watch, stuck, time);
-        if (!mask_any(chosen)) continue;
-        if (time < FRAMES_KICKS)
-            frames_kick(plan, c, chosen, time, most);
-        else
-            frames_return(plan, c, frames_best(0), chosen);
+        if (mask_any(chosen)) frames_kick(plan, c, chosen, time, most);
     }
     watch_kicked(c, watch, stuck);
     real *squared = column(c, frames_squared(plan)), *beside = column(c, frames_beside(plan));
@@ -253,11 +262,10 @@ static void frames_watch(const ik_plan *plan, columns c) {
     const int watch = frames_watched(plan);
     const real one = real_splat(1), none = real_splat(FABRIK_PROGRESS);
     mask last = frames_is_last(plan, c), off = mask_less(*column(c, TOLERANCE), *column(c, ERROR));
-    int free = !plan->limited && !plan->slides; /* such chains are slow only near full reach */
+    int free = !frames_several(plan) && !plan->limited && !plan->slides; /* such chains are slow only near full reach */
     real poor = free ? none : real_splat(FRAMES_POOR), less = one - real_select(last, none, poor);
     real squared = *column(c, frames_squared(plan));
-    real patience = real_splat(frames_several(plan) ? FRAMES_PATIENCE_OF_SEVERAL : FRAMES_PATIENCE);
-    mask stuck = watch_is_stuck(c, watch, off, squared, less * less, patience, mask_splat(0));
+    mask stuck = watch_is_stuck(c, watch, off, squared, less * less, real_splat(frames_patience(plan)), mask_splat(0));
     if (!mask_any(stuck)) return;
     stuck &= ~frames_weigh(plan, c, stuck);
     stuck &= ~frames_be_strict(plan, c, stuck);

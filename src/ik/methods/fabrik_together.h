@@ -1,15 +1,9 @@
 /* FABRIK with frames: all joints turn together. fabrik_frames.h has the idea.
  *
- * The least sum of squares that small turns of all joints lead to, damped, by conjugate gradients (M. R. Hestenes,
- * E. Stiefel, "Methods of conjugate gradients for solving linear systems", Journal of Research of the National Bureau
- * of Standards 49 (1952)): no matrix, a few vectors a joint, and no more steps than there are numbers to be met. A turn
- * is a vector in the world, seen from what carries the joint.
- *
- * Where goals have levels these have to be told apart, for which there is a matrix after all, of a row for each number
- * to be met: a row of it is what the numbers see of the turns by which one of them would pull (frame/levels.h). */
-
-/* Slopes as small as this share of the first ones, squared, are none. */
-#define TOGETHER_LEVEL (number)1e-10
+ * The least sum of squares that small turns of all joints lead to, damped. There is a row for each number to be met,
+ * and the matrix is what the numbers see of the turns by which one of them would pull. Conjugate gradients need no
+ * matrix, but lose their way to rounding where ends hold each other, as on wide trees. A turn is a vector in the world,
+ * seen from what carries the joint. Where goals have levels, they are told apart as in frame/levels.h. */
 
 /* How much of its turn a limit would bar is seen by a turn of so many radians; less than such a share of it is none. */
 #define TOGETHER_PROBE (number)0.02
@@ -22,6 +16,13 @@
 #define TOGETHER_LESS  (number)0.25
 #define TOGETHER_MORE  (number)4
 
+/* The least damping as a share of all the matrix has on its diagonal. Where ends hold each other, as on wide trees,
+ * more of it would leave no way but to creep, and less would be rounding. */
+#define TOGETHER_ROUNDING (number)(0.125 * EPSILON)
+
+/* So many times in an iteration: two more solves cost less than the iterations they spare. */
+enum { TOGETHER_TIMES = 3 };
+
 /* Whether goals are about several nodes, or tie them, which the papers do not treat otherwise. */
 static int frames_several(const ik_plan *plan) {
     if (plan->job->options.textbook) return 0;
@@ -31,25 +32,15 @@ static int frames_several(const ik_plan *plan) {
     return 0;
 }
 
+/* How often all joints turn together in an iteration: not at all for one node, and once where some slide, of which
+ * turns do not know. */
+static int together_times(const ik_plan *plan) {
+    if (!frames_several(plan)) return 0;
+    return plan->slides ? 1 : TOGETHER_TIMES;
+}
+
 ik_inline vec3 together_of(const ik_plan *plan, columns c, int vector, int slot) {
     return column_vec3(c, frames_joint(plan, vector, slot));
-}
-
-/* Of all joints, one vector becomes another and so many times a third. */
-static void together_add(const ik_plan *plan, columns c, int to, int one, real times, int other) {
-    for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 more = vec3_scale(times, together_of(plan, c, other, slot));
-        column_set_vec3(c, frames_joint(plan, to, slot), vec3_add(together_of(plan, c, one, slot), more));
-    }
-}
-
-static real together_square(const ik_plan *plan, columns c, int vector) {
-    real sum = real_splat(0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 v = together_of(plan, c, vector, slot);
-        sum = sum + vec3_dot(v, v);
-    }
-    return sum;
 }
 
 /* ---- what turns do */
@@ -94,29 +85,16 @@ static void together_find_off(const ik_plan *plan, columns c) {
     }
 }
 
-/* What turns of all joints change of that. */
-static vec3 together_change(const ik_plan *plan, columns c, int turns, int t) {
-    vec3 sum = vec3_splat(0, 0, 0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        if (!together_carries(plan, slot, t)) continue;
-        vec3 way = together_of(plan, c, turns, slot);
-        vec3 turn = plan->tasks[t].kind == IK_TURN ? together_seen(plan, slot, t, way)
-                                                   : vec3_cross(way, together_arm(plan, c, slot, t));
-        sum = vec3_add(sum, turn);
-    }
-    return frames_is_tie(&plan->tasks[t]) ? frames_tie_change(plan, c, t, sum) : sum;
+/* What a turn of a joint changes of an end that it carries. */
+ik_inline vec3 together_change(const ik_plan *plan, columns c, int slot, int task, vec3 turn) {
+    if (plan->tasks[task].kind == IK_TURN) return together_seen(plan, slot, task, turn);
+    return vec3_cross(turn, together_arm(plan, c, slot, task));
 }
 
-/* What the way changes of all, by weight; returns the sum of squares of the changes. */
-static real together_find_changes(const ik_plan *plan, columns c) {
-    real square = real_splat(0);
-    for (int t = 0; t < plan->task_count; t++) {
-        vec3 sum = together_change(plan, c, JOINT_WAY, t);
-        vec3 change = vec3_scale(frames_weight_of(plan, c, &plan->tasks[t]), sum);
-        column_set_vec3(c, frames_change(plan, t), change);
-        square = square + vec3_dot(change, sum);
-    }
-    return square;
+/* The turn of a joint along which a pull at an end that it carries does most. */
+ik_inline vec3 together_lever(const ik_plan *plan, columns c, int slot, int task, vec3 pull) {
+    if (plan->tasks[task].kind == IK_TURN) return together_seen(plan, slot, task, pull);
+    return vec3_cross(together_arm(plan, c, slot, task), pull);
 }
 
 /* ---- which turns there are */
@@ -132,17 +110,14 @@ ik_inline vec3 together_possible(const ik_plan *plan, columns c, int slot, vec3 
     return vec3_sub(turn, vec3_scale(vec3_dot(barred, turn), barred));
 }
 
-/* Which turns bring the ends nearer, and how much so. */
-static void together_find_slopes(const ik_plan *plan, columns c, real damping) {
+/* To what turns all ends together pull their joints. */
+static void together_pull(const ik_plan *plan, columns c) {
     for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 sum = vec3_scale(real_splat(-1) * damping, together_of(plan, c, JOINT_TURN, slot));
-        for (int t = 0; t < plan->task_count; t++) {
-            if (!together_carries(plan, slot, t)) continue;
-            vec3 off = column_vec3(c, frames_off(plan, t));
-            sum = vec3_add(sum, plan->tasks[t].kind == IK_TURN ? together_seen(plan, slot, t, off)
-                                                               : vec3_cross(together_arm(plan, c, slot, t), off));
-        }
-        column_set_vec3(c, frames_joint(plan, JOINT_SLOPE, slot), together_possible(plan, c, slot, sum));
+        vec3 sum = vec3_splat(0, 0, 0);
+        for (int t = 0; t < plan->task_count; t++)
+            if (together_carries(plan, slot, t))
+                sum = vec3_add(sum, together_lever(plan, c, slot, t, column_vec3(c, frames_off(plan, t))));
+        column_set_vec3(c, frames_joint(plan, JOINT_TURN, slot), together_possible(plan, c, slot, sum));
     }
 }
 
@@ -151,7 +126,7 @@ static void together_find_barred(const ik_plan *plan, columns c, int k) {
     const int slot = plan->nodes[k].slot;
     if (!frames_is_limited(plan, k)) return;
     frames_body body = frames_body_of(plan, c, k, column_quat(c, frames_rotation(plan, slot)));
-    vec3 slope = together_of(plan, c, JOINT_SLOPE, slot);
+    vec3 slope = together_of(plan, c, JOINT_TURN, slot);
     vec3 wanted = vec3_scale(real_splat(TOGETHER_PROBE), vec3_direction(slope).unit);
     vec3 left = frames_vector(frames_cut(plan, c, k, &body, frames_small_turn(wanted)));
     direction out = vec3_direction(vec3_sub(wanted, left));
@@ -159,42 +134,19 @@ static void together_find_barred(const ik_plan *plan, columns c, int k) {
     vec3 across = frames_is_hinge(plan, k) ? frames_axis(plan, k, body.rotation) : out.unit;
     vec3 none = vec3_splat(0, 0, 0);
     column_set_vec3(c, frames_joint(plan, JOINT_BARRED, slot), vec3_select(barred, across, none));
-    column_set_vec3(c, frames_joint(plan, JOINT_SLOPE, slot), together_possible(plan, c, slot, slope));
 }
 
-/* ---- the turns */
-
-static void together_start(const ik_plan *plan, columns c) {
-    for (int i = frames_joint(plan, 0, 0); i < frames_joint(plan, JOINT_VECTORS, 0); i++)
-        *column(c, i) = real_splat(0);
+/* What limits bar of the turns to which all ends pull. */
+static void together_bar(const ik_plan *plan, columns c) {
+    for (int slot = 0; slot < plan->slots; slot++)
+        column_set_vec3(c, frames_joint(plan, JOINT_BARRED, slot), vec3_splat(0, 0, 0));
     together_find_off(plan, c);
-    together_find_slopes(plan, c, real_splat(0));
+    together_pull(plan, c);
     for (int slot = 0; slot < plan->slots; slot++)
         together_find_barred(plan, c, plan->node_of_slot[slot]);
 }
 
-static void together_find_turns(const ik_plan *plan, columns c, real damping) {
-    const real least = real_splat(0x1p-100f); /* nothing is divided by 0 */
-    real before = real_splat(LARGEST), level = real_splat(0);
-    together_start(plan, c);
-    for (int step = 0; step < plan->rows; step++) {
-        real steep = together_square(plan, c, JOINT_SLOPE);
-        if (step == 0) level = real_splat(TOGETHER_LEVEL) * steep;
-        mask goes = mask_less(level, steep);
-        if (!mask_any(goes)) return;
-        together_add(plan, c, JOINT_WAY, JOINT_SLOPE, steep / (before + least), JOINT_WAY);
-        real square = together_find_changes(plan, c) + damping * together_square(plan, c, JOINT_WAY);
-        real far = real_select(goes, steep / (square + least), real_splat(0));
-        together_add(plan, c, JOINT_TURN, JOINT_TURN, far, JOINT_WAY);
-        for (int i = 0; i < 3 * plan->task_count; i++)
-            *column(c, frames_off(plan, 0) + i) =
-                *column(c, frames_off(plan, 0) + i) - far * *column(c, frames_change(plan, 0) + i);
-        together_find_slopes(plan, c, damping);
-        before = steep;
-    }
-}
-
-/* ---- the same by levels */
+/* ---- the equations */
 
 /* The root of what a task counts for in its level. */
 ik_inline real together_root(const ik_plan *plan, columns c, int t) {
@@ -216,7 +168,7 @@ static void together_pull_by_rows(const ik_plan *plan, columns c, rows_system s,
             sum = vec3_add(sum, vec3_scale(rows[(first + i) * s.step], together_along(plan, c, t, i)));
         column_set_vec3(c, frames_off(plan, t), vec3_scale(together_root(plan, c, t), sum));
     }
-    together_find_slopes(plan, c, real_splat(0));
+    together_pull(plan, c);
 }
 
 /* A vector of a task as numbers of rows. */
@@ -226,30 +178,51 @@ static void together_set_rows(const ik_plan *plan, columns c, int t, vec3 v, rea
         rows[(plan->tasks[t].row + i) * step] = root * vec3_dot(together_along(plan, c, t, i), v);
 }
 
-static void together_assemble(const ik_plan *plan, columns c, rows_system s) {
-    for (int row = 0; row < s.rows; row++) {
-        for (int i = 0; i < s.rows; i++)
-            s.z[i * s.step] = real_splat(i == row);
-        together_pull_by_rows(plan, c, s, s.z);
-        for (int t = 0; t < plan->task_count; t++)
-            together_set_rows(plan, c, t, together_change(plan, c, JOINT_SLOPE, t), s.z, s.step);
-        for (int i = row; i < s.rows; i++)
-            s.matrix[packed(i, row) * s.step] = s.z[i * s.step];
+/* What tasks, up to one, see of the turns to which a pull of that one leads. */
+static void together_find_changes(const ik_plan *plan, columns c, int task, vec3 pull) {
+    for (int t = 0; t <= task; t++)
+        column_set_vec3(c, frames_change(plan, t), vec3_splat(0, 0, 0));
+    for (int slot = 0; slot < plan->slots; slot++) {
+        if (!together_carries(plan, slot, task)) continue;
+        vec3 turn = together_possible(plan, c, slot, together_lever(plan, c, slot, task, pull));
+        for (int t = 0; t <= task; t++) {
+            if (!together_carries(plan, slot, t)) continue;
+            vec3 change = together_change(plan, c, slot, t, turn);
+            column_set_vec3(c, frames_change(plan, t), vec3_add(column_vec3(c, frames_change(plan, t)), change));
+        }
     }
 }
 
-static void together_find_turns_by_levels(const ik_plan *plan, columns c, real damping) {
+/* Tasks are in the order of their rows. */
+static void together_assemble(const ik_plan *plan, columns c, rows_system s) {
+    for (int task = 0; task < plan->task_count; task++)
+        for (int i = 0; i < ik_task_rows(&plan->tasks[task]); i++) {
+            const int row = plan->tasks[task].row + i;
+            real root = together_root(plan, c, task);
+            together_find_changes(plan, c, task, vec3_scale(root, together_along(plan, c, task, i)));
+            for (int t = 0; t <= task; t++)
+                together_set_rows(plan, c, t, column_vec3(c, frames_change(plan, t)), s.z, s.step);
+            for (int j = 0; j <= row; j++)
+                s.matrix[packed(row, j) * s.step] = s.z[j * s.step];
+        }
+}
+
+static void together_find_turns(const ik_plan *plan, columns c, real damping) {
     const real beside = *column(c, frames_beside(plan)), apart = real_splat(LEVEL_FIRST) / beside;
     rows_system s = rows_system_at(plan, c, frames_rows(plan));
-    together_start(plan, c);
+    together_bar(plan, c);
     together_assemble(plan, c, s);
     for (int t = 0; t < plan->task_count; t++)
         together_set_rows(plan, c, t, together_off(plan, c, t), s.y, s.step);
-    real rounding = real_splat(8 * EPSILON) * diagonal_of(s.matrix, s.step, s.rows).sum;
-    levels_solve(plan, s, damping + rounding + real_splat(TINY_LENGTH), apart, beside);
+    real rounding = real_splat(TOGETHER_ROUNDING) * diagonal_of(s.matrix, s.step, s.rows).sum;
+    damping = damping + rounding + real_splat(TINY_LENGTH);
+    if (plan->levels > 1)
+        levels_solve(plan, c, s, levels_damped, damping, apart, beside, real_splat(0));
+    else {
+        ldl_factor(s.matrix, s.step, s.rows, damping);
+        ldl_solve(s.matrix, s.step, s.rows, s.y);
+    }
     together_pull_by_rows(plan, c, s, s.y);
-    for (int slot = 0; slot < plan->slots; slot++)
-        column_set_vec3(c, frames_joint(plan, JOINT_TURN, slot), together_of(plan, c, JOINT_SLOPE, slot));
 }
 
 /* ---- the step */
@@ -288,10 +261,7 @@ static void together_make_turns(const ik_plan *plan, columns c) {
 static void frames_turn_together(const ik_plan *plan, columns c) {
     real *squared = column(c, frames_squared(plan)), *share = column(c, frames_damping(plan));
     *squared = frames_square(plan, c);
-    if (plan->levels > 1)
-        together_find_turns_by_levels(plan, c, *share * *squared);
-    else
-        together_find_turns(plan, c, *share * *squared);
+    together_find_turns(plan, c, *share * *squared);
     together_make_turns(plan, c);
     real turned = frames_square(plan, c);
     mask nearer = mask_less(turned, *squared);

@@ -14,22 +14,23 @@
  *
  * Unless `textbook`: a target out of reach is answered at once, by the straight chain or the folded one; a chain in
  * line with its target, which would only stay on that line, starts as an arc, and where the target is just within reach
- * on the very arc that ends there. And d starts as a multiple of what the
- * tip is off, as near full reach bones take up little of what they are handed: that stride is three times as long after
- * an iteration that leaves more than half of the error, half as long after one that leaves less, and 1 again where the
- * error has grown. Nor does the tip go by more than a fifth of the reach that way, which would stir up chains of few
- * bones, and by a tenth less each time the error has grown. The best of all poses is the result. */
+ * so bent that it ends there (chain.h). And d starts as a multiple of what the tip is off, as near full reach bones
+ * take up little of what they are handed: that stride is three times as long after an iteration that leaves more than
+ * half of the error, half as long after one that leaves less, and 1 again where the error has grown. Nor does the tip
+ * go by more than a fifth of the reach that way, or eight times what it was off at first, which would stir up chains of
+ * few bones and motion, and by a tenth less each time the error has grown. The best of all poses is the result. */
 
-/* Of the error, left by an iteration that was too careful; the longest stride, of the error and at first of the reach,
- * and the share of that which is left where it was too long. */
+/* Of the error, left by an iteration that was too careful; the longest stride, of the error, and at first of the reach
+ * and of the first error, and the share of that which is left where it was too long. */
 #define FOLLOW_SLOW   (number)0.5
 #define FOLLOW_MOST   (number)1024
 #define FOLLOW_AHEAD  (number)0.2
+#define FOLLOW_NEAR   (number)8
 #define FOLLOW_LEARNS (number)0.9
 
-/* Of the reach: a target as near to its edge as this has a chain so straight that steps hardly move it. Farther from
- * there bones near the tip are bent so much more than others that an arc would be another pose. */
-#define FOLLOW_EDGE (number)3e-4
+/* A target as near to the edge as this has a chain so straight that steps hardly move it. Farther from there bones near
+ * the tip are bent so much more than others that an arc would be another pose. */
+static const chain_edge follow_edge = {.drawn = (number)0.02, .arched = (number)3e-4};
 
 /* The columns of a record. The bones that were off least, and by how much, are part of the result. */
 ik_inline int follow_best(const ik_plan *plan, int slot) { return chain_columns(plan) + 3 * slot; }
@@ -83,20 +84,20 @@ static void follow_begin(const ik_plan *plan, group at, const pose *start, colum
     column_set_vec3(record, follow_target(plan), chain_target(plan, at, start, &counts));
     *column(record, follow_least(plan)) = real_splat(LARGEST);
     *column(record, follow_stride(plan)) = real_splat(1);
-    *column(record, follow_ahead(plan)) = real_splat(FOLLOW_AHEAD) * start->reach;
     if (!plan->job->options.textbook) {
         const int end = plan->node_of_slot[plan->slots - 1];
         vec3 base = start->positions[solve_base(plan, end)];
         aimed_chain chain = chain_of(plan, start, end, vec3_add(base, column_vec3(record, follow_target(plan))));
         chain_unlock(plan, &chain, record);
         follow_answer(plan, &chain, record);
-        mask near = chain_at_edge(&chain, FOLLOW_EDGE);
-        near &= mask_less(*column(record, TOLERANCE), vec3_length(follow_miss(plan, record)));
-        chain_curve(plan, &chain, near, chain_bone(0), record);
+        mask misses = mask_less(*column(record, TOLERANCE), vec3_length(follow_miss(plan, record)));
+        chain_curve(plan, &chain, misses, follow_edge, chain_bone(0), record);
     }
     vec3 off = follow_miss(plan, record);
     column_set_vec3(record, follow_off(plan), off);
-    *column(record, ERROR) = vec3_length(off);
+    const real error = vec3_length(off), most = real_splat(FOLLOW_AHEAD) * start->reach;
+    *column(record, ERROR) = error;
+    *column(record, follow_ahead(plan)) = real_min(most, real_splat(FOLLOW_NEAR) * error);
 }
 
 /* How far the tip goes next, in what it is off; each time that was too far it is held to less. */
@@ -132,8 +133,9 @@ ik_inline void follow_pass(const ik_plan *plan, real *bundle, int groups) {
     for (int slot = plan->slots - 1; slot > 0; slot--)
         for (int g = 0; g < groups; g++) {
             columns c = columns_of_bundle(bundle, g);
-            vec3 bone = column_vec3(c, chain_bone(slot)), kept = column_vec3(c, follow_best(plan, slot));
-            column_set_vec3(c, follow_best(plan, slot), vec3_select(best[g], bone, kept));
+            vec3 bone = column_vec3(c, chain_bone(slot)), kept = bone;
+            if (mask_any(~best[g])) kept = vec3_select(best[g], bone, column_vec3(c, follow_best(plan, slot)));
+            column_set_vec3(c, follow_best(plan, slot), kept);
             bone = chain_swing(bone, *column(c, chain_length(plan, slot)), &drawn[g]);
             tip[g] = vec3_add(tip[g], bone);
             column_set_vec3(c, chain_bone(slot), bone);

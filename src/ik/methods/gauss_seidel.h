@@ -8,16 +8,15 @@
  *   r = e - J d                          kept up to date
  *   d_i += (w J_i . r - damping d_i) / (w |J_i|^2 + damping)
  *
- * with w = 1 - stiffness. After that a number with bounds goes back to the nearer of them: of all turns within a box,
- * sweeps then come to those that are best, and no step ever goes over a limit. A ball joint goes back to the nearest
- * rotation that its limit allows after its three numbers.
+ * with w = 1 - stiffness, of a slide the square of the mean bone. After that a number with bounds goes back to the
+ * nearer of them: of all turns within a box, sweeps then come to those that are best, and no step ever goes over a
+ * limit. A ball joint goes back to the nearest rotation that its limit allows after its three numbers.
  *
  * Damping is as in dls, by Nielsen's rule unless it is given. Sweeps are soon near the answer and slow from there on:
  * what a few of them leave is for the next iteration. */
 
-/* What a small turn of a node about an axis does to the rows, into z. Returns its square. */
-static real gauss_seidel_column(const ik_plan *plan, columns c, int k, vec3 axis, rows_system s) {
-    const vec3 none = vec3_splat(0, 0, 0);
+/* What a small turn of a node about an axis, or a slide along it, does to the rows, into z. Returns its square. */
+static real gauss_seidel_column(const ik_plan *plan, columns c, int k, const rows_way *way, rows_system s) {
     real square = real_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
         const ik_task *task = &plan->tasks[t];
@@ -25,13 +24,15 @@ static real gauss_seidel_column(const ik_plan *plan, columns c, int k, vec3 axis
         vec3 change;
         if (!joint_task_is_simple(task)) {
             rows_task seen = rows_see(plan, c, t);
-            change = rows_change(plan, c, &seen, k, axis, none);
+            change = rows_change_by(plan, c, &seen, k, way);
         } else if (task->kind == IK_TURN)
-            change = axis;
+            change = way->slides ? vec3_splat(0, 0, 0) : way->axis;
+        else if (way->slides)
+            change = way->axis;
         else {
             vec3 p = column_vec3(c, joint_position(plan, plan->nodes[task->node].slot));
             vec3 arm = vec3_sub(p, column_vec3(c, joint_position(plan, plan->nodes[k].slot)));
-            change = vec3_cross(axis, arm);
+            change = vec3_cross(way->axis, arm);
         }
         change = vec3_scale(rows_scale(plan, c, t), change);
         rows_set(s.z, s.step, task->row, ik_task_rows(task), change);
@@ -62,8 +63,8 @@ static real gauss_seidel_along(const ik_plan *plan, columns c, int k, rows_syste
     return sum;
 }
 
-/* The number of a turn that is about one of its axes: of a hinge the angle. */
-static real gauss_seidel_number(const ik_plan *plan, columns c, int k, vec3 axis) {
+/* The number of a turn that is about one of its axes, of a hinge the angle. */
+static real gauss_seidel_angle(const ik_plan *plan, columns c, int k, vec3 axis) {
     vec3 turn = column_vec3(c, step_own(plan, plan->nodes[k].slot));
     return joint_is_hinge(plan, k) ? turn.x : vec3_dot(axis, turn);
 }
@@ -83,6 +84,15 @@ static real gauss_seidel_turn(const ik_plan *plan, columns c, int k, vec3 axis, 
     return turn.x - now;
 }
 
+/* Likewise of a slide along an axis, of which max_step is that many mean bones. */
+static real gauss_seidel_slide(const ik_plan *plan, columns c, int k, int axis, real more) {
+    real *slide = column(c, step_slide(plan, plan->nodes[k].slot) + axis), now = *slide;
+    const real most = real_splat((number)plan->job->options.max_step) * *column(c, joint_lever(plan));
+    *slide = real_max(real_min(now + more, most), -most);
+    turns_allow_slide(plan, c, k, axis, slide);
+    return *slide - now;
+}
+
 /* A ball goes back to the nearest turn that it may make. */
 static void gauss_seidel_project(const ik_plan *plan, columns c, int k, rows_system s) {
     const int own = step_own(plan, plan->nodes[k].slot);
@@ -91,8 +101,21 @@ static void gauss_seidel_project(const ik_plan *plan, columns c, int k, rows_sys
     vec3 off = vec3_sub(turn, wanted);
     if (!mask_any(~mask_equal(vec3_size(off), real_splat(0)))) return;
     column_set_vec3(c, own, turn);
-    gauss_seidel_column(plan, c, k, off, s);
+    const rows_way by = {off, real_splat(1), 0};
+    gauss_seidel_column(plan, c, k, &by, s);
     gauss_seidel_take_off(plan, c, k, real_splat(1), s);
+}
+
+/* One number becomes what is best as the others stand. Slides stand last of the ways of a node. */
+static void gauss_seidel_better(const ik_plan *plan, columns c, int k, const rows_way *way, int axis, rows_system s,
+                                real damping) {
+    const real square = gauss_seidel_column(plan, c, k, way, s);
+    real now = way->slides ? *column(c, step_slide(plan, plan->nodes[k].slot) + axis)
+                           : gauss_seidel_angle(plan, c, k, way->axis);
+    real pull = way->willing * gauss_seidel_along(plan, c, k, s) - damping * now;
+    real more = pull / (way->willing * square + damping);
+    more = way->slides ? gauss_seidel_slide(plan, c, k, axis, more) : gauss_seidel_turn(plan, c, k, way->axis, more);
+    gauss_seidel_take_off(plan, c, k, more, s);
 }
 
 /* All numbers once, from the tips. */
@@ -100,16 +123,10 @@ static void gauss_seidel_sweep(const ik_plan *plan, columns c, rows_system s, re
     for (int slot = plan->slots - 1; slot >= 0; slot--) {
         const int k = plan->node_of_slot[slot];
         rows_way ways[ROWS_WAYS];
-        const int count = rows_ways(plan, c, k, ways);
-        for (int i = 0; i < count; i++) {
-            const vec3 axis = ways[i].axis;
-            const real willing = ways[i].willing, square = gauss_seidel_column(plan, c, k, axis, s);
-            real pull = willing * gauss_seidel_along(plan, c, k, s);
-            pull = pull - damping * gauss_seidel_number(plan, c, k, axis);
-            real by = gauss_seidel_turn(plan, c, k, axis, pull / (willing * square + damping));
-            gauss_seidel_take_off(plan, c, k, by, s);
-        }
-        if (count && !joint_is_hinge(plan, k)) gauss_seidel_project(plan, c, k, s);
+        const int count = rows_ways(plan, c, k, ways), turns = count - 3 * plan->nodes[k].slides;
+        for (int i = 0; i < count; i++)
+            gauss_seidel_better(plan, c, k, &ways[i], i - turns, s, damping);
+        if (turns && !joint_is_hinge(plan, k)) gauss_seidel_project(plan, c, k, s);
     }
 }
 
@@ -122,8 +139,9 @@ static diagonal gauss_seidel_start(const ik_plan *plan, columns c, rows_system s
         rows_way ways[ROWS_WAYS];
         const int count = rows_ways(plan, c, k, ways);
         column_set_vec3(c, step_own(plan, slot), vec3_splat(0, 0, 0));
+        if (plan->slides) column_set_vec3(c, step_slide(plan, slot), vec3_splat(0, 0, 0));
         for (int i = 0; i < count; i++) {
-            real square = ways[i].willing * gauss_seidel_column(plan, c, k, ways[i].axis, s);
+            real square = ways[i].willing * gauss_seidel_column(plan, c, k, &ways[i], s);
             d.sum = d.sum + square, d.largest = real_max(d.largest, square);
         }
     }

@@ -14,4 +14,6 @@
 #include "gauss_seidel.h"
 #include "sns.h"
 
+#include "newton.h"
+
 #include "lbfgsb.h"

@@ -26,6 +26,8 @@ static real pinv_gain(const ik_plan *plan, columns c, const spectral_part *part)
     return real_select(counts, one / part->value, real_splat(0));
 }
 
-static void pinv_answer(const ik_plan *plan, columns c, rows_system s) { spectral_answer(plan, c, s, pinv_gain); }
+static void pinv_answer(const ik_plan *plan, columns c, const levels_part *level) {
+    spectral_answer(plan, c, level, pinv_gain);
+}
 
 ANSWER_METHOD(pinv, spectral_size)

@@ -38,23 +38,47 @@ static real sdls_moved(const ik_plan *plan, columns c, int task) {
     return rows_scale(plan, c, task) * sum;
 }
 
+ik_inline int sdls_is_of_level(const spectral_part *part, const ik_task *task) {
+    return task->row >= part->level->first && task->row < part->level->first + part->level->rows;
+}
+
 /* N, with rows that have their weights. */
 static real sdls_worth(const ik_plan *plan, const spectral_part *part) {
     real sum = real_splat(0);
     for (int t = 0; t < plan->task_count; t++) {
         const ik_task *task = &plan->tasks[t];
-        sum = sum + vec3_length(rows_at(part->vector, part->step, task->row, ik_task_rows(task)));
+        if (!sdls_is_of_level(part, task)) continue;
+        sum = sum + vec3_length(rows_at(part->vector, part->step, task->row - part->level->first, ik_task_rows(task)));
     }
     return sum;
+}
+
+/* The pulls of the vector at joints: less what the levels before it see of them. */
+static void sdls_pull(const ik_plan *plan, columns c, const spectral_part *part) {
+    const levels_part *level = part->level;
+    if (level->rows == plan->rows) {
+        rows_pull(plan, c, part->vector, part->step);
+        return;
+    }
+    rows_system s = rows_system_of(plan, c);
+    levels_back(s, level->first, level->rows, part->vector, part->step);
+    for (int i = 0; i < s.rows; i++) {
+        const int own = i - level->first;
+        if (own < 0)
+            s.z[i * s.step] = -s.z[i * s.step];
+        else
+            s.z[i * s.step] = own < level->rows ? part->vector[own * part->step] : real_splat(0);
+    }
+    rows_pull(plan, c, s.z, s.step);
 }
 
 static real sdls_gain(const ik_plan *plan, columns c, const spectral_part *part) {
     const real one = real_splat(1), tiny = real_splat(TINY_LENGTH),
                most = real_splat((number)plan->job->options.max_step);
-    rows_pull(plan, c, part->vector, part->step);
+    sdls_pull(plan, c, part);
     real size = dls_move_by_pulls(plan, c, 0, 1) * real_abs(part->along) / part->value, moved = real_splat(0);
     for (int t = 0; t < plan->task_count; t++)
-        moved = moved + sdls_moved(plan, c, t);
+        if (sdls_is_of_level(part, &plan->tasks[t])) moved = moved + sdls_moved(plan, c, t);
     real may = real_min(one, sdls_worth(plan, part) * part->value / (moved + tiny)) * most;
     if (plan->job->options.soft) return may / ((may + size + tiny) * part->value);
     return real_min(one, may / (size + tiny)) / part->value;
@@ -80,21 +104,22 @@ static void sdls_pair(real *values, real *vectors, real *along, int rows, int st
 }
 
 /* What is damped must not hang on rounding: it decides which vectors there are of eigenvalues that are alike. */
-static void sdls_pair_alike(const ik_plan *plan, columns c, rows_system s) {
-    for (int j = 1; j < s.rows; j++)
+static void sdls_pair_alike(const ik_plan *plan, columns c, const levels_part *level) {
+    const int step = level->step;
+    for (int j = 1; j < level->rows; j++)
         for (int i = 0; i < j; i++) {
-            real a = s.matrix[packed(i, i) * s.step], b = s.matrix[packed(j, j) * s.step];
+            real a = level->matrix[packed(i, i) * step], b = level->matrix[packed(j, j) * step];
             mask alike = mask_less(real_abs(a - b), real_splat(SDLS_ALIKE) * real_max(a, b));
             if (!mask_any(alike)) continue;
             real *vectors = column(c, spectral_vectors(plan)), *along = column(c, spectral_along(plan));
-            sdls_pair(s.matrix, vectors, along, s.rows, s.step, i, j, alike);
+            sdls_pair(level->matrix, vectors, along, level->rows, step, i, j, alike);
         }
 }
 
-static void sdls_answer(const ik_plan *plan, columns c, rows_system s) {
-    spectral_find(plan, c, s);
-    sdls_pair_alike(plan, c, s);
-    spectral_sum(plan, c, s, sdls_gain);
+static void sdls_answer(const ik_plan *plan, columns c, const levels_part *level) {
+    spectral_find(plan, c, level);
+    sdls_pair_alike(plan, c, level);
+    spectral_sum(plan, c, level, sdls_gain);
 }
 
 ANSWER_METHOD(sdls, spectral_size)

@@ -12,8 +12,9 @@
  * Without `scaling` they go as near as the joints let them in that step, by whatever way, which has the name IKTC and
  * is what dls does.
  *
- * Where no joint may move straight at all, s is next to 0: the other answer is taken then. Speeds of joints are not
- * among these limits: the frame holds joints to them afterwards, as with all methods.
+ * Where no joint may move straight at all, s is next to 0: the other answer is taken then; and, but as published, where
+ * straight on leaves twice as much of the error. Speeds of joints are not among these limits: the frame holds joints to
+ * them afterwards, as with all methods, and says so.
  *
  * The pseudo-inverse has a little damping, and more where steps do not get on, as that of pinv (answer.h). */
 
@@ -26,11 +27,20 @@
 /* What is left of an error where joints are too few, beside what damping leaves with all of them. */
 #define SNS_LOST (number)0.01
 
-/* Columns of a step, behind those of dls: the errors, b, the best turns so far, and their s. */
+/* A way may be lost at a bound without its slide: turns stand first, of all slots, and slides behind them. */
+ik_inline int sns_moves(const ik_plan *plan) { return plan->slots + plan->columns_of_slides; }
+ik_inline int sns_own(const ik_plan *plan, int i) {
+    return i < plan->slots ? step_own(plan, i) : step_slide(plan, i - plan->slots);
+}
+ik_inline int sns_held(const ik_plan *plan, int i) {
+    return i < plan->slots ? dls_held(plan, i) : dls_pinned_by(plan, i - plan->slots);
+}
+
+/* Columns of a step, behind those of dls: the errors, b, the best turns and slides so far, and their s. */
 ik_inline int sns_wanted(const ik_plan *plan) { return dls_columns(plan); }
-ik_inline int sns_rest(const ik_plan *plan, int slot) { return sns_wanted(plan) + plan->rows + 3 * slot; }
-ik_inline int sns_best(const ik_plan *plan, int slot) { return sns_rest(plan, plan->slots) + 3 * slot; }
-ik_inline int sns_share(const ik_plan *plan) { return sns_best(plan, plan->slots); }
+ik_inline int sns_rest(const ik_plan *plan, int i) { return sns_wanted(plan) + plan->rows + 3 * i; }
+ik_inline int sns_best(const ik_plan *plan, int i) { return sns_rest(plan, sns_moves(plan)) + 3 * i; }
+ik_inline int sns_share(const ik_plan *plan) { return sns_best(plan, sns_moves(plan)); }
 
 static record_size sns_size(const ik_plan *plan) {
     record_size size = dls_size(plan);
@@ -40,50 +50,66 @@ static record_size sns_size(const ik_plan *plan) {
 
 /* ---- a round: a and b of the joints that are free */
 
-/* From pulls to turns, in place. */
-static void sns_turn(const ik_plan *plan, columns c) {
+/* The rows pull, and joints turn and slide by that. */
+static void sns_move(const ik_plan *plan, columns c, const real *y, int step) {
+    rows_pull(plan, c, y, step);
     for (int slot = 0; slot < plan->slots; slot++) {
-        const int k = plan->node_of_slot[slot];
-        if (!plan->nodes[k].turns) continue;
-        column_set_vec3(c, step_own(plan, slot), rows_turn(plan, c, k, column_vec3(c, step_own(plan, slot))));
+        const int k = plan->node_of_slot[slot], own = step_own(plan, slot);
+        if (plan->nodes[k].turns) column_set_vec3(c, own, rows_turn(plan, c, k, column_vec3(c, own)));
+        if (!plan->nodes[k].slides) continue;
+        const int slide = step_slide(plan, slot);
+        column_set_vec3(c, slide, rows_slide_by(plan, c, k, column_vec3(c, slide)));
     }
 }
 
-/* a + b into the step's own. Returns the size of what is left of the error. */
-static real sns_find(const ik_plan *plan, columns c, rows_system s, real damping) {
-    for (int i = 0; i < s.rows; i++) {
-        s.y[i * s.step] = *column(c, sns_wanted(plan) + i);
+/* What those do that are at their limits, and the others against what rows see of it: b. */
+static void sns_find_rest(const ik_plan *plan, columns c, rows_system s) {
+    for (int i = 0; i < s.rows; i++)
         s.z[i * s.step] = real_splat(0);
-    }
     rows_take_off(plan, c, dls_kept_back, s.z, s.step);
     if (plan->one_sided) rows_drop_inactive(plan, c, s.z, s.step);
-    rows_assemble(plan, c, s.matrix, s.step);
+    ldl_solve(s.matrix, s.step, s.rows, s.z);
+    sns_move(plan, c, s.z, s.step);
+    for (int i = 0; i < sns_moves(plan); i++) {
+        vec3 held = column_vec3(c, sns_held(plan, i));
+        column_set_vec3(c, sns_rest(plan, i), vec3_add(held, column_vec3(c, sns_own(plan, i))));
+    }
+}
+
+/* a + b into the step's own; none are `held` in the first round. Returns the size of what is left of the error. */
+static real sns_find(const ik_plan *plan, columns c, rows_system s, real damping, int held) {
+    const vec3 none = vec3_splat(0, 0, 0);
+    for (int i = 0; i < s.rows; i++)
+        s.y[i * s.step] = *column(c, sns_wanted(plan) + i);
+    if (held) rows_assemble(plan, c, s.matrix, s.step);
     ldl_factor(s.matrix, s.step, s.rows, damping);
     ldl_solve(s.matrix, s.step, s.rows, s.y);
-    ldl_solve(s.matrix, s.step, s.rows, s.z);
-    rows_pull(plan, c, s.z, s.step);
-    sns_turn(plan, c);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 held = column_vec3(c, dls_held(plan, slot));
-        column_set_vec3(c, sns_rest(plan, slot), vec3_add(held, column_vec3(c, step_own(plan, slot))));
-    }
-    rows_pull(plan, c, s.y, s.step);
-    sns_turn(plan, c);
-    for (int slot = 0; slot < plan->slots; slot++)
-        rows_add(c, step_own(plan, slot), column_vec3(c, sns_rest(plan, slot)));
+    if (held) sns_find_rest(plan, c, s);
+    for (int i = 0; i < sns_moves(plan) && !held; i++)
+        column_set_vec3(c, sns_rest(plan, i), none);
+    sns_move(plan, c, s.y, s.step);
+    for (int i = 0; i < sns_moves(plan); i++)
+        rows_add(c, sns_own(plan, i), column_vec3(c, sns_rest(plan, i)));
     return damping * real_sqrt(square_of(s.y, s.step, s.rows));
 }
 
 /* ---- which joint allows the least */
 
-/* The s at which a turn from b by s a, that is over at s = 1, is at its bound: `off` is how far it is over, `along` how
- * far a goes that way. */
-ik_inline real sns_share_of(real off, real along) {
-    real share = real_splat(1) - off / real_select(mask_less(real_splat(0), along), along, off);
-    return real_max(share, real_splat(0));
+/* Slides that are over: each along its axis. */
+static void sns_find_slid_over(const ik_plan *plan, columns c, dls_nearest *least) {
+    for (int slot = 0; slot < plan->slots; slot++)
+        for (int axis = 0; axis < 3 && plan->nodes[plan->node_of_slot[slot]].slides; axis++) {
+            real wanted = *column(c, step_slide(plan, slot) + axis), slide = wanted;
+            mask over = turns_allow_slide(plan, c, plan->node_of_slot[slot], axis, &slide);
+            over &= mask_equal(*column(c, rows_pinned(plan, slot) + axis), real_splat(0));
+            real off = wanted - slide, along = wanted - *column(c, sns_rest(plan, plan->slots + slot) + axis);
+            along = real_negate_if(mask_less(off, real_splat(0)), along);
+            real share = real_select(over, dls_share(real_abs(off), along), real_splat(1));
+            dls_nearer(least, over, share, plan->slots + 3 * slot + axis);
+        }
 }
 
-/* Its s, and its slot; -1: none is over. */
+/* Its s, and which it is, as dls_nearest has it; -1: none is over. */
 static dls_nearest sns_least(const ik_plan *plan, columns c) {
     dls_nearest least = {real_splat(LARGEST), real_splat(-1)};
     for (int slot = 0; slot < plan->slots; slot++) {
@@ -95,8 +121,9 @@ static dls_nearest sns_least(const ik_plan *plan, columns c) {
         column_set_vec3(c, dls_allowed(plan, slot), turn);
         direction off = vec3_direction(vec3_sub(wanted, turn));
         real along = vec3_dot(off.unit, vec3_sub(wanted, column_vec3(c, sns_rest(plan, slot))));
-        dls_nearer(&least, over, real_select(over, sns_share_of(off.length, along), real_splat(1)), slot);
+        dls_nearer(&least, over, real_select(over, dls_share(off.length, along), real_splat(1)), slot);
     }
+    if (plan->slides) sns_find_slid_over(plan, c, &least);
     return least;
 }
 
@@ -106,43 +133,78 @@ static void sns_keep(const ik_plan *plan, columns c, real share, mask counts) {
     real *best = column(c, sns_share(plan));
     mask better = counts & mask_less(*best, share);
     *best = real_select(better, share, *best);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        vec3 all = column_vec3(c, step_own(plan, slot)), rest = column_vec3(c, sns_rest(plan, slot));
+    for (int i = 0; i < sns_moves(plan); i++) {
+        vec3 all = column_vec3(c, sns_own(plan, i)), rest = column_vec3(c, sns_rest(plan, i));
         all = vec3_add(vec3_scale(share, all), vec3_scale(back, rest));
-        column_set_vec3(c, sns_best(plan, slot), vec3_select(better, all, column_vec3(c, sns_best(plan, slot))));
+        column_set_vec3(c, sns_best(plan, i), vec3_select(better, all, column_vec3(c, sns_best(plan, i))));
     }
 }
 
 /* ---- a step */
 
-/* The turns to make, straight on, or on. Returns the largest. */
-static real sns_choose(const ik_plan *plan, columns c) {
-    mask straight = ~mask_less(*column(c, sns_share(plan)), real_splat(SNS_STRAIGHT));
+/* What the turns and slides that go on would leave of the error; lost in z. */
+static real sns_left(const ik_plan *plan, columns c, rows_system s) {
+    for (int i = 0; i < s.rows; i++)
+        s.z[i * s.step] = *column(c, sns_wanted(plan) + i);
+    rows_take_off(plan, c, dls_all, s.z, s.step);
+    if (plan->one_sided) rows_drop_inactive(plan, c, s.z, s.step);
+    return real_sqrt(square_of(s.z, s.step, s.rows));
+}
+
+/* The turns and slides to make: straight on; or on, where straight on is next to nothing or, but as published, leaves
+ * twice as much. */
+static void sns_choose(const ik_plan *plan, columns c, rows_system s) {
+    const real share = *column(c, sns_share(plan)), one = real_splat(1);
+    mask straight = ~mask_less(share, real_splat(SNS_STRAIGHT));
     if (!plan->job->options.scaling) straight = mask_splat(0);
-    real largest = real_splat(0);
-    for (int slot = 0; slot < plan->slots; slot++) {
-        const int k = plan->node_of_slot[slot];
-        vec3 turn = vec3_select(straight, column_vec3(c, sns_best(plan, slot)), column_vec3(c, step_own(plan, slot)));
-        column_set_vec3(c, step_own(plan, slot), turn);
-        if (plan->nodes[k].turns) largest = real_max(largest, vec3_length(turn));
+    if (!plan->job->options.textbook && mask_any(straight & mask_less(share, one))) {
+        real left = real_splat(2) * sns_left(plan, c, s), size = real_splat(0);
+        for (int i = 0; i < s.rows; i++)
+            size = size + *column(c, sns_wanted(plan) + i) * *column(c, sns_wanted(plan) + i);
+        straight &= ~mask_less(left, (one - share) * real_sqrt(size));
     }
-    return largest;
+    for (int i = 0; i < sns_moves(plan); i++) {
+        vec3 best = column_vec3(c, sns_best(plan, i)), own = column_vec3(c, sns_own(plan, i));
+        column_set_vec3(c, sns_own(plan, i), vec3_select(straight, best, own));
+    }
+}
+
+/* What joints prefer comes on top, where no row sees it, of the joints that are free: as much as all bounds leave. */
+static void sns_add_posture(const ik_plan *plan, columns c, rows_system s, real square) {
+    const real one = real_splat(1);
+    for (int i = 0; i < sns_moves(plan); i++)
+        column_set_vec3(c, sns_rest(plan, i), column_vec3(c, sns_own(plan, i)));
+    rows_assemble(plan, c, s.matrix, s.step);
+    dls_project(plan, c, s, diagonal_of(s.matrix, s.step, s.rows), square);
+    rows_pull(plan, c, s.z, s.step);
+    dls_move_by_pulls(plan, c, 1, 1);
+    for (int i = 0; i < sns_moves(plan); i++)
+        rows_add(c, sns_own(plan, i), column_vec3(c, sns_rest(plan, i)));
+    dls_nearest least = sns_least(plan, c);
+    real share = real_select(mask_less(least.which, real_splat(0)), one, least.way);
+    for (int i = 0; i < sns_moves(plan); i++) {
+        vec3 all = vec3_scale(share, column_vec3(c, sns_own(plan, i)));
+        column_set_vec3(c, sns_own(plan, i), vec3_add(all, vec3_scale(one - share, column_vec3(c, sns_rest(plan, i)))));
+    }
 }
 
 /* Shortened to max_step as a whole, and within bounds to the bit. */
-static void sns_cut(const ik_plan *plan, columns c, real largest) {
-    const real most = real_splat((number)plan->job->options.max_step);
-    const real cut = real_min(real_splat(1), most / (largest + real_splat(TINY_LENGTH)));
+static void sns_cut(const ik_plan *plan, columns c) {
+    const real most = real_splat((number)plan->job->options.max_step), one = real_splat(1);
+    real largest = real_splat(0), unit = *column(c, joint_lever(plan));
     for (int slot = 0; slot < plan->slots; slot++) {
-        const int k = plan->node_of_slot[slot];
-        vec3 turn = vec3_scale(cut, column_vec3(c, step_own(plan, slot)));
-        if (joint_is_limited(plan, k)) IK_NAME(turns_allow)(plan, c, k, &turn);
-        column_set_vec3(c, step_own(plan, slot), turn);
+        const ik_node *node = &plan->nodes[plan->node_of_slot[slot]];
+        if (node->turns) largest = real_max(largest, vec3_length(column_vec3(c, step_own(plan, slot))));
+        if (node->slides) largest = real_max(largest, vec3_length(column_vec3(c, step_slide(plan, slot))) / unit);
     }
+    const real cut = real_min(one, most / (largest + real_splat(TINY_LENGTH)));
+    for (int i = 0; i < sns_moves(plan); i++)
+        column_set_vec3(c, sns_own(plan, i), vec3_scale(cut, column_vec3(c, sns_own(plan, i))));
+    dls_project_on_limits(plan, c);
 }
 
-/* Rounds until nothing goes over; lanes that are done find the same again. */
-static void sns_rounds(const ik_plan *plan, columns c, rows_system s) {
+/* Rounds until nothing goes over; lanes that are done find the same again. Returns whether any went over. */
+static int sns_rounds(const ik_plan *plan, columns c, rows_system s) {
     real damping = real_splat(0), all = real_splat(0);
     for (int i = 0; i < s.rows; i++)
         *column(c, sns_wanted(plan) + i) = s.y[i * s.step];
@@ -151,37 +213,41 @@ static void sns_rounds(const ik_plan *plan, columns c, rows_system s) {
     rows_assemble(plan, c, s.matrix, s.step);
     diagonal d = diagonal_of(s.matrix, s.step, s.rows);
     damping = (real_splat(SNS_DAMPING) + answer_damping(plan, c)) * d.largest + real_splat(TINY_LENGTH);
-    for (int round = 0; round <= plan->slots; round++) {
-        real left = sns_find(plan, c, s, damping);
+    for (int round = 0; round <= plan->slots + 3 * plan->columns_of_slides; round++) {
+        real left = sns_find(plan, c, s, damping, round);
         if (!round) all = real_splat(2) * left + real_splat(SNS_LOST) * size;
         dls_nearest least = sns_least(plan, c);
         mask over = ~mask_less(least.which, real_splat(0));
+        if (!round && !mask_any(over)) return 0;
         sns_keep(plan, c, real_select(over, least.way, real_splat(1)), ~mask_less(all, left));
         if (!mask_any(over)) break;
         dls_hold_turns(plan, c, least.which);
+        if (plan->slides) dls_hold_slides(plan, c, least.which);
     }
+    return 1;
 }
 
-static errors sns_solve(const ik_plan *plan, columns c) {
+static dls_outlook sns_solve(const ik_plan *plan, columns c) {
     rows_system s = rows_system_of(plan, c);
     IK_NAME(turns_start)(plan, c);
     rows_start(plan, c);
     errors now = IK_NAME(errors_measure)(plan, c, IN_POSE, real_splat(1), s.y, s.step);
     dls_cut_error(plan, c, s.y, s.step);
     if (plan->one_sided) rows_drop_inactive(plan, c, s.y, s.step);
-    sns_rounds(plan, c, s);
-    sns_cut(plan, c, sns_choose(plan, c));
-    return now;
+    if (sns_rounds(plan, c, s)) sns_choose(plan, c, s);
+    if (posture_is_any(plan)) sns_add_posture(plan, c, s, now.square);
+    sns_cut(plan, c);
+    return (dls_outlook){now, real_splat(0)};
 }
 
 static void sns_step(const ik_plan *plan, real *bundle, int groups) {
-    errors now[GROUPS];
+    dls_outlook outlook[GROUPS];
     for (int g = 0; g < groups; g++)
-        now[g] = sns_solve(plan, columns_of_bundle(bundle, g));
+        outlook[g] = sns_solve(plan, columns_of_bundle(bundle, g));
     IK_NAME(turns_try)(plan, bundle, groups, 0, plan->slots);
     for (int g = 0; g < groups; g++) {
         errors e = IK_NAME(errors_measure)(plan, columns_of_bundle(bundle, g), AFTER_STEP, real_splat(1), NULL, 1);
-        answer_conclude(plan, bundle, g, mask_splat(0), now[g], e);
+        answer_conclude(plan, bundle, g, mask_splat(0), outlook[g], e);
     }
 }
 

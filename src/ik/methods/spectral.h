@@ -2,8 +2,10 @@
  * of its eigenvalues are the singular values. Along a right singular vector joints turn by W J^T u, which moves what
  * should be reached along u: y = sum of gain (u . e) u, where the pseudo-inverse has 1 / eigenvalue as every gain. */
 
-/* Of the sum of eigenvalues: one that is less is none. */
+/* Of the sum of eigenvalues: one that is less is none; nor is one of a level that those before leave hardly anything,
+ * which may be what rounding left: its answer would then move what they see. */
 #define SPECTRAL_ROUNDING (number)(64 * EPSILON)
+#define SPECTRAL_LEFT     (number)(IK_BITS == 64 ? 1e-9 : 64 * EPSILON)
 
 /* Columns of a step, behind those of dls: the vectors, and u . e of each. */
 ik_inline int spectral_vectors(const ik_plan *plan) { return dls_columns(plan); }
@@ -15,8 +17,9 @@ static record_size spectral_size(const ik_plan *plan) {
     return size;
 }
 
-/* One singular vector, whose numbers are `step` apart. */
+/* One singular vector, whose numbers are `step` apart: of the rows of a level, or of all. */
 typedef struct {
+    const levels_part *level;
     const real *vector;
     int step;
     real value, largest; /* eigenvalues: its own, and of all the largest */
@@ -26,37 +29,38 @@ typedef struct {
 /* How much of it there is in the answer; asked for where the eigenvalue is more than rounding. */
 typedef real (*spectral_gain)(const ik_plan *plan, columns c, const spectral_part *part);
 
-static void spectral_find(const ik_plan *plan, columns c, rows_system s) {
-    const int rows = s.rows, step = s.step;
+static void spectral_find(const ik_plan *plan, columns c, const levels_part *level) {
+    const int rows = level->rows, step = level->step;
     real *vectors = column(c, spectral_vectors(plan)), *along = column(c, spectral_along(plan));
-    eigen_of(s.matrix, vectors, step, rows);
+    eigen_of(level->matrix, vectors, step, rows);
     for (int i = 0; i < rows; i++) {
         along[i * step] = real_splat(0);
         for (int k = 0; k < rows; k++)
-            along[i * step] = along[i * step] + vectors[(k * rows + i) * step] * s.y[k * step];
+            along[i * step] = along[i * step] + vectors[(k * rows + i) * step] * level->y[k * step];
     }
 }
 
-static void spectral_sum(const ik_plan *plan, columns c, rows_system s, spectral_gain gain) {
-    const int rows = s.rows, step = s.step;
+static void spectral_sum(const ik_plan *plan, columns c, const levels_part *level, spectral_gain gain) {
+    const int rows = level->rows, step = level->step;
     const real *vectors = column(c, spectral_vectors(plan)), *along = column(c, spectral_along(plan));
-    const diagonal values = diagonal_of(s.matrix, step, rows);
-    const real damping = answer_damping(plan, c) * values.largest;
-    const real rounding = real_splat(SPECTRAL_ROUNDING) * values.sum + real_splat(SMALLEST);
+    const diagonal values = diagonal_of(level->matrix, step, rows);
+    const real damping = level->damping * values.largest;
+    const number least = level->first ? SPECTRAL_LEFT : SPECTRAL_ROUNDING;
+    const real rounding = real_splat(least) * level->size + real_splat(SMALLEST);
     for (int i = 0; i < rows; i++)
-        s.y[i * step] = real_splat(0);
+        level->y[i * step] = real_splat(0);
     for (int i = 0; i < rows; i++) {
-        real value = s.matrix[packed(i, i) * step];
+        real value = level->matrix[packed(i, i) * step];
         mask counts = mask_less(rounding, value);
         value = real_select(counts, value, real_splat(1));
-        const spectral_part part = {vectors + i * step, rows * step, value, values.largest, along[i * step]};
+        const spectral_part part = {level, vectors + i * step, rows * step, value, values.largest, along[i * step]};
         real by = real_select(counts, answer_damped(gain(plan, c, &part), damping) * part.along, real_splat(0));
         for (int k = 0; k < rows; k++)
-            s.y[k * step] = s.y[k * step] + by * part.vector[k * part.step];
+            level->y[k * step] = level->y[k * step] + by * part.vector[k * part.step];
     }
 }
 
-static void spectral_answer(const ik_plan *plan, columns c, rows_system s, spectral_gain gain) {
-    spectral_find(plan, c, s);
-    spectral_sum(plan, c, s, gain);
+static void spectral_answer(const ik_plan *plan, columns c, const levels_part *level, spectral_gain gain) {
+    spectral_find(plan, c, level);
+    spectral_sum(plan, c, level, gain);
 }

@@ -13,6 +13,8 @@ static real svf_gain(const ik_plan *plan, columns c, const spectral_part *part) 
     return below / (above * unit * size);
 }
 
-static void svf_answer(const ik_plan *plan, columns c, rows_system s) { spectral_answer(plan, c, s, svf_gain); }
+static void svf_answer(const ik_plan *plan, columns c, const levels_part *level) {
+    spectral_answer(plan, c, level, svf_gain);
+}
 
 ANSWER_METHOD(svf, spectral_size)

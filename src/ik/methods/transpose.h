@@ -23,31 +23,32 @@ static record_size transpose_room(const ik_plan *plan) {
 }
 
 /* How far along what is left is best; `seen` is A times that. */
-static real transpose_length(rows_system s, const real *left, real *seen, real rounding) {
+static real transpose_length(const levels_part *level, const real *left, real *seen) {
+    const int step = level->step;
     real along = real_splat(0), square = real_splat(0), size = real_splat(0);
-    for (int i = 0; i < s.rows; i++) {
+    for (int i = 0; i < level->rows; i++) {
         real sum = real_splat(0);
-        for (int j = 0; j < s.rows; j++)
-            sum = sum + s.matrix[(i > j ? packed(i, j) : packed(j, i)) * s.step] * left[j * s.step];
-        seen[i * s.step] = sum;
-        along = along + left[i * s.step] * sum, square = square + sum * sum;
-        size = size + left[i * s.step] * left[i * s.step];
+        for (int j = 0; j < level->rows; j++)
+            sum = sum + level->matrix[(i > j ? packed(i, j) : packed(j, i)) * step] * left[j * step];
+        seen[i * step] = sum;
+        along = along + left[i * step] * sum, square = square + sum * sum,
+        size = size + left[i * step] * left[i * step];
     }
-    mask some = mask_less(real_splat(SMALLEST) + rounding * rounding * size, square); /* else it pulls at nothing */
+    real rounding = real_splat(64 * EPSILON) * level->size; /* else nothing that can turn is pulled at */
+    mask some = mask_less(real_splat(SMALLEST) + rounding * rounding * size, square);
     return real_select(some, along / real_select(some, square, real_splat(1)), real_splat(0));
 }
 
-static void transpose_answer(const ik_plan *plan, columns c, rows_system s) {
-    const int step = s.step;
-    real *left = column(c, transpose_left(plan)), *seen = left + s.rows * step;
-    const diagonal d = diagonal_of(s.matrix, step, s.rows);
-    const real damping = answer_damping(plan, c) * d.largest, rounding = real_splat(64 * EPSILON) * d.sum;
-    for (int i = 0; i < s.rows; i++)
-        left[i * step] = s.y[i * step], s.y[i * step] = real_splat(0);
+static void transpose_answer(const ik_plan *plan, columns c, const levels_part *level) {
+    const int rows = level->rows, step = level->step;
+    real *left = column(c, transpose_left(plan)), *seen = left + rows * step;
+    const real damping = level->damping * diagonal_of(level->matrix, step, rows).largest;
+    for (int i = 0; i < rows; i++)
+        left[i * step] = level->y[i * step], level->y[i * step] = real_splat(0);
     for (int loop = 0; loop < plan->job->options.loops; loop++) {
-        real length = answer_damped(transpose_length(s, left, seen, rounding), damping);
-        for (int i = 0; i < s.rows; i++) {
-            s.y[i * step] = s.y[i * step] + length * left[i * step];
+        real length = answer_damped(transpose_length(level, left, seen), damping);
+        for (int i = 0; i < rows; i++) {
+            level->y[i * step] = level->y[i * step] + length * left[i * step];
             left[i * step] = left[i * step] - length * seen[i * step];
         }
     }

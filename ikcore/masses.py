@@ -1,0 +1,165 @@
+"""Masses in motion: the momentum that joints make as they turn and slide, and joints as willing as they are strong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore import rotations
+from ikcore._arrays import rows
+from ikcore.limits import Limit
+from ikcore.pose import Pose
+from ikcore.skeleton import Skeleton, ancestors, check_unscaled
+
+
+def momentum(skeleton: Skeleton, pose: Pose, inertias: ArrayLike | None = None, *, workers: int = 1) -> NDArray[Any]:
+    """The centroidal momentum matrix: what momentum masses have when joints turn and slide.
+
+    Times the velocities of joints it is the momentum of all masses, and the angular momentum about their centre.
+    Divided by all masses its first three rows are the Jacobian of the centre of mass; times the acceleration of gravity
+    they are the torques that weight asks of joints.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton; its `masses` at their `centres`. Its limits do not matter.
+    pose : Pose
+        One or many, without scales. What it is made of, float32 or float64, the result is.
+    inertias : (joints, 3, 3) array_like, optional
+        The inertia of every mass about its own centre, in the space of its joint (default: none, of points).
+    workers : int, optional
+        How many threads, -1 for all cores. The result is the same to the bit.
+
+    Returns
+    -------
+    (..., 6, 6 * joints) array
+        Three columns for every joint: its turning about the x, y and z axis of the world, by radians, as in `jacobian`;
+        behind those of all joints three more for every joint: its sliding along these axes. In each the momentum, then
+        the angular momentum about the centre of mass.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> rod = ik.Skeleton.chain([[0, 0, 0], [2, 0, 0]])
+    >>> rod = ik.Skeleton(rod.parents, rod.offsets, masses=[1, 3])
+    >>> H = ik.momentum(rod, rod.rest)
+    >>> H.shape
+    (6, 12)
+    >>> H[:, 2] + 0  # about z at the first joint: 3 kg go along y by 2 m/s; both turn about what is between them
+    array([0., 6., 0., 0., 0., 3.])
+    """
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+    check_unscaled(skeleton, pose)
+    whole = float(skeleton.masses.sum())
+    if not whole > 0:
+        raise ValueError("skeleton: no joint weighs anything, so there is no centre of mass: Skeleton(masses=)")
+    count, dtype, world = len(skeleton), pose.dtype, skeleton.forward(pose, workers=workers)
+    masses = skeleton.masses.astype(dtype)[:, np.newaxis]
+    places = world.positions + rotations.rotate(world.rotations, skeleton.centres.astype(dtype))
+    centre = np.sum(masses * places, axis=-2, keepdims=True) / dtype.type(whole)
+    own = _own_inertias(world.rotations, inertias)
+    off, arm = places - centre, centre - world.positions
+    carried = _carried(skeleton, masses, -2)
+    moment = _carried(skeleton, masses * off, -2)
+    turning = _carried(skeleton, own + masses[..., np.newaxis] * _turning(off, off), -3) + _turning(moment, arm)
+    found = np.zeros((*pose.shape, 6, 2, count, 3), dtype)
+    found[..., :3, 0, :, :] = np.moveaxis(-_crossing(moment + carried * arm), -3, -2)
+    found[..., 3:, 0, :, :] = np.moveaxis(turning, -3, -2)
+    found[..., :3, 1, :, :] = np.moveaxis(carried[..., np.newaxis] * np.eye(3, dtype=dtype), 0, 1)
+    found[..., 3:, 1, :, :] = np.moveaxis(_crossing(moment), -3, -2)
+    return found.reshape(*pose.shape, 6, 6 * count)
+
+
+def _own_inertias(turned: NDArray[Any], inertias: ArrayLike | None) -> NDArray[Any]:
+    """In the axes of the world."""
+    count = turned.shape[-2]
+    if inertias is None:
+        return np.zeros((count, 3, 3), turned.dtype)
+    given = rows("inertias", inertias, turned.dtype, 3, 3)
+    if given.shape != (count, 3, 3):
+        raise ValueError(f"inertias: expected shape {(count, 3, 3)}, one for each joint, got {given.shape}")
+    turned = turned[..., np.newaxis, :]
+    return rotations.rotate(turned, np.swapaxes(rotations.rotate(turned, given), -1, -2))
+
+
+def _carried(skeleton: Skeleton, values: NDArray[Any], joints: int) -> NDArray[Any]:
+    """What those of a joint and of all below it come to, in this axis; in one order, so that bits are the same."""
+    total = np.moveaxis(values, joints, 0).copy()
+    for joint in sorted(range(len(skeleton)), key=lambda joint: len(ancestors(skeleton, joint)), reverse=True):
+        if (parent := skeleton.parents[joint]) >= 0:
+            total[parent] += total[joint]
+    return np.moveaxis(total, 0, joints)
+
+
+def _crossing(v: NDArray[Any]) -> NDArray[Any]:
+    """The matrices that take vectors to their cross product with these, v x."""
+    made = np.zeros((*v.shape, 3), v.dtype)
+    made[..., 0, 1], made[..., 0, 2], made[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    return np.asarray(made - np.swapaxes(made, -1, -2))
+
+
+def _turning(r: NDArray[Any], s: NDArray[Any]) -> NDArray[Any]:
+    """Of w the angular momentum r x (w x s)."""
+    dot = np.sum(r * s, axis=-1)[..., np.newaxis, np.newaxis]
+    return np.asarray(dot * np.eye(3, dtype=r.dtype) - s[..., np.newaxis] * r[..., np.newaxis, :])
+
+
+_LEAST = 0.05  # how willing the weakest joint is beside the strongest
+
+
+def as_strong(skeleton: Skeleton, strengths: Mapping[Any, ArrayLike]) -> Skeleton:
+    """The skeleton with joints that are as willing to turn as they are strong.
+
+    Joints are as stiff about an axis of their limits as they are weaker about it than the strongest: 1 less the ratio,
+    0.95 at most. So strong joints move first. What tires may be given as what is left of its strength.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        The skeleton.
+    strengths : mapping
+        By name or index of a joint, the most torque it has, in any unit: one number, or three about the axes of its
+        limit. Joints that are not there stay as stiff as they are.
+
+    Returns
+    -------
+    Skeleton
+        For methods that take stiffness.
+
+    Examples
+    --------
+    >>> import ikcore as ik
+    >>> arm = ik.Skeleton.chain([[0, 0, 0], [3, 0, 0], [5, 0, 0], [6, 0, 0]])
+    >>> strong = ik.as_strong(arm, {0: 80, 1: [70, 50, 50], 2: 12})
+    >>> [tuple(round(s, 3) for s in limit.stiffness) if limit else None for limit in strong.limits]
+    [(0.0, 0.0, 0.0), (0.125, 0.375, 0.375), (0.85, 0.85, 0.85), None]
+    """
+    if not isinstance(skeleton, Skeleton):
+        raise TypeError(f"skeleton: expected a Skeleton, got {type(skeleton).__name__}")
+    if not isinstance(strengths, Mapping):
+        raise TypeError(f"strengths: expected a mapping by names or indices of joints, got {type(strengths).__name__}")
+    given = {skeleton.index(joint): _strength(joint, value) for joint, value in strengths.items()}
+    if len(given) < len(strengths):
+        raise ValueError(f"strengths: expected every joint once, by name or by index, got {list(strengths)}")
+    most = max((float(value.max()) for value in given.values()), default=1.0)
+    limits = list(skeleton.limits)
+    for joint, value in given.items():
+        stiffness = 1 - np.maximum(value / most, _LEAST)
+        limits[joint] = replace(limits[joint] or Limit.free(), stiffness=tuple(stiffness.tolist()))
+    rest, names, given_of_joints = skeleton.rest.rotations, skeleton.names, skeleton._given()
+    return Skeleton(skeleton.parents, skeleton.offsets, rest, names, limits, *given_of_joints)
+
+
+def _strength(joint: Any, value: ArrayLike) -> NDArray[np.float64]:
+    try:
+        strength = np.asarray(value, float)
+    except (TypeError, ValueError):
+        strength = np.full(0, np.nan)
+    if strength.shape not in ((), (3,)) or not np.all(np.isfinite(strength) & (strength > 0)):
+        raise ValueError(f"strengths: expected one number or three, more than 0, for {joint!r}, got {value!r}")
+    return np.broadcast_to(strength, 3)
