@@ -2,9 +2,9 @@
  * with as many joints in all to the world, or solves chains by an iterative method.
  *
  *   count scalar|base|avx2|avx512 f32|f64 rotations|all|forward      exit 2: this processor has no such instruction set
- *   count scalar|base|avx2|avx512 f32|f64 METHOD [BONES [CHAINS]]    prints the iterations of all chains together and,
- *                                                                    where it is built to count them, the lane-steps
- *   count methods                                                    prints their names */
+ *   count scalar|base|avx2|avx512 f32|f64 METHOD [BONES [CHAINS [ITERATIONS]]]
+ *                     prints the iterations of all chains together and, where it is built to count them, the
+ * lane-steps; with ITERATIONS no chain makes fewer or more count methods prints their names */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,7 @@ static void point(double radius, double p[3]) {
 
 /* Unequal bones, gently bent, every chain in its own way; targets in a ball of 0.95 of the reach, but for its inner
  * fifth. */
-static int count_method(const method *method, size_t size, int bones, int chains) {
+static int count_method(const method *method, size_t size, int bones, int chains, int iterations_each) {
     const int count = bones + 1, is_double = size == sizeof(double);
     int *parents = malloc(sizeof(int) * 3 * (size_t)count), *order = parents + count, *rank = order + count;
     double *offsets = calloc((size_t)count * 7, sizeof(double)), *rests = offsets + 3 * count, reach = 0;
@@ -147,7 +147,8 @@ static int count_method(const method *method, size_t size, int bones, int chains
     }
     const ik_goal goal = {.joint = bones, .position = targets};
     ik_solve_job job = {.skeleton = &skeleton, .goals = &goal, .goal_count = 1, .options = method->options()};
-    job.options.tolerance = 1e-4;
+    job.options.tolerance = iterations_each ? 0 : 1e-4;
+    if (iterations_each) job.options.iterations = iterations_each;
     job.rotations = lists(rotations, count);
     job.solved = lists(rows(calloc((size_t)(chains * count), 4 * size), 4, size), count);
     job.status = rows(calloc((size_t)chains, sizeof(int32_t)), 1, sizeof(int32_t));
@@ -178,7 +179,8 @@ int main(int argc, char **argv) {
     if (strcmp(argv[3], "forward") == 0) return count_forward(size);
     for (const method *m = methods; m->name; m++)
         if (strcmp(argv[3], m->name) == 0)
-            return count_method(m, size, argc > 4 ? atoi(argv[4]) : BONES, argc > 5 ? atoi(argv[5]) : CHAINS);
+            return count_method(m, size, argc > 4 ? atoi(argv[4]) : BONES, argc > 5 ? atoi(argv[5]) : CHAINS,
+                                argc > 6 ? atoi(argv[6]) : 0);
     ik_two_bone_job job = {.root = input(0, size), .mid = input(1, size), .end = input(2, size)};
     job.target = input(3, size);
     job.pole = input(4, size);

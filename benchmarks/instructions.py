@@ -1,8 +1,9 @@
-"""Instructions a solve of `two_bone`, a joint of `forward` and a chain of ten bones by every iterative method.
+"""Instructions a solve of `two_bone`, a joint of `forward`, and ten bones and an iteration more by every method.
 
 By valgrind: figures without noise, compared with those on record.
-`python benchmarks/instructions.py` exits 1 where a count is more than 3 % above instructions.json for this compiler;
-`--record` writes the counts there. Valgrind has no AVX-512, so AVX2 is the widest that is counted.
+`python benchmarks/instructions.py` exits 1 where a count is more than 3 % above instructions.json for this compiler, or
+where an iteration takes a larger share of one of `fabrik` than it may; `--record` writes the counts there. Valgrind has
+no AVX-512, so AVX2 is the widest that is counted.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ ITEMS, CHAINS = 16_384, 2048  # as in count.c
 WHAT = {"rotations": "a limb, rotations and status", "all": "all outputs", "forward": "a joint, forward"}
 INSTANCES = [f"{isa} {bits}" for isa in ("scalar", "base", "avx2") for bits in ("f32", "f64")][: 1 if QUICK else None]
 MOST = 1.03
+FABRIKS = {"follow": 0.5, "circle": 3}  # what an iteration may take of one of `fabrik`
+BONES, FEW, MORE, FIXED = 10, 1, 3, 512  # iterations of every chain, and chains
 
 
 def main() -> int:
@@ -37,10 +40,17 @@ def main() -> int:
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
-        what = WHAT | {name: f"ten bones, {name}" for name in methods(program)}
-        counts = {f"{instance} {name}": count(program, instance, name) for instance in INSTANCES for name in what}
+        names = methods(program)
+        counts = {f"{instance} {name}": count(program, instance, name) for instance in INSTANCES for name in WHAT}
+        for instance in INSTANCES:
+            for name in names:
+                counts[f"{instance} {name}"] = count(program, instance, name)
+                counts[f"{instance} {name}, an iteration"] = iteration(program, instance, name)
     before = recorded.get(compiler(), {})
-    print(report(what, counts))
+    print(report(list(WHAT), list(WHAT.values()), counts))
+    for of in ("", ", an iteration"):
+        print(f"\nTen bones{of}:\n")
+        print(report([f"{name}{of}" for name in names], names, counts))
     if record:
         RECORD.write_text(json.dumps(recorded | {compiler(): counts}, indent=1) + "\n")
         return 0
@@ -49,7 +59,15 @@ def main() -> int:
     above = [case for case in counts if case in before and counts[case] > MOST * before[case]]
     for case in above:
         print(f"{case}: {counts[case]:.1f} instructions a solve, {before[case]:.1f} on record", file=sys.stderr)
-    return 1 if above else 0
+    slow = [
+        (i, name)
+        for i in INSTANCES
+        for name, most in FABRIKS.items()
+        if counts[f"{i} {name}, an iteration"] > most * counts[f"{i} fabrik, an iteration"]
+    ]
+    for instance, name in slow:
+        print(f"{instance} {name}: an iteration takes over {FABRIKS[name]} of fabrik's", file=sys.stderr)
+    return 1 if above or slow else 0
 
 
 def build(folder: Path, *defined: str) -> Path:
@@ -82,14 +100,26 @@ def methods(program: Path) -> list[str]:
     return subprocess.run([program, "methods"], capture_output=True, text=True, check=True).stdout.split()
 
 
+def iteration(program: Path, instance: str, method: str) -> float:
+    """Instructions that an iteration more of a chain takes, without what a solve takes beside its iterations."""
+    few, more = (counted(program, instance, method, BONES, FIXED, iterations) for iterations in (FEW, MORE))
+    return round((more - few) / (MORE - FEW) / FIXED, 2)
+
+
 def count(program: Path, instance: str, what: str) -> float:
-    """Instructions a limb, a joint or a chain, inside the function `counted`."""
+    """Instructions a limb, a joint or a chain."""
+    return round(counted(program, instance, what) / (ITEMS if what in WHAT else CHAINS), 2)
+
+
+def counted(program: Path, instance: str, what: str, *more: int) -> int:
+    """Instructions inside the function of that name."""
     command = ["valgrind", "--tool=callgrind", "--toggle-collect=counted", "--callgrind-out-file=/dev/null"]
-    run = subprocess.run([*command, program, *instance.split(), what], capture_output=True, text=True)
+    words = [*command, str(program), *instance.split(), what, *map(str, more)]
+    run = subprocess.run(words, capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode or not found:
         raise SystemExit(f"{instance} {what}: exit status {run.returncode}\n{run.stderr}")
-    return round(int(found[1]) / (ITEMS if what in WHAT else CHAINS), 2)
+    return int(found[1])
 
 
 def cc() -> list[str]:
@@ -104,12 +134,12 @@ def compiler() -> str:
     return f"{'clang' if 'clang' in version else 'gcc'} {major.strip()}"
 
 
-def report(what: dict[str, str], counts: dict[str, float]) -> str:
-    """A table in Markdown."""
-    lines = [f"| instance | {' | '.join(what.values())} |", f"| --- |{' --- |' * len(what)}"]
-    for instance in INSTANCES:
-        each = [f"{counts[f'{instance} {name}']:.1f}" for name in what]
-        lines.append(f"| {instance} | {' | '.join(each)} |")
+def report(what: list[str], titles: list[str], counts: dict[str, float]) -> str:
+    """A table in Markdown, a row for each of what was counted."""
+    lines = [f"| | {' | '.join(INSTANCES)} |", f"| --- |{' --- |' * len(INSTANCES)}"]
+    for name, title in zip(what, titles, strict=True):
+        each = [f"{counts[f'{instance} {name}']:.0f}" for instance in INSTANCES]
+        lines.append(f"| {title} | {' | '.join(each)} |")
     return "\n".join(lines)
 
 

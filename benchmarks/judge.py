@@ -273,11 +273,16 @@ class Source:
         return label(points, heights, self.motion.length, self.fps)
 
     def cut(self, motion: Motion, frames: slice) -> Source:
-        """That of some frames, which are the motion: contacts and soles are those of all."""
+        """That of some frames, which are the motion: contacts and soles are those of all, its own floor that of these.
+
+        Captured floors are not level: over the whole clip feet stand elsewhere than in a part of it.
+        """
         found = copy.copy(self)
         found.motion = motion
         for name in ("contact", "sole", "heights", "tilt", "flat"):
             setattr(found, name, getattr(self, name)[frames])
+        found.soles, own = copy.copy(self.soles), _standing(found.heights, found.contact)[:, np.newaxis]
+        found.soles.zero, found.heights = found.soles.zero + own, found.heights - own
         return found
 
     def stances(self, contact: Array | None = None) -> Iterator[tuple[int, slice]]:

@@ -4,9 +4,10 @@ Clips that nobody here wrote are put on flat floors, ramps, stairs and bumps, wr
 judge.py, which knows nothing of ikcore's feet. IKCORE_MOCAP is the folder of the clips and their clips.json,
 IKCORE_TERRAIN that of the grounds. Prints Markdown: for docs the worst value of each measure, `--cases` one line for
 each case, which passes if all its values are within their bounds, `--rows` every value, `--failed` those not within
-their bounds, `--json` all as JSON. What is baked in protocols 1 to 3, 5, 8 and 9 is baked again on the same ground: the
-second pass, a case of its own, in which nothing may change. `--method identity` judges the clips as they come, which
-shows what the bounds find, and `--method standin` those of standin.py, which is told when feet stand.
+their bounds, `--json` all as JSON; `--pieces SEED` judges 144 pieces of clips instead, cut anywhere by a seed. What is
+baked in protocols 1 to 3, 5, 8 and 9 is baked again on the same ground: the second pass, a case of its own, in which
+nothing may change. `--method identity` judges the clips as they come, which shows what the bounds find, and
+`--method standin` those of standin.py, which is told when feet stand.
 
 Every clip is turned to walk along +z, its own floor y = 0, the middle of its way above the origin, where ramps and low
 stairs begin. Clips on the spot are given the travel that makes their feet stand.
@@ -38,6 +39,7 @@ import ikcore as ik
 
 SEED = 7
 DIGITS = 1e-3  # what those of a BVH file do to jerks
+SOLE = 0.015  # leg lengths: by how much soles of a piece are a matter of opinion, at most
 STANDING = [name for name in BOUNDS if name.startswith(("stance", "penetration", "float"))]
 
 
@@ -133,8 +135,13 @@ def source_of(name: str) -> Source:
 @functools.cache
 def level_of(name: str) -> Array:
     """How high the soles of judge.py are where the bake lets feet stand on their own floor."""
-    motion = Motion(through_bvh(bake(clip_of(name), own_floor(), source_of(name)).clip), legs_of(name))
-    return judge.level(On.ground(motion, source_of(name), own_floor()), source_of(name))
+    return level_in(clip_of(name), source_of(name))
+
+
+def level_in(clip: ik.Clip, source: Source) -> Array:
+    """The same of another clip: of a piece less is known of soles, and of how a captured floor slopes."""
+    motion = Motion(through_bvh(bake(clip, own_floor(), source).clip), source.motion.legs)
+    return judge.level(On.ground(motion, source, own_floor()), source)
 
 
 def stance_velocity(motion: Motion) -> Array:
@@ -680,16 +687,23 @@ def shaken(name: str) -> Subject:
 
 def cut(name: str, begins: str) -> Subject:
     """Some frames of a clip, a second to four if there is so much, the first and the last of a kind; seeded."""
+    return piece_of(name, begins, (SEED, *begins.encode()))
+
+
+def piece_of(name: str, begins: str, seed: tuple[int, ...]) -> Subject:
+    """Those of one seed."""
     source, clip = source_of(name), clip_of(name)
     down = source.contact.sum(axis=1)
     kinds = {"standing": down == down.max(), "in the air": down == down.min(), "anywhere": down >= 0}
     least, most = min(round(0.4 * len(clip)), round(clip.fps)), round(4 * clip.fps)
     found = np.flatnonzero(kinds[begins])
     pairs = [(a, b) for a, b in itertools.product(found, found) if least <= b - a <= most and b - a < len(clip) - 1]
-    first, last = pairs[np.random.default_rng((SEED, *begins.encode())).integers(len(pairs))]
+    first, last = pairs[np.random.default_rng(seed).integers(len(pairs))]
     frames = slice(int(first), int(last) + 1)
     piece = clip[frames]
-    return Subject(name, piece, source.cut(Motion(through_bvh(piece), legs_of(name)), frames), level_of(name))
+    truth = source.cut(Motion(through_bvh(piece), legs_of(name)), frames)
+    thick = SOLE * source.motion.length
+    return Subject(name, piece, truth, np.clip(level_in(piece, truth), -thick, thick))
 
 
 VARIANTS: dict[str, Callable[[str], Subject]] = {
@@ -706,9 +720,18 @@ VARIANTS: dict[str, Callable[[str], Subject]] = {
 def unseen(name: str, variant: str, place: str) -> Iterator[Row]:
     """9: clips begun, ended, mirrored, sampled and shaken otherwise, and holes: what nothing is made for."""
     found = holes_of(name).get(place) or places_of(name)[place]
-    for row in trial(9, f"{variant}, {place}", VARIANTS[variant](name), found):
-        if not np.isnan(row.value):  # a piece may have no stance, or no swing
-            yield row
+    yield from known(trial(9, f"{variant}, {place}", VARIANTS[variant](name), found))
+
+
+def piece(name: str, seed: int, number: int, place: str) -> Iterator[Row]:
+    """9: a clip cut anywhere."""
+    subject = piece_of(name, "anywhere", (seed, number))
+    yield from known(trial(9, f"piece {number}, {place}", subject, places_of(name)[place]))
+
+
+def known(found: Iterable[Row]) -> Iterator[Row]:
+    """Without what a piece cannot say that has no stance, or no swing."""
+    return (row for row in found if not np.isnan(row.value))
 
 
 @functools.cache
@@ -796,6 +819,14 @@ def all_cases() -> list[Case]:
     found += [Case(9, unseen, each) for each in mirrors]
     runs = itertools.product(("pab_run", "Woman run"), ("cut standing", "cut in the air"), ("own floor",))
     return found + [Case(9, unseen, each) for each in runs]
+
+
+PIECES, UNDER = range(6), ("own floor", "ramp 10 up", "ramp 10 across", "low stairs down", "bumps 0", "stairs up")
+
+
+def pieces(seed: int) -> list[Case]:
+    """Clips cut anywhere, on grounds of every kind."""
+    return [Case(9, piece, (name, seed, number, place)) for name in WALKS for number in PIECES for place in UNDER]
 
 
 @dataclass(frozen=True)
@@ -916,6 +947,7 @@ def main() -> None:
     )
     parser.add_argument("--clip", action="append", choices=CLIPS, help="this clip; may be repeated")
     parser.add_argument("--ground", help="those whose name contains this")
+    parser.add_argument("--pieces", type=int, metavar="SEED", help="clips cut anywhere by this seed, and nothing else")
     parser.add_argument("--method", choices=METHODS, default="bake")
     parser.add_argument("--workers", type=int, default=2)
     shape = parser.add_mutually_exclusive_group()
@@ -926,7 +958,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = [
         case
-        for case in cases()
+        for case in (cases() if arguments.pieces is None else pieces(arguments.pieces))
         if (not arguments.only or case.protocol in arguments.only)
         and (not arguments.clip or case.clip in arguments.clip)
         and (not arguments.ground or arguments.ground in case.ground)

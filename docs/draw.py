@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):
         limb = (follow, pole, hinge, twist, soften, stretch, weight, bend_limits, flip, tip, branches)
-        chains = (fabrik, leader, circle, spring, ccd, ewbik, jacobians, bounds, lbfgsb, which)
+        chains = (fabrik, leader, circle, spring, ccd, ewbik, jacobians, bounds, newton, lbfgsb, postures, which)
         for picture in (
             *limb,
             aim,
@@ -64,6 +64,8 @@ def write(folder: Path) -> None:
             strides,
         ):
             picture().savefig(folder / f"{picture.__name__}.svg", metadata={"Date": None})
+        for name in AT_WORK:
+            at_work(name).savefig(folder / f"{name}.svg", metadata={"Date": None})
     (folder / "report.svg").write_text(report(), encoding="utf-8")
 
 
@@ -547,6 +549,104 @@ def jacobians() -> Figure:
     return figure
 
 
+def at_work(name: str) -> Figure:
+    """A chain after some iterations, and what goes wrong: see `AT_WORK`."""
+    figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
+    works, fails = figure.subplots(1, 2)
+    tail = ik.Skeleton.chain([[x, 0, 0] for x in range(9)])
+    start, target = ik.Pose(np.tile(ik.rotations.exp([0, 0, 0.08]), (9, 1))), [-1.3, 3.8, 0]
+    for iterations, color, shade in [(0, GREY, 0.5), (1, BLUE, 0.2), (2, BLUE, 0.35), (4, BLUE, 0.55), (200, BLUE, 1)]:
+        found = ik.solve(tail, start, [ik.Reach(8, target)], name, iterations=iterations)
+        chain(works, tail.forward(found.pose).positions, color, shade)
+    dot(works, target, GREEN)
+    works.set(aspect="equal", xmargin=0.1, ymargin=0.1, title=f"{name}, after 0, 1, 2, 4 and all")
+    works.axis("off")
+    AT_WORK[name](fails)
+    fails.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def errors_of(panel: Axes, target: ArrayLike, variants: dict[str, tuple[str, dict[str, Any]]], **limits: Any) -> None:
+    """The error of a chain of ten by iterations, for a method and options in each color."""
+    rope = ik.Skeleton(range(-1, 10), [[0, 0, 0], *[[0, 1, 0]] * 10], **limits)
+    bent = ik.Pose(np.tile(ik.rotations.exp([0, 0, -0.05]), (11, 1)))
+    for color, (label, options) in variants.items():
+        found = ik.solve(rope, bent, [ik.Reach(10, target)], iterations=60, history=True, tolerance=1e-6, **options)
+        assert found.history is not None
+        panel.semilogy(found.history / 10, color=color, linewidth=1.5, label=label)
+    panel.set(xlabel="iteration", ylabel="error, of the reach", ylim=(1e-7, 1))
+    panel.legend(frameon=False, fontsize=7)
+
+
+def turns_of(panel: Axes, variants: dict[str, tuple[str, dict[str, Any]]]) -> None:
+    """The largest turn in each update, as published, of a chain of four that cannot reach its target."""
+    rope = ik.Skeleton.chain([[0, y, 0] for y in range(5)])
+    for color, (label, options) in variants.items():
+        pose, largest = ik.Pose(np.tile(ik.rotations.exp([0, 0, -0.2]), (5, 1))), []
+        for _ in range(60):
+            found = ik.solve(rope, pose, [ik.Reach(4, [2.9, 3.4, 0])], iterations=1, textbook=True, **options)
+            between = ik.rotations.multiply(ik.rotations.conjugate(pose.rotations), found.pose.rotations)
+            largest.append(np.degrees(np.linalg.norm(ik.rotations.log(between), axis=-1).max()))
+            pose = found.pose
+        panel.semilogy(largest, color=color, linewidth=1.5, label=label)
+    panel.set(xlabel="update", ylabel="largest turn, degrees", title="out of reach")
+    panel.legend(frameon=False, fontsize=7)
+
+
+NEAR = [6.5, 7.5, 0]  # full reach
+HELD = [ik.Limit.hinge([0, 0, 1], -np.pi / 10, np.pi / 10)] * 10 + [None]
+
+
+def by_method(**colors: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Methods as they are."""
+    return {color: (name, {"method": name}) for name, color in colors.items()}
+
+
+# What goes wrong with each.
+AT_WORK: dict[str, Callable[[Axes], None]] = {
+    "transpose": lambda panel: errors_of(panel, NEAR, by_method(transpose=RED, dls=BLUE)),
+    "pinv": lambda panel: turns_of(panel, by_method(pinv=RED, sdls=BLUE)),
+    "svf": lambda panel: turns_of(panel, by_method(svf=RED, sdls=BLUE)),
+    "sdls": lambda panel: errors_of(panel, NEAR, by_method(sdls=RED, dls=BLUE)),
+    "dls": lambda panel: turns_of(
+        panel,
+        {
+            color: (f"damping={damping}", {"method": "dls", "damping": damping})
+            for color, damping in ((RED, 0.02), (ORANGE, 0.2), (BLUE, 1.0))
+        },
+    ),
+    "sns": lambda panel: errors_of(panel, [-7.7, 4.4, 0], by_method(sns=RED, dls=BLUE), limits=HELD),
+    "gauss_seidel": lambda panel: errors_of(
+        panel,
+        NEAR,
+        {
+            color: (f"sweeps={sweeps}", {"method": "gauss_seidel", "sweeps": sweeps})
+            for color, sweeps in ((RED, 20), (ORANGE, 100), (BLUE, 500))
+        },
+    ),
+}
+
+
+def postures() -> Figure:
+    """A target from rest, from the nearest of known poses, and with joints as willing as in these."""
+    titles = ["from rest", "from the nearest", "as willing, too"]
+    figure, panels = scenes(*titles, x=(-0.5, 6.5), y=(-0.5, 4.2))
+    hinge = ik.Limit.hinge([0, 0, 1], -1.5, 1.5)
+    tail = ik.Skeleton(range(-1, 6), [[0, 0, 0], *[[1, 0, 0]] * 6], limits=[hinge] * 6 + [None])
+    angles = np.random.default_rng(1).normal(size=(2000, 7)) * [*np.linspace(0.1, 0.5, 6), 0]
+    seen = ik.Pose(ik.rotations.from_axis_angle([0, 0, 1], angles))
+    target = [4, 3, 0]
+    near = ik.Postures(tail, seen, [ik.Reach(6, position=...)]).nearest(tail.rest, target)[0]
+    ways = [(tail, tail.rest), (tail, near), (ik.learned(tail, seen), near)]
+    for panel, (skeleton, start) in zip(panels, ways, strict=True):
+        chain(panel, tail.forward(tail.rest).positions, GREY, 0.5)
+        chain(panel, tail.forward(start).positions, BLUE, 0.35)
+        found = ik.dls(skeleton, start, [ik.Reach(6, target)])
+        chain(panel, tail.forward(found.pose).positions, BLUE)
+        dot(panel, target, GREEN)
+    return figure
+
+
 def bounds() -> Figure:
     """Hinges at their bounds, from which the others take over; and an error that creeps near full reach."""
     figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
@@ -569,6 +669,35 @@ def bounds() -> Figure:
         assert near.history is not None
         errors.semilogy(near.history / 10, color=color, linewidth=1.5, label=name)
     errors.set(xlabel="iteration", ylabel="error, of the reach", title="near full reach")
+    errors.spines[["top", "right"]].set_visible(False)
+    errors.legend(frameon=False, fontsize=7)
+    return figure
+
+
+def newton() -> Figure:
+    """Two tips that are drawn apart, and how far their squared error is from its least, iteration by iteration."""
+    figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
+    drawn, errors = figure.subplots(1, 2)
+    fork = ik.Skeleton([-1, 0, 1, 2, 1, 4], [[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]])
+    wanted = np.array([[1, 3, 1.0], [2, -3, -1]])
+    apart = [ik.Reach(3, wanted[0]), ik.Reach(5, wanted[1])]
+
+    def squared(method: str, iterations: int) -> tuple[NDArray[Any], float]:
+        pose = ik.solve(fork, fork.rest, apart, method, iterations=iterations, textbook=True).pose
+        joints = fork.forward(pose).positions
+        return joints, float(np.square(joints[[3, 5]] - wanted).sum())
+
+    joints, least = squared("newton", 100)
+    for joint, parent in enumerate(fork.parents[1:], 1):
+        line(drawn, joints[[parent, joint]], BLUE, marker="o", markersize=4)
+    for target in wanted:
+        dot(drawn, target, GREEN)
+    drawn.set(aspect="equal", title="goals in conflict", xmargin=0.1, ymargin=0.1)
+    drawn.axis("off")
+    for name, color in {"dls": ORANGE, "newton": BLUE}.items():
+        left = [max(squared(name, n)[1] - least, 1e-12) for n in range(31)]
+        errors.semilogy(left, color=color, linewidth=1.5, label=name)
+    errors.set(xlabel="iteration", ylabel="squared error, above its least", title="by all second derivatives")
     errors.spines[["top", "right"]].set_visible(False)
     errors.legend(frameon=False, fontsize=7)
     return figure

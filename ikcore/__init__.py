@@ -23,11 +23,11 @@ from ikcore.forms import Aim, Gaze, Limb, PlanarLimb, aim, look, two_bone, two_b
 from ikcore.goals import CentreOfMass, Distance, Goal, Inside, Look, Outside, Posture, Reach, Relative
 from ikcore.limits import Limit
 from ikcore.pose import Pose
-from ikcore.postures import Postures
+from ikcore.postures import Postures, learned
 from ikcore.skeleton import Skeleton, World, jacobian
 from ikcore.solving.by_name import Solver, solve, solver
 from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
-from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, pinv, sdls, sns, svf, transpose
+from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
 from ikcore.solving.solution import Solution
 from ikcore.solving.stages import Stage, stages
 from ikcore.solving.table import Method, Methods, Option, methods
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ikcore.feet import Contacts, Feet, Leg
     from ikcore.grounds import terrain
     from ikcore.grounds.ground import Ground, Hits, Surface
+    from ikcore.masses import as_strong, momentum
     from ikcore.pages import report
     from ikcore.splines import Spline, curve_through, spline
     from ikcore.twists import Twists, spread_twist
@@ -56,6 +57,7 @@ _MODULES = {
     "terrain": "grounds.terrain",
 }
 _HOMES = {
+    **dict.fromkeys(("as_strong", "momentum"), "masses"),
     **dict.fromkeys(("Baked", "BakeSettings", "FootLock", "bake_feet"), "bake"),
     **dict.fromkeys(("Clip", "FormatError"), "clips.clip"),
     **dict.fromkeys(("Smoothed", "smooth"), "clips.smoothing"),
@@ -126,6 +128,7 @@ __all__ = [
     "World",
     "__version__",
     "aim",
+    "as_strong",
     "bake_feet",
     "bvh",
     "ccd",
@@ -140,9 +143,12 @@ __all__ = [
     "isa",
     "jacobian",
     "lbfgsb",
+    "learned",
     "limits",
     "look",
     "methods",
+    "momentum",
+    "newton",
     "pinv",
     "report",
     "rotations",

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Self
 
 import numpy as np
@@ -26,7 +26,37 @@ def cross(a: _Array, b: _Array, /) -> _Array | None: ...
 def size(a: _Array, /) -> _Array | None: ...
 def unit(a: _Array, /) -> _Array | None: ...
 def mean(rows: _Array, /) -> _Array | None: ...
-def filtered(wide: _Array, values: _Array, factors: _Array, /) -> _Array: ...
+def filtered(rows: _Array, factors: _Array, /) -> _Array: ...
+def spread(rows: _Array, most: int, /) -> _Array: ...
+def prolonged(rows: _Array, more: int, loop: bool, /) -> _Array: ...
+def path(rows: _Array, factors: _Array, total: float, fps: float, loop: bool, /) -> tuple[_Array, _Array]: ...
+def ramp(held: NDArray[np.bool_], frames: float, loop: bool, /) -> _Array: ...
+def commonest(velocities: _Array, which: NDArray[np.bool_], limits: _Array, /) -> _Array | None: ...
+def solid(axes: NDArray[Any], least: float, /) -> NDArray[np.bool_]: ...
+def extent(points: NDArray[Any], which: Sequence[int] | None = None, /) -> NDArray[Any]: ...
+def steps(points: NDArray[Any], /) -> NDArray[Any]: ...
+def until(hip: _Array, ankle: _Array, length: _Array, axis: int, side: _Array | None = None, /) -> _Array: ...
+def agreed(
+    legs: tuple[tuple[_Array, _Array, _Array, _Array, float], ...], limits: tuple[float, float, float, float], /
+) -> tuple[_Array, _Array, _Array]: ...
+def jerk(places: _Array, apart: int, /) -> _Array: ...
+def farther(points: _Array, origins: _Array, which: NDArray[np.intp], by: float, axis: int, /) -> None: ...
+def swept(heights: _Array, riser: float, /) -> _Array: ...
+def lack(
+    heights: _Array,
+    points: _Array,
+    above: _Array,
+    thick: _Array,
+    axis: int,
+    clearance: float,
+    dips: float,
+    toe: int,
+    bends: float,
+    /,
+) -> _Array: ...
+def nearer(swings: NDArray[np.intp], frames: int, fps: float, beyond: float, /) -> _Array: ...
+def percentile(values: _Array, percent: float, /) -> float: ...
+def middle(values: _Array, /) -> float: ...
 def widest(points: _Array, ends: ArrayLike, /) -> _Array: ...
 
 # Normal, lift and the point that touches, of a foot that lies on the ground: `which` are axis, heel, ball, toe, joint,
@@ -91,6 +121,17 @@ def forward(
     world_rotations: _Array,
     /,
 ) -> None: ...
+
+# Points are joints of indices (points) and offsets (points, 3) of float64; what is found is (items, points, 3 or 4).
+def carried(
+    skeleton: Skeleton,
+    rotations: _Array,
+    translations: _Array | None,
+    scales: _Array | None,
+    points: tuple[NDArray[np.intp], NDArray[np.float64], _Array],
+    joints: tuple[NDArray[np.intp], _Array, _Array] | None,
+    /,
+) -> None: ...
 def local(
     skeleton: Skeleton, world_rotations: _Array, positions: _Array, rotations: _Array, translations: _Array, /
 ) -> None: ...
@@ -130,6 +171,122 @@ def cast(
     status: NDArray[np.int32] | None,
     /,
 ) -> None: ...
+
+# Bodies likewise; above and below are numbers or arrays; the last four are written.
+def surface(
+    bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
+    each: int,
+    axis: int,
+    first: int,
+    last: int,
+    points: _Array,
+    above: float | _Array,
+    below: float | _Array,
+    hit: NDArray[np.bool_],
+    found: _Array,
+    normals: _Array,
+    parts: NDArray[np.int32],
+    /,
+) -> None: ...
+def foothold(
+    bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
+    axis: int,
+    points: _Array,
+    last: _Array,
+    jumps: bool,
+    step: float,
+    above: float,
+    below: float,
+    same: float,
+    hit: NDArray[np.bool_],
+    found: _Array,
+    normals: _Array,
+    parts: NDArray[np.int32],
+    /,
+) -> None: ...
+
+# Arrays have frames first; the last three are written, the last of these where it is asked for.
+def bend_leg(
+    chain: _Array,
+    turns: _Array,
+    pivot: _Array | None,
+    tilt: _Array | None,
+    hip: _Array,
+    foot: _Array,
+    over: _Array | None,
+    reach: _Array,
+    hinges: _Array,
+    length: float,
+    bent: _Array,
+    deltas: _Array,
+    short: _Array | None,
+    /,
+) -> None: ...
+
+# Likewise; the last is written.
+def turn_leg(
+    world: _Array,
+    deltas: _Array,
+    above: _Array | None,
+    units: _Array,
+    chosen: NDArray[np.bool_] | None,
+    locals: _Array,
+    /,
+) -> None: ...
+
+# Masks in one block; gap and least are numbers of frames.
+def intervals(mask: NDArray[np.bool_], /) -> NDArray[np.intp]: ...
+def contact(stays: NDArray[np.bool_], enters: NDArray[np.bool_], gap: float, least: float, /) -> NDArray[np.bool_]: ...
+
+# The docstring of still has what a foot is, and when it does what.
+def still(
+    foot: tuple[Any, ...], when: tuple[Any, ...], slips: _Array, /
+) -> tuple[float, float, float, float, float]: ...
+def stand(
+    foot: tuple[Any, ...],
+    when: tuple[Any, ...],
+    where: tuple[Any, ...],
+    shift: _Array,
+    turn: _Array,
+    toes: _Array,
+    lies: NDArray[np.bool_],
+    /,
+) -> None: ...
+def soles(
+    foot: tuple[Any, ...],
+    shift: _Array,
+    turn: _Array,
+    toes: _Array,
+    first: int,
+    last: int,
+    places: _Array,
+    above: _Array,
+    /,
+) -> None: ...
+
+# The docstring of release has what a plane is.
+def release(
+    reference: _Array,
+    axis: int,
+    far: float,
+    planes: tuple[Any, ...],
+    moved: _Array,
+    shift: _Array,
+    pinned: NDArray[np.bool_],
+    /,
+) -> None: ...
+def swing(
+    reference: _Array,
+    axis: int,
+    far: float,
+    planes: tuple[Any, ...],
+    moved: _Array,
+    shift: _Array,
+    turn: _Array,
+    /,
+) -> None: ...
+def within(axes: _Array, ways: _Array, /) -> _Array: ...
+def means(arrays: tuple[_Array, ...], rows: NDArray[np.intp], /) -> _Array: ...
 
 # Arrays are (channels, frames) of float64, status and iterations (channels) of int32; the last three are written. It
 # ends before all is done where the first byte of `stop` is set meanwhile.

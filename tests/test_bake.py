@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import samples, terrain
 from ikcore.bake import loops
+from ikcore.bake.made import exact_of, kept_on
+from ikcore.bake.motion import legs_of
 from ikcore.feet import intervals
 from ikcore.feet.metrics import runs
 
@@ -222,6 +224,20 @@ def test_what_a_bake_has_made_is_left_by_the_next(how: str, name: str) -> None:
     assert apart(twice, once) < 1e-5
     turns = ik.rotations.log(ik.rotations.multiply(ik.rotations.conjugate(once.pose.rotations), twice.pose.rotations))
     assert np.degrees(np.abs(turns).max()) < 1e-3
+
+
+@pytest.mark.parametrize(("thicker", "stays"), [([], True), (["right"], True), (["left", "right"], False)])
+def test_one_sole_may_be_thicker_than_known_where_a_bake_has_put_feet(thicker: list[str], stays: bool) -> None:
+    """By 20 mm, on a level floor; if both are it is the clip that is too high."""
+    legs = feet()
+    for name in thicker:
+        soles = {}
+        for at, sole in legs[name].soles.items():
+            x, y, z = sole.offset
+            soles[at] = sole._replace(offset=(x, y + 0.02, z))
+        legs = legs.replace(name, soles=soles)
+    motions, contacts = legs_of(walk(), legs), ik.Contacts.detect(walk(), legs)
+    assert kept_on(motions, exact_of(motions, FLOOR, walk().fps, 1), contacts, FLOOR) == stays
 
 
 def test_nothing_of_the_input_changes() -> None:
@@ -456,6 +472,18 @@ def test_heel_ball_and_toe_follow_each_other_without_a_jump() -> None:
         assert hard[0] < 1.1 * hard[1]
 
 
+def test_a_foot_that_leaves_does_not_turn_about_its_heel() -> None:
+    """Where the ball has no contact any more but the heel, which is higher, has: its ball stays out of the ground."""
+    clip, down = sliding(walk()[:104], 0.05), np.zeros((2, 104))
+    down[:, 66:], down[1, 90:] = 1, 0
+    said: dict[str | tuple[str, str], Any] = {("left", "heel"): down[0], ("left", "ball"): down[1]}
+    contacts = ik.Contacts.detect(clip, feet(), curves=said)
+    found = soles(ik.bake_feet(clip, FLOOR, feet=feet(), contacts=contacts).clip)
+    was = soles(clip)
+    for point in ("ball", "toe"):
+        assert (found["left", point] - was["left", point])[90:, 1].min() > -0.003
+
+
 def test_who_comes_down_swings_over_the_ground() -> None:
     """Where the floor of a clip is not known, as under a foot that swings far below its last one, it is no excuse."""
     gait = gaits.climbing(-0.16, 0.3, 6, 30)
@@ -551,12 +579,18 @@ def test_knees_that_were_straight_stay_straight() -> None:
         plants[side].append(gaits.Plant(step / 2 - 0.1, step / 2 + 0.5, place))
     clip = gaits.gait(plants, 4, 60, hips).clip
     contacts = ik.Contacts.detect(clip, feet())
-    slid = gaits.moved(clip, np.arange(len(clip))[:, np.newaxis] * [0, 0, -0.2 / 60])
-    baked = ik.bake_feet(slid, FLOOR, feet=feet(), contacts=contacts).clip
-    for side in ("Left", "Right"):
-        was, now = (np.percentile(knees(each, side), 95) for each in (slid, baked))
-        assert was > 178
-        assert now > was - 0.5
+    for slides in (0.2, 0.4):
+        slid = gaits.moved(clip, np.arange(len(clip))[:, np.newaxis] * [0, 0, -slides / 60])
+        baked = ik.bake_feet(slid, FLOOR, feet=feet(), contacts=contacts).clip
+        up = [
+            positions(baked, joint)[:, 1] - positions(slid, joint)[:, 1] for joint in ("Hips", "LeftFoot", "RightFoot")
+        ]
+        lower = np.minimum(up[1], up[2]) - up[0]
+        assert np.percentile(lower, 95) < 0.007
+        for side in ("Left", "Right"):
+            was, now = (np.percentile(knees(each, side), 95) for each in (slid, baked))
+            assert was > 178
+            assert now > was - 0.5
 
 
 def knees(clip: ik.Clip, side: str) -> Array:
@@ -565,6 +599,23 @@ def knees(clip: ik.Clip, side: str) -> Array:
     up, down = hip - knee, ankle - knee
     crossed = np.linalg.norm(np.cross(up, down), axis=1)
     return np.asarray(np.degrees(np.arctan2(crossed, (up * down).sum(axis=1))))
+
+
+@pytest.mark.parametrize("tilt", [0.008, 0.02])
+def test_a_captured_floor_that_tilts_a_little_is_level(tilt: float) -> None:
+    """Its feet stand as high as they do in the middle, and its pieces as the whole does."""
+    clip, turn = samples.walk(seconds=8, speed=1.2).clip, ik.rotations.from_axis_angle([1.0, 0, 0], -tilt)
+    turned = clip.pose.rotations.copy()
+    turned[:, 0] = ik.rotations.multiply(turn, turned[:, 0])
+    at = np.array([0, 0.01, 4.8]) + ik.rotations.rotate(turn, positions(clip, "Hips") - [0, 0, 4.8])
+    level = dataclasses.replace(clip, pose=ik.Pose(turned, clip.pose.translations))
+    tilted = gaits.moved(level, at - positions(level, "Hips"))
+    baked = ik.bake_feet(tilted, FLOOR).clip
+    for foot in ("LeftToeBase", "RightToeBase"):
+        held = ik.Contacts.detect(clip).planted(foot[: -len("ToeBase")].lower(), "ball")
+        stands = positions(baked, foot)[held, 1]
+        assert np.ptp(np.percentile(stands, (10, 90))) < 1e-3
+        assert np.median(stands) == pytest.approx(np.median(positions(tilted, foot)[held, 1]), abs=0.006)
 
 
 # --- parts of a clip -------------------------------------------------------------------------------------------------
@@ -869,7 +920,7 @@ def test_progress_is_told_stance_by_stance() -> None:
     seen: list[float] = []
     baked = ik.bake_feet(samples.walk(30).clip, ramp(), progress=seen.append)
     among = [share for share in seen if 0.3 <= share <= 0.6]
-    assert len(among) > 3 * baked.stances > 100
+    assert len(among) > 2 * baked.stances > 100
     assert np.diff(among).max() < 0.07
     assert np.diff(seen).max() < 0.21
 

@@ -7,6 +7,7 @@ import importlib
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,17 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import _core, rotations, samples, terrain
 from ikcore._arrays import cross, median, percentile
+from ikcore.bake.body import _eased
 from ikcore.bake.filters import smoothed, spread
-from ikcore.bake.footing import Footing
-from ikcore.bake.legs import bend, unfolded
-from ikcore.bake.scene import Scene
-from ikcore.bake.way import lifted
+from ikcore.bake.legs import Bent, bend
+from ikcore.bake.motion import legs_of
+from ikcore.bake.scene import UNTURNED, Scene
+from ikcore.bake.way import Way, lifted
 
 Array = NDArray[Any]
 
 # sha256 of the poses that three bakes come to, see baked(). It changes with what a bake does, never with where.
-RECORDED = "b48d718c16acca4d21ec8030a80c284dc7ee3d01425a90f64945df4d693590b6"
+RECORDED = "8387f4e6762d63e54c19767670570e79102f4bc625cc4182b889d533747d40e9"
 
 
 NUMPY_1 = "numpy.core._multiarray_umath"
@@ -47,8 +49,9 @@ def leg(bends: list[float], bones: list[float]) -> tuple[Array, Array, list[Arra
     return np.array([points]), np.array([turns]), [np.array([1.0, 0, 0])] * (len(bones) - 1)
 
 
-def to(chain: Array, turns: Array, hinges: list[Array], target: Any, hip: Any = (0.0, 0, 0)) -> Any:
-    return bend(chain, turns, np.array([hip], float), np.atleast_2d(np.array(target, float)), hinges)
+def to(chain: Array, turns: Array, hinges: list[Array], target: Any, hip: Any = (0.0, 0, 0)) -> Bent:
+    hips, feet = (np.broadcast_to(np.array(at, float), (len(chain), 3)) for at in (hip, target))
+    return bend(chain, turns, hinges, hips, feet, np.full(len(chain), np.inf))[0]
 
 
 def lengths(chain: Array) -> Array:
@@ -110,14 +113,24 @@ def test_legs_are_not_folded_up() -> None:
     """A foot is lifted past its hip: it stops before, smoothly; one that is as near in the clip is left."""
     source = np.tile([0.1, -0.6, 0.05], (400, 1))
     lifted = source + np.linspace(0, 1.2, 400)[:, np.newaxis] * [0, 1, 0]
-    found = unfolded(lifted, source, source, 0.85)
+    found = folded(lifted, source)
     far = np.sqrt((found**2).sum(axis=1))
     assert far.min() > 0.25 * 0.85 - 1e-9
     np.testing.assert_array_equal(found[:100], lifted[:100])
     assert (found[:, 1] < 0).all()
     assert np.abs(np.diff(found, axis=0)).max() < 0.02
     near = np.array([[0.02, -0.1, 0.05]])
-    np.testing.assert_allclose(unfolded(near, near, near, 0.85), near, atol=1e-15)
+    np.testing.assert_allclose(folded(near, near), near, atol=1e-15)
+
+
+def folded(lifted: Array, source: Array) -> Array:
+    """Where a leg ends from (0, 0, 0) on that is lifted over something from where it is in the clip."""
+    chain, turns, hinges = leg([-10.0, 25.0], [0.43, 0.42])
+    there = to(chain, turns, hinges, source[0])
+    moved = rotations.multiply(there.deltas, turns)
+    chain, turns = (np.repeat(each, len(source), 0) for each in (there.chain, moved))
+    hip, reach, over = np.zeros_like(source), np.full(len(source), np.inf), lifted - source
+    return np.asarray(bend(chain, turns, hinges, hip, lifted, reach, over=over, length=0.85)[0].chain[:, -1])
 
 
 def test_one_bone_points_at_its_target() -> None:
@@ -136,7 +149,7 @@ def test_knees_go_on_through_nearly_straight(knee: float) -> None:
     steps = 2000
     far = 0.85 * (0.9999 - 0.2 * np.sin(np.linspace(0, np.pi, steps) - np.pi / 2) ** 2)
     target = np.stack([0 * far, -far * np.cos(0.3), far * np.sin(0.3)], axis=1)
-    found = bend(np.repeat(chain, steps, 0), np.repeat(turns, steps, 0), np.zeros((steps, 3)), target, hinges)
+    found = to(np.repeat(chain, steps, 0), np.repeat(turns, steps, 0), hinges, target)
     off = np.sqrt(np.maximum(0.43**2 - ((far + (0.43**2 - 0.42**2) / far) / 2) ** 2, 0))
     moves = np.abs(np.diff(found.chain[:, 1], axis=0)).max(axis=1)
     crossing = 5 * 0.43 * np.sin(np.radians(max(-knee, 0) / 2))
@@ -154,6 +167,25 @@ def test_knees_follow_a_source_through_straight() -> None:
     assert np.abs(np.diff(knees, axis=0)).max() < 0.02
 
 
+@pytest.mark.parametrize("lasts", [1, 25])
+def test_no_knee_is_straight_for_a_single_frame(lasts: int) -> None:
+    """A straight leg that the body is too low for, but for some frames: then it rises less, if these are few."""
+    frames, walk = 61, samples.walk(seconds=1).clip
+    motion = legs_of(walk, ik.Feet.detect(walk.skeleton))[0]
+    straight = np.zeros((frames, 3, 3))
+    straight[:, :, 1] = motion.size * np.array([0.99999, 0.5, 0])
+    motion.chain, motion.soles = straight, {"ball": straight[:, 2]}
+    unturned, none = np.broadcast_to(UNTURNED, (frames, 4)), np.zeros(frames)
+    way = Way(motion, np.zeros((frames, 3)), unturned, unturned, none > 0, none, np.ones(frames), none)
+    rise = np.full(frames, -0.01)
+    rise[30 : 30 + lasts] = 0
+    scene = Scene(ik.Ground.plane(), 60.0, 1, ik.BakeSettings(), 1, made=False, kept=False)
+    eased = _eased(straight[:, 0], way, rise, scene)
+    assert (eased[30] < -0.001) == (lasts == 1)
+    assert eased[30] > -0.01
+    assert np.isinf(np.delete(eased, range(30, 30 + lasts))).all()
+
+
 # --- filters and beams -----------------------------------------------------------------------------------------------
 
 
@@ -167,19 +199,6 @@ def test_smoothing_keeps_what_is_even_and_all_there_is() -> None:
     np.testing.assert_allclose(seen, seen[::-1], atol=1e-15)  # no delay
     assert not seen[:35].any()
     assert seen[50] == seen.max()
-
-
-def test_loops_are_smoothed_around() -> None:
-    """As three rounds of it are in their middle."""
-    values = np.random.default_rng(1).normal(size=40)
-    once = np.append(values, values[0])
-    rounds = np.concatenate([values, values, values, values[:1]])
-    for made, whole in (
-        (smoothed(once, 0.2, 60, loop=True), smoothed(rounds, 0.2, 60)),
-        (spread(once, 0.2, 60, loop=True), spread(rounds, 0.2, 60)),
-    ):
-        np.testing.assert_array_equal(made, whole[40:81])
-        assert made[0] == made[-1]
 
 
 @pytest.mark.parametrize("reach", [0.01, 0.1, 0.25])
@@ -202,6 +221,35 @@ def test_a_lifted_foot_clears_what_is_in_its_way() -> None:
     assert (found >= needed).all()
     assert not found[(swing == 1) | (swing < 0)].any()
     assert found.max() < 0.15
+
+
+def test_swings_of_all_feet_are_lifted_as_one_curve_would_be() -> None:
+    """Two feet: steps from the first frame and to the last, a stance of one frame, which bends go through, and idle."""
+    random, frames, before = np.random.default_rng(4), 90, 17
+    free = np.ones((2, frames), bool)
+    for foot, stance in ((0, slice(20, 26)), (0, slice(50, 51)), (0, slice(70, 90)), (1, slice(8, 60))):
+        free[foot, stance] = False
+    needed = np.where(free, np.maximum(random.uniform(-0.2, 0.1, free.shape), 0), 0)
+    needed[0, 26:50] = 0  # but the swing after it has something to clear
+    for foot, own in enumerate(free):
+        lower, upper = (np.pad(each, before) for each in (needed[foot], np.where(own, np.inf, 0)))
+        upper[2:before] = upper[before + frames : -2] = np.inf
+        whole = ik.smooth(0.0, fps=60, pull=0.0, tension=180.0, lower=lower, upper=upper).values[before:-before]
+        np.testing.assert_allclose(lifted(needed, free, 60)[foot], whole, rtol=0, atol=1e-12)
+
+
+def test_a_long_rest_among_many_steps_takes_no_memory_for_each_step() -> None:
+    """Ten minutes in the air over something, then half an hour of steps."""
+    free = np.zeros(150_000, bool)
+    free[100:36_100] = True
+    free[37_000:].reshape(-1, 50)[:, :25] = True
+    needed = np.where(free & (np.arange(len(free)) % 50 == 12), 0.05, 0.0)
+    tracemalloc.start()
+    found = lifted(needed, free, 60)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (found >= needed).all()
+    assert most < 20 * needed.nbytes
 
 
 def test_over_one_post_a_foot_goes_as_a_beam_in_statics() -> None:
@@ -247,7 +295,6 @@ def test_one_walks_from_foothold_to_foothold(name: str) -> None:
     """Step by step the highest ground within reach of where one is; where there is none one stays as high."""
     gallery = ik.Ground.plane() + terrain.ramp(4, 1.6).moved(translations=[0, 0, 1]) + grounds()["bumps"]
     ground = {**grounds(), "gallery": gallery}[name]
-    footing = Footing(Scene(ground, 60, 1, ik.BakeSettings(), 1, False, False))
     random = np.random.default_rng(4)
     for far in random.uniform(0.05, 6, 40):
         start, to = np.array([random.uniform(-1, 1), 0, -0.5]), np.array([random.uniform(-1, 1), 0, far])
@@ -258,8 +305,47 @@ def test_one_walks_from_foothold_to_foothold(name: str) -> None:
             at[1] = height
             found = ground.at(at, above=0.45, below=0.6)
             height = float(found.height) if found.hit else height
-        footing.last = start
-        assert footing._walked(ground, to, 1.0) == pytest.approx(height, abs=1e-8)
+        there = foothold(ground, to[np.newaxis], start)
+        assert there.hit == found.hit
+        assert not there.hit or there.height == pytest.approx(height, abs=1e-8)
+
+
+def foothold(ground: ik.Ground, points: Array, last: Array, *, jumps: bool = False) -> Any:
+    return ground._foothold(points, last, jumps=jumps, step=0.1, window=(0.45, 0.6), same=1e-9)
+
+
+@pytest.mark.parametrize("name", ["bumps", "stairs", "pit", "nothing"])
+@pytest.mark.parametrize("jumps", [False, True])
+def test_a_foot_is_over_what_it_walks_to(name: str, jumps: bool) -> None:
+    """Of both heights that from which it is higher; and what would be in the side of a pit is over the rim of that."""
+    floor = ik.Ground.heights(np.full((2, 2), -0.55), 20, [-10, 0, -19.7])
+    pit = floor + terrain.stairs(1, rise=0.8, run=9, width=9).moved(translations=[0, -0.8, 0.3])
+    aside = ik.Ground.heights(np.zeros((2, 2)), 1, [50, 0, 50])
+    ground = {**grounds(), "pit": pit, "nothing": aside}[name]
+    random, up, seen = np.random.default_rng(5), np.array([0.0, 1, 0]), set()
+    for far in random.uniform(0.05, 0.4 if name == "pit" else 5, 60):
+        last = np.array([0.0, random.choice([-0.55, 0.0, 0.3]), -0.5])
+        points = np.array([0.0, random.uniform(-3, 3), far]) + random.uniform(-0.2, 0.2, (7, 3))
+        height = last[1]
+        for step in range(1, 1 + (count := 1 + int(np.hypot(*(points.mean(axis=0) - last)[[0, 2]]) / 0.1))):
+            at = last + (points.mean(axis=0) - last) * step / count
+            found = ground.at([at[0], height, at[2]], above=0.45, below=0.6)
+            height = float(found.height) if found.hit else height
+        each = []
+        for start in (height, *[last[1]] * jumps):
+            near = points * [1, 0, 1] + start * up
+            there, above = ground.at(near, above=0.45, below=0.6), ground.cast(near + 0.45 * up, up, length=0.6)
+            within = above.hit & ~above.front & ~there.hit
+            near[within, 1] = above.points[within, 1]
+            each.append(ground.at(near, above=0.45, below=0.6))
+            seen.add(bool(within.any()))
+        wanted = max(each, key=lambda found: found.height[found.hit].max(initial=-np.inf))
+        made = foothold(ground, points, last, jumps=jumps)
+        np.testing.assert_array_equal(made.hit, wanted.hit)
+        np.testing.assert_allclose(made.height, wanted.height, atol=1e-8)
+        np.testing.assert_allclose(made.normals, wanted.normals, atol=1e-8)
+        np.testing.assert_array_equal(made.part, wanted.part)
+    assert True in seen or name != "pit"
 
 
 # --- the same bits ---------------------------------------------------------------------------------------------------

@@ -156,6 +156,50 @@ def test_a_piece_that_was_baked_on_stairs_is_left_as_it_is(length: int, first: i
     assert_array_equal(twice.pose.translations, once.pose.translations)
 
 
+@pytest.mark.parametrize("height", [0.0, 0.5])
+@pytest.mark.parametrize("first", range(0, 180, 46))
+def test_a_piece_that_was_baked_on_bumps_is_left_as_it_is(first: int, height: float) -> None:
+    """Rigid feet are not even with ground that is curved; where one stands that is as high as the floor of the clip."""
+    piece, ground = walk().clip[first : first + 30], terrain.bumps(0.03, spacing=0.7, count=24)
+    at = piece.skeleton.forward(piece.pose).positions[15, piece.skeleton.index("LeftFoot")] + [0, 0, 0.1]
+    there = ground.at(at[np.newaxis], above=5, below=5).height[0]
+    ground = ground.moved(translations=[0, height - there, 0])
+    once = ik.bake_feet(piece, ground).clip
+    assert_array_equal(ik.bake_feet(once, ground).clip.pose.rotations, once.pose.rotations)
+
+
+GROUNDS = {
+    "up": terrain.ramp(6, 6 * 0.176, width=6, landing=6),
+    "across": ik.Ground.plane([-0.17, 0.98, 0]),
+    "down": terrain.stairs(14, rise=-0.1, run=0.35, width=6, landing=6),
+}
+
+
+@pytest.mark.parametrize("name", GROUNDS)
+@pytest.mark.parametrize("first", [0, 6])
+def test_a_piece_that_was_baked_where_the_ground_begins_to_rise_or_fall_is_left(first: int, name: str) -> None:
+    """It stands once, about as high as clips do on their own floor: soles of a level fit that, as do those measured.
+
+    But by those of a level it does not stand at height 0, or goes below that.
+    """
+    piece = walk().clip[first : first + 24]
+    middle = piece.skeleton.forward(piece.pose).positions[:, 0].mean(axis=0)
+    once = ik.bake_feet(gaits.moved(piece, -middle * [1, 0, 1]), GROUNDS[name]).clip
+    twice = ik.bake_feet(once, GROUNDS[name]).clip
+    assert_array_equal(twice.pose.rotations, once.pose.rotations)
+    assert_array_equal(twice.pose.translations, once.pose.translations)
+
+
+def test_a_foot_that_stands_exactly_for_a_while_stands_to_the_end_of_the_clip() -> None:
+    """Where it only shakes by a trace it does not swing on, to what lies under it in the last frame."""
+    piece, trace = walk().clip[64:100], np.zeros((36, 3))
+    trace[16:, 0] = 2e-5 * (-1.0) ** np.arange(20)
+    toe = feet().positions(piece.skeleton, piece.pose)["left", "toe"][20, 2]
+    ground = terrain.stairs(2, rise=0.4, run=4, width=6, landing=6).moved(translations=[0, 0, toe - 0.02])
+    baked = ik.bake_feet(gaits.moved(piece, trace), ground).clip
+    assert np.ptp(feet().positions(baked.skeleton, baked.pose)["left", "ball"][12:, 1]) < 1e-4
+
+
 @pytest.mark.parametrize("lower", [0.1, -0.01])
 def test_a_piece_on_one_level_is_put_on_stairs_though_it_stands_still(lower: float) -> None:
     """Over the step that its other foot goes to nobody has put it, nor where it stands off the ground."""

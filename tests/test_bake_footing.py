@@ -118,3 +118,14 @@ def test_no_point_of_a_foot_that_stands_is_in_the_ground(seed: int) -> None:
     deepest = min(gaps(baked, ground, point).min() for point in POINTS if point != "toe")
     assert deepest > -0.005
     assert gaps(baked, ground, "toe").min() > -0.015  # they bend as smoothly as the rest
+
+
+@pytest.mark.parametrize("deep", [0.01, 0.05])
+def test_under_the_first_foothold_higher_steps_are_seen_from_it(deep: float) -> None:
+    """It is on a step of 0.4 m; its toes would be in the next one, out of reach from the floor of the clip."""
+    clip = walk()[16:]
+    edge = soles(clip)["left", "toe"][4, 2] - deep
+    ground = box(0.4, (-5, edge)) + box(0.6, (edge, 9))
+    baked = soles(ik.bake_feet(clip, ground).clip)
+    at = np.stack([baked["left", point][4] for point in POINTS])
+    np.testing.assert_allclose(at[:, 1], ground.at(at, above=1, below=1).height, atol=1e-6)

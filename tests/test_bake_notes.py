@@ -260,3 +260,68 @@ def ankles() -> list[Array]:
 @pytest.mark.parametrize("ground", [wall(0.2), wall(0.4), wall(2.0, (0.6, 5.0))], ids=["curb", "step", "beside"])
 def test_nothing_is_said_of_what_feet_go_over_or_past(ground: ik.Ground) -> None:
     assert not any("go through" in said for said in ik.bake_feet(WALK, ground).notes)
+
+
+# --- where nobody would stand ----------------------------------------------------------------------------------------
+
+
+def block(low: tuple[float, float, float], high: tuple[float, float, float]) -> ik.Ground:
+    """A box."""
+    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    return ik.Ground.mesh(corners, [face for a, b, c, d in sides for face in ((a, b, c), (a, c, d))])
+
+
+UNDER, IN, HARDLY = "under something that is lower than a body", "in something", "with less than half of their soles on"
+PIT = ik.Ground.plane(height=-1) + block((-1, -0.2, -1), (1, 0, 1.5)) + block((-1, -0.1, 2.4), (1, 0, 2.5))
+
+
+@pytest.mark.parametrize(
+    ("ground", "said", "when", "legs"),
+    [
+        (ik.Ground.plane() + block((-1, 0.6, 2), (1, 0.62, 4)), UNDER, 1.9, "left and right"),
+        (ik.Ground.plane() + block((-1, 1.2, 2), (0, 1.3, 4)), UNDER, 1.9, "right"),
+        (ik.Ground.plane() + block((-0.5, 0, 1), (-0.09, 1, 6)), IN, 1.9, "right"),
+        (PIT, HARDLY, 1.37, "left"),
+    ],
+    ids=["a slab", "a ceiling over one foot", "a wall beside", "an edge"],
+)
+def test_feet_that_stand_where_nobody_would_are_said(ground: ik.Ground, said: str, when: float, legs: str) -> None:
+    notes = [note for note in ik.bake_feet(WALK, ground).notes if note.startswith("feet stand")]
+    assert len(notes) == 1
+    assert notes[0].startswith(f"feet stand {said}")
+    assert notes[0].endswith(f" first at {when:.2f} s: {legs}")
+
+
+@pytest.mark.parametrize(
+    "ground",
+    [
+        ik.Ground.plane() + block((-1, 2.2, 2), (1, 2.3, 4)),
+        ik.Ground.plane() + block((-0.5, 0, 1), (-0.3, 1, 6)),
+        ik.Ground.plane() + block((-1, -0.2, -1), (1, 0.1, 9)),
+        terrain.bumps(0.04, spacing=1.5, count=8),
+        terrain.ramp(12, 2, width=8, landing=12),
+    ],
+    ids=["a high ceiling", "a wall farther aside", "a board to walk on", "bumps", "a ramp"],
+)
+def test_feet_that_stand_as_one_does_are_not(ground: ik.Ground) -> None:
+    assert not [note for note in ik.bake_feet(WALK, ground).notes if note.startswith("feet stand")]
+
+
+def test_a_lift_with_a_roof_is_looked_at_where_it_is() -> None:
+    """A cabin 1 m high that rises from under the floor: its roof is over the feet in every frame, where it is then."""
+    cabin = block((-1, -0.2, -1), (1, 0, 6)) + block((-1, 1.0, -1), (1, 1.1, 6))
+    rises = np.linspace([0, 0, 0], [0, 1.0, 0], len(WALK))
+    (said,) = (note for note in ik.bake_feet(WALK, cabin.moved(translations=rises)).notes if "stand" in note)
+    assert said.startswith(f"feet stand {UNDER}, first at ")
+    assert said.endswith(": left and right")
+
+
+def test_of_a_loop_the_round_that_is_there_counts() -> None:
+    clip = samples.walk(3 + 1e-9, speed=1.4, step=0.7).clip
+    turned, moved = clip.pose.rotations.copy(), np.array(clip.pose.translations)
+    turned[-1], moved[-1] = turned[0], moved[0] + (moved[-1] - moved[0]) * [0, 0, 1]
+    loop = ik.Clip(clip.skeleton, ik.Pose(turned, moved), clip.fps, loop=True)
+    ground = ik.Ground.plane() + block((-1, 1.2, 2), (1, 1.3, 3))
+    (said,) = (note for note in ik.bake_feet(loop, ground).notes if note.startswith("feet stand"))
+    assert 1 < float(said.split(" at ")[1].split(" s:")[0]) < 3

@@ -12,7 +12,8 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 BENCHMARKS = sorted(path.name for path in FOLDER.glob("*.py") if "__main__" in path.read_text(encoding="utf-8"))
-NEEDED = {"clips.py": ["IKCORE_MOCAP"], "protocols.py": ["IKCORE_MOCAP", "IKCORE_TERRAIN"]}
+CLIPS = ["IKCORE_MOCAP", "IKCORE_TERRAIN"]
+NEEDED = {"clips.py": ["IKCORE_MOCAP"], "constants.py": CLIPS, "protocols.py": CLIPS}
 COMPILE = {"build.py", "one_call.py", "run.py"}
 
 

@@ -19,6 +19,7 @@ from gaits import ASIDE, Gait, Plant, moved
 from numpy.typing import NDArray
 
 import ikcore as ik
+from ikcore import _core
 from ikcore.feet import metrics
 
 Array = NDArray[Any]
@@ -108,6 +109,15 @@ def test_a_floor_that_is_not_level() -> None:
     }
     tilted = moved(walk.clip, 0.008 * 1.3 * seconds(walk.clip)[:, np.newaxis] * [0, 1, 0])
     check(ik.Contacts.detect(tilted, feet.replace("right", soles=soles)), walk, late=0.12)
+
+
+def test_a_floor_that_falls_a_little_does_so_under_both_feet() -> None:
+    """By 10 mm a metre: one foot has a stance more, and only that is clearly off a level."""
+    walk = ik.samples.walk(3)
+    tilted = moved(walk.clip, -0.01 * 1.3 * seconds(walk.clip)[:, np.newaxis] * [0, 1, 0])
+    contacts = ik.Contacts.detect(tilted, ik.Feet.detect(walk.clip.skeleton))
+    for leg in ("left", "right"):
+        assert np.ptp(contacts.ground[leg, "ball"]) > 0.025
 
 
 @pytest.mark.parametrize(("noise", "late"), [(0.001, 0.1), (0.003, 0.1), (0.006, 0.15)])
@@ -293,6 +303,70 @@ def test_hysteresis() -> None:
     height = np.array([0.0] * 60 + [0.065] * 60 + [0.0] * 60 + [0.2] * 60 + [0.065] * 60 + [0.2] * 60)
     contacts = ik.Contacts.detect(standing(up(height)), FEET, ik.Ground.plane(height=FLOOR), modes="ground")
     np.testing.assert_allclose(contacts.intervals("left", "ball"), [[0, 180]], atol=2)
+
+
+# --- intervals -------------------------------------------------------------------------------------------------------
+
+
+def intervals_of(mask: Array) -> list[tuple[int, int]]:
+    """One frame after the other."""
+    found, start = [], None
+    for frame, held in enumerate([*mask.tolist(), False]):
+        if held and start is None:
+            start = frame
+        elif not held and start is not None:
+            found.append((start, frame))
+            start = None
+    return found
+
+
+def cleaned_slowly(stays: Array, enters: Array, gap: float, least: float) -> Array:
+    count, held = len(stays), np.zeros(len(stays), bool)
+    for start, stop in intervals_of(stays):
+        still = [frame for frame in range(start, stop) if enters[frame]]
+        cut = start == 0 or stop == count
+        first, last = (still[0], still[-1] + 1) if still else (start, stop if cut and stop - start < least else start)
+        first = start if still and start == 0 and first - start >= gap - 1e-6 else first
+        last = stop if still and stop == count and stop - last >= gap - 1e-6 else last
+        held[first:last] = True
+    for start, stop in intervals_of(~held):
+        if 0 < start < stop < count and stop - start < gap - 1e-6:
+            held[start:stop] = True
+    whole = [interval for interval in intervals_of(stays) if interval[0] == 0 or interval[1] == count]
+    for start, stop in intervals_of(held):
+        cut = any(first <= start < last for first, last in whole)
+        if 0 < start < stop < count and stop - start < least - 1e-6 and not cut:
+            held[start:stop] = False
+    return held
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 12, 40])
+def test_contacts_are_cleaned_as_one_would_frame_by_frame(count: int) -> None:
+    random = np.random.default_rng(count)
+    for often in (0.3, 0.6, 0.9):
+        for _ in range(200):
+            stays = random.uniform(size=count) < often
+            enters = stays & (random.uniform(size=count) < 0.4)
+            assert _core.intervals(stays).tolist() == [list(each) for each in intervals_of(stays)]
+            for gap, least in ((0.0, 0.0), (2.0, 3.0), (3.5, 2.5), (1e9, 1e9)):
+                found = _core.contact(stays, enters, gap, least)
+                np.testing.assert_array_equal(found, cleaned_slowly(stays, enters, gap, least))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, np.zeros(4), np.zeros((4, 1), bool), np.zeros(8, bool)[::2]])
+def test_the_core_refuses_masks_that_do_not_fit(wrong: Any) -> None:
+    intervals: Any = _core.intervals
+    contact: Any = _core.contact
+    mask = np.zeros(4, bool)
+    with pytest.raises(TypeError):
+        intervals(wrong)
+    for job in ((wrong, mask), (mask, wrong)):
+        with pytest.raises(TypeError):
+            contact(*job, 1.0, 1.0)
+    jobs: list[Any] = [(mask, mask, 1.0), (mask, mask[:3], 1.0, 1.0), (mask, mask, mask, 1.0)]
+    for given in jobs:
+        with pytest.raises(TypeError):
+            contact(*given)
 
 
 # --- gaits whose plants are known ------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore.feet import Sole, structure
+from ikcore import _core
+from ikcore.feet import Sole, soles, structure
 
 Array = NDArray[Any]
 Places = Mapping[str, tuple[str | None, tuple[float, float, float]]]  # name: parent, place in the world at rest
@@ -340,6 +341,22 @@ def test_other_broken_legs_are_refused() -> None:
     loose["d0"] = ("c0", loose["d0"][1])  # now only one foot is loose
     with pytest.raises(ValueError, match="'d1' is at the ground but hangs on 'a', without a knee between: a leg is"):
         ik.Feet.detect(body(loose))
+
+
+@pytest.mark.quick
+def test_fins_are_no_legs() -> None:
+    places: dict[str, Any] = {"body": (None, (0.0, 1.0, 0.0)), "head": ("body", (0.0, 1.0, 0.8))}
+    for side, x in (("L", 0.1), ("R", -0.1)):
+        for part, z in (("1", 0.9), ("2", 0.6), ("3", 0.3)):
+            above = "body" if part == "1" else f"limb_{int(part) - 1}.{side}"
+            places[f"limb_{part}.{side}"] = (above, (6 * x * (1 - z) + x, z, 0.0))
+    assert len(ik.Feet.detect(body(places))) == 2
+    called = {
+        name.replace("limb", "fin"): (above and above.replace("limb", "fin"), at)
+        for name, (above, at) in places.items()
+    }
+    with pytest.raises(ValueError, match="no legs found among 8 joints"):
+        ik.Feet.detect(body(called))
 
 
 @pytest.mark.parametrize("joints", [1, 2, 5])
@@ -791,3 +808,63 @@ def test_soles_of_the_cleanest_walk_stand_still_on_the_floor() -> None:
         for frame in np.flatnonzero(flat[1:] & flat[:-1]):
             assert np.abs(points[:, frame + 1] - points[:, frame]).max() < 0.012
     assert abs(heights[0] - heights[1]) < 0.015
+
+
+def test_a_foot_that_never_stands_has_the_soles_of_its_partner() -> None:
+    """In a piece of a walk, in which the right foot is on its toes and in the air; as in all of it."""
+    clip = ik.samples.walk(seconds=4).clip
+    whole, piece = (ik.Feet.detect(clip.skeleton, clip=each) for each in (clip, clip[69:81]))
+    for leg in whole:
+        for name, sole in leg.soles.items():
+            assert piece[leg.name].soles[name].joint == sole.joint
+            assert piece[leg.name].soles[name].offset == pytest.approx(sole.offset, abs=1e-9)
+
+
+# --- what joints carry -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("given", ["rotations", "translations", "scales"])
+def test_points_are_where_joints_would_be_that_hang_there(given: str, dtype: str) -> None:
+    random, joints, frames = np.random.default_rng(3), 12, 600
+    parents = [4, 0, 1, -1, 3, 4, 2, 6, 3, -1, 9, 10]  # in no order, with two roots
+    offsets = random.normal(size=(joints, 3))
+    parts = {"rotations": 4, "translations": 3, "scales": 3}
+    parts = {name: size for name, size in parts.items() if name in ("rotations", given)}
+    pose = {name: random.uniform(0.5, 2, (frames, joints, size)).astype(dtype) for name, size in parts.items()}
+    bare = ik.Skeleton(parents, offsets, names=[f"joint {joint}" for joint in range(joints)])
+    points, more = [7, 7, 2, 11], random.normal(size=(4, 3))
+    none = {"rotations": np.array([1.0, 0, 0, 0]), "translations": more, "scales": np.ones(3)}
+    wide = {
+        name: np.concatenate([values, np.broadcast_to(none[name], (frames, 4, values.shape[-1]))], axis=1, dtype=dtype)
+        for name, values in pose.items()
+    }
+    whole = ik.Skeleton([*parents, *points], np.concatenate([offsets, more])).forward(ik.Pose(**wide))
+    places, found = soles.walked(bare, ik.Pose(**pose), points, more, [6, 0, 11])
+    assert found is not None
+    assert np.array_equal(places, whole.positions[:, joints:])
+    assert np.array_equal(found.positions, whole.positions[:, [6, 0, 11]])
+    assert np.array_equal(found.rotations, whole.rotations[:, [6, 0, 11]])
+    assert places.dtype == found.rotations.dtype == dtype
+    alone = ik.Pose(**{name: values[5] for name, values in pose.items()})
+    assert np.array_equal(soles.walked(bare, alone, points, more, None)[0], places[5])
+
+
+@pytest.mark.parametrize("wrong", ["joint", "offsets", "places", "rotations", "scales", "wanted"])
+def test_the_core_refuses_points_that_do_not_fit(wrong: str) -> None:
+    parts: dict[str, Any] = {"rotations": np.ones((5, 3, 4)), "translations": np.ones((5, 3, 3)), "scales": None}
+    points = {"joint": np.array([2], np.intp), "offsets": np.zeros((1, 3)), "places": np.empty((5, 1, 3))}
+    wanted = np.array([0], np.intp), np.empty((5, 1, 3)), np.empty((5, 1, 4))
+    if wrong in parts:
+        parts[wrong] = np.ones((4, 3, 3))
+    elif wrong in points:
+        points[wrong] = np.array([3], np.intp) if wrong == "joint" else np.empty((2, 3))
+    else:
+        wanted = np.array([-1], np.intp), *wanted[1:]
+    with pytest.raises(TypeError, match="carried"):
+        _core.carried(
+            ik.Skeleton.chain(np.eye(3))._data,
+            *(parts["rotations"], parts["translations"], parts["scales"]),
+            tuple(points.values()),  # type: ignore[arg-type]
+            wanted,
+        )

@@ -473,6 +473,40 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     for each, first, last in ((0, 0, 1), (1, -1, 1), (1, 1, 0), (1, 0, 2)):
         with pytest.raises(TypeError):
             cast(bodies, each, False, first, last, *arguments[5:])
+    given = [bodies, 1, 1, 0, 1, one, 0.5, number, np.ones(1, bool), one, one, whole]
+    surface: Any = _core.surface
+    surface(*given)
+    for place in (0, 1, *range(3, 12)):
+        with pytest.raises(TypeError):
+            surface(*given[:place], wrong, *given[place + 1 :])
+    for axis, first, last in ((-1, 0, 1), (3, 0, 1), (1, -1, 1), (1, 0, 2)):
+        with pytest.raises(TypeError):
+            surface(bodies, 1, axis, first, last, *given[5:])
+    three = np.zeros((4, 1, 3))
+    way: list[Any] = [
+        bodies,
+        1,
+        three[0],
+        np.zeros(3),
+        False,
+        0.1,
+        0.5,
+        0.5,
+        1e-9,
+        np.ones(1, bool),
+        *three[1:3],
+        whole,
+    ]
+    foothold: Any = _core.foothold
+    foothold(*way)
+    for place in (0, 2, 3, *range(9, 13)):
+        with pytest.raises(TypeError):
+            foothold(*way[:place], wrong, *way[place + 1 :])
+    for place, value in ((1, 3), (5, 0.0), (8, -1.0), (8, "x")):
+        with pytest.raises(TypeError):
+            foothold(*way[:place], value, *way[place + 1 :])
+    with pytest.raises(MemoryError):
+        foothold(*way[:3], np.full(3, 1e9), False, 1e-300, *way[6:])
     for vertices, faces in ((wrong, BOX_FACES + 100), (BOX, wrong), (BOX, BOX_FACES.astype(np.int32) - 1)):
         with pytest.raises((TypeError, ValueError)):
             _core.Mesh(vertices, faces)
@@ -698,6 +732,24 @@ def test_a_window_may_begin_within_a_body_that_moves() -> None:
         assert still.normals.tobytes() == found.normals[frame].tobytes()
     within = begins.hit & ~begins.front
     assert (found.part[within] == 0).all()  # out of the convex body only the floor faces up
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_windows_are_as_good_in_parts(workers: int, isa: str) -> None:
+    """Of a body that moves, into which many windows begin: each point alone, and threads that begin within a frame."""
+    frames, count = 6, 40 if workers == 1 else 8000
+    shift = np.arange(frames)[:, np.newaxis] * [0.02, 0.1, 0]
+    ground = Ground.mesh(BOX, BOX_FACES).moved(translations=shift) + Ground.plane()
+    points = np.random.default_rng(3).uniform(-0.3, 1.6, (frames, count, 3))
+    points[2, 3, 0] = np.nan
+    found = ground.at(points, above=0.3, below=0.7, workers=workers)
+    assert found.hit.any()
+    assert not found.hit.all()
+    for frame, point in itertools.product(range(frames), range(0, count, 1 + count // 40)):
+        alone = ground.still(frame).at(points[frame, point], above=0.3, below=0.7)
+        for name in ("hit", "height", "points", "normals", "part"):
+            seen = getattr(found, name)[frame, point]
+            assert np.asarray(seen).tobytes() == np.asarray(getattr(alone, name)).tobytes()
 
 
 def test_any_axis_may_be_up() -> None:

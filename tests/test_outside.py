@@ -78,6 +78,24 @@ def test_three_spheres_at_once(method: str) -> None:
     assert solved > 10
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["dls", "fabrik"])
+@pytest.mark.parametrize("straight", [False, True])
+def test_a_wall_of_spheres_is_gone_round(method: str, straight: bool) -> None:
+    """Nine of them without a gap, between the root and the target, the rope beside the wall or straight through it."""
+    rope = chains.rope(10)[0]
+    start = rope.rest.rotations.copy()
+    if straight:
+        start[0] = chains.about([0, 0, 1], np.array(-np.pi / 2))
+    spheres = [np.array([2.5, y, z]) for y in (-1, 0, 1) for z in (-1, 0, 1)]
+    targets = np.array([4.5, 0, 0]) + np.random.default_rng(0).uniform(-0.7, 0.7, (10, 3))
+    goals = [ik.Reach(10, targets), *(goal for at in spheres for goal in bones(rope, at, 0.6))]
+    found = ik.solve(rope, ik.Pose(start), goals, method)
+    assert np.all(found.status == 0)
+    for rotations in found.pose.rotations:
+        assert all(clearance(rope, ik.Pose(rotations), at, at).min() >= 0.6 - 2e-4 for at in spheres)
+
+
 @pytest.mark.parametrize("height", [-2.0, -0.5, 0.5])
 @by_all
 def test_where_a_bone_is_clear_or_touches_nothing_moves(method: str, height: float) -> None:

@@ -6,6 +6,7 @@ benchmarks/protocols.py.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 from typing import Any
@@ -125,6 +126,15 @@ def test_a_piece_has_the_contacts_of_all() -> None:
     piece = source().cut(Motion(walk().clip[20:90], LEGS), slice(20, 90))
     assert len(piece.motion) == len(piece.sole) == len(piece.heights) == 70
     np.testing.assert_array_equal(piece.contact, source().contact[20:90])
+
+
+def test_a_piece_has_its_own_floor() -> None:
+    """A captured floor slopes: what stands 8 mm lower than the whole clip does so on a floor of its own."""
+    found = copy.copy(source())
+    found.heights = source().heights - 0.008
+    piece = found.cut(Motion(walk().clip[20:90], LEGS), slice(20, 90))
+    np.testing.assert_allclose(piece.heights, source().heights[20:90], atol=1e-3)
+    np.testing.assert_allclose(piece.soles.zero - found.soles.zero, -0.008, atol=1e-3)
 
 
 def test_slopes_are_found() -> None:

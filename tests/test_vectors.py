@@ -98,21 +98,82 @@ def test_groups_must_have_points(ends: list[int]) -> None:
         _core.widest(np.zeros((5, 3)), ends)
 
 
-@pytest.mark.parametrize("shape", [(40,), (40, 3), (1, 2, 2)])
-@pytest.mark.parametrize("taps", [1, 2, 15])
-def test_a_filter_adds_what_rows_about_differ(shape: tuple[int, ...], taps: int) -> None:
-    random = np.random.default_rng(taps)
-    wide, factors = random.normal(size=(shape[0] + taps - 1, *shape[1:])), random.random(taps)
-    values, found = random.normal(size=shape), np.zeros(shape)
+@pytest.mark.parametrize("shape", [(40,), (40, 3), (700,), (200, 3), (1, 2, 2)])
+@pytest.mark.parametrize("most", [0, 1, 7, 50])
+def test_filters_are_of_rows_about(shape: tuple[int, ...], most: int) -> None:
+    random = np.random.default_rng(most)
+    values, factors, found = random.normal(size=shape), random.random(2 * most + 1), np.zeros(shape)
+    wide = np.concatenate([values[:1]] * most + [values] + [values[-1:]] * most)
+    about = np.stack([wide[tap : tap + len(values)] for tap in range(2 * most + 1)])
     for tap, factor in enumerate(factors):
-        found += (wide[tap : tap + len(values)] - values) * factor
-    assert_array_equal(_core.filtered(wide, values, factors), values + found)
+        found += (about[tap] - values) * factor
+    assert_array_equal(_core.filtered(values, factors), values + found)
+    assert_array_equal(_core.spread(values, most), about.max(axis=0))
+
+
+def test_what_is_not_a_number_spreads() -> None:
+    values = np.arange(9.0)
+    values[4] = np.nan
+    assert np.isnan(_core.spread(values, 2)).tolist() == [False] * 2 + [True] * 5 + [False] * 2
 
 
 def test_a_filter_refuses_what_does_not_fit() -> None:
-    wide, values, factors = np.zeros((12, 3)), np.zeros((10, 3)), np.ones(3)
-    for given in ((wide[1:], values, factors), (wide, values[:, :2], factors), (wide, values, factors[:0])):
+    values, factors = np.zeros((10, 3)), np.ones(3)
+    for given in (
+        (values[:0], factors),
+        (values[:, :2], factors),
+        (values, factors[:2]),
+        (values.astype("f"), factors),
+    ):
         with pytest.raises(TypeError, match="filtered"):
             _core.filtered(*given)
-    with pytest.raises(TypeError, match="filtered"):
-        _core.filtered(wide.astype(np.float32), values, factors)
+    for rows in (values[:, :2], values.astype("f")):
+        with pytest.raises(TypeError, match="spread"):
+            _core.spread(rows, 2)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+@pytest.mark.parametrize("same", [False, True])
+def test_ways_along_axes(count: int, same: bool) -> None:
+    random = np.random.default_rng(count)
+    axes, ways = random.normal(size=(3, 3) if same else (count, 3, 3)), random.normal(size=(count, 3))
+    found = _core.within(axes, ways)
+    each = np.broadcast_to(axes, (count, 3, 3))
+    np.testing.assert_allclose((each * found[..., np.newaxis]).sum(axis=1), ways, atol=1e-12)
+
+
+def test_means_of_some_rows() -> None:
+    random = np.random.default_rng(1)
+    arrays, rows = tuple(random.normal(size=(3, 20, 3))), np.array([3, 4, 7, 19])
+    found = _core.means(arrays, rows)
+    for mean, array in zip(found, arrays, strict=True):
+        np.testing.assert_array_equal(mean, _core.mean(array[rows]))
+
+
+@pytest.mark.parametrize("wrong", [None, np.zeros(4), np.zeros((4, 3), np.float32), np.zeros((2, 2, 3))])
+def test_ways_and_means_refuse_what_does_not_fit(wrong: Any) -> None:
+    within: Any = _core.within
+    means: Any = _core.means
+    good, rows = np.zeros((4, 3)), np.array([0, 3])
+    for job in ((wrong, good), (np.zeros((4, 3, 3)), wrong), (np.zeros((3, 3, 3)), good)):
+        with pytest.raises(TypeError):
+            within(*job)
+    for job in (((good, wrong), rows), (good, rows), ((good,), rows + 1), ((good,), -rows), ((good,), rows[:0])):
+        with pytest.raises(TypeError):
+            means(*job)
+
+
+def test_axes_are_solid_that_span_some_volume() -> None:
+    axes = RANDOM.normal(size=(40, 2, 3, 3))
+    axes[:10, 0, :, 1] = axes[:10, 0, :, 0] * 3  # two in line
+    axes[5, 1] = 0
+    axes[7, 1, :, 2] *= 1e-7  # thin, but no less solid for that
+    axes[8, 1, :, 2] *= 1e-12
+    longest = np.sqrt((axes * axes).sum(axis=-2)).max(axis=-1)
+    expected = (longest > 0) & (np.abs(np.linalg.det(axes)) > 1e-9 * longest**3)
+    assert_array_equal(_core.solid(axes, 1e-9), expected)
+    assert not expected[:10, 0].any()
+    assert expected[[5, 7, 8], 1].tolist() == [False, True, False]
+    assert _core.solid(axes[20, 0].astype(np.float32), 1e-9)
+    with pytest.raises(TypeError, match="solid"):
+        _core.solid(axes[..., :2], 1e-9)

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ikcore import rotations
 from ikcore.bake import floors as floor
-from ikcore.bake import loops, notes, partial
+from ikcore.bake import loops, notes, partial, quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
-from ikcore.bake.made import made_on, made_there
+from ikcore.bake.made import exact_of, made_on, made_there
 from ikcore.bake.motion import legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
@@ -42,8 +41,8 @@ class Baked:
     clip : Clip
         The motion on the ground.
     source : Clip
-        What it was made of: the clip that came in, on its way if it walked on the spot, with its strides as they were
-        fitted to the ground.
+        What it was made of: the clip that came in, steadied if it shook, on its way if it walked on the spot, with its
+        strides as they were fitted to the ground.
     ground : Ground
         What it stands on.
     feet : Feet
@@ -58,9 +57,9 @@ class Baked:
     stances : int
         How many contacts with the ground there are.
     notes : tuple of Note
-        Sentences, which are str: that a clip on the spot was sent on its way; why nothing has changed, if so, or ground
-        is missing or seems to be in another unit; that feet go through a wall. Their `setting` names what of
-        `BakeSettings` would have it otherwise.
+        Sentences, which are str: that a clip on the spot was sent on its way, or one that shook was steadied; why
+        nothing has changed, if so, or ground is missing or seems to be in another unit; that feet go through a wall.
+        Their `setting` names what of `BakeSettings` would have it otherwise.
     strides : (strides,) array
         How long each is beside what it was, where `stride` of the settings had them fitted to the ground.
     on_the_spot : bool
@@ -136,6 +135,8 @@ def bake_feet(
     ----------
     clip : Clip
         The motion. If it walks on the spot, it is sent on its way first, unless `travelling` of the settings is False.
+        If it shakes from frame to frame its legs and what they hang on are steadied, unless `steady` is False, or only
+        some legs or frames change.
     ground : Ground
         What to stand on, with the axis and the unit of the clip. If it moves, over as many frames as the clip.
     feet : Feet, optional
@@ -183,13 +184,15 @@ def bake_feet(
     """
     say = progress or (lambda share: None)
     _check(clip, ground, frames, legs, settings, earlier)
-    start = start_of(clip, ground, feet, contacts, settings or BakeSettings(), workers, say)
+    given = feet, contacts, settings or BakeSettings()
+    start = start_of(clip, ground, *given, workers, say, legs=legs, frames=frames)
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
     plan = planned(start, part, pelvis, say)
     say(0.7)
     baked, rise, short = _solved(start.clip, plan, part, start.scene, say)
     say(1.0)
-    said = plan.notes + notes.of_result(baked, None if start.goes else part.earlier, plan.missed, plan.size)
+    alike = None if start.goes or start.scene.shakes else part.earlier
+    said = plan.notes + notes.of_result(baked, alike, plan.missed, plan.size)
     clip, feet, contacts, strided = start.clip, start.feet, start.contacts, start.strides
     return Baked(baked, clip, ground, feet, contacts, rise, short, plan.stances, said, strided, start.stays)
 
@@ -238,10 +241,11 @@ def feet_on(
     if floor.height_of(ground) is not None:
         return level
     there = feet.with_soles(clip, vertices=vertices, ground=ground)
-    motions = legs_of(clip, with_tips(level, clip), workers)
+    motions = legs_of(clip, with_tips(level, clip))
     on_it = on_other_soles(motions, clip, with_tips(there, clip))
     axis = "XYZ".index(clip.up)
-    made = made_on(motions, ground, clip.fps, axis) or made_there(motions, on_it, ground, clip.fps, axis)
+    exact = exact_of(motions, ground, clip.fps, axis)
+    made = made_on(motions, exact, ground, clip.fps, axis) or made_there(motions, on_it, ground, clip.fps, axis)
     return there if made else level
 
 
@@ -302,8 +306,8 @@ def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], di
     moves: list[list[Move]] = []
     turned, tilt = clip.pose.rotations.copy(), tilt_of(plan.body)
     for frames in blocks(len(clip)):
-        here = None if plan.feet is None else legs_of(clip[frames], plan.feet, scene.workers)
-        turns: list[list[Turn]] = []
+        here = None if plan.feet is None else legs_of(clip[frames], plan.feet)
+        turns: list[Turn] = []
         moves.append([])
         for at, (way, bent) in enumerate(zip(plan.ways, plan.toes, strict=True)):
             motion = way.motion.part(frames) if here is None else here[at]
@@ -318,12 +322,9 @@ def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], di
 
 def _bent(way: Way, hinges: list[Array], body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
-    motion, tilt = way.motion, body.tilt[:, np.newaxis]
-    tilted = body.pivot[:, np.newaxis] + rotations.rotate(tilt, motion.chain - body.pivot[:, np.newaxis])
-    turned, hip = rotations.multiply(tilt, motion.turns), body.carried(motion.chain[:, 0])
-    leg, short = reached(tilted, turned, hinges, hip, way.ankle, way.over(scene), way.reach, motion.size)
+    motion = way.motion
+    leg, short = reached(motion, hinges, body, way.ankle, way.over(scene), way.reach)
     if motion.pole is not None and len(hinges):
-        hinge = rotations.rotate(rotations.multiply(leg.deltas[:, 0], turned[:, 0]), hinges[0])
-        leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hip), scene.settings.weight))
-    leg.deltas = rotations.multiply(leg.deltas, tilt)
+        hinge = quaternions.rotate(quaternions.multiply(leg.deltas[:, 0], motion.turns[:, 0]), hinges[0])
+        leg = pointed(leg, hinge, body.carried(motion.pole), np.full(len(hinge), scene.settings.weight))
     return leg, short

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore import rotations
+from ikcore import _core
 from ikcore._arrays import dot, size
+from ikcore.bake import quaternions
+from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds, smoothed, spread
 from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
 from ikcore.bake.way import Way
-from ikcore.clips.smoothing import smooth
 
 _SMOOTH = 0.25  # seconds, half the width of the filter
 _RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
 _MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
 _BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
-_ANYWAY = 0.03  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
+_ANYWAY = 0.05  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
 _ROUGHER, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
+_TRACE, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
 _JERKS = 1 / 30  # seconds, over which jerk is found
 _LEAST = 1e-3  # of what a leg that stands asks of the body, what one in swing does: all where none stands
 _ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
@@ -50,7 +52,7 @@ class Body:
 
     def carried(self, points: Array) -> Array:
         """Where points of the body (frames, 3) go."""
-        return np.asarray(self.pivot + self.shift + rotations.rotate(self.tilt, points - self.pivot))
+        return np.asarray(self.pivot + self.shift + quaternions.rotate(self.tilt, points - self.pivot))
 
 
 def body_of(pivot: Array, ways: list[Way], scene: Scene, *, rounds: bool) -> Body:
@@ -60,8 +62,8 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene, *, rounds: bool) -> Bod
     """
     legs = [way for way in ways if not way.motion.leg.free]
     body = Body(pivot, _tilt(pivot, legs or ways, scene), np.zeros_like(pivot))
+    _limit(ways, scene)
     if legs:
-        _limit(legs, scene)
         body.shift = _along(legs, scene, rounds=rounds)
         hips = [body.carried(way.motion.chain[:, 0]) for way in legs]
         rise = _rise(hips, legs, scene, rounds=rounds)[:, np.newaxis] * scene.up
@@ -86,14 +88,9 @@ def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
     Legs count as they stand, and as knees bend for how far hips are moved, squared: a straight one bends for a trace.
     That is about 1 / (1 - (far / length)^2) of a leg.
     """
-    stands = np.maximum([way.stands for way in ways], _LEAST)[..., np.newaxis]
-    usual, bent = _mean(wanted, stands), np.empty_like(stands)
-    for leg, way in enumerate(ways):
-        own, far, off = way.motion.chain[:, 0] - way.motion.ankle, way.motion.size, wanted[leg] - usual
-        lacks, much = np.maximum(1 - dot(own, own) / (far * far), _STRAIGHT), _ANYWAY * far
-        bent[leg, :, 0] = lacks + _BENT / (much * much) * np.add.accumulate(off * off, axis=1)[:, -1]
-    heeds, most = stands * (_BENT / np.minimum(bent, _BENT)), stands.max(axis=0)
-    return _mean(wanted, heeds), most[:, 0], (heeds.max(axis=0) / most)[:, 0]
+    legs = [(way.stands, way.motion.chain[:, 0], way.motion.ankle, way.motion.size) for way in ways]
+    asked = tuple([(each, *leg) for each, leg in zip(wanted, legs, strict=True)])
+    return _core.agreed(asked, (_LEAST, _BENT, _STRAIGHT, _ANYWAY))
 
 
 def _mean(values: list[Array], weights: Array) -> Array:
@@ -112,19 +109,43 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene, *, rounds: bool) -> 
     wanted, most, plain = [], [], np.stack([way.plain for way in ways])
     for hip, way in zip(hips, ways, strict=True):
         motion, ankle = way.motion, way.ankle
-        until = _until(hip, ankle, way.reach, np.ones(len(hip)), scene)
+        until = _core.until(hip, ankle, way.reach, scene.axis)
         ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
         own = motion.chain[:, 0] - motion.ankle
-        wanted.append(_until(hip, ankle, size(own), np.where(own[:, scene.axis] < 0, -1.0, 1.0), scene))
+        side = np.where(own[:, scene.axis] < 0, -1.0, 1.0)
+        wanted.append(_core.until(hip, ankle, size(own), scene.axis, side))
         most.append(np.maximum(-spread(-until, _MOMENT, scene.fps), np.minimum(until, wanted[-1])))
     highest = np.minimum.reduce(most)
     agreed, stands, straight = _agreed([own[:, np.newaxis] for own in wanted], ways)
     rise = agreed[:, 0]
     if scene.settings.pelvis == "lowest":
         rise, straight = plain.min(axis=0), np.ones(len(rise))
-    own = _mean([way.motion.chain[:, 0] for way in ways], np.ones((len(ways), 1, 1)))
-    heeds = stands, straight
-    return _bounded(_no_rougher(own, np.minimum(rise, highest), highest, heeds, scene, rounds), ways, scene)
+    own, heeds = _mean([way.motion.chain[:, 0] for way in ways], np.ones((len(ways), 1, 1))), (stands, straight)
+    rise = np.minimum(rise, highest)
+    found = _no_rougher(own, rise, highest, heeds, scene, rounds)
+    eased = np.minimum.reduce([_eased(hip, way, found, scene) for hip, way in zip(hips, ways, strict=True)])
+    if (eased < found).any():
+        found = _no_rougher(own, rise, np.minimum(highest, eased), heeds, scene, rounds)
+    return _bounded(found, ways, scene)
+
+
+def _eased(hip: Array, way: Way, rise: Array, scene: Scene) -> Array:
+    """How far up it may go for a leg that would be straight for a moment: it bends hardly less than it does about then.
+
+    One that is as straight in the clip is so before and after.
+    """
+    motion, ankle = way.motion, way.ankle
+    ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
+    own, now = _bend(motion.ankle - motion.chain[:, 0], way), _bend(ankle - hip - rise[:, np.newaxis] * scene.up, way)
+    more = np.clip(now - own, 0, _SOFT)
+    least = np.minimum(own + smoothed(more, _MOMENT, scene.fps) - _TRACE, _SOFT)
+    most = _core.until(hip, ankle, motion.size * np.sqrt(1 - least * least), scene.axis)
+    return np.asarray(np.where((now < least) & (way.stands > 0), most, np.inf))
+
+
+def _bend(leg: Array, way: Way) -> Array:
+    """About the sine of half of how far knees bend, of legs from hip to ankle."""
+    return np.asarray(np.sqrt(np.maximum(1 - dot(leg, leg) / (way.motion.size * way.motion.size), 0)))
 
 
 def _no_rougher(
@@ -147,12 +168,11 @@ def _no_rougher(
 def _jerk(at: Array, fps: float) -> Array:
     """About every frame (frames,); of a clip that is too short for it none."""
     step, frames = max(1, round(_JERKS * fps)), len(at)
-    for _ in range(3):
-        at = at[step:] - at[:-step]
-    if not len(at):
+    jerk = _core.jerk(at, step)
+    if not len(jerk):
         return np.zeros(frames)
-    near = np.clip(np.arange(frames) - (frames - len(at)) // 2, 0, len(at) - 1)
-    return smoothed(size(at), 2 * _SMOOTH, fps)[near]
+    near = np.clip(np.arange(frames) - (frames - len(jerk)) // 2, 0, len(jerk) - 1)
+    return smoothed(jerk, 2 * _SMOOTH, fps)[near]
 
 
 def _followed(ways: list[Way], scene: Scene) -> Array:
@@ -176,17 +196,7 @@ def _smoothed(wanted: Array, highest: Array, share: Array, scene: Scene) -> Arra
     """
     least, most = -spread(-wanted, _SMOOTH, scene.fps), spread(wanted, _SMOOTH, scene.fps)
     lower, upper = np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
-    return np.asarray(smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=lower, upper=upper).values)
-
-
-def _until(hip: Array, ankle: Array, length: Array, side: Array, scene: Scene) -> Array:
-    """How far up a hip is moved until it is as far from the ankle as this, above it (1) or below (-1).
-
-    Where it is too far aside, level with it.
-    """
-    aside = size(scene.level(ankle - hip))
-    up = side * np.sqrt(np.maximum(length * length - aside * aside, 0))
-    return np.asarray(ankle[:, scene.axis] - hip[:, scene.axis] + up)
+    return smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=lower, upper=upper)
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------
@@ -200,7 +210,7 @@ def _along(ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
     most, pull = scene.settings.shift / 2 * max(way.motion.scale for way in ways), stands * straight / _SMOOTH**4
-    curve = smooth(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds).values
+    curve = smooth(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
 
@@ -242,7 +252,7 @@ def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
     slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, _SMOOTH, scene.fps) * share
     steep = size(slope)
     slope *= (np.minimum(steep, tangent(_TILTS)) / np.maximum(steep, 1e-12))[:, np.newaxis]
-    return rotations.shortest_arc(scene.up, scene.up - slope)
+    return quaternions.shortest_arc(scene.up, scene.up - slope)
 
 
 def _centred(values: Array) -> Array:

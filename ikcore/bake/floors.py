@@ -6,17 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ikcore import _core
+from ikcore._arrays import size
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, median
 from ikcore.feet.contacts import Contacts
+from ikcore.feet.floor import UNEVEN
 from ikcore.feet.leg import row
+from ikcore.feet.paths import DEEP, NEAR
 from ikcore.grounds.ground import Ground, Plane
 
-_NEAR, _DEEP = 0.3, 1.0  # metres for a leg of 0.87 m: within which ground counts, and under a foot
-_UNEVEN = 0.03  # metres, likewise: what feet stand higher and lower than each other, that have no floor together
-_ON = 0.005  # metres, likewise: what feet may be deep in it and it is that ground all the same
-_SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
-_SAME = 0.02  # metres, likewise: a floor that is so near to level ground is that ground
+ON = 0.005  # metres for a leg of 0.87 m: what feet may be off a ground and it is that ground all the same
+_TILT = 0.02  # what a captured floor may be off level, of the way over it
+SOLE = 0.015  # metres, likewise: what a sole may be thicker than known
+_BRIEF = 0.15  # seconds: a foot that is flat for less has hardly stood
 
 
 @dataclass(slots=True, eq=False)
@@ -49,25 +52,65 @@ def floors_of(legs: list[LegMotion], contacts: Contacts, scene: Scene) -> list[F
     ground, axis = scene.ground if scene.made else None, scene.axis
     found, bare = [Floor({}, {}) for _ in legs], []
     for motion, floor in zip(legs, found, strict=True):
+        known = _planted(motion, contacts)
+        flat = np.asarray(np.all(list(known.values()), axis=0))
         for point, at in motion.soles.items():
-            below, held = _below(motion, contacts, ground, point)
+            nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
+            held = flat if flat.any() else known[nearest]
+            below = _below(motion, contacts, ground, point, nearest)
             floor.thick[point] = median((at[:, axis] - below)[held])
             if ground is not None:
                 high = median((at - motion.soles["ball"])[held, axis]) if point == "joint" else 0.0
-                most = _SOLE * motion.scale
+                most = SOLE * motion.scale
                 floor.thick[point] = high + min(max(floor.thick[point] - high, -most), most)
             floor.stood[point] = below + floor.thick[point]
         bare.append(below)
+    _as_partners(legs, found, contacts, scene.fps)
     if ground is None:
         _share_level(legs, found, bare, height_of(scene.ground))
     return found
+
+
+def _as_partners(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, fps: float) -> None:
+    """A foot that hardly stands flat has soles as thick as those of its partner, if that does."""
+    flat = [int(np.count_nonzero(_flat(motion, contacts))) for motion in legs]
+    pairs = [row(motion.leg.name) for motion in legs]
+    for number, (floor, pair) in enumerate(zip(floors, pairs, strict=True)):
+        others = [at for at, other in enumerate(pairs) if other == pair and at != number]
+        if flat[number] >= _BRIEF * fps or len(others) != 1 or flat[others[0]] < _BRIEF * fps:
+            continue
+        if not _shaped_alike(legs[number], legs[others[0]]):
+            continue
+        for point, thick in floors[others[0]].thick.items():
+            if point in floor.thick:
+                floor.stood[point] = floor.stood[point] + (thick - floor.thick[point])
+                floor.thick[point] = thick
+
+
+def _flat(motion: LegMotion, contacts: Contacts) -> Mask:
+    """When all points of a foot that have contacts stand."""
+    return np.asarray(np.all(list(_planted(motion, contacts).values()), axis=0))
+
+
+def _planted(motion: LegMotion, contacts: Contacts) -> dict[str, Mask]:
+    """When points of a foot stand, of those that have contacts."""
+    name = motion.leg.name
+    return {point: contacts.planted(name, point) for point in ("heel", "ball") if (name, point) in contacts.weights}
+
+
+def _shaped_alike(leg: LegMotion, other: LegMotion) -> bool:
+    """Whether points of both soles are as far from their ankles."""
+    names = {"heel", "inner", "outer"} & set(leg.soles) & set(other.soles)
+    far = [[size(each.soles[name][:1] - each.ankle[:1])[0] for name in sorted(names)] for each in (leg, other)]
+    return all(abs(a - b) <= SOLE / 2 * leg.scale for a, b in zip(*far, strict=True))
 
 
 def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], near: float | None) -> None:
     """Give all legs one floor, if what contacts take for it is about as high everywhere."""
     usual = [median(floor) for floor in bare]
     scale = min(motion.scale for motion in legs)
-    if max(float(np.ptp(floor)) for floor in bare) > _UNEVEN * scale or np.ptp(usual) > _UNEVEN * scale:
+    level = max(float(np.ptp(floor)) - _TILT * _way(motion) for motion, floor in zip(legs, bare, strict=True))
+    if max(level, float(np.ptp(usual))) > UNEVEN * scale:
         return
     stands = [
         height + thick
@@ -76,20 +119,33 @@ def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], 
         if point in ("heel", "ball")
     ]
     level = min(stands)
-    level = next((at for at in (near, 0.0) if at is not None and -_ON * scale <= level - at < _SAME * scale), level)
+    level = next((at for at in (near, 0.0) if at is not None and -ON * scale <= level - at < UNEVEN * scale), level)
     for height, floor in zip(usual, floors, strict=True):
         floor.thick = {point: thick + height - level for point, thick in floor.thick.items()}
     _alike(legs, floors)
 
 
+def _way(motion: LegMotion) -> float:
+    """How far apart the places are where a foot is, in a straight line."""
+    return float(size(_core.extent(motion.reference)))
+
+
 def _alike(legs: list[LegMotion], floors: list[Floor]) -> None:
-    """Soles of partners that differ in thickness by more than soles do are as thick as the thinner one."""
-    soles = [min(floor.thick[point] for point in ("heel", "ball") if point in floor.thick) for floor in floors]
+    """Soles of partners that differ in thickness by more than soles do are as thick as the thinner one.
+
+    Where toes bend, by how high their joints are: the points of a sole are known less well.
+    """
+    soles = [min(floor.thick[point] for point in _seen(floor)) for floor in floors]
     pairs = [row(motion.leg.name) for motion in legs]
     for motion, pair, own, floor in zip(legs, pairs, soles, floors, strict=True):
         least = min(thick for thick, other in zip(soles, pairs, strict=True) if other == pair)
-        if own - least > _SOLE * motion.scale:
+        if own - least > SOLE * motion.scale:
             floor.thick = {point: thick + least - own for point, thick in floor.thick.items()}
+
+
+def _seen(floor: Floor) -> list[str]:
+    """The points that say how thick a sole is beside that of its partner."""
+    return ["joint"] if "joint" in floor.thick else [point for point in ("heel", "ball") if point in floor.thick]
 
 
 def height_of(ground: Ground) -> float | None:
@@ -102,17 +158,13 @@ def height_of(ground: Ground) -> float | None:
     return part.body.height + shift if isinstance(part.body, Plane) else None
 
 
-def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: str) -> tuple[Array, Mask]:
-    """The floor under a point as contacts were found on it, and when the point stands."""
+def _below(motion: LegMotion, contacts: Contacts, ground: Ground | None, point: str, nearest: str) -> Array:
+    """The floor under a point as contacts were found on it, those of the point nearest to it."""
     name = motion.leg.name
-    known = {other: contacts.planted(name, other) for other in ("heel", "ball") if (name, other) in contacts.weights}
-    nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
-    flat = np.all(list(known.values()), axis=0)
-    held = flat if flat.any() else known[nearest]
     if ground is None:
-        return contacts.ground[name, nearest], held
-    found = ground.at(motion.soles[point], above=_NEAR * motion.scale, below=_DEEP * motion.scale).height
-    return _filled(np.where(np.isfinite(found), found, contacts.ground[name, nearest])), held
+        return contacts.ground[name, nearest]
+    found = ground.at(motion.soles[point], above=NEAR * motion.scale, below=DEEP * motion.scale).height
+    return _filled(np.where(np.isfinite(found), found, contacts.ground[name, nearest]))
 
 
 def _filled(heights: Array) -> Array:

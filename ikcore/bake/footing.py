@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake.floors import Floor
+from ikcore.bake.floors import Floor, height_of
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent, unit
 from ikcore.bake.stances import Stance, headings
 from ikcore.grounds.ground import Ground, Surface
 
 # Metres for a leg of 0.87 m.
-_UP, _DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
+UP, DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
 _STRIDE = 0.1  # how far apart the ground is looked at on the way there
 _TALL = 2.2  # how much room one needs to stand under something
 _EDGE = 0.02  # by how much more than its slopes say ground under a foot may rise or fall, beyond which there is an edge
@@ -27,6 +30,47 @@ _SAME = 1e-9  # metres, likewise: heights that are so near to each other are the
 _WALL = 0.5  # the upward part of a normal below which it is a wall
 _ENDS = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
 _PARTS = 8  # of such a line
+_SHARES = np.arange(1, _PARTS)[:, np.newaxis] / _PARTS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sole:
+    """The points of a sole by number.
+
+    Attributes
+    ----------
+    names : list of str
+        What they are called.
+    scale : float
+        How long the leg is beside that of a human.
+    lines : (n, 2) array of int
+        Between which others are looked at.
+    ends : list of str
+        Those that are kept off walls, of what there is of them.
+    gaps : (n,) array
+        How far.
+    rests : (int, int, int, int)
+        Heel, ball, toe, and where toes bend, as the core takes them; -1 where there is none, or toes do not bend.
+    """
+
+    names: list[str]
+    scale: float
+    lines: NDArray[np.intp]
+    ends: list[str]
+    gaps: Array
+    rests: tuple[int, int, int, int]
+
+    @classmethod
+    def of(cls, motion: LegMotion) -> Sole:
+        """That of a leg."""
+        names = list(motion.soles)
+        number = {name: at for at, name in enumerate(names)}
+        lines = [(number[start], number[end]) for start, end in _ENDS if {start, end} <= number.keys()]
+        ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
+        gaps = np.array([_GAP * motion.scale if name in ("toe", "heel") else 0.0 for name in ends])
+        toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
+        rests = number.get("heel", -1), number.get("ball", -1), toe, joint
+        return cls(names, motion.scale, np.array(lines, np.intp).reshape(-1, 2), ends, gaps, rests)
 
 
 class Footing:
@@ -36,22 +80,24 @@ class Footing:
         self.scene = scene
         settings = scene.settings
         self.pitch, self.roll, self.bends = (tangent(most) for most in (settings.pitch, settings.roll, settings.toe))
+        self.walls = height_of(scene.ground) is None  # a level plane has none
+        self.soles: dict[str, Sole] = {}
         self.last: Array | None = None
         self.until = 0
         self.lift = 0.0
 
     def place(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
         """Find place, lift, normals and part of a stance, and how far aside it is moved."""
-        ground, names = self.scene.ground.still(stance.middle), list(motion.soles)
+        ground, sole = self.scene.ground.still(stance.middle), self._sole(motion)
         points = self._points(motion, stance, floor)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
         found = self._at(ground, points, motion.scale, flown)
-        if not (self.scene.made and stance.clean):
-            stance.aside = self._off_edge(ground, motion, names, points, found)
+        if self.walls and not (self.scene.made and stance.clean):
+            stance.aside = self._off_edge(ground, sole, points, found)
         if stance.aside.any():
             points += stance.aside
             found = self._at(ground, points, motion.scale, flown)
-        self._stand(stance, motion, names, points, found)
+        self._stand(stance, motion, points, found)
         if found.hit.any() and self.scene.made:
             self._keep(stance, motion, floor)
             self.lift = stance.lift
@@ -64,7 +110,7 @@ class Footing:
         """
         points, lift, axis = self._points(motion, stance, floor), self.lift, self.scene.axis
         found = self._at(self.scene.ground.still(stance.middle), points, motion.scale, flown=False)
-        self._stand(stance, motion, list(motion.soles), points, found)
+        self._stand(stance, motion, points, found)
         if self.scene.made:
             stance.floor, stance.lift = stance.normal, lift
         elif found.hit.any():
@@ -80,24 +126,28 @@ class Footing:
         if stance.part >= 0 and (part := self.scene.ground.parts[stance.part]).moves:
             self.last = part.still(frame).world(part.still(stance.middle).local(self.last))
 
+    def _sole(self, motion: LegMotion) -> Sole:
+        """Of a leg, found once."""
+        if motion.leg.name not in self.soles:
+            self.soles[motion.leg.name] = Sole.of(motion)
+        return self.soles[motion.leg.name]
+
     def _points(self, motion: LegMotion, stance: Stance, floor: Floor) -> Array:
         """Of the sole, and between those, on the floor of the clip."""
-        names = list(motion.soles)
-        points = np.stack([mean(at[stance.flat]) for at in motion.soles.values()])
-        points += stance.slips[stance.middle - stance.start]
-        points[:, self.scene.axis] = [
-            _middle(floor.stood[name][stance.flat]) - floor.thick[name] for name in motion.soles
-        ]
-        between = [_between(*(points[names.index(end)] for end in ends)) for ends in _ENDS if set(ends) <= set(names)]
-        return np.concatenate([points, *between])
+        sole, middle = self._sole(motion), stance.middle
+        points = _core.means(tuple(motion.soles.values()), stance.flat)
+        points += stance.slips[middle - stance.start]
+        points[:, self.scene.axis] = [floor.stood[name][middle] - floor.thick[name] for name in sole.names]
+        first, last = points[sole.lines[:, :1]], points[sole.lines[:, 1:]]
+        return np.concatenate([points, (first + (last - first) * _SHARES).reshape(-1, 3)])
 
-    def _stand(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
+    def _stand(self, stance: Stance, motion: LegMotion, points: Array, found: Surface) -> None:
         """On what was found; where that is nothing, as high as before."""
-        stance.place = points[names.index(stance.phases[stance.main].point)].copy()
+        stance.place = points[self._sole(motion).names.index(stance.phases[stance.main].point)].copy()
         stance.normal = stance.floor = self.scene.up
         stance.lift = self.lift
         if found.hit.any():
-            self._fit(stance, motion, names, points, found)
+            self._fit(stance, motion, points, found)
             self.lift = stance.lift
             self.last = points[0].copy()
             self.last[self.scene.axis] = found.height[found.hit].max()
@@ -106,86 +156,58 @@ class Footing:
         """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""
         if self.last is None:
             points = self._on_top(ground, points, scale)
-            windows = [(_UP * scale, _DOWN * scale), (_UP * scale, np.inf), (_FAR * scale, 0.0)]
+            windows = [(UP * scale, DOWN * scale), (UP * scale, np.inf), (_FAR * scale, 0.0)]
             every = (ground.at(points, above=above, below=below) for above, below in windows)
-            return next((found for found in every if found.hit.any()), ground.at(points, above=0.0, below=0.0))
-        starts = [self._walked(ground, mean(points), scale)] + [float(self.last[self.scene.axis])] * flown
-        reached = []
-        for start in starts:
-            near = points.copy()
-            near[:, self.scene.axis] = start
-            reached.append(self._rims(ground, near, ground.at(near, above=_UP * scale, below=_DOWN * scale), scale))
-        return max(reached, key=lambda found: found.height[found.hit].max(initial=-np.inf))
+            found = next((found for found in every if found.hit.any()), None)
+            if found is None:
+                return ground.at(points, above=0.0, below=0.0)
+            if found.hit.all():
+                return found
+            points[:, self.scene.axis] = found.height[found.hit].max()  # from there, as one would walk on
+            return ground.at(points, above=UP * scale, below=DOWN * scale)
+        step, window, same = _STRIDE * scale, (UP * scale, DOWN * scale), _SAME * scale
+        return ground._foothold(points, self.last, jumps=flown, step=step, window=window, same=same)
 
     def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
         """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
         up, points = self.scene.up, points.copy()
         while not self.scene.made:
-            above = ground.cast(mean(points) + _UP * scale * up, up, length=(_TALL - _UP) * scale)
+            above = ground.cast(mean(points) + UP * scale * up, up, length=(_TALL - UP) * scale)
             if not above.hit or above.front:
                 break
             points[:, self.scene.axis] = above.points[self.scene.axis]
         return points
 
-    def _rims(self, ground: Ground, points: Array, found: Surface, scale: float) -> Surface:
-        """The ground at points, and where they would be in the side of a pit that one has come down into, its rim."""
-        if found.hit.all():
-            return found
-        up = self.scene.up
-        above = ground.cast(points + _UP * scale * up, up, length=_DOWN * scale)
-        within = above.hit & ~above.front & ~found.hit
-        points[within, self.scene.axis] = above.points[within, self.scene.axis]
-        return ground.at(points, above=_UP * scale, below=_DOWN * scale) if within.any() else found
-
-    def _walked(self, ground: Ground, to: Array, scale: float) -> float:
-        """How high the ground is at a place if one walks there from the last foothold."""
-        assert self.last is not None
-        axis, first = self.scene.axis, float(self.last[self.scene.axis])
-        count = 1 + int(float(size(self.scene.level(to - self.last))) / (_STRIDE * scale))
-        at = self.last + (to - self.last) * (np.arange(1, count + 1) / count)[:, np.newaxis]
-        at[:, axis] = first
-        while True:  # all at once, from as high as the ground was before each of them the last time, until it was so
-            found = ground.at(at, above=_UP * scale, below=_DOWN * scale)
-            heights = _carried(np.append(first, np.where(found.hit, found.height, np.nan)))
-            if np.abs(heights[:-1] - at[:, axis]).max() <= _SAME * scale:
-                return float(heights[-1])
-            at[:, axis] = heights[:-1]
-
-    def _off_edge(self, ground: Ground, motion: LegMotion, names: list[str], points: Array, found: Surface) -> Array:
+    def _off_edge(self, ground: Ground, sole: Sole, points: Array, found: Surface) -> Array:
         """How far a foot is moved: back from a step its toes would be in, or onto it, ahead from its heel, or aside."""
-        scene, scale = self.scene, motion.scale
+        scene, names, moved = self.scene, sole.names, np.zeros(3)
         if not scene.settings.lock or not {"heel", "ball"} <= set(names) or not found.hit[: len(names)].all():
-            return np.zeros(3)
-        ball, moved = names.index("ball"), np.zeros(3)
+            return moved
+        ball, scale = names.index("ball"), sole.scale
         start = points[ball].copy()
         start[scene.axis] = found.height[ball] + 0.75 * _EDGE * scale
-        ends = [name for name in ("toe", "heel", "inner", "outer") if name in names]
-        ways = scene.level(points[[names.index(name) for name in ends]] - points[ball])
+        ways = scene.level(points[[names.index(name) for name in sole.ends]] - points[ball])
         far = size(ways)
-        gaps = np.array([_GAP * scale if name in ("toe", "heel") else 0.0 for name in ends])
-        walls = ground.cast(start, ways, length=far + gaps)
+        walls = ground.cast(start, ways, length=far + sole.gaps)
         met = walls.hit & (np.abs(walls.normals[:, scene.axis]) < _WALL)
-        for sides in (("toe", "heel"), ("inner", "outer")):
-            for at in (at for at, name in enumerate(ends) if name in sides and met[at]):
-                back = float(far[at] + gaps[at] - walls.distance[at])
+        for sides in (("toe", "heel"), ("inner", "outer")) if met.any() else ():
+            for at in (at for at, name in enumerate(sole.ends) if name in sides and met[at]):
+                back = float(far[at] + sole.gaps[at] - walls.distance[at])
                 if back < _ASIDE * scale:
                     moved -= ways[at] * (back / far[at])
-                elif ends[at] == "toe":  # alone on the step: its ball comes onto it
+                elif sole.ends[at] == "toe":  # alone on the step: its ball comes onto it
                     moved += ways[at] * ((float(walls.distance[at]) + _EDGE * scale) / far[at])
                 break
         return moved
 
-    def _fit(self, stance: Stance, motion: LegMotion, names: list[str], points: Array, found: Surface) -> None:
+    def _fit(self, stance: Stance, motion: LegMotion, points: Array, found: Surface) -> None:
         """The plane a foot rests on: over all of the ground under its sole, but for what toes bend over."""
-        scene, settings, soles = self.scene, self.scene.settings, motion.leg.soles
+        scene, sole = self.scene, self._sole(motion)
         ahead = headings(motion, stance.flat, scene)
-        bends = motion.toe is not None and "toe" in names and soles["toe"].joint == motion.leg.ball
-        which = [names.index(name) if name in names else -1 for name in ("heel", "ball")]
-        which += [names.index(name) if bends else -1 for name in ("toe", "joint")]
-        limits = motion.scale, settings.align, self.pitch, self.roll, self.bends, STEP
+        limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
         under = found.hit, np.ascontiguousarray(found.height), found.normals
         way = None if ahead is None else unit(mean(ahead))
-        job = scene.axis, *which, len(names), _PARTS
+        job = scene.axis, *sole.rests, len(sole.names), _PARTS
         stance.normal, stance.lift, touches = _core.rest(points, *under, stance.place, way, job, limits)
         stance.part = int(found.part[touches])
 
@@ -207,19 +229,3 @@ class Footing:
         for name, places in motion.soles.items():
             plane = stance.place[axis] + dot(places[frames] - stance.place, slope)
             floor.stood[name][frames] = plane + floor.thick[name]
-
-
-def _between(start: Array, end: Array) -> Array:
-    share = np.arange(1, _PARTS)[:, np.newaxis] / _PARTS
-    return np.asarray(start + (end - start) * share)
-
-
-def _carried(heights: Array) -> Array:
-    """Where there is no number the one before; the first is one."""
-    known = np.where(np.isnan(heights), 0, np.arange(len(heights)))
-    return np.asarray(heights[np.maximum.accumulate(known)])
-
-
-def _middle(values: Array) -> float:
-    """Of a floor that may rise within a stance: its middle."""
-    return float(values[len(values) // 2])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ikcore import rotations
 from ikcore._arrays import size
+from ikcore.bake import quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.legs import STRAIGHTEST, Bent, hinges_of
 from ikcore.bake.legs import bend as bend_leg
@@ -51,7 +51,7 @@ class Held:
         body, still = Body(self.pivot, tilt, shift), np.broadcast_to(UNTURNED, tilt.shape)
         turns, moves = [], []
         for motion, bent in zip(self.motions, self._bent(body), strict=True):
-            turns.append(turns_of(motion, rotations.multiply(bent.deltas, tilt[:, np.newaxis]), still, still))
+            turns.append(turns_of(motion, bent.deltas, still, still))
             moves += moves_of(motion, motion.ankle)
         turned = self.clip.pose.rotations.copy()
         bend(self.clip, slice(None), turned, self.joint, tilt_of(body), turns)
@@ -71,10 +71,5 @@ def _reach(motion: LegMotion) -> Array:
 
 
 def _bent(motion: LegMotion, body: Body, hinges: list[Array], reach: Array) -> Bent:
-    pivot = body.pivot[:, np.newaxis]
-    tilted = pivot + rotations.rotate(body.tilt[:, np.newaxis], motion.chain - pivot)
-    turned = rotations.multiply(body.tilt[:, np.newaxis], motion.turns)
-    hip = tilted[:, 0] + body.shift
-    line = motion.ankle - hip
-    target = hip + line * np.minimum(reach / np.maximum(size(line), 1e-12), 1)[:, np.newaxis]
-    return bend_leg(tilted, turned, hip, target, hinges)
+    hip = body.pivot + quaternions.rotate(body.tilt, motion.chain[:, 0] - body.pivot) + body.shift
+    return bend_leg(motion.chain, motion.turns, hinges, hip, motion.ankle, reach, body=body)[0]

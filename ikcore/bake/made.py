@@ -8,34 +8,42 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore import _core
 from ikcore._arrays import size
-from ikcore.bake.floors import height_of
+from ikcore.bake.floors import ON, height_of
 from ikcore.bake.motion import EXACT, LegMotion
-from ikcore.bake.scene import Array, Mask, median
+from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.feet.contacts import Contacts
+from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
+from ikcore.feet.paths import NEAR
 from ikcore.grounds.ground import Ground
 
 _LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
 _STILL = 0.2  # metres a second, likewise
-_NEAR = 0.3  # metres, likewise: within which ground counts
 _TALL = 1.7  # metres, likewise: below ground that is no more above them feet are in it, not on what is under it
+_HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pit
+_HIGH = 1e3  # a height over all there is, in any unit
 _NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _MOST = 0.8  # the share of frames that counts there
-_ON = 0.005  # metres, likewise: how far off the ground is what stands exactly on it
 _AS_FLAT, _FLATTER = 0.001, 0.0001  # metres, likewise: less even with it than with a level at most; more so at least
+_CURVED = 0.004  # metres, likewise: what a foot may be less even with ground that is curved and lie on it
 _ELSEWHERE = 0.1  # metres, likewise: places that are so far apart are two
 _BARE = 0.07  # metres, likewise: what a sole may be thicker of which nothing is known but its joints
+_OWN = 0.01  # metres, likewise: the same of one that stands at height 0, as clips do on their own floor
 _LEVEL = 0.015  # metres, likewise: what soles that stand at height 0 are off that at most
 _FLOATS = 0.05  # metres, likewise: how high over the ground contacts are at most that were made there
 _DEEP = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
+_DIPS = 0.025  # metres, likewise: what a foot dips into it at most that `way` has left, by soles as known then
 _THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than known, both feet's together
 
 
-def kept_on(legs: list[LegMotion], contacts: Contacts, ground: Ground, fps: float, axis: int) -> bool:
+def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, ground: Ground) -> bool:
     """Whether feet stand exactly on this ground, float nowhere, and go through nothing: what was put there so stays."""
-    exact = [_exact(motion, ground, fps, axis) for motion in legs]
-    if _hardly(exact) or not (_stands_on(exact) or _rests_on(exact, height_of(ground) is not None)):
+    flat = height_of(ground) is not None
+    if _hardly(exact) or not (_stands_on(exact) or _rests_on(exact, flat, ground.moves)):
+        return False
+    if not _stands_on(exact) and _on_own(exact, flat) and not all(_open(motion, ground) for motion in legs):
         return False
     return all(
         _clears(motion, contacts.planted(motion.leg.name), foot.thick, ground)
@@ -43,13 +51,15 @@ def kept_on(legs: list[LegMotion], contacts: Contacts, ground: Ground, fps: floa
     )
 
 
-def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
+def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: float, axis: int) -> bool:
     """Whether a clip was made on this ground: where feet are still, they are nearer to it than to one level.
 
     Or they stand exactly, as after a bake, and on it.
     """
-    if _stands_on([_exact(motion, ground, fps, axis) for motion in legs]):
+    if _stands_on(exact):
         return True
+    if height_of(ground) is not None:
+        return False  # they are as near to one as to the other
     off_ground, off_level = [], []
     for point in ("heel", "ball"):
         seen = [_still(motion, point, ground, fps, axis) for motion in legs if point in motion.soles]
@@ -67,8 +77,11 @@ def made_on(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> boo
 def made_there(level: list[LegMotion], there: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
     """Whether feet that are still are more even with the ground, by soles measured on it, than by others with a level.
 
-    All together, or each by itself, as soles are not known exactly; whatever is still, or what is so exactly.
+    All together, or each by itself, as soles are not known exactly; whatever is still, or what is so exactly. What is
+    so exactly may be nearer to the ground, too, than to a level, which is at height 0 where clips have their own floor.
     """
+    if _nearer(exact_of(level, ground, fps, axis), exact_of(there, ground, fps, axis)):
+        return True
     if not any(_apart_of(motion, fps) > _ELSEWHERE * motion.scale for motion in level):
         return False  # soles measured in one place fit any ground there
     if median(np.abs(np.concatenate(_lowest(level, _STILL, ground, fps, axis)))) > _LOW:
@@ -82,10 +95,24 @@ def made_there(level: list[LegMotion], there: list[LegMotion], ground: Ground, f
     return False
 
 
+def _nearer(level: list[Exact], there: list[Exact]) -> bool:
+    """Whether what stands exactly is on the ground, by soles measured there, rather than on one level by others.
+
+    That is at height 0, if it is about there.
+    """
+    if _hardly(level) or _hardly(there):
+        return False
+    above, height = (np.concatenate([foot.stood[:, at] for foot in feet]) for at, feet in enumerate((there, level)))
+    usual = median(height)
+    level_at = 0.0 if abs(usual) < UNEVEN else usual
+    off_ground, off_level = (mean(np.abs(off)[:, np.newaxis])[0] for off in (above, height - level_at))
+    return bool(off_level > _NOT_LEVEL and off_ground < off_level / 2)
+
+
 def _apart_of(motion: LegMotion, fps: float) -> float:
     """How far apart the places are where a foot is still."""
     still = motion.reference[_moved(motion) * fps < _STILL * motion.scale]
-    return float(np.ptp(still, axis=0).max()) if len(still) else 0.0
+    return float(_core.extent(still).max()) if len(still) else 0.0
 
 
 def _lowest(legs: list[LegMotion], speed: float, ground: Ground | None, fps: float, axis: int) -> list[Array]:
@@ -121,7 +148,7 @@ def _moved(motion: LegMotion) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Exact:
+class Exact:
     """A foot in frames in which it does not move at all.
 
     Attributes
@@ -130,17 +157,26 @@ class _Exact:
         In how many frames it hardly moves.
     low, height : (n,) arrays
         How high its lowest point is above the ground, and above 0, in lengths of a human.
+    stood : (n, 2) array
+        The same of the point that it stands on.
+    deepest : float
+        How high its lowest point is above 0 in whatever frame it is the lowest.
     tilts : (n,) array
         How much less even it is with the ground than with a level.
     stays : list of slice
         Which of them are one stay.
+    whole : bool
+        Whether all its points have ground near then, hardly less even than a level, and none is in something tall.
     """
 
     still: int
     low: Array
     height: Array
+    stood: Array
+    deepest: float
     tilts: Array
     stays: list[slice]
+    whole: bool
 
     @property
     def thick(self) -> float:
@@ -148,60 +184,106 @@ class _Exact:
         return min(max(median(self.low), -_THICK), _THICK)
 
 
-def _exact(motion: LegMotion, ground: Ground, fps: float, axis: int) -> _Exact:
+def exact_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> list[Exact]:
+    """Of every leg what `kept_on` and `made_on` look at."""
+    return [_exact(motion, ground, fps, axis) for motion in legs]
+
+
+def _exact(motion: LegMotion, ground: Ground, fps: float, axis: int) -> Exact:
     moved, scale = _moved(motion), motion.scale
     still, exact = int(np.count_nonzero(moved < _STILL * scale / fps)), np.flatnonzero(moved <= EXACT * scale)
     points = list(motion.soles.values())
     height = np.stack([at[exact, axis] for at in points], axis=1) / scale
     above = height - _under(ground, points, exact, scale) / scale
     low, lower = (np.fmin.reduce(each, axis=1, initial=np.inf) for each in (above, height))
+    under = list(motion.soles).index(motion.under(motion.ball)) if motion.ball in motion.soles else 0
+    deepest = min(float(at[:, axis].min()) for at in points) / scale
     across = [number for number, point in enumerate(motion.soles) if point in ("ball", "inner", "outer")]
     tilts = np.minimum(_apart(above) - _apart(height), _apart(above[:, across]) - _apart(height[:, across]))
     edges = [0, *(np.flatnonzero(np.diff(exact) > 1) + 1).tolist(), len(exact)]
-    return _Exact(still, low, lower, tilts, [slice(a, b) for a, b in pairwise(edges)])
+    stays, known = [slice(a, b) for a, b in pairwise(edges)], np.isfinite(above).all()
+    stood = np.stack([above[:, under], height[:, under]], axis=1)
+    return Exact(
+        still,
+        low,
+        lower,
+        stood,
+        deepest,
+        tilts,
+        stays,
+        bool((_apart(above) - _apart(height) <= _HOLLOW).all() and known),
+    )
 
 
-def _stands_on(feet: list[_Exact]) -> bool:
+def _stands_on(feet: list[Exact]) -> bool:
     """Whether feet that are still are so exactly, and on the ground then, but on no level, or not as flat on one."""
     found = np.sort(np.concatenate([np.abs(foot.low - foot.thick) for foot in feet]))
-    if _hardly(feet) or found[int(_MOST * (len(found) - 1))] > _ON:
+    if _hardly(feet) or found[int(_MOST * (len(found) - 1))] > ON:
         return False
     level = max(float(np.abs(foot.height - median(foot.height)).max(initial=0.0)) for foot in feet)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
     return bool(flatter < -_FLATTER or (flatter < _AS_FLAT and level > _NOT_LEVEL))
 
 
-def _rests_on(feet: list[_Exact], flat: bool) -> bool:
+def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
     """Whether feet that are still are so exactly, and always on the ground, on a level too.
 
-    On uneven ground not where clips have their own floor, at height 0; and soles are known by how one stands there:
-    elsewhere they may be thicker.
+    Soles are known by how one stands there: they may be thicker; but hardly on uneven ground where clips have their own
+    floor, at height 0. On ground that moves what stands exactly there was not put on it, nor partly in a wall.
     """
-    if not flat and min(abs(median(foot.height)) for foot in feet if len(foot.height)) < _LEVEL:
+    own = _on_own(feet, flat)
+    if own and (moves or not all(foot.whole for foot in feet)):
         return False
-    thin, thick = (-_ON, _ON) if flat else (-_LEVEL, _BARE)
+    there = flat and any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
+    thin, thick = (-_OWN, _OWN) if own else (-ON, _THICK if there else _LEVEL) if flat else (-_LEVEL, _BARE)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
-    uneven = max(abs(median(foot.height[stay]) - median(foot.height)) for foot in feet for stay in foot.stays)
+    heights = [(foot, median(foot.height)) for foot in feet]
+    uneven = max(abs(median(foot.height[stay]) - middle) for foot, middle in heights for stay in foot.stays)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return off <= min(_ON, max(uneven, _AS_FLAT)) and flatter < _AS_FLAT
+    return off <= min(ON, max(uneven, _AS_FLAT)) and flatter < (_AS_FLAT if flat else _CURVED)
 
 
-def _hardly(feet: list[_Exact]) -> bool:
+def _on_own(feet: list[Exact], flat: bool) -> bool:
+    """Whether feet stand on uneven ground where clips have their own floor, all at height 0, and go nowhere below."""
+    high = [abs(median(foot.height)) for foot in feet if len(foot.height)]
+    own = min(high) < _LEVEL and max(high) < _FLOATS and min(foot.deepest for foot in feet) >= -_DIPS
+    return not flat and own
+
+
+def _open(motion: LegMotion, ground: Ground) -> bool:
+    """Whether there is nothing over a foot, which it may be in."""
+    at, free = motion.reference, True
+    for block in blocks(len(at)):
+        here, near = ground.still(block), NEAR * motion.scale
+        top, under = (here.at(at[block], above=above, below=near).height for above in (_HIGH, _TALL * motion.scale))
+        free &= not (np.where(np.isfinite(top), top, 0) > np.where(np.isfinite(under), under, top) + near).any()
+    return free
+
+
+def _hardly(feet: list[Exact]) -> bool:
     """Whether feet are exactly still in less than a third of the frames in which they seem so."""
     exact = sum(len(foot.low) for foot in feet)
     return not exact or 3 * exact <= sum(foot.still for foot in feet)
 
 
 def _clears(motion: LegMotion, held: Mask, thick: float, ground: Ground) -> bool:
-    """Whether a foot with soles as much thinner as that is nowhere in the ground, and on it in its contacts."""
+    """Whether a foot with soles as much thinner as that is nowhere in the ground, and on it in its contacts.
+
+    Nor goes through anything between two frames.
+    """
     points, axis = [at for name, at in motion.soles.items() if name != "joint"], "xyz".index(ground.up)
-    low = np.empty(len(motion.chain))
+    low, free = np.empty(len(motion.chain)), True
     for block in blocks(len(low)):
         frames = np.arange(block.start, block.stop)
         above = np.stack([at[block, axis] for at in points], axis=1) - _under(ground, points, frames, motion.scale)
         low[block] = np.fmin.reduce(above / motion.scale - thick, axis=1, initial=np.inf)
-    return bool(low.min() >= -_DEEP) and all(_middle(low[start:stop]) <= _FLOATS for start, stop in runs(held).tolist())
+        higher = np.stack([at[block.start : block.stop + 1] for at in points], axis=1)
+        higher[..., axis] += _DEEP * motion.scale
+        way = higher[1:] - higher[:-1]
+        free &= not ground.still(frames[: len(way)]).cast(higher[:-1], way, length=size(way)).hit.any()
+    stands = all(_middle(low[start:stop]) <= _FLOATS for start, stop in runs(held).tolist())
+    return free and stands and bool(low.min() >= -_DIPS)
 
 
 def _middle(values: Array) -> float:
@@ -229,7 +311,7 @@ def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int)
 
 def _under(ground: Ground, points: list[Array], frames: NDArray[np.intp], scale: float) -> Array:
     """How high the ground is under points in some frames, NaN where there is none near, or some that a body is in."""
-    near, found = _NEAR * scale, np.empty((len(frames), len(points)))
+    near, found = NEAR * scale, np.empty((len(frames), len(points)))
     for block in blocks(len(frames)):
         here = frames[block]
         at = np.stack([each[here] for each in points], axis=1)

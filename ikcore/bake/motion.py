@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,8 @@ from ikcore.feet import free
 from ikcore.feet.detect import Feet
 from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole
-from ikcore.feet.soles import points
+from ikcore.feet.soles import hung, points, points_and_joints, walked
+from ikcore.skeleton import Skeleton
 
 HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
 EXACT = 1e-5  # metres for such a leg, from frame to frame: what the digits of files move a foot that stands exactly
@@ -130,30 +132,27 @@ def _with_tip(leg: Leg, clip: Clip) -> Leg:
     return dataclasses.replace(leg, ankle=None, ball=None, toe=None, soles=soles) if "ball" in soles else leg
 
 
-def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
+def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
     """All legs over the whole clip."""
     frames, skeleton = len(clip), clip.skeleton
     legs = [_empty(clip, leg, frames) for leg in feet]
-    soles = [sole for leg in feet for sole in leg.soles.values()]
+    hangs = hung(skeleton, [sole for leg in feet for sole in leg.soles.values()])
+    wanted = [joint for motion in legs for joint in _joints(skeleton, motion)]
     for block in blocks(frames):
-        pose = clip.pose[block]
-        world = skeleton.forward(pose, workers=workers)
-        places = np.moveaxis(points(skeleton, pose, soles), -2, 0) if soles else np.empty((0, 0, 3))
-        at = 0
+        places, world = walked(skeleton, clip.pose[block], *hangs, wanted)
+        assert world is not None
+        point, joint = iter(np.moveaxis(places, 1, 0)), 0
         for motion in legs:
-            bones = len(motion.joints)
-            motion.chain[block, :bones] = np.take(world.positions, motion.joints, axis=1)
-            motion.turns[block] = np.take(world.rotations, motion.joints, axis=1)
+            bones, many = len(motion.joints), len(_joints(skeleton, motion))
+            at, turns = (values[:, joint : joint + many] for values in (world.positions, world.rotations))
+            joint += many
+            motion.chain[block, :bones], motion.turns[block] = at[:, :bones], turns[:, :bones]
+            for name in motion.leg.soles:
+                motion.soles[name][block] = next(point)
             if motion.toe_turn is not None:
-                motion.toe_turn[block] = world.rotations[:, motion.toe]
-            for point in motion.soles:
-                if point != "joint":
-                    motion.soles[point][block] = places[at]
-                    at += 1
-            if "joint" in motion.soles:
-                motion.soles["joint"][block] = world.positions[:, motion.toe]
+                motion.toe_turn[block], motion.soles["joint"][block] = turns[:, bones], at[:, bones]
             if motion.pole is not None:
-                motion.pole[block] = world.positions[:, skeleton.index(motion.leg.pole or "")]
+                motion.pole[block] = at[:, -1]
             if motion.leg.ankle is None:
                 motion.chain[block, bones] = motion.soles["ball"][block]
     for motion in legs:
@@ -161,6 +160,12 @@ def legs_of(clip: Clip, feet: Feet, workers: int = 1) -> list[LegMotion]:
         if not motion.size > 0:
             raise ValueError(f"the leg {motion.leg.name!r} has no length")
     return legs
+
+
+def _joints(skeleton: Skeleton, motion: LegMotion) -> list[int]:
+    """Of a leg those whose places count: its own, where toes bend, and what its knee points at."""
+    toes = [] if motion.toe is None else [motion.toe]
+    return [*motion.joints, *toes, *([skeleton.index(motion.leg.pole)] if motion.leg.pole else [])]
 
 
 def on_other_soles(legs: list[LegMotion], clip: Clip, feet: Feet) -> list[LegMotion]:
@@ -207,7 +212,9 @@ def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
 
 def place_of(clip: Clip, joint: int) -> Array:
     """Where a joint is over the whole clip."""
-    there, found = [Sole(clip.skeleton.names[joint], (0, 0, 0))], np.empty((len(clip), 3))
-    for block in blocks(len(clip)):
-        found[block] = points(clip.skeleton, clip.pose[block], there)[:, 0]
-    return found
+    return places_of(clip, [clip.skeleton.names[joint]])[:, 0]
+
+
+def places_of(clip: Clip, joints: Sequence[str]) -> Array:
+    """Where joints are over the whole clip, (frames, joints, 3)."""
+    return points_and_joints(clip.skeleton, clip.pose, [], joints)[1]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ikcore import _core
 from ikcore._arrays import size
+from ikcore.bake.floors import height_of
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import Array, Scene
+from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.bake.stances import Stance
 from ikcore.bake.way import Way
 from ikcore.clips.clip import Clip
@@ -35,6 +38,7 @@ _LEVEL = 0.05  # of that: where it goes up and down by less it is level
 _APART = 1.0  # leg: ground that is so far above or below all of where the clip stands
 _STEP = 0.99  # the upward part of the normals of treads
 _WALL, _UP, _WITHIN = 0.3, 0.6, 0.001  # a normal less upward, legs: what goes up farther from just behind its side
+_ROOM, _OVER, _SUNK = 2.0, 0.035, 0.06  # legs: how tall a body is; how far over its sole, and under it, one looks
 _SURGES, _SOME = 0.12, 3  # of a leg: by so much more than the one before does a stride climb, and so often
 
 
@@ -77,7 +81,13 @@ def of(
         How long each is beside what it was, where they were fitted.
     """
     motions = [way.motion for way in ways]
-    said = (_travelling(lacks, clip, scene), _strides(strides, stances, motions, scene), _through(ways, scene))
+    said = (
+        _travelling(lacks, clip, scene),
+        _steady(scene.shakes, clip),
+        _strides(strides, stances, motions, scene),
+        _through(ways, scene),
+        *_stand(clip, stances, ways, scene),
+    )
     return tuple(note for note in said if note)
 
 
@@ -113,6 +123,12 @@ def _travelling(lacks: Array, clip: Clip, scene: Scene) -> Note | None:
     return Note(f"it walks on the spot and stays there: its feet stand as if it went {speed}")
 
 
+def _steady(shakes: float, clip: Clip) -> Note | None:
+    if not shakes:
+        return None
+    return Note(f"it shook by {1000 * shakes * clip.unit:.2g} mm from frame to frame and was steadied", "steady")
+
+
 def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], scene: Scene) -> Note | None:
     """How they were fitted; or that they should be, where some climb much more than others and ground is in steps."""
     if (shares != 1).any():
@@ -131,6 +147,8 @@ def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], sce
 
 def _through(ways: list[Way], scene: Scene) -> Note | None:
     """That feet go through the side of what is higher than they are lifted, and when first."""
+    if height_of(scene.ground) is not None:
+        return None
     times = {way.motion.leg.name: _enters(way, scene) for way in ways}
     first = {name: frame for name, frame in times.items() if frame is not None}
     if not first:
@@ -152,6 +170,46 @@ def _enters(way: Way, scene: Scene) -> int | None:
         if not low.all():
             return int(sides[np.flatnonzero(~low)[0]] + frames.start)
     return None
+
+
+def _stand(clip: Clip, stances: list[Stance], ways: list[Way], scene: Scene) -> Iterator[Note]:
+    """That feet stand where nobody would: under something, in it, or hardly on anything; when first, and which.
+
+    Stances of a loop are those of three rounds, of which the second counts.
+    """
+    if height_of(scene.ground) is not None:
+        return
+    found: dict[str, dict[str, int]] = {}
+    before = len(clip) - 1 if clip.loop else 0
+    for at, way in enumerate(ways):
+        frames = np.array([each.middle - before for each in stances if each.leg == at and each.part >= 0], np.intp)
+        frames = frames[(frames >= 0) & (frames < len(clip))]
+        for what, there in _placed(way, frames, scene).items():
+            if there.any():
+                found.setdefault(what, {})[way.motion.leg.name] = int(frames[there].min())
+    for what, legs in found.items():
+        frame = min(legs.values())
+        yield Note(f"feet stand {what}, first at {frame / scene.fps:.2f} s: {' and '.join(legs)}")
+
+
+def _placed(way: Way, frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]:
+    """How a foot stands in some frames, and in which of them so."""
+    if not len(frames):
+        return {}
+    leg, up, ground = way.motion.size, scene.up, scene.ground.still(frames)
+    sole = np.stack([way.sole(name, frames) for name in way.motion.soles if name != "joint"], axis=1)
+    middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
+    over = middle + _OVER * leg * up
+    above = ground.cast(over, up, length=_ROOM * leg, workers=scene.workers)
+    aside = ground.cast(over, sole - middle, length=size(sole - middle), workers=scene.workers)
+    walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < _WALL)
+    points = np.concatenate([sole, middle], axis=1)
+    on = ground.at(points, above=_OVER * leg, below=_SUNK * leg, workers=scene.workers).hit
+    return {
+        "under something that is lower than a body": (above.hit & above.front).any(axis=1),
+        "in something": walls.any(axis=1) | (above.hit & ~above.front).any(axis=1),
+        "with less than half of their soles on the ground": 2 * np.count_nonzero(on, axis=1) < points.shape[1],
+    }
 
 
 def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
@@ -189,13 +247,14 @@ def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) ->
     """That uneven ground which is level wherever feet stand, or far above or below them, is larger than they go."""
     unit, leg = _unit(motions, scene), max(motion.size for motion in motions)
     low, high = _bounds(scene)
-    if scene.made or not unit:
+    if not unit or (scene.made and not scene.kept):
         return None
     uneven = float((high - low)[scene.axis] * _needed(motions, scene) / scene.level(high - low).max())
     if not uneven > _UNEVEN * leg:
         return None
     lifts = np.array([stance.lift for stance in stances])
-    if np.ptp(lifts) < _LEVEL * uneven:
+    stands = lifts + np.array([stance.place[scene.axis] for stance in stances])
+    if np.ptp(stands) < _LEVEL * uneven:
         return f"the ground is level wherever feet stand: {unit}"
     if (far := float(np.abs(lifts).min())) > _APART * leg:
         return f"the ground is at least {far / leg:.2g} legs away from where the clip stands: {unit}"
@@ -218,7 +277,7 @@ def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
 def _needed(motions: list[LegMotion], scene: Scene) -> float:
     """How far feet go, and some steps."""
     ways = np.concatenate([scene.level(motion.reference) for motion in motions])
-    return float(np.ptp(ways, axis=0).max()) + _STEPS * max(motion.size for motion in motions)
+    return float(_core.extent(ways).max()) + _STEPS * max(motion.size for motion in motions)
 
 
 def _bounds(scene: Scene) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import numpy as np
 from ikcore import rotations
 from ikcore._arrays import size
 from ikcore.bake.body import Body
-from ikcore.bake.legs import hinges_of, reached
+from ikcore.bake.legs import STRAIGHTEST, bend, hinges_of
 from ikcore.bake.motion import LegMotion, legs_of, place_of
 from ikcore.bake.scene import UNTURNED, Array, Scene, eased
 from ikcore.bake.way import Way
@@ -57,11 +57,19 @@ def part_of(
     scene: Scene,
 ) -> Part:
     """Legs by name and frames from the first to the one after the last; None for all."""
-    known = {leg.name for leg in feet}
-    chosen = known if legs is None else {legs} if isinstance(legs, str) else set(legs)
+    known, chosen = {leg.name for leg in feet}, _chosen(feet, legs)
     if strange := chosen - known:
         raise ValueError(f"legs: no leg is called {min(strange)!r}; there are {', '.join(leg.name for leg in feet)}")
     return Part(earlier or clip, chosen, _share(clip, frames, scene), len(chosen) < len(feet))
+
+
+def whole(clip: Clip, feet: Feet, legs: Collection[str] | None, frames: tuple[int, int] | None) -> bool:
+    """Whether legs and frames are all there are."""
+    return {leg.name for leg in feet} <= _chosen(feet, legs) and frames in (None, (0, len(clip)))
+
+
+def _chosen(feet: Feet, legs: Collection[str] | None) -> set[str]:
+    return {leg.name for leg in feet} if legs is None else {legs} if isinstance(legs, str) else set(legs)
 
 
 def _share(clip: Clip, frames: tuple[int, int] | None, scene: Scene) -> Array:
@@ -122,7 +130,7 @@ def changed(part: Part, baked: Clip, ways: list[Way], toes: list[Array], scene: 
     turned, moved, short = clip.pose.rotations.copy(), [], {}
     for (way, bent), was, now in zip(wanted, legs_of(earlier, feet), legs_of(clip, feet), strict=True):
         turns, moves, missed = _leg(way, bent, was, now, share, scene)
-        turn(clip.skeleton, turned, turns, where=solved)
+        turn(turned, turns, where=solved)
         moved += [(joint, at, np.where(solved[:, np.newaxis], to, at)) for joint, at, to in moves]
         short[was.leg.name] = np.where(share > 0, missed, 0.0)
     return put(dataclasses.replace(clip, pose=clip.pose.turned(turned)), moved), short
@@ -166,12 +174,14 @@ def _line(a: Array, b: Array, share: Array) -> Array:
 
 def _leg(
     way: Way, bent: Array, was: LegMotion, now: LegMotion, share: Array, scene: Scene
-) -> tuple[list[Turn], list[Move], Array]:
+) -> tuple[Turn, list[Move], Array]:
     """How a leg turns so that its foot goes over to its way, or moves, and by how much it falls short of that."""
     far = size(was.ankle - was.chain[:, 0])
     reach = np.maximum(way.reach, far + share * (way.reach - far))
     ankle = _between(was.ankle, way.ankle, share, _line)
-    leg, short = reached(now.chain, now.turns, hinges_of(now), now.chain[:, 0], ankle, way.over(scene), reach, now.size)
+    most, over = np.maximum(reach, STRAIGHTEST * now.size), way.over(scene)
+    hip, hinges = now.chain[:, 0], hinges_of(now)
+    leg, short = bend(now.chain, now.turns, hinges, hip, ankle, most, over=over, length=now.size)
     foot = _turned(was.foot_turn, way.turn, way.motion.foot_turn, now.foot_turn, share)
     toes = foot
     if was.toe_turn is not None and way.motion.toe_turn is not None and now.toe_turn is not None:

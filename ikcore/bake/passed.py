@@ -13,8 +13,8 @@ from ikcore.bake.footing import Footing
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene
 from ikcore.bake.stances import Phase, Stance
+from ikcore.feet.rules import LOW
 
-_LOW = 0.05  # metres for a leg of 0.87 m: a foot that is no higher than this above its floor may have a contact missed
 _APART = 0.3  # seconds from one such place to the next
 
 
@@ -44,7 +44,7 @@ def _low(motion: LegMotion, floor: Floor, scene: Scene) -> Array:
     """How high the lowest point of a sole is above the floor of the clip; infinite where it is not as low as around."""
     above = np.stack([at[:, scene.axis] - floor.stood[name] for name, at in motion.soles.items()]).min(axis=0)
     lowest = -spread(-above, _APART / 2, scene.fps)
-    return np.where((above <= lowest) & (above < _LOW * motion.scale), above, np.inf)
+    return np.where((above <= lowest) & (above < LOW * motion.scale), above, np.inf)
 
 
 def _backwards(low: Array, until: int, scene: Scene) -> Iterator[int]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore import rotations
 from ikcore.bake import floors as floor
-from ikcore.bake import loops, notes, partial, strides
+from ikcore.bake import loops, notes, partial, quaternions, strides
 from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import hinges_of
-from ikcore.bake.made import kept_on, made_on, made_there
+from ikcore.bake.made import exact_of, kept_on, made_on, made_there
 from ikcore.bake.motion import LegMotion, legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
@@ -22,7 +22,8 @@ from ikcore.bake.passed import passed_by
 from ikcore.bake.progress import Progress, Told
 from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Stance, stances_of
+from ikcore.bake.stances import Stance, foot_of, stances_of
+from ikcore.bake.steady import Steadied, steadied
 from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Steps, Way, ways_of
 from ikcore.bake.write import pelvis_of
@@ -123,11 +124,22 @@ def start_of(
     settings: BakeSettings,
     workers: int,
     say: Progress,
+    *,
+    legs: Collection[str] | None,
+    frames: tuple[int, int] | None,
 ) -> Start:
-    """Legs and contacts as given, or found; on its way what walks on the spot, with its strides fitted if wanted."""
+    """Legs and contacts as given, or found; on its way what walks on the spot, with its strides fitted if wanted.
+
+    What shakes is steadied, unless only a part of it is to change. Contacts are those of the clip as it shakes, by
+    which it is known how still feet are that stand.
+    """
     told, feet = feet is not None, Feet.detect(clip.skeleton, clip=clip) if feet is None else feet
+    complete = partial.whole(clip, feet, legs, frames)
+    steady = steadied(clip, feet) if settings.steady and complete else Steadied(clip, 0.0)
+    if steady.shakes and not told:
+        feet = _bare(feet).with_soles(steady.clip)
     given, contacts = contacts, Contacts.detect(clip, feet) if contacts is None else contacts
-    lacks = contacts.way
+    lacks, clip = contacts.way, steady.clip
     clip = contacts.travelling(clip) if settings.travelling else clip
     say(0.1)
     whole, ahead = (loops.unrolled(clip), loops.travel(clip)) if clip.loop and len(clip) > 1 else (clip, None)
@@ -138,11 +150,12 @@ def start_of(
         contacts = Contacts.detect(clip, feet, ground)
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
     way = held.way if lacks.any() and not settings.travelling else None
-    scene = Scene(ground, clip.fps, "XYZ".index(clip.up), settings, workers, made, kept and settings.lock, way)
+    here = ground, clip.fps, "XYZ".index(clip.up), settings, workers
+    scene = Scene(*here, made, kept and settings.lock, way, steady.shakes)
     strided = strides.fitted(clip, motions, contacts, scene) if settings.stride and not made else strides.left(clip)
     if strided.clip is not clip:
         whole = clip = strided.clip
-        motions = legs_of(clip, with_tips(feet, clip), workers)
+        motions = legs_of(clip, with_tips(feet, clip))
         scene = dataclasses.replace(scene, settings=_unlocked(settings, strided.slides, motions))
     return Start(clip, feet, contacts, motions, whole, held, ahead, lacks, strided.shares, scene)
 
@@ -183,9 +196,10 @@ def _standing(
 
     If it was made there soles are measured on it, unless told.
     """
-    motions, axis = legs_of(whole, with_tips(feet, clip), workers), "XYZ".index(clip.up)
-    kept = kept_on(motions, held, ground, clip.fps, axis)
-    made = kept or made_on(motions, ground, clip.fps, axis)
+    motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
+    exact = exact_of(motions, ground, clip.fps, axis)
+    kept = kept_on(motions, exact, held, ground)
+    made = kept or made_on(motions, exact, ground, clip.fps, axis)
     if floor.height_of(ground) is not None:
         return feet, motions, made, kept
     if told:
@@ -193,7 +207,7 @@ def _standing(
     there = _bare(feet).with_soles(clip, ground=ground)
     on_it = on_other_soles(motions, whole, with_tips(there, clip))
     if made or made_there(motions, on_it, ground, clip.fps, axis):
-        return there, on_it, True, kept or kept_on(on_it, held, ground, clip.fps, axis)
+        return there, on_it, True, kept or kept_on(on_it, exact_of(on_it, ground, clip.fps, axis), held, ground)
     return feet, motions, False, False
 
 
@@ -225,7 +239,8 @@ def _ways(
     feet = []
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
-        feet.append(Steps(motion, mine, passed_by(motion, mine, stances, floors, scene), floors))
+        passed = passed_by(motion, mine, stances, floors, scene)
+        feet.append(Steps(motion, mine, passed, floors, foot_of(motion, floors, scene)))
     return stances, ways_of(feet, scene, way is not None, told.part(0.5, 1.0)), under
 
 
@@ -244,7 +259,7 @@ def _weigh(ways: list[Way], toes: list[Array], body: Body, weight: float) -> Non
     share = np.full(len(body.pivot), weight)
     for at, way in enumerate(ways):
         way.shift *= share[:, np.newaxis]
-        way.turn = rotations.slerp(UNTURNED, way.turn, share)
-        toes[at] = rotations.multiply(rotations.slerp(UNTURNED, toes[at], share), way.turn)
+        way.turn = quaternions.slerp(UNTURNED, way.turn, share)
+        toes[at] = quaternions.multiply(quaternions.slerp(UNTURNED, toes[at], share), way.turn)
     body.shift *= share[:, np.newaxis]
-    body.tilt = rotations.slerp(UNTURNED, body.tilt, share)
+    body.tilt = quaternions.slerp(UNTURNED, body.tilt, share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ class Scene:
         Whether its feet stand exactly on it, as after a bake.
     way : (frames, 3) array, optional
         How far a clip should have come that walks on the spot, and stays there.
+    shakes : float
+        By how much the clip shook, which was steadied; else 0.
     """
 
     ground: Ground
@@ -53,6 +56,7 @@ class Scene:
     made: bool
     kept: bool
     way: Array | None = None
+    shakes: float = 0.0
 
     @property
     def up(self) -> Array:
@@ -103,8 +107,7 @@ def mean(values: Array) -> Array:
 
 def median(values: Array) -> float:
     """One of the values; 0 of none."""
-    ordered = np.sort(values[np.isfinite(values)])
-    return float(ordered[len(ordered) // 2]) if len(ordered) else 0.0
+    return _core.middle(values)
 
 
 def eased(share: Array) -> Array:
@@ -112,6 +115,7 @@ def eased(share: Array) -> Array:
     return np.asarray(share * share * share * (10 + share * (6 * share - 15)))
 
 
+@cache
 def tangent(degrees: float) -> float:
     """From the core, whose bits are the same on every machine."""
     w, x, _, _ = rotations.from_axis_angle([1.0, 0, 0], 2 * degrees * (3.141592653589793 / 180))

@@ -48,6 +48,8 @@ class BakeSettings:
     travelling : bool, default: True
         Whether a clip that walks on the spot is sent on its way, over the ground. Without, it stays on the spot, and
         its planted feet go back on the ground there as fast as it lacks.
+    steady : bool, default: True
+        Whether a clip whose body shakes from frame to frame is steadied: its roots, its legs and what these hang on.
     stride : float, default: 0
         By what share strides may be longer or shorter, so that feet come down on the treads of stairs and every stride
         climbs as much. 0.4 does for most stairs; 0 leaves them as long as they are.
@@ -77,6 +79,7 @@ class BakeSettings:
     tilt: float | None = None
     weight: float = 1.0
     travelling: bool = True
+    steady: bool = True
     stride: float = 0.0
 
     def __post_init__(self) -> None:

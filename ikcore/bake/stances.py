@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import cross, dot, size
-from ikcore.bake.floors import Floor
+from ikcore import _core
+from ikcore._arrays import size
+from ikcore.bake.floors import SOLE, Floor
 from ikcore.bake.motion import EXACT, LegMotion
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, mean, unit
+from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.intervals import runs
 from ikcore.feet.rules import SHORTEST
 
 _ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
+_SHAKES = 3.0  # or so many times as far as it shook
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
 _STEP = 0.08  # seconds from one plant to the next in a stance in which the foot slides far
+ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and one that leaves from it
 _ENDS = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
-_MEANT, _FAR = 0.94, 0.1  # cosines: of what it turns that is meant to while it stands, and at its ends
 _ON = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
 
 
@@ -60,7 +63,7 @@ class Stance:
         Whether the foot stands still as it is.
     slips : (frames, 3) array
         Horizontally, how far the point it turns about is moved so that it stands still: in the main phase from where it
-        is, in phases before from where it is at their end, in those after from where it is at their start.
+        is, in others from where it is in the frame of the phase next to it that is beside.
     aside : (3,) array
         Horizontally, how far all of the foot is moved, off an edge.
     place : (3,) array
@@ -88,14 +91,19 @@ class Stance:
     floor: Array = field(default_factory=lambda: UNTURNED[:3])
     part: int = -1
 
+    def __post_init__(self) -> None:
+        self.flat = np.asarray(self.flat, np.intp)  # as the core takes them; NumPy 1 makes narrower ones on Windows
+
     @property
     def middle(self) -> int:
         """The frame in which it is at its place."""
         return int(self.flat[len(self.flat) // 2])
 
-    def own(self, phase: Phase) -> slice:
-        """The frames of a phase, counted from the start of the stance."""
-        return slice(phase.start - self.start, phase.stop - self.start)
+    def when(self, motion: LegMotion) -> tuple[Any, ...]:
+        """When the foot does what, as the core takes it."""
+        number = list(motion.soles).index
+        phases = tuple([(number(phase.point), phase.start, phase.stop) for phase in self.phases])
+        return self.start, self.stop, phases, self.main, self.flat
 
 
 def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, scene: Scene) -> list[Stance]:
@@ -108,6 +116,7 @@ def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, s
             for point in ("heel", "ball")
             if (motion.leg.name, point) in contacts.weights
         }
+        foot = foot_of(motion, floors[number], scene)
         exact, stands = _exactly(motion, held, scene), runs(np.any(list(held.values()), axis=0)).tolist()
         for (_, after), (start, stop), (until, _) in zip(
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
@@ -115,8 +124,8 @@ def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, s
             stays = _stays(exact, after, start, stop, until, scene)
             for first, last in stays or _pieces(motion, *_settled(start, stop, len(motion.chain), scene), scene):
                 seen = np.clip(np.arange(first, last), start, stop - 1)
-                stance = _stance(number, motion, held, seen, first, scene)
-                _still(motion, stance, floors[number], scene, exact=bool(stays))
+                stance = _stance(number, motion, held, floors[number], seen, first, scene)
+                _still(motion, stance, foot, scene, exact=bool(stays))
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -145,7 +154,7 @@ def _exactly(motion: LegMotion, held: Mapping[str, Mask], scene: Scene) -> Mask:
 
 
 def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Scene) -> list[tuple[int, int]]:
-    """Where a foot stands exactly about a contact, if it does for a third of it."""
+    """Where a foot stands exactly about a contact, if it does for a third of it; to the clip's end if that cuts it."""
     if 3 * np.count_nonzero(exact[start:stop]) < stop - start:
         return []
     found: list[tuple[int, int]] = []
@@ -153,7 +162,12 @@ def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Sc
         if found and first - found[-1][1] < _STEP * scene.fps:
             first = found.pop()[0]
         found.append((first, last))
-    return [(first, last) for first, last in found if first < stop and last > start]
+    stays = [(first, last) for first, last in found if first < stop and last > start]
+    if stays and start == 0:
+        stays[0] = 0, stays[0][1]
+    if stays and stop == len(exact):
+        stays[-1] = stays[-1][0], stop
+    return stays
 
 
 def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int]:
@@ -167,7 +181,7 @@ def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[tuple[int, int]]:
     """A stance in which the foot slides too far is several, with time between them to step."""
     at, far = scene.gone(motion.reference, slice(start, stop)), scene.settings.unlock * motion.scale
-    if not scene.settings.lock or size(np.ptp(at, axis=0)) <= far:
+    if not scene.settings.lock or size(_core.extent(at)) <= far:
         return [(start, stop)]
     step, found, first = max(1, round(scene.fps * _STEP)), [], 0
     while first < len(at):
@@ -179,10 +193,16 @@ def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[tupl
 
 
 def _stance(
-    leg: int, motion: LegMotion, held: Mapping[str, Mask], seen: NDArray[np.intp], start: int, scene: Scene
+    leg: int,
+    motion: LegMotion,
+    held: Mapping[str, Mask],
+    floor: Floor,
+    seen: NDArray[np.intp],
+    start: int,
+    scene: Scene,
 ) -> Stance:
     """What a foot does from a frame on; frames beyond its contact are as the first, or the last one, that it has."""
-    phases = _phases(motion, held, seen, start, scene)
+    phases = _phases(motion, held, floor, seen, start, scene)
     main = max(range(len(phases)), key=lambda at: (phases[at].point == motion.ball, phases[at].stop - phases[at].start))
     flat = start + np.flatnonzero(np.all([mask[seen] for mask in held.values()], axis=0))
     if len(held) < 2 or not len(flat):
@@ -191,10 +211,16 @@ def _stance(
 
 
 def _phases(
-    motion: LegMotion, held: Mapping[str, Mask], seen: NDArray[np.intp], start: int, scene: Scene
+    motion: LegMotion, held: Mapping[str, Mask], floor: Floor, seen: NDArray[np.intp], start: int, scene: Scene
 ) -> list[Phase]:
-    """The heel while the ball is in the air, else the ball, and at the end the toes if they stay where it leaves."""
+    """The heel while the ball is in the air, else the ball, and at the end the toes if they stay where it leaves.
+
+    A ball without a contact that is lower than the heel is not in the air: a foot that leaves turns about its ball.
+    """
     down = held[motion.ball][seen] if motion.ball in held else np.zeros(len(seen), bool)
+    if len(held) > 1:
+        heel, ball = (motion.soles[name][seen, scene.axis] - floor.stood[name][seen] for name in ("heel", motion.ball))
+        down |= ball < heel
     edges = [0, *(np.flatnonzero(down[1:] != down[:-1]) + 1).tolist(), len(seen)]
     found = [Phase(motion.ball if down[a] else "heel", start + a, start + b) for a, b in pairwise(edges)]
     last = found[-1]
@@ -209,69 +235,29 @@ def _leaves(motion: LegMotion, phase: Phase, scene: Scene) -> int:
     """The frame from which the ball moves away until the end of its contact while the toes stay; else the end."""
     ball, toe = (scene.gone(motion.soles[point], phase.frames) for point in (phase.point, "toe"))
     middle = len(ball) // 2
-    there = size(ball - ball[middle])[middle:] <= _ROLLS * motion.scale
+    there = size(ball - ball[middle])[middle:] <= max(_ROLLS * motion.scale, _SHAKES * scene.shakes)
     leaves = int(np.flatnonzero(there)[-1]) + middle + 1
     if leaves < len(ball) and size(toe[-1] - toe[leaves - 1]) < _STAYS * size(ball[-1] - ball[leaves - 1]):
         return phase.start + leaves
     return phase.stop
 
 
-def _still(motion: LegMotion, stance: Stance, floor: Floor, scene: Scene, *, exact: bool) -> None:
+def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
     stance.slips = np.zeros((stance.stop - stance.start, 3))
-    inner, slid = inside(stance.start, stance.stop, scene.fps), 0.0
-    for number, phase in enumerate(stance.phases):
-        at, sole = (scene.gone(motion.soles[name], phase.frames) for name in (phase.point, motion.under(phase.point)))
-        if scene.settings.lock:
-            stance.slips[stance.own(phase)] = _kept(at, number - stance.main) - at
-        seen = slice(max(inner.start, phase.start) - phase.start, max(min(inner.stop, phase.stop) - phase.start, 0))
-        if scene.settings.lock and seen.stop > seen.start:
-            slid += float(size(np.ptp(sole[seen], axis=0)))
-    spins = _spins(motion, stance, scene)
+    slid, spun, nearest, off, sunk = _core.still(foot, stance.when(motion), stance.slips)
     most = scene.settings.tolerance * motion.scale
     if exact:
-        above = _above(motion, stance, inner, list(motion.soles), floor, scene)
-        stance.clean = scene.made or bool(np.abs(above).min() <= _ON * motion.scale)
+        stance.clean = scene.made or nearest <= _ON * motion.scale
     elif scene.kept and _at_ends(stance, len(motion.chain), scene):
         stance.clean = True  # nothing was found to stand there before, or it was let go
     else:
-        above = _above(motion, stance, inner, sorted({phase.point for phase in stance.phases}), floor, scene)
-        off, sunk = float(np.abs(above).min(axis=0).max()), float(-above.min())
-        still = max(slid, off) <= most and not spins
+        again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
+        high = again * _ON * motion.scale if scene.kept else most
+        still = slid <= again * most and off <= high and spun < again * _SPIN
         stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
     if stance.clean:
         stance.slips[:] = 0
-
-
-def _above(motion: LegMotion, stance: Stance, frames: slice, points: list[str], floor: Floor, scene: Scene) -> Array:
-    """How high points (points, frames) are above where they stand."""
-    return np.stack([motion.soles[name][frames, scene.axis] - floor.stood[name][frames] for name in points])
-
-
-def _spins(motion: LegMotion, stance: Stance, scene: Scene) -> bool:
-    """Whether a foot turns on the spot that should not."""
-    points_to = pointing(motion, stance, scene.up, scene)
-    if points_to is None:
-        return False
-    ways, wanted = points_to
-    inner = inside(0, len(ways), scene.fps)
-    tangents = dot(ways, cross(scene.up, wanted)) / dot(ways, wanted)
-    return bool(np.ptp(tangents[inner]) >= _SPIN)
-
-
-def pointing(motion: LegMotion, stance: Stance, normal: Array, scene: Scene) -> tuple[Array, Array] | None:
-    """Where a foot points in the plane of its floor (frames, 3), and where it should all the time.
-
-    None if it is to turn as it does: it is a point, turns far, or may.
-    """
-    ahead = _ahead(motion, slice(stance.start, stance.stop))
-    if ahead is None or not scene.settings.lock:
-        return None
-    ways = unit(ahead - dot(ahead, normal)[:, np.newaxis] * normal)
-    wanted = unit(mean(ways[stance.flat - stance.start]))
-    along = dot(ways, wanted)
-    meant = along[inside(0, len(ways), scene.fps)].min() < _MEANT
-    return None if meant or along.min() < _FAR else (ways, wanted)
 
 
 def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
@@ -286,11 +272,28 @@ def _at_ends(stance: Stance, frames: int, scene: Scene) -> bool:
     return stance.stop - stance.start < 2 * near and (stance.start < near or stance.stop > frames - near)
 
 
-def _kept(at: Array, side: int) -> Array:
-    """The place of a point that is kept: its mean in the main phase, before that the last one, after it the first."""
-    if side == 0:
-        return mean(at[len(at) // 8 : len(at) - len(at) // 8])
-    return np.asarray(at[-1 if side < 0 else 0])
+Foot = tuple[Any, ...]
+
+
+def foot_of(motion: LegMotion, floor: Floor, scene: Scene) -> Foot:
+    """A foot as the core takes it (`ikcore._core.still`)."""
+    number = {name: at for at, name in enumerate(motion.soles)}
+    points = tuple(
+        (places, floor.stood[name], floor.thick[name], motion.on_toes(name), number[motion.under(name)])
+        for name, places in motion.soles.items()
+    )
+    front, back = _ends_of(motion) or (None, None)
+    heel = number["heel"] if scene.settings.align > 0 and _heel_is_known(motion, floor) else -1
+    which = scene.axis, number.get(motion.ball, -1), number.get("toe", -1), heel
+    rows = motion.reference, front, back, scene.way, motion.toe_turn
+    ramp, ends = scene.fps * ARRIVES, round(scene.fps * _ENDS)
+    return points, *which, *rows, motion.leg.ankle is not None, scene.settings.lock, ramp, ends
+
+
+def _heel_is_known(motion: LegMotion, floor: Floor) -> bool:
+    """Whether the height at which a heel stands is: it is not of feet that roll over their balls all the time."""
+    thick = floor.thick
+    return {"heel", "ball"} <= thick.keys() and thick["heel"] - thick["ball"] <= SOLE * motion.scale
 
 
 def headings(motion: LegMotion, frames: slice | NDArray[np.intp], scene: Scene) -> Array | None:
@@ -299,9 +302,15 @@ def headings(motion: LegMotion, frames: slice | NDArray[np.intp], scene: Scene) 
     return None if ahead is None else scene.level(ahead)
 
 
-def _ahead(motion: LegMotion, frames: slice | NDArray[np.intp]) -> Array | None:
-    """From the back of a foot to where it bends, or its tip."""
+def _ends_of(motion: LegMotion) -> tuple[Array, Array] | None:
+    """The tip of a foot, or where it bends, and its back; None if it is a point."""
     soles = motion.soles
     ahead = next((soles[name] for name in ("toe", motion.ball) if name in soles), None)
     back = soles.get("heel", motion.ankle if motion.leg.ankle else None)
-    return None if ahead is None or back is None or ahead is back else np.asarray(ahead[frames] - back[frames])
+    return None if ahead is None or back is None or ahead is back else (ahead, back)
+
+
+def _ahead(motion: LegMotion, frames: slice | NDArray[np.intp]) -> Array | None:
+    """From its back to its tip."""
+    ends = _ends_of(motion)
+    return None if ends is None else np.asarray(ends[0][frames] - ends[1][frames])

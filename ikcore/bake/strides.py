@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from ikcore import rotations
 from ikcore._arrays import dot, size
+from ikcore.bake.curves import smooth
+from ikcore.bake.footing import DOWN, UP
 from ikcore.bake.motion import LegMotion, place_of
 from ikcore.bake.scene import Array, Scene, mean, unit
 from ikcore.bake.stances import headings
 from ikcore.clips.clip import Clip
-from ikcore.clips.smoothing import smooth
 from ikcore.feet import free
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.paths import straight
@@ -35,7 +36,6 @@ _EASED = 0.15  # in which one length of stride becomes the next
 # Metres for a leg of 0.87 m.
 _GRID = 0.02  # how finely places along the path are tried
 _ROOM = 0.03  # before its toes and behind its heel a foot should still have ground
-_UP, _DOWN = 0.45, 0.6  # how far above and below the path ground is looked for
 _ABOUT = 0.6  # the way before a place, and after it, over which ground has one slope, and a path one direction
 _BESIDE = 0.1  # footfalls that are nearer to each other along the path are no stride
 
@@ -133,7 +133,7 @@ def _path(clip: Clip, motions: list[LegMotion], scene: Scene) -> Path:
     if not each:
         each = [place_of(clip, free.body(clip.skeleton, [motion.leg for motion in motions]))]
     hips = scene.level(mean(np.stack(each)))
-    places = smooth(hips, fps=scene.fps, pull=1 / _SWAY**4, axis=0).values
+    places = smooth(hips, fps=scene.fps, pull=1 / _SWAY**4)
     steps = np.concatenate([np.zeros(1), size(np.diff(places, axis=0))])
     return Path(np.add.accumulate(steps), places, _ABOUT * max(motion.scale for motion in motions))
 
@@ -193,13 +193,13 @@ def _profile(path: Path, low: float, high: float, height: float, scene: Scene, s
     step = _GRID * scale
     gone = np.asarray(low + step * np.arange(int((high - low) / step) + 2), np.float64)
     points, heights = path.at(gone), np.empty(len(gone))
-    windows = [(_UP * scale, np.inf), (np.inf, 0.0)]
+    windows = [(UP * scale, np.inf), (np.inf, 0.0)]
     for at, point in enumerate(points):
         for above, below in windows:
             point[scene.axis] = height
             found = float(scene.ground.at(point, above=min(above, 1e6 * scale), below=below).height)
             if np.isfinite(found):
-                height, windows = found, [(_UP * scale, _DOWN * scale)]
+                height, windows = found, [(UP * scale, DOWN * scale)]
                 break
         heights[at] = height
     return Profile(low, step, heights)
@@ -236,7 +236,7 @@ def _stands(
     since = np.full(len(each), fall.gone)
     points = path.moved(np.broadcast_to(scene.level(fall.sole), (len(each), *fall.sole.shape)), since, since + each)
     points[..., scene.axis] = profile.at(since + each)[:, np.newaxis]
-    under = scene.ground.at(points, above=_UP * scale, below=_DOWN * scale, workers=scene.workers)
+    under = scene.ground.at(points, above=UP * scale, below=DOWN * scale, workers=scene.workers)
     heights = np.where(under.hit, under.height, points[..., scene.axis])
     along = size(scene.level(fall.sole - fall.sole[0]))
     off = _off_line(along, heights) / (_BENT * scale * _BENT * scale)
@@ -300,7 +300,7 @@ def _eased(path: Array, gone: Array, frames: NDArray[np.intp], moved: Array, sce
     pinned = np.full((2, len(path)), np.inf)
     pinned[0] = -np.inf
     pinned[:, frames] = moved
-    return np.asarray(smooth(wanted, fps=scene.fps, pull=1 / _EASED**4, lower=pinned[0], upper=pinned[1]).values)
+    return smooth(wanted, fps=scene.fps, pull=1 / _EASED**4, lower=pinned[0], upper=pinned[1])
 
 
 def _along(clip: Clip, path: Path, gone: Array) -> Clip:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ikcore import rotations
 from ikcore._arrays import size
+from ikcore.bake import quaternions
+from ikcore.bake.curves import smooth
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import STEP
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.bake.way import Way
-from ikcore.clips.smoothing import smooth
 
 _TIME = 0.03  # seconds: toes bend about as fast
 
@@ -31,11 +31,11 @@ def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     if not lack.any():
         return way.toes
     pull, most = 1 / (_TIME * _TIME * _TIME * _TIME), np.where(way.lies, lack, np.inf)
-    lack = smooth(0.0, fps=scene.fps, pull=pull, lower=lack, upper=most, loop=loop).values
+    lack = smooth(0.0, fps=scene.fps, pull=pull, lower=lack, upper=most, loop=loop)
     arm = tip - ball
     raised = arm.copy()
     raised[:, scene.axis] += np.minimum(lack, _bent(arm, scene))
-    return rotations.multiply(rotations.shortest_arc(arm, raised), way.toes)
+    return quaternions.multiply(quaternions.shortest_arc(arm, raised), way.toes)
 
 
 def _under(tip: Array, motion: LegMotion, scene: Scene) -> Array:

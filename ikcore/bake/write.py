@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
-from ikcore import rotations
-from ikcore._arrays import cross, dot, size
-from ikcore.bake import loops
+from ikcore import _core
+from ikcore._arrays import dot, size
+from ikcore.bake import loops, quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask
@@ -16,7 +17,7 @@ from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, ancestors
-from ikcore.feet.soles import space
+from ikcore.feet.soles import space, within
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
 
@@ -25,8 +26,25 @@ _SAME = 1e-12  # a rotation by less is none
 
 _ROUNDING = 1e-9  # of the length of a leg: a foot that is moved by less is left where it is
 
-# The joint and how it turns in the world: from, and by.
-Turn = tuple[int, Array, Array]
+
+class Turn(NamedTuple):
+    """How joints turn in the world, each of which carries the next.
+
+    Attributes
+    ----------
+    joints : list of int
+        Which.
+    world : (frames, joints, 4) array
+        How they are turned.
+    deltas : (frames, joints, 4) array
+        And how they turn from there.
+    """
+
+    joints: list[int]
+    world: Array
+    deltas: Array
+
+
 # A foot without a leg, and how it moves in the world: from, and to.
 Move = tuple[int, Array, Array]
 
@@ -75,14 +93,14 @@ def tilt_of(body: Body) -> Array | None:
     return body.tilt if (np.abs(body.tilt[:, 1:]) > _SAME).any() else None
 
 
-def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | None, legs: Iterable[list[Turn]]) -> None:
+def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | None, legs: Iterable[Turn]) -> None:
     """Turn the pelvis and all legs, of each its joints from the hip on, in some frames; `turned` is what these have."""
     skeleton = clip.skeleton
     if tilt is not None:
-        world = np.asarray(skeleton.forward(clip.pose[frames]).rotations[:, pelvis], np.float64)
-        turn(skeleton, turned, [(pelvis, world, tilt)])
+        world = np.asarray(skeleton.forward(clip.pose[frames]).rotations[:, [pelvis]], np.float64)
+        turn(turned, Turn([pelvis], world, tilt[:, np.newaxis]))
     for leg in legs:
-        turn(skeleton, turned, leg, above=tilt if pelvis in ancestors(skeleton, leg[0][0]) else None)
+        turn(turned, leg, above=tilt if pelvis in ancestors(skeleton, leg.joints[0]) else None)
 
 
 def joined(moves: list[list[Move]]) -> list[Move]:
@@ -128,7 +146,8 @@ def written(clip: Clip, pelvis: int, shift: Array, turned: Array, moves: list[Mo
     if (shift != 0).any():
         moved, climb = _moved(clip), loops.climb(clip, shift)
         moved[:, [pelvis, *ancestors(skeleton, pelvis)][-1]] += climb
-        moved[:, pelvis] += _within_parent(clip, pelvis, shift - climb)
+        for frames in blocks(len(clip)):
+            moved[frames, pelvis] += _within_parent(clip, frames, pelvis, shift[frames] - climb[frames])
     return put(_replaced(clip, Pose(turned, moved, pose.scales)), moves)
 
 
@@ -137,7 +156,8 @@ def put(clip: Clip, moves: list[Move]) -> Clip:
     for joint, start, end in moves:
         if (way := end - start).any():
             moved = _moved(clip)
-            moved[:, joint] += _within_parent(clip, joint, way)
+            for frames in blocks(len(clip)):
+                moved[frames, joint] += _within_parent(clip, frames, joint, way[frames])
             clip = _replaced(clip, Pose(clip.pose.rotations, moved, clip.pose.scales))
     return clip
 
@@ -161,20 +181,13 @@ def _replaced(clip: Clip, pose: Pose) -> Clip:
     return Clip(clip.skeleton, pose, clip.fps, clip.loop, clip.up, clip.unit, clip.channels)
 
 
-def turn(
-    skeleton: Skeleton, turned: Array, turns: list[Turn], *, above: Array | None = None, where: Mask | bool = True
-) -> None:
+def turn(turned: Array, turns: Turn, *, above: Array | None = None, where: Mask | None = None) -> None:
     """Give joints the local rotations with which they turn like that in the world, what is above them turning too."""
-    deltas: dict[int, Array] = {}
-    for joint, world, delta in turns:
-        carrier = next((deltas[other] for other in ancestors(skeleton, joint) if other in deltas), above)
-        relative = delta if carrier is None else rotations.multiply(rotations.conjugate(carrier), delta)
-        local = turned[:, joint]
-        parent = rotations.multiply(world, rotations.conjugate(rotations.normalize(local)))
-        now = rotations.multiply(rotations.conjugate(parent), rotations.multiply(relative, world))
-        changes = where & (np.abs(relative[:, 1:]).max(axis=1) > _SAME)
-        turned[changes, joint] = now[changes]
-        deltas[joint] = delta
+    local = turned[:, turns.joints]
+    units = quaternions.normalize(local).astype(np.float64, copy=False)
+    local = local.astype(np.float64, copy=False)
+    _core.turn_leg(turns.world, turns.deltas, above, units, where, local)
+    turned[:, turns.joints] = local
 
 
 def turn_of(clip: Clip, joint: int) -> Array:
@@ -185,27 +198,22 @@ def turn_of(clip: Clip, joint: int) -> Array:
     return found
 
 
-def _within_parent(clip: Clip, joint: int, way: Array) -> Array:
-    """A way in the world in the space of the parent of a joint."""
+def _within_parent(clip: Clip, frames: slice, joint: int, way: Array) -> Array:
+    """A way in the world in some frames in the space of the parent of a joint."""
     parent = int(clip.skeleton.parents[joint])
     if parent < 0:
         return way
-    found = np.empty_like(way)
-    for block in blocks(len(clip)):
-        axes = space(clip.skeleton, clip.pose[block], parent)[1]
-        x, y, z = (axes[..., at] for at in range(3))
-        across = (cross(y, z), cross(z, x), cross(x, y))
-        volume = dot(x, across[0])
-        found[block] = np.stack([dot(way[block], side) / volume for side in across], axis=-1)
-    return found
+    return within(space(clip.skeleton, clip.pose[frames], parent)[1], way)
 
 
-def turns_of(motion: LegMotion, deltas: Array, foot: Array, toes: Array) -> list[Turn]:
+def turns_of(motion: LegMotion, deltas: Array, foot: Array, toes: Array) -> Turn:
     """Of a leg, from the rotations of its bones, and of what carries its sole."""
-    bones = len(motion.joints) - (motion.leg.ankle is not None)
-    found = [(motion.joints[at], motion.turns[:, at], deltas[:, at]) for at in range(bones)]
-    if motion.leg.ankle is not None:
-        found.append((motion.joints[-1], motion.turns[:, -1], foot))
-        if motion.toe is not None and motion.toe_turn is not None:
-            found.append((motion.toe, motion.toe_turn, toes))
-    return found
+    if motion.leg.ankle is None:
+        return Turn(motion.joints, motion.turns, deltas)
+    if motion.toe is None or motion.toe_turn is None:
+        return Turn(motion.joints, motion.turns, _with(deltas, foot))
+    return Turn([*motion.joints, motion.toe], _with(motion.turns, motion.toe_turn), _with(deltas, foot, toes))
+
+
+def _with(joints: Array, *more: Array) -> Array:
+    return np.concatenate([joints, *(each[:, np.newaxis] for each in more)], axis=1)

@@ -114,23 +114,27 @@ def smooth(
            0.997, 1.015])
     """
     dtype = number_type(wanted)
-    given = zip(_ARGUMENTS, (wanted, lower, upper, pull), strict=True)
-    arrays = {name: _frames_last(name, value, axis) for name, value in given if value is not None}
     if pull is None:
         raise TypeError("pull: expected numbers, got None; 0 is no pull")
-    if (arrays["pull"] < 0).any():
+    given = zip(_ARGUMENTS, (wanted, lower, upper, pull), strict=True)
+    arrays = {name: _frames_last(name, value, axis) for name, value in given if value is not None}
+    if arrays["pull"].min(initial=0) < 0:
         raise ValueError("pull: expected no negative numbers")
     shape = _broadcast(arrays)
     channels = math.prod(shape[:-1])
-    flat = {name: np.broadcast_to(array, shape).reshape(channels, shape[-1]) for name, array in arrays.items()}
+    flat = {name: _flat(array, shape, channels) for name, array in arrays.items()}
     values, numbers = np.empty((channels, shape[-1])), np.empty((2, channels), np.int32)
     rate, tightness = FPS.checked(fps), _TENSION.checked(tension)
     switch("loop", loop)
     switch("strict", strict)
     threads, stopped = thread_count(workers), bytearray(1)
 
+    def part(name: str, block: slice) -> NDArray[Any] | None:
+        array = flat.get(name)
+        return array if array is None or len(array) == 1 else array[block]
+
     def solve(block: slice) -> None:
-        wanted, lower, upper, pull = (flat[name][block] if name in flat else None for name in _ARGUMENTS)
+        wanted, lower, upper, pull = (part(name, block) for name in _ARGUMENTS)
         found = values[block], numbers[0, block], numbers[1, block]
         _core.smooth(wanted, lower, upper, pull, rate, tightness, loop, *found, stopped)
 
@@ -138,9 +142,11 @@ def smooth(
         stopped[0] = 1
 
     on_threads(_blocks(channels, values.size, threads), threads, solve, stop)
-    with np.errstate(over="ignore"):
-        curves = np.moveaxis(values.reshape(shape), -1, axis).astype(dtype, copy=False)
-    found = Smoothed(curves, *(array.reshape(shape[:-1]) for array in numbers))
+    curves = _frames_at(axis, values.reshape(shape))
+    if dtype != _DOUBLE:
+        with np.errstate(over="ignore"):
+            curves = curves.astype(dtype)
+    found = Smoothed(curves, numbers[0].reshape(shape[:-1]), numbers[1].reshape(shape[:-1]))
     status.report_unusable("smooth", found.status, strict=strict)
     return found
 
@@ -149,24 +155,41 @@ def _frames_last(name: str, value: ArrayLike, axis: int) -> NDArray[Any]:
     array = rows(name, value, _DOUBLE)
     if array.ndim == 0:
         return array
+    axes = list(range(array.ndim))
     try:
-        return np.moveaxis(array, whole_number(axis), -1)
+        axes.append(axes.pop(whole_number(axis)))
     except TypeError:
         raise TypeError(f"axis: expected a whole number, got {shown(axis)}") from None
-    except np.exceptions.AxisError:
+    except IndexError:
         raise ValueError(f"{name}: expected frames along axis {axis}, got an array of shape {array.shape}") from None
+    return array.transpose(axes)
+
+
+def _frames_at(axis: int, array: NDArray[Any]) -> NDArray[Any]:
+    """What `_frames_last` has done undone."""
+    axes = list(range(array.ndim))
+    axes.insert(axis % array.ndim, axes.pop())
+    return array.transpose(axes)
 
 
 def _broadcast(arrays: dict[str, NDArray[Any]]) -> tuple[int, ...]:
     """Channels and frames of all together."""
-    try:
-        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
-    except ValueError:
-        listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items() if array.ndim)
-        raise ValueError(f"smooth: arrays do not broadcast: with frames last, {listed}") from None
-    if not shape:
+    shapes = {name: array.shape for name, array in arrays.items() if array.ndim}
+    if not shapes:
         raise ValueError("smooth: expected frames in one argument at least, got single numbers alone")
-    return shape
+    try:
+        return next(iter(shapes.values())) if len(set(shapes.values())) == 1 else np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"smooth: arrays do not broadcast: with frames last, {listed}") from None
+
+
+def _flat(array: NDArray[Any], shape: tuple[int, ...], channels: int) -> NDArray[Any]:
+    """One channel a row, or one row for all; of every frame a number, or one for all."""
+    if array.ndim < 2:
+        return array.reshape(1, -1)
+    wide = np.broadcast_to(array, (*shape[:-1], array.shape[-1]))
+    return wide.reshape(channels, array.shape[-1])
 
 
 def _blocks(channels: int, numbers: int, workers: int) -> list[slice]:

@@ -24,6 +24,7 @@ from ikcore.pages import report
 _CLOSED = math.radians(1)  # by which a joint may differ between the first and the last frame of a loop
 _OTHERWISE = {
     "travelling": "with --no-travelling it stays",
+    "steady": "with --no-steady it shakes on",
     "stride": "--stride says by what share strides may change",
 }  # by the setting that a note names
 _SHORT = 1e-3  # of a leg, by which it is out of reach

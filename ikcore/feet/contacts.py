@@ -149,7 +149,8 @@ class Contacts:
         found = [weights > 0.5 for key, weights in self.weights.items() if leg == key[0] and point in (None, key[1])]
         if not found:
             raise KeyError(f"no such point, {leg!r}, {point!r}; there are {_listed(self.weights)}")
-        return np.asarray(np.any(found, axis=0))
+        planted: Mask = np.logical_or.reduce(found)
+        return planted
 
     def intervals(self, leg: str, point: str | None = None) -> NDArray[np.intp]:
         """The intervals in which a leg is in contact, as `metrics.runs` has them.

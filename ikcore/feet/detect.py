@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from ikcore import files
 from ikcore._arrays import dot
 from ikcore.clips.clip import Clip, FormatError
 from ikcore.feet import soles
-from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, under
+from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, below, under
 from ikcore.feet.names import Named, by_name, side_of
 from ikcore.feet.structure import Chain, Stance, chains, farthest, length, stance, standing
 from ikcore.grounds.ground import Ground
@@ -314,7 +314,7 @@ def _checked_skin(skeleton: Skeleton, vertices: Mapping[str, ArrayLike]) -> dict
 # --- by name ---------------------------------------------------------------------------------------------------------
 
 
-def _named(skeleton: Skeleton) -> list[Named]:
+def _named(skeleton: Skeleton) -> Sequence[Named]:
     """The legs of the first family whose legs are whole, else of the first whose feet are all free.
 
     If all are broken, what is wrong with the first.
@@ -328,7 +328,7 @@ def _named(skeleton: Skeleton) -> list[Named]:
         loose = loose or (legs if all(_is_free(skeleton, leg) for leg in legs) else None)
     if broken and loose is None:
         raise ValueError(broken)
-    return loose or []
+    return loose or ()
 
 
 def _is_free(skeleton: Skeleton, leg: Named) -> bool:
@@ -336,19 +336,19 @@ def _is_free(skeleton: Skeleton, leg: Named) -> bool:
     return not {leg.hip, leg.knee} & {*ancestors(skeleton, leg.ankle)}
 
 
-def _upright(skeleton: Skeleton, legs: list[Named]) -> str:
+def _upright(skeleton: Skeleton, legs: Sequence[Named]) -> str:
     """The axis along which legs hang down."""
     at = skeleton.forward(skeleton.rest).positions
     legs_up = sum((at[leg.hip] - at[leg.ankle] for leg in legs), np.zeros(3))
     return "Z" if legs_up[2] > legs_up[1] else "Y"
 
 
-def _called_so(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[Leg]:
+def _called_so(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Leg]:
     found = [(_whole(skeleton, seen, leg), leg.side) for leg in legs]
     return _legs(skeleton, seen, found + _others(skeleton, seen, legs))
 
 
-def _others(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[tuple[_Found, str]]:
+def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[tuple[_Found, str]]:
     """What an animal stands on, besides legs with known names, far ahead of them or behind: arms that are legs."""
     ahead, size = dot(seen.at, seen.front), max(_size(seen, leg) for leg in legs)
     feet = [_lowest(skeleton, seen, leg.ankle) for leg in legs]
@@ -366,8 +366,7 @@ def _others(skeleton: Skeleton, seen: Stance, legs: list[Named]) -> list[tuple[_
 def _lowest(skeleton: Skeleton, seen: Stance, joint: int) -> int:
     """Of a joint and all that hangs on it."""
     height = seen.height.tolist()
-    below = [other for other in range(len(skeleton)) if other == joint or joint in ancestors(skeleton, other)]
-    return min(below, key=lambda other: height[other])
+    return min(below(skeleton, joint), key=lambda other: height[other])
 
 
 def _size(seen: Stance, leg: Named) -> float:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore import _core
 from ikcore._arrays import median, size
 from ikcore.feet import rules
 from ikcore.feet.intervals import runs
@@ -17,7 +18,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # For a leg of 0.87 m, as in `paths`.
-_UNEVEN = 0.03  # what a floor that is meant to be level may be off it
+UNEVEN = 0.03  # what a floor that is meant to be level may be off it
 _OVER = 0.1  # how far the body goes over a foot that it stands on
 
 
@@ -36,14 +37,17 @@ def find(paths: Paths, speeds: Array) -> Array:
     """The floor (frames, points): level, but where a leg stands on something higher or lower.
 
     A level floor is at the 2nd percentile of the heights of all points, and up to 0.03 m higher under a leg that stands
-    higher. A leg stands elsewhere where it is still and nothing else carries the body, or the body goes over it;
-    between two stances the floor rises or falls steadily.
+    higher. A leg stands elsewhere where it is still and nothing else carries the body, or the body goes over it; then
+    the floor is, for its partner too, where they stand, and rises or falls steadily between two stances.
     """
     found, legs = paths.ground.copy(), _legs(paths, speeds)
-    falling = paths.falling()
-    for leg in legs:
-        others = [other for other in legs if other is not leg and row(other.name) == row(leg.name)]
-        found[:, leg.columns] = _under(leg, others, paths, falling)[:, np.newaxis]
+    falling, frames = paths.falling(), np.arange(len(paths.points))
+    pairs = [[other for other in legs if row(other.name) == row(leg.name)] for leg in legs]
+    stood = [_stood(leg, pair, paths, falling) for leg, pair in zip(legs, pairs, strict=True)]
+    uneven = {row(leg.name) for leg, (_, _, elsewhere) in zip(legs, stood, strict=True) if elsewhere}
+    for leg, (knots, heights, _) in zip(legs, stood, strict=True):
+        under = straight(frames, knots, heights) if row(leg.name) in uneven and len(knots) else leg.level
+        found[:, leg.columns] = np.reshape(under, (-1, 1))
     return found
 
 
@@ -68,23 +72,22 @@ def _level(paths: Paths, speeds: Array, columns: list[int], length: float) -> fl
     heights = paths.heights
     slow = [heights[speeds[:, at] <= percentile(speeds[:, at], 25), at] for at in columns]
     above = percentile(np.concatenate(slow), 10)
-    return float(paths.ground[0, columns[0]]) + min(max(above, 0), _UNEVEN * length)
+    return float(paths.ground[0, columns[0]]) + min(max(above, 0), UNEVEN * length)
 
 
-def _under(leg: _Leg, others: list[_Leg], paths: Paths, falling: Mask) -> Array:
-    """Level, if all stances are there."""
+def _stood(leg: _Leg, pair: list[_Leg], paths: Paths, falling: Mask) -> tuple[NDArray[np.intp], Array, bool]:
+    """The first and the last frames of its stances, how high these are, and whether any is not on the level floor."""
     knots, heights, uneven = [], [], False
+    others = [other for other in pair if other is not leg]
     for start, stop in runs(leg.stands):
         height = float(median(leg.lowest[start:stop]))
-        elsewhere = abs(height - leg.level) > _UNEVEN * leg.size
+        elsewhere = abs(height - leg.level) > UNEVEN * leg.size
         if elsewhere and not _carries(leg, slice(start, stop), height, others, paths, falling):
             continue
         uneven |= elsewhere
         knots += [start, stop - 1]
         heights += [height, height]
-    if not uneven:
-        return np.full(len(leg.lowest), leg.level)
-    return straight(np.arange(len(leg.lowest)), np.array(knots), np.array(heights))
+    return np.array(knots, np.intp), np.array(heights), uneven
 
 
 def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths: Paths, falling: Mask) -> bool:
@@ -93,8 +96,8 @@ def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths:
     for other in others:
         lowest = other.lowest[frames]
         low = lowest - other.level < rules.LOW * other.size
-        carried |= (lowest < height - _UNEVEN * leg.size) & (other.stands[frames] | low)
+        carried |= (lowest < height - UNEVEN * leg.size) & (other.stands[frames] | low)
     if (~carried).sum() >= rules.SHORTEST * paths.clip.fps:
         return True
     way = paths.body[frames] - paths.points[frames, leg.columns[0]]
-    return bool(size(np.ptp(way, axis=0)) >= _OVER * leg.size)
+    return bool(size(_core.extent(way)) >= _OVER * leg.size)

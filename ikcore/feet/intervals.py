@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ikcore import _core
+
 Mask = NDArray[np.bool_]
 
 _BLOCK = 1024
@@ -37,10 +39,7 @@ def runs(mask: ArrayLike) -> NDArray[np.intp]:
     array([[0, 2],
            [4, 5]])
     """
-    held = mask_of("mask", mask, 1)
-    wide = np.zeros(len(held) + 2, bool)
-    wide[1:-1] = held
-    return np.flatnonzero(wide[1:] != wide[:-1]).reshape(-1, 2)
+    return _core.intervals(np.ascontiguousarray(mask_of("mask", mask, 1)))
 
 
 def core(start: int, stop: int, fps: float) -> slice:

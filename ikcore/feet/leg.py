@@ -134,6 +134,15 @@ def ancestors(skeleton: Skeleton, joint: int) -> tuple[int, ...]:
     return up_to_root(skeleton, joint)[1:]
 
 
+def below(skeleton: Skeleton, joint: int) -> list[int]:
+    """A joint and all that hangs on it, ascending."""
+    parents, found = skeleton.parents.tolist(), {joint}
+    for other in skeleton._data.order.tolist():
+        if parents[other] in found:
+            found.add(other)
+    return sorted(found)
+
+
 def under(skeleton: Skeleton, part: str, joint: int, other: str, above: int) -> str:
     """Say that a joint hangs on another one than it should."""
     parent = int(skeleton.parents[joint])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -56,30 +56,31 @@ class Named(NamedTuple):
     toe: int | None
 
 
-def by_name(names: Sequence[str]) -> Iterator[list[Named]]:
+@functools.lru_cache(maxsize=64)  # every clip of a character has the same names
+def by_name(names: tuple[str, ...]) -> tuple[tuple[Named, ...], ...]:
     """The legs of every family, those to prefer first: more legs before fewer, controls before what follows them."""
     keys: dict[str, int] = {}
     for joint, name in enumerate(names):
         keys.setdefault(_key(name), joint)
     hips = [key for key in keys if key.endswith(_hips())]
-    groups: list[tuple[int, int, list[Named]]] = []
+    groups: list[tuple[int, int, tuple[Named, ...]]] = []
     for family in FAMILIES.values():
         kinds: dict[int, dict[int, Named]] = {}
         for start, leg in _legs(family, keys, hips):
             kind = 0 if "fk" in family.hip else _kind(start)
             kinds.setdefault(kind, {}).setdefault(leg.hip, leg)
-        groups += [(-len(legs), kind, list(legs.values())) for kind, legs in kinds.items()]
-    for _, _, legs in sorted(groups, key=lambda group: group[:2]):
-        yield legs
+        groups += [(-len(legs), kind, tuple(legs.values())) for kind, legs in kinds.items()]
+    return tuple([legs for _, _, legs in sorted(groups, key=lambda group: group[:2])])
 
 
-@functools.lru_cache(maxsize=4096)  # every clip of a character has the same names
+@functools.lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
     """The words of a name, in small letters: "LegFrontIK.L" is leg, front, ik, l."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\D)(?=\d)|(?<=\d)(?=\D)", " ", _plain(name))
     return tuple(re.findall(r"[^\W_]+", split.lower()))
 
 
+@functools.lru_cache(maxsize=4096)
 def side_of(name: str) -> str | None:
     """The side that a name says."""
     said = {_SIDE[word] for word in words(name) if word in _SIDE} | {_SIDE[c] for c in name if c in "左右"}

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _arrays
+from ikcore import _arrays, _core
 from ikcore._arrays import size
 from ikcore.clips.clip import Clip
 from ikcore.feet import free, soles
 from ikcore.feet.detect import Feet
 from ikcore.feet.intervals import blocks
-from ikcore.feet.leg import Leg, Sole
+from ikcore.feet.leg import Leg
 from ikcore.grounds.ground import Ground, Surface
 
 Array = NDArray[np.float64]
@@ -27,7 +27,7 @@ Key = tuple[str, str]
 LEG = 0.87
 POINTS = ("heel", "ball")
 _BLUR = 0.044  # seconds, half the width of the filter; it has half the power at 8 Hz
-_STEP, _DEEP = 0.3, 1.0  # how far above a point, and below it, ground is looked for
+NEAR, DEEP = 0.3, 1.0  # how far above a point, and below it, ground is looked for
 _FALL = 0.5 * 9.81  # what accelerates downwards by more is in the air
 _OVER = 1 / 15  # seconds, over which that is measured
 
@@ -46,14 +46,12 @@ class Paths:
         hips = free.hips(clip.skeleton, feet)
         joints = sorted({joint for leg in feet for joint in (*leg.chain, *hips)})
         points = [feet[leg].soles[point] for leg, point in self.keys]
-        at = soles.points(clip.skeleton, clip.pose, [*points, *(Sole(joint, (0, 0, 0)) for joint in joints)])
-        at = at.astype(np.float64, copy=False)
-        raw, places = at[:, : len(points)], dict(zip(joints, np.moveaxis(at, 1, 0)[len(points) :], strict=True))
+        raw, at = soles.points_and_joints(clip.skeleton, clip.pose, points, joints)
+        places = dict(zip(joints, np.moveaxis(at, 1, 0), strict=True))
         sizes = {leg.name: _length(leg, clip, places, raw[:, self.columns(leg.name)[-1]]) / LEG for leg in feet}
         self.sizes = np.array([sizes[leg] for leg, _ in self.keys])
-        self.body = _smoothed(np.mean([places[hip] for hip in hips], axis=0)[:, np.newaxis], clip)[:, 0]
-        self.points = _smoothed(raw, clip)
-        self.velocities = _velocities(self.points, clip)
+        self.body = _filtered(np.mean([places[hip] for hip in hips], axis=0), clip)[0]
+        self.points, self.velocities = _filtered(raw, clip)
         if ground is None:
             self.ground = np.full(raw.shape[:2], percentile(self.points[..., self.axis], 2))
         else:
@@ -75,7 +73,7 @@ class Paths:
     def falling(self) -> Mask:
         """In which frames what is between the hips falls: by half of what gravity accelerates, at least."""
         span = max(1, round(_OVER * self.clip.fps))
-        height = _prolonged(self.body[:, np.newaxis], span, self.clip.loop)[:, 0, self.axis]
+        height = _core.prolonged(self.body[:, self.axis], span, self.clip.loop)
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
         return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * _arrays.median(self.sizes))
 
@@ -89,7 +87,7 @@ class Paths:
         for number, part in enumerate(ground.parts):
             if part.moves:
                 self.carried = True
-                there = _velocities(_smoothed(part.local(raw), self.clip), self.clip)
+                there = _filtered(part.local(raw), self.clip)[1]
                 if part.scales is not None:
                     there *= part.scales[..., np.newaxis, :]
                 self.velocities = np.where((carrier == number)[..., np.newaxis], there, self.velocities)
@@ -102,8 +100,8 @@ def surface_under(ground: Ground, clip: Clip, points: Array, sizes: Any, *, sunk
     """
     if ground.up != clip.up.lower():
         raise ValueError(f"ground: expected {clip.up} up as in the clip, got {ground.up!r}")
-    found = ground.at(points, above=_STEP * sizes, below=_DEEP * sizes)
-    return found if found.hit.all() or not sunk else _filled(found, ground.at(points, above=_DEEP * sizes, below=0.0))
+    found = ground.at(points, above=NEAR * sizes, below=DEEP * sizes)
+    return found if found.hit.all() or not sunk else _filled(found, ground.at(points, above=DEEP * sizes, below=0.0))
 
 
 def _filled(found: Surface, other: Surface) -> Surface:
@@ -120,8 +118,7 @@ def _filled(found: Surface, other: Surface) -> Surface:
 
 def percentile(values: Array, percent: float) -> float:
     """Of those that are finite; NaN of none."""
-    known = values[np.isfinite(values)]
-    return float(_arrays.percentile(known, percent)) if known.size else math.nan
+    return _core.percentile(values, percent)
 
 
 def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
@@ -147,43 +144,9 @@ def _length(leg: Leg, clip: Clip, places: Mapping[str, Array], tip: Array) -> fl
     return percentile(total, 50)
 
 
-def _smoothed(points: Array, clip: Clip) -> Array:
-    """Through a filter without delay, a kernel (1 - t^2)^2; at the ends of a clip they go on from where a line ends."""
+def _filtered(points: Array, clip: Clip) -> tuple[Array, Array]:
+    """Through a filter without delay, a kernel (1 - t^2)^2, and how fast they are then."""
     reach = _BLUR * clip.fps
     most = max(math.ceil(reach) - 1, 0)
     kernel = [(1 - (tap / reach) ** 2) ** 2 for tap in range(-most, most + 1)]
-    wide, total = _prolonged(points, most, clip.loop), sum(kernel)
-    if not clip.loop and 1 < most < len(points):
-        wide[:most] += 2 * (_first(points[: most + 1], kernel[most:]) - points[0])
-        wide[-most:] += 2 * (_first(points[: -most - 2 : -1], kernel[most:]) - points[-1])
-    found = np.zeros_like(points)
-    for tap, factor in enumerate(kernel):
-        found += wide[tap : tap + len(points)] * (factor / total)
-    return found
-
-
-def _first(points: Array, weights: list[float]) -> Array:
-    """Where the line begins that is nearest to points, which shake."""
-    sums, moved = [0.0, 0.0, 0.0], np.zeros((2, *points.shape[1:]))
-    for at, weight in enumerate(weights):
-        for power in range(3):
-            sums[power] += weight * at**power
-        moved[0] += weight * points[at]
-        moved[1] += weight * at * points[at]
-    none, once, twice = sums
-    return np.asarray((twice * moved[0] - once * moved[1]) / (none * twice - once * once))
-
-
-def _velocities(points: Array, clip: Clip) -> Array:
-    wide = _prolonged(points, 1, clip.loop)
-    return np.asarray((wide[2:] - wide[:-2]) * (clip.fps / 2))
-
-
-def _prolonged(points: Array, more: int, loop: bool) -> Array:
-    """So many frames more at both ends: a loop goes on from where it has got to, others as if turned about the end."""
-    last = len(points) - 1
-    if not loop or not last:
-        return np.pad(points, ((more, more), (0, 0), (0, 0)), mode="reflect", reflect_type="odd")
-    times, frames = np.divmod(np.arange(-more, last + 1 + more), last)
-    times[more + last], frames[more + last] = 0, last
-    return np.asarray(points[frames] + times[:, np.newaxis, np.newaxis] * (points[last] - points[0]))
+    return _core.path(points, np.array(kernel), sum(kernel), clip.fps, clip.loop)

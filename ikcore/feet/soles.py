@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import cross, dot, median, size
+from ikcore._arrays import cross, dot, median, percentile, size
 from ikcore.feet import free, structure
 from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton
+from ikcore.skeleton import Skeleton, World
 
 Array = NDArray[Any]
 
@@ -31,17 +31,31 @@ _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at lea
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
 _EQUAL = 1e-4  # of the leg: ways from frame to frame that differ by less are as long
-_UNTURNED, _UNSCALED = np.array([1.0, 0, 0, 0]), np.ones(3)
+_RESTLESS = 4.0  # times as fast as its partner, where both move the least: a foot that never stands
+_STRAIGHT = 0.1  # the sine of how far toes are bent up at least where they say how a foot is turned
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
 
 def points(skeleton: Skeleton, pose: Pose, soles: Iterable[Sole]) -> Array:
     """Where points are in the world (..., points, 3): joints that are added to the skeleton, so scales count."""
+    return _carried(skeleton, pose, *hung(skeleton, soles))
+
+
+def points_and_joints(
+    skeleton: Skeleton, pose: Pose, soles: Iterable[Sole], joints: Sequence[str]
+) -> tuple[Array, Array]:
+    """Where points and joints are in the world, (..., points, 3) and (..., joints, 3); doubles."""
+    wanted = [skeleton.index(joint) for joint in joints]
+    places, world = walked(skeleton, pose, *hung(skeleton, soles), wanted)
+    assert world is not None
+    return places.astype(np.float64, copy=False), world.positions.astype(np.float64, copy=False)
+
+
+def hung(skeleton: Skeleton, soles: Iterable[Sole]) -> tuple[list[int], Array]:
+    """What points hang on, and where in its space."""
     soles = list(soles)
-    if not soles:
-        return np.empty((*pose.rotations.shape[:-2], 0, 3), pose.rotations.dtype)
     joints = [skeleton.index(sole.joint) for sole in soles]
-    return _carried(skeleton, pose, joints, np.array([sole.offset for sole in soles]).reshape(-1, 3))
+    return joints, np.array([sole.offset for sole in soles], float).reshape(-1, 3)
 
 
 def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
@@ -49,7 +63,7 @@ def fixed(skeleton: Skeleton, pose: Pose, joint: str, place: Array) -> Sole:
     origin, axes = space(skeleton, pose, skeleton.index(joint))
     if not _solid(axes):
         raise ValueError(_flattened(joint))
-    x, y, z = _within(axes, place - origin).tolist()
+    x, y, z = within(axes, place - origin).tolist()
     return Sole(joint, (x, y, z))
 
 
@@ -91,11 +105,7 @@ def over_time(
         return tuple(legs)
     first = skeleton.forward(pose[0]).positions
     size = min(length(skeleton, leg, first) for leg in legs)
-    feet = [np.empty((len(pose), len(_foot(skeleton, leg)), 3), pose.dtype) for leg in legs]
-    for block in blocks(len(pose)):
-        at = skeleton.forward(pose[block]).positions
-        for leg, places in zip(legs, feet, strict=True):
-            places[block] = at[:, _foot(skeleton, leg)]
+    feet = _joints(skeleton, pose, [_foot(skeleton, leg) for leg in legs])
     heights = [_over(ground, foot, seen.up, size) for foot in feet]
     low = [_low(height.min(axis=1)) for height in heights]
     paws = [leg.ball is None and leg.toe is None for leg in legs]
@@ -103,17 +113,79 @@ def over_time(
     at_ease = at_rest(skeleton, seen, legs, vertices) if depths is None or any(paws) else tuple(legs)
     if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
         depths = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
+    steps = [_core.steps(foot) for foot in feet]
+    flat = [_flat(step, height, _EQUAL * size) for step, height in zip(steps, heights, strict=True)]
     found = []
-    for leg, resting, paw, depth, foot, height in zip(
-        legs, at_ease, paws, depths or [0.0] * len(low), feet, heights, strict=True
+    for leg, resting, paw, depth, foot, frames in zip(
+        legs, at_ease, paws, depths or [0.0] * len(low), feet, flat, strict=True
     ):
         if paw and resting.soles:
             found.append(resting)
             continue
-        flat = _flat(foot, height, _EQUAL * size)
-        ups = _surface(ground, foot, flat, seen.up, size)[1][:, -1]
-        found.append(_with_soles(skeleton, seen, leg, pose[flat], depth, vertices, ups))
+        ups = _surface(ground, foot, frames, seen.up, size)[1][:, -1]
+        found.append(_with_soles(skeleton, seen, leg, pose[frames], depth, vertices, ups))
+    if vertices is None:
+        stands = list(zip(found, feet, steps, flat, strict=True))
+        found = [_mirrored(skeleton, pose, at, stands, _EQUAL * size) or leg for at, leg in enumerate(found)]
     return tuple(found)
+
+
+Part = tuple[Array, tuple[Array, Array, Array]]  # of a foot: where it begins (frames, 3), and axes
+# Where its joints are (frames, joints, 3), how far they go from frame to frame, and when it moves the least.
+Stood = tuple[Leg, Array, Array, NDArray[np.intp]]
+
+
+def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood], least: float) -> Leg | None:
+    """A foot that never stands with the soles of its partner, that does, in a mirror; None of others.
+
+    Feet are turned to each other by their ankles, balls and toes, so these must not be in line.
+    """
+    leg, at, steps, flat = feet[number]
+    others = [other for other in feet if row(other[0].name) == row(leg.name) and other[0] is not leg]
+    if len(others) != 1 or not all(each.ball and each.toe and each.soles for each in (leg, others[0][0])):
+        return None
+    partner, theirs, goes, stood = others[0]
+    if _moves(steps, flat) <= _RESTLESS * (_moves(goes, stood) + least):
+        return None
+    parts, bent = _parts(theirs[stood])
+    wanted = float(median(bent))
+    near = np.argsort(np.abs(_parts(at)[1] - wanted), kind="stable")[: max(1, min(len(at) // _STANDS, _SEEN))]
+    here, mine = pose[near], _parts(at[near])[0]
+    spaces = _spaces(skeleton, here, [leg.foot, leg.ball or ""])
+    if 1 - wanted * wanted < _STRAIGHT * _STRAIGHT or not all(_solid(axes).all() for _, axes in spaces.values()):
+        return None
+    soles, places = {}, points(skeleton, pose[stood], partner.soles.values())
+    for name, place in zip(partner.soles, np.moveaxis(places, -2, 0), strict=True):
+        toes = partner.soles[name].joint == partner.ball
+        origin, axes = parts[toes]
+        ahead, across, over = (float(median(dot(place - origin, axis))) for axis in axes)
+        start, (first, second, third) = mine[toes]
+        joint = (leg.ball if toes else None) or leg.foot
+        way = start + ahead * first - across * second + over * third - spaces[joint][0]
+        x, y, z = median(within(spaces[joint][1], way)).tolist()
+        soles[name] = Sole(joint, (x, y, z))
+    return replace(leg, soles=soles)
+
+
+def _moves(step: Array, frames: NDArray[np.intp]) -> float:
+    """How far joints move from frame to frame, the median of some."""
+    return float(median(np.minimum(step[:-1], step[1:])[frames]))
+
+
+def _parts(at: Array) -> tuple[tuple[Part, Part], Array]:
+    """Foot and toes, of ankle, ball and toe (frames, 3, 3): each an origin and axes ahead, across and square to both.
+
+    And the cosine of how far toes are bent from the line of the foot.
+    """
+    ankle, ball, toe = (at[:, joint] for joint in range(3))
+    across = _direction(cross(ball - ankle, toe - ball))
+    foot, toes = _direction(ball - ankle), _direction(toe - ball)
+    foot_axes, toes_axes = ((ahead, across, cross(across, ahead)) for ahead in (foot, toes))
+    return ((ankle, foot_axes), (ball, toes_axes)), dot(foot, toes)
+
+
+def _direction(ways: Array) -> Array:
+    return np.asarray(ways / np.maximum(size(ways), 1e-300)[:, np.newaxis])
 
 
 def _over(ground: Ground | None, at: Array, up: Array, size: float) -> Array:
@@ -139,23 +211,22 @@ def _surface(
     return np.where(found.hit, dot(np.where(hit, here - found.points, 0), ups), np.inf), ups
 
 
-def _flat(at: Array, height: Array, least: float) -> NDArray[np.intp]:
-    """Frames in which a foot (frames, joints, 3) is flat: it is low and stands still, or moves the least.
+def _flat(step: Array, height: Array, least: float) -> NDArray[np.intp]:
+    """Frames in which a foot is flat: it is low and stands still, or moves the least, of how far it goes (frames + 1,).
 
     Where it is lowest its toes may be pressed into the floor, or a captured floor be uneven. Of frames in which it
     moves as little, to the least that counts, the lower ones.
     """
-    step = np.pad(size(at[1:] - at[:-1]).max(axis=1, initial=0.0), 1, mode="edge") if len(at) > 1 else np.zeros(2)
     moves = np.floor(np.maximum(step[:-1], step[1:]) / least)
-    low = np.argsort(height.sum(axis=1), kind="stable")[: (len(at) + 1) // 2]
-    still = np.argsort(moves[low], kind="stable")[: max(1, min(len(at) // _STANDS, _SEEN))]
+    low = np.argsort(height.sum(axis=1), kind="stable")[: (len(height) + 1) // 2]
+    still = np.argsort(moves[low], kind="stable")[: max(1, min(len(height) // _STANDS, _SEEN))]
     return np.sort(low[still])
 
 
 def _low(heights: Array) -> float:
     """The 2nd percentile of those that are known; infinite of none."""
     known = heights[np.isfinite(heights)]
-    return float(np.percentile(known, 2)) if len(known) else np.inf
+    return float(percentile(known, 2)) if len(known) else np.inf
 
 
 def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[float]:
@@ -186,6 +257,14 @@ def _foot(skeleton: Skeleton, leg: Leg) -> list[int]:
     return [skeleton.index(joint) for joint in (leg.foot, leg.ball, leg.toe) if joint]
 
 
+def _joints(skeleton: Skeleton, pose: Pose, groups: Sequence[Sequence[int]]) -> list[Array]:
+    """Where some joints are (frames, joints, 3), of each group."""
+    wanted = [joint for group in groups for joint in group]
+    world = walked(skeleton, pose, [], np.empty((0, 3)), wanted)[1]
+    assert world is not None
+    return np.split(world.positions, np.cumsum([len(group) for group in groups])[:-1], axis=1)
+
+
 def _lowest(skeleton: Skeleton, leg: Leg, height: Array) -> Array:
     """How high the lowest joint of a foot is, in every frame."""
     return np.asarray(height[:, _foot(skeleton, leg)].min(axis=1))
@@ -204,7 +283,7 @@ def _with_soles(
 
     What is up there the ground says (frames, 3).
     """
-    spaces = {joint: space(skeleton, poses, skeleton.index(joint)) for joint in (leg.foot, leg.ball or leg.foot)}
+    spaces = _spaces(skeleton, poses, [leg.foot, leg.ball or leg.foot])
     solid = [_solid(axes) for _, axes in spaces.values()]
     for joint, sizes in zip(spaces, solid, strict=True):
         if not sizes.any():
@@ -213,12 +292,13 @@ def _with_soles(
     ground = _Ground(skeleton, seen, leg, skeleton.forward(poses).positions[whole], depth, ups[whole])
     mesh = _mesh(skeleton, leg, poses, vertices)
     placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[whole])
+    origins, axes = (np.stack([spaces[joint][part][whole] for joint, _ in placed.values()]) for part in (0, 1))
+    ways = np.stack([places for _, places in placed.values()]) - origins
+    there = np.sort(within(axes.reshape(-1, 3, 3), ways.reshape(-1, 3)).reshape(ways.shape), axis=1)  # NaN comes last
     soles = {}
-    for name, (joint, places) in placed.items():
-        known = ~np.isnan(places[:, 0])
-        if known.any():
-            origin, axes = (part[whole[known]] for part in spaces[joint])
-            x, y, z = median(_within(axes, places[known] - origin)).tolist()
+    for (name, (joint, _)), at, known in zip(placed.items(), there, (~np.isnan(ways[..., 0])).sum(axis=1), strict=True):
+        if known:
+            x, y, z = ((at[(known - 1) // 2] + at[known // 2]) / 2).tolist()
             soles[name] = Sole(joint, (x, y, z))
     return replace(leg, soles=soles)
 
@@ -333,24 +413,34 @@ def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Arra
 
 def space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
     """Origin (..., 3) and axes as columns (..., 3, 3) of a joint in the world, scales and shear included."""
-    found = _carried(skeleton, pose, [joint] * 4, np.eye(4, 3, k=-1))
-    origin = found[..., 0, :]
-    return origin, np.swapaxes(found[..., 1:, :] - origin[..., np.newaxis, :], -1, -2)
+    return _space_of(_carried(skeleton, pose, [joint] * 4, _UNITS))
+
+
+def _spaces(skeleton: Skeleton, pose: Pose, names: Sequence[str]) -> dict[str, tuple[Array, Array]]:
+    """Those of joints by name."""
+    joints = [joint for name in names for joint in [skeleton.index(name)] * 4]
+    found = _carried(skeleton, pose, joints, np.concatenate([_UNITS] * len(names)))
+    return {name: _space_of(found[..., 4 * at : 4 * at + 4, :]) for at, name in enumerate(names)}
+
+
+_UNITS = np.eye(4, 3, k=-1)
+
+
+def _space_of(points: Array) -> tuple[Array, Array]:
+    """Of where the origin and the ends of the axes are."""
+    origin = points[..., 0, :]
+    return origin, np.swapaxes(points[..., 1:, :] - origin[..., np.newaxis, :], -1, -2)
 
 
 def _solid(axes: Array) -> Any:
     """Whether nothing is scaled to 0, which leaves no place for a point to be."""
-    x, y, z = np.moveaxis(axes, -1, 0)
-    longest = np.maximum(np.maximum(size(x), size(y)), size(z))
-    return (longest > 0) & (np.abs(dot(x, cross(y, z))) > 1e-9 * longest * longest * longest)
+    return _core.solid(axes, 1e-9)
 
 
-def _within(axes: Array, way: Array) -> Array:
+def within(axes: Array, way: Array) -> Array:
     """What a way in the world (..., 3) is along axes (..., 3, 3) that are solid: by Cramer's rule, in written order."""
-    x, y, z = np.moveaxis(axes, -1, 0)
-    around = (cross(y, z), cross(z, x), cross(x, y))
-    shares = np.stack([dot(way, each) for each in around], axis=-1)
-    return np.asarray(shares / np.expand_dims(dot(x, around[0]), -1))
+    sides = np.ascontiguousarray(np.swapaxes(axes, -1, -2), np.float64)
+    return _core.within(sides, np.asarray(way, np.float64)).astype(np.result_type(axes, way), copy=False)
 
 
 def _flattened(joint: str) -> str:
@@ -359,29 +449,28 @@ def _flattened(joint: str) -> str:
 
 def _carried(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
     """Points as joints that hang on others; those that none hangs on are left out."""
-    kept = sorted({above for joint in joints for above in (joint, *ancestors(skeleton, joint))})
-    count, place = len(kept), {-1: -1} | {joint: at for at, joint in enumerate(kept)}
-    parents = [place[joint] for joint in (*skeleton.parents[kept].tolist(), *joints)]
-    rests = _UNTURNED[np.newaxis].repeat(len(parents), axis=0)
-    tree = _core.Skeleton(parents, np.concatenate([skeleton.offsets[kept], offsets]), rests)
+    return walked(skeleton, pose, joints, offsets, None)[0]
+
+
+def walked(
+    skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array, wanted: Sequence[int] | None
+) -> tuple[Array, World | None]:
+    """Where points (points, 3) in the space of joints are in the world (..., points, 3), and joints that are wanted.
+
+    What carries none of them is left out.
+    """
     shape, items = pose.shape, math.prod(pose.shape)
-
-    given = ((pose.rotations, _UNTURNED), (pose.translations, offsets), (pose.scales, _UNSCALED))
-    found = np.empty((items, len(joints), 3), pose.dtype)
-
-    def grown(values: Array, rows: Array, frames: slice, into: Array) -> Array:
-        into[:, :count] = np.take(values.reshape(items, *values.shape[-2:])[frames], kept, axis=1)
-        into[:, count:] = rows
-        return into
-
-    for frames in blocks(items):
-        sizes = [((frames.stop - frames.start, len(parents), size), pose.dtype.char) for size in (4, 3, 3, 3, 4)]
-        *parts, places, world = _core.empty(tuple(sizes))
-        turned, moved, scaled = (
-            None if values is None else grown(values, rows, frames, into)
-            for (values, rows), into in zip(given, parts, strict=True)
-        )
-        assert turned is not None
-        _core.forward(tree, turned, moved, scaled, places, world)
-        found[frames] = places[:, count:]
-    return found.reshape(*shape, len(joints), 3)
+    rotations = pose.rotations.reshape(items, *pose.rotations.shape[-2:])
+    translations, scales = (
+        None if values is None else values.reshape(items, *values.shape[-2:])
+        for values in (pose.translations, pose.scales)
+    )
+    places = np.empty((items, len(joints), 3), pose.dtype)
+    found = np.array(joints, np.intp), offsets, places
+    if wanted is None:
+        _core.carried(skeleton._data, rotations, translations, scales, found, None)
+        return places.reshape(*shape, len(joints), 3), None
+    at, turns = np.empty((items, len(wanted), 3), pose.dtype), np.empty((items, len(wanted), 4), pose.dtype)
+    _core.carried(skeleton._data, rotations, translations, scales, found, (np.array(wanted, np.intp), at, turns))
+    world = World(at.reshape(*shape, len(wanted), 3), turns.reshape(*shape, len(wanted), 4))
+    return places.reshape(*shape, len(joints), 3), world

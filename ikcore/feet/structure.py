@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ikcore import _core
 from ikcore._arrays import cross, dot, median, size
 from ikcore.clips.clip import Clip
 from ikcore.feet.intervals import blocks
-from ikcore.feet.leg import ancestors
+from ikcore.feet.leg import ancestors, below
 from ikcore.feet.names import side_of, words
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -24,7 +25,7 @@ _LIES = 0.6  # of the height in a clip, what that at rest is at least if it stan
 _LONG = 0.5  # of the longest bone, what the bones of a leg are at least
 _SHORT = 1 / 3  # of how far the farthest joint is from it: what a limb is at most that is a foot alone
 _ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
-_CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "weapon"}
+_CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "fin", "weapon"}
 _FOOT = {"foot", "ankle", "paw"}
 _PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "end", "tip"} | _ALOFT
 
@@ -103,8 +104,7 @@ def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
     body = body or list(range(len(skeleton)))
     tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - above
     for block in blocks(len(clip)):
-        at = np.take(np.moveaxis(skeleton.forward(clip.pose[block]).positions, 1, 0), body, axis=0)
-        spans = np.maximum.reduce(at) - np.minimum.reduce(at)
+        spans = _core.extent(skeleton.forward(clip.pose[block]).positions, body)
         tall[block], wide[block] = dot(spans, above), size(spans * level)
     upright = np.flatnonzero(tall >= _LIES * wide)
     if not len(upright) or np.ptp(dot(skeleton.forward(rest).positions[body], above)) >= _LIES * median(tall[upright]):
@@ -178,13 +178,12 @@ def _loose(skeleton: Skeleton, foot: int) -> str:
 
 def farthest(skeleton: Skeleton, at: Array, joint: int) -> list[int]:
     """The joints from under one to the farthest that hangs on it."""
-    below = [other for other in range(len(skeleton)) if joint in ancestors(skeleton, other)]
     aloft = _ALOFT - {*words(skeleton.names[joint])}
-    below = [other for other in below if not aloft & {*words(skeleton.names[other])}]
-    away = [float(size(at[other] - at[joint])) for other in below]
+    low = [other for other in below(skeleton, joint) if other != joint and not aloft & {*words(skeleton.names[other])}]
+    away = [float(size(at[other] - at[joint])) for other in low]
     if not away or max(away) <= 1e-6 * np.ptp(at, axis=0).max():
         return []
-    end = below[int(np.argmax(away))]
+    end = low[int(np.argmax(away))]
     above = ancestors(skeleton, end)
     return [*reversed(above[: above.index(joint)]), end]
 
@@ -211,22 +210,32 @@ def _lopsided(at: Array, axis: Array) -> float:
 
 def _from_middle(across: Array) -> Array:
     """The middle is where as many joints are on either side: a sword in one hand does not move it."""
-    return np.asarray(across - np.median(across))
+    return np.asarray(across - median(across))
 
 
 def _pointed(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
     """Where the last bones above the ground point, or the usual front where they point nowhere."""
     height = dot(at, up)
     tree = skeleton.parents
-    leaves = np.setdiff1d(np.arange(len(tree)), tree)
-    low = [leaf for leaf in leaves if tree[leaf] >= 0 and height[leaf] <= height.min() + _LOW / 2 * np.ptp(height)]
+    low = [
+        leaf
+        for leaf in _leaves(skeleton)
+        if tree[leaf] >= 0 and height[leaf] <= height.min() + _LOW / 2 * np.ptp(height)
+    ]
     pointed = sum((at[leaf] - at[tree[leaf]] for leaf in low), np.zeros(3))
     flat = pointed - up * dot(pointed, up)
     return flat if size(flat) > 0.01 * np.ptp(height) else usual
 
 
+def _leaves(skeleton: Skeleton) -> NDArray[np.intp]:
+    """Joints that carry no other."""
+    bare, parents = np.ones(len(skeleton), bool), skeleton.parents
+    bare[parents[parents >= 0]] = False
+    return bare.nonzero()[0]
+
+
 def _low_ends(skeleton: Skeleton, seen: Stance) -> list[int]:
-    leaves = np.setdiff1d(np.arange(len(skeleton)), skeleton.parents)
+    leaves = _leaves(skeleton)
     leaves = leaves[skeleton.parents[leaves] >= 0]
     height = seen.height
     if not len(leaves):

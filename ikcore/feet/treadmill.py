@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore._arrays import dot, median, size
+from ikcore import _core
+from ikcore._arrays import dot, size
 from ikcore.feet.paths import Paths, straight
 from ikcore.feet.rules import LOW, STILL
 
@@ -41,7 +42,7 @@ class _Seen:
 
     def __init__(self, paths: Paths) -> None:
         self.fps, self.fastest = paths.clip.fps, 2 * STILL * paths.sizes.max()
-        self.limits = np.broadcast_to(2 * STILL * paths.sizes, paths.heights.shape)
+        self.limits = 2 * STILL * paths.sizes
         rising = np.abs(paths.velocities[..., paths.axis])
         self.low = (paths.heights < LOW * paths.sizes) & (rising < STILL * paths.sizes)
         level = np.ones(3)
@@ -51,22 +52,14 @@ class _Seen:
     def constant(self, frames: slice) -> Array:
         """The velocity that points have most when they are low."""
         none, low, body = np.zeros(3), self.low[frames], self.body[frames]
-        velocities, limits = self.velocities[frames][low], self.limits[frames][low]
-        if not len(velocities):
+        most = _core.commonest(self.velocities[frames], low, self.limits)
+        if most is None:
             return none
-        most = median(velocities)
-        for _ in range(8):  # towards where most of them are
-            near = size(velocities - most) < limits
-            if not near.any():
-                return none
-            most, before = median(velocities[near]), most
-            if (most == before).all():
-                break
         travel = (body[-1] - body[0]) * (self.fps / max(len(body) - 1, 1))
         speed = size(most)
         along = float(dot(travel, most)) / max(speed * speed, 1e-300)
         walks = speed > self.fastest and size(travel) < speed / 2 and along < _SWINGS
-        return np.asarray(most) if walks else none
+        return most if walks else none
 
     def varying(self, about: Array) -> Array:
         """The velocities near those, frame by frame and then smoothed; where there are none, straight in between."""
@@ -83,4 +76,4 @@ class _Seen:
 
 
 def _extent(way: Array) -> float:
-    return float(size(np.ptp(way, axis=0)))
+    return float(size(_core.extent(way)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -221,8 +221,11 @@ class Ground:
 
     parts: tuple[Part, ...]
     up: Literal["x", "y", "z"] = "y"
+    _at_rest: tuple[_Placed, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
+        if not self.moves:
+            object.__setattr__(self, "_at_rest", tuple([part._placed(()) for part in self.parts]))
         if self.up not in _AXES:
             raise ValueError(f"up: expected 'x', 'y' or 'z', got {self.up!r}")
 
@@ -426,7 +429,7 @@ class Ground:
     @property
     def moves(self) -> bool:
         """Whether any part is placed frame by frame."""
-        return any(part.moves for part in self.parts)
+        return not self._at_rest and any(part.moves for part in self.parts)
 
     def still(self, frames: int | slice | NDArray[np.intp]) -> Ground:
         """The ground as it is in one frame, or in some of them.
@@ -500,17 +503,24 @@ class Ground:
             "length": rows("length", np.inf if length is None else length, _DOUBLE)[..., np.newaxis],
         }
         shape, (start, way, limit) = _one_each("cast", given)
-        made = _Made.every(len(start))
-        self._cast(_Rays(start, way, limit[:, 0], shape), made, backs=backs, workers=workers)
+        count, bodies, each = len(start), self._bodies(shape), max(math.prod(shape[1:]), 1)
+        distance, found, normals = np.empty(count), np.empty((count, 3)), np.empty((count, 3))
+        triangle, side, part, status = np.empty((4, count), np.int32)
+        arrays = (start, way, limit[:, 0], None, distance, found, normals, triangle, side, part, status)
+
+        def solve(block: slice) -> None:
+            _core.cast(bodies, each, not backs, block.start, block.stop, *arrays)
+
+        in_blocks(count, _RAY * len(bodies), workers, solve)
         return Hits(
-            hit=(made.side != 0).reshape(shape),
-            distance=_narrow(made.distance, dtype).reshape(shape),
-            points=_narrow(made.points, dtype).reshape(*shape, 3),
-            normals=_narrow(made.normals, dtype).reshape(*shape, 3),
-            front=(made.side > 0).reshape(shape),
-            part=made.part.reshape(shape),
-            triangle=made.triangle.reshape(shape),
-            status=made.status.reshape(shape),
+            hit=(side != 0).reshape(shape),
+            distance=_narrow(distance, dtype).reshape(shape),
+            points=_narrow(found, dtype).reshape(*shape, 3),
+            normals=_narrow(normals, dtype).reshape(*shape, 3),
+            front=(side > 0).reshape(shape),
+            part=part.reshape(shape),
+            triangle=triangle.reshape(shape),
+            status=status.reshape(shape),
         )
 
     def at(self, points: ArrayLike, *, above: ArrayLike, below: ArrayLike, workers: int = 1) -> Surface:
@@ -542,44 +552,50 @@ class Ground:
         array([ 0.,  3., nan])
         """
         dtype, axis = number_type(points), _AXES.index(self.up)
-        shape, start, rise, drop = _windows(rows("points", points, _DOUBLE, 3), above, below)
-        start[:, axis] += rise
-        lengths = _repeated(np.asarray(rise + drop), (len(start),))
-        down = _Rays(start, _repeated(-self._up, start.shape), lengths, shape)
-        made = _Made.surface(len(start))
-        self._cast(down, made, backs=True, workers=workers)
-        behind = made.side < 0
-        if behind.any():
-            self._leave_bodies(down, behind, made, workers)
-        points = _narrow(made.points, dtype).reshape(*shape, 3)
-        normals = _narrow(made.normals, dtype).reshape(*shape, 3)
-        return Surface((made.side != 0).reshape(shape), points[..., axis], points, normals, made.part.reshape(shape))
+        shape, at, rise, drop = _windows(rows("points", points, _DOUBLE, 3), above, below)
+        count, bodies = len(at), self._bodies(shape)
+        hit, part = np.empty(count, np.bool_), np.empty(count, np.int32)
+        found, normals, each = np.empty((count, 3)), np.empty((count, 3)), max(math.prod(shape[1:]), 1)
+
+        def solve(block: slice) -> None:
+            _core.surface(bodies, each, axis, block.start, block.stop, at, rise, drop, hit, found, normals, part)
+
+        in_blocks(count, _RAY * len(bodies), workers, solve)
+        found = _narrow(found, dtype).reshape(*shape, 3)
+        normals = _narrow(normals, dtype).reshape(*shape, 3)
+        return Surface(hit.reshape(shape), found[..., axis], found, normals, part.reshape(shape))
+
+    def _foothold(
+        self,
+        points: NDArray[Any],
+        last: NDArray[Any],
+        *,
+        jumps: bool,
+        step: float,
+        window: tuple[float, float],
+        same: float,
+    ) -> Surface:
+        """The ground under a foot where one walks to from a foothold, or jumps to if that is higher.
+
+        At every step ground is looked for within the window about the last; where there is none one stays as high. What
+        would be in the side of a pit that one has come down into is over its rim. Heights as near as `same` are the
+        same.
+        """
+        count, axis = len(points), _AXES.index(self.up)
+        hit, part = np.empty(count, np.bool_), np.empty(count, np.int32)
+        found, normals = np.empty((2, count, 3))
+        given = axis, points, last, jumps, step, *window, same
+        _core.foothold(self._bodies(()), *given, hit, found, normals, part)
+        return Surface(hit, found[:, axis], found, normals, part)
 
     @property
     def _up(self) -> NDArray[np.float64]:
         up: NDArray[np.float64] = _UNITS[_AXES.index(self.up)]
         return up
 
-    def _cast(
-        self, rays: _Rays, made: _Made, *, backs: bool, workers: int, chosen: NDArray[np.bool_] | None = None
-    ) -> None:
-        """Write what rays hit: all of them, or those that are chosen."""
-        bodies = tuple(part._placed(rays.shape) for part in self.parts)
-        each = max(math.prod(rays.shape[1:]), 1)
-        arrays = (rays.origins, rays.directions, rays.lengths, chosen, *made)
-
-        def solve(block: slice) -> None:
-            _core.cast(bodies, each, not backs, block.start, block.stop, *arrays)
-
-        in_blocks(len(rays.origins), _RAY * len(bodies), workers, solve)
-
-    def _leave_bodies(self, down: _Rays, behind: NDArray[np.bool_], made: _Made, workers: int) -> None:
-        """Rays that began within a body, which is what they come out of upwards as well, find what faces up."""
-        without_end = np.broadcast_to(np.inf, down.lengths.shape)
-        out = _Made(side=np.zeros(len(behind), np.int32))
-        upwards = _Rays(down.origins, -down.directions, without_end, down.shape)
-        self._cast(upwards, out, backs=True, workers=workers, chosen=behind)
-        self._cast(down, made, backs=False, workers=workers, chosen=out.side < 0)
+    def _bodies(self, shape: tuple[int, ...]) -> tuple[_Placed, ...]:
+        """The parts and how the core places them, for rays with these leading axes."""
+        return self._at_rest or tuple([part._placed(shape) for part in self.parts])
 
 
 def _name_of(part: Part) -> str:
@@ -594,39 +610,6 @@ def _name_of(part: Part) -> str:
 
 
 _Placed = tuple[_core.Mesh | tuple[float, float, float, float], NDArray[Any] | None, NDArray[Any] | None]
-
-
-class _Rays(NamedTuple):
-    """Rays one after the other, in doubles, and the leading axes they came with."""
-
-    origins: NDArray[Any]
-    directions: NDArray[Any]
-    lengths: NDArray[Any]
-    shape: tuple[int, ...]
-
-
-class _Made(NamedTuple):
-    """Where the core writes what each ray hits, None if nobody asks: side is 1 for a front, -1 for a back, else 0."""
-
-    distance: Any = None
-    points: Any = None
-    normals: Any = None
-    triangle: Any = None
-    side: Any = None
-    part: Any = None
-    status: Any = None
-
-    @classmethod
-    def every(cls, count: int) -> _Made:
-        """Space for all there is to know of so many rays."""
-        whole = [np.empty(count, np.int32) for _ in range(4)]
-        return cls(np.empty(count), np.empty((count, 3)), np.empty((count, 3)), *whole)
-
-    @classmethod
-    def surface(cls, count: int) -> _Made:
-        """Space for what a `Surface` says."""
-        side, part = np.empty(count, np.int32), np.empty(count, np.int32)
-        return cls(points=np.empty((count, 3)), normals=np.empty((count, 3)), side=side, part=part)
 
 
 def _narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -647,13 +630,13 @@ def _one_each(what: str, given: dict[str, NDArray[Any]]) -> tuple[tuple[int, ...
 def _windows(
     points: NDArray[Any], above: ArrayLike, below: ArrayLike
 ) -> tuple[tuple[int, ...], NDArray[Any], Any, Any]:
-    """A copy of points one after the other, the axes they came with, and how far windows reach: each, or all."""
+    """Points one after the other, the axes they came with, and how far windows reach: each, or all."""
     if type(above) is float and type(below) is float:  # as a rule
-        return points.shape[:-1], points.reshape(-1, 3).copy(), above, below
+        return points.shape[:-1], points.reshape(-1, 3), above, below
     windows = {"above": rows("above", above, _DOUBLE), "below": rows("below", below, _DOUBLE)}
     given = {"points": points, **{name: values[..., np.newaxis] for name, values in windows.items()}}
     shape, (start, rise, drop) = _one_each("at", given)
-    return shape, start.copy(), rise[:, 0], drop[:, 0]
+    return shape, start, rise[:, 0], drop[:, 0]
 
 
 def _repeated(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

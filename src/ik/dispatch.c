@@ -117,3 +117,15 @@ void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *
     kernels_for(f64, last - first)->smooth(job, first, last, scratch);
     ik_fpmode_leave(before);
 }
+
+void ik_bend_leg(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last) {
+    ik_fpmode before = ik_fpmode_enter();
+    kernels_for(f64, last - first)->bend_leg(job, first, last);
+    ik_fpmode_leave(before);
+}
+
+void ik_turn_leg(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last) {
+    ik_fpmode before = ik_fpmode_enter();
+    kernels_for(f64, last - first)->turn_leg(job, first, last);
+    ik_fpmode_leave(before);
+}

@@ -670,6 +670,8 @@ typedef struct ik_goal {
     X(max_step, double)                                                                                                \
     X(max_error, double)                                                                                               \
     X(posture, double)                                                                                                 \
+    X(manipulability, double)                                                                                          \
+    X(settle, switch)                                                                                                  \
     X(project, switch)                                                                                                 \
     X(filtering, double)                                                                                               \
     X(gain, double)                                                                                                    \
@@ -746,7 +748,13 @@ typedef struct ik_options {
       "again without it")
 #define IK_POSTURE(X)                                                                                                  \
     X(posture, 0, 0, 1,                                                                                                \
-      "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")
+      "the share of the way to what they prefer, as a rule rest, that joints turn where no goal objects")              \
+    X(manipulability, 0, 0, 1,                                                                                         \
+      "how far they turn there to where they move the goals most freely: radians for a slope of 1 of the logarithm "   \
+      "of manipulability")                                                                                             \
+    X(settle, 0, 0, 1,                                                                                                 \
+      "goals are not reached before these have nothing left to turn: where a path of targets closes that of the "      \
+      "joints does (extended Jacobian)")
 #define IK_OPTIONS_OF_dls(X)                                                                                           \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
@@ -792,7 +800,13 @@ typedef struct ik_options {
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(scaling, 1, 0, 1,                                                                                                \
       "where limits leave no other way, go less far, but straight to the targets; else as near as a step can (IKTC)")  \
-    IK_STEPS(X, 0.5)
+    IK_STEPS(X, 0.5)                                                                                                   \
+    IK_POSTURE(X)
+#define IK_OPTIONS_OF_newton(X)                                                                                        \
+    IK_COMMON_OPTIONS(X, 200)                                                                                          \
+    X(damping, 0, 0, 1e6, "the damping, of the mean bone; 0: chosen in every iteration (Nielsen)")                     \
+    IK_STEPS(X, 1)                                                                                                     \
+    IK_PROJECT(X)
 #define IK_OPTIONS_OF_lbfgsb(X)                                                                                        \
     IK_COMMON_OPTIONS(X, 200)                                                                                          \
     X(memory, 6, 0, 50, "how many of the last steps say how the slope changes; 0: none, and it goes down the slope")   \
@@ -866,17 +880,18 @@ enum ik_takes {
       "damped least squares: turns all joints at once, by how each moves what should be reached")                      \
     X(transpose, IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE),                                  \
       "Jacobian transpose: all joints turn as the errors pull at them, as far as is best")                             \
-    X(pinv, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                           \
+    X(pinv, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                               \
       "pseudo-inverse: the least turns that would take all of the error away, if motion were linear")                  \
-    X(svf, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                            \
+    X(svf, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                                \
       "singular value filtering: a pseudo-inverse that is never singular")                                             \
-    X(sdls, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                           \
+    X(sdls, (IK_TAKES_ALL & ~IK_TAKES_CAP) | IK_REACHES,                                                               \
       "selectively damped least squares: each singular vector turns joints as far as it gets the tips")                \
-    X(gauss_seidel,                                                                                                    \
-      (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,            \
+    X(gauss_seidel, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE)) | IK_REACHES,                \
       "projected Gauss-Seidel: one turn after the other becomes what is best as the others stand, within its bounds")  \
-    X(sns, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,       \
+    X(sns, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS)) | IK_REACHES,                                            \
       "saturation in the null space: others take over from joints at their limits, else tips go less far")             \
+    X(newton, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_POSTURE)) | IK_REACHES,                      \
+      "Newton's method: as dls, by the second derivatives of the squared error too")                                   \
     X(lbfgsb, (IK_TAKES_ALL & ~(IK_TAKES_CAP | IK_TAKES_LEVELS | IK_TAKES_SLIDES | IK_TAKES_POSTURE)) | IK_REACHES,    \
       "limited-memory BFGS within bounds: goes down the squared error, by how its slope changed in the last steps")
 

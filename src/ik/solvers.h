@@ -6,6 +6,7 @@
 #define IK_SOLVERS_H
 
 #include "ik.h"
+#include "legs.h"
 
 #define IK_SOLVERS(X)                                                                                                  \
     X(two_bone)                                                                                                        \
@@ -64,6 +65,8 @@ typedef struct ik_kernels {
     void (*cast)(const ik_cast_job *job, ptrdiff_t first, ptrdiff_t last);
     size_t (*smooth_scratch)(const ik_smooth_job *job);
     void (*smooth)(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
+    void (*bend_leg)(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last);
+    void (*turn_leg)(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last);
 } ik_kernels;
 
 #if defined(__GNUC__)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "arrays.h"
+#include "surface.h"
 
 typedef struct {
     PyObject_HEAD PyArrayObject *vertices; /* (3) doubles each */
@@ -234,6 +235,26 @@ static int take_arrays(ik_cast_job *job, PyObject *const *args, npy_intp items) 
     return 0;
 }
 
+/* The bodies of a call; NULL with an exception set. To be freed. */
+static ik_ray_body *bodies_of(PyObject *module, PyObject *given, npy_intp each, npy_intp items) {
+    ik_ray_body *bodies = PyMem_Calloc((size_t)PyTuple_Size(given) + 1, sizeof *bodies);
+    PyTypeObject *mesh_type = ((core_state *)PyModule_GetState(module))->mesh_type;
+    if (!bodies) PyErr_NoMemory();
+    if (!bodies || take_bodies(bodies, given, mesh_type, each, items) == 0) return bodies;
+    PyMem_Free(bodies);
+    return NULL;
+}
+
+/* How many rays have a row of a placement, and which are asked for: first and last, one after the other. */
+static int take_range(const char *what, PyObject *const *each, PyObject *const *range, npy_intp items, ptrdiff_t *rays,
+                      npy_intp *first, npy_intp *last) {
+    *rays = PyLong_AsSsize_t(*each), *first = PyLong_AsSsize_t(range[0]), *last = PyLong_AsSsize_t(range[1]);
+    if (PyErr_Occurred()) return -1;
+    if (*rays >= 1 && items % *rays == 0 && *first >= 0 && *last >= *first && items >= *last) return 0;
+    PyErr_Format(PyExc_TypeError, "%s: each, first or last do not fit the job", what);
+    return -1;
+}
+
 static PyObject *cast(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     enum { BODIES, EACH, FRONT, FIRST, LAST, ARRAYS, ARGUMENTS = ARRAYS + 11 };
     if (given != ARGUMENTS || !PyTuple_Check(args[BODIES]) || !PyArray_Check(args[ARRAYS]) ||
@@ -241,28 +262,125 @@ static PyObject *cast(PyObject *module, PyObject *const *args, Py_ssize_t given)
         PyErr_SetString(PyExc_TypeError, "cast: expected bodies, each, front, first, last and 11 arrays");
         return NULL;
     }
-    npy_intp items = PyArray_DIM((PyArrayObject *)args[ARRAYS], 0);
+    npy_intp items = PyArray_DIM((PyArrayObject *)args[ARRAYS], 0), first, last;
     ik_cast_job job = {.count = (int)PyTuple_Size(args[BODIES]), .front = PyObject_IsTrue(args[FRONT])};
-    Py_ssize_t first = PyLong_AsSsize_t(args[FIRST]), last = PyLong_AsSsize_t(args[LAST]);
-    job.each = PyLong_AsSsize_t(args[EACH]);
-    if (PyErr_Occurred()) return NULL;
-    if (job.each < 1 || items % job.each || first < 0 || last < first || items < last) {
-        PyErr_SetString(PyExc_TypeError, "cast: each, first or last do not fit the job");
+    if (take_range("cast", args + EACH, args + FIRST, items, &job.each, &first, &last) < 0) return NULL;
+    if (take_arrays(&job, args + ARRAYS, items) < 0) return NULL;
+    ik_ray_body *bodies = bodies_of(module, args[BODIES], job.each, items);
+    if (!bodies) return NULL;
+    job.bodies = bodies;
+    Py_BEGIN_ALLOW_THREADS;
+    ik_cast(&job, first, last);
+    Py_END_ALLOW_THREADS;
+    PyMem_Free(bodies);
+    Py_RETURN_NONE;
+}
+
+/* A number for all points, or an array of one for each. */
+static int take_distance(ik_rows *rows, PyObject *object, const char *name, double *number, npy_intp items) {
+    const array_role role = {name, NPY_DOUBLE, 1, 0, 0};
+    if (!PyFloat_Check(object)) return take_rows(rows, object, &role, items);
+    *number = PyFloat_AsDouble(object);
+    *rows = (ik_rows){.data = number};
+    return 0;
+}
+
+static PyObject *surface(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    enum { BODIES, EACH, AXIS, FIRST, LAST, POINTS, ABOVE, BELOW, HIT, FOUND, NORMALS, PARTS, ARGUMENTS };
+    static const array_role points_role = {"points", NPY_DOUBLE, 3, 0, 0};
+    static const array_role roles[] = {{"hit", NPY_BOOL, 1, 0, 1},
+                                       {"found", NPY_DOUBLE, 3, 0, 1},
+                                       {"normals", NPY_DOUBLE, 3, 0, 1},
+                                       {"parts", NPY_INT32, 1, 0, 1}};
+    if (given != ARGUMENTS || !PyTuple_Check(args[BODIES]) || !PyArray_Check(args[POINTS]) ||
+        PyArray_NDIM((PyArrayObject *)args[POINTS]) != 2) {
+        PyErr_SetString(PyExc_TypeError, "surface: expected bodies, each, axis, first, last, a window and 5 arrays");
         return NULL;
     }
-    ik_ray_body *bodies = PyMem_Calloc((size_t)job.count + 1, sizeof *bodies);
-    if (!bodies) return PyErr_NoMemory();
-    job.bodies = bodies;
-    PyTypeObject *mesh_type = ((core_state *)PyModule_GetState(module))->mesh_type;
-    int failed = take_arrays(&job, args + ARRAYS, items) < 0 ||
-                 take_bodies(bodies, args[BODIES], mesh_type, job.each, items) < 0;
-    if (!failed) {
-        Py_BEGIN_ALLOW_THREADS;
-        ik_cast(&job, first, last);
-        Py_END_ALLOW_THREADS;
+    npy_intp items = PyArray_DIM((PyArrayObject *)args[POINTS], 0), first, last;
+    ik_surface_job job = {.count = (int)PyTuple_Size(args[BODIES]), .axis = (int)PyLong_AsLong(args[AXIS])};
+    ik_rows *rows[] = {&job.hit, &job.found, &job.normal, &job.body};
+    double above, below;
+    if (take_range("surface", args + EACH, args + FIRST, items, &job.each, &first, &last) < 0) return NULL;
+    if (job.axis < 0 || job.axis > 2) {
+        PyErr_SetString(PyExc_TypeError, "surface: axis does not fit the job");
+        return NULL;
     }
+    if (take_rows(&job.point, args[POINTS], &points_role, items) < 0 ||
+        take_distance(&job.above, args[ABOVE], "above", &above, items) < 0 ||
+        take_distance(&job.below, args[BELOW], "below", &below, items) < 0)
+        return NULL;
+    for (int i = 0; i < 4; i++)
+        if (take_rows(rows[i], args[HIT + i], &roles[i], items) < 0) return NULL;
+    ik_ray_body *bodies = bodies_of(module, args[BODIES], job.each, items);
+    void *scratch = bodies ? PyMem_Malloc(ik_surface_scratch(last - first) + 1) : NULL;
+    job.bodies = bodies;
+    if (scratch) {
+        Py_BEGIN_ALLOW_THREADS;
+        ik_surface(&job, first, last, scratch);
+        Py_END_ALLOW_THREADS;
+    } else if (bodies) {
+        PyErr_NoMemory();
+    }
+    const int done = scratch != NULL;
+    PyMem_Free(scratch);
     PyMem_Free(bodies);
-    if (failed) return NULL;
+    if (!done) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* The numbers of an array in one block, (rows) or (rows, columns); NULL with an exception set. */
+static void *block_of(PyObject *object, const char *name, int type, npy_intp rows, int columns, int written) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (PyArray_Check(object) && holds(array, type) && PyArray_NDIM(array) == (columns ? 2 : 1) &&
+        PyArray_DIM(array, 0) == rows && (!columns || PyArray_DIM(array, 1) == columns) &&
+        PyArray_IS_C_CONTIGUOUS(array) && (written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array)))
+        return PyArray_DATA(array);
+    PyErr_Format(PyExc_TypeError, "foothold: %s does not fit the job", name);
+    return NULL;
+}
+
+static PyObject *foothold(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    enum { BODIES, AXIS, POINTS, LAST, JUMPS, STEP, ABOVE, BELOW, SAME, HIT, FOUND, NORMALS, PARTS, ARGUMENTS };
+    ik_foothold_job job = {0};
+    if (given != ARGUMENTS || !PyTuple_Check(args[BODIES]) || !PyArray_Check(args[POINTS]) ||
+        PyArray_NDIM((PyArrayObject *)args[POINTS]) != 2 || PyArray_DIM((PyArrayObject *)args[POINTS], 0) < 1) {
+        PyErr_SetString(PyExc_TypeError, "foothold: expected bodies, the axis, points and the rest of the job");
+        return NULL;
+    }
+    const npy_intp points = job.points = PyArray_DIM((PyArrayObject *)args[POINTS], 0);
+    job.count = (int)PyTuple_Size(args[BODIES]), job.axis = (int)PyLong_AsLong(args[AXIS]);
+    job.jumps = PyObject_IsTrue(args[JUMPS]), job.step = PyFloat_AsDouble(args[STEP]);
+    job.window[0] = PyFloat_AsDouble(args[ABOVE]), job.window[1] = PyFloat_AsDouble(args[BELOW]);
+    job.same = PyFloat_AsDouble(args[SAME]);
+    if (PyErr_Occurred()) return NULL;
+    if (job.axis < 0 || job.axis > 2 || !(job.step > 0) || !(job.same >= 0)) {
+        PyErr_SetString(PyExc_TypeError, "foothold: axis, step or a distance do not fit the job");
+        return NULL;
+    }
+    if (!(job.point = block_of(args[POINTS], "points", NPY_DOUBLE, points, 3, 0)) ||
+        !(job.last = block_of(args[LAST], "last", NPY_DOUBLE, 3, 0, 0)) ||
+        !(job.hit = block_of(args[HIT], "hit", NPY_BOOL, points, 0, 1)) ||
+        !(job.found = block_of(args[FOUND], "found", NPY_DOUBLE, points, 3, 1)) ||
+        !(job.normal = block_of(args[NORMALS], "normals", NPY_DOUBLE, points, 3, 1)) ||
+        !(job.body = block_of(args[PARTS], "parts", NPY_INT32, points, 0, 1)))
+        return NULL;
+    ik_ray_body *bodies = bodies_of(module, args[BODIES], 1, 1);
+    if (!bodies) return NULL;
+    job.bodies = bodies;
+    const size_t bytes = ik_foothold_scratch(&job);
+    void *scratch = bytes ? PyMem_Malloc(bytes) : NULL;
+    if (scratch) {
+        Py_BEGIN_ALLOW_THREADS;
+        ik_foothold(&job, scratch);
+        Py_END_ALLOW_THREADS;
+    } else {
+        PyErr_NoMemory();
+    }
+    const int done = scratch != NULL;
+    PyMem_Free(scratch);
+    PyMem_Free(bodies);
+    if (!done) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -270,6 +388,12 @@ static PyMethodDef functions[] = {
     {"cast", (PyCFunction)(void (*)(void))cast, METH_FASTCALL,
      "cast(bodies, each, front, first, last, origins, directions, lengths, chosen, distances, points, "
      "normals, triangles, sides, parts, status, /)\n--\n\nWrites the last seven."},
+    {"surface", (PyCFunction)(void (*)(void))surface, METH_FASTCALL,
+     "surface(bodies, each, axis, first, last, points, above, below, hit, found, normals, parts, /)\n--\n\n"
+     "Writes the last four."},
+    {"foothold", (PyCFunction)(void (*)(void))foothold, METH_FASTCALL,
+     "foothold(bodies, axis, points, last, jumps, step, above, below, same, hit, found, normals, parts, /)\n--\n\n"
+     "Writes the last four."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,7 +1,8 @@
 /* Curves over whole clips as a function of Python.
  *
- * Arrays must fit: doubles, one channel a row, a number of every frame in it. ikcore/clips/smoothing.py makes them fit
- * and says what does not. Runs without the GIL, and ends soon after Ctrl-C. */
+ * Arrays must fit: doubles, one channel a row, a number of every frame in it, or one for all of either where these are
+ * read. ikcore/clips/smoothing.py makes them fit and says what does not. Runs without the GIL, and ends soon after
+ * Ctrl-C. */
 #include "smooth.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -14,31 +15,37 @@
 #include "ik.h"
 #include "listener.h"
 
-/* An array with so many axes: (channels, frames) or (channels). NULL with an exception set. */
-static PyArrayObject *channels_of(const char *name, PyObject *object, int type, int axes, const npy_intp *shape) {
-    PyArrayObject *array = (PyArrayObject *)object;
-    int fits =
-        PyArray_Check(object) && PyArray_NDIM(array) == axes && holds(array, type) && PyArray_ISBEHAVED_RO(array);
-    for (int axis = 0; fits && axis < axes; axis++)
-        fits = PyArray_DIM(array, axis) == shape[axis];
-    if (fits) return array;
+static void *refused(const char *name) {
     PyErr_Format(PyExc_TypeError, "smooth: %s does not fit the job", name);
     return NULL;
 }
 
-static int take_lists(ik_lists *lists, const char *name, PyObject *object, const npy_intp *shape) {
+static PyArrayObject *array_of(PyObject *object, int type, int axes) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    int fits =
+        PyArray_Check(object) && PyArray_NDIM(array) == axes && holds(array, type) && PyArray_ISBEHAVED_RO(array);
+    return fits ? array : NULL;
+}
+
+/* Numbers of (channels, frames); where `shared`, 1 of either is for all. */
+static int take_lists(ik_lists *lists, const char *name, PyObject *object, const npy_intp *shape, int shared) {
     if (object == Py_None) return 0;
-    PyArrayObject *array = channels_of(name, object, NPY_DOUBLE, 2, shape);
-    if (!array) return -1;
-    *lists = (ik_lists){.rows = {.data = PyArray_DATA(array), .stride = PyArray_STRIDE(array, 0)},
-                        .next = PyArray_STRIDE(array, 1),
-                        .count = shape[1]};
+    PyArrayObject *array = array_of(object, NPY_DOUBLE, 2);
+    ptrdiff_t strides[2];
+    for (int axis = 0; array && axis < 2; axis++) {
+        const int one = shared && PyArray_DIM(array, axis) == 1;
+        strides[axis] = one ? 0 : PyArray_STRIDE(array, axis);
+        if (!one && PyArray_DIM(array, axis) != shape[axis]) array = NULL;
+    }
+    if (!array) return refused(name), -1;
+    *lists =
+        (ik_lists){.rows = {.data = PyArray_DATA(array), .stride = strides[0]}, .next = strides[1], .count = shape[1]};
     return 0;
 }
 
 static int take_rows(ik_rows *rows, const char *name, PyObject *object, const npy_intp *shape) {
-    PyArrayObject *array = channels_of(name, object, NPY_INT32, 1, shape);
-    if (!array) return -1;
+    PyArrayObject *array = array_of(object, NPY_INT32, 1);
+    if (!array || PyArray_DIM(array, 0) != shape[0]) return refused(name), -1;
     *rows = (ik_rows){.data = PyArray_DATA(array), .stride = PyArray_STRIDE(array, 0)};
     return 0;
 }
@@ -67,17 +74,18 @@ static PyObject *smooth(PyObject *module, PyObject *args) {
                           &job.tension, &job.loop, &PyArray_Type, &values, &PyArray_Type, &status, &PyArray_Type,
                           &iterations, &PyByteArray_Type, &stop))
         return NULL;
-    const npy_intp *shape = PyArray_DIMS((PyArrayObject *)wanted);
-    if (PyArray_NDIM((PyArrayObject *)wanted) != 2 || !(job.fps > 0) || !(job.tension >= 0) ||
+    const npy_intp *shape = PyArray_DIMS((PyArrayObject *)values);
+    if (PyArray_NDIM((PyArrayObject *)values) != 2 || !(job.fps > 0) || !(job.tension >= 0) ||
         !PyArray_ISWRITEABLE((PyArrayObject *)values) || !PyArray_ISWRITEABLE((PyArrayObject *)status) ||
         !PyArray_ISWRITEABLE((PyArrayObject *)iterations)) {
         PyErr_SetString(PyExc_TypeError, "smooth: wanted, fps, tension or an output does not fit the job");
         return NULL;
     }
     job.frames = shape[1];
-    if (take_lists(&job.wanted, "wanted", wanted, shape) < 0 || take_lists(&job.lower, "lower", lower, shape) < 0 ||
-        take_lists(&job.upper, "upper", upper, shape) < 0 || take_lists(&job.pull, "pull", pull, shape) < 0 ||
-        take_lists(&job.values, "values", values, shape) < 0 || take_rows(&job.status, "status", status, shape) < 0 ||
+    if (take_lists(&job.wanted, "wanted", wanted, shape, 1) < 0 ||
+        take_lists(&job.lower, "lower", lower, shape, 1) < 0 || take_lists(&job.upper, "upper", upper, shape, 1) < 0 ||
+        take_lists(&job.pull, "pull", pull, shape, 1) < 0 || take_lists(&job.values, "values", values, shape, 0) < 0 ||
+        take_rows(&job.status, "status", status, shape) < 0 ||
         take_rows(&job.iterations, "iterations", iterations, shape) < 0)
         return NULL;
     if (run(&job, shape[0], stop && PyByteArray_Size(stop) > 0 ? PyByteArray_AsString(stop) : NULL) < 0) return NULL;

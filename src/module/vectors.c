@@ -10,6 +10,7 @@
 #include <numpy/ndarrayobject.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "arrays.h"
 
@@ -133,40 +134,198 @@ static PyObject *mean(PyObject *module, PyObject *object) {
     return (PyObject *)found;
 }
 
-/* A filter over rows: to every value the sum of what those of `wide` differ from it that are 0, 1 and so on rows on,
- * each times its factor. Where all are equal they stay so, to the bit. */
-static void filter(const double *wide, const double *values, npy_intp count, npy_intp columns, const double *factors,
+/* What ways (n, 3) are along three axes each, rows of (n, 3, 3), by Cramer's rule; or all along the same, (3, 3). */
+static PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    vectors axes, ways;
+    (void)module;
+    const int read = given == 2 && read_vectors(args[0], &axes) && read_vectors(args[1], &ways);
+    const int three = read && PyArray_NDIM(axes.array) > 1 && PyArray_NDIM(axes.array) < 4 && axes.count % 3 == 0 &&
+                      PyArray_DIM(axes.array, PyArray_NDIM(axes.array) - 2) == 3 &&
+                      (axes.count == 3 || axes.count == 3 * ways.count);
+    if (!three || PyArray_NDIM(ways.array) > 2) {
+        PyErr_SetString(PyExc_TypeError, "within: expected axes (n, 3, 3), or one (3, 3), and ways (n, 3) of doubles");
+        return NULL;
+    }
+    PyArrayObject *found = empty(&ways, 0);
+    if (!found) return NULL;
+    double *to = PyArray_DATA(found);
+    for (npy_intp row = 0; row < ways.count; row++, to += 3) {
+        const npy_intp at = axes.count == 3 ? 0 : 3 * row;
+        double m[3][3], across[3][3], volume;
+        for (int side = 0; side < 3; side++)
+            for (int axis = 0; axis < 3; axis++)
+                m[side][axis] = part(&axes, at + side, axis);
+        for (int side = 0; side < 3; side++) {
+            const double *y = m[(side + 1) % 3], *z = m[(side + 2) % 3];
+            across[side][0] = y[1] * z[2] - y[2] * z[1];
+            across[side][1] = y[2] * z[0] - y[0] * z[2];
+            across[side][2] = y[0] * z[1] - y[1] * z[0];
+        }
+        volume = m[0][0] * across[0][0] + m[0][1] * across[0][1] + m[0][2] * across[0][2];
+        for (int side = 0; side < 3; side++) {
+            const double *a = across[side];
+            to[side] = (part(&ways, row, 0) * a[0] + part(&ways, row, 1) * a[1] + part(&ways, row, 2) * a[2]) / volume;
+        }
+    }
+    return (PyObject *)found;
+}
+
+/* Whether the parallelepiped of axes, columns of (..., 3, 3), is no flatter than so much of the cube of the longest. */
+static PyObject *solid(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    const double least = given == 2 ? PyFloat_AsDouble(args[1]) : 0;
+    (void)module;
+    if (given != 2) PyErr_SetString(PyExc_TypeError, "solid: expected axes, and a share");
+    PyArrayObject *axes =
+        PyErr_Occurred() ? NULL : (PyArrayObject *)PyArray_FROMANY(args[0], NPY_DOUBLE, 2, 0, NPY_ARRAY_CARRAY_RO);
+    if (!axes) return NULL;
+    const int many = PyArray_NDIM(axes);
+    PyArrayObject *found = NULL;
+    if (PyArray_DIM(axes, many - 1) != 3 || PyArray_DIM(axes, many - 2) != 3)
+        PyErr_SetString(PyExc_TypeError, "solid: expected axes (..., 3, 3)");
+    else
+        found = (PyArrayObject *)PyArray_SimpleNew(many - 2, PyArray_DIMS(axes), NPY_BOOL);
+    const double (*row)[3] = PyArray_DATA(axes);
+    for (npy_intp k = 0; found && k < PyArray_SIZE(found); k++, row += 3) {
+        const double *a = row[0], *b = row[1], *c = row[2]; /* of each axis the first number, the second, the third */
+        double longest = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            const double far = __builtin_sqrt(a[axis] * a[axis] + b[axis] * b[axis] + c[axis] * c[axis]);
+            longest = far > longest ? far : longest;
+        }
+        const double volume = a[0] * (b[1] * c[2] - c[1] * b[2]) + b[0] * (c[1] * a[2] - a[1] * c[2]) +
+                              c[0] * (a[1] * b[2] - b[1] * a[2]);
+        ((npy_bool *)PyArray_DATA(found))[k] =
+            longest > 0 && (volume < 0 ? -volume : volume) > least * longest * longest * longest;
+    }
+    Py_DECREF((PyObject *)axes);
+    return found ? PyArray_Return(found) : NULL;
+}
+
+/* Of several arrays (rows, 3) the mean of some of their rows, added in the order in which these are named. */
+static PyObject *means(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    PyArrayObject *rows = (PyArrayObject *)(given == 2 ? args[1] : NULL);
+    (void)module;
+    if (!rows || !PyTuple_Check(args[0]) || !PyArray_Check(args[1]) || !holds(rows, NPY_INTP) ||
+        PyArray_NDIM(rows) != 1 || PyArray_SIZE(rows) < 1 || !PyArray_IS_C_CONTIGUOUS(rows)) {
+        PyErr_SetString(PyExc_TypeError, "means: expected arrays (n, 3) of doubles, and at least one row of them");
+        return NULL;
+    }
+    const npy_intp *row = PyArray_DATA(rows), count = PyArray_SIZE(rows);
+    npy_intp shape[2] = {PyTuple_Size(args[0]), 3};
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    for (npy_intp k = 0; found && k < shape[0]; k++) {
+        vectors each;
+        int fits = read_vectors(PyTuple_GetItem(args[0], k), &each) && PyArray_NDIM(each.array) == 2;
+        for (npy_intp n = 0; fits && n < count; n++)
+            fits = row[n] >= 0 && row[n] < each.count;
+        if (!fits) {
+            PyErr_SetString(PyExc_TypeError, "means: expected arrays (n, 3) of doubles, and rows of them");
+            Py_CLEAR(found);
+            break;
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            double sum = part(&each, row[0], axis);
+            for (npy_intp n = 1; n < count; n++)
+                sum += part(&each, row[n], axis);
+            ((double *)PyArray_DATA(found))[3 * k + axis] = sum / (double)count;
+        }
+    }
+    return (PyObject *)found;
+}
+
+/* --- over time: rows, whose first is as they were before it, and whose last as they are after --------------------- */
+
+/* An array of doubles in one block, of one row at least. */
+static PyArrayObject *rows_of(const char *name, PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (PyArray_Check(object) && holds(array, NPY_DOUBLE) && PyArray_NDIM(array) > 0 && PyArray_SIZE(array) > 0 &&
+        PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array))
+        return array;
+    PyErr_Format(PyExc_TypeError, "%s: expected doubles in one block, one row at least", name);
+    return NULL;
+}
+
+/* These rows, and so many more at both ends as the first and the last are. NULL with an exception set. */
+static double *prolonged(PyArrayObject *array, npy_intp most) {
+    const npy_intp count = PyArray_DIM(array, 0), columns = PyArray_SIZE(array) / count;
+    const double *rows = PyArray_DATA(array);
+    double *wide = malloc((size_t)((count + 2 * most) * columns) * sizeof *wide);
+    if (!wide) PyErr_NoMemory();
+    for (npy_intp row = -most; wide && row < count + most; row++) {
+        const npy_intp from = row < 0 ? 0 : row < count ? row : count - 1;
+        memcpy(wide + (row + most) * columns, rows + from * columns, (size_t)columns * sizeof *wide);
+    }
+    return wide;
+}
+
+/* A filter: to every value the sum of what those about it differ from it, the middle one its own, each times its
+ * factor. Where all are equal they stay so, to the bit. */
+static void filter(const double *wide, const double *rows, npy_intp size, npy_intp columns, const double *factors,
                    npy_intp taps, double *found) {
-    for (npy_intp k = 0; k < count * columns; k++)
-        found[k] = 0;
-    for (npy_intp tap = 0; tap < taps; tap++, wide += columns)
-        for (npy_intp k = 0; k < count * columns; k++)
-            found[k] += (wide[k] - values[k]) * factors[tap];
-    for (npy_intp k = 0; k < count * columns; k++)
-        found[k] = values[k] + found[k];
+    enum { AT_ONCE = 512 }; /* which stay in the fastest cache */
+    double off[AT_ONCE];
+    for (npy_intp start = 0; start < size; start += AT_ONCE) {
+        const npy_intp count = size - start < AT_ONCE ? size - start : AT_ONCE;
+        const double *own = rows + start;
+        for (npy_intp k = 0; k < count; k++)
+            off[k] = 0;
+        for (npy_intp tap = 0; tap < taps; tap++) {
+            const double *at = wide + start + tap * columns;
+            for (npy_intp k = 0; k < count; k++)
+                off[k] += (at[k] - own[k]) * factors[tap];
+        }
+        for (npy_intp k = 0; k < count; k++)
+            found[start + k] = own[k] + off[k];
+    }
 }
 
 static PyObject *filtered(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    PyArrayObject *arrays[3] = {NULL};
+    PyArrayObject *array = given == 2 ? rows_of("filtered", args[0]) : NULL;
+    PyArrayObject *taps = array ? rows_of("filtered", args[1]) : NULL;
     (void)module;
-    for (int k = 0; k < 3; k++) {
-        arrays[k] = (PyArrayObject *)(given == 3 ? args[k] : NULL);
-        if (arrays[k] && PyArray_Check(args[k]) && holds(arrays[k], NPY_DOUBLE) && PyArray_NDIM(arrays[k]) > 0 &&
-            PyArray_IS_C_CONTIGUOUS(arrays[k]) && PyArray_ISBEHAVED_RO(arrays[k]))
-            continue;
-        PyErr_SetString(PyExc_TypeError, "filtered: expected three arrays of doubles, each in one block");
-        return NULL;
+    if (given != 2 || (taps && PyArray_SIZE(taps) % 2 == 0))
+        PyErr_SetString(PyExc_TypeError, "filtered: expected rows, and factors, an odd number of them");
+    double *wide = PyErr_Occurred() ? NULL : prolonged(array, PyArray_SIZE(taps) / 2);
+    if (!wide) return NULL;
+    PyObject *found = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE);
+    const npy_intp size = PyArray_SIZE(array), columns = size / PyArray_DIM(array, 0);
+    if (found)
+        filter(wide, PyArray_DATA(array), size, columns, PyArray_DATA(taps), PyArray_SIZE(taps),
+               PyArray_DATA((PyArrayObject *)found));
+    free(wide);
+    return found;
+}
+
+/* The larger one of values so far apart, the first of equal ones; NaN where one is. */
+static void take_larger(const double *from, npy_intp size, npy_intp apart, double *found) {
+    for (npy_intp k = 0; k < size; k++) {
+        const double first = from[k], second = from[k + apart];
+        found[k] = second <= first || first != first ? first : second;
     }
-    const npy_intp count = PyArray_DIM(arrays[1], 0), size = PyArray_SIZE(arrays[1]), taps = PyArray_SIZE(arrays[2]);
-    const npy_intp columns = count ? size / count : 0;
-    if (taps < 1 || PyArray_SIZE(arrays[0]) != (count + taps - 1) * columns || size != count * columns) {
-        PyErr_SetString(PyExc_TypeError, "filtered: expected rows before and after, one less than there are factors");
-        return NULL;
-    }
-    PyObject *found = PyArray_SimpleNew(PyArray_NDIM(arrays[1]), PyArray_DIMS(arrays[1]), NPY_DOUBLE);
-    if (!found) return NULL;
-    filter(PyArray_DATA(arrays[0]), PyArray_DATA(arrays[1]), count, columns, PyArray_DATA(arrays[2]), taps,
-           PyArray_DATA((PyArrayObject *)found));
+}
+
+/* The largest of every value and of those of the rows after it, so many rows in all: of twice as many each time, from
+ * two of half. Overwrites what it works with. */
+static void widen(double *wide, npy_intp size, npy_intp columns, npy_intp rows, double *found) {
+    npy_intp done = 1;
+    for (; 2 * done <= rows; done *= 2)
+        take_larger(wide, size + (rows - 2 * done) * columns, done * columns, wide);
+    take_larger(wide, size, (rows - done) * columns, found);
+}
+
+static PyObject *spread(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    PyArrayObject *array = given == 2 ? rows_of("spread", args[0]) : NULL;
+    (void)module;
+    if (given != 2) PyErr_SetString(PyExc_TypeError, "spread: expected rows, and how many before and after");
+    const Py_ssize_t most = array ? PyLong_AsSsize_t(args[1]) : 0;
+    if (array && (most < 0 || most > PY_SSIZE_T_MAX / 64))
+        PyErr_SetString(PyExc_TypeError, "spread: expected a number of rows, 0 or more");
+    double *wide = PyErr_Occurred() ? NULL : prolonged(array, most);
+    if (!wide) return NULL;
+    PyObject *found = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE);
+    const npy_intp size = PyArray_SIZE(array), columns = size / PyArray_DIM(array, 0);
+    if (found) widen(wide, size, columns, 2 * most + 1, PyArray_DATA((PyArrayObject *)found));
+    free(wide);
     return found;
 }
 
@@ -255,9 +414,14 @@ static PyMethodDef functions[] = {
     {"cross", FAST(cross), "cross(a, b, /)\n--\n\nVectors (..., 3) at right angles; None where NumPy must do it."},
     {"unit", unit, METH_O, "unit(a, /)\n--\n\nDirections of vectors (..., 3); None where NumPy must do it."},
     {"mean", mean, METH_O, "mean(rows, /)\n--\n\nOf rows (n, m), in their order; None where NumPy must do it."},
+    {"within", FAST(within),
+     "within(axes, ways, /)\n--\n\nWhat ways (n, 3) are along axes (n, 3, 3), or the same (3, 3)."},
+    {"solid", FAST(solid), "solid(axes, least, /)\n--\n\nWhether axes, columns of (..., 3, 3), span some volume."},
+    {"means", FAST(means), "means(arrays, rows, /)\n--\n\nOf some rows of each array (n, 3), in their order."},
     {"filtered", FAST(filtered),
-     "filtered(wide, values, factors, /)\n--\n\nValues (n, ...), and how rows of wide (n + factors - 1, ...) differ, "
-     "each times its factor."},
+     "filtered(rows, factors, /)\n--\n\nRows (n, ...), and how those about each differ from it, each times its "
+     "factor."},
+    {"spread", FAST(spread), "spread(rows, most, /)\n--\n\nThe largest of rows (n, ...) so near to each."},
     {"widest", FAST(widest),
      "widest(points, ends, /)\n--\n\nThe largest distance between two points of a group, for every group: points (n, "
      "3) "

@@ -1,9 +1,22 @@
-/* Problems over whole clips: an item is all frames of a channel. */
+/* Clips: problems over all frames, an item being a channel; and legs, an item being a frame. */
 #include "smooth_system.h"
 #include "smooth.h"
+#include "../forms/rotations.h"
+#include "words.h"
+#include "bend.h"
+#if IK_BYTES == 0
+#include "../fpmode.h"
+#include "../stances.h"
+#include "stand.h"
+#include "../swings.h"
+#include "swing.h"
+#endif
 
-size_t IK_NAME(smooth_scratch)(const ik_smooth_job *job) { return (size_t)smooth_frames(job) * sizeof(smooth_frame); }
+size_t IK_NAME(smooth_scratch)(const ik_smooth_job *job) { return smooth_bytes(job); }
 
 void IK_NAME(smooth)(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     smooth_rows(job, first, last, scratch);
 }
+
+void IK_NAME(bend_leg)(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last) { bend_rows(job, first, last); }
+void IK_NAME(turn_leg)(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last) { turn_rows(job, first, last); }

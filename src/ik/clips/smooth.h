@@ -15,12 +15,13 @@
  *
  * Numbers are scaled by a power of two. A lane that is done waits, unchanged, for the others of its vector. */
 
-static const number SMOOTH_FAR = 1e100;     /* what no number reaches: bounds beyond are none */
-static const number SMOOTH_NEAR = 1e-12;    /* what is left of the distance when the interior ends */
-static const number SMOOTH_SHARE = 0.25;    /* of the room between bounds: how far from these the interior begins */
-static const number SMOOTH_STEP = 0.995;    /* of the way to the nearest bound, the most of a step */
-static const number SMOOTH_SLACK = 1e-14;   /* of the largest violation: what a bound is away at least */
-static const number SMOOTH_OFF = 0x1p-40;   /* of the largest departure: what is not out of bounds yet */
+static const number SMOOTH_FAR = 1e100;   /* what no number reaches: bounds beyond are none */
+static const number SMOOTH_NEAR = 1e-6;   /* what is left of the distance when the interior ends; the rest is settled */
+static const number SMOOTH_SHARE = 0.25;  /* of the room between bounds: how far from these the interior begins */
+static const number SMOOTH_PRESS = 0.1;   /* of the largest force there: how hard bounds press then */
+static const number SMOOTH_STEP = 0.995;  /* of the way to the nearest bound, the most of a step */
+static const number SMOOTH_SLACK = 1e-14; /* of the largest violation: what a bound is away at least */
+static const number SMOOTH_OFF = 0x1p-40; /* of the largest departure: what is not out of bounds yet */
 static const number SMOOTH_LOOSE = 0x1p-44; /* likewise, what pulls at a bound and does not lift it */
 enum {
     SMOOTH_INTERIOR = 60, /* steps at most; a third is enough */
@@ -56,6 +57,11 @@ static ptrdiff_t smooth_period(const ik_smooth_job *job) {
 static ptrdiff_t smooth_frames(const ik_smooth_job *job) {
     ptrdiff_t period = smooth_period(job);
     return job->loop && period > 0 ? (SMOOTH_LEAST + period - 1) / period * period : period;
+}
+
+static size_t smooth_bytes(const ik_smooth_job *job) {
+    const size_t border = job->loop ? 2 * sizeof(real) : 0;
+    return (size_t)smooth_frames(job) * (sizeof(smooth_frame) + sizeof(smooth_bounds) + border);
 }
 
 static real smooth_load(const ik_lists *lists, group at, ptrdiff_t frame, number otherwise) {
@@ -110,7 +116,7 @@ static void smooth_set_bounds(smooth *s, smooth_frame *f, real bounds[2]) {
     s->crossed |= s->usable & mask_less(bounds[1], bounds[0]);
     for (int side = 0; side < 2; side++) {
         mask bounded = s->usable & ~pinned & smooth_is_plain(bounds[side]);
-        f->bounds[side] = real_select(bounded, scaled[side] - f->base, side ? far : -far);
+        smooth_bounds_of(&s->clip, f)->at[side] = real_select(bounded, scaled[side] - f->base, side ? far : -far);
     }
     f->state = pinned & mask_splat(PINNED);
     f->moved = real_select(pinned, pin - f->base, zero);
@@ -174,25 +180,21 @@ static void smooth_store(const smooth *s, group at, mask unsettled) {
 
 /* --- settle ------------------------------------------------------------------------------------------------------- */
 
-/* The matrix where only the pull is added to what bends, and what the frames are off. */
-static void smooth_prepare(const smooth_clip *clip) {
-    for (ptrdiff_t k = 0; k < clip->count; k++)
-        clip->frames[k].pivot = real_splat(smooth_diagonal(clip, k)) + clip->frames[k].pull;
-}
-
 /* A step to where nothing pulls, of these lanes; twice, for what rounding has left. */
 static void smooth_relax(smooth *s, mask busy) {
     smooth_clip *clip = &s->clip;
     const int held = AT_LOWER | AT_UPPER | PINNED;
-    smooth_prepare(clip);
-    smooth_factor(clip, held);
-    for (int again = 0; again < 2; again++) {
-        smooth_gradient(clip);
-        EACH_FRAME(f, clip) f->step = -f->gradient;
-        smooth_substitute(clip, held);
-        EACH_FRAME(f, clip) f->moved = real_select(busy & mask_zero(f->state), f->moved + f->step, f->moved);
+    smooth_course at = smooth_course_of(clip);
+    for (ptrdiff_t k = 0; k < clip->count; k++) {
+        smooth_frame *f = &clip->frames[k];
+        f->pivot = real_splat(smooth_diagonal(clip, k)) + f->pull;
+        f->step = -smooth_gradient(clip, k, &at);
     }
-    smooth_gradient(clip);
+    smooth_solve(clip, held, &busy);
+    at = smooth_course_of(clip);
+    for (ptrdiff_t k = 0; k < clip->count; k++)
+        clip->frames[k].step = -smooth_gradient(clip, k, &at);
+    smooth_solve_again(clip, held, &busy);
 }
 
 /* Frames that are out of bounds, and those that a bound holds back from the other side, are on the wrong side of it.
@@ -202,12 +204,15 @@ static real smooth_mark(smooth *s, real *last) {
     real largest = zero, count = zero;
     EACH_FRAME(f, &s->clip) largest = real_max(largest, real_abs(f->moved));
     const real off = real_splat(SMOOTH_OFF) * largest, loose = real_splat(SMOOTH_LOOSE) * largest;
+    smooth_course at = smooth_course_of(&s->clip);
     for (ptrdiff_t k = 0; k < s->clip.count; k++) {
         smooth_frame *f = &s->clip.frames[k];
-        mask beyond = mask_less(f->moved, f->bounds[0] - off) | mask_less(f->bounds[1] + off, f->moved);
+        const smooth_bounds *b = &s->clip.bounds[k];
+        real gradient = smooth_gradient(&s->clip, k, &at);
+        mask beyond = mask_less(f->moved, b->at[0] - off) | mask_less(b->at[1] + off, f->moved);
         mask wrong = mask_zero(f->state) & beyond;
-        wrong |= smooth_is(f, AT_LOWER) & mask_less(f->gradient, -loose);
-        wrong |= smooth_is(f, AT_UPPER) & mask_less(loose, f->gradient);
+        wrong |= smooth_is(f, AT_LOWER) & mask_less(gradient, -loose);
+        wrong |= smooth_is(f, AT_UPPER) & mask_less(loose, gradient);
         f->state |= wrong & mask_splat(WRONG);
         count = count + real_select(wrong, one, zero);
         *last = real_select(wrong, real_splat((number)k), *last);
@@ -220,7 +225,8 @@ static void smooth_change(smooth *s, mask busy, mask alone, real last) {
     for (ptrdiff_t k = 0; k < s->clip.count; k++) {
         smooth_frame *f = &s->clip.frames[k];
         mask changes = busy & smooth_is(f, WRONG) & (~alone | mask_equal(last, real_splat((number)k)));
-        mask side = mask_select(mask_less(f->moved, f->bounds[0]), mask_splat(AT_LOWER), mask_splat(AT_UPPER));
+        mask side =
+            mask_select(mask_less(f->moved, s->clip.bounds[k].at[0]), mask_splat(AT_LOWER), mask_splat(AT_UPPER));
         f->state &= ~mask_splat(WRONG);
         f->state = mask_select(changes, mask_zero(f->state) & side, f->state);
     }
@@ -229,9 +235,10 @@ static void smooth_change(smooth *s, mask busy, mask alone, real last) {
 /* Frames at bounds are there, others where they are wanted. */
 static void smooth_place(smooth *s, mask busy) {
     EACH_FRAME(f, &s->clip) {
+        const smooth_bounds *b = smooth_bounds_of(&s->clip, f);
         real moved = real_select(mask_zero(f->state), real_splat(0), f->moved);
-        moved = real_select(smooth_is(f, AT_LOWER), f->bounds[0], moved);
-        moved = real_select(smooth_is(f, AT_UPPER), f->bounds[1], moved);
+        moved = real_select(smooth_is(f, AT_LOWER), b->at[0], moved);
+        moved = real_select(smooth_is(f, AT_UPPER), b->at[1], moved);
         f->moved = real_select(busy, moved, f->moved);
     }
 }
@@ -259,19 +266,22 @@ static mask smooth_settle(smooth *s, mask busy, int rounds) {
 
 /* --- interior ----------------------------------------------------------------------------------------------------- */
 
-#define EACH_SIDE(f, side, clip) EACH_FRAME(f, clip) for (int side = 0; side < 2; side++)
+#define EACH_BOUND(f, b, side, clip)                                                                                   \
+    EACH_FRAME(f, clip)                                                                                                \
+    for (smooth_bounds *b = smooth_bounds_of(clip, f), *once = b; once; once = NULL)                                   \
+        for (int side = 0; side < 2; side++)
 
 /* How far a bound is away from a frame. */
-ik_inline real smooth_room(const smooth_frame *f, int side, real least) {
-    return real_max(side ? f->bounds[1] - f->moved : f->moved - f->bounds[0], least);
+ik_inline real smooth_room(const smooth_frame *f, const smooth_bounds *b, int side, real least) {
+    return real_max(side ? b->at[1] - f->moved : f->moved - b->at[0], least);
 }
 
 /* How fast a step leaves a bound. */
 ik_inline real smooth_leaves(const smooth_frame *f, int side) { return side ? -f->step : f->step; }
 
 /* What a step without a centre changes the pressure by. */
-ik_inline real smooth_predicted(const smooth_frame *f, int side) {
-    return -f->press[side] - f->press[side] * smooth_leaves(f, side) * f->inverse[side];
+ik_inline real smooth_predicted(const smooth_frame *f, const smooth_bounds *b, int side) {
+    return -b->press[side] - b->press[side] * smooth_leaves(f, side) * b->inverse[side];
 }
 
 /* A curve within the bounds, not far from the free one, and how hard all bounds press. Returns the mean product of
@@ -280,19 +290,24 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
     const real share = real_splat(SMOOTH_SHARE);
     real pulled = violation * real_splat(1e-20);
     EACH_FRAME(f, &s->clip) {
-        real room = real_min(violation, share * (f->bounds[1] - f->bounds[0]));
-        real inside = real_min(real_max(f->moved, f->bounds[0] + room), f->bounds[1] - room);
+        const smooth_bounds *b = smooth_bounds_of(&s->clip, f);
+        real room = real_min(violation, share * (b->at[1] - b->at[0]));
+        real inside = real_min(real_max(f->moved, b->at[0] + room), b->at[1] - room);
         f->moved = real_select(busy, inside, f->moved);
         f->state = f->state & (~busy | mask_splat(PINNED));
     }
-    smooth_gradient(&s->clip);
-    EACH_FRAME(f, &s->clip) pulled = real_select(mask_zero(f->state), real_max(pulled, real_abs(f->gradient)), pulled);
-    real product = pulled * violation;
-    EACH_SIDE(f, side, &s->clip) f->press[side] = product * (real_splat(1) / smooth_room(f, side, least));
+    smooth_course at = smooth_course_of(&s->clip);
+    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
+        real pull = real_abs(smooth_gradient(&s->clip, k, &at));
+        pulled = real_select(mask_zero(s->clip.frames[k].state), real_max(pulled, pull), pulled);
+    }
+    real product = real_splat(SMOOTH_PRESS) * pulled * violation;
+    EACH_BOUND(f, b, side, &s->clip) b->press[side] = product * (real_splat(1) / smooth_room(f, b, side, least));
     return product;
 }
 
-/* The step that ignores the centre: how much of it keeps the bounds, and the mean product after that. */
+/* The step that ignores the centre: how much of it keeps the bounds, and the mean product after that. Leaves the
+ * right-hand side for the next one in more[0], where room is. */
 typedef struct {
     real part, product;
 } smooth_prediction;
@@ -300,22 +315,23 @@ typedef struct {
 static smooth_prediction smooth_predict(smooth *s, real product, real least) {
     const real zero = real_splat(0), one = real_splat(1);
     smooth_clip *clip = &s->clip;
-    smooth_gradient(clip);
-    smooth_prepare(clip);
-    EACH_FRAME(f, clip) {
+    smooth_course at = smooth_course_of(clip);
+    for (ptrdiff_t k = 0; k < clip->count; k++) {
+        smooth_frame *f = &clip->frames[k];
+        smooth_bounds *b = &clip->bounds[k];
+        f->step = b->more[0] = -smooth_gradient(clip, k, &at);
+        f->pivot = real_splat(smooth_diagonal(clip, k)) + f->pull;
         for (int side = 0; side < 2; side++) {
-            f->inverse[side] = one / smooth_room(f, side, least);
-            f->pivot = f->pivot + f->press[side] * f->inverse[side];
+            b->inverse[side] = one / smooth_room(f, b, side, least);
+            f->pivot = f->pivot + b->press[side] * b->inverse[side];
         }
-        f->step = -f->gradient;
     }
-    smooth_factor(clip, PINNED);
-    smooth_substitute(clip, PINNED);
+    smooth_solve(clip, PINNED, NULL);
     real most = one, second = zero;
-    EACH_SIDE(f, side, clip) {
-        real leaves = smooth_leaves(f, side), change = leaves * f->inverse[side];
+    EACH_BOUND(f, b, side, clip) {
+        real leaves = smooth_leaves(f, side), change = leaves * b->inverse[side];
         most = real_max(most, real_max(-change, one + change));
-        second = second + leaves * smooth_predicted(f, side);
+        second = second + leaves * smooth_predicted(f, b, side);
     }
     real part = one / most;
     real after = product * (one - part) + part * part * second / real_splat(2 * (number)clip->count);
@@ -328,21 +344,22 @@ static smooth_prediction smooth_predict(smooth *s, real product, real least) {
 static real smooth_correct(smooth *s, real centre, real curvature) {
     smooth_clip *clip = &s->clip;
     EACH_FRAME(f, clip) {
-        real right = -f->gradient;
+        smooth_bounds *b = smooth_bounds_of(clip, f);
+        real right = b->more[0];
         for (int side = 0; side < 2; side++) {
-            f->more[side] = centre - curvature * smooth_leaves(f, side) * smooth_predicted(f, side);
-            real pressed = f->more[side] * f->inverse[side];
+            b->more[side] = centre - curvature * smooth_leaves(f, side) * smooth_predicted(f, b, side);
+            real pressed = b->more[side] * b->inverse[side];
             right = side ? right - pressed : right + pressed;
         }
         f->step = right;
     }
-    smooth_substitute(clip, PINNED);
+    smooth_solve_again(clip, PINNED, NULL);
     real most = real_splat(SMOOTH_STEP);
-    EACH_SIDE(f, side, clip) {
+    EACH_BOUND(f, b, side, clip) {
         real leaves = smooth_leaves(f, side);
-        f->more[side] = (f->more[side] - f->press[side] * leaves) * f->inverse[side] - f->press[side];
-        most = real_max(most, -leaves * f->inverse[side]);
-        most = real_max(most, -f->more[side] / f->press[side]);
+        b->more[side] = (b->more[side] - b->press[side] * leaves) * b->inverse[side] - b->press[side];
+        most = real_max(most, -leaves * b->inverse[side]);
+        most = real_max(most, -b->more[side] / b->press[side]);
     }
     return real_splat(SMOOTH_STEP) / most;
 }
@@ -350,7 +367,8 @@ static real smooth_correct(smooth *s, real centre, real curvature) {
 /* How hard the bound presses that does so the most. */
 static real smooth_hardest(const smooth_clip *clip) {
     real hardest = real_splat(0);
-    EACH_FRAME(f, clip) hardest = real_max(hardest, real_max(f->press[0], f->press[1]));
+    for (const smooth_bounds *b = clip->bounds; b < clip->bounds + clip->count; b++)
+        hardest = real_max(hardest, real_max(b->press[0], b->press[1]));
     return hardest;
 }
 
@@ -359,9 +377,10 @@ static real smooth_go(smooth *s, mask busy, real part, real least) {
     real sum = real_splat(0);
     EACH_FRAME(f, &s->clip) {
         f->moved = real_select(busy & mask_zero(f->state), f->moved + part * f->step, f->moved);
+        smooth_bounds *b = smooth_bounds_of(&s->clip, f);
         for (int side = 0; side < 2; side++) {
-            f->press[side] = real_select(busy, f->press[side] + part * f->more[side], f->press[side]);
-            sum = sum + f->press[side] * smooth_room(f, side, least);
+            b->press[side] = real_select(busy, b->press[side] + part * b->more[side], b->press[side]);
+            sum = sum + b->press[side] * smooth_room(f, b, side, least);
         }
     }
     return sum / real_splat(2 * (number)s->clip.count);
@@ -370,9 +389,9 @@ static real smooth_go(smooth *s, mask busy, real part, real least) {
 /* A bound counts as pressing where its pressure, of the largest, is more than its room of the largest violation. */
 static void smooth_guess(smooth *s, mask busy, real violation, real least) {
     const real hardest = smooth_hardest(&s->clip);
-    EACH_SIDE(f, side, &s->clip) {
-        real room = smooth_room(f, side, least);
-        mask pressed = busy & mask_zero(f->state) & mask_less(room * hardest, f->press[side] * violation);
+    EACH_BOUND(f, b, side, &s->clip) {
+        real room = smooth_room(f, b, side, least);
+        mask pressed = busy & mask_zero(f->state) & mask_less(room * hardest, b->press[side] * violation);
         f->state = mask_select(pressed, mask_splat(side ? AT_UPPER : AT_LOWER), f->state);
     }
 }
@@ -381,7 +400,10 @@ static void smooth_interior(smooth *s, mask busy) {
     const real zero = real_splat(0), one = real_splat(1), near = real_splat(SMOOTH_NEAR);
     const mask all = busy;
     real violation = real_splat(SMALLEST);
-    EACH_FRAME(f, &s->clip) violation = real_max(violation, real_max(f->bounds[0] - f->moved, f->moved - f->bounds[1]));
+    EACH_FRAME(f, &s->clip) {
+        const smooth_bounds *b = smooth_bounds_of(&s->clip, f);
+        violation = real_max(violation, real_max(b->at[0] - f->moved, f->moved - b->at[1]));
+    }
     const real least = violation * real_splat(SMOOTH_SLACK);
     real product = smooth_begin(s, busy, violation, least);
     real pulled = product / violation; /* the largest force that is not balanced */
@@ -403,8 +425,12 @@ static void smooth_interior(smooth *s, mask busy) {
 static void smooth_rows(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     const number frame = 1 / (number)job->fps;
     smooth s = {.job = job, .period = smooth_period(job)};
+    const ptrdiff_t count = smooth_frames(job);
+    smooth_bounds *bounds = (smooth_bounds *)((smooth_frame *)scratch + count);
     s.clip = (smooth_clip){.frames = scratch,
-                           .count = smooth_frames(job),
+                           .bounds = bounds,
+                           .border = (real(*)[2])(bounds + count),
+                           .count = count,
                            .loop = job->loop && job->frames > 0,
                            .tension = (number)job->tension * (frame * frame)};
     EACH_GROUP (at, first, last) {

@@ -1,0 +1,38 @@
+"""Smooth curves of a bake: arrays of doubles, for which the core is called past what `ikcore.smooth` does first."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ikcore import _core
+from ikcore.bake.scene import Array
+
+
+def smooth(
+    wanted: Array | float,
+    *,
+    fps: float,
+    pull: Array | float,
+    lower: Array | float = -math.inf,
+    upper: Array | float = math.inf,
+    tension: float = 0.0,
+    loop: bool = False,
+) -> Array:
+    """The values of `ikcore.smooth`, frames first."""
+    given = [np.asarray(values, np.float64) for values in (wanted, lower, upper, pull)]
+    shape = np.broadcast(*given).shape
+    near, low, high, drawn = [_channels(values, shape) for values in given]
+    found = np.empty((math.prod(shape[1:]), shape[0]))
+    numbers = np.empty((2, len(found)), np.int32)
+    _core.smooth(near, low, high, drawn, fps, tension, loop, found, numbers[0], numbers[1])
+    return found.T.reshape(shape)
+
+
+def _channels(values: Array, shape: tuple[int, ...]) -> Array:
+    """A row for each; one row, or one number, for all."""
+    if values.ndim < 2:
+        return values.reshape(1, -1)
+    wide = values if values.shape == shape else np.broadcast_to(values, shape)
+    return wide.reshape(shape[0], -1).T

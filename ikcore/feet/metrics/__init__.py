@@ -1,0 +1,79 @@
+"""How well feet stand: sliding, sinking, floating, knees that pop; and how far a result is from its source.
+
+Functions of arrays whose first axis is time, apart from whatever found the contacts or made the motion: contacts are
+given, and where a result is judged they are those of its source. Y is up, lengths are metres, times seconds, angles
+radians; `Clip.convert` brings a clip there. Rates count in every derivative, so 30 and 120 frames a second agree.
+
+Thresholds in metres are for humans. For others, divide lengths by those of their legs and multiply by 0.85.
+"""
+
+from ikcore.feet.intervals import core, runs
+from ikcore.feet.metrics.fidelity import agreement, deviation, onset_error, turn
+from ikcore.feet.metrics.geometry import UP
+from ikcore.feet.metrics.knees import (
+    bends,
+    extension,
+    flips,
+    leg_length,
+    length_error,
+    lowered,
+    new_flips,
+    pops,
+    straightness_lost,
+)
+from ikcore.feet.metrics.on_ground import (
+    beyond,
+    floating,
+    lift_lost,
+    off_ground,
+    penetration,
+    rests,
+    sole_angle,
+    standing,
+    unseen,
+)
+from ikcore.feet.metrics.one_leg import ALWAYS_BEYOND, BESIDE, BEYOND, Measure, Track, measure
+from ikcore.feet.metrics.sliding import drift, heading_drift, skating_ratio, skating_speed
+from ikcore.feet.metrics.smoothness import angular_speed, derivative, jerk, jerk_ratio
+
+__all__ = [
+    "ALWAYS_BEYOND",
+    "BESIDE",
+    "BEYOND",
+    "UP",
+    "Measure",
+    "Track",
+    "agreement",
+    "angular_speed",
+    "bends",
+    "beyond",
+    "core",
+    "derivative",
+    "deviation",
+    "drift",
+    "extension",
+    "flips",
+    "floating",
+    "heading_drift",
+    "jerk",
+    "jerk_ratio",
+    "leg_length",
+    "length_error",
+    "lift_lost",
+    "lowered",
+    "measure",
+    "new_flips",
+    "off_ground",
+    "onset_error",
+    "penetration",
+    "pops",
+    "rests",
+    "runs",
+    "skating_ratio",
+    "skating_speed",
+    "sole_angle",
+    "standing",
+    "straightness_lost",
+    "turn",
+    "unseen",
+]

@@ -1,0 +1,47 @@
+"""Lengths of vectors, angles between them and planes they lie in, the same bits in every NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ikcore import _arrays, rotations
+from ikcore._arrays import cross, size
+
+Array = NDArray[np.float64]
+
+UP = (0.0, 1.0, 0.0)
+
+
+def length(vectors: Array) -> Array:
+    """Of vectors of three numbers, or of two."""
+    return np.asarray(size(vectors) if vectors.shape[-1] == 3 else np.sqrt(dot(vectors, vectors)))
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Of vectors of three numbers, or of two."""
+    if a.shape[-1] == 3:
+        return np.asarray(_arrays.dot(a, b))
+    products = a * b
+    return np.asarray(products[..., 0] + products[..., 1])
+
+
+def angle(a: Array, b: Array) -> Array:
+    """Between vectors, well conditioned everywhere."""
+    return arc(length(cross(a, b)), dot(a, b))
+
+
+def arc(y: Array, x: Array) -> Array:
+    """As np.arctan2, the last bits of which are not the same in every NumPy, in 1.26 not even in every call."""
+    far, ahead = np.sqrt(x * x + y * y), x >= 0
+    half = np.zeros((*far.shape, 4))  # a rotation by twice the half: no difference of what is nearly the same
+    half[..., 0] = np.where(ahead, far + x, np.abs(y))
+    half[..., 1] = np.where(ahead, y, np.copysign(far - x, y))
+    return np.asarray(rotations.log(half)[..., 0])
+
+
+def along_plane(vectors: Array, normals: Array) -> Array:
+    """Without their part along normals; where there is none, as there is no ground, the plane is level."""
+    long = length(normals)[..., np.newaxis]
+    upward = np.where(long > 0, normals / np.where(long > 0, long, 1), UP)
+    return np.asarray(vectors - dot(vectors, upward)[..., np.newaxis] * upward)

@@ -1,0 +1,103 @@
+"""What is given to measures, checked, and what several of them make of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore._arrays import rows
+from ikcore.feet.metrics import geometry
+
+Array = NDArray[np.float64]
+
+DOUBLE = np.dtype(np.float64)
+
+
+def bones(chain: ArrayLike) -> Array:
+    """Vectors from joint to joint of a chain, in every frame."""
+    joints = vectors("chain", chain, "frames", "joints")
+    return np.asarray(joints[:, 1:] - joints[:, :-1])
+
+
+def vectors(name: str, value: ArrayLike, *axes: int | str) -> Array:
+    """Rows of three; with axes, those before them, a number being how long one is."""
+    found = rows(name, value, DOUBLE, 3)
+    before = found.shape[:-1]
+    if axes and not (len(before) == len(axes) and all(map(_fits, axes, before))):
+        raise ValueError(f"{name}: expected shape ({', '.join(map(str, axes))}, 3), got {found.shape}")
+    return found
+
+
+def _fits(axis: int | str, length: int) -> bool:
+    return axis == length or isinstance(axis, str)
+
+
+def intervals(stances: ArrayLike, frames: int) -> list[list[int]]:
+    """First frames and the first ones after, of all stances."""
+    pairs = np.asarray(stances, np.intp).reshape(-1, 2)
+    if ((pairs[:, 0] < 0) | (pairs[:, 0] >= pairs[:, 1]) | (pairs[:, 1] > frames)).any():
+        raise ValueError(f"stances: expected first frames and the first ones after, among {frames}; `runs` makes them")
+    found: list[list[int]] = pairs.tolist()
+    return found
+
+
+def rate(fps: float) -> float:
+    """Frames a second, a number that can be divided by."""
+    if not 0 < fps < math.inf:
+        raise ValueError(f"fps: expected a positive number, got {fps!r}")
+    return float(fps)
+
+
+def same(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Refuse what is not of a shape."""
+    if shape != expected:
+        raise ValueError(f"{name}: expected shape {expected}, got {shape}")
+
+
+def spread(name: str, value: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Repeated to a shape."""
+    if value.shape == shape:
+        return value
+    try:
+        return np.broadcast_to(value, shape)
+    except ValueError:
+        raise ValueError(f"{name}: expected shape {shape}, got {value.shape}") from None
+
+
+def lowest(heights: ArrayLike) -> Array:
+    """Of the points of a sole, in every frame."""
+    return np.asarray(above(heights).min(axis=-1, initial=np.inf))
+
+
+def above(heights: ArrayLike) -> Array:
+    """Infinitely high where there is no ground."""
+    known = rows("heights", heights, DOUBLE)
+    return np.where(np.isnan(known), np.inf, known)
+
+
+def speeds(points: ArrayLike, fps: float) -> Array:
+    """Horizontal ones, of every step."""
+    each = vectors("points", points, "frames", "points")
+    steps = each[1:] - each[:-1]
+    return np.asarray(np.hypot(steps[..., 0], steps[..., 2]) * rate(fps))
+
+
+def lengths(chain: Array) -> Array:
+    """Of the bones together, in every frame."""
+    return np.asarray(geometry.length(bones(chain)).sum(axis=-1))
+
+
+def highest(values: Array, percent: float = 100) -> float:
+    """A percentile that is one of the values, so that it may be infinite; NaN of none."""
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return math.nan
+    return float(np.sort(known)[math.ceil((known.size - 1) * (percent / 100))])
+
+
+def mean(values: Array) -> float:
+    """NaN of none."""
+    return float(values.mean()) if values.size else math.nan

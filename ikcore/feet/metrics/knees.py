@@ -1,0 +1,251 @@
+"""Knees: how far they bend, whether they pop or flip; and how far legs reach."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore._arrays import cross, percentile, rows
+from ikcore.feet.intervals import Mask
+from ikcore.feet.metrics import geometry, given
+
+Array = NDArray[np.float64]
+
+_LIKE = 0.1  # seconds: what happens in the source so near is the same
+
+
+def leg_length(chain: ArrayLike) -> float:
+    """How long a leg is: its bones together, the median over all frames, as those of some files stretch.
+
+    Parameters
+    ----------
+    chain : (frames, joints, 3) array_like
+        Its joints from hip to ankle.
+
+    Returns
+    -------
+    float
+        NaN if it is never known.
+
+    Examples
+    --------
+    >>> leg_length([[[0, 0.9, 0], [0, 0.5, 0], [0, 0, 0]]])
+    0.9
+    """
+    return given.highest(given.lengths(given.vectors("chain", chain, "frames", "joints")), 50)
+
+
+def bends(chain: ArrayLike) -> Array:
+    """The interior angles of a leg, pi where it is straight.
+
+    Parameters
+    ----------
+    chain : (frames, joints, 3) array_like
+        Its joints from hip to ankle; three, or more in an animal's hind leg.
+
+    Returns
+    -------
+    (frames, joints - 2) array
+        Radians, of every joint but the first and the last.
+
+    Examples
+    --------
+    >>> np.degrees(bends([[[0, 1, 0], [0, 0.5, 0.0], [0, 0.5, 0.5]]])).round(6)
+    array([[90.]])
+    """
+    bones = given.bones(chain)
+    return geometry.angle(-bones[:, :-1], bones[:, 1:])
+
+
+def pops(angles: ArrayLike, source: ArrayLike, *, least: float = math.radians(2)) -> Mask:
+    """Frames in which a knee pops, as it does when a leg is all but straight and its foot is moved.
+
+    There the second difference of its angle, from frame to frame, is more than three times the 99th percentile of the
+    source's, and more than `least`. A jump of the angle is found in two frames, a spike in three, at any rate: this is
+    the one measure that is not divided by the time between frames.
+
+    Parameters
+    ----------
+    angles, source : (frames, ...) array_like
+        `bends` of the result and of the source. A clip is its own source where it has no other: then a pop is what
+        stands out of the rest of it.
+    least : float
+        Radians, default 2 degrees.
+
+    Returns
+    -------
+    (frames, ...) array of bool
+
+    Examples
+    --------
+    >>> angle = np.radians(np.linspace(150, 170, 21))
+    >>> popped = angle + np.radians(5) * (np.arange(21) == 8)
+    >>> np.flatnonzero(pops(popped, angle))
+    array([7, 8, 9])
+    """
+    now, was = rows("angles", angles, given.DOUBLE), rows("source", source, given.DOUBLE)
+    found = np.zeros(now.shape, bool)
+    if len(now) > 2 and len(was) > 2:
+        usual = percentile(np.abs(np.diff(was, n=2, axis=0)), 99)
+        found[1:-1] = np.abs(np.diff(now, n=2, axis=0)) > np.maximum(3 * usual, least)
+    return found
+
+
+def flips(chain: ArrayLike) -> Mask:
+    """Frames in which a knee is bent to another side than when it was last bent.
+
+    A side is more than 90 degrees from the other. Knees within 5 degrees of straight have none. Where a leg turns while
+    it is straight, give it in the space of its hips. Captured knees may flip themselves: compare with the source.
+
+    Parameters
+    ----------
+    chain : (frames, joints, 3) array_like
+        As for `bends`.
+
+    Returns
+    -------
+    (frames, joints - 2) array of bool
+
+    Examples
+    --------
+    >>> flips([[[0, 1, 0], [0, 0.5, z], [0, 0, 0]] for z in (0.1, 0, -0.1, -0.2)]).ravel()
+    array([False, False,  True, False])
+    """
+    bones = given.bones(chain)
+    above, below = bones[:, :-1], bones[:, 1:]
+    hinges = cross(above, below)
+    bent = geometry.length(hinges) > math.sin(math.radians(5)) * geometry.length(above) * geometry.length(below)
+    found = np.zeros(bent.shape, bool)
+    for joint in range(bent.shape[1]):
+        frames = np.flatnonzero(bent[:, joint])
+        sides = hinges[frames, joint]
+        found[frames[1:], joint] = geometry.dot(sides[1:], sides[:-1]) < 0
+    return found
+
+
+def new_flips(chain: ArrayLike, source: ArrayLike, *, fps: float) -> Mask:
+    """`flips` of a result that its source does not have, within 0.1 s.
+
+    Parameters
+    ----------
+    chain, source : (frames, joints, 3) array_like
+        As for `bends`, of the result and of the source.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (frames, joints - 2) array of bool
+
+    Examples
+    --------
+    >>> leg = np.array([[[0, 1, 0], [0, 0.5, z], [0, 0, 0]] for z in (0.1, 0.1, -0.1, -0.2)])
+    >>> late = leg[[0, 0, 1, 2]]
+    >>> bool(flips(late).any()), bool(new_flips(late, leg, fps=30).any())
+    (True, False)
+    """
+    found, there = flips(chain), flips(source)
+    near = round(_LIKE * given.rate(fps))
+    for frame, joint in np.argwhere(there).tolist():
+        found[max(frame - near, 0) : frame + near + 1, joint] = False
+    return found
+
+
+def straightness_lost(angles: ArrayLike, source: ArrayLike) -> Array:
+    """How much less straight knees become than they did: of the angles the 95th percentiles.
+
+    Parameters
+    ----------
+    angles, source : (frames, ...) array_like
+        `bends` of the result and of the source.
+
+    Returns
+    -------
+    (...) array
+        Radians; 0 where the result is as straight.
+
+    Examples
+    --------
+    >>> straight = np.linspace(2.5, 3.1, 41)
+    >>> float(straightness_lost(straight - 0.2, straight).round(6))
+    0.2
+    """
+    now, was = (
+        percentile(rows(name, each, given.DOUBLE), 95) for name, each in (("angles", angles), ("source", source))
+    )
+    return np.asarray(np.maximum(was - now, 0))
+
+
+def lowered(pelvis: ArrayLike, source: ArrayLike, ankles: ArrayLike, source_ankles: ArrayLike) -> Array:
+    """How much farther down than all feet a pelvis was moved: what makes a crouch of a walk.
+
+    Parameters
+    ----------
+    pelvis, source : (frames, 3) array_like
+        Where it is in the result and in the source.
+    ankles, source_ankles : (frames, legs, 3) array_like
+        Those of the legs that carry it.
+
+    Returns
+    -------
+    (frames,) array
+        Metres; 0 where it is no lower than the foot that was moved down most, or up least.
+
+    Examples
+    --------
+    >>> hips, feet = np.array([[0, 0.9, 0]]), np.zeros((1, 2, 3))
+    >>> lowered(hips - [0, 0.05, 0], hips, feet - [0, 0.03, 0], feet).round(6)
+    array([0.02])
+    """
+    down = (given.vectors("pelvis", pelvis) - given.vectors("source", source))[..., 1]
+    feet = given.vectors("ankles", ankles, len(down), "legs") - given.vectors(
+        "source_ankles", source_ankles, len(down), "legs"
+    )
+    return np.asarray(np.maximum(feet[..., 1].min(axis=1, initial=np.inf) - down, 0))
+
+
+def extension(hips: ArrayLike, ankles: ArrayLike, length: ArrayLike) -> Array:
+    """How far a leg is stretched out: the distance from hip to ankle over the length of the leg.
+
+    Parameters
+    ----------
+    hips, ankles : (..., 3) array_like
+        Where they are. With where ankles should be, more than 1 is out of reach.
+    length : (...) array_like
+        Of the leg, the sum of its bones.
+
+    Returns
+    -------
+    (...) array
+
+    Examples
+    --------
+    >>> extension([0, 1, 0], [[0, 0.5, 0], [0, 0, 0]], 0.8)
+    array([0.625, 1.25 ])
+    """
+    apart = given.vectors("ankles", ankles) - given.vectors("hips", hips)
+    return np.asarray(geometry.length(apart) / rows("length", length, given.DOUBLE))
+
+
+def length_error(chain: ArrayLike, source: ArrayLike) -> Array:
+    """The largest relative change of a bone's length.
+
+    Parameters
+    ----------
+    chain, source : (frames, joints, 3) array_like
+        As for `bends`, of the result and of the source.
+
+    Returns
+    -------
+    (frames,) array
+        Shares. Bones that have no length in the source are left out.
+
+    Examples
+    --------
+    >>> length_error([[[0, 1, 0], [0, 0.5, 0], [0, -0.1, 0]]], [[[0, 1, 0], [0, 0.5, 0], [0, 0, 0]]]).round(6)
+    array([0.2])
+    """
+    now, was = geometry.length(given.bones(chain)), geometry.length(given.bones(source))
+    return np.asarray((np.abs(now - was) / np.where(was > 0, was, np.inf)).max(axis=-1))

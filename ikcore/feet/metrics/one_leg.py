@@ -1,0 +1,403 @@
+"""All measures of a leg in one record: `measure` of a `Track`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore._arrays import rows
+from ikcore.feet.intervals import Mask, mask_of, runs
+from ikcore.feet.metrics import given
+from ikcore.feet.metrics.fidelity import deviation
+from ikcore.feet.metrics.geometry import UP
+from ikcore.feet.metrics.knees import (
+    bends,
+    extension,
+    flips,
+    leg_length,
+    length_error,
+    lowered,
+    new_flips,
+    pops,
+    straightness_lost,
+)
+from ikcore.feet.metrics.on_ground import (
+    NEAR,
+    beyond,
+    floating,
+    lift_lost,
+    off_ground,
+    penetration,
+    sole_angle,
+    standing,
+    unseen,
+)
+from ikcore.feet.metrics.sliding import drift, heading_drift, skating_ratio
+from ikcore.feet.metrics.smoothness import derivative, jerk_ratio
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-4  # a share of a leg, what no reach is over
+
+# Measures that with a source are what is beyond it, those that are whatever `beyond` says, and those that say nothing
+# without one.
+BEYOND = ("skating", "skating_by_height", "penetration", "penetration_swing", "floating", "sole_angle", "knee_flips")
+ALWAYS_BEYOND = ("skating_by_height", "knee_flips")
+BESIDE = (
+    *("skating_by_height", "off_ground", "lift_lost", "reach_violations", "knee_acceleration"),
+    *("ankle_jerk", "pelvis_jerk", "pelvis_path", "length_error", "deviation"),
+    *("straightness_lost", "pelvis_lowered"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Track:
+    """What is measured of a leg, over all frames; `Track.on` makes it.
+
+    Attributes
+    ----------
+    chain : (frames, joints, 3) array
+        Its joints from hip to ankle; of a foot without a leg its ankle.
+    sole : (frames, points, 3) array
+        Points of the sole.
+    heights : (frames, points) array
+        Theirs above the ground.
+    normals : (frames, 3) array
+        Of the ground where the foot is.
+    tilt : (frames,) array
+        `sole_angle`; NaN where it is not known.
+    pelvis : (frames, 3) array
+        What the legs hang on; NaN where it is not known.
+    ankles : (frames, legs, 3) array
+        Those of all legs that carry the pelvis.
+    """
+
+    chain: Array
+    sole: Array
+    heights: Array
+    normals: Array
+    tilt: Array
+    pelvis: Array
+    ankles: Array
+
+    @classmethod
+    def on(
+        cls,
+        chain: ArrayLike,
+        sole: ArrayLike,
+        ground: ArrayLike = 0.0,
+        normals: ArrayLike = UP,
+        *,
+        soles: ArrayLike | None = None,
+        pelvis: ArrayLike | None = None,
+        ankles: ArrayLike | None = None,
+    ) -> Track:
+        """A leg on some ground, without which it is y = 0.
+
+        Parameters
+        ----------
+        chain : (frames, joints, 3) array_like
+            Its joints from hip to ankle.
+        sole : (frames, points, 3) array_like
+            Points of the sole, such as heel, ball and toe, from back to front.
+        ground : (frames, points) array_like or float, optional
+            How high the ground is under those points; NaN where there is none.
+        normals : (frames, 3) or (3,) array_like, optional
+            Of the ground where the foot is.
+        soles : (frames, 3) array_like, optional
+            Normals of the sole, upwards. Without, its angle to the ground is not judged.
+        pelvis : (frames, 3) array_like, optional
+            What the legs hang on. Without, its way is not judged.
+        ankles : (frames, legs, 3) array_like, optional
+            Those of all legs that carry the pelvis (default: that of this leg alone).
+
+        Returns
+        -------
+        Track
+
+        Examples
+        --------
+        >>> leg = Track.on(chain=np.zeros((9, 3, 3)), sole=np.zeros((9, 2, 3)), ground=-0.01)
+        >>> leg.heights[0]
+        array([0.01, 0.01])
+        """
+        joints = given.vectors("chain", chain, "frames", "joints")
+        points = given.vectors("sole", sole, len(joints), "points")
+        below = given.spread("ground", rows("ground", ground, given.DOUBLE), points.shape[:2])
+        upward = given.spread("normals", given.vectors("normals", normals), (len(joints), 3))
+        across, above = (
+            given.spread(name, np.full(3, np.nan) if known is None else given.vectors(name, known), upward.shape)
+            for name, known in (("soles", soles), ("pelvis", pelvis))
+        )
+        carriers = joints[:, -1:] if ankles is None else given.vectors("ankles", ankles, len(joints), "legs")
+        return cls(joints, points, points[..., 1] - below, upward, sole_angle(across, upward), above, carriers)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How well a leg does. Lengths are metres, angles radians; NaN is what there was nothing to judge by.
+
+    With a source, skating, penetration, floating, the angle of the sole and flips are what is `beyond` it: `BEYOND`
+    has their names. Without one, what only says how a result is beside it is NaN: `BESIDE`. A percentile is one of the
+    values, the next one above. So of few stances the 95th is the most.
+
+    Attributes
+    ----------
+    drift, drift_most : float
+        `drift` over all stances of all points of the sole, 95th percentile and most.
+    heading_drift : float
+        While all points are in contact, 95th percentile.
+    skating, skating_by_height : float
+        `skating_ratio` with the contacts that are given, and with all that is lower than 0.05 m.
+    penetration, floating : float
+        In contact, and in the cores of contacts (`standing`), 95th percentiles.
+    penetration_swing : float
+        The deepest in all other frames.
+    sole_angle : float
+        In frames in which all points are in contact, 95th percentile.
+    off_ground : float
+        In frames in which it seems to stand `unseen`, being as low as the source is; the most, 0 of none.
+    lift_lost : float
+        The median.
+    extension : float
+        The largest. It and what else is of knees, their bones and their reach is NaN of a foot without a leg.
+    reach_violations : float
+        In how many frames the ankle is farther from the hip than the bones of the source are long.
+    knee_flips : float
+        `flips`, how many; beside a source `new_flips`.
+    knee_pops : float
+        `pops` beside the source, in how many frames.
+    knee_acceleration : float
+        The 99th percentile over that of the source, or over 7000 degrees/s^2 where that is more.
+    ankle_jerk, pelvis_jerk : float
+        `jerk_ratio`.
+    pelvis_path : float
+        How far the pelvis is from that of the source, horizontally, in lengths of the leg; 95th percentile.
+    straightness_lost : float
+        The most of a knee.
+    pelvis_lowered : float
+        `lowered`, 95th percentile.
+    length_error : float
+        The largest.
+    deviation : float
+        Of the chain's joints from the source, mean.
+    """
+
+    drift: float
+    drift_most: float
+    heading_drift: float
+    skating: float
+    skating_by_height: float
+    penetration: float
+    penetration_swing: float
+    floating: float
+    sole_angle: float
+    off_ground: float
+    lift_lost: float
+    extension: float
+    reach_violations: float
+    knee_flips: float
+    knee_pops: float
+    knee_acceleration: float
+    ankle_jerk: float
+    pelvis_jerk: float
+    pelvis_path: float
+    straightness_lost: float
+    pelvis_lowered: float
+    length_error: float
+    deviation: float
+
+    def texts(self) -> dict[str, str]:
+        """Every measure by its name, in millimetres, degrees and percent.
+
+        What there was nothing to judge by is "-", and floating where there is no ground to float over "no ground".
+
+        Returns
+        -------
+        dict of str to str
+        """
+        return {name: _said(getattr(self, name), *how) for name, how in _UNITS.items()}
+
+    def __repr__(self) -> str:
+        return "\n".join(["Measure:", *(f"  {name:18}{text}" for name, text in self.texts().items())])
+
+
+_MM, _PERCENT, _DEGREES = (1e3, " mm"), (100.0, " %"), (180 / math.pi, "°")
+_COUNT, _TIMES = (1.0, ""), (1.0, "x")
+_UNITS: dict[str, tuple[float, str]] = {
+    **dict.fromkeys(["drift", "drift_most"], _MM),
+    "heading_drift": _DEGREES,
+    **dict.fromkeys(["skating", "skating_by_height"], _PERCENT),
+    **dict.fromkeys(["penetration", "penetration_swing", "floating"], _MM),
+    "sole_angle": _DEGREES,
+    "off_ground": _MM,
+    **dict.fromkeys(["lift_lost", "extension"], _PERCENT),
+    **dict.fromkeys(["reach_violations", "knee_flips", "knee_pops"], _COUNT),
+    **dict.fromkeys(["knee_acceleration", "ankle_jerk", "pelvis_jerk"], _TIMES),
+    "pelvis_path": _PERCENT,
+    "straightness_lost": _DEGREES,
+    "pelvis_lowered": _MM,
+    "length_error": _PERCENT,
+    "deviation": _MM,
+}
+
+
+def _said(value: float, factor: float, unit: str) -> str:
+    if isinstance(value, int):
+        return f"{value}{unit}"
+    if math.isinf(value):
+        return "no ground"
+    return "-" if math.isnan(value) else f"{round(factor * value, 1) + 0:.1f}{unit}"
+
+
+def measure(leg: Track, contact: ArrayLike, *, fps: float, source: Track | None = None, beyond: bool = True) -> Measure:
+    """All measures of a leg in one record.
+
+    Parameters
+    ----------
+    leg : Track
+        What is judged.
+    contact : (frames, points) array_like of bool
+        When each point of the sole is in contact: in the source, not found again in the result.
+    fps : float
+        Frames a second.
+    source : Track, optional
+        What it was made of, on its own ground. Without, what is `beyond` a source is all there is, knees pop beside
+        the rest of the clip, and the rest is NaN.
+    beyond : bool, default: True
+        Whether what is `beyond` the source is; if not, it is all there is, but for what is `BESIDE` it.
+
+    Returns
+    -------
+    Measure
+
+    Examples
+    --------
+    A foot that stands 5 mm deep and slides along by 1/4096 m a frame, 22 times in the core of its stance:
+
+    >>> way = np.arange(31)[:, np.newaxis, np.newaxis] * [0, 0, 1 / 4096]
+    >>> leg = Track.on([[0, 0.9, 0], [0, 0.5, 0.1], [0, 0.1, 0]] + way, [[0, -0.005, 0], [0, -0.005, 0.2]] + way)
+    >>> measure(leg, np.full((31, 2), True), fps=30)
+    Measure:
+      drift             5.4 mm
+      drift_most        5.4 mm
+      heading_drift     0.0°
+      skating           0.0 %
+      skating_by_height -
+      penetration       5.0 mm
+      penetration_swing -
+      floating          0.0 mm
+      sole_angle        -
+      off_ground        -
+      lift_lost         -
+      extension         97.0 %
+      reach_violations  -
+      knee_flips        0
+      knee_pops         0
+      knee_acceleration -
+      ankle_jerk        -
+      pelvis_jerk       -
+      pelvis_path       -
+      straightness_lost -
+      pelvis_lowered    -
+      length_error      -
+      deviation         -
+    """
+    held = given.spread("contact", mask_of("contact", contact), leg.heights.shape)
+    if source is not None:
+        for name in ("chain", "sole", "ankles"):
+            given.same("source", getattr(source, name).shape, getattr(leg, name).shape)
+    clean, knees = source if beyond else None, bends(leg.chain)
+    were = knees if source is None else bends(source.chain)
+    return Measure(
+        **_slides(leg, held, fps, clean),
+        **_stands(leg, held, fps, clean),
+        **_bends(leg, knees, were, fps, source),
+        **(dict.fromkeys(BESIDE, math.nan) if source is None else _beside(leg, knees, were, held, fps, source)),
+    )
+
+
+def _slides(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[str, Any]:
+    slid, flat = _drifts(leg, held, fps), runs(held.all(axis=1))
+    headings = leg.sole[:, -1] - leg.sole[:, 0]
+    there = 0.0 if source is None else skating_ratio(source.sole, held, fps=fps)
+    return {
+        "drift": given.highest(slid, 95),
+        "drift_most": given.highest(slid),
+        "heading_drift": given.highest(heading_drift(headings, flat, fps=fps), 95) if held.shape[1] > 1 else math.nan,
+        "skating": max(skating_ratio(leg.sole, held, fps=fps) - there, 0.0),
+    }
+
+
+def _stands(leg: Track, held: Mask, fps: float, source: Track | None) -> dict[str, Any]:
+    down, flat = held.any(axis=1), held.all(axis=1)
+    deep, high, tilt = penetration(leg.heights), floating(leg.heights), leg.tilt
+    if source is not None:
+        deep, high = beyond(deep, penetration(source.heights)), beyond(high, floating(source.heights))
+        tilt = beyond(tilt, source.tilt)
+    return {
+        "penetration": given.highest(deep[down], 95),
+        "penetration_swing": given.highest(deep[~down]),
+        "floating": given.highest(high[standing(down, fps=fps)], 95),
+        "sole_angle": given.highest(tilt[flat], 95),
+    }
+
+
+def _bends(leg: Track, knees: Array, were: Array, fps: float, source: Track | None) -> dict[str, Any]:
+    if _alone(leg):
+        return dict.fromkeys(("extension", "knee_flips", "knee_pops"), math.nan)
+    flipped = flips(leg.chain) if source is None else new_flips(leg.chain, source.chain, fps=fps)
+    return {
+        "extension": given.highest(extension(leg.chain[:, 0], leg.chain[:, -1], given.lengths(leg.chain))),
+        "knee_flips": int(flipped.sum()),
+        "knee_pops": int(pops(knees, were).any(axis=1).sum()),
+    }
+
+
+def _beside(leg: Track, knees: Array, were: Array, held: Mask, fps: float, source: Track) -> dict[str, Any]:
+    low, was_low = (skating_ratio(each.sole, each.heights < NEAR, fps=fps) for each in (leg, source))
+    fast, was_fast = (given.highest(np.abs(derivative(angles, 2, fps=fps)), 99) for angles in (knees, were))
+    apart = deviation(leg.pelvis, source.pelvis, level=True)
+    down = held.any(axis=1)
+    stands = unseen(leg.sole, source.heights, down, fps=fps)
+    lost = lift_lost(given.lowest(leg.heights), given.lowest(source.heights), down)
+    return {
+        "off_ground": float(off_ground(leg.heights, source.heights)[stands].max(initial=0.0)),
+        "skating_by_height": max(low - was_low, 0.0),
+        "lift_lost": given.highest(lost, 50),
+        "reach_violations": math.nan if _alone(leg) else _violations(leg, source),
+        "knee_acceleration": fast / max(was_fast, math.radians(7000)),
+        "ankle_jerk": jerk_ratio(leg.chain[:, -1], source.chain[:, -1], fps=fps),
+        "pelvis_jerk": jerk_ratio(leg.pelvis, source.pelvis, fps=fps),
+        "pelvis_path": given.highest(apart / (leg_length(source.chain) or math.nan), 95),
+        "straightness_lost": given.highest(straightness_lost(knees, were)),
+        "pelvis_lowered": given.highest(lowered(leg.pelvis, source.pelvis, leg.ankles, source.ankles), 95),
+        "length_error": math.nan if _alone(leg) else given.highest(length_error(leg.chain, source.chain)),
+        "deviation": given.mean(deviation(leg.chain, source.chain)),
+    }
+
+
+def _alone(leg: Track) -> bool:
+    """Whether it is a foot without a leg."""
+    return bool(leg.chain.shape[1] == 1)
+
+
+def _violations(leg: Track, source: Track) -> int:
+    reach = extension(leg.chain[:, 0], leg.chain[:, -1], given.lengths(source.chain))
+    return int((reach > 1 + _ROUNDING).sum())
+
+
+def _drifts(leg: Track, held: Mask, fps: float) -> Array:
+    """Of all stances of all points: of one after the other, so that it is one call."""
+    frames, points = held.shape
+    stances = [runs(held[:, at]) + at * frames for at in range(points)]
+    return drift(
+        leg.sole.swapaxes(0, 1).reshape(-1, 3),
+        np.concatenate([*stances, np.empty((0, 2), np.intp)]),
+        fps=fps,
+        normals=np.tile(leg.normals, (points, 1)),
+    )

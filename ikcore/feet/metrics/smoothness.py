@@ -1,0 +1,127 @@
+"""How smooth motion is: derivatives over time, jerk, how fast it turns."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ikcore._arrays import rows
+from ikcore.feet.metrics import geometry, given
+from ikcore.feet.metrics.fidelity import turn
+
+Array = NDArray[np.float64]
+
+
+def derivative(values: ArrayLike, order: int, *, fps: float) -> Array:
+    """A difference quotient over 1/30 s, or over one frame where that is longer.
+
+    From frame to frame, at 120 of them a second, derivatives are mostly those of noise, and rates would not compare.
+
+    Parameters
+    ----------
+    values : (frames, ...) array_like
+        Say `bends`.
+    order : int
+        1 for speeds, 2 for accelerations, 3 for jerks.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (shorter, ...) array
+        In units of `values` over seconds; empty if there are too few frames.
+
+    Examples
+    --------
+    >>> seconds = np.arange(9) / 60
+    >>> derivative(seconds**2, 2, fps=60).round(6)
+    array([2., 2., 2., 2., 2.])
+    """
+    found = rows("values", values, given.DOUBLE)
+    span = max(1, round(given.rate(fps) / 30))
+    for _ in range(order):
+        found = found[span:] - found[:-span]
+    return np.asarray(found * (fps / span) ** order)
+
+
+def jerk(points: ArrayLike, *, fps: float) -> Array:
+    """How jerky points move: the third `derivative`. Its mean over that of the source is the usual measure.
+
+    Parameters
+    ----------
+    points : (frames, ..., 3) array_like
+        Say ankles, hips and pelvis.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (shorter, ...) array
+        Metres a second cubed.
+
+    Examples
+    --------
+    >>> seconds = np.arange(9) / 30
+    >>> jerk(seconds[:, np.newaxis] ** 3 * [0, 0, 1], fps=30).round(6)
+    array([6., 6., 6., 6., 6., 6.])
+    """
+    return geometry.length(derivative(given.vectors("points", points), 3, fps=fps))
+
+
+def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
+    """The mean `jerk` over that of the source, or of the jerkiest of several.
+
+    A pelvis that climbs where that of its source does not takes some of it from the feet: judge it beside both, the
+    pelvis and the ankle of the source.
+
+    Parameters
+    ----------
+    points : (frames, 3) array_like
+        Say of the pelvis.
+    *sources : (frames, 3) array_like
+        The same point of the source, and others.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    float
+        NaN if no source has any.
+
+    Examples
+    --------
+    >>> cubes = np.arange(9)[:, np.newaxis] ** 3 * [0, 0, 1]
+    >>> jerk_ratio(2 * cubes, cubes, fps=30), jerk_ratio(2 * cubes, cubes, 4 * cubes, fps=30)
+    (2.0, 0.5)
+    """
+    most = max(given.mean(jerk(source, fps=fps)) for source in sources)
+    return given.mean(jerk(points, fps=fps)) / (most or math.nan)
+
+
+def angular_speed(turned: ArrayLike, *, fps: float) -> Array:
+    """How fast joints turn, over 1/30 s as in `derivative`. The 99th percentile tells of spikes.
+
+    Parameters
+    ----------
+    turned : (frames, ..., 4) array_like
+        Rotations.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    (shorter, ...) array
+        Radians a second.
+
+    Examples
+    --------
+    >>> from ikcore import rotations
+    >>> turned = rotations.from_axis_angle([0, 1, 0], np.arange(5) / 30)
+    >>> angular_speed(turned, fps=30).round(6)
+    array([1., 1., 1., 1.])
+    """
+    each = rows("turned", turned, given.DOUBLE, 4)
+    span = max(1, round(given.rate(fps) / 30))
+    return np.asarray(turn(each[span:], each[:-span]) * (fps / span))

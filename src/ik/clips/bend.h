@@ -1,0 +1,178 @@
+/* Legs bent in closed form (ik_bend_leg_job), lanes being frames; and how their joints turn (ik_turn_leg_job).
+ *
+ *   bend_target  where it ends: no nearer to the hip than a leg folds up, no farther than it reaches
+ *   bend_knee    where a knee goes: as far off the line as the sides say, to the side where it was
+ *   bend_upper   how the bone above it turns
+ *
+ * Knees are taken from the hip down: below each the rest of the leg is one bone. */
+
+static const number BEND_HINGED = 0.26;   /* the sine of a bend from which a plane is that of the leg alone */
+static const number BEND_STRAIGHT = 0.02; /* the sine of a bend below which its plane counts less and less */
+static const number BEND_WRONG = 0.25;    /* how far off its line, as a share of the upper bone, a knee is meant to be
+                                             bent that is bent backwards */
+static const number BEND_FOLDED = 0.25;   /* of its length: legs are not folded more over obstacles, unless they are in
+                                             the clip */
+static const number BEND_TIGHTEST = 0.2;  /* likewise: nor more than this to stand */
+static const number BEND_ROUNDING = 1e-9; /* of the length of a leg */
+static const number TURN_SAME = 1e-12;    /* a rotation by less is none */
+
+/* --- a leg ----------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const ik_bend_leg_job *job;
+    group at;
+    int points;
+    vec3 pivot;
+    quat tilt;
+} bend;
+
+/* Where the body has brought a joint. */
+ik_inline vec3 bend_point(const bend *b, int joint) {
+    const vec3 point = lanes_load_joint_vec3(&b->job->chain, b->at, joint);
+    return b->job->tilt.data ? vec3_add(b->pivot, bake_rotate(b->tilt, vec3_sub(point, b->pivot))) : point;
+}
+
+ik_inline vec3 bend_bone(const bend *b, int bone) { return vec3_sub(bend_point(b, bone + 1), bend_point(b, bone)); }
+
+ik_inline vec3 bend_hinge(const bend *b, int bone) {
+    quat turn = lanes_load_joint_quat(&b->job->turns, b->at, bone);
+    if (b->job->tilt.data) turn = bake_multiply(b->tilt, turn);
+    const double *hinge = b->job->hinges + 3 * bone;
+    return bake_rotate(turn, (vec3){real_splat(hinge[0]), real_splat(hinge[1]), real_splat(hinge[2])});
+}
+
+ik_inline void bend_store(const bend *b, int bone, vec3 start, quat delta) {
+    if (b->job->tilt.data) delta = bake_multiply(delta, b->tilt);
+    lanes_store_joint_vec3(&b->job->bent, b->at, bone, start);
+    lanes_store_joint_quat(&b->job->deltas, b->at, bone, delta);
+}
+
+/* How far from a knee the end should be: of two bones the length of the second, of more in proportion. */
+static real bend_below(const bend *b, int bone, real far) {
+    const real first = vec3_length(bend_bone(b, bone));
+    real total = vec3_length(bend_bone(b, bone + 1)), longest = total;
+    if (bone + 3 == b->points) return total;
+    for (int lower = bone + 2; lower + 1 < b->points; lower++) {
+        const real length = vec3_length(bend_bone(b, lower));
+        total = total + length, longest = real_max(longest, length);
+    }
+    const vec3 end = bend_point(b, b->points - 1);
+    const real least = real_max(real_splat(2) * longest - total, real_splat(0));
+    const real share = bake_over(far, vec3_length(vec3_sub(end, bend_point(b, bone))));
+    const real wanted = vec3_length(vec3_sub(end, bend_point(b, bone + 1))) * share;
+    return bake_clip(wanted, real_max(least, real_abs(far - first)), real_min(total, far + first));
+}
+
+/* So a straight leg, or one that is bent a trace to the wrong side, bends the right way. */
+static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
+    const real zero = real_splat(0), one = real_splat(1), two = real_splat(2);
+    const vec3 root = bend_point(b, bone), upper = bend_bone(b, bone), way = vec3_sub(foot, hip);
+    const quat arc = bake_arc(vec3_sub(bend_point(b, b->points - 1), root), way);
+    const vec3 line = bake_unit(way), before = bake_rotate(arc, upper);
+    const vec3 off = vec3_sub(before, vec3_scale(vec3_dot(before, line), line));
+    const vec3 forward = bake_unit(vec3_cross(line, bake_rotate(arc, bend_hinge(b, bone))));
+    const real far = vec3_length(way), first = vec3_length(upper), second = bend_below(b, bone, far);
+    const real along = (far + bake_over((first - second) * (first + second), far)) / two;
+    const real height = real_sqrt(real_max(first * first - along * along, zero)), was = vec3_length(off);
+    const mask backwards = mask_less(vec3_dot(off, forward), zero);
+    const real wrong = real_select(backwards, bake_share(bake_over(was, real_splat(BEND_WRONG) * first)), zero);
+    const real more = real_max(height - was, zero) * (one - two * wrong * wrong * (real_splat(3) - two * wrong));
+    const vec3 side = bake_unit(vec3_add(off, vec3_scale(more, forward)));
+    return vec3_add(vec3_add(hip, vec3_scale(along, line)), vec3_scale(height, side));
+}
+
+/* By the shortest way, then about itself with the plane of the leg, if that is bent. So the knee stays a hinge: it does
+ * not twist against the thigh. */
+static quat bend_upper(const bend *b, int bone, vec3 hip, vec3 knee, vec3 foot) {
+    const vec3 upper = bend_bone(b, bone), low = vec3_sub(bend_point(b, b->points - 1), bend_point(b, bone + 1));
+    const vec3 first = vec3_sub(knee, hip), second = vec3_sub(foot, knee);
+    const quat arc = bake_arc(upper, first);
+    const vec3 was = bake_rotate(arc, vec3_cross(upper, low)), now = vec3_cross(first, second);
+    const real sine = bake_over(vec3_length(was), vec3_length(upper) * vec3_length(low));
+    const real alike =
+        bake_over(vec3_dot(was, now), vec3_length(was) * vec3_length(now)); /* none of it from 90 degrees */
+    const real bent = bake_over(vec3_length(now), vec3_length(first) * vec3_length(second)); /* straight: no plane */
+    const real share = bake_share(sine / real_splat(BEND_HINGED)) * bake_share(bent / real_splat(BEND_STRAIGHT)) *
+                       bake_share(real_splat(2) * alike);
+    return bake_multiply(bake_slerp(bake_arc(was, now), bake_eased(share)), arc);
+}
+
+/* A foot that is lifted past the hip would turn the leg over. One that stands stays if it can: obstacles are what a leg
+ * need not fold up for. */
+static vec3 bend_unfolded(const bend *b, vec3 line) {
+    const real length = real_splat(b->job->length);
+    const vec3 source = vec3_sub(bend_point(b, b->points - 1), bend_point(b, 0)), ahead = bake_unit(source);
+    const real plain = vec3_length(vec3_sub(line, lanes_load_vec3(&b->job->over, b->at)));
+    const real tightest = real_splat(BEND_TIGHTEST) * length, folded = real_splat(BEND_FOLDED) * length;
+    const real least = real_min(vec3_length(source), bake_clip(plain, tightest, folded));
+    return vec3_add(line, vec3_scale(real_max(least - vec3_dot(line, ahead), real_splat(0)), ahead));
+}
+
+/* Where it ends. */
+static vec3 bend_target(const bend *b, vec3 hip, vec3 foot) {
+    vec3 line = vec3_sub(foot, hip);
+    if (b->job->over.data) line = bend_unfolded(b, line);
+    const real within = bake_over(lanes_load_real(&b->job->reach, b->at), vec3_length(line));
+    return vec3_add(hip, vec3_scale(real_min(within, real_splat(1)), line));
+}
+
+static void bend_rows(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last) {
+    bend b = {.job = job, .points = (int)job->chain.count, .pivot = vec3_splat(0, 0, 0), .tilt = quat_identity()};
+    EACH_GROUP (at, first, last) {
+        b.at = at;
+        if (job->tilt.data) b.pivot = lanes_load_vec3(&job->pivot, at), b.tilt = lanes_load_quat(&job->tilt, at);
+        const vec3 foot = lanes_load_vec3(&job->foot, at);
+        vec3 hip = lanes_load_vec3(&job->hip, at), end = b.points > 1 ? bend_target(&b, hip, foot) : foot;
+        quat delta = quat_identity();
+        int bone = 0;
+        for (; bone + 2 < b.points; bone++) {
+            const vec3 knee = bend_knee(&b, bone, hip, end);
+            delta = bend_upper(&b, bone, hip, knee, end);
+            bend_store(&b, bone, hip, delta);
+            hip = knee;
+        }
+        if (b.points == 2) bend_store(&b, 0, hip, bake_arc(bend_bone(&b, 0), vec3_sub(end, hip)));
+        if (b.points > 2) {
+            const vec3 carried = bake_rotate(delta, bend_bone(&b, bone));
+            bend_store(&b, bone, hip, bake_multiply(bake_arc(carried, vec3_sub(end, hip)), delta));
+        }
+        lanes_store_joint_vec3(&job->bent, at, b.points - 1, end);
+        const real off = vec3_length(vec3_sub(foot, end)), rounding = real_splat(BEND_ROUNDING * job->length);
+        if (job->short_by.data)
+            lanes_store_real(&job->short_by, at, real_select(mask_less(rounding, off), off, real_splat(0)));
+    }
+}
+
+/* --- its joints -----------------------------------------------------------------------------------------------------
+ */
+
+/* Frames that are chosen; all if nothing is said. */
+ik_inline mask turn_chosen(const ik_turn_leg_job *job, group at) {
+    number chosen[LANES] = {0};
+    if (!job->chosen.data) return ~mask_splat(0);
+    for (int k = 0; k < at.count; k++)
+        chosen[k] = *lanes_row(&job->chosen, at, k);
+    return ~mask_equal(real_load(chosen), real_splat(0));
+}
+
+static void turn_rows(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last) {
+    EACH_GROUP (at, first, last) {
+        const mask chosen = turn_chosen(job, at);
+        quat carrier = quat_identity();
+        if (job->above.data) carrier = lanes_load_quat(&job->above, at);
+        for (int joint = 0; joint < job->world.count; joint++) {
+            const quat world = lanes_load_joint_quat(&job->world, at, joint);
+            const quat delta = lanes_load_joint_quat(&job->deltas, at, joint);
+            const quat unit = lanes_load_joint_quat(&job->units, at, joint);
+            const quat local = lanes_load_joint_quat(&job->locals, at, joint);
+            const int alone = joint == 0 && !job->above.data;
+            const quat relative = alone ? delta : bake_multiply(bake_conjugate(carrier), delta);
+            const quat parent = bake_multiply(world, bake_conjugate(unit));
+            const quat now = bake_multiply(bake_conjugate(parent), bake_multiply(relative, world));
+            const mask changes = chosen & mask_less(real_splat(TURN_SAME), vec3_largest(relative.v));
+            lanes_store_joint_quat(&job->locals, at, joint, quat_select(changes, now, local));
+            carrier = delta;
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/* Legs over all frames of a clip. Of the bake alone: ik.h has what is for all. All numbers are doubles; items are
+ * frames. */
+#ifndef IK_LEGS_H
+#define IK_LEGS_H
+
+#include "ik.h"
+
+/* A leg of any number of bones under a body that has moved, bent as it is in the clip so that it ends where its foot
+ * should be. All but the first bone count as one, as long as it has to be in proportion; then the same again below. So
+ * every joint takes its share, and what is not moved stays as it is. What a knee is bent more than in the clip it bends
+ * about its hinge. */
+typedef struct ik_bend_leg_job {
+    ik_lists chain;        /* (3) where its joints are in the clip: one of a free foot, else one more than bones */
+    ik_lists turns;        /* (4) world rotations of the bones */
+    ik_rows pivot, tilt;   /* (3), (4) optional: the body turns by tilt about pivot, and the leg with it */
+    ik_rows hip;           /* (3) where it begins */
+    ik_rows foot;          /* (3) where it should end */
+    ik_rows over;          /* (3) optional: what of that is for obstacles, for which it need not fold up */
+    ik_rows reach;         /* (1) how far it reaches at most */
+    const double *hinges;  /* of every knee the axis (3) in the space of the bone above it */
+    double length;         /* of the leg */
+    ik_lists bent, deltas; /* (3) of joints, (4) of bones: where they are, and how each has turned in the world */
+    ik_rows short_by;      /* (1) optional: by how much it falls short of where it should end */
+} ik_bend_leg_job;
+
+/* The local rotations with which joints, each of which carries the next, turn in the world as they should. */
+typedef struct ik_turn_leg_job {
+    ik_lists world;  /* (4) how joints are turned */
+    ik_lists deltas; /* (4) how they turn from there */
+    ik_rows above;   /* (4) optional: how what carries the first turns */
+    ik_lists units;  /* (4) local rotations at unit length */
+    ik_rows chosen;  /* char, optional: frames where it is 0 stay */
+    ik_lists locals; /* (4) the same rotations as they come; those that change are written */
+} ik_turn_leg_job;
+
+void ik_bend_leg(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last);
+void ik_turn_leg(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last);
+
+#endif

@@ -1,0 +1,159 @@
+/* Points over time (paths.h). */
+#include "paths.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "order.h"
+
+enum { ROUNDS = 8, AT_ONCE = 512 }; /* to where most are, at most; numbers that stay in the fastest cache */
+
+/* --- prolonged ---------------------------------------------------------------------------------------------------- */
+
+static void go_round(const ik_path *path, ptrdiff_t more, double *wide) {
+    const ptrdiff_t last = path->frames - 1, columns = path->columns;
+    for (ptrdiff_t at = -more; at <= last + more; at++, wide += columns) {
+        ptrdiff_t times = at / last, frame = at % last;
+        if (frame < 0) frame += last, times--;
+        if (at == last) frame = last, times = 0;
+        for (ptrdiff_t k = 0; k < columns; k++) {
+            const double gone = path->rows[last * columns + k] - path->rows[k];
+            wide[k] = path->rows[frame * columns + k] + (double)times * gone;
+        }
+    }
+}
+
+/* About ends, as often as there are rows for. */
+static void turn(const ik_path *path, ptrdiff_t more, double *wide) {
+    const ptrdiff_t columns = path->columns;
+    ptrdiff_t frames = path->frames;
+    double *start = wide + more * columns;
+    memcpy(start, path->rows, (size_t)(frames * columns) * sizeof *wide);
+    while (more > 0) {
+        const ptrdiff_t now = more < frames - 1 ? more : frames - 1;
+        double *end = start + (frames - 1) * columns;
+        for (ptrdiff_t row = 1; row <= now; row++)
+            for (ptrdiff_t k = 0; k < columns; k++) {
+                start[k - row * columns] = 2 * start[k] - start[k + row * columns];
+                end[k + row * columns] = 2 * end[k] - end[k - row * columns];
+            }
+        start -= now * columns, frames += 2 * now, more -= now;
+    }
+}
+
+void ik_prolong(const ik_path *path, ptrdiff_t more, double *wide) {
+    if (path->frames > 1) {
+        (path->loop ? go_round : turn)(path, more, wide);
+        return;
+    }
+    for (ptrdiff_t row = 0; row <= 2 * more; row++)
+        memcpy(wide + row * path->columns, path->rows, (size_t)path->columns * sizeof *wide);
+}
+
+/* --- smoothed ----------------------------------------------------------------------------------------------------- */
+
+/* By how much twice the start of a line is off a first row, in one column: of the line that is nearest to that row and
+ * those after it, each `step` on, as they weigh. */
+static double off_line(const double *first, ptrdiff_t step, const double *weights, ptrdiff_t most) {
+    double none = 0, once = 0, twice = 0, sum = 0, moment = 0;
+    for (ptrdiff_t at = 0; at <= most; at++) {
+        const double weight = weights[at], far = (double)at, value = first[at * step];
+        none += weight, once += weight * far, twice += weight * (far * far);
+        sum += weight * value, moment += weight * far * value;
+    }
+    return 2 * ((twice * sum - once * moment) / (none * twice - once * once) - first[0]);
+}
+
+static void go_on_from_lines(const ik_smooth_path_job *job) {
+    const ptrdiff_t columns = job->path.columns, end = (job->path.frames - 1) * columns;
+    const double *weights = job->factors + job->most;
+    double *after = job->wide + (job->path.frames + job->most) * columns;
+    for (ptrdiff_t k = 0; k < columns; k++) {
+        const double first = off_line(job->path.rows + k, columns, weights, job->most);
+        const double last = off_line(job->path.rows + end + k, -columns, weights, job->most);
+        for (ptrdiff_t row = 0; row < job->most; row++) {
+            job->wide[row * columns + k] += first;
+            after[row * columns + k] += last;
+        }
+    }
+}
+
+static void blur(const ik_smooth_path_job *job) {
+    const ptrdiff_t columns = job->path.columns, size = job->path.frames * columns;
+    for (ptrdiff_t start = 0; start < size; start += AT_ONCE) {
+        const ptrdiff_t count = size - start < AT_ONCE ? size - start : AT_ONCE;
+        double *found = job->smoothed + start;
+        for (ptrdiff_t k = 0; k < count; k++)
+            found[k] = 0;
+        for (ptrdiff_t tap = 0; tap <= 2 * job->most; tap++) {
+            const double *from = job->wide + start + tap * columns, factor = job->factors[tap] / job->total;
+            for (ptrdiff_t k = 0; k < count; k++)
+                found[k] += from[k] * factor;
+        }
+    }
+}
+
+void ik_smooth_path(const ik_smooth_path_job *job) {
+    const ptrdiff_t columns = job->path.columns, size = job->path.frames * columns;
+    ik_prolong(&job->path, job->most, job->wide);
+    if (!job->path.loop && 1 < job->most && job->most < job->path.frames) go_on_from_lines(job);
+    blur(job);
+    const ik_path found = {job->smoothed, job->path.frames, columns, job->path.loop};
+    ik_prolong(&found, 1, job->wide);
+    for (ptrdiff_t k = 0; k < size; k++)
+        job->velocities[k] = (job->wide[k + 2 * columns] - job->wide[k]) * (job->fps / 2);
+}
+
+/* --- ramps -------------------------------------------------------------------------------------------------------- */
+
+void ik_ramp(const unsigned char *held, ptrdiff_t count, int loop, double frames, double *weights) {
+    const ptrdiff_t period = count - 1;
+    ptrdiff_t first = 0, last = 0; /* edges; there is none at 0 */
+    for (ptrdiff_t k = 1; k < count; k++)
+        if (held[k] != held[k - 1]) first = first ? first : k, last = k;
+    const double far = first ? INFINITY : 0;
+    double edge = !first ? 0 : loop ? (double)(last - period) : -far;
+    for (ptrdiff_t k = 0; k < count; k++) {
+        if (k && held[k] != held[k - 1]) edge = (double)k;
+        weights[k] = (double)k + 0.5 - edge;
+    }
+    edge = !first ? 0 : loop ? (double)(first + period) : far;
+    for (ptrdiff_t k = count - 1; k >= 0; k--) {
+        const double after = edge - ((double)k + 0.5), away = (after < weights[k] ? after : weights[k]) / frames;
+        double share = held[k] ? 0.5 + away : 0.5 - away;
+        share = share < 0 ? 0 : share > 1 ? 1 : share;
+        weights[k] = first ? share * share * (3 - 2 * share) : held[k] ? 1 : 0;
+        if (k && held[k] != held[k - 1]) edge = (double)k;
+    }
+}
+
+/* --- what most have ----------------------------------------------------------------------------------------------- */
+
+/* Of columns of numbers, `every` apart. */
+static void median_of(double *columns, ptrdiff_t every, ptrdiff_t count, double found[3]) {
+    for (int axis = 0; axis < 3; axis++)
+        found[axis] = ik_median(columns + axis * every, count);
+}
+
+int ik_commonest(const double (*velocities)[3], const double *limits, ptrdiff_t count, double *work, double most[3]) {
+    for (ptrdiff_t k = 0; k < count; k++)
+        for (int axis = 0; axis < 3; axis++)
+            work[axis * count + k] = velocities[k][axis];
+    if (!count) return 0;
+    median_of(work, count, count, most);
+    for (int round = 0; round < ROUNDS; round++) {
+        const double before[3] = {most[0], most[1], most[2]};
+        ptrdiff_t near = 0;
+        for (ptrdiff_t k = 0; k < count; k++) {
+            const double *at = velocities[k], x = at[0] - most[0], y = at[1] - most[1], z = at[2] - most[2];
+            if (!(sqrt(x * x + y * y + z * z) < limits[k])) continue;
+            for (int axis = 0; axis < 3; axis++)
+                work[axis * count + near] = at[axis];
+            near++;
+        }
+        if (!near) return 0;
+        median_of(work, count, near, most);
+        if (most[0] == before[0] && most[1] == before[1] && most[2] == before[2]) break;
+    }
+    return 1;
+}

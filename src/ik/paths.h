@@ -1,0 +1,39 @@
+/* Points over time: rows of numbers, one row a frame, of clips that may be loops. */
+#ifndef IK_PATHS_H
+#define IK_PATHS_H
+
+#include <stddef.h>
+
+/* Rows (frames, columns), at least one. In a loop the last row is where the first one has got to. */
+typedef struct {
+    const double *rows;
+    ptrdiff_t frames, columns;
+    int loop;
+} ik_path;
+
+/* So many rows more at both ends: a loop goes on from where it has got to, others as if turned about their ends.
+ * wide: (frames + 2 more, columns). */
+void ik_prolong(const ik_path *path, ptrdiff_t more, double *wide);
+
+/* The mean of every row and `most` before and after, by factors of these 2 most + 1 whose sum is total; at the ends of
+ * what is no loop they go on from where a line ends. And how fast that is, from the rows beside.
+ * wide: (frames + 2 max(most, 1), columns), to work in; smoothed, velocities: (frames, columns). */
+typedef struct {
+    ik_path path;
+    const double *factors;
+    ptrdiff_t most;
+    double total, fps;
+    double *wide, *smoothed, *velocities;
+} ik_smooth_path_job;
+
+void ik_smooth_path(const ik_smooth_path_job *job);
+
+/* Weights (count), from 0 to 1 within so many frames about the edges of a mask, which are between frames; more than 0.5
+ * where it holds. */
+void ik_ramp(const unsigned char *held, ptrdiff_t count, int loop, double frames, double *weights);
+
+/* The velocity that most of some have: the median of those that are as near to it as each has to be. work: 3 count
+ * numbers. Returns whether any is near. */
+int ik_commonest(const double (*velocities)[3], const double *limits, ptrdiff_t count, double *work, double most[3]);
+
+#endif

@@ -1,0 +1,11 @@
+/* Where points are that joints carry. */
+#ifndef IKCORE_MODULE_CARRIED_H
+#define IKCORE_MODULE_CARRIED_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* Adds the function carried to the module. 0, or -1 with an exception set. */
+int add_carried(PyObject *module);
+
+#endif

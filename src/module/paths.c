@@ -1,0 +1,344 @@
+/* Points over time, and numbers by their order, as functions of Python (ikcore/feet/paths.py and those beside it). */
+#include "paths.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#include <numpy/ndarrayobject.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "../ik/order.h"
+#include "../ik/paths.h"
+#include "arrays.h"
+
+static PyArrayObject *doubles_of(PyObject *object) {
+    return (PyArrayObject *)PyArray_FROMANY(object, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+}
+
+/* A new reference to doubles in one block, of one row at least; NULL with an exception set. */
+static PyArrayObject *rows_of(PyObject *object, int loop, ik_path *path) {
+    PyArrayObject *array = doubles_of(object);
+    if (array && (PyArray_NDIM(array) < 1 || PyArray_SIZE(array) < 1)) {
+        PyErr_SetString(PyExc_TypeError, "expected numbers (frames, ...), of one frame at least");
+        Py_CLEAR(array);
+    }
+    if (!array) return NULL;
+    const npy_intp frames = PyArray_DIM(array, 0);
+    *path = (ik_path){PyArray_DATA(array), frames, PyArray_SIZE(array) / frames, loop};
+    return array;
+}
+
+static PyObject *prolonged(PyObject *module, PyObject *args) {
+    PyObject *rows;
+    Py_ssize_t more;
+    ik_path path;
+    (void)module;
+    int loop;
+    if (!PyArg_ParseTuple(args, "Onp", &rows, &more, &loop)) return NULL;
+    PyArrayObject *array = rows_of(rows, loop, &path);
+    if (!array) return NULL;
+    npy_intp shape[NPY_MAXDIMS];
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++)
+        shape[axis] = PyArray_DIM(array, axis) + (axis ? 0 : 2 * more);
+    PyArrayObject *wide = NULL;
+    if (more < 0 || more > PY_SSIZE_T_MAX / 64)
+        PyErr_SetString(PyExc_TypeError, "prolonged: expected a number of rows, 0 or more");
+    else
+        wide = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(array), shape, NPY_DOUBLE);
+    if (wide) ik_prolong(&path, more, PyArray_DATA(wide));
+    Py_DECREF((PyObject *)array);
+    return (PyObject *)wide;
+}
+
+static PyObject *path(PyObject *module, PyObject *args) {
+    PyObject *rows, *weights, *found = NULL;
+    ik_smooth_path_job job = {0};
+    (void)module;
+    int loop;
+    if (!PyArg_ParseTuple(args, "OO!ddp", &rows, &PyArray_Type, &weights, &job.total, &job.fps, &loop)) return NULL;
+    PyArrayObject *factors = (PyArrayObject *)weights;
+    if (!holds(factors, NPY_DOUBLE) || PyArray_NDIM(factors) != 1 || PyArray_SIZE(factors) % 2 == 0 ||
+        !PyArray_IS_C_CONTIGUOUS(factors)) {
+        PyErr_SetString(PyExc_TypeError, "path: expected factors, an odd number of them");
+        return NULL;
+    }
+    PyArrayObject *array = rows_of(rows, loop, &job.path);
+    if (!array) return NULL;
+    job.factors = PyArray_DATA(factors), job.most = PyArray_SIZE(factors) / 2;
+    const size_t more = (size_t)(job.most ? job.most : 1);
+    job.wide = malloc(((size_t)job.path.frames + 2 * more) * (size_t)job.path.columns * sizeof *job.wide);
+    PyObject *smoothed = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE);
+    PyObject *velocities = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE);
+    if (!job.wide) PyErr_NoMemory();
+    if (job.wide && smoothed && velocities) {
+        job.smoothed = PyArray_DATA((PyArrayObject *)smoothed);
+        job.velocities = PyArray_DATA((PyArrayObject *)velocities);
+        ik_smooth_path(&job);
+        found = PyTuple_Pack(2, smoothed, velocities);
+    }
+    Py_XDECREF(smoothed);
+    Py_XDECREF(velocities);
+    Py_DECREF((PyObject *)array);
+    free(job.wide);
+    return found;
+}
+
+static PyObject *ramp(PyObject *module, PyObject *args) {
+    PyObject *mask;
+    double frames;
+    int loop;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Odp", &mask, &frames, &loop)) return NULL;
+    PyArrayObject *held = (PyArrayObject *)mask;
+    if (!PyArray_Check(mask) || !holds(held, NPY_BOOL) || PyArray_NDIM(held) != 1 || !(frames > 0)) {
+        PyErr_SetString(PyExc_TypeError, "ramp: expected True and False, one a frame, and a number of frames");
+        return NULL;
+    }
+    held = (PyArrayObject *)PyArray_FROMANY(mask, NPY_BOOL, 1, 1, NPY_ARRAY_CARRAY_RO);
+    PyObject *weights = held ? PyArray_SimpleNew(1, PyArray_DIMS(held), NPY_DOUBLE) : NULL;
+    if (weights)
+        ik_ramp(PyArray_DATA(held), PyArray_DIM(held, 0), loop, frames, PyArray_DATA((PyArrayObject *)weights));
+    Py_XDECREF((PyObject *)held);
+    return weights;
+}
+
+/* Those of some points (frames, points) that are meant, with the limits of their points. */
+static npy_intp meant(const double (*all)[3], const npy_bool *mask, const double *each, npy_intp count, npy_intp points,
+                      double (*velocities)[3], double *limits) {
+    npy_intp found = 0;
+    for (npy_intp k = 0; k < count; k++) {
+        if (!mask[k]) continue;
+        for (int axis = 0; axis < 3; axis++)
+            velocities[found][axis] = all[k][axis];
+        limits[found++] = each[k % points];
+    }
+    return found;
+}
+
+static PyObject *commonest(PyObject *module, PyObject *args) {
+    PyObject *given[3];
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &given[0], &PyArray_Type, &given[1], &PyArray_Type, &given[2]))
+        return NULL;
+    PyArrayObject *velocities = (PyArrayObject *)given[0], *mask = (PyArrayObject *)given[1];
+    PyArrayObject *limits = (PyArrayObject *)given[2];
+    const npy_intp count = PyArray_SIZE(mask), points = PyArray_SIZE(limits);
+    if (!holds(velocities, NPY_DOUBLE) || !holds(mask, NPY_BOOL) || !holds(limits, NPY_DOUBLE) ||
+        PyArray_NDIM(mask) != 2 || PyArray_DIM(mask, 1) != points || PyArray_NDIM(velocities) != 3 ||
+        PyArray_DIM(velocities, 2) != 3 || PyArray_SIZE(velocities) != 3 * count ||
+        !PyArray_IS_C_CONTIGUOUS(velocities) || !PyArray_IS_C_CONTIGUOUS(mask) || !PyArray_IS_C_CONTIGUOUS(limits)) {
+        PyErr_SetString(PyExc_TypeError, "commonest: expected velocities (frames, points, 3), which, and limits");
+        return NULL;
+    }
+    double *memory = malloc(((size_t)count * 7 + 1) * sizeof *memory), *each = memory + 3 * count, most[3];
+    if (!memory) return PyErr_NoMemory();
+    const npy_intp those = meant(PyArray_DATA(velocities), PyArray_DATA(mask), PyArray_DATA(limits), count, points,
+                                 (double (*)[3])memory, each);
+    const int near = ik_commonest((const double (*)[3])memory, each, those, each + count, most);
+    free(memory);
+    if (!near) Py_RETURN_NONE;
+    npy_intp shape = 3;
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &shape, NPY_DOUBLE);
+    for (int axis = 0; found && axis < 3; axis++)
+        ((double *)PyArray_DATA(found))[axis] = most[axis];
+    return (PyObject *)found;
+}
+
+/* --- groups of points --------------------------------------------------------------------------------------------- */
+
+/* Points (..., n, 3) of floats or doubles, as a new reference; NULL with an exception set. */
+static PyArrayObject *points_of(const char *name, PyObject *object, int axes) {
+    PyArrayObject *array = (PyArrayObject *)PyArray_FROMANY(object, NPY_NOTYPE, 2, 3, NPY_ARRAY_ALIGNED);
+    if (!array) return NULL;
+    const int known = holds(array, NPY_FLOAT) || holds(array, NPY_DOUBLE), least = axes ? axes : 2;
+    if (known && PyArray_NDIM(array) >= least && PyArray_DIM(array, PyArray_NDIM(array) - 1) == 3) return array;
+    PyErr_Format(PyExc_TypeError, "%s: expected points (..., n, 3)", name);
+    Py_DECREF((PyObject *)array);
+    return NULL;
+}
+
+static inline double number_at(const char *at, int single) {
+    return single ? (double)*(const float *)at : *(const double *)at;
+}
+
+/* The result is of the type of the points: a difference of two floats has the same bits by way of doubles. */
+static void put(PyArrayObject *array, npy_intp at, double value, int single) {
+    if (single)
+        ((float *)PyArray_DATA(array))[at] = (float)value;
+    else
+        ((double *)PyArray_DATA(array))[at] = value;
+}
+
+/* Which of n points: all, or those that are named. NULL with an exception set. */
+static npy_intp *which_of(PyObject *object, npy_intp n, npy_intp *count) {
+    PyArrayObject *names =
+        object == Py_None ? NULL : (PyArrayObject *)PyArray_FROMANY(object, NPY_INTP, 1, 1, NPY_ARRAY_CARRAY_RO);
+    if (object != Py_None && !names) return NULL;
+    *count = names ? PyArray_SIZE(names) : n;
+    npy_intp *which = malloc(((size_t)*count + 1) * sizeof *which);
+    int fits = *count > 0;
+    for (npy_intp k = 0; which && k < *count; k++) {
+        which[k] = names ? ((const npy_intp *)PyArray_DATA(names))[k] : k;
+        fits &= which[k] >= 0 && which[k] < n;
+    }
+    Py_XDECREF((PyObject *)names);
+    if (which && fits) return which;
+    if (which)
+        PyErr_SetString(PyExc_ValueError, "extent: expected one point at least, of those there are");
+    else
+        PyErr_NoMemory();
+    free(which);
+    return NULL;
+}
+
+/* Of a group of points, along each axis; NaN where one is. */
+static inline void reach(const char *first, const npy_intp strides[2], const npy_intp *which, npy_intp count,
+                         int single, double found[3]) {
+    double least[3], most[3];
+    int odd[3] = {0};
+    for (int axis = 0; axis < 3; axis++)
+        least[axis] = most[axis] = number_at(first + which[0] * strides[0] + axis * strides[1], single);
+    for (npy_intp k = 0; k < count; k++)
+        for (int axis = 0; axis < 3; axis++) {
+            const double value = number_at(first + which[k] * strides[0] + axis * strides[1], single);
+            least[axis] = value < least[axis] ? value : least[axis];
+            most[axis] = most[axis] < value ? value : most[axis];
+            odd[axis] |= value != value;
+        }
+    for (int axis = 0; axis < 3; axis++)
+        found[axis] = odd[axis] ? NAN : most[axis] - least[axis];
+}
+
+static PyObject *extent(PyObject *module, PyObject *args) {
+    PyObject *given, *names = Py_None;
+    npy_intp count = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O|O", &given, &names)) return NULL;
+    PyArrayObject *points = points_of("extent", given, 0);
+    if (!points) return NULL;
+    const int axes = PyArray_NDIM(points), single = holds(points, NPY_FLOAT);
+    const npy_intp *shape = PyArray_DIMS(points), *strides = PyArray_STRIDES(points);
+    npy_intp *which = which_of(names, shape[axes - 2], &count), sizes[2] = {axes > 2 ? shape[0] : 3, 3};
+    PyArrayObject *found = NULL;
+    if (which) found = (PyArrayObject *)PyArray_SimpleNew(axes - 1, sizes, PyArray_TYPE(points));
+    for (npy_intp group = 0; found && group < (axes > 2 ? shape[0] : 1); group++) {
+        const char *first = PyArray_BYTES(points) + (axes > 2 ? group * strides[0] : 0);
+        double far[3];
+        if (single)
+            reach(first, strides + axes - 2, which, count, 1, far);
+        else
+            reach(first, strides + axes - 2, which, count, 0, far);
+        for (int axis = 0; axis < 3; axis++)
+            put(found, 3 * group + axis, far[axis], single);
+    }
+    free(which);
+    Py_DECREF((PyObject *)points);
+    return (PyObject *)found;
+}
+
+/* How far the point goes that goes the farthest, from one row of points to the next. */
+static double farthest_step(PyArrayObject *points, const char *from, int single) {
+    const npy_intp *strides = PyArray_STRIDES(points);
+    double most = 0;
+    for (npy_intp n = 0; n < PyArray_DIM(points, 1); n++, from += strides[1]) {
+        double far, way[3];
+        for (int axis = 0; axis < 3; axis++) {
+            const char *at = from + axis * strides[2];
+            way[axis] = number_at(at + strides[0], single) - number_at(at, single);
+        }
+        if (single) { /* every product and sum is rounded, as arrays of these are */
+            const float x = (float)way[0], y = (float)way[1], z = (float)way[2];
+            far = sqrtf(x * x + y * y + z * z);
+        } else
+            far = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+        most = far <= most || most != most ? most : far;
+    }
+    return most;
+}
+
+static PyObject *steps(PyObject *module, PyObject *given) {
+    PyArrayObject *points = points_of("steps", given, 3);
+    (void)module;
+    if (!points) return NULL;
+    const int single = holds(points, NPY_FLOAT);
+    npy_intp frames = PyArray_DIM(points, 0), count = frames + 1;
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &count, PyArray_TYPE(points));
+    for (npy_intp k = 0; found && k < count; k++) {
+        const npy_intp from = k == 0 ? 0 : k < frames ? k - 1 : frames - 2; /* before the first as after it */
+        const char *row = PyArray_BYTES(points) + from * PyArray_STRIDE(points, 0);
+        put(found, k, frames > 1 ? farthest_step(points, row, single) : 0, single);
+    }
+    Py_DECREF((PyObject *)points);
+    return (PyObject *)found;
+}
+
+/* --- by their order ----------------------------------------------------------------------------------------------- */
+
+/* A copy of those that are finite. NULL with an exception set. */
+static double *finite_of(PyObject *object, npy_intp *count) {
+    PyArrayObject *array = doubles_of(object);
+    if (!array) return NULL;
+    const double *values = PyArray_DATA(array);
+    double *found = malloc(((size_t)PyArray_SIZE(array) + 1) * sizeof *found);
+    if (!found) PyErr_NoMemory();
+    *count = 0;
+    for (npy_intp k = 0; found && k < PyArray_SIZE(array); k++)
+        if (isfinite(values[k])) found[(*count)++] = values[k];
+    Py_DECREF((PyObject *)array);
+    return found;
+}
+
+static PyObject *percentile(PyObject *module, PyObject *args) {
+    PyObject *values;
+    double percent;
+    npy_intp count;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Od", &values, &percent)) return NULL;
+    if (!(percent >= 0 && percent <= 100)) {
+        PyErr_SetString(PyExc_ValueError, "percentile: expected 0 to 100");
+        return NULL;
+    }
+    double *known = finite_of(values, &count);
+    if (!known) return NULL;
+    const double found = count ? ik_percentile(known, count, percent) : NAN;
+    free(known);
+    return PyFloat_FromDouble(found);
+}
+
+static PyObject *middle(PyObject *module, PyObject *values) {
+    npy_intp count;
+    (void)module;
+    double *known = finite_of(values, &count);
+    if (!known) return NULL;
+    const double found = count ? ik_ranked(known, count, count / 2) : 0;
+    free(known);
+    return PyFloat_FromDouble(found);
+}
+
+static PyMethodDef functions[] = {
+    {"prolonged", prolonged, METH_VARARGS,
+     "prolonged(rows, more, loop, /)\n--\n\nSo many rows more at both ends: a loop goes on, others turn about there."},
+    {"path", path, METH_VARARGS,
+     "path(rows, factors, total, fps, loop, /)\n--\n\nThe mean of rows about each, by factors and their sum, and how "
+     "fast that changes."},
+    {"ramp", ramp, METH_VARARGS,
+     "ramp(held, frames, loop, /)\n--\n\nFrom 0 to 1 within so many frames about the edges of a mask."},
+    {"commonest", commonest, METH_VARARGS,
+     "commonest(velocities, which, limits, /)\n--\n\nThe velocity that most of those have, within the limit of each "
+     "point; None where none is near."},
+    {"extent", extent, METH_VARARGS,
+     "extent(points, which=None, /)\n--\n\nHow far apart points (..., n, 3) are along each axis, or some of them."},
+    {"steps", steps, METH_O,
+     "steps(points, /)\n--\n\nOf points (frames, n, 3) how far the one goes that goes the farthest, from before the "
+     "first frame, as after it, to after the last one; 0 in a single frame."},
+    {"percentile", percentile, METH_VARARGS,
+     "percentile(values, percent, /)\n--\n\nOf those that are finite; NaN of none."},
+    {"middle", middle, METH_O, "middle(values, /)\n--\n\nOf those that are finite; 0 of none. One of them."},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_paths(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}

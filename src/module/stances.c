@@ -1,0 +1,256 @@
+/* How a foot stands, and where it goes then, as functions of Python. ikcore/bake/stances.py makes what they are called
+ * with: doubles, one row a frame of the clip. */
+#include "stances.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#include <numpy/ndarrayobject.h>
+
+#include <string.h>
+
+#include "../ik/stances.h"
+#include "arrays.h"
+
+enum { MOST_POINTS = 16, MOST_PHASES = 1000 };
+
+/* Everything that an ik_foot and an ik_stance point to. */
+typedef struct {
+    ik_foot foot;
+    ik_stance stance;
+    ik_stood found;
+    ik_rows soles[MOST_POINTS], stood[MOST_POINTS];
+    double thick[MOST_POINTS];
+    char on_toes[MOST_POINTS];
+    int under[MOST_POINTS];
+    ik_phase phases[MOST_PHASES];
+} job;
+
+static int refused(const char *name) {
+    PyErr_Format(PyExc_TypeError, "stand: %s does not fit the job", name);
+    return -1;
+}
+
+/* An array of so many rows, of one number each where columns is 0; NULL: it is something else. */
+static PyArrayObject *array_of(PyObject *object, int type, npy_intp rows, int columns, int whole) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    const int axes = columns ? 2 : 1;
+    if (!PyArray_Check(object) || PyArray_NDIM(array) != axes || !holds(array, type) || !PyArray_ISBEHAVED_RO(array))
+        return NULL;
+    if (PyArray_DIM(array, 0) != rows || (columns && PyArray_DIM(array, 1) != columns)) return NULL;
+    return !whole || PyArray_IS_C_CONTIGUOUS(array) ? array : NULL;
+}
+
+static int take_rows(ik_rows *rows, const char *name, PyObject *object, npy_intp frames, int columns) {
+    PyArrayObject *array = array_of(object, NPY_DOUBLE, frames, columns, 0);
+    if (!array) return refused(name);
+    *rows = (ik_rows){.data = PyArray_DATA(array), .stride = PyArray_STRIDE(array, 0)};
+    if (columns) rows->step = PyArray_STRIDE(array, 1);
+    return 0;
+}
+
+static int take_option(ik_rows *rows, const char *name, PyObject *object, npy_intp frames, int columns) {
+    return object == Py_None ? 0 : take_rows(rows, name, object, frames, columns);
+}
+
+static int take_vector(double *vector, const char *name, PyObject *object) {
+    PyArrayObject *array = array_of(object, NPY_DOUBLE, 3, 0, 1);
+    if (!array) return refused(name);
+    memcpy(vector, PyArray_DATA(array), 3 * sizeof *vector);
+    return 0;
+}
+
+/* What is written: (frames, columns) in one block. */
+static void *take_found(const char *name, PyObject *object, int type, npy_intp frames, int columns) {
+    PyArrayObject *array = array_of(object, type, frames, columns, 1);
+    if (array && PyArray_ISWRITEABLE(array)) return PyArray_DATA(array);
+    refused(name);
+    return NULL;
+}
+
+/* A point is (places, heights, thickness, whether it goes with the toes, the one that touches the ground). */
+static int take_points(job *j, PyObject *points) {
+    j->foot.points = (int)PyTuple_Size(points);
+    if (j->foot.points < 1 || j->foot.points > MOST_POINTS) return refused("soles");
+    for (int k = 0; k < j->foot.points; k++) {
+        PyObject *places, *heights, *point = PyTuple_GetItem(points, k);
+        int with_toes;
+        if (!PyTuple_Check(point)) return refused("soles");
+        if (!PyArg_ParseTuple(point, "OOdpi", &places, &heights, &j->thick[k], &with_toes, &j->under[k])) return -1;
+        if (j->under[k] < 0 || j->under[k] >= j->foot.points) return refused("soles");
+        if (!k && PyArray_Check(places) && PyArray_NDIM((PyArrayObject *)places) > 0)
+            j->foot.frames = PyArray_DIM((PyArrayObject *)places, 0);
+        if (take_rows(&j->soles[k], "soles", places, j->foot.frames, 3) < 0 ||
+            take_rows(&j->stood[k], "stood", heights, j->foot.frames, 0) < 0)
+            return -1;
+        j->on_toes[k] = (char)with_toes;
+    }
+    j->foot.soles = j->soles, j->foot.stood = j->stood, j->foot.thick = j->thick, j->foot.on_toes = j->on_toes;
+    j->foot.under = j->under;
+    return 0;
+}
+
+static int take_foot(job *j, PyObject *given) {
+    PyObject *points, *reference, *front, *back, *way, *toes;
+    ik_foot *foot = &j->foot;
+    if (!PyArg_ParseTuple(given, "O!iiiiOOOOOppdn", &PyTuple_Type, &points, &foot->axis, &foot->ball, &foot->toe,
+                          &foot->heel, &reference, &front, &back, &way, &toes, &foot->turns, &foot->locked, &foot->ramp,
+                          &foot->ends))
+        return -1;
+    if (take_points(j, points) < 0) return -1;
+    if (foot->axis < 0 || foot->axis > 2 || foot->ball < -1 || foot->ball >= foot->points || foot->toe < -1 ||
+        foot->toe >= foot->points || (foot->toe >= 0 && foot->toe == foot->ball) || foot->heel < -1 ||
+        foot->heel >= foot->points || foot->ends < 0)
+        return refused("foot");
+    if (take_rows(&foot->reference, "reference", reference, foot->frames, 3) < 0 ||
+        take_option(&foot->front, "front", front, foot->frames, 3) < 0 ||
+        take_option(&foot->back, "back", back, foot->frames, 3) < 0 ||
+        take_option(&foot->way, "way", way, foot->frames, 3) < 0)
+        return -1;
+    return take_option(&foot->toe_turn, "toe_turn", toes, foot->frames, 4);
+}
+
+/* A phase is (point, start, stop); they follow on each other. */
+static int take_phases(job *j, PyObject *phases) {
+    ik_stance *stance = &j->stance;
+    ptrdiff_t stop = stance->start;
+    stance->phases = (int)PyTuple_Size(phases), stance->phase = j->phases;
+    if (stance->phases < 1 || stance->phases > MOST_PHASES) return refused("phases");
+    for (int k = 0; k < stance->phases; k++) {
+        ik_phase *phase = &j->phases[k];
+        if (!PyTuple_Check(PyTuple_GetItem(phases, k))) return refused("phases");
+        if (!PyArg_ParseTuple(PyTuple_GetItem(phases, k), "inn", &phase->point, &phase->start, &phase->stop)) return -1;
+        if (phase->point < 0 || phase->point >= j->foot.points || phase->start != stop || phase->stop <= phase->start)
+            return refused("phases");
+        stop = phase->stop;
+    }
+    return stop == stance->stop ? 0 : refused("phases");
+}
+
+static int take_flat(ik_stance *stance, PyObject *flat) {
+    if (!PyArray_Check(flat) || PyArray_NDIM((PyArrayObject *)flat) != 1) return refused("flat");
+    stance->flats = PyArray_DIM((PyArrayObject *)flat, 0);
+    PyArrayObject *frames = array_of(flat, NPY_INTP, stance->flats, 0, 1);
+    if (!frames || stance->flats < 1) return refused("flat");
+    stance->flat = PyArray_DATA(frames);
+    for (ptrdiff_t k = 0; k < stance->flats; k++)
+        if (stance->flat[k] < stance->start || stance->flat[k] >= stance->stop) return refused("flat");
+    return 0;
+}
+
+/* When a foot does what: (start, stop, phases, main, flat). */
+static int take_when(job *j, PyObject *given) {
+    PyObject *phases, *flat;
+    ik_stance *stance = &j->stance;
+    if (!PyArg_ParseTuple(given, "nnO!iO", &stance->start, &stance->stop, &PyTuple_Type, &phases, &stance->main, &flat))
+        return -1;
+    if (stance->start < 0 || stance->stop > j->foot.frames) return refused("start or stop");
+    if (take_phases(j, phases) < 0) return -1;
+    if (stance->main < 0 || stance->main >= stance->phases) return refused("main");
+    return take_flat(stance, flat);
+}
+
+/* Where it stands: (clean, slips, aside, place, lift, normal, floor). */
+static int take_where(ik_stance *stance, PyObject *given) {
+    PyObject *slips, *aside, *place, *normal, *floor;
+    if (!PyArg_ParseTuple(given, "pOOOdOO", &stance->clean, &slips, &aside, &place, &stance->lift, &normal, &floor))
+        return -1;
+    PyArrayObject *slid = array_of(slips, NPY_DOUBLE, stance->stop - stance->start, 3, 1);
+    if (!slid) return refused("slips");
+    stance->slips = PyArray_DATA(slid);
+    if (take_vector(stance->aside, "aside", aside) < 0 || take_vector(stance->place, "place", place) < 0) return -1;
+    if (take_vector(stance->normal, "normal", normal) < 0) return -1;
+    return take_vector(stance->floor, "floor", floor);
+}
+
+static void *scratch_of(const job *j) {
+    void *scratch = PyMem_Malloc(ik_stand_scratch(j->stance.stop - j->stance.start));
+    if (!scratch) PyErr_NoMemory();
+    return scratch;
+}
+
+static PyObject *still(PyObject *module, PyObject *args) {
+    PyObject *foot, *when, *slips;
+    job *j = PyMem_Calloc(1, sizeof *j);
+    void *scratch = NULL, *found;
+    ik_stays stays;
+    (void)module;
+    if (!j) return PyErr_NoMemory();
+    if (PyArg_ParseTuple(args, "O!O!O", &PyTuple_Type, &foot, &PyTuple_Type, &when, &slips) &&
+        take_foot(j, foot) == 0 && take_when(j, when) == 0 &&
+        (found = take_found("slips", slips, NPY_DOUBLE, j->stance.stop - j->stance.start, 3)) &&
+        (scratch = scratch_of(j))) {
+        j->stance.floor[j->foot.axis] = 1;
+        stays = ik_stay(&j->foot, &j->stance, found, scratch);
+    }
+    const int done = scratch != NULL;
+    PyMem_Free(scratch);
+    PyMem_Free(j);
+    return done ? Py_BuildValue("(ddddd)", stays.slid, stays.spun, stays.nearest, stays.off, stays.sunk) : NULL;
+}
+
+static PyObject *stand(PyObject *module, PyObject *args) {
+    PyObject *foot, *when, *where, *shift, *turn, *toes, *lies;
+    job *j = PyMem_Calloc(1, sizeof *j);
+    void *scratch = NULL;
+    (void)module;
+    if (!j) return PyErr_NoMemory();
+    if (PyArg_ParseTuple(args, "O!O!O!OOOO", &PyTuple_Type, &foot, &PyTuple_Type, &when, &PyTuple_Type, &where, &shift,
+                         &turn, &toes, &lies) &&
+        take_foot(j, foot) == 0 && take_when(j, when) == 0 && take_where(&j->stance, where) == 0 &&
+        (j->found.shift = take_found("shift", shift, NPY_DOUBLE, j->foot.frames, 3)) &&
+        (j->found.turn = take_found("turn", turn, NPY_DOUBLE, j->foot.frames, 4)) &&
+        (j->found.toes = take_found("toes", toes, NPY_DOUBLE, j->foot.frames, 4)) &&
+        (j->found.lies = take_found("lies", lies, NPY_BOOL, j->foot.frames, 0)) && (scratch = scratch_of(j)))
+        ik_stand(&j->foot, &j->stance, &j->found, scratch);
+    const int done = scratch != NULL;
+    PyMem_Free(scratch);
+    PyMem_Free(j);
+    if (!done) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *soles(PyObject *module, PyObject *args) {
+    PyObject *foot, *shift, *turn, *toes, *places, *above;
+    ptrdiff_t first, last;
+    void *at, *heights = NULL;
+    job *j = PyMem_Calloc(1, sizeof *j);
+    (void)module;
+    if (!j) return PyErr_NoMemory();
+    int done = PyArg_ParseTuple(args, "O!OOOnnOO", &PyTuple_Type, &foot, &shift, &turn, &toes, &first, &last, &places,
+                                &above) &&
+               take_foot(j, foot) == 0 &&
+               (j->found.shift = take_found("shift", shift, NPY_DOUBLE, j->foot.frames, 3)) &&
+               (j->found.turn = take_found("turn", turn, NPY_DOUBLE, j->foot.frames, 4)) &&
+               (j->found.toes = take_found("toes", toes, NPY_DOUBLE, j->foot.frames, 4));
+    if (done && (first < 0 || last < first || last > j->foot.frames)) done = refused("first or last") == 0;
+    const npy_intp count = done ? (last - first) * j->foot.points : 0;
+    done = done && (at = take_found("places", places, NPY_DOUBLE, count, 3)) &&
+           (heights = take_found("above", above, NPY_DOUBLE, count, 0));
+    if (done) ik_soles(&j->foot, &j->found, first, last, at, heights);
+    PyMem_Free(j);
+    if (!done) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"still", still, METH_VARARGS,
+     "still(foot, (start, stop, phases, main, flat), slips, /)\n--\n\nWrites the last. How far it slides, how far it "
+     "spins, how far any point is from where it stands, how far those are off that it turns about, and how deep.\n\n"
+     "A foot is (points, axis, ball, toe, heel, reference, front, back, way, toe_turn, turns, locked, ramp, ends), a "
+     "point "
+     "(places, heights, thickness, whether it goes with the toes, the one that touches the ground), a phase (point, "
+     "start, stop)."},
+    {"stand", stand, METH_VARARGS,
+     "stand(foot, (start, stop, phases, main, flat), (clean, slips, aside, place, lift, normal, floor), shift, turn, "
+     "toes, lies, /)\n--\n\nWrites the last four; see still."},
+    {"soles", soles, METH_VARARGS,
+     "soles(foot, shift, turn, toes, first, last, places, above, /)\n--\n\nWrites the last two, of every frame from "
+     "the "
+     "first one on one point after the other; see still."},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_stances(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}

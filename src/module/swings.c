@@ -1,0 +1,114 @@
+/* How a foot goes from one stance to the next, as functions of Python. ikcore/bake/way.py makes what they are called
+ * with: doubles, one row a frame of the clip. */
+#include "swings.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#include <numpy/ndarrayobject.h>
+
+#include <string.h>
+
+#include "../ik/swings.h"
+#include "arrays.h"
+
+static int refused(const char *name) {
+    PyErr_Format(PyExc_TypeError, "swing: %s does not fit the job", name);
+    return -1;
+}
+
+/* (frames, columns) in one block, (frames) where columns is 0. */
+static void *block_of(const char *name, PyObject *object, int type, npy_intp frames, int columns) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (PyArray_Check(object) && PyArray_NDIM(array) == (columns ? 2 : 1) && holds(array, type) &&
+        PyArray_DIM(array, 0) == frames && (!columns || PyArray_DIM(array, 1) == columns) && PyArray_ISBEHAVED(array) &&
+        PyArray_IS_C_CONTIGUOUS(array))
+        return PyArray_DATA(array);
+    refused(name);
+    return NULL;
+}
+
+static int take_vector(double *vector, const char *name, PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_Check(object) || PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != 3 || !holds(array, NPY_DOUBLE) ||
+        !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISBEHAVED_RO(array))
+        return refused(name);
+    memcpy(vector, PyArray_DATA(array), 3 * sizeof *vector);
+    return 0;
+}
+
+static int take_reference(ik_swing_job *job, PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_Check(object) || PyArray_NDIM(array) != 2 || PyArray_DIM(array, 1) != 3 || !holds(array, NPY_DOUBLE) ||
+        !PyArray_ISBEHAVED_RO(array))
+        return refused("reference");
+    const npy_intp *strides = PyArray_STRIDES(array);
+    job->frames = PyArray_DIM(array, 0);
+    job->reference = (ik_rows){.data = PyArray_DATA(array), .stride = strides[0], .step = strides[1]};
+    return 0;
+}
+
+/* A plane is (stands, start, stop, place, lift, normal, floor). */
+static int take_planes(const ik_swing_job *job, ik_plane *planes, PyObject *given) {
+    for (ptrdiff_t k = 0; k < job->planes; k++) {
+        PyObject *place, *normal, *floor;
+        ik_plane *plane = &planes[k];
+        if (!PyTuple_Check(PyTuple_GetItem(given, k))) return refused("planes");
+        if (!PyArg_ParseTuple(PyTuple_GetItem(given, k), "pnnOdOO", &plane->stands, &plane->start, &plane->stop, &place,
+                              &plane->lift, &normal, &floor))
+            return -1;
+        if (plane->start < 0 || plane->stop <= plane->start || plane->stop > job->frames) return refused("planes");
+        if (take_vector(plane->place, "place", place) < 0 || take_vector(plane->normal, "normal", normal) < 0 ||
+            take_vector(plane->floor, "floor", floor) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *run(PyObject *args, void (*function)(const ik_swing_job *)) {
+    PyObject *reference, *given, *moved, *shift, *other;
+    ik_swing_job job = {0};
+    if (!PyArg_ParseTuple(args, "OidO!OOO", &reference, &job.axis, &job.far, &PyTuple_Type, &given, &moved, &shift,
+                          &other))
+        return NULL;
+    if (job.axis < 0 || job.axis > 2) return refused("axis"), NULL;
+    job.planes = PyTuple_Size(given);
+    ik_plane *planes = PyMem_Calloc((size_t)job.planes + 1, sizeof *planes);
+    if (!planes) return PyErr_NoMemory();
+    job.plane = planes;
+    int done = take_reference(&job, reference) == 0 && take_planes(&job, planes, given) == 0 &&
+               (job.moved = block_of("moved", moved, NPY_DOUBLE, job.frames, 3)) &&
+               (job.shift = block_of("shift", shift, NPY_DOUBLE, job.frames, 3));
+    if (done && function == ik_swing)
+        done = (job.turn = block_of("turn", other, NPY_DOUBLE, job.frames, 4)) != NULL;
+    else if (done)
+        done = (job.pinned = block_of("pinned", other, NPY_BOOL, job.frames, 0)) != NULL;
+    if (done) function(&job);
+    PyMem_Free(planes);
+    if (!done) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *release(PyObject *module, PyObject *args) {
+    (void)module;
+    return run(args, ik_release);
+}
+
+static PyObject *swing(PyObject *module, PyObject *args) {
+    (void)module;
+    return run(args, ik_swing);
+}
+
+static PyMethodDef functions[] = {
+    {"release", release, METH_VARARGS,
+     "release(reference, axis, far, planes, moved, shift, pinned, /)\n--\n\nWrites what stances move a foot by beside "
+     "what the ground does, and when it stands. A plane is (stands, start, stop, place, lift, normal, floor)."},
+    {"swing", swing, METH_VARARGS,
+     "swing(reference, axis, far, planes, moved, shift, turn, /)\n--\n\nWrites shift and turn between stances; see "
+     "release."},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_swings(PyObject *module) {
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}

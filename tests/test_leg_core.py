@@ -1,0 +1,265 @@
+"""Legs in the core, all frames at once: beside the same in NumPy, step by step; and how their joints turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ikcore as ik
+from ikcore import _core, rotations
+from ikcore.bake.write import Turn, turn
+
+Array = NDArray[Any]
+
+UNTURNED = np.array([1.0, 0, 0, 0])
+DOWN, HIP = np.array([0.0, -1, 0]), np.array([0.1, 0.9, 0])
+TINY = 1e-12
+
+# --- the slow way ----------------------------------------------------------------------------------------------------
+
+
+def dot(a: Array, b: Array) -> Array:
+    return np.asarray((a * b).sum(axis=-1))
+
+
+def size(a: Array) -> Array:
+    return np.asarray(np.sqrt(dot(a, a)))
+
+
+def unit(a: Array) -> Array:
+    length = size(a)
+    return np.asarray(a / np.where(length > 0, length, 1)[..., np.newaxis])
+
+
+def share_of(x: Array) -> Array:
+    return np.clip(x, 0, 1)
+
+
+def slowly(
+    chain: Array, turns: Array, hinges: list[Array], hip: Array, foot: Array, reach: Array, over: Any, length: float
+) -> tuple[Array, Array, Array]:
+    """A leg whose body has turned it already: where it is, how its bones turn, and by how much it falls short."""
+    line = foot - hip
+    if over is not None:
+        source = chain[:, -1] - chain[:, 0]
+        least = np.minimum(size(source), np.clip(size(line - over), 0.2 * length, 0.25 * length))
+        line = line + np.maximum(least - dot(line, unit(source)), 0)[:, np.newaxis] * unit(source)
+    target = hip + line * np.minimum(reach / np.maximum(size(line), TINY), 1)[:, np.newaxis]
+    short = size(foot - target)
+    bent, deltas = bend(chain, turns, hinges, hip, target)
+    return bent, deltas, np.where(short > 1e-9 * length, short, 0)
+
+
+def bend(chain: Array, turns: Array, hinges: list[Array], hip: Array, target: Array) -> tuple[Array, Array]:
+    if chain.shape[1] == 2:
+        arc = rotations.shortest_arc(chain[:, 1] - chain[:, 0], target - hip)
+        return np.stack([hip, target], axis=1), arc[:, np.newaxis]
+    knee = knee_of(chain, hip, target, rotations.rotate(turns[:, 0], hinges[0]))
+    upper = upper_of(chain, hip, knee, target)
+    if chain.shape[1] > 3:
+        bent, deltas = bend(chain[:, 1:], turns[:, 1:], hinges[1:], knee, target)
+    else:
+        carried = rotations.rotate(upper, chain[:, 2] - chain[:, 1])
+        lower = rotations.multiply(rotations.shortest_arc(carried, target - knee), upper)
+        bent, deltas = np.stack([knee, target], axis=1), lower[:, np.newaxis]
+    return np.concatenate([hip[:, np.newaxis], bent], axis=1), np.concatenate([upper[:, np.newaxis], deltas], axis=1)
+
+
+def knee_of(chain: Array, hip: Array, target: Array, hinge: Array) -> Array:
+    arc = rotations.shortest_arc(chain[:, -1] - chain[:, 0], target - hip)
+    line, before = unit(target - hip), rotations.rotate(arc, chain[:, 1] - chain[:, 0])
+    off = before - dot(before, line)[:, np.newaxis] * line
+    forward = unit(np.cross(line, rotations.rotate(arc, hinge)))
+    far = size(target - hip)
+    first, second = size(chain[:, 1] - chain[:, 0]), below(chain, far)
+    along = (far + (first - second) * (first + second) / np.maximum(far, TINY)) / 2
+    height, was = np.sqrt(np.maximum(first**2 - along**2, 0)), size(off)
+    wrong = np.where(dot(off, forward) < 0, share_of(was / np.maximum(0.25 * first, TINY)), 0)
+    more = np.maximum(height - was, 0) * (1 - 2 * wrong**2 * (3 - 2 * wrong))
+    side = unit(off + more[:, np.newaxis] * forward)
+    return np.asarray(hip + along[:, np.newaxis] * line + height[:, np.newaxis] * side)
+
+
+def below(chain: Array, far: Array) -> Array:
+    bones = size(np.diff(chain, axis=1))
+    if chain.shape[1] == 3:
+        return np.asarray(bones[:, 1])
+    total, least = bones[:, 1:].sum(axis=1), np.maximum(2 * bones[:, 1:].max(axis=1) - bones[:, 1:].sum(axis=1), 0)
+    wanted = size(chain[:, -1] - chain[:, 1]) * far / np.maximum(size(chain[:, -1] - chain[:, 0]), TINY)
+    return np.clip(wanted, np.maximum(least, np.abs(far - bones[:, 0])), np.minimum(total, far + bones[:, 0]))
+
+
+def upper_of(chain: Array, hip: Array, knee: Array, target: Array) -> Array:
+    bone, low, first, second = chain[:, 1] - chain[:, 0], chain[:, -1] - chain[:, 1], knee - hip, target - knee
+    arc = rotations.shortest_arc(bone, first)
+    was, now = rotations.rotate(arc, np.cross(bone, low)), np.cross(first, second)
+    sine = size(was) / np.maximum(size(bone) * size(low), TINY)
+    alike = dot(was, now) / np.maximum(size(was) * size(now), TINY)
+    straight = size(now) / np.maximum(size(first) * size(second), TINY)
+    share = share_of(sine / 0.26) * share_of(straight / 0.02) * share_of(2 * alike)
+    return rotations.multiply(
+        rotations.slerp(UNTURNED, rotations.shortest_arc(was, now), share**2 * (3 - 2 * share)), arc
+    )
+
+
+# --- legs ------------------------------------------------------------------------------------------------------------
+
+
+def legs(points: int, frames: int, seed: int = 1) -> dict[str, Any]:
+    """Legs that stand, step, are straight, folded and out of reach, under a body that leans."""
+    random = np.random.default_rng(seed)
+    bones = random.uniform(0.2, 0.5, points - 1) if points > 1 else np.zeros(0)
+    shaken = random.choice([0.0, 0.05, 0.5], (frames, 1, 1))
+    ways = unit(DOWN + random.normal(0, shaken, (frames, points - 1, 3)))
+    chain = np.concatenate([np.zeros((frames, 1, 3)), np.cumsum(ways * bones[:, np.newaxis], axis=1)], axis=1)
+    length = float(bones.sum())
+    lift = random.choice([0.0, 0.05, 0.5], (frames, 1)) * random.uniform(0, 1, (frames, 1)) * [0, 1, 0]
+    return {
+        "chain": chain + HIP,
+        "turns": rotations.normalize(random.normal(size=(frames, points, 4)))[:, : max(points - 2, 0)],
+        "pivot": random.normal(0, 0.2, (frames, 3)),
+        "tilt": rotations.from_axis_angle(random.normal(size=(frames, 3)), random.uniform(0, 0.2, frames)),
+        "hip": random.normal(HIP, 0.05, (frames, 3)),
+        "foot": chain[:, -1] + HIP + random.normal(0, 0.1, (frames, 3)) + lift,
+        "over": lift,
+        "reach": random.uniform(0.8, 1, frames) * length,
+        "hinges": unit(random.normal(size=(max(points - 2, 0), 3))),
+        "length": length,
+    }
+
+
+def core(job: dict[str, Any]) -> tuple[Array, Array, Array]:
+    frames, points = job["chain"].shape[:2]
+    found = np.full((frames, points, 3), np.nan), np.full((frames, points - 1, 4), np.nan), np.full(frames, np.nan)
+    bend_leg: Any = _core.bend_leg
+    bend_leg(*job.values(), *found)
+    return found
+
+
+@pytest.mark.parametrize("points", [2, 3, 4, 6])
+@pytest.mark.parametrize("bare", [False, True])
+def test_legs_are_those_of_the_slow_way(points: int, bare: bool, isa: str) -> None:
+    job = legs(points, 333)
+    if bare:
+        job |= dict.fromkeys(("pivot", "tilt", "over"))
+    chain, turns, tilt = job["chain"], job["turns"], job["tilt"]
+    if not bare:
+        lean, about = tilt[:, np.newaxis], job["pivot"][:, np.newaxis]
+        chain, turns = about + rotations.rotate(lean, chain - about), rotations.multiply(lean, turns)
+    over, hinges = job["over"], list(job["hinges"])
+    bent, deltas, short = slowly(chain, turns, hinges, job["hip"], job["foot"], job["reach"], over, job["length"])
+    if not bare:
+        deltas = rotations.multiply(deltas, tilt[:, np.newaxis])
+    found = core(job)
+    np.testing.assert_allclose(
+        found[0], bent, atol=1e-7
+    )  # the root of rounding: knees of legs that are nearly straight
+    np.testing.assert_allclose(np.abs(dot(found[1], deltas)), 1, atol=1e-9)
+    np.testing.assert_allclose(found[2], short, atol=1e-12)
+    assert short.any()
+
+
+@pytest.mark.parametrize("frames", [0, 1, 7, 8, 9, 100])
+@pytest.mark.parametrize("points", [1, 2, 3, 5])
+def test_every_instruction_set_and_frame_alone_gives_the_same_bits(points: int, frames: int) -> None:
+    job, before = legs(points, 100), _core.isa()
+    job = {name: each[:frames] if np.ndim(each) and name != "hinges" else each for name, each in job.items()}
+    expected = core(job)
+    try:
+        for name in ("scalar", "base", "avx2", "avx512"):
+            _core.use_isa(name)
+            assert [each.tobytes() for each in core(job)] == [each.tobytes() for each in expected]
+    finally:
+        _core.use_isa(before)
+    for frame in range(0, frames, 13):
+        one = {
+            name: each[frame : frame + 1] if np.ndim(each) and name != "hinges" else each for name, each in job.items()
+        }
+        assert [each[0].tobytes() for each in core(one)] == [each[frame].tobytes() for each in expected]
+
+
+def test_a_free_foot_goes_where_it_should() -> None:
+    job = legs(1, 5) | {"length": 0.8}
+    bent, _, short = core(job)
+    np.testing.assert_array_equal(bent[:, 0], job["foot"])
+    assert not short.any()
+
+
+def test_what_is_not_finite_stays_in_its_frame() -> None:
+    job = legs(3, 40)
+    expected = core(job)
+    job["foot"] = job["foot"].copy()
+    job["foot"][[3, 20]] = [np.nan, np.inf, 0]
+    found = core(job)
+    others = np.setdiff1d(np.arange(40), [3, 20])
+    for seen, was in zip(found, expected, strict=True):
+        assert seen[others].tobytes() == was[others].tobytes()
+    assert np.isnan(found[0][3, 2]).any()
+
+
+def test_legs_without_length_end_finitely() -> None:
+    """All joints in one place, a foot at its hip, and a leg that is straight and asked for more."""
+    job = legs(3, 3)
+    job["chain"], job["over"] = job["chain"].copy(), np.zeros((3, 3))
+    job["chain"][0] = job["chain"][0, 0]
+    job["foot"] = job["hip"] + np.array([[0.1, 0, 0], [0, 0, 0], [0, -5, 0]])
+    assert all(np.isfinite(each).all() for each in core(job))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, np.zeros(3), np.zeros((2, 3, 3), np.float32)])
+def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
+    job = [*legs(3, 4).values(), np.zeros((4, 3, 3)), np.zeros((4, 2, 4)), np.zeros(4)]
+    bend_leg: Any = _core.bend_leg
+    bend_leg(*job)
+    for place in range(len(job)):
+        if (wrong is None and place in (6, 12)) or (isinstance(wrong, int) and place == 9):
+            continue  # may be left out, is a number
+        with pytest.raises(TypeError):
+            bend_leg(*job[:place], wrong, *job[place + 1 :])
+    with pytest.raises(TypeError):
+        bend_leg(*job[:-1])
+
+
+# --- joints ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("carried", [False, True])
+def test_joints_turn_in_the_world_as_they_should(dtype: str, carried: bool, isa: str) -> None:
+    """Forward kinematics of what comes out, where it changes; the rest is left to the bit."""
+    random, frames = np.random.default_rng(2), 50
+    skeleton = ik.Skeleton([-1, 0, 1, 2], [[0, 1, 0]] * 4)
+    local = rotations.normalize(random.normal(size=(frames, 4, 4))).astype(dtype) * 2
+    world = rotations.normalize(skeleton.forward(ik.Pose(local)).rotations).astype("f8")
+    deltas = rotations.normalize(random.normal(size=(frames, 4, 4)))
+    where = random.uniform(size=frames) < 0.7
+    deltas[:5, 1:] = deltas[:5, :1]  # nothing of their own
+    turned = local.copy()
+    above = deltas[:, 0] if carried else None
+    joints = [1, 2, 3] if carried else [0, 1, 2, 3]
+    if carried:
+        turned[:, 0] = rotations.multiply(deltas[:, 0], world[:, 0])
+    turn(turned, Turn(joints, world[:, joints], deltas[:, joints]), above=above, where=where)
+    found = skeleton.forward(ik.Pose(turned)).rotations
+    wanted = rotations.multiply(deltas, world)
+    np.testing.assert_allclose(
+        np.abs(dot(rotations.normalize(found), wanted))[where], 1, atol=1e-6 if dtype == "f4" else 1e-12
+    )
+    assert turned[~where][:, joints].tobytes() == local[~where][:, joints].tobytes()
+    still = np.flatnonzero(where[:5])
+    assert turned[still, 2:].tobytes() == local[still, 2:].tobytes()
+
+
+@pytest.mark.parametrize("wrong", [3, "x", np.zeros(3), np.zeros((4, 3, 3))])
+def test_the_core_refuses_turns_that_do_not_fit(wrong: Any) -> None:
+    four = np.tile(UNTURNED, (5, 2, 1))
+    job = [four, four, four[:, 0], four, np.ones(5, bool), four.copy()]
+    turn_leg: Any = _core.turn_leg
+    turn_leg(*job)
+    turn_leg(four, four, None, four, None, job[-1])
+    for place in range(6):
+        with pytest.raises(TypeError):
+            turn_leg(*job[:place], wrong, *job[place + 1 :])

@@ -1,0 +1,179 @@
+"""Points over time, and numbers by their order, as the core has them, beside what NumPy makes of them step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from ikcore import _core
+
+Array = NDArray[Any]
+
+PATHS = [(1, 3, False), (1, 3, True), (2, 3, False), (2, 5, True), (7, 9, False), (7, 9, True), (30, 4, False)]
+
+
+def prolonged(rows: Array, more: int, loop: bool) -> Array:
+    """Row by row: a loop has got farther by all of its way in each round, what is turned about an end goes back."""
+
+    def row(at: int) -> Array:
+        last = len(rows) - 1
+        if not last or (0 <= at <= last):
+            return np.asarray(rows[min(max(at, 0), last)])
+        if loop:
+            times, frame = divmod(at, last)
+            return np.asarray(rows[frame] + times * (rows[last] - rows[0]))
+        end = 0 if at < 0 else last
+        return 2 * row(end) - row(2 * end - at)
+
+    return np.array([row(at) for at in range(-more, len(rows) + more)])
+
+
+def line_start(rows: Array, weights: Array) -> Array:
+    """Where the line begins that is nearest to rows, by least squares."""
+    root, times = np.sqrt(weights)[:, np.newaxis], np.arange(len(rows))
+    sides = np.stack([np.ones(len(rows)), times], axis=1)
+    return np.asarray(np.linalg.lstsq(sides * root, rows * root, rcond=None)[0][0])
+
+
+def path(rows: Array, factors: Array, fps: float, loop: bool) -> tuple[Array, Array]:
+    """The mean about every row."""
+    most = len(factors) // 2
+    wide = prolonged(rows, most, loop)
+    if not loop and 1 < most < len(rows):
+        wide[:most] += 2 * (line_start(rows[: most + 1], factors[most:]) - rows[0])
+        wide[-most:] += 2 * (line_start(rows[::-1][: most + 1], factors[most:]) - rows[-1])
+    found = np.array([factors @ wide[at : at + len(factors)] / factors.sum() for at in range(len(rows))])
+    beside = prolonged(found, 1, loop)
+    return found, (beside[2:] - beside[:-2]) * fps / 2
+
+
+@pytest.mark.parametrize(("frames", "more", "loop"), PATHS)
+def test_rows_go_on_at_both_ends(frames: int, more: int, loop: bool) -> None:
+    rows = np.random.default_rng(frames).normal(size=(frames, 2, 3))
+    assert_allclose(_core.prolonged(rows, more, loop), prolonged(rows, more, loop), rtol=1e-12, atol=1e-12)
+    assert_array_equal(_core.prolonged(rows[..., 1], 0, loop), rows[..., 1])
+
+
+@pytest.mark.parametrize(("frames", "most", "loop"), PATHS)
+def test_a_path_is_the_mean_about_every_row(frames: int, most: int, loop: bool) -> None:
+    random = np.random.default_rng(frames)
+    rows, factors = random.normal(size=(frames, 6)), random.uniform(0.1, 1, 2 * most + 1)
+    factors += factors[::-1]
+    found = _core.path(rows.reshape(frames, 2, 3), factors, factors.sum(), 30.0, loop)
+    for here, expected in zip(found, path(rows, factors, 30.0, loop), strict=True):
+        assert_allclose(here, expected.reshape(frames, 2, 3), rtol=1e-9, atol=1e-9)
+
+
+def test_a_long_path_is_done_some_numbers_at_a_time() -> None:
+    rows, factors = np.random.default_rng(0).normal(size=(400, 9)), np.array([1.0, 2, 1])
+    assert_allclose(_core.path(rows, factors, 4.0, 30.0, False)[0], path(rows, factors, 30, False)[0], atol=1e-12)
+
+
+def ramp(held: Array, frames: float, loop: bool) -> Array:
+    """By the nearest edge of all, those of the rounds before and after too."""
+    edges = np.flatnonzero(held[1:] != held[:-1]) + 1.0
+    if not len(edges):
+        return held.astype(float)
+    if loop:
+        edges = np.concatenate([edges + times * (len(held) - 1) for times in (-1, 0, 1)])
+    away = np.abs(np.arange(len(held))[:, np.newaxis] + 0.5 - edges).min(axis=1) / frames
+    share = np.clip(np.where(held, 0.5 + away, 0.5 - away), 0, 1)
+    return np.asarray(share * share * (3 - 2 * share))
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_a_mask_is_ramped_about_its_edges(loop: bool) -> None:
+    random = np.random.default_rng(3)
+    for frames in (1, 2, 3, 40, 41, 200):
+        for often in (0.0, 0.05, 0.5):
+            held = np.logical_xor.accumulate(random.uniform(size=frames) < often)
+            assert_array_equal(_core.ramp(held, 7.5, loop), ramp(held, 7.5, loop))
+
+
+def test_the_commonest_velocity_is_that_of_most_points() -> None:
+    random = np.random.default_rng(5)
+    belt = np.array([0.3, 0, -1.2])
+    velocities = belt + random.normal(scale=0.01, size=(80, 3, 3))
+    velocities[:25] = random.normal(scale=3, size=(25, 3, 3))  # in swing
+    velocities[:, 2] += 50  # what is not meant
+    which = np.ones((80, 3), bool)
+    which[:, 2] = False
+    limits = np.array([0.2, 0.1, 1e9])
+    most = np.median(velocities[which], axis=0)
+    for _ in range(8):
+        near = np.linalg.norm(velocities - most, axis=-1) < limits
+        most = np.median(velocities[near & which], axis=0)
+    found = _core.commonest(velocities, which, limits)
+    assert found is not None
+    assert_allclose(found, most, rtol=1e-12)
+    assert np.abs(most - belt).max() < 0.005
+    assert _core.commonest(velocities, np.zeros_like(which), limits) is None
+    assert _core.commonest(velocities, which, 0 * limits) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_points_reach_as_far_as_those_of_numpy(dtype: Any) -> None:
+    points = np.random.default_rng(6).normal(size=(20, 12, 3)).astype(dtype)
+    for seen in (points, points[:, ::-2], points[::3, 2:3], points[0]):
+        assert_array_equal(_core.extent(seen), np.ptp(seen, axis=-2))
+        assert _core.extent(seen).dtype == dtype
+    assert_array_equal(_core.extent(points, [3, 0, 7]), np.ptp(points[:, [3, 0, 7]], axis=1))
+    points[4, 5, 1] = np.nan
+    assert np.isnan(_core.extent(points)).sum() == 1
+    assert not np.isnan(_core.extent(points, [4, 6])).any()
+    for wrong in ([12], [-1], []):
+        with pytest.raises(ValueError, match="one point at least"):
+            _core.extent(points, wrong)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_steps_are_those_of_the_point_that_goes_the_farthest(dtype: Any) -> None:
+    points = np.random.default_rng(7).normal(size=(20, 4, 3)).astype(dtype)
+    for seen in (points, points[::-1, ::2], points[:2], points[:, :1]):
+        way = seen[1:] - seen[:-1]
+        far = np.sqrt(way[..., 0] * way[..., 0] + way[..., 1] * way[..., 1] + way[..., 2] * way[..., 2]).max(axis=1)
+        assert_array_equal(_core.steps(seen), np.concatenate([far[:1], far, far[-1:]]))
+        assert _core.steps(seen).dtype == dtype
+    assert_array_equal(_core.steps(points[:1]), np.zeros(2))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 10, 11, 500])
+def test_numbers_by_their_order_are_those_of_numpy(count: int) -> None:
+    random = np.random.default_rng(count)
+    for values in (random.normal(size=count), np.arange(count)[::-1] * 1.0, random.integers(0, 3, count) * 1.0):
+        for percent in (0, 2, 25, 50, 98, 99.5, 100):
+            assert_allclose(_core.percentile(values, percent), np.percentile(values, percent), rtol=1e-14, atol=1e-300)
+        assert _core.middle(values) == np.sort(values)[count // 2]
+        more = np.insert(values, [0, count // 2, count], [np.inf, np.nan, -np.inf])
+        assert _core.percentile(more, 25) == _core.percentile(values, 25)
+        assert _core.middle(more[::-1]) == _core.middle(values)
+
+
+def test_of_no_numbers_there_is_none() -> None:
+    assert np.isnan(_core.percentile(np.array([np.nan, np.inf]), 50))
+    assert _core.middle(np.zeros(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("prolonged", (np.zeros((0, 3)), 1, False)),
+        ("prolonged", (np.zeros((2, 3)), -1, False)),
+        ("path", (np.zeros((2, 3)), np.ones(2), 2.0, 30.0, False)),
+        ("path", (np.zeros((0, 3)), np.ones(3), 3.0, 30.0, False)),
+        ("ramp", (np.zeros(3), 2.0, False)),
+        ("ramp", (np.zeros(3, bool), 0.0, False)),
+        ("extent", (np.zeros((4, 2)),)),
+        ("extent", (np.zeros((4, 3), int),)),
+        ("steps", (np.zeros((4, 3)),)),
+        ("commonest", (np.zeros((4, 2, 3)), np.ones((4, 2), bool), np.ones(3))),
+        ("commonest", (np.zeros((3, 2, 3)), np.ones((4, 2), bool), np.ones(2))),
+    ],
+)
+def test_what_does_not_fit_is_refused(name: str, given: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError):
+        getattr(_core, name)(*given)

@@ -1,0 +1,436 @@
+"""Where a foot goes that stands: the core beside the same in NumPy, and what is known of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ikcore as ik
+from ikcore import _core, rotations
+from ikcore.bake.floors import Floor
+from ikcore.bake.motion import legs_of
+from ikcore.bake.scene import Scene
+from ikcore.bake.stances import Phase, Stance, foot_of
+
+Array = NDArray[Any]
+
+FRAMES, START, STOP = 70, 10, 50
+NAMES = ("heel", "ball", "toe", "joint")
+HEEL, BALL, TOE, JOINT = range(4)
+UP = np.array([0.0, 1, 0])
+RAMP, ENDS = 6.0, 4
+
+# A foot and a stance by name, in the order of the core.
+SOLE, MORE = ("points", "axis", "ball", "toe", "heel"), ("ramp", "ends")
+AT = ("reference", "front", "back", "way", "toe_turn")
+FOOT = (*SOLE, *AT, "turns", "locked", *MORE)
+WHEN = ("start", "stop", "phases", "main", "flat")
+WHERE = ("clean", "slips", "aside", "place", "lift", "normal", "floor")
+
+
+def dot(a: Array, b: Array) -> Array:
+    return np.asarray((a * b).sum(axis=-1))
+
+
+def unit(a: Array) -> Array:
+    return np.asarray(a / np.sqrt(dot(a, a))[..., np.newaxis])
+
+
+def made(seed: int, **other: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A foot that shakes, and a stance from heel over ball to toe."""
+    random = np.random.default_rng(seed)
+    at = np.array([[0, 0, -0.05], [0, 0, 0.15], [0, 0, 0.22], [0, 0.02, 0.14]])
+    places = [point + random.normal(0, 0.01, (FRAMES, 3)) for point in at]
+    stood = [point[1] + random.normal(0, 0.002, FRAMES) for point in at]
+    points = tuple(
+        (place, height, 0.01 * number, number == TOE, BALL if number == JOINT else number)
+        for number, (place, height) in enumerate(zip(places, stood, strict=True))
+    )
+    toes = rotations.normalize(random.normal([1, 0, 0, 0], 0.1, (FRAMES, 4)))
+    ways = places[JOINT], places[TOE], places[HEEL], None, toes
+    foot = dict(zip(FOOT, (points, 1, JOINT, TOE, HEEL, *ways, True, True, RAMP, ENDS), strict=True))
+    phases = ((HEEL, START, 20), (JOINT, 20, 42), (TOE, 42, STOP))
+    flat, slips = np.arange(22, 38), random.normal(0, 0.01, (STOP - START, 3)) * [1, 0, 1]
+    planes = unit(UP + random.normal(0, 0.1, 3)), unit(UP + random.normal(0, 0.1, 3))
+    where = random.normal(0, 0.01, 3) * [1, 0, 1], np.array([0.01, 0.0, 0.15]), 0.2, *planes
+    stance = dict(zip((*WHEN, *WHERE), (START, STOP, phases, 1, flat, False, slips, *where), strict=True))
+    for name, value in other.items():
+        (foot if name in foot else stance)[name] = value
+    return foot, stance
+
+
+def empty() -> tuple[Array, Array, Array, Array]:
+    turn, toes = np.tile([1.0, 0, 0, 0], (2, FRAMES, 1))
+    return np.zeros((FRAMES, 3)), turn, toes, np.zeros(FRAMES, bool)
+
+
+def core(foot: dict[str, Any], stance: dict[str, Any]) -> tuple[Array, Array, Array, Array]:
+    found = empty()
+    when, where = (tuple(stance[name] for name in names) for names in (WHEN, WHERE))
+    _core.stand(tuple(foot.values()), when, where, *found)
+    return found
+
+
+# --- the slow way ----------------------------------------------------------------------------------------------------
+
+
+class Slow:
+    """Step by step, in NumPy."""
+
+    def __init__(self, foot: dict[str, Any], stance: dict[str, Any]) -> None:
+        self.foot, self.stance = foot, stance
+        self.shift, self.turn, self.toes, self.lies = empty()
+        here = slice(stance["start"], stance["stop"])
+        if foot["turns"]:
+            self.turn[here] = self.turned(here)
+        lain = self.lain() if foot["toe_turn"] is not None and foot["locked"] and not stance["clean"] else None
+        rise, main = self.rise(), stance["main"]
+        if foot["turns"] and foot["heel"] >= 0 and not stance["clean"]:
+            self.raise_heel(rise)
+        if lain is not None:
+            self.lie(lain)
+        for number in (*range(main, len(stance["phases"])), *range(main - 1, -1, -1)):
+            self.put(number, rise)
+
+    def turned(self, here: slice) -> Array:
+        foot, stance, floor = self.foot, self.stance, self.stance["floor"]
+        tilt = rotations.shortest_arc(floor, stance["normal"])
+        if stance["clean"] or foot["front"] is None or foot["back"] is None or not foot["locked"]:
+            return tilt
+        ahead = (foot["front"] - foot["back"])[here]
+        ways = unit(ahead - dot(ahead, floor)[:, np.newaxis] * floor)
+        wanted = unit(ways[stance["flat"] - here.start].mean(axis=0))
+        along, cut = dot(ways, wanted), min(foot["ends"], len(ways) // 5)
+        if along[cut : len(ways) - cut].min() < 0.94 or along.min() < 0.1:
+            return tilt
+        return rotations.multiply(tilt, rotations.shortest_arc(ways, wanted))
+
+    def on_ball(self) -> list[int]:
+        ball = self.foot["ball"]
+        return [frame for point, *edges in self.stance["phases"] if point == ball for frame in range(*edges)]
+
+    def lain(self) -> Array | None:
+        frames, flat = self.on_ball(), self.stance["flat"]
+        if not frames:
+            return None
+        turned = rotations.multiply(self.turn[frames], self.foot["toe_turn"][frames])
+        quarter = len(flat) // 4
+        known = turned[np.isin(frames, flat[quarter : len(flat) - quarter])]
+        known = known if len(known) else turned
+        return rotations.normalize(np.where(dot(known, known[0])[:, np.newaxis] < 0, -known, known).mean(axis=0))
+
+    def raise_heel(self, rise: Array) -> None:
+        start, stop, ramp = self.stance["start"], self.stance["stop"], self.foot["ramp"]
+        if (start == 0 or stop == FRAMES) and stop - start < 2 * ramp:
+            return
+        ramp, heel, ball = min(ramp, (stop - start) / 3), self.foot["heel"], self.foot["ball"]
+        for frame in self.on_ball():
+            arm = self.foot["points"][heel][0][frame] - self.foot["points"][ball][0][frame]
+            deep = max(self.above(ball, frame) - self.above(heel, frame) - rise[frame], 0)
+            deep *= deep / (deep + 0.01 * float(np.sqrt(dot(arm, arm)))) * (1 - self.free(frame, ramp))
+            deep *= eased((frame - start + 1) / (2 * ramp)) if start else 1
+            raised = rotations.shortest_arc(arm, arm + deep * UP)
+            self.turn[frame] = rotations.multiply(self.turn[frame], raised)
+
+    def lie(self, lain: Array) -> None:
+        frames, phases = self.on_ball(), self.stance["phases"]
+        turned = rotations.multiply(self.turn[frames], self.foot["toe_turn"][frames])
+        self.toes[frames], self.lies[frames] = rotations.multiply(lain, rotations.conjugate(turned)), True
+        point, start, stop = phases[-1]
+        if point == self.foot["toe"]:
+            self.toes[start:stop], self.lies[start:stop] = self.toes[start - 1], True
+
+    def above(self, point: int, frame: int) -> float:
+        places, stood = self.foot["points"][point][:2]
+        return float(places[frame, 1] - stood[frame])
+
+    def rise(self) -> Array:
+        stance, found = self.stance, np.zeros(FRAMES)
+        ramp, before = min(self.foot["ramp"], (stance["stop"] - stance["start"]) / 3), None
+        for point, start, stop in stance["phases"]:
+            for frame in range(start, stop):
+                above = self.above(point, frame)
+                found[frame] = above if stance["clean"] else max(above, 0) * self.free(frame, ramp)
+            if before is not None and not stance["clean"]:
+                left = found[start - 1] + self.above(point, start) - self.above(before, start) - found[start]
+                for frame in range(start, stop):
+                    found[frame] += left * (1 - eased((frame - start) / ramp))
+            before = point
+        return found
+
+    def free(self, frame: int, ramp: float) -> float:
+        stance, free = self.stance, 0.0
+        if stance["start"] > 0:
+            free = max(free, 1 - eased((frame - stance["start"] + 1) / ramp))
+        if stance["stop"] < FRAMES:
+            rises = max(ramp, stance["stop"] - 1 - stance["flat"][-1])
+            free = max(free, 1 - min((stance["stop"] - frame) / rises, 1))
+        return free
+
+    def sole(self, point: int, frame: int) -> Array:
+        origin, turn = self.foot["reference"][frame], self.turn[frame]
+        arm, with_toes = self.foot["points"][point][0][frame] - origin, self.foot["points"][point][3]
+        if with_toes:
+            arm = rotations.rotate(rotations.multiply(self.toes[frame], turn), arm)
+        elif self.foot["turns"]:
+            arm = rotations.rotate(turn, arm)
+        return np.asarray(origin + self.shift[frame] + arm)
+
+    def put(self, number: int, rise: Array) -> None:
+        stance, (point, start, stop) = self.stance, self.stance["phases"][number]
+        level, places, joined = np.array([1.0, 0, 1]), self.foot["points"][point][0], np.zeros(3)
+        if number != stance["main"]:
+            frame = start - 1 if number > stance["main"] else stop
+            joined = (self.sole(point, frame) - places[frame] - stance["aside"]) * level
+        slope = -stance["normal"] / max(stance["normal"][1], 0.2) * level
+
+        def standing(there: Array) -> float:
+            high = stance["place"][1] + stance["lift"] + dot((there - stance["place"]) * level, slope)
+            return float(high + self.foot["points"][point][2])
+
+        ramp, more = min(self.foot["ramp"], (stance["stop"] - stance["start"]) / 3), 0.0
+        if number > stance["main"] and not stance["clean"]:
+            there = self.sole(point, start - 1)
+            more = there[1] - standing(there) - rise[start]
+        for frame in range(start, stop):
+            there = places[frame] * level + stance["slips"][frame - stance["start"]] + stance["aside"] + joined
+            there[1] = standing(there) + rise[frame] + more * (1 - eased((frame - start) / ramp))
+            self.shift[frame] = 0
+            self.shift[frame] = there - self.sole(point, frame)
+
+
+def eased(share: float) -> float:
+    share = min(max(share, 0.0), 1.0)
+    return share**3 * (10 + share * (6 * share - 15))
+
+
+WHOLE = np.arange(START, STOP)
+CASES: dict[str, dict[str, Any]] = {
+    "usual": {},
+    "clean": {"clean": True},
+    "not locked": {"locked": False},
+    "without an ankle": {"turns": False},
+    "a point": {"front": None, "back": None},
+    "stiff": {"toe_turn": None},
+    "heel alone": {"phases": ((HEEL, START, STOP),), "main": 0},
+    "toes first": {"phases": ((TOE, START, 30), (JOINT, 30, STOP)), "main": 1},
+    "main is the last": {"main": 2},
+    "main is the first": {"main": 0},
+    "no heel": {"heel": -1},
+    "brief at an end": {"start": 62, "stop": FRAMES, "phases": ((JOINT, 62, FRAMES),), "main": 0}
+    | {"slips": np.zeros((8, 3)), "flat": np.arange(63, 68)},
+    "hardly flat": {"flat": np.array([45])},
+    "from the first frame": {"start": 0, "phases": ((JOINT, 0, STOP),), "main": 0, "slips": np.zeros((STOP, 3))},
+    "to the last": {"stop": FRAMES, "phases": ((JOINT, START, FRAMES),), "main": 0, "slips": np.zeros((60, 3))},
+    "of one frame": {"stop": 11, "phases": ((BALL, 10, 11),), "main": 0, "slips": np.zeros((1, 3)), "flat": WHOLE[:1]},
+    "steep": {"normal": unit(np.array([1.0, 0.05, 0]))},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_feet_stand_as_the_slow_way_has_them(case: str, seed: int) -> None:
+    foot, stance = made(seed, **CASES[case])
+    found, slow = core(foot, stance), Slow(foot, stance)
+    for name, seen in zip(("shift", "turn", "toes", "lies"), found, strict=True):
+        np.testing.assert_allclose(seen, getattr(slow, name), atol=1e-12, err_msg=name)
+
+
+def slides(foot: dict[str, Any], stance: dict[str, Any]) -> tuple[Array, tuple[float, ...]]:
+    slips = np.zeros((stance["stop"] - stance["start"], 3))
+    return slips, _core.still(tuple(foot.values()), tuple(stance[name] for name in WHEN), slips)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in ("clean", "steep")])
+@pytest.mark.parametrize("away", [False, True], ids=["there", "on the spot"])
+def test_feet_slide_as_the_slow_way_has_them(case: str, away: bool) -> None:
+    foot, stance = made(8, **CASES[case])
+    if away:
+        foot["way"] = np.linspace([0, 0, 0], [0.1, 7, 0.3], FRAMES)
+    start, stop, phases, main, _ = (stance[name] for name in WHEN)
+    level, wanted, slid = np.array([1.0, 0, 1]), np.zeros((stop - start, 3)), 0.0
+    cut = min(ENDS, (stop - start) // 5)
+    for number, (point, first, last) in enumerate(phases):
+        touches = foot["points"][foot["points"][point][4]][0]
+        at, sole = (each * level + (foot["way"] * level if away else 0) for each in (foot["points"][point][0], touches))
+        few = (last - first) // 8
+        kept = at[first + few : last - few].mean(axis=0) if number == main else at[last if number < main else first - 1]
+        wanted[first - start : last - start] = (kept - at[first:last]) * foot["locked"]
+        seen = sole[max(first, start + cut) : min(last, stop - cut)]
+        slid += float(np.sqrt((np.ptp(seen, axis=0) ** 2).sum())) if len(seen) and foot["locked"] else 0
+    inner = range(start + cut, stop - cut)
+    above = np.array([[places[k, 1] - stood[k] for k in inner] for places, stood, *_ in foot["points"]])
+    about = above[sorted({point for point, *_ in phases})]
+    slips, found = slides(foot, stance)
+    np.testing.assert_allclose(slips, wanted, atol=1e-12)
+    seen = slid, found[1], np.abs(above).min(), np.abs(about).min(axis=0).max(), -about.min()
+    np.testing.assert_allclose(found, seen, atol=1e-12)
+    assert (found[1] > 0) == (foot["locked"] and foot["front"] is not None and stop - start > 1)
+
+
+def test_how_far_a_foot_spins() -> None:
+    """By an angle, evenly: over the inside of its stance its tangent; not at all where it is to turn as it does."""
+    foot, stance = made(9)
+    steps = np.linspace(-0.2, 0.2, STOP - START)
+    for most, spins in ((1.0, True), (4.0, False)):
+        angles = np.zeros(FRAMES)
+        angles[START:STOP] = most * steps
+        foot["front"] = foot["back"] + np.stack([np.sin(angles), 0 * angles, np.cos(angles)], axis=1)
+        middle = angles[stance["flat"]].mean()
+        inner = angles[START + ENDS : STOP - ENDS] - middle
+        seen = slides(foot, stance)[1][1]
+        assert seen == pytest.approx(np.ptp(np.tan(inner)) if spins else 0.0, rel=1e-3)
+
+
+def test_a_foot_that_turns_far_is_meant_to() -> None:
+    foot, stance = made(3, heel=-1)
+    away = rotations.from_axis_angle(UP, np.linspace(0, 2, FRAMES))
+    foot["front"] = foot["back"] + rotations.rotate(away, foot["front"] - foot["back"])
+    turn = core(foot, stance)[1][START:STOP]
+    np.testing.assert_array_equal(turn, np.broadcast_to(turn[0], turn.shape))
+    np.testing.assert_allclose(turn, Slow(foot, stance).turn[START:STOP], atol=1e-12)
+
+
+def test_a_heel_is_not_in_the_ground_while_the_ball_stands() -> None:
+    """Its height is that of the ground, but where the foot arrives and leaves; one that is above it stays."""
+    foot, stance = made(10)
+    level = {"aside": np.zeros(3), "place": np.zeros(3), "lift": 0.0, "normal": UP, "floor": UP}
+    stance |= level | {"slips": np.zeros((STOP - START, 3))}
+    for deep in (0.02, -0.02):
+        at = np.array([[0, -deep, -0.05], [0, 0, 0.15], [0, 0, 0.22], [0, 0, 0.14]])
+        places = [np.tile(point, (FRAMES, 1)) for point in at]
+        foot["points"] = tuple((place, np.zeros(FRAMES), 0.0, n == TOE, n) for n, place in enumerate(places))
+        foot |= {"reference": places[JOINT], "front": places[TOE], "back": places[HEEL], "toe_turn": None}
+        shift, turn, *_ = core(foot, stance)
+        arm = rotations.rotate(turn, places[HEEL] - places[JOINT])
+        heel = (places[JOINT] + shift + arm)[:, 1]
+        np.testing.assert_allclose(heel[28:36], max(-deep, 0), atol=0.01 * 0.19 + 3e-4)
+
+
+def test_what_it_turns_about_stands_where_it_should() -> None:
+    """On a slope, to the height: the main point is at its place in the middle of the stance, and frames beside stay."""
+    foot, stance = made(4, slips=np.zeros((STOP - START, 3)))
+    shift, turn, toes, lies = core(foot, stance)
+    outside = np.r_[0:START, STOP:FRAMES]
+    assert not shift[outside].any()
+    assert not lies[outside].any()
+    np.testing.assert_array_equal(turn[outside], empty()[1][outside])
+    np.testing.assert_array_equal(toes[outside], empty()[2][outside])
+    places, thick = foot["points"][JOINT][0], foot["points"][JOINT][2]
+    for frame in range(30, 36):
+        there = places[frame] + shift[frame]  # the reference is the joint
+        off = there - stance["place"] - [0, stance["lift"] + thick, 0]
+        assert abs(dot(off, stance["normal"])) < 1e-12
+
+
+def test_the_foot_turns_about_the_same_places_from_phase_to_phase() -> None:
+    """A point is where the phase nearer to the main one has put it, in the frame beside: over the ground and above it.
+
+    Toes that lie are turned, and so not as high beside the ball as in the clip.
+    """
+    foot, stance = made(11, **{"lift": 0.0})
+    stance["slips"], _ = slides(foot, stance)
+    slow = Slow(foot, stance)
+    slow.shift, slow.turn, slow.toes, _ = core(foot, stance)
+    slope = -stance["normal"] / stance["normal"][1] * [1, 0, 1]
+    for point, inner, outer in ((HEEL, 20, 19), (TOE, 41, 42)):
+        a, b = slow.sole(point, inner), slow.sole(point, outer)
+        np.testing.assert_allclose(a[::2], b[::2], atol=1e-12)
+        if point == TOE:
+            assert b[1] - a[1] == pytest.approx(float(dot(b - a, slope)), abs=1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 2])
+def test_any_axis_may_be_up(axis: int) -> None:
+    """The same with all coordinates turned on by one or two."""
+    foot, stance = made(5)
+    by = (axis - 1) % 3
+    expected = core(foot, stance)
+    other = {name: np.roll(foot[name], by, axis=-1) for name in ("reference", "front", "back")}
+    toes = np.concatenate([foot["toe_turn"][:, :1], np.roll(foot["toe_turn"][:, 1:], by, axis=-1)], axis=1)
+    points = tuple((np.roll(places, by, axis=-1), *rest) for places, *rest in foot["points"])
+    rolled = {name: np.roll(stance[name], by, axis=-1) for name in ("slips", "aside", "place", "normal", "floor")}
+    found = core({**foot, **other, "points": points, "axis": axis, "toe_turn": toes}, {**stance, **rolled})
+    np.testing.assert_allclose(np.roll(found[0], -by, axis=-1), expected[0], atol=1e-12)
+
+
+def test_what_is_not_finite_stays_in_its_frame() -> None:
+    foot, stance = made(6, front=None, toe_turn=None)
+    expected = core(foot, stance)[0]
+    places = foot["points"][JOINT][0].copy()
+    places[30] = np.nan
+    foot["points"] = (*foot["points"][:JOINT], (places, *foot["points"][JOINT][1:]))
+    found = core(foot, stance)[0]
+    others = np.setdiff1d(np.arange(FRAMES), [30])
+    assert found[others].tobytes() == expected[others].tobytes()
+    assert np.isnan(found[30]).any()
+
+
+@pytest.mark.parametrize("wrong", [None, "x", np.zeros((3, 2)), -7])
+def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
+    foot, stance = made(7)
+    stand: Any = _core.stand
+    may_be = {"turns", "locked", "clean"}
+    if wrong is None:
+        may_be |= {"front", "back", "way", "toe_turn"}
+    if isinstance(wrong, int):
+        may_be |= {"ramp", "lift"}
+    for name in {*foot, *stance} - may_be:
+        with pytest.raises(TypeError):
+            core(*({**each, name: wrong} if name in each else each for each in (foot, stance)))
+    for place in range(4):
+        found = list(empty())
+        found[place] = wrong
+        with pytest.raises(TypeError):
+            stand(tuple(foot.values()), *(tuple(stance[name] for name in names) for names in (WHEN, WHERE)), *found)
+    for name, value in (
+        ("phases", ()),
+        ("phases", ((HEEL, START, 20), (JOINT, 21, STOP))),
+        ("phases", ((9, START, STOP),)),
+        ("flat", np.array([START - 1])),
+        ("flat", np.zeros(0, int)),
+        ("stop", FRAMES + 1),
+        ("main", 3),
+        ("axis", 3),
+        ("toe", JOINT),
+        ("points", ()),
+    ):
+        with pytest.raises(TypeError):
+            core(*({**each, name: value} if name in each else each for each in (foot, stance)))
+
+
+def test_soles_are_where_the_foot_puts_them() -> None:
+    foot, _ = made(4)
+    random = np.random.default_rng(4)
+    shift, turn, toes = (random.normal(size=(FRAMES, size)) for size in (3, 4, 4))
+    places, above = np.empty((20 * 4, 3)), np.empty(20 * 4)
+    _core.soles(tuple(foot.values()), shift, turn, toes, 30, 50, places, above)
+    here, origin = slice(30, 50), foot["reference"]
+    for number, (at, stood, _, on_toes, _) in enumerate(foot["points"]):
+        by = rotations.multiply(toes, turn) if on_toes else turn
+        wanted = (origin + shift + rotations.rotate(by, at - origin))[here]
+        np.testing.assert_array_equal(places.reshape(20, 4, 3)[:, number], wanted)
+        np.testing.assert_array_equal(above.reshape(20, 4)[:, number], (at[:, 1] - stood)[here])
+    for wrong in ((50, 30, places[:0], above[:0]), (60, 80, places, above), (30, 50, places[1:], above)):
+        with pytest.raises(TypeError):
+            _core.soles(tuple(foot.values()), shift, turn, toes, *wrong)
+
+
+def test_frames_of_any_whole_numbers_are_as_the_core_takes_them() -> None:
+    """NumPy 1 counts in 32 bits on Windows, where the core takes 64."""
+    assert Stance(0, 3, 5, [Phase("ball", 3, 5)], 0, np.arange(3, 5, dtype=np.int32)).flat.dtype == np.intp
+
+
+@pytest.mark.parametrize(("thick", "known"), [(0.0, True), (0.014, True), (0.03, False)])
+def test_heels_that_stand_higher_than_soles_are_thick_are_not_raised(thick: float, known: bool) -> None:
+    """A foot that rolls over its ball all the time has a heel that is high in the middle of its stances."""
+    walk = ik.samples.walk(seconds=1)
+    motion = legs_of(walk.clip, ik.Feet.detect(walk.clip.skeleton, clip=walk.clip))[0]
+    stood = {name: np.zeros(len(walk.clip)) for name in motion.soles}
+    floor = Floor(stood, dict.fromkeys(motion.soles, 0.0) | {"heel": thick * motion.scale})
+    scene = Scene(ik.Ground.plane(), walk.clip.fps, 1, ik.BakeSettings(), 1, made=False, kept=False)
+    heel = foot_of(motion, floor, scene)[4]
+    assert heel == (list(motion.soles).index("heel") if known else -1)
