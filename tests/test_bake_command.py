@@ -8,14 +8,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-import interrupts
 import numpy as np
+import processes
 import pytest
 
 import ikcore as ik
@@ -521,10 +520,7 @@ def test_a_broken_ground_is_one_sentence(folder: Path, capsys: pytest.CaptureFix
 
 
 def command(folder: Path, *arguments: str | Path, start: str = "spawn") -> list[str]:
-    """In a process of its own, which starts others in one way."""
-    code = "import multiprocessing, sys; from ikcore.command import cli; "
-    code += f"multiprocessing.set_start_method({start!r}); sys.exit(cli.main())"
-    return [sys.executable, "-P", "-c", code, "bake", *map(str, arguments), "--ground", str(folder / "stairs.obj")]
+    return processes.command("bake", *arguments, "--ground", folder / "stairs.obj", start=start)
 
 
 @pytest.mark.slow
@@ -536,12 +532,10 @@ def test_workers_write_and_say_the_same(start: str, folder: Path) -> None:
     found = []
     for workers in ("1", "2"):
         options: list[str | Path] = ["-o", folder / "out", "--report", folder / "pages", "--workers", workers]
-        done = subprocess.run(
-            command(folder, folder / "clips", *options, start=start), capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 1  # of the bad ones
-        found.append((done.stdout, done.stderr, contents(folder / "out"), contents(folder / "pages")))
-        assert len(found[-1][2]) == 3
+        status, *said = processes.finished(command(folder, folder / "clips", *options, start=start))
+        assert status == 1  # of the bad ones
+        found.append((said, contents(folder / "out"), contents(folder / "pages")))
+        assert len(found[-1][1]) == 3
         shutil.rmtree(folder / "out")
         shutil.rmtree(folder / "pages")
     assert found[0] == found[1]
@@ -560,7 +554,7 @@ def test_ctrl_c_leaves_nothing_half(workers: int, folder: Path) -> None:
     endless = folder / "endless.bvh"
     os.mkfifo(endless)
     asked = command(folder, endless, folder / "clips", "-o", folder / "out", "--workers", str(workers))
-    assert interrupts.interrupted(asked, endless) == (130, "", "ikcore: interrupted\n")
+    assert processes.interrupted(asked, endless) == (130, "", "ikcore: interrupted\n")
     for name, written in contents(folder / "out").items():
         assert written == (folder / "out" / name).read_bytes()
         assert not name.startswith(".ikcore-")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import ctypes
 import dataclasses
 import errno
 import io
@@ -19,8 +18,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-import interrupts
 import numpy as np
+import processes
 import pytest
 
 import ikcore as ik
@@ -437,15 +436,8 @@ def test_a_wrong_call_is_explained(arguments: list[str], said: str, capsys: pyte
     assert said in capsys.readouterr().err
 
 
-def on_wine() -> bool:
-    return sys.platform == "win32" and hasattr(ctypes.windll.ntdll, "wine_get_version")
-
-
 def command(*arguments: str | Path, start: str | None = None) -> list[str]:
-    """In a process of its own, which starts others in one way."""
-    code = "import multiprocessing, sys; from ikcore.command import cli; "
-    code += f"multiprocessing.set_start_method({start!r}); " if start else ""
-    return [sys.executable, "-P", "-c", f"{code}sys.exit(cli.main())", "metrics", *map(str, arguments)]
+    return processes.command("metrics", *arguments, start=start)
 
 
 @pytest.mark.slow
@@ -456,10 +448,10 @@ def test_workers_say_and_write_the_same(start: str, folder: Path) -> None:
     said = []
     for workers, pages in ((1, folder / "one"), (2, folder / "two")):
         arguments: list[str | Path] = [folder, "--source", folder / "walk.bvh", "--workers", str(workers), "-o", pages]
-        done = subprocess.run(command(*arguments, start=start), capture_output=True, text=True, check=False)
-        assert done.returncode == 1  # of the broken one
+        status, out, err = processes.finished(command(*arguments, start=start))
+        assert status == 1  # of the broken one
         written = {page.name: page.read_bytes() for page in pages.iterdir()}
-        said.append((done.stdout, done.stderr.replace(str(pages), ""), written))
+        said.append((out, err.replace(str(pages), ""), written))
     assert said[0] == said[1]
     assert len(said[0][2]) == 3
 
@@ -470,7 +462,7 @@ def test_an_interrupt_ends_it_with_a_word(workers: int, folder: Path) -> None:
     endless = folder / "endless.bvh"
     os.mkfifo(endless)
     asked = command(endless, folder / "walk.bvh", "--workers", str(workers))
-    assert interrupts.interrupted(asked, endless) == (130, "", "ikcore: interrupted\n")
+    assert processes.interrupted(asked, endless) == (130, "", "ikcore: interrupted\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows ends a process without asking it")
@@ -545,7 +537,7 @@ def test_who_needs_no_more_output_may_go(folder: Path) -> None:
     assert running.wait(timeout=60) == 1
 
 
-@pytest.mark.skipif(on_wine(), reason="wine's pipes lose a message now and then where many come at once")
+@pytest.mark.skipif(processes.on_wine(), reason="wine's pipes lose a message now and then where many come at once")
 def test_who_has_seen_enough_waits_for_no_more() -> None:
     code = "import time; from ikcore.command import many; results = many.each(time.sleep, [0] + 60 * [2], 2); "
     code += "next(results); start = time.monotonic(); results.close(); print(time.monotonic() - start)"
@@ -554,7 +546,7 @@ def test_who_has_seen_enough_waits_for_no_more() -> None:
     assert float(done.stdout) < 30  # of a minute of work
 
 
-@pytest.mark.skipif(on_wine(), reason="wine's pipes lose a message now and then where many come at once")
+@pytest.mark.skipif(processes.on_wine(), reason="wine's pipes lose a message now and then where many come at once")
 def test_workers_end_with_the_process_that_waits_for_them() -> None:
     """However that ends; they hold its output open until then."""
     code = "from ikcore.command import many; "
