@@ -237,6 +237,17 @@ def turn_leg(
 # Masks in one block; gap and least are numbers of frames.
 def intervals(mask: NDArray[np.bool_], /) -> NDArray[np.intp]: ...
 def contact(stays: NDArray[np.bool_], enters: NDArray[np.bool_], gap: float, least: float, /) -> NDArray[np.bool_]: ...
+def phases(
+    foot: tuple[Any, ...],
+    heel: int,
+    heel_on: NDArray[np.bool_] | None,
+    ball_on: NDArray[np.bool_] | None,
+    stance: tuple[int, int],
+    contact: tuple[int, int],
+    rolls: float,
+    stays: float,
+    /,
+) -> tuple[tuple[tuple[int, int, int], ...], int, NDArray[np.intp]]: ...
 
 # The docstring of still has what a foot is, and when it does what.
 def still(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -400,6 +401,85 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     ):
         with pytest.raises(TypeError):
             core(*({**each, name: value} if name in each else each for each in (foot, stance)))
+
+
+# --- what it turns about ---------------------------------------------------------------------------------------------
+
+SPAN, CONTACT = (8, 55), (12, 50)
+
+
+def turned_about(
+    foot: dict[str, Any], held: dict[int, Array], span: tuple[int, int], contact: tuple[int, int], rolls: float
+) -> tuple[tuple[tuple[int, int, int], ...], int, list[int]]:
+    """Frame by frame what it turns about, then what of that is one phase; the main one, and when it stands flat."""
+    frames, level = range(*span), np.array([1.0, 0, 1])
+    seen = [min(max(frame, contact[0]), contact[1] - 1) for frame in frames]
+    heel, ball = (foot["points"][at][0][:, 1] - foot["points"][at][1] for at in (HEEL, JOINT))
+    down = [bool(JOINT in held and (held[JOINT][at] or (HEEL in held and ball[at] < heel[at]))) for at in seen]
+    about = [JOINT if on_ball else HEEL for on_ball in down]
+    if about[-1] == JOINT and foot["toe"] == TOE:
+        first = max([k + 1 for k, point in enumerate(about) if point == HEEL], default=0)
+        way = 0 if foot["way"] is None else foot["way"]
+        at, toe = (((foot["points"][point][0] + way) * level)[span[0] :][: len(frames)] for point in (JOINT, TOE))
+        middle, last = first + (len(frames) - first) // 2, len(frames) - 1
+        stays = max(k for k in range(middle, len(frames)) if np.linalg.norm(at[k] - at[middle]) <= rolls)
+        if np.linalg.norm(toe[last] - toe[stays]) < 0.6 * np.linalg.norm(at[last] - at[stays]):
+            about[stays + 1 :] = [TOE] * (last - stays)
+    edges = [0, *(k for k in range(1, len(about)) if about[k] != about[k - 1]), len(about)]
+    phases = tuple((about[a], span[0] + a, span[0] + b) for a, b in itertools.pairwise(edges))
+    main = max(range(len(phases)), key=lambda at: (phases[at][0] == JOINT, phases[at][2] - phases[at][1]))
+    flat = [frame for frame, at in zip(frames, seen, strict=True) if len(held) > 1 and held[HEEL][at] & held[JOINT][at]]
+    return phases, main, flat or list(range(*phases[main][1:]))
+
+
+ABOUT: dict[str, tuple[dict[str, Any], tuple[int, ...], tuple[int, int], tuple[int, int]]] = {
+    "usual": ({}, (HEEL, JOINT), SPAN, CONTACT),
+    "without toes": ({"toe": -1}, (HEEL, JOINT), SPAN, CONTACT),
+    "on the spot": ({"way": np.linspace([0, 0, 0], [0.1, 7, 0.3], FRAMES)}, (HEEL, JOINT), SPAN, CONTACT),
+    "heel alone": ({}, (HEEL,), SPAN, CONTACT),
+    "ball alone": ({}, (JOINT,), CONTACT, CONTACT),
+    "of one frame": ({}, (HEEL, JOINT), (30, 31), CONTACT),
+    "whole": ({}, (HEEL, JOINT), (0, FRAMES), (0, FRAMES)),
+}
+
+
+@pytest.mark.parametrize("case", ABOUT)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_foot_turns_about_what_the_slow_way_has(case: str, seed: int) -> None:
+    other, points, span, contact = ABOUT[case]
+    foot, _ = made(seed, **other)
+    random = np.random.default_rng(seed)
+    rolling = np.clip(np.arange(FRAMES) - 44, 0, None)[:, np.newaxis] * [0.002, 0, 0.01]  # the ball goes, the toes stay
+    foot["points"][JOINT][0][:] += rolling
+    foot["points"][TOE][0][:] += rolling * random.uniform(0, 1)
+    edges = np.sort(random.integers(10, 50, (2, 2)), axis=1)
+    masks = {
+        at: (np.arange(FRAMES) >= a) & (np.arange(FRAMES) < b) for at, (a, b) in zip((HEEL, JOINT), edges, strict=True)
+    }
+    held = {at: masks[at] if len(points) > 1 else np.ones(FRAMES, bool) for at in points}
+    for rolls in (0.0, 0.02, 0.1):
+        each = held.get(HEEL), held.get(JOINT)
+        phases, main, flat = _core.phases(tuple(foot.values()), HEEL, *each, span, contact, rolls, 0.6)
+        assert (phases, main, flat.tolist()) == turned_about(foot, held, span, contact, rolls)
+
+
+def test_the_core_refuses_phases_that_do_not_fit() -> None:
+    foot, held = tuple(made(7)[0].values()), np.ones(FRAMES, bool)
+    phases: Any = _core.phases
+    for wrong in (
+        (HEEL, held[1:], held, SPAN, CONTACT),
+        (HEEL, held, held.astype(float), SPAN, CONTACT),
+        (-1, held, held, SPAN, CONTACT),
+        (4, held, held, SPAN, CONTACT),
+        (HEEL, held, held, (5, 5), CONTACT),
+        (HEEL, held, held, SPAN, (0, FRAMES + 1)),
+        (HEEL, held, held, (-1, 5), CONTACT),
+    ):
+        with pytest.raises(TypeError):
+            phases(foot, *wrong, 0.01, 0.6)
+    (without,) = [tuple((foot | {"ball": -1}).values()) for foot, _ in [made(7)]]
+    with pytest.raises(TypeError):
+        phases(without, HEEL, held, held, SPAN, CONTACT, 0.01, 0.6)
 
 
 def test_soles_are_where_the_foot_puts_them() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,10 @@ ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and o
 _ENDS = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
 _ON = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
+
+
+Foot = tuple[Any, ...]
+Span = tuple[int, int]
 
 
 @dataclass(slots=True, eq=False)
@@ -122,9 +125,8 @@ def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, s
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
         ):
             stays = _stays(exact, after, start, stop, until, scene)
-            for first, last in stays or _pieces(motion, *_settled(start, stop, len(motion.chain), scene), scene):
-                seen = np.clip(np.arange(first, last), start, stop - 1)
-                stance = _stance(number, motion, held, floors[number], seen, first, scene)
+            for span in stays or _pieces(motion, *_settled(start, stop, len(motion.chain), scene), scene):
+                stance = _stance(number, motion, foot, held, span, (start, stop), scene)
                 _still(motion, stance, foot, scene, exact=bool(stays))
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
@@ -153,11 +155,11 @@ def _exactly(motion: LegMotion, held: Mapping[str, Mask], scene: Scene) -> Mask:
     return found & scene.settings.lock
 
 
-def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Scene) -> list[tuple[int, int]]:
+def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Scene) -> list[Span]:
     """Where a foot stands exactly about a contact, if it does for a third of it; to the clip's end if that cuts it."""
     if 3 * np.count_nonzero(exact[start:stop]) < stop - start:
         return []
-    found: list[tuple[int, int]] = []
+    found: list[Span] = []
     for first, last in (runs(exact[after:until]) + after).tolist():
         if found and first - found[-1][1] < _STEP * scene.fps:
             first = found.pop()[0]
@@ -170,7 +172,7 @@ def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Sc
     return stays
 
 
-def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int]:
+def _settled(start: int, stop: int, frames: int, scene: Scene) -> Span:
     """A contact without half of the time in which a foot arrives, or leaves, where the clip has it so."""
     inner = inside(start, stop, scene.fps)
     first = start if start == 0 else start + (inner.start - start) // 2
@@ -178,7 +180,7 @@ def _settled(start: int, stop: int, frames: int, scene: Scene) -> tuple[int, int
     return first, last
 
 
-def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[tuple[int, int]]:
+def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
     """A stance in which the foot slides too far is several, with time between them to step."""
     at, far = scene.gone(motion.reference, slice(start, stop)), scene.settings.unlock * motion.scale
     if not scene.settings.lock or size(_core.extent(at)) <= far:
@@ -193,53 +195,18 @@ def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[tupl
 
 
 def _stance(
-    leg: int,
-    motion: LegMotion,
-    held: Mapping[str, Mask],
-    floor: Floor,
-    seen: NDArray[np.intp],
-    start: int,
-    scene: Scene,
+    leg: int, motion: LegMotion, foot: Foot, held: Mapping[str, Mask], span: Span, contact: Span, scene: Scene
 ) -> Stance:
-    """What a foot does from a frame on; frames beyond its contact are as the first, or the last one, that it has."""
-    phases = _phases(motion, held, floor, seen, start, scene)
-    main = max(range(len(phases)), key=lambda at: (phases[at].point == motion.ball, phases[at].stop - phases[at].start))
-    flat = start + np.flatnonzero(np.all([mask[seen] for mask in held.values()], axis=0))
-    if len(held) < 2 or not len(flat):
-        flat = np.arange(phases[main].start, phases[main].stop)
-    return Stance(leg, start, start + len(seen), phases, main, flat)
+    """What a foot does in a stance; frames beyond its contact are as the first, or the last one, that it has.
 
-
-def _phases(
-    motion: LegMotion, held: Mapping[str, Mask], floor: Floor, seen: NDArray[np.intp], start: int, scene: Scene
-) -> list[Phase]:
-    """The heel while the ball is in the air, else the ball, and at the end the toes if they stay where it leaves.
-
-    A ball without a contact that is lower than the heel is not in the air: a foot that leaves turns about its ball.
+    It turns about the heel while the ball is in the air, else about the ball, and at the end about the toes if they
+    stay where that leaves.
     """
-    down = held[motion.ball][seen] if motion.ball in held else np.zeros(len(seen), bool)
-    if len(held) > 1:
-        heel, ball = (motion.soles[name][seen, scene.axis] - floor.stood[name][seen] for name in ("heel", motion.ball))
-        down |= ball < heel
-    edges = [0, *(np.flatnonzero(down[1:] != down[:-1]) + 1).tolist(), len(seen)]
-    found = [Phase(motion.ball if down[a] else "heel", start + a, start + b) for a, b in pairwise(edges)]
-    last = found[-1]
-    if last.point == motion.ball and "toe" in motion.soles:
-        leaves = _leaves(motion, last, scene)
-        if leaves < last.stop:
-            found[-1:] = [Phase(last.point, last.start, leaves), Phase("toe", leaves, last.stop)]
-    return found
-
-
-def _leaves(motion: LegMotion, phase: Phase, scene: Scene) -> int:
-    """The frame from which the ball moves away until the end of its contact while the toes stay; else the end."""
-    ball, toe = (scene.gone(motion.soles[point], phase.frames) for point in (phase.point, "toe"))
-    middle = len(ball) // 2
-    there = size(ball - ball[middle])[middle:] <= max(_ROLLS * motion.scale, _SHAKES * scene.shakes)
-    leaves = int(np.flatnonzero(there)[-1]) + middle + 1
-    if leaves < len(ball) and size(toe[-1] - toe[leaves - 1]) < _STAYS * size(ball[-1] - ball[leaves - 1]):
-        return phase.start + leaves
-    return phase.stop
+    names, most = list(motion.soles), max(_ROLLS * motion.scale, _SHAKES * scene.shakes)
+    heel = names.index("heel") if "heel" in names else -1
+    masks = held.get("heel"), held.get(motion.ball)
+    phases, main, flat = _core.phases(foot, heel, *masks, span, contact, most, _STAYS)
+    return Stance(leg, *span, [Phase(names[point], start, stop) for point, start, stop in phases], main, flat)
 
 
 def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool) -> None:
@@ -270,9 +237,6 @@ def _at_ends(stance: Stance, frames: int, scene: Scene) -> bool:
     """Whether a stance is brief and so near to an end of the clip that contacts are not known well."""
     near = SHORTEST * scene.fps
     return stance.stop - stance.start < 2 * near and (stance.start < near or stance.stop > frames - near)
-
-
-Foot = tuple[Any, ...]
 
 
 def foot_of(motion: LegMotion, floor: Floor, scene: Scene) -> Foot:

@@ -131,8 +131,9 @@ static PyObject *commonest(PyObject *module, PyObject *args) {
         PyErr_SetString(PyExc_TypeError, "commonest: expected velocities (frames, points, 3), which, and limits");
         return NULL;
     }
-    double *memory = malloc(((size_t)count * 7 + 1) * sizeof *memory), *each = memory + 3 * count, most[3];
+    double *memory = malloc(((size_t)count * 7 + 1) * sizeof *memory), most[3];
     if (!memory) return PyErr_NoMemory();
+    double *each = memory + 3 * count;
     const npy_intp those = meant(PyArray_DATA(velocities), PyArray_DATA(mask), PyArray_DATA(limits), count, points,
                                  (double (*)[3])memory, each);
     const int near = ik_commonest((const double (*)[3])memory, each, those, each + count, most);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "../ik/phases.h"
 #include "../ik/stances.h"
 #include "arrays.h"
 
@@ -232,7 +233,68 @@ static PyObject *soles(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* When a point is in contact. */
+static int take_mask(const unsigned char **mask, PyObject *object, npy_intp frames) {
+    if (object == Py_None) return 0;
+    PyArrayObject *array = array_of(object, NPY_BOOL, frames, 0, 1);
+    if (!array) return refused("heel_on or ball_on");
+    *mask = PyArray_DATA(array);
+    return 0;
+}
+
+static int take_span(ik_phases_job *job) {
+    const int spans = job->start >= 0 && job->start < job->stop && job->stop <= job->foot->frames;
+    const int meets = job->contact >= 0 && job->contact < job->end && job->end <= job->foot->frames;
+    const int both = job->heel >= 0 ? job->heel < job->foot->points : !job->heel_on;
+    return spans && meets && both && (!job->ball_on || job->foot->ball >= 0) ? 0 : refused("stance");
+}
+
+/* (phases, main, flat) */
+static PyObject *phases_found(const ik_phases_job *job) {
+    npy_intp count = job->flats;
+    PyObject *flat = PyArray_SimpleNew(1, &count, NPY_INTP), *phases = PyTuple_New(job->phases);
+    if (flat) memcpy(PyArray_DATA((PyArrayObject *)flat), job->flat, (size_t)count * sizeof *job->flat);
+    for (int k = 0; phases && k < job->phases; k++) {
+        const ik_phase *phase = &job->phase[k];
+        PyObject *one = Py_BuildValue("(inn)", phase->point, phase->start, phase->stop);
+        if (!one || PyTuple_SetItem(phases, k, one) < 0) Py_CLEAR(phases);
+    }
+    if (flat && phases) return Py_BuildValue("(NiN)", phases, job->main, flat);
+    Py_XDECREF(flat);
+    Py_XDECREF(phases);
+    return NULL;
+}
+
+static PyObject *phases(PyObject *module, PyObject *args) {
+    PyObject *foot, *heel_on, *ball_on, *found = NULL;
+    job *j = PyMem_Calloc(1, sizeof *j);
+    ik_phases_job job = {.foot = &j->foot};
+    (void)module;
+    if (!j) return PyErr_NoMemory();
+    if (PyArg_ParseTuple(args, "O!iOO(nn)(nn)dd", &PyTuple_Type, &foot, &job.heel, &heel_on, &ball_on, &job.start,
+                         &job.stop, &job.contact, &job.end, &job.rolls, &job.stays) &&
+        take_foot(j, foot) == 0 && take_mask(&job.heel_on, heel_on, j->foot.frames) == 0 &&
+        take_mask(&job.ball_on, ball_on, j->foot.frames) == 0 && take_span(&job) == 0) {
+        const size_t frames = (size_t)(job.stop - job.start);
+        job.phase = PyMem_Malloc((frames + 1) * sizeof *job.phase);
+        job.flat = PyMem_Malloc(frames * sizeof *job.flat);
+        if (job.phase && job.flat) {
+            ik_phases(&job);
+            found = phases_found(&job);
+        } else
+            PyErr_NoMemory();
+        PyMem_Free(job.phase);
+        PyMem_Free(job.flat);
+    }
+    PyMem_Free(j);
+    return found;
+}
+
 static PyMethodDef functions[] = {
+    {"phases", phases, METH_VARARGS,
+     "phases(foot, heel, heel_on, ball_on, (start, stop), (contact, end), rolls, stays, /)\n--\n\nWhat a foot turns "
+     "about from start to stop, the main of these, and the frames in which it stands flat; see still. Masks may be "
+     "None."},
     {"still", still, METH_VARARGS,
      "still(foot, (start, stop, phases, main, flat), slips, /)\n--\n\nWrites the last. How far it slides, how far it "
      "spins, how far any point is from where it stands, how far those are off that it turns about, and how deep.\n\n"

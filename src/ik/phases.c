@@ -1,0 +1,89 @@
+/* What a foot turns about while it stands (phases.h). */
+#include "phases.h"
+
+#include <math.h>
+
+static double number_at(const ik_rows *rows, ptrdiff_t frame, int column) {
+    return *(const double *)((const char *)rows->data + frame * rows->stride + column * rows->step);
+}
+
+/* The frame of the contact that a frame of the stance is as. */
+static ptrdiff_t seen(const ik_phases_job *job, ptrdiff_t frame) {
+    return frame < job->contact ? job->contact : frame < job->end ? frame : job->end - 1;
+}
+
+/* How high a point is above where it stands. */
+static double above(const ik_foot *foot, int point, ptrdiff_t frame) {
+    return number_at(&foot->soles[point], frame, foot->axis) - number_at(&foot->stood[point], frame, 0);
+}
+
+static int is_on_ball(const ik_phases_job *job, ptrdiff_t frame) {
+    const ik_foot *foot = job->foot;
+    if (job->heel < 0 || (job->ball_on && job->ball_on[frame])) return 1;
+    return job->ball_on && job->heel_on && above(foot, foot->ball, frame) < above(foot, job->heel, frame);
+}
+
+/* How far apart a point is over the ground in two frames; of a clip on the spot, had it gone its way. */
+static double apart(const ik_foot *foot, int point, ptrdiff_t a, ptrdiff_t b) {
+    double sum = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        if (axis == foot->axis) continue;
+        double from = number_at(&foot->soles[point], a, axis), to = number_at(&foot->soles[point], b, axis);
+        if (foot->way.data) from += number_at(&foot->way, a, axis), to += number_at(&foot->way, b, axis);
+        sum += (to - from) * (to - from);
+    }
+    return sqrt(sum);
+}
+
+/* The frame from which the ball moves away until the end of its phase while the toes stay; else the end. */
+static ptrdiff_t leaves(const ik_phases_job *job, const ik_phase *last) {
+    const ik_foot *foot = job->foot;
+    const ptrdiff_t middle = last->start + (last->stop - last->start) / 2;
+    ptrdiff_t there = last->stop - 1;
+    while (there > middle && !(apart(foot, foot->ball, middle, there) <= job->rolls))
+        there--;
+    const double moves = apart(foot, foot->ball, there, last->stop - 1);
+    return apart(foot, foot->toe, there, last->stop - 1) < job->stays * moves ? there + 1 : last->stop;
+}
+
+static void find_phases(ik_phases_job *job) {
+    const ik_foot *foot = job->foot;
+    job->phases = 0;
+    for (ptrdiff_t frame = job->start; frame < job->stop; frame++) {
+        const int point = is_on_ball(job, seen(job, frame)) ? foot->ball : job->heel;
+        if (!job->phases || job->phase[job->phases - 1].point != point)
+            job->phase[job->phases++] = (ik_phase){point, frame, frame};
+        job->phase[job->phases - 1].stop = frame + 1;
+    }
+    ik_phase *last = &job->phase[job->phases - 1];
+    if (last->point != foot->ball || foot->toe < 0) return;
+    const ptrdiff_t stop = last->stop;
+    last->stop = leaves(job, last);
+    if (last->stop < stop) job->phase[job->phases++] = (ik_phase){foot->toe, last->stop, stop};
+}
+
+/* Whether one phase counts rather than another. */
+static int counts_more(const ik_foot *foot, const ik_phase *a, const ik_phase *b) {
+    const int on_ball = a->point == foot->ball, other = b->point == foot->ball;
+    return on_ball != other ? on_ball : a->stop - a->start > b->stop - b->start;
+}
+
+static void find_flat(ik_phases_job *job) {
+    const ik_phase *main = &job->phase[job->main];
+    job->flats = 0;
+    for (ptrdiff_t frame = job->start; frame < job->stop; frame++) {
+        const ptrdiff_t at = seen(job, frame);
+        if (job->heel_on && job->ball_on && job->heel_on[at] && job->ball_on[at]) job->flat[job->flats++] = frame;
+    }
+    if (job->flats) return;
+    for (ptrdiff_t frame = main->start; frame < main->stop; frame++)
+        job->flat[job->flats++] = frame;
+}
+
+void ik_phases(ik_phases_job *job) {
+    find_phases(job);
+    job->main = 0;
+    for (int k = 1; k < job->phases; k++)
+        if (counts_more(job->foot, &job->phase[k], &job->phase[job->main])) job->main = k;
+    find_flat(job);
+}
