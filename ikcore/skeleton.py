@@ -335,6 +335,8 @@ class Skeleton:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
             return NotImplemented
+        if self is other:
+            return True
         same = self._names == other._names and self._limits == other._limits
         pairs = [(getattr(self._data, name), getattr(other._data, name)) for name in ("parents", "offsets", "rests")]
         return same and all(np.array_equal(*pair) for pair in [*pairs, (self._numbers, other._numbers)])

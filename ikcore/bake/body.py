@@ -122,10 +122,11 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene, *, rounds: bool) -> 
         rise, straight = plain.min(axis=0), np.ones(len(rise))
     own, heeds = _mean([way.motion.chain[:, 0] for way in ways], np.ones((len(ways), 1, 1))), (stands, straight)
     rise = np.minimum(rise, highest)
-    found = _no_rougher(own, rise, highest, heeds, scene, rounds)
+    before = _jerk(own, scene.fps)
+    found = _no_rougher(own, before, rise, highest, heeds, scene, rounds)
     eased = np.minimum.reduce([_eased(hip, way, found, scene) for hip, way in zip(hips, ways, strict=True)])
     if (eased < found).any():
-        found = _no_rougher(own, rise, np.minimum(highest, eased), heeds, scene, rounds)
+        found = _no_rougher(own, before, rise, np.minimum(highest, eased), heeds, scene, rounds)
     return _bounded(found, ways, scene)
 
 
@@ -149,10 +150,9 @@ def _bend(leg: Array, way: Way) -> Array:
 
 
 def _no_rougher(
-    own: Array, rise: Array, highest: Array, heeds: tuple[Array, Array], scene: Scene, rounds: bool
+    own: Array, before: Array, rise: Array, highest: Array, heeds: tuple[Array, Array], scene: Scene, rounds: bool
 ) -> Array:
-    """As straight legs want it, but where that makes it jerk more than it does by itself, which it does not heed."""
-    before = _jerk(own, scene.fps)
+    """As straight legs want it, but where that makes it jerk more than before, by itself, which it does not heed."""
     stands, straight = heeds
     for _ in range(_TRIES):
         found = _smoothed(rise, highest, stands * straight, scene)

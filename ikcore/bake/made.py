@@ -41,7 +41,7 @@ _THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than kno
 def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, ground: Ground) -> bool:
     """Whether feet stand exactly on this ground, float nowhere, and go through nothing: what was put there so stays."""
     flat = height_of(ground) is not None
-    if _hardly(exact) or not (_stands_on(exact) or _rests_on(exact, flat, ground.moves)):
+    if not exact or not (_stands_on(exact) or _rests_on(exact, flat, ground.moves)):
         return False
     if not _stands_on(exact) and _on_own(exact, flat) and not all(_open(motion, ground) for motion in legs):
         return False
@@ -100,7 +100,7 @@ def _nearer(level: list[Exact], there: list[Exact]) -> bool:
 
     That is at height 0, if it is about there.
     """
-    if _hardly(level) or _hardly(there):
+    if not level or not there:
         return False
     above, height = (np.concatenate([foot.stood[:, at] for foot in feet]) for at, feet in enumerate((there, level)))
     usual = median(height)
@@ -153,8 +153,6 @@ class Exact:
 
     Attributes
     ----------
-    still : int
-        In how many frames it hardly moves.
     low, height : (n,) arrays
         How high its lowest point is above the ground, and above 0, in lengths of a human.
     stood : (n, 2) array
@@ -169,7 +167,6 @@ class Exact:
         Whether all its points have ground near then, hardly less even than a level, and none is in something tall.
     """
 
-    still: int
     low: Array
     height: Array
     stood: Array
@@ -185,14 +182,21 @@ class Exact:
 
 
 def exact_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> list[Exact]:
-    """Of every leg what `kept_on` and `made_on` look at."""
-    return [_exact(motion, ground, fps, axis) for motion in legs]
+    """Of every leg what `kept_on` and `made_on` look at.
+
+    Nothing if feet are exactly still in less than a third of the frames in which they seem so.
+    """
+    moved = [(_moved(motion), motion.scale) for motion in legs]
+    still = sum(np.count_nonzero(way < _STILL * scale / fps) for way, scale in moved)
+    exact = [np.flatnonzero(way <= EXACT * scale) for way, scale in moved]
+    many = sum(map(len, exact))
+    if not many or 3 * many <= still:
+        return []
+    return [_exact(motion, frames, ground, axis) for motion, frames in zip(legs, exact, strict=True)]
 
 
-def _exact(motion: LegMotion, ground: Ground, fps: float, axis: int) -> Exact:
-    moved, scale = _moved(motion), motion.scale
-    still, exact = int(np.count_nonzero(moved < _STILL * scale / fps)), np.flatnonzero(moved <= EXACT * scale)
-    points = list(motion.soles.values())
+def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int) -> Exact:
+    scale, points = motion.scale, list(motion.soles.values())
     height = np.stack([at[exact, axis] for at in points], axis=1) / scale
     above = height - _under(ground, points, exact, scale) / scale
     low, lower = (np.fmin.reduce(each, axis=1, initial=np.inf) for each in (above, height))
@@ -204,7 +208,6 @@ def _exact(motion: LegMotion, ground: Ground, fps: float, axis: int) -> Exact:
     stays, known = [slice(a, b) for a, b in pairwise(edges)], np.isfinite(above).all()
     stood = np.stack([above[:, under], height[:, under]], axis=1)
     return Exact(
-        still,
         low,
         lower,
         stood,
@@ -217,8 +220,10 @@ def _exact(motion: LegMotion, ground: Ground, fps: float, axis: int) -> Exact:
 
 def _stands_on(feet: list[Exact]) -> bool:
     """Whether feet that are still are so exactly, and on the ground then, but on no level, or not as flat on one."""
+    if not feet:
+        return False
     found = np.sort(np.concatenate([np.abs(foot.low - foot.thick) for foot in feet]))
-    if _hardly(feet) or found[int(_MOST * (len(found) - 1))] > ON:
+    if found[int(_MOST * (len(found) - 1))] > ON:
         return False
     level = max(float(np.abs(foot.height - median(foot.height)).max(initial=0.0)) for foot in feet)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
@@ -259,12 +264,6 @@ def _open(motion: LegMotion, ground: Ground) -> bool:
         top, under = (here.at(at[block], above=above, below=near).height for above in (_HIGH, _TALL * motion.scale))
         free &= not (np.where(np.isfinite(top), top, 0) > np.where(np.isfinite(under), under, top) + near).any()
     return free
-
-
-def _hardly(feet: list[Exact]) -> bool:
-    """Whether feet are exactly still in less than a third of the frames in which they seem so."""
-    exact = sum(len(foot.low) for foot in feet)
-    return not exact or 3 * exact <= sum(foot.still for foot in feet)
 
 
 def _clears(motion: LegMotion, held: Mask, thick: float, ground: Ground) -> bool:

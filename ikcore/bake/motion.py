@@ -156,7 +156,7 @@ def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
             if motion.leg.ankle is None:
                 motion.chain[block, bones] = motion.soles["ball"][block]
     for motion in legs:
-        motion.size = free.length_in(clip, motion.leg) if motion.leg.free else _length(motion)
+        motion.size = free.length_in(clip, motion.leg) if motion.leg.free else _length(motion.chain)
         if not motion.size > 0:
             raise ValueError(f"the leg {motion.leg.name!r} has no length")
     return legs
@@ -185,11 +185,20 @@ def _on_soles(motion: LegMotion, clip: Clip, leg: Leg) -> LegMotion:
     return dataclasses.replace(motion, leg=leg, soles=soles | joint)
 
 
-def _length(motion: LegMotion) -> float:
-    """The median over time, as some bones of some files change."""
-    total = np.zeros(len(motion.chain))
-    for bone in range(motion.chain.shape[1] - 1):
-        total += size(motion.chain[:, bone + 1] - motion.chain[:, bone])
+def size_at_first(clip: Clip, leg: Leg) -> float:
+    """The length of a leg in the first frame."""
+    if leg.free:
+        return free.length_in(clip[:1], leg)
+    tip = [] if leg.ankle else [leg.soles["ball"]]
+    end, joints = points_and_joints(clip.skeleton, clip.pose[:1], tip, leg.bones)
+    return _length(np.concatenate([joints, end], axis=1))
+
+
+def _length(chain: Array) -> float:
+    """Of a leg, the median over time, as some bones of some files change."""
+    total = np.zeros(len(chain))
+    for bone in range(chain.shape[1] - 1):
+        total += size(chain[:, bone + 1] - chain[:, bone])
     return median(total)
 
 

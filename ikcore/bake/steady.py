@@ -16,7 +16,7 @@ import numpy as np
 from ikcore._arrays import dot, size
 from ikcore.bake import loops
 from ikcore.bake.curves import smooth
-from ikcore.bake.motion import HUMAN, legs_of, places_of
+from ikcore.bake.motion import HUMAN, places_of, size_at_first
 from ikcore.bake.scene import Array, mean
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
@@ -61,7 +61,7 @@ def steadied(clip: Clip, feet: Feet) -> Steadied:
     held = steps[len(steps) // 4] < shakes  # in poses that stay for some frames each
     if moves > _WHITE * shakes or held:
         return Steadied(clip, 0.0)
-    scale = legs_of(clip[:1], feet)[0].size / HUMAN
+    scale = size_at_first(clip, feet.legs[0]) / HUMAN
     if shakes < _SHAKES * scale:
         return Steadied(clip, 0.0)
     return Steadied(_steady(clip, feet, shakes, shakes / (_ARM * HUMAN * scale)), shakes)

@@ -328,9 +328,12 @@ def _checked_channels(channels: Iterable[str], joints: int) -> tuple[str, ...]:
     each = tuple(channels)
     if len(each) != joints:
         raise ValueError(f"channels: expected one for each of the {joints} joints, got {len(each)}")
-    for letters in each:
-        if not isinstance(letters, str) or len(set(letters)) < len(letters) or not set(letters) <= set("xyzXYZ"):
-            raise ValueError(f"channels: expected letters of 'xyzXYZ', none of them twice, got {letters!r}")
+    strange = [letters for letters in each if not isinstance(letters, str)]
+    strange = strange or [
+        letters for letters in dict.fromkeys(each) if not {*letters} <= {*"xyzXYZ"} or len({*letters}) < len(letters)
+    ]
+    if strange:
+        raise ValueError(f"channels: expected letters of 'xyzXYZ', none of them twice, got {strange[0]!r}")
     return each
 
 

@@ -124,9 +124,10 @@ class Contacts:
         paths = Paths(clip, feet, ground)
         belt = treadmill.belt(paths)
         speeds, each = paths.speeds(belt), list(enumerate(paths.keys))
+        still = [rules.stillness(speed) for speed in (speeds / paths.sizes).T]
         if ground is None:
-            paths.ground = floor.find(paths, speeds)
-        held = _held(paths, speeds, chosen)
+            paths.ground = floor.find(paths, speeds, still)
+        held = _held(paths, still, chosen)
         sure = _sure(paths, speeds, held, [key in given or chosen[key[0]] in ("always", "never") for key in paths.keys])
         weights = {key: given[key] if key in given else rules.ramped(held[:, at], clip) for at, key in each}
         below = {key: paths.ground[:, at] for at, key in each}
@@ -295,16 +296,16 @@ def _listed(points: Iterable[Key]) -> str:
 # --- what is found ---------------------------------------------------------------------------------------------------
 
 
-def _held(paths: Paths, speeds: Array, modes: Mapping[str, Mode]) -> Mask:
+def _held(paths: Paths, still: list[rules.Still], modes: Mapping[str, Mode]) -> Mask:
     """When every point is in contact."""
-    heights, speeds = paths.heights / paths.sizes, speeds / paths.sizes
-    found = np.zeros(heights.shape, bool)
+    heights = paths.heights / paths.sizes
+    found, any_speed = np.zeros(heights.shape, bool), np.ones((2, len(heights)), bool)
     for at, (leg, _) in enumerate(paths.keys):
         if modes[leg] == "always":
             found[:, at] = True
         elif modes[leg] != "never":
-            speed = speeds[:, at] if modes[leg] == "auto" else np.zeros(len(speeds))
-            found[:, at] = rules.contact(heights[:, at], speed, paths.clip)
+            enters, stays = still[at] if modes[leg] == "auto" else any_speed
+            found[:, at] = rules.contact(heights[:, at], enters, stays, paths.clip)
     return found
 
 
@@ -318,8 +319,8 @@ def _sure(paths: Paths, speeds: Array, held: Mask, said: list[bool]) -> list[flo
 
 def _hovers(paths: Paths, held: Mask) -> Mask:
     """In which frames nothing carries the body for long, though it does not fall: a contact is missing."""
-    found, falling = np.asarray(~held.any(axis=1)), paths.falling()
+    found = np.asarray(~held.any(axis=1))
     for start, stop in runs(found):
         brief = stop - start < rules.SHORTEST * paths.clip.fps
-        found[start:stop] = not brief and falling[start:stop].mean() < 0.5
+        found[start:stop] = not brief and paths.falls[start:stop].mean() < 0.5
     return found

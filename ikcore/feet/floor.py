@@ -33,17 +33,16 @@ class _Leg(NamedTuple):
     stands: Mask  # when a point of it is still
 
 
-def find(paths: Paths, speeds: Array) -> Array:
+def find(paths: Paths, speeds: Array, still: list[rules.Still]) -> Array:
     """The floor (frames, points): level, but where a leg stands on something higher or lower.
 
     A level floor is at the 2nd percentile of the heights of all points, and up to 0.03 m higher under a leg that stands
     higher. A leg stands elsewhere where it is still and nothing else carries the body, or the body goes over it; then
     the floor is, for its partner too, where they stand, and rises or falls steadily between two stances.
     """
-    found, legs = paths.ground.copy(), _legs(paths, speeds)
-    falling, frames = paths.falling(), np.arange(len(paths.points))
+    found, legs, frames = paths.ground.copy(), _legs(paths, speeds, still), np.arange(len(paths.points))
     pairs = [[other for other in legs if row(other.name) == row(leg.name)] for leg in legs]
-    stood = [_stood(leg, pair, paths, falling) for leg, pair in zip(legs, pairs, strict=True)]
+    stood = [_stood(leg, pair, paths) for leg, pair in zip(legs, pairs, strict=True)]
     uneven = {row(leg.name) for leg, (_, _, elsewhere) in zip(legs, stood, strict=True) if elsewhere}
     for leg, (knots, heights, _) in zip(legs, stood, strict=True):
         under = straight(frames, knots, heights) if row(leg.name) in uneven and len(knots) else leg.level
@@ -51,13 +50,12 @@ def find(paths: Paths, speeds: Array) -> Array:
     return found
 
 
-def _legs(paths: Paths, speeds: Array) -> list[_Leg]:
+def _legs(paths: Paths, speeds: Array, still: list[rules.Still]) -> list[_Leg]:
     found = []
     for name in dict.fromkeys(leg for leg, _ in paths.keys):
         columns = paths.columns(name)
         length = float(paths.sizes[columns[0]])
-        still = [rules.stillness(speeds[:, at] / length) for at in columns]
-        enters, stays = (np.any(masks, axis=0) for masks in zip(*still, strict=True))
+        enters, stays = (np.any(masks, axis=0) for masks in zip(*(still[at] for at in columns), strict=True))
         lowest = paths.points[:, columns, paths.axis].min(axis=1)
         level = _level(paths, speeds, columns, length)
         found.append(_Leg(name, columns, length, level, lowest, rules.cleaned(stays, enters, paths.clip)))
@@ -75,14 +73,14 @@ def _level(paths: Paths, speeds: Array, columns: list[int], length: float) -> fl
     return float(paths.ground[0, columns[0]]) + min(max(above, 0), UNEVEN * length)
 
 
-def _stood(leg: _Leg, pair: list[_Leg], paths: Paths, falling: Mask) -> tuple[NDArray[np.intp], Array, bool]:
+def _stood(leg: _Leg, pair: list[_Leg], paths: Paths) -> tuple[NDArray[np.intp], Array, bool]:
     """The first and the last frames of its stances, how high these are, and whether any is not on the level floor."""
     knots, heights, uneven = [], [], False
     others = [other for other in pair if other is not leg]
     for start, stop in runs(leg.stands):
         height = float(median(leg.lowest[start:stop]))
         elsewhere = abs(height - leg.level) > UNEVEN * leg.size
-        if elsewhere and not _carries(leg, slice(start, stop), height, others, paths, falling):
+        if elsewhere and not _carries(leg, slice(start, stop), height, others, paths):
             continue
         uneven |= elsewhere
         knots += [start, stop - 1]
@@ -90,9 +88,9 @@ def _stood(leg: _Leg, pair: list[_Leg], paths: Paths, falling: Mask) -> tuple[ND
     return np.array(knots, np.intp), np.array(heights), uneven
 
 
-def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths: Paths, falling: Mask) -> bool:
+def _carries(leg: _Leg, frames: slice, height: float, others: list[_Leg], paths: Paths) -> bool:
     """Whether the body stands on a leg that is still: a foot may also be held still in the air."""
-    carried = falling[frames].copy()  # or by a leg that is lower
+    carried = paths.falls[frames].copy()  # or by a leg that is lower
     for other in others:
         lowest = other.lowest[frames]
         low = lowest - other.level < rules.LOW * other.size

@@ -38,7 +38,10 @@ def keys(leg: Leg) -> list[Key]:
 
 
 class Paths:
-    """Points of the soles, filtered; `ground` is how high it is under each, NaN where there is none."""
+    """Points of the soles, filtered; `ground` is how high it is under each, NaN where there is none.
+
+    `falls` says in which frames what is between the hips falls.
+    """
 
     def __init__(self, clip: Clip, feet: Feet, ground: Ground | None) -> None:
         self.clip, self.axis, self.carried = clip, "XYZ".index(clip.up), False
@@ -52,6 +55,7 @@ class Paths:
         self.sizes = np.array([sizes[leg] for leg, _ in self.keys])
         self.body = _filtered(np.mean([places[hip] for hip in hips], axis=0), clip)[0]
         self.points, self.velocities = _filtered(raw, clip)
+        self.falls = self._falls()
         if ground is None:
             self.ground = np.full(raw.shape[:2], percentile(self.points[..., self.axis], 2))
         else:
@@ -70,8 +74,8 @@ class Paths:
         """Relative to ground that moves with these velocities (frames, 3)."""
         return np.asarray(size(self.velocities - belt[:, np.newaxis]))
 
-    def falling(self) -> Mask:
-        """In which frames what is between the hips falls: by half of what gravity accelerates, at least."""
+    def _falls(self) -> Mask:
+        """By half of what gravity accelerates, at least."""
         span = max(1, round(_OVER * self.clip.fps))
         height = _core.prolonged(self.body[:, self.axis], span, self.clip.loop)
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]

@@ -11,6 +11,7 @@ from ikcore.feet.paths import percentile
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Still = tuple[Mask, Mask]  # where a point is still, and where it is so nearly
 
 # For a leg of 0.87 m, as in `paths`.
 LOW, _HIGH = 0.05, 0.08  # a contact has a frame below the first height, and none above the second
@@ -22,9 +23,8 @@ _SWING, _DIRTY = 0.04, 0.12  # or between these shares of how fast the point swi
 SHORTEST, _GAP, _RAMP = 0.1, 0.067, 0.1
 
 
-def contact(height: Array, speed: Array, clip: Clip) -> Mask:
-    """When a point is in contact."""
-    enters, stays = stillness(speed)
+def contact(height: Array, enters: Mask, stays: Mask, clip: Clip) -> Mask:
+    """When a point is in contact, from how high it is, where it is still and where it is so nearly."""
     return cleaned(stays & (height <= _HIGH), enters & (height < LOW), clip)
 
 
@@ -33,7 +33,7 @@ def clear(held: Mask, height: Array, speed: Array) -> Mask:
     return np.where(held, (height < LOW) & (speed < STILL), ~((height <= _HIGH) & (speed <= 2 * STILL)))
 
 
-def stillness(speed: Array) -> tuple[Mask, Mask]:
+def stillness(speed: Array) -> Still:
     """Where a point is still, and where it is so nearly.
 
     By how fast it swings, and by how fast it is in the slowest tenth of all frames, where it slides or shakes.

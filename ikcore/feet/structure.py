@@ -102,14 +102,35 @@ def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
         return rest
     body = [joint for joint in np.flatnonzero(parents >= 0).tolist() if not _ALOFT & set(words(skeleton.names[joint]))]
     body = body or list(range(len(skeleton)))
+    height = np.ptp(dot(skeleton.forward(rest).positions[body], above))
+    if height >= _LIES * _span(skeleton, clip.pose):  # whatever it does
+        return rest
     tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - above
     for block in blocks(len(clip)):
         spans = _core.extent(skeleton.forward(clip.pose[block]).positions, body)
         tall[block], wide[block] = dot(spans, above), size(spans * level)
     upright = np.flatnonzero(tall >= _LIES * wide)
-    if not len(upright) or np.ptp(dot(skeleton.forward(rest).positions[body], above)) >= _LIES * median(tall[upright]):
+    if not len(upright) or height >= _LIES * median(tall[upright]):
         return rest
     return clip.pose[int(upright[np.argmax(tall[upright])])]
+
+
+def _span(skeleton: Skeleton, pose: Pose) -> float:
+    """How far apart two joints are at most, along all bones between them, at their longest; infinite if nothing says.
+
+    A bit more, for rounding.
+    """
+    parents = skeleton.parents.tolist()
+    if pose.scales is not None or parents.count(-1) > 1:
+        return np.inf
+    moved = skeleton.offsets[np.newaxis] if pose.translations is None else pose.translations
+    bones = np.max([size(moved[block]).max(axis=0) for block in blocks(len(moved))], axis=0).tolist()
+    span, under = 0.0, [0.0] * len(skeleton)  # how far what hangs on every joint goes
+    for joint in reversed(skeleton._data.order.tolist()):
+        if (parent := parents[joint]) >= 0:
+            far = bones[joint] + under[joint]
+            span, under[parent] = max(span, under[parent] + far), max(under[parent], far)
+    return 1.001 * span
 
 
 def standing(skeleton: Skeleton, seen: Stance) -> list[Chain]:
