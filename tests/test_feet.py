@@ -868,3 +868,20 @@ def test_the_core_refuses_points_that_do_not_fit(wrong: str) -> None:
             tuple(points.values()),  # type: ignore[arg-type]
             wanted,
         )
+
+
+@pytest.mark.parametrize("animated", [False, True], ids=["bones stay", "bones change"])
+def test_no_two_joints_are_farther_apart_than_the_bones_between_them(animated: bool) -> None:
+    """However a body is posed; and where these are stretched out they are as far apart as that."""
+    random = np.random.default_rng(3)
+    tree = ik.Skeleton([-1, 0, 1, 0, 3, 3], random.normal(size=(6, 3)))
+    turns = ik.rotations.normalize(random.normal(size=(500, 6, 4)))
+    moved = random.normal(size=(500, 6, 3)) if animated else None
+    pose = ik.Pose(turns, moved)
+    at = tree.forward(pose).positions
+    apart = np.sqrt(((at[:, :, np.newaxis] - at[:, np.newaxis]) ** 2).sum(axis=-1))
+    assert apart.max() <= structure._span(tree, pose)
+    line = ik.Skeleton.chain([[0, 0, 0], [1, 0, 0], [3, 0, 0]])
+    assert structure._span(line, line.rest) == pytest.approx(3, rel=2e-3)
+    assert structure._span(line, ik.Pose(line.rest.rotations, scales=np.full((3, 3), 2.0))) == np.inf
+    assert structure._span(ik.Skeleton([-1, -1], np.eye(3)[:2]), ik.Pose(np.tile([1.0, 0, 0, 0], (2, 1)))) == np.inf
