@@ -180,21 +180,21 @@ static void smooth_store(const smooth *s, group at, mask unsettled) {
 
 /* --- settle ------------------------------------------------------------------------------------------------------- */
 
+ik_inline void smooth_set_force(smooth_clip *clip, ptrdiff_t k, void *course) {
+    clip->frames[k].step = smooth_force(clip, k, course);
+}
+
+ik_inline void smooth_set_plain(smooth_clip *clip, ptrdiff_t k, void *course) {
+    clip->frames[k].pivot = real_splat(smooth_diagonal(clip, k)) + clip->frames[k].pull;
+    smooth_set_force(clip, k, course);
+}
+
 /* A step to where nothing pulls, of these lanes; twice, for what rounding has left. */
 static void smooth_relax(smooth *s, mask busy) {
-    smooth_clip *clip = &s->clip;
     const int held = AT_LOWER | AT_UPPER | PINNED;
-    smooth_course at = smooth_course_of(clip);
-    for (ptrdiff_t k = 0; k < clip->count; k++) {
-        smooth_frame *f = &clip->frames[k];
-        f->pivot = real_splat(smooth_diagonal(clip, k)) + f->pull;
-        f->step = -smooth_gradient(clip, k, &at);
-    }
-    smooth_solve(clip, held, &busy);
-    at = smooth_course_of(clip);
-    for (ptrdiff_t k = 0; k < clip->count; k++)
-        clip->frames[k].step = -smooth_gradient(clip, k, &at);
-    smooth_solve_again(clip, held, &busy);
+    smooth_course at;
+    smooth_solve(&s->clip, held, &busy, smooth_set_plain, &at);
+    smooth_solve_again(&s->clip, held, &busy, smooth_set_force, NULL, &at);
 }
 
 /* Frames that are out of bounds, and those that a bound holds back from the other side, are on the wrong side of it.
@@ -204,7 +204,7 @@ static real smooth_mark(smooth *s, real *last) {
     real largest = zero, count = zero;
     EACH_FRAME(f, &s->clip) largest = real_max(largest, real_abs(f->moved));
     const real off = real_splat(SMOOTH_OFF) * largest, loose = real_splat(SMOOTH_LOOSE) * largest;
-    smooth_course at = smooth_course_of(&s->clip);
+    smooth_course at = smooth_course_of(&s->clip, 0);
     for (ptrdiff_t k = 0; k < s->clip.count; k++) {
         smooth_frame *f = &s->clip.frames[k];
         const smooth_bounds *b = &s->clip.bounds[k];
@@ -296,7 +296,7 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
         f->moved = real_select(busy, inside, f->moved);
         f->state = f->state & (~busy | mask_splat(PINNED));
     }
-    smooth_course at = smooth_course_of(&s->clip);
+    smooth_course at = smooth_course_of(&s->clip, 0);
     for (ptrdiff_t k = 0; k < s->clip.count; k++) {
         real pull = real_abs(smooth_gradient(&s->clip, k, &at));
         pulled = real_select(mask_zero(s->clip.frames[k].state), real_max(pulled, pull), pulled);
@@ -306,8 +306,27 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
     return product;
 }
 
-/* The step that ignores the centre: how much of it keeps the bounds, and the mean product after that. Leaves the
- * right-hand side for the next one in more[0], where room is. */
+/* What steps are made of: how far bounds are away at least; of the step to the centre how far that is, how much of the
+ * curvature it goes by, and how much too long it is for the bounds. */
+typedef struct {
+    smooth_course course;
+    real least, centre, curvature, most;
+} smooth_way;
+
+/* The step that ignores the centre. Leaves the right-hand side for the next one in more[0], where room is. */
+ik_inline void smooth_set_outward(smooth_clip *clip, ptrdiff_t k, void *context) {
+    smooth_way *way = context;
+    smooth_frame *f = &clip->frames[k];
+    smooth_bounds *b = &clip->bounds[k];
+    f->step = b->more[0] = smooth_force(clip, k, &way->course);
+    f->pivot = real_splat(smooth_diagonal(clip, k)) + f->pull;
+    for (int side = 0; side < 2; side++) {
+        b->inverse[side] = real_splat(1) / smooth_room(f, b, side, way->least);
+        f->pivot = f->pivot + b->press[side] * b->inverse[side];
+    }
+}
+
+/* How much of that keeps the bounds, and the mean product after it. */
 typedef struct {
     real part, product;
 } smooth_prediction;
@@ -315,18 +334,8 @@ typedef struct {
 static smooth_prediction smooth_predict(smooth *s, real product, real least) {
     const real zero = real_splat(0), one = real_splat(1);
     smooth_clip *clip = &s->clip;
-    smooth_course at = smooth_course_of(clip);
-    for (ptrdiff_t k = 0; k < clip->count; k++) {
-        smooth_frame *f = &clip->frames[k];
-        smooth_bounds *b = &clip->bounds[k];
-        f->step = b->more[0] = -smooth_gradient(clip, k, &at);
-        f->pivot = real_splat(smooth_diagonal(clip, k)) + f->pull;
-        for (int side = 0; side < 2; side++) {
-            b->inverse[side] = one / smooth_room(f, b, side, least);
-            f->pivot = f->pivot + b->press[side] * b->inverse[side];
-        }
-    }
-    smooth_solve(clip, PINNED, NULL);
+    smooth_way way = {.least = least};
+    smooth_solve(clip, PINNED, NULL, smooth_set_outward, &way);
     real most = one, second = zero;
     EACH_BOUND(f, b, side, clip) {
         real leaves = smooth_leaves(f, side), change = leaves * b->inverse[side];
@@ -338,30 +347,39 @@ static smooth_prediction smooth_predict(smooth *s, real product, real least) {
     return (smooth_prediction){part, after};
 }
 
+ik_inline void smooth_set_inward(smooth_clip *clip, ptrdiff_t k, void *context) {
+    const smooth_way *way = context;
+    smooth_frame *f = &clip->frames[k];
+    smooth_bounds *b = &clip->bounds[k];
+    real right = b->more[0];
+    for (int side = 0; side < 2; side++) {
+        b->more[side] = way->centre - way->curvature * smooth_leaves(f, side) * smooth_predicted(f, b, side);
+        real pressed = b->more[side] * b->inverse[side];
+        right = side ? right - pressed : right + pressed;
+    }
+    f->step = right;
+}
+
+/* What that step changes the pressure by. */
+ik_inline void smooth_press(smooth_clip *clip, ptrdiff_t k, void *context) {
+    smooth_way *way = context;
+    const smooth_frame *f = &clip->frames[k];
+    smooth_bounds *b = &clip->bounds[k];
+    for (int side = 0; side < 2; side++) {
+        real leaves = smooth_leaves(f, side);
+        b->more[side] = (b->more[side] - b->press[side] * leaves) * b->inverse[side] - b->press[side];
+        way->most = real_max(way->most, -leaves * b->inverse[side]);
+        way->most = real_max(way->most, -b->more[side] / b->press[side]);
+    }
+}
+
 /* The step to the centre that is meant, with so much of the curvature that the first one has shown: of a step that is
  * hardly possible little, else the two lead in circles. C. Cartis, "Some disadvantages of a Mehrotra-type primal-dual
  * corrector interior point algorithm for linear programming", 2009. Returns how much of it keeps the bounds. */
 static real smooth_correct(smooth *s, real centre, real curvature) {
-    smooth_clip *clip = &s->clip;
-    EACH_FRAME(f, clip) {
-        smooth_bounds *b = smooth_bounds_of(clip, f);
-        real right = b->more[0];
-        for (int side = 0; side < 2; side++) {
-            b->more[side] = centre - curvature * smooth_leaves(f, side) * smooth_predicted(f, b, side);
-            real pressed = b->more[side] * b->inverse[side];
-            right = side ? right - pressed : right + pressed;
-        }
-        f->step = right;
-    }
-    smooth_solve_again(clip, PINNED, NULL);
-    real most = real_splat(SMOOTH_STEP);
-    EACH_BOUND(f, b, side, clip) {
-        real leaves = smooth_leaves(f, side);
-        b->more[side] = (b->more[side] - b->press[side] * leaves) * b->inverse[side] - b->press[side];
-        most = real_max(most, -leaves * b->inverse[side]);
-        most = real_max(most, -b->more[side] / b->press[side]);
-    }
-    return real_splat(SMOOTH_STEP) / most;
+    smooth_way way = {.centre = centre, .curvature = curvature, .most = real_splat(SMOOTH_STEP)};
+    smooth_solve_again(&s->clip, PINNED, NULL, smooth_set_inward, smooth_press, &way);
+    return real_splat(SMOOTH_STEP) / way.most;
 }
 
 /* How hard the bound presses that does so the most. */

@@ -14,7 +14,8 @@
  *   smooth_solve         L D L^T of the matrix, in place, and with that from right-hand sides to steps
  *   smooth_solve_again   from others, with the same L and D
  *
- * A long clip is more than a cache holds, so each goes through it as rarely as can be. */
+ * A long clip is more than a cache holds, so each goes through it as rarely as can be: right-hand sides are found on
+ * the way there, and what follows from steps on the way back. */
 
 /* What is kept of a frame of all channels: a line of the cache of a scalar, as is what is kept of its bounds, which
  * solving goes without. */
@@ -94,10 +95,10 @@ typedef struct {
     real bent[2];
 } smooth_course;
 
-static smooth_course smooth_course_of(const smooth_clip *clip) {
-    smooth_course at = {.before = smooth_slope_at(clip, -1), .after = smooth_slope_at(clip, 0)};
-    at.bent[0] = smooth_bent(clip, -1, smooth_slope_at(clip, -2), at.before);
-    at.bent[1] = smooth_bent(clip, 0, at.before, at.after);
+static smooth_course smooth_course_of(const smooth_clip *clip, ptrdiff_t k) {
+    smooth_course at = {.before = smooth_slope_at(clip, k - 1), .after = smooth_slope_at(clip, k)};
+    at.bent[0] = smooth_bent(clip, k - 1, smooth_slope_at(clip, k - 2), at.before);
+    at.bent[1] = smooth_bent(clip, k, at.before, at.after);
     return at;
 }
 
@@ -111,6 +112,13 @@ ik_inline real smooth_gradient(const smooth_clip *clip, ptrdiff_t k, smooth_cour
     at->before = at->after, at->after = next;
     at->bent[0] = at->bent[1], at->bent[1] = bent;
     return (curved + real_splat(clip->tension) * drawn) + f->pull * f->moved;
+}
+
+/* What pulls at a frame the other way, where frames come as systems take them: those of the border before all others.
+ */
+ik_inline real smooth_force(const smooth_clip *clip, ptrdiff_t k, smooth_course *at) {
+    if (k == 0 || k == clip->count - 2) *at = smooth_course_of(clip, k);
+    return -smooth_gradient(clip, k, at);
 }
 
 /* --- matrix ------------------------------------------------------------------------------------------------------- */
@@ -157,6 +165,15 @@ typedef struct {
     smooth_factored last, before;
     real corner[3], whole[2];
 } smooth_factors;
+
+/* What is done at frame k, on the way from the first to the last or back. */
+typedef void smooth_visit(smooth_clip *clip, ptrdiff_t k, void *context);
+
+/* Frames of the border are prepared first, as all others take from them. */
+ik_inline void smooth_prepare_border(smooth_clip *clip, smooth_visit *prepare, void *context) {
+    for (ptrdiff_t k = smooth_band(clip); k < clip->count; k++)
+        prepare(clip, k, context);
+}
 
 static smooth_factors smooth_factors_of(const smooth_clip *clip, mask holds) {
     const real one = real_splat(1), none = real_splat(0);
@@ -237,8 +254,10 @@ ik_inline void smooth_sum(const smooth_clip *clip, ptrdiff_t k, mask holds, smoo
         at->end[row] = at->end[row] - clip->border[k][row] * sum;
 }
 
-/* Back from the last frame to the first; frames that `move` and are not held go there. */
-static void smooth_go_back(const smooth_clip *clip, const smooth_sums *sums, const mask *move) {
+/* Back from the last frame to the first; frames that `move` and are not held go there. follow: NULL, or what is done
+ * with the step of each. */
+ik_inline void smooth_go_back(smooth_clip *clip, const smooth_sums *sums, const mask *move, smooth_visit *follow,
+                              void *context) {
     const ptrdiff_t band = smooth_band(clip);
     real end[2] = {sums->end[0], sums->end[1]};
     if (clip->loop) {
@@ -261,29 +280,37 @@ static void smooth_go_back(const smooth_clip *clip, const smooth_sums *sums, con
         }
         f->step = sum;
         if (move) f->moved = real_select(*move & mask_zero(f->state), f->moved + sum, f->moved);
+        if (follow) follow(clip, k, context);
     }
 }
 
-/* From right-hand sides to steps. Of frames whose state is among `held` the step is nothing. pivot: the diagonal, with
- * whatever is to be added. move: NULL, or the lanes that go the step, but for frames that are at a bound. */
-static void smooth_solve(smooth_clip *clip, int held, const mask *move) {
+/* From right-hand sides to steps. Of frames whose state is among `held` the step is nothing. prepare: sets `step` to
+ * the right-hand side and `pivot` to the diagonal, with whatever is to be added. move: NULL, or the lanes that go the
+ * step, but for frames that are at a bound. */
+ik_inline void smooth_solve(smooth_clip *clip, int held, const mask *move, smooth_visit *prepare, void *context) {
     const mask holds = mask_splat(held);
     clip->vague = mask_splat(0);
+    smooth_prepare_border(clip, prepare, context);
     smooth_factors factors = smooth_factors_of(clip, holds);
     smooth_sums sums = smooth_sums_of(clip, holds);
     for (ptrdiff_t k = 0; k < smooth_band(clip); k++) {
+        prepare(clip, k, context);
         smooth_factor(clip, k, holds, &factors);
         smooth_sum(clip, k, holds, &sums);
     }
     if (clip->loop) smooth_factor_border(clip, &factors);
-    smooth_go_back(clip, &sums, move);
+    smooth_go_back(clip, &sums, move, NULL, NULL);
 }
 
 /* The same once more, of other right-hand sides. */
-static void smooth_solve_again(const smooth_clip *clip, int held, const mask *move) {
+ik_inline void smooth_solve_again(smooth_clip *clip, int held, const mask *move, smooth_visit *prepare,
+                                  smooth_visit *follow, void *context) {
     const mask holds = mask_splat(held);
+    smooth_prepare_border(clip, prepare, context);
     smooth_sums sums = smooth_sums_of(clip, holds);
-    for (ptrdiff_t k = 0; k < smooth_band(clip); k++)
+    for (ptrdiff_t k = 0; k < smooth_band(clip); k++) {
+        prepare(clip, k, context);
         smooth_sum(clip, k, holds, &sums);
-    smooth_go_back(clip, &sums, move);
+    }
+    smooth_go_back(clip, &sums, move, follow, context);
 }
