@@ -482,6 +482,45 @@ def test_the_core_refuses_phases_that_do_not_fit() -> None:
         phases(without, HEEL, held, held, SPAN, CONTACT, 0.01, 0.6)
 
 
+# --- where it treads -------------------------------------------------------------------------------------------------
+
+LINES = np.array([[HEEL, BALL], [BALL, TOE]])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("a_point", [False, True])
+def test_a_foot_treads_where_it_is_as_a_rule_while_it_stands_flat(axis: int, a_point: bool) -> None:
+    foot, _ = made(3, axis=axis, **({"front": None} if a_point else {}))
+    flat, middle, slip = np.array([20, 21, 24, 30]), 24, np.array([0.1, 0.2, 0.3])
+    points, ahead = _core.tread(tuple(foot.values()), flat, middle, slip, LINES, 4)
+    wanted = [places[flat].mean(axis=0) + slip for places, *_ in foot["points"]]
+    for at, (_, stood, thick, *_) in zip(wanted, foot["points"], strict=True):
+        at[axis] = stood[middle] - thick
+    wanted += [wanted[a] * (1 - share) + wanted[b] * share for a, b in LINES for share in (0.25, 0.5, 0.75)]
+    np.testing.assert_allclose(points, wanted, atol=1e-15)
+    assert (ahead is None) == a_point
+    if ahead is not None:
+        way = (foot["front"] - foot["back"])[flat].mean(axis=0) * (np.arange(3) != axis)
+        np.testing.assert_allclose(ahead, unit(way), atol=1e-15)
+
+
+def test_the_core_refuses_treads_that_do_not_fit() -> None:
+    foot, flat, slip = tuple(made(7)[0].values()), np.array([3, 4]), np.zeros(3)
+    tread: Any = _core.tread
+    for wrong in (
+        (flat[:0], 3, slip, LINES, 4),
+        (flat + FRAMES, 3, slip, LINES, 4),
+        (flat.astype(float), 3, slip, LINES, 4),
+        (flat, FRAMES, slip, LINES, 4),
+        (flat, 3, slip[:2], LINES, 4),
+        (flat, 3, slip, LINES + 2, 4),
+        (flat, 3, slip, LINES[0], 4),
+        (flat, 3, slip, LINES, 0),
+    ):
+        with pytest.raises(TypeError):
+            tread(foot, *wrong)
+
+
 def test_soles_are_where_the_foot_puts_them() -> None:
     foot, _ = made(4)
     random = np.random.default_rng(4)

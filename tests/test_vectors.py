@@ -142,25 +142,13 @@ def test_ways_along_axes(count: int, same: bool) -> None:
     np.testing.assert_allclose((each * found[..., np.newaxis]).sum(axis=1), ways, atol=1e-12)
 
 
-def test_means_of_some_rows() -> None:
-    random = np.random.default_rng(1)
-    arrays, rows = tuple(random.normal(size=(3, 20, 3))), np.array([3, 4, 7, 19])
-    found = _core.means(arrays, rows)
-    for mean, array in zip(found, arrays, strict=True):
-        np.testing.assert_array_equal(mean, _core.mean(array[rows]))
-
-
 @pytest.mark.parametrize("wrong", [None, np.zeros(4), np.zeros((4, 3), np.float32), np.zeros((2, 2, 3))])
-def test_ways_and_means_refuse_what_does_not_fit(wrong: Any) -> None:
+def test_ways_refuse_what_does_not_fit(wrong: Any) -> None:
     within: Any = _core.within
-    means: Any = _core.means
-    good, rows = np.zeros((4, 3)), np.array([0, 3])
+    good = np.zeros((4, 3))
     for job in ((wrong, good), (np.zeros((4, 3, 3)), wrong), (np.zeros((3, 3, 3)), good)):
         with pytest.raises(TypeError):
             within(*job)
-    for job in (((good, wrong), rows), (good, rows), ((good,), rows + 1), ((good,), -rows), ((good,), rows[:0])):
-        with pytest.raises(TypeError):
-            means(*job)
 
 
 def test_axes_are_solid_that_span_some_volume() -> None:

@@ -11,8 +11,8 @@ from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor, height_of
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import Array, Scene, mean, tangent, unit
-from ikcore.bake.stances import Stance, headings
+from ikcore.bake.scene import Array, Scene, mean, tangent
+from ikcore.bake.stances import Foot, Stance, foot_of
 from ikcore.grounds.ground import Ground, Surface
 
 # Metres for a leg of 0.87 m.
@@ -30,7 +30,6 @@ _SAME = 1e-9  # metres, likewise: heights that are so near to each other are the
 _WALL = 0.5  # the upward part of a normal below which it is a wall
 _ENDS = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
 _PARTS = 8  # of such a line
-_SHARES = np.arange(1, _PARTS)[:, np.newaxis] / _PARTS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +81,7 @@ class Footing:
         self.pitch, self.roll, self.bends = (tangent(most) for most in (settings.pitch, settings.roll, settings.toe))
         self.walls = height_of(scene.ground) is None  # a level plane has none
         self.soles: dict[str, Sole] = {}
+        self.feet: dict[str, Foot] = {}
         self.last: Array | None = None
         self.until = 0
         self.lift = 0.0
@@ -89,7 +89,7 @@ class Footing:
     def place(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
         """Find place, lift, normals and part of a stance, and how far aside it is moved."""
         ground, sole = self.scene.ground.still(stance.middle), self._sole(motion)
-        points = self._points(motion, stance, floor)
+        points, ahead = self._tread(motion, stance, floor)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
         found = self._at(ground, points, motion.scale, flown)
         if self.walls and not (self.scene.made and stance.clean):
@@ -97,7 +97,7 @@ class Footing:
         if stance.aside.any():
             points += stance.aside
             found = self._at(ground, points, motion.scale, flown)
-        self._stand(stance, motion, points, found)
+        self._stand(stance, motion, points, ahead, found)
         if found.hit.any() and self.scene.made:
             self._keep(stance, motion, floor)
             self.lift = stance.lift
@@ -108,9 +108,9 @@ class Footing:
         What of the sole is higher than its lowest point may be so much deeper in the ground. A clip that was made on
         this ground has found its own way: there it is as much too high or too deep as before.
         """
-        points, lift, axis = self._points(motion, stance, floor), self.lift, self.scene.axis
+        (points, ahead), lift, axis = self._tread(motion, stance, floor), self.lift, self.scene.axis
         found = self._at(self.scene.ground.still(stance.middle), points, motion.scale, flown=False)
-        self._stand(stance, motion, points, found)
+        self._stand(stance, motion, points, ahead, found)
         if self.scene.made:
             stance.floor, stance.lift = stance.normal, lift
         elif found.hit.any():
@@ -132,22 +132,21 @@ class Footing:
             self.soles[motion.leg.name] = Sole.of(motion)
         return self.soles[motion.leg.name]
 
-    def _points(self, motion: LegMotion, stance: Stance, floor: Floor) -> Array:
-        """Of the sole, and between those, on the floor of the clip."""
-        sole, middle = self._sole(motion), stance.middle
-        points = _core.means(tuple(motion.soles.values()), stance.flat)
-        points += stance.slips[middle - stance.start]
-        points[:, self.scene.axis] = [floor.stood[name][middle] - floor.thick[name] for name in sole.names]
-        first, last = points[sole.lines[:, :1]], points[sole.lines[:, 1:]]
-        return np.concatenate([points, (first + (last - first) * _SHARES).reshape(-1, 3)])
+    def _tread(self, motion: LegMotion, stance: Stance, floor: Floor) -> tuple[Array, Array | None]:
+        """Points of the sole, and between those, on the floor of the clip; and where it points, if it is no point."""
+        middle, name = stance.middle, motion.leg.name
+        slip = stance.slips[middle - stance.start]
+        if name not in self.feet:
+            self.feet[name] = foot_of(motion, floor, self.scene)
+        return _core.tread(self.feet[name], stance.flat, middle, slip, self._sole(motion).lines, _PARTS)
 
-    def _stand(self, stance: Stance, motion: LegMotion, points: Array, found: Surface) -> None:
+    def _stand(self, stance: Stance, motion: LegMotion, points: Array, ahead: Array | None, found: Surface) -> None:
         """On what was found; where that is nothing, as high as before."""
         stance.place = points[self._sole(motion).names.index(stance.phases[stance.main].point)].copy()
         stance.normal = stance.floor = self.scene.up
         stance.lift = self.lift
         if found.hit.any():
-            self._fit(stance, motion, points, found)
+            self._fit(stance, motion, points, ahead, found)
             self.lift = stance.lift
             self.last = points[0].copy()
             self.last[self.scene.axis] = found.height[found.hit].max()
@@ -200,15 +199,13 @@ class Footing:
                 break
         return moved
 
-    def _fit(self, stance: Stance, motion: LegMotion, points: Array, found: Surface) -> None:
+    def _fit(self, stance: Stance, motion: LegMotion, points: Array, ahead: Array | None, found: Surface) -> None:
         """The plane a foot rests on: over all of the ground under its sole, but for what toes bend over."""
         scene, sole = self.scene, self._sole(motion)
-        ahead = headings(motion, stance.flat, scene)
         limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
         under = found.hit, np.ascontiguousarray(found.height), found.normals
-        way = None if ahead is None else unit(mean(ahead))
         job = scene.axis, *sole.rests, len(sole.names), _PARTS
-        stance.normal, stance.lift, touches = _core.rest(points, *under, stance.place, way, job, limits)
+        stance.normal, stance.lift, touches = _core.rest(points, *under, stance.place, ahead, job, limits)
         stance.part = int(found.part[touches])
 
     def _keep(self, stance: Stance, motion: LegMotion, floor: Floor) -> None:

@@ -1,4 +1,4 @@
-/* What a foot turns about while it stands (phases.h). */
+/* What a foot turns about while it stands, and where its sole is (phases.h). */
 #include "phases.h"
 
 #include <math.h>
@@ -86,4 +86,44 @@ void ik_phases(ik_phases_job *job) {
     for (int k = 1; k < job->phases; k++)
         if (counts_more(job->foot, &job->phase[k], &job->phase[job->main])) job->main = k;
     find_flat(job);
+}
+
+/* The mean of a point, added frame after frame; less that of another one where there is one. */
+static double mean_of(const ik_tread_job *job, const ik_rows *rows, const ik_rows *less, int axis) {
+    double sum = 0;
+    for (ptrdiff_t k = 0; k < job->flats; k++) {
+        double at = number_at(rows, job->flat[k], axis);
+        if (less) at -= number_at(less, job->flat[k], axis);
+        sum = k ? sum + at : at;
+    }
+    return sum / (double)job->flats;
+}
+
+static void find_ahead(ik_tread_job *job) {
+    const ik_foot *foot = job->foot;
+    double sum = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        job->ahead[axis] = axis == foot->axis ? 0 : mean_of(job, &foot->front, &foot->back, axis);
+        sum += job->ahead[axis] * job->ahead[axis];
+    }
+    for (int axis = 0; axis < 3; axis++)
+        job->ahead[axis] /= sum > 0 ? sqrt(sum) : 1;
+}
+
+void ik_tread(ik_tread_job *job) {
+    const ik_foot *foot = job->foot;
+    double (*to)[3] = job->points + foot->points;
+    for (int point = 0; point < foot->points; point++)
+        for (int axis = 0; axis < 3; axis++)
+            job->points[point][axis] = axis == foot->axis
+                                           ? number_at(&foot->stood[point], job->middle, 0) - foot->thick[point]
+                                           : mean_of(job, &foot->soles[point], NULL, axis) + job->slip[axis];
+    for (int line = 0; line < job->lines; line++)
+        for (int part = 1; part < job->parts; part++, to++)
+            for (int axis = 0; axis < 3; axis++) {
+                const double first = job->points[job->line[line][0]][axis],
+                             last = job->points[job->line[line][1]][axis];
+                (*to)[axis] = first + (last - first) * ((double)part / job->parts);
+            }
+    if (foot->front.data && foot->back.data) find_ahead(job);
 }

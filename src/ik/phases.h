@@ -1,5 +1,5 @@
-/* What a foot turns about while it stands: its heel, its ball, its toes. Of the bake alone; plain, one stance at a
- * time. */
+/* What a foot turns about while it stands: its heel, its ball, its toes; and where its sole is while it stands flat. Of
+ * the bake alone; plain, one stance at a time. */
 #ifndef IK_PHASES_H
 #define IK_PHASES_H
 
@@ -22,5 +22,19 @@ typedef struct {
 
 /* Frames of the main phase are flat if no others are. */
 void ik_phases(ik_phases_job *job);
+
+/* Where points of a sole are on the floor of the clip, the mean of some frames, and where the foot points then. */
+typedef struct {
+    const ik_foot *foot;
+    const ptrdiff_t *flat; /* those frames, at least one */
+    ptrdiff_t flats, middle;
+    double slip[3];             /* what is added */
+    const ptrdiff_t (*line)[2]; /* between which points there are others */
+    int lines, parts;           /* how many of these, and in how many parts they cut each */
+    double (*points)[3];        /* written: those of the sole, then parts - 1 of each line */
+    double ahead[3];            /* written: from back to front over the ground, of length 1; nothing of a point */
+} ik_tread_job;
+
+void ik_tread(ik_tread_job *job);
 
 #endif

@@ -290,7 +290,62 @@ static PyObject *phases(PyObject *module, PyObject *args) {
     return found;
 }
 
+static int take_frames(ik_tread_job *job, PyObject *object) {
+    job->flats = PyArray_Check(object) ? PyArray_SIZE((PyArrayObject *)object) : 0;
+    PyArrayObject *flat = array_of(object, NPY_INTP, job->flats, 0, 1);
+    if (!flat || job->flats < 1 || job->middle < 0 || job->middle >= job->foot->frames) return refused("flat");
+    job->flat = PyArray_DATA(flat);
+    for (ptrdiff_t k = 0; k < job->flats; k++)
+        if (job->flat[k] < 0 || job->flat[k] >= job->foot->frames) return refused("flat");
+    return 0;
+}
+
+static int take_lines(ik_tread_job *job, PyObject *object) {
+    const npy_intp count = PyArray_Check(object) ? PyArray_SIZE((PyArrayObject *)object) / 2 : 0;
+    PyArrayObject *lines = array_of(object, NPY_INTP, count, 2, 1);
+    if (!lines || count > MOST_POINTS || job->parts < 1 || job->parts > MOST_PHASES) return refused("lines");
+    job->line = PyArray_DATA(lines), job->lines = (int)count;
+    for (npy_intp k = 0; k < 2 * count; k++)
+        if (job->line[k / 2][k % 2] < 0 || job->line[k / 2][k % 2] >= job->foot->points) return refused("lines");
+    return 0;
+}
+
+static PyObject *tread(PyObject *module, PyObject *args) {
+    PyObject *foot, *flat, *slip, *lines;
+    job *j = PyMem_Calloc(1, sizeof *j);
+    ik_tread_job job = {.foot = &j->foot};
+    PyArrayObject *points = NULL, *ahead = NULL;
+    npy_intp three = 3;
+    (void)module;
+    if (!j) return PyErr_NoMemory();
+    if (PyArg_ParseTuple(args, "O!OnOOi", &PyTuple_Type, &foot, &flat, &job.middle, &slip, &lines, &job.parts) &&
+        take_foot(j, foot) == 0 && take_frames(&job, flat) == 0 && take_vector(job.slip, "slip", slip) == 0 &&
+        take_lines(&job, lines) == 0) {
+        npy_intp shape[2] = {job.foot->points + job.lines * (job.parts - 1), 3};
+        points = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+        ahead = (PyArrayObject *)PyArray_SimpleNew(1, &three, NPY_DOUBLE);
+    }
+    if (points && ahead) {
+        job.points = PyArray_DATA(points);
+        ik_tread(&job);
+        memcpy(PyArray_DATA(ahead), job.ahead, sizeof job.ahead);
+    }
+    const int is_point = !j->foot.front.data || !j->foot.back.data;
+    PyMem_Free(j);
+    if (points && ahead && is_point) {
+        Py_DECREF((PyObject *)ahead);
+        return Py_BuildValue("(NO)", points, Py_None);
+    }
+    if (points && ahead) return Py_BuildValue("(NN)", points, ahead);
+    Py_XDECREF((PyObject *)points);
+    Py_XDECREF((PyObject *)ahead);
+    return NULL;
+}
+
 static PyMethodDef functions[] = {
+    {"tread", tread, METH_VARARGS,
+     "tread(foot, flat, middle, slip, lines, parts, /)\n--\n\nWhere points of a sole are on the floor of the clip, "
+     "the mean of some frames, and others between those of each line; and where the foot points; see still."},
     {"phases", phases, METH_VARARGS,
      "phases(foot, heel, heel_on, ball_on, (start, stop), (contact, end), rolls, stays, /)\n--\n\nWhat a foot turns "
      "about from start to stop, the main of these, and the frames in which it stands flat; see still. Masks may be "

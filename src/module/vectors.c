@@ -201,38 +201,6 @@ static PyObject *solid(PyObject *module, PyObject *const *args, Py_ssize_t given
     return found ? PyArray_Return(found) : NULL;
 }
 
-/* Of several arrays (rows, 3) the mean of some of their rows, added in the order in which these are named. */
-static PyObject *means(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    PyArrayObject *rows = (PyArrayObject *)(given == 2 ? args[1] : NULL);
-    (void)module;
-    if (!rows || !PyTuple_Check(args[0]) || !PyArray_Check(args[1]) || !holds(rows, NPY_INTP) ||
-        PyArray_NDIM(rows) != 1 || PyArray_SIZE(rows) < 1 || !PyArray_IS_C_CONTIGUOUS(rows)) {
-        PyErr_SetString(PyExc_TypeError, "means: expected arrays (n, 3) of doubles, and at least one row of them");
-        return NULL;
-    }
-    const npy_intp *row = PyArray_DATA(rows), count = PyArray_SIZE(rows);
-    npy_intp shape[2] = {PyTuple_Size(args[0]), 3};
-    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-    for (npy_intp k = 0; found && k < shape[0]; k++) {
-        vectors each;
-        int fits = read_vectors(PyTuple_GetItem(args[0], k), &each) && PyArray_NDIM(each.array) == 2;
-        for (npy_intp n = 0; fits && n < count; n++)
-            fits = row[n] >= 0 && row[n] < each.count;
-        if (!fits) {
-            PyErr_SetString(PyExc_TypeError, "means: expected arrays (n, 3) of doubles, and rows of them");
-            Py_CLEAR(found);
-            break;
-        }
-        for (int axis = 0; axis < 3; axis++) {
-            double sum = part(&each, row[0], axis);
-            for (npy_intp n = 1; n < count; n++)
-                sum += part(&each, row[n], axis);
-            ((double *)PyArray_DATA(found))[3 * k + axis] = sum / (double)count;
-        }
-    }
-    return (PyObject *)found;
-}
-
 /* --- over time: rows, whose first is as they were before it, and whose last as they are after --------------------- */
 
 /* An array of doubles in one block, of one row at least. */
@@ -417,7 +385,6 @@ static PyMethodDef functions[] = {
     {"within", FAST(within),
      "within(axes, ways, /)\n--\n\nWhat ways (n, 3) are along axes (n, 3, 3), or the same (3, 3)."},
     {"solid", FAST(solid), "solid(axes, least, /)\n--\n\nWhether axes, columns of (..., 3, 3), span some volume."},
-    {"means", FAST(means), "means(arrays, rows, /)\n--\n\nOf some rows of each array (n, 3), in their order."},
     {"filtered", FAST(filtered),
      "filtered(rows, factors, /)\n--\n\nRows (n, ...), and how those about each differ from it, each times its "
      "factor."},

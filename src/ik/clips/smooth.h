@@ -192,7 +192,7 @@ ik_inline void smooth_set_plain(smooth_clip *clip, ptrdiff_t k, void *course) {
 /* A step to where nothing pulls, of these lanes; twice, for what rounding has left. */
 static void smooth_relax(smooth *s, mask busy) {
     const int held = AT_LOWER | AT_UPPER | PINNED;
-    smooth_course at;
+    smooth_course at = {0};
     smooth_solve(&s->clip, held, &busy, smooth_set_plain, &at);
     smooth_solve_again(&s->clip, held, &busy, smooth_set_force, NULL, &at);
 }
