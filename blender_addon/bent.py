@@ -82,7 +82,8 @@ def _balance(held, places, turned):
     """The weight on the inner side of every edge round what the body stands on, frame by frame."""
     stand = [n for n, pin in enumerate(held.pins) if pin.sole]
     soles = [
-        places[:, [n], :3, 3] + bridge.rotations.rotate(turned[:, [n]], np.array(held.pins[n].sole)) for n in stand
+        places[:, n, np.newaxis, :3, 3] + bridge.rotations.rotate(turned[:, [n]], np.array(held.pins[n].sole))
+        for n in stand
     ]
     corners = np.concatenate(soles, axis=1)
     outward, round_it = edges(corners[..., :2])

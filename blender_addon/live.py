@@ -41,6 +41,7 @@ class _Live:
     bases: deque = field(default_factory=lambda: deque(maxlen=BASES))  # the last is what it is bent from
     written: np.ndarray | None = None  # all of the armature as this has left it
     places: np.ndarray | None = None  # of pins
+    undone: _Base | None = None  # what the pose was bent from that undo has brought back, until it is seen
     problem: str | None = None  # why it is not held, as a sentence
     missed: tuple = ()  # sentences about pins that are not reached
 
@@ -66,6 +67,8 @@ def _listen():
     for found, call in (
         (handlers.depsgraph_update_post, _changed),
         (handlers.frame_change_post, _changed),
+        (handlers.undo_post, _undone),
+        (handlers.redo_post, _undone),
         (handlers.load_pre, leave),
     ):
         if (call in found) != bool(_held):
@@ -106,13 +109,22 @@ def _changed(scene, depsgraph=None):
                 _follow(here, armature, depsgraph)
 
 
+def _undone(*_):
+    """Called by Blender when it has brought a pose back, before the animation plays over what was not keyed of it."""
+    for armature in filter(None, bpy.context.view_layer.objects):
+        if here := _held.get(armature.session_uid):
+            with contextlib.suppress(CannotBakeError):
+                here.undone = _known(here, pins.held(armature), _now(armature))
+
+
 def _follow(here, armature, depsgraph):
     """Bend the pose for where pins are now, if that is news."""
+    undone, here.undone = here.undone, None
     try:
         held = pins.held(armature)
         places, now = held.places(depsgraph), _now(armature)
         if held != here.held or not _same(now, here.written):
-            if base := _known(here, held, now):
+            if base := undone or _known(here, held, now):
                 here.bases.remove(base)
             here.bases.append(base or _seen(depsgraph, armature, held))
         elif _same(places, here.places):
