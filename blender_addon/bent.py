@@ -57,7 +57,11 @@ def solved(clip, goals, freedoms, method, *, body=None, weights=None, sequence=F
         each = [weights.get(name, (0.0, (0.0, 0.0, 0.0))) for name in skeleton.names]
         parts += [list(numbers) for numbers in zip(*each, strict=True)]
     options = {"sequence": True, "fps": clip.fps} if sequence else {"workers": -1}
-    found = library.solve(library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True, **options)
+    try:
+        found = library.solve(library.Skeleton(*parts), clip.pose, goals, method, goal_errors=True, **options)
+    except ValueError as error:
+        label = next(label for name, label, _ in METHODS if name == method)
+        raise CannotBakeError(f"{label} cannot solve this: {str(error).removeprefix('limits: ')}") from error
     made = library.Clip(skeleton, found.pose, clip.fps, clip.loop, up=clip.up)
     return made, np.nan_to_num(found.goal_errors)
 

@@ -141,16 +141,21 @@ class _Chains:
 
     def _held(self, n, bone, rig, parts):
         """What the channels of a bone will say, those being made that say something else now."""
-        was, start = Parts.of(self.said[:, n].astype(float)), self.start[n]
+        said, start = self.said[:, n].astype(float), self.start[n]
+        was, mirrored = Parts.of(said), (rot.volumes(said) < 0.0).any()  # of which its parts do not say what it is
         out = MOVED * max(bone.bone.length, np.abs(self.shown[:, n, :3, 3]).max())
         connected = bone.parent is not None and bone.bone.use_connect
         if connected:
             parts.moved[:] = 0.0
         turns = np.minimum(np.abs(parts.turned - was.turned), np.abs(parts.turned + was.turned)).max(axis=-1)
         for kind, differs, values in (
-            ("rotation", turns.max() > TURNED, lambda: rot.numbers(bone.rotation_mode, parts.turned, start)),
+            (
+                "rotation",
+                mirrored or turns.max() > TURNED,
+                lambda: rot.numbers(bone.rotation_mode, parts.turned, start),
+            ),
             ("location", not connected and np.abs(parts.moved - was.moved).max() > out, lambda: parts.moved),
-            ("scale", np.abs(parts.scaled / was.scaled - 1).max() > SCALED, lambda: parts.scaled),
+            ("scale", mirrored or np.abs(parts.scaled / was.scaled - 1).max() > SCALED, lambda: parts.scaled),
         ):
             if differs:
                 if reason := unwritable(bone, rig, kind):

@@ -302,3 +302,15 @@ def test_what_is_not_honoured_is_refused(change, match):
     with pytest.raises(RuntimeError, match=match):
         anew()
     assert rigs.state() == before
+
+
+def test_what_a_method_cannot_solve_is_said():
+    armature = tail()
+    armature.pose.bones["b3"].ik_stiffness_x = 0.5
+    bpy.context.scene.frame_set(1)
+    before = rigs.state()
+    with pytest.raises(
+        RuntimeError, match="Chains cannot solve this: 'b3' has stiffness, and fabrik takes no stiffness"
+    ):
+        anew(method="fabrik")
+    assert rigs.state() == before

@@ -290,6 +290,16 @@ def test_kinds_of_inheritance(inherit, turned):
     check(armature)
 
 
+def test_a_mirrored_bone_that_ik_shows_unmirrored():
+    """Where locks and limits leave a bone one axis to turn about, Blender shows no mirror image of it."""
+    armature = tail(count=1)
+    bone = armature.pose.bones["b0"]
+    bone.lock_ik_z = bone.use_ik_limit_x = True
+    bone.ik_min_x, bone.scale.x = -0.5, -1
+    assert (np.linalg.det(rigs.sampled(armature, FRAMES)[:, 0, :3, :3]) > 0).all()
+    check(armature)
+
+
 def test_shear_is_said(capfd):
     armature = tail(count=4)
     armature.pose.bones["b0"].scale = (1, 1.5, 1)
