@@ -244,8 +244,8 @@ def feet_on(
     motions = legs_of(clip, with_tips(level, clip))
     on_it = on_other_soles(motions, clip, with_tips(there, clip))
     axis = "XYZ".index(clip.up)
-    exact = exact_of(motions, ground, clip.fps, axis)
-    made = made_on(motions, exact, ground, clip.fps, axis) or made_there(motions, on_it, ground, clip.fps, axis)
+    seen, seen_on_it = ((legs, exact_of(legs, ground, clip.fps, axis)) for legs in (motions, on_it))
+    made = made_on(*seen, ground, clip.fps, axis) or made_there(seen, seen_on_it, ground, clip.fps, axis)
     return there if made else level
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor, height_of
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent
-from ikcore.bake.stances import Foot, Stance, foot_of
+from ikcore.bake.stances import Foot, Stance
 from ikcore.grounds.ground import Ground, Surface
 
 # Metres for a leg of 0.87 m.
@@ -75,13 +76,12 @@ class Sole:
 class Footing:
     """Finds the ground under one stance after another, each as one walks there from the one before."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scene: Scene, feet: Mapping[str, Foot]) -> None:
+        self.scene, self.feet = scene, feet
         settings = scene.settings
         self.pitch, self.roll, self.bends = (tangent(most) for most in (settings.pitch, settings.roll, settings.toe))
         self.walls = height_of(scene.ground) is None  # a level plane has none
         self.soles: dict[str, Sole] = {}
-        self.feet: dict[str, Foot] = {}
         self.last: Array | None = None
         self.until = 0
         self.lift = 0.0
@@ -89,7 +89,7 @@ class Footing:
     def place(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
         """Find place, lift, normals and part of a stance, and how far aside it is moved."""
         ground, sole = self.scene.ground.still(stance.middle), self._sole(motion)
-        points, ahead = self._tread(motion, stance, floor)
+        points, ahead = self._tread(motion, stance)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
         found = self._at(ground, points, motion.scale, flown)
         if self.walls and not (self.scene.made and stance.clean):
@@ -108,7 +108,7 @@ class Footing:
         What of the sole is higher than its lowest point may be so much deeper in the ground. A clip that was made on
         this ground has found its own way: there it is as much too high or too deep as before.
         """
-        (points, ahead), lift, axis = self._tread(motion, stance, floor), self.lift, self.scene.axis
+        (points, ahead), lift, axis = self._tread(motion, stance), self.lift, self.scene.axis
         found = self._at(self.scene.ground.still(stance.middle), points, motion.scale, flown=False)
         self._stand(stance, motion, points, ahead, found)
         if self.scene.made:
@@ -132,13 +132,11 @@ class Footing:
             self.soles[motion.leg.name] = Sole.of(motion)
         return self.soles[motion.leg.name]
 
-    def _tread(self, motion: LegMotion, stance: Stance, floor: Floor) -> tuple[Array, Array | None]:
+    def _tread(self, motion: LegMotion, stance: Stance) -> tuple[Array, Array | None]:
         """Points of the sole, and between those, on the floor of the clip; and where it points, if it is no point."""
-        middle, name = stance.middle, motion.leg.name
+        foot, middle = self.feet[motion.leg.name], stance.middle
         slip = stance.slips[middle - stance.start]
-        if name not in self.feet:
-            self.feet[name] = foot_of(motion, floor, self.scene)
-        return _core.tread(self.feet[name], stance.flat, middle, slip, self._sole(motion).lines, _PARTS)
+        return _core.tread(foot, stance.flat, middle, slip, self._sole(motion).lines, _PARTS)
 
     def _stand(self, stance: Stance, motion: LegMotion, points: Array, ahead: Array | None, found: Surface) -> None:
         """On what was found; where that is nothing, as high as before."""

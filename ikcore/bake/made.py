@@ -74,20 +74,20 @@ def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: floa
     return bool(len(there) and level[at] > _NOT_LEVEL and there[at] < level[at] / 2)
 
 
-def made_there(level: list[LegMotion], there: list[LegMotion], ground: Ground, fps: float, axis: int) -> bool:
+def made_there(level: Seen, there: Seen, ground: Ground, fps: float, axis: int) -> bool:
     """Whether feet that are still are more even with the ground, by soles measured on it, than by others with a level.
 
     All together, or each by itself, as soles are not known exactly; whatever is still, or what is so exactly. What is
     so exactly may be nearer to the ground, too, than to a level, which is at height 0 where clips have their own floor.
     """
-    if _nearer(exact_of(level, ground, fps, axis), exact_of(there, ground, fps, axis)):
+    if _nearer(level[1], there[1]):
         return True
-    if not any(_apart_of(motion, fps) > _ELSEWHERE * motion.scale for motion in level):
+    if not any(_apart_of(motion, fps) > _ELSEWHERE * motion.scale for motion in level[0]):
         return False  # soles measured in one place fit any ground there
-    if median(np.abs(np.concatenate(_lowest(level, _STILL, ground, fps, axis)))) > _LOW:
+    if median(np.abs(np.concatenate(_lowest(level[0], _STILL, ground, fps, axis)))) > _LOW:
         return False  # and no soles are as thick as that
     for speed in (_STILL, EXACT * fps):
-        flat, on = (_lowest(legs, speed, under, fps, axis) for legs, under in ((level, None), (there, ground)))
+        flat, on = (_lowest(legs, speed, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
         for own in (False, True):
             uneven = _unevenness(flat, own)
             if uneven > _NOT_LEVEL and _unevenness(on, own) < uneven / 2:
@@ -179,6 +179,9 @@ class Exact:
     def thick(self) -> float:
         """How much thinner the sole is than known."""
         return min(max(median(self.low), -_THICK), _THICK)
+
+
+Seen = tuple[list[LegMotion], list[Exact]]  # legs, and what `exact_of` finds of them
 
 
 def exact_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> list[Exact]:

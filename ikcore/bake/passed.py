@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,15 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene
-from ikcore.bake.stances import Phase, Stance
+from ikcore.bake.stances import Foot, Phase, Stance
 from ikcore.feet.rules import LOW
 
 _APART = 0.3  # seconds from one such place to the next
 
 
-def passed_by(motion: LegMotion, mine: list[Stance], stances: list[Stance], floor: Floor, scene: Scene) -> list[Stance]:
+def passed_by(
+    motion: LegMotion, mine: list[Stance], stances: list[Stance], floor: Floor, feet: Mapping[str, Foot], scene: Scene
+) -> list[Stance]:
     """Stances of one frame in which a foot has ground under it and keeps its own height above that.
 
     They are in the first frame of the clip and in the last one, if the foot does not stand there; and between these and
@@ -29,7 +31,7 @@ def passed_by(motion: LegMotion, mine: list[Stance], stances: list[Stance], floo
         return []
     first, last = (mine[0], mine[-1]) if mine else (stances[0], stances[0])
     before, after = (first.start, last.stop) if mine else (first.middle, first.middle)
-    low, found, footing = _low(motion, floor, scene), [], Footing(scene)
+    low, found, footing = _low(motion, floor, scene), [], Footing(scene, feet)
     ways = ((first, _backwards(low, before, scene)), (last, _forwards(low, after, scene)))
     for stance, frames in ways:
         for number, frame in enumerate(frames):

@@ -203,11 +203,13 @@ def _standing(
     if floor.height_of(ground) is not None:
         return feet, motions, made, kept
     if told:
-        return feet, motions, made or made_there(motions, motions, ground, clip.fps, axis), kept
+        seen = motions, exact
+        return feet, motions, made or made_there(seen, seen, ground, clip.fps, axis), kept
     there = _bare(feet).with_soles(clip, ground=ground)
     on_it = on_other_soles(motions, whole, with_tips(there, clip))
-    if made or made_there(motions, on_it, ground, clip.fps, axis):
-        return there, on_it, True, kept or kept_on(on_it, exact_of(on_it, ground, clip.fps, axis), held, ground)
+    exact_on_it = exact_of(on_it, ground, clip.fps, axis)
+    if made or made_there((motions, exact), (on_it, exact_on_it), ground, clip.fps, axis):
+        return there, on_it, True, kept or kept_on(on_it, exact_on_it, held, ground)
     return feet, motions, False, False
 
 
@@ -227,8 +229,9 @@ def _ways(
 ) -> tuple[list[Stance], list[Way], list[Floor]]:
     """The ways of all feet over the ground; over three rounds of a loop that gets so far in each."""
     under = floor.floors_of(motions, contacts, scene)
-    stances = stances_of(motions, under, contacts, scene)
-    footing = Footing(scene)
+    known = {motion.leg.name: foot_of(motion, floors, scene) for motion, floors in zip(motions, under, strict=True)}
+    stances = stances_of(motions, known, contacts, scene)
+    footing = Footing(scene, known)
     if way is None:
         for stance in told.part(0.2, 0.5).over(stances):
             footing.place(motions[stance.leg], stance, under[stance.leg])
@@ -239,8 +242,8 @@ def _ways(
     feet = []
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
-        passed = passed_by(motion, mine, stances, floors, scene)
-        feet.append(Steps(motion, mine, passed, floors, foot_of(motion, floors, scene)))
+        passed = passed_by(motion, mine, stances, floors, known, scene)
+        feet.append(Steps(motion, mine, passed, floors, known[motion.leg.name]))
     return stances, ways_of(feet, scene, way is not None, told.part(0.5, 1.0)), under
 
 

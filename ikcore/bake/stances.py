@@ -109,7 +109,7 @@ class Stance:
         return self.start, self.stop, phases, self.main, self.flat
 
 
-def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, scene: Scene) -> list[Stance]:
+def stances_of(legs: list[LegMotion], feet: Mapping[str, Foot], contacts: Contacts, scene: Scene) -> list[Stance]:
     """All stances of all legs, by their middle."""
     found = []
     for number, motion in enumerate(legs):
@@ -119,7 +119,7 @@ def stances_of(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, s
             for point in ("heel", "ball")
             if (motion.leg.name, point) in contacts.weights
         }
-        foot = foot_of(motion, floors[number], scene)
+        foot = feet[motion.leg.name]
         exact, stands = _exactly(motion, held, scene), runs(np.any(list(held.values()), axis=0)).tolist()
         for (_, after), (start, stop), (until, _) in zip(
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
