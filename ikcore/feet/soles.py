@@ -292,14 +292,12 @@ def _with_soles(
     ground = _Ground(skeleton, seen, leg, skeleton.forward(poses).positions[whole], depth, ups[whole])
     mesh = _mesh(skeleton, leg, poses, vertices)
     placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[whole])
-    origins, axes = (np.stack([spaces[joint][part][whole] for joint, _ in placed.values()]) for part in (0, 1))
-    ways = np.stack([places for _, places in placed.values()]) - origins
-    there = np.sort(within(axes.reshape(-1, 3, 3), ways.reshape(-1, 3)).reshape(ways.shape), axis=1)  # NaN comes last
+    there = {joint: (origin[whole], _sides(axes[whole])) for joint, (origin, axes) in spaces.items()}
     soles = {}
-    for (name, (joint, _)), at, known in zip(placed.items(), there, (~np.isnan(ways[..., 0])).sum(axis=1), strict=True):
-        if known:
-            x, y, z = ((at[(known - 1) // 2] + at[known // 2]) / 2).tolist()
-            soles[name] = Sole(joint, (x, y, z))
+    for name, (joint, places) in placed.items():
+        origin, sides = there[joint]
+        if (offset := _core.usual_within(sides, places - origin)) is not None:
+            soles[name] = Sole(joint, offset)
     return replace(leg, soles=soles)
 
 
@@ -439,8 +437,13 @@ def _solid(axes: Array) -> Any:
 
 def within(axes: Array, way: Array) -> Array:
     """What a way in the world (..., 3) is along axes (..., 3, 3) that are solid: by Cramer's rule, in written order."""
-    sides = np.ascontiguousarray(np.swapaxes(axes, -1, -2), np.float64)
-    return _core.within(sides, np.asarray(way, np.float64)).astype(np.result_type(axes, way), copy=False)
+    found = _core.within(_sides(axes), np.asarray(way, np.float64))
+    return found.astype(np.result_type(axes, way), copy=False)
+
+
+def _sides(axes: Array) -> Array:
+    """Axes as rows."""
+    return np.ascontiguousarray(np.swapaxes(axes, -1, -2), np.float64)
 
 
 def _flattened(joint: str) -> str:

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../ik/order.h"
 #include "arrays.h"
 
 /* Vectors one after the other; of a single one for all the stride is 0. */
@@ -134,40 +135,66 @@ static PyObject *mean(PyObject *module, PyObject *object) {
     return (PyObject *)found;
 }
 
-/* What ways (n, 3) are along three axes each, rows of (n, 3, 3), by Cramer's rule; or all along the same, (3, 3). */
+/* What a way is along three axes, rows from `first` on, by Cramer's rule. */
+static void along(const vectors *axes, npy_intp first, const vectors *ways, npy_intp row, double to[3]) {
+    double m[3][3], across[3][3], volume;
+    for (int side = 0; side < 3; side++)
+        for (int axis = 0; axis < 3; axis++)
+            m[side][axis] = part(axes, first + side, axis);
+    for (int side = 0; side < 3; side++) {
+        const double *y = m[(side + 1) % 3], *z = m[(side + 2) % 3];
+        across[side][0] = y[1] * z[2] - y[2] * z[1];
+        across[side][1] = y[2] * z[0] - y[0] * z[2];
+        across[side][2] = y[0] * z[1] - y[1] * z[0];
+    }
+    volume = m[0][0] * across[0][0] + m[0][1] * across[0][1] + m[0][2] * across[0][2];
+    for (int side = 0; side < 3; side++) {
+        const double *a = across[side];
+        to[side] = (part(ways, row, 0) * a[0] + part(ways, row, 1) * a[1] + part(ways, row, 2) * a[2]) / volume;
+    }
+}
+
+/* Whether these are ways (n, 3) and three axes each, rows of (n, 3, 3), or of (3, 3) for all. */
+static int read_axes(PyObject *const *args, Py_ssize_t given, vectors *axes, vectors *ways) {
+    const int read = given == 2 && read_vectors(args[0], axes) && read_vectors(args[1], ways);
+    const int three = read && PyArray_NDIM(axes->array) > 1 && PyArray_NDIM(axes->array) < 4 && axes->count % 3 == 0 &&
+                      PyArray_DIM(axes->array, PyArray_NDIM(axes->array) - 2) == 3 &&
+                      (axes->count == 3 || axes->count == 3 * ways->count);
+    if (three && PyArray_NDIM(ways->array) < 3) return 1;
+    PyErr_SetString(PyExc_TypeError, "expected axes (n, 3, 3), or one (3, 3), and ways (n, 3) of doubles");
+    return 0;
+}
+
 static PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     vectors axes, ways;
     (void)module;
-    const int read = given == 2 && read_vectors(args[0], &axes) && read_vectors(args[1], &ways);
-    const int three = read && PyArray_NDIM(axes.array) > 1 && PyArray_NDIM(axes.array) < 4 && axes.count % 3 == 0 &&
-                      PyArray_DIM(axes.array, PyArray_NDIM(axes.array) - 2) == 3 &&
-                      (axes.count == 3 || axes.count == 3 * ways.count);
-    if (!three || PyArray_NDIM(ways.array) > 2) {
-        PyErr_SetString(PyExc_TypeError, "within: expected axes (n, 3, 3), or one (3, 3), and ways (n, 3) of doubles");
-        return NULL;
-    }
+    if (!read_axes(args, given, &axes, &ways)) return NULL;
     PyArrayObject *found = empty(&ways, 0);
-    if (!found) return NULL;
-    double *to = PyArray_DATA(found);
-    for (npy_intp row = 0; row < ways.count; row++, to += 3) {
-        const npy_intp at = axes.count == 3 ? 0 : 3 * row;
-        double m[3][3], across[3][3], volume;
-        for (int side = 0; side < 3; side++)
-            for (int axis = 0; axis < 3; axis++)
-                m[side][axis] = part(&axes, at + side, axis);
-        for (int side = 0; side < 3; side++) {
-            const double *y = m[(side + 1) % 3], *z = m[(side + 2) % 3];
-            across[side][0] = y[1] * z[2] - y[2] * z[1];
-            across[side][1] = y[2] * z[0] - y[0] * z[2];
-            across[side][2] = y[0] * z[1] - y[1] * z[0];
-        }
-        volume = m[0][0] * across[0][0] + m[0][1] * across[0][1] + m[0][2] * across[0][2];
-        for (int side = 0; side < 3; side++) {
-            const double *a = across[side];
-            to[side] = (part(&ways, row, 0) * a[0] + part(&ways, row, 1) * a[1] + part(&ways, row, 2) * a[2]) / volume;
-        }
-    }
+    double *to = found ? PyArray_DATA(found) : NULL;
+    for (npy_intp row = 0; found && row < ways.count; row++)
+        along(&axes, axes.count == 3 ? 0 : 3 * row, &ways, row, to + 3 * row);
     return (PyObject *)found;
+}
+
+static PyObject *usual_within(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    vectors axes, ways;
+    npy_intp known = 0;
+    (void)module;
+    if (!read_axes(args, given, &axes, &ways)) return NULL;
+    double *found = malloc(((size_t)ways.count * 3 + 1) * sizeof *found), usual[3] = {0};
+    if (!found) return PyErr_NoMemory();
+    for (npy_intp row = 0; row < ways.count; row++) {
+        double to[3];
+        along(&axes, axes.count == 3 ? 0 : 3 * row, &ways, row, to);
+        for (int axis = 0; axis < 3; axis++)
+            found[axis * ways.count + known] = to[axis];
+        known += to[0] == to[0] && to[1] == to[1] && to[2] == to[2];
+    }
+    for (int axis = 0; known && axis < 3; axis++)
+        usual[axis] = ik_median(found + axis * ways.count, known);
+    free(found);
+    if (!known) Py_RETURN_NONE;
+    return Py_BuildValue("(ddd)", usual[0], usual[1], usual[2]);
 }
 
 /* Whether the parallelepiped of axes, columns of (..., 3, 3), is no flatter than so much of the cube of the longest. */
@@ -384,6 +411,9 @@ static PyMethodDef functions[] = {
     {"mean", mean, METH_O, "mean(rows, /)\n--\n\nOf rows (n, m), in their order; None where NumPy must do it."},
     {"within", FAST(within),
      "within(axes, ways, /)\n--\n\nWhat ways (n, 3) are along axes (n, 3, 3), or the same (3, 3)."},
+    {"usual_within", FAST(usual_within),
+     "usual_within(axes, ways, /)\n--\n\nOf what ways are along axes, see within, the median of each number, of those "
+     "that are numbers; None of none."},
     {"solid", FAST(solid), "solid(axes, least, /)\n--\n\nWhether axes, columns of (..., 3, 3), span some volume."},
     {"filtered", FAST(filtered),
      "filtered(rows, factors, /)\n--\n\nRows (n, ...), and how those about each differ from it, each times its "
