@@ -28,6 +28,9 @@ _FEW = 0.2  # of the length of a leg: what feet in one line are reckoned to be a
 _TILTS = 30.0  # degrees, the most
 
 
+Bounds = tuple[Array, Array]  # of a height, from below and from above
+
+
 @dataclass(slots=True, eq=False)
 class Body:
     """How the body departs from the clip, over all frames.
@@ -122,11 +125,11 @@ def _rise(hips: list[Array], ways: list[Way], scene: Scene, *, rounds: bool) -> 
         rise, straight = plain.min(axis=0), np.ones(len(rise))
     own, heeds = _mean([way.motion.chain[:, 0] for way in ways], np.ones((len(ways), 1, 1))), (stands, straight)
     rise = np.minimum(rise, highest)
-    before = _jerk(own, scene.fps)
-    found = _no_rougher(own, before, rise, highest, heeds, scene, rounds)
+    before, (lower, upper) = _jerk(own, scene.fps), _about(rise, highest, scene)
+    found = _no_rougher(own, before, rise, (lower, upper), heeds, scene, rounds)
     eased = np.minimum.reduce([_eased(hip, way, found, scene) for hip, way in zip(hips, ways, strict=True)])
     if (eased < found).any():
-        found = _no_rougher(own, before, rise, np.minimum(highest, eased), heeds, scene, rounds)
+        found = _no_rougher(own, before, rise, (lower, np.minimum(upper, eased)), heeds, scene, rounds)
     return _bounded(found, ways, scene)
 
 
@@ -150,12 +153,12 @@ def _bend(leg: Array, way: Way) -> Array:
 
 
 def _no_rougher(
-    own: Array, before: Array, rise: Array, highest: Array, heeds: tuple[Array, Array], scene: Scene, rounds: bool
+    own: Array, before: Array, rise: Array, bounds: Bounds, heeds: tuple[Array, Array], scene: Scene, rounds: bool
 ) -> Array:
     """As straight legs want it, but where that makes it jerk more than before, by itself, which it does not heed."""
     stands, straight = heeds
     for _ in range(_TRIES):
-        found = _smoothed(rise, highest, stands * straight, scene)
+        found = _smoothed(rise, bounds, stands * straight, scene)
         rough = np.where(_jerk(own + found[:, np.newaxis] * scene.up, scene.fps) > _ROUGHER * before, 1.0, 0.0)
         if not rough.any():
             break
@@ -178,7 +181,8 @@ def _jerk(at: Array, fps: float) -> Array:
 def _followed(ways: list[Way], scene: Scene) -> Array:
     """How far up it goes with feet that are free: as the lowest does, as nothing says how far up legs would reach."""
     lowest = np.minimum.reduce([way.plain for way in ways])
-    return _bounded(_smoothed(lowest, np.full(len(lowest), np.inf), np.ones(len(lowest)), scene), ways, scene)
+    bounds = _about(lowest, np.full(len(lowest), np.inf), scene)
+    return _bounded(_smoothed(lowest, bounds, np.ones(len(lowest)), scene), ways, scene)
 
 
 def _bounded(rise: Array, ways: list[Way], scene: Scene) -> Array:
@@ -189,14 +193,15 @@ def _bounded(rise: Array, ways: list[Way], scene: Scene) -> Array:
     return np.clip(rise, plain.min(axis=0) - low, plain.max(axis=0) + high)
 
 
-def _smoothed(wanted: Array, highest: Array, share: Array, scene: Scene) -> Array:
-    """Near to what is wanted, by a share, never above the highest, nor above all of what is wanted about then.
-
-    Exactly as wanted where that stays at one height.
-    """
+def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
+    """Never above the highest, nor above all of what is wanted about then; exactly as wanted where that stays."""
     least, most = -spread(-wanted, _SMOOTH, scene.fps), spread(wanted, _SMOOTH, scene.fps)
-    lower, upper = np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
-    return smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=lower, upper=upper)
+    return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
+
+
+def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene) -> Array:
+    """Near to what is wanted, by a share, and within bounds."""
+    return smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=bounds[0], upper=bounds[1])
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------

@@ -287,7 +287,8 @@ def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]
 
 def length(at: Array, joints: Sequence[int]) -> float:
     """Of the bones between joints."""
-    return float(size(np.diff(at[joints], axis=0)).sum())
+    chain = at[joints]
+    return float(size(chain[1:] - chain[:-1]).sum())
 
 
 def _chain(skeleton: Skeleton, seen: Stance, limb: list[int]) -> Chain | None:
