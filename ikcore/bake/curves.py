@@ -15,15 +15,15 @@ def smooth(
     *,
     fps: float,
     pull: Array | float,
-    lower: Array | float = -math.inf,
-    upper: Array | float = math.inf,
+    lower: Array | float | None = None,
+    upper: Array | float | None = None,
     tension: float = 0.0,
     loop: bool = False,
 ) -> Array:
     """The values of `ikcore.smooth`, frames first."""
-    given = [np.asarray(values, np.float64) for values in (wanted, lower, upper, pull)]
-    shape = np.broadcast(*given).shape
-    near, low, high, drawn = [_channels(values, shape) for values in given]
+    given = [None if values is None else np.asarray(values, np.float64) for values in (wanted, lower, upper, pull)]
+    shape = np.broadcast(*(values for values in given if values is not None)).shape
+    near, low, high, drawn = [None if values is None else _channels(values, shape) for values in given]
     found = np.empty((math.prod(shape[1:]), shape[0]))
     numbers = np.empty((2, len(found)), np.int32)
     _core.smooth(near, low, high, drawn, fps, tension, loop, found, numbers[0], numbers[1])
@@ -32,7 +32,7 @@ def smooth(
 
 def _channels(values: Array, shape: tuple[int, ...]) -> Array:
     """A row for each; one row, or one number, for all."""
-    if values.ndim < 2:
+    if values.ndim < 2 or len(values) == values.size:
         return values.reshape(1, -1)
     wide = values if values.shape == shape else np.broadcast_to(values, shape)
     return wide.reshape(shape[0], -1).T

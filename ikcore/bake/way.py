@@ -230,7 +230,7 @@ def _released(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
     free = [at for at, (values, pinned) in enumerate(curves) if values.any() and not pinned.all()]
     if not free:
         return found
-    pull, (low, high) = np.zeros((len(found[0]), len(free), 1)), np.empty((2, len(found[0]), len(free), 3))
+    pull, low, high = np.zeros((3, len(found[0]), len(free), 3))
     low[:], high[:] = -np.inf, np.inf
     for to, at in enumerate(free):
         values, pinned = found[at], curves[at][1].copy()
