@@ -382,31 +382,28 @@ static real smooth_correct(smooth *s, real centre, real curvature) {
     return real_splat(SMOOTH_STEP) / way.most;
 }
 
-/* How hard the bound presses that does so the most. */
-static real smooth_hardest(const smooth_clip *clip) {
-    real hardest = real_splat(0);
-    for (const smooth_bounds *b = clip->bounds; b < clip->bounds + clip->count; b++)
-        hardest = real_max(hardest, real_max(b->press[0], b->press[1]));
-    return hardest;
-}
+/* The mean product after a step, and how hard the bound presses that does so the most. */
+typedef struct {
+    real product, hardest;
+} smooth_reached;
 
-/* Goes so much of the step; returns the mean product after it. */
-static real smooth_go(smooth *s, mask busy, real part, real least) {
-    real sum = real_splat(0);
+/* Goes so much of the step. */
+static smooth_reached smooth_go(smooth *s, mask busy, real part, real least) {
+    real sum = real_splat(0), hardest = sum;
     EACH_FRAME(f, &s->clip) {
         f->moved = real_select(busy & mask_zero(f->state), f->moved + part * f->step, f->moved);
         smooth_bounds *b = smooth_bounds_of(&s->clip, f);
         for (int side = 0; side < 2; side++) {
             b->press[side] = real_select(busy, b->press[side] + part * b->more[side], b->press[side]);
             sum = sum + b->press[side] * smooth_room(f, b, side, least);
+            hardest = real_max(hardest, b->press[side]);
         }
     }
-    return sum / real_splat(2 * (number)s->clip.count);
+    return (smooth_reached){sum / real_splat(2 * (number)s->clip.count), hardest};
 }
 
 /* A bound counts as pressing where its pressure, of the largest, is more than its room of the largest violation. */
-static void smooth_guess(smooth *s, mask busy, real violation, real least) {
-    const real hardest = smooth_hardest(&s->clip);
+static void smooth_guess(smooth *s, mask busy, real violation, real hardest, real least) {
     EACH_BOUND(f, b, side, &s->clip) {
         real room = smooth_room(f, b, side, least);
         mask pressed = busy & mask_zero(f->state) & mask_less(room * hardest, b->press[side] * violation);
@@ -417,7 +414,7 @@ static void smooth_guess(smooth *s, mask busy, real violation, real least) {
 static void smooth_interior(smooth *s, mask busy) {
     const real zero = real_splat(0), one = real_splat(1), near = real_splat(SMOOTH_NEAR);
     const mask all = busy;
-    real violation = real_splat(SMALLEST);
+    real violation = real_splat(SMALLEST), hardest = zero;
     EACH_FRAME(f, &s->clip) {
         const smooth_bounds *b = smooth_bounds_of(&s->clip, f);
         violation = real_max(violation, real_max(b->at[0] - f->moved, f->moved - b->at[1]));
@@ -429,13 +426,15 @@ static void smooth_interior(smooth *s, mask busy) {
         smooth_prediction first = smooth_predict(s, product, least);
         real share = first.product / product;
         real part = smooth_correct(s, share * share * share * product, first.part);
-        product = real_select(busy, smooth_go(s, busy, part, least), product);
+        const smooth_reached there = smooth_go(s, busy, part, least);
+        product = real_select(busy, there.product, product);
+        hardest = there.hardest;
         pulled = real_select(busy, pulled * (one - part), pulled);
-        const real enough = near * smooth_hardest(&s->clip);
+        const real enough = near * hardest;
         s->rounds = s->rounds + real_select(busy, one, zero);
         busy &= mask_less(enough * violation, product) | mask_less(enough, pulled);
     }
-    smooth_guess(s, all, violation, least);
+    smooth_guess(s, all, violation, hardest, least);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
