@@ -350,15 +350,17 @@ def _called_so(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[
 
 def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[tuple[_Found, str]]:
     """What an animal stands on, besides legs with known names, far ahead of them or behind: arms that are legs."""
-    ahead, size = dot(seen.at, seen.front), max(_size(seen, leg) for leg in legs)
-    feet = [_lowest(skeleton, seen, leg.ankle) for leg in legs]
-    found = []
-    for chain in standing(skeleton, seen):
-        low = _lowest(skeleton, seen, chain.knees[-1])
+    ends = [(chain, _lowest(skeleton, seen, chain.knees[-1])) for chain in standing(skeleton, seen)]
+    hips = {leg.hip for leg in legs}
+    ends = [(chain, low) for chain, low in ends if not hips & {low, *ancestors(skeleton, low)}]
+    if len(ends) < 2:
+        return []
+    ahead, height, size = dot(seen.at, seen.front), seen.height, max(_size(seen, leg) for leg in legs)
+    feet, found = [_lowest(skeleton, seen, leg.ankle) for leg in legs], []
+    for chain, low in ends:
         apart = min(abs(ahead[low] - ahead[foot]) for foot in feet)
-        level = max(abs(seen.height[low] - seen.height[foot]) for foot in feet)
-        known = any(other.hip in (low, *ancestors(skeleton, low)) for other in legs)
-        if not known and apart > _APART * size and level < _EVEN * size:
+        level = max(abs(height[low] - height[foot]) for foot in feet)
+        if apart > _APART * size and level < _EVEN * size:
             found.append(_sided(skeleton, seen, chain))
     return found if {side for _, side in found} == {"left", "right"} else []
 
