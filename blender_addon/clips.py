@@ -159,7 +159,7 @@ def _seen(depsgraph, armature, bones):
     evaluated = armature.evaluated_get(depsgraph)
     flat = np.empty(16 * len(armature.pose.bones), np.float32)
     evaluated.pose.bones.foreach_get("matrix", flat)
-    poses = flat.reshape(-1, 4, 4)[bones.rows].transpose(0, 2, 1)  # Blender hands out columns
+    poses = stage.matrices(flat)[bones.rows]
     if bones.stretched:
         axes = poses[bones.stretched, :3, :3]
         lengths = np.linalg.norm(axes, axis=-2, keepdims=True)

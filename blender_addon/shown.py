@@ -117,7 +117,7 @@ class _Chains:
 
     def _matrices(self, bones, name):
         bones.foreach_get(name, self.flat)
-        return self.flat.reshape(-1, 4, 4).transpose(0, 2, 1)  # Blender hands out columns
+        return stage.matrices(self.flat)
 
     def keyed(self):
         """Find the channels of all bones: a generator that yields the share that is done."""

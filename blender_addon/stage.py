@@ -40,6 +40,11 @@ def placed(target, bone, depsgraph):
     return target.matrix_world @ target.pose.bones[bone].matrix if bone else target.matrix_world
 
 
+def matrices(flat):
+    """Numbers as Blender hands them out, column after column, as matrices."""
+    return flat.reshape(-1, 4, 4).transpose(0, 2, 1)
+
+
 class Matrices:
     """Matrices of some bones over frames: those of all bones of an armature come in one call a frame."""
 
