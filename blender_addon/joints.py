@@ -82,6 +82,8 @@ class Bones:
 
     def __init__(self, armature, names=None, stretched=(), copies=None):
         pose = armature.pose.bones
+        if not pose:
+            raise CannotBakeError(f"{armature.name} has no bones: add some in Edit Mode")
         chosen = set(pose.keys() if names is None else names)
         if missing := chosen - set(pose.keys()):
             raise CannotBakeError(f"{armature.name} has no bone {sorted(missing)[0]}: detect the feet again")

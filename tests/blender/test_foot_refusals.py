@@ -285,3 +285,15 @@ def test_what_is_locked_is_said(tmp_path, capfd):
     armature.pose.bones["Hips"].lock_location = (False, True, False)
     assert bpy.ops.ikcore.bake_feet(**PLANE) == {"FINISHED"}
     assert "Hips keeps Y of its location, which is locked" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["bake_feet", "detect_feet", "detect_contacts"])
+def test_without_bones(name):
+    armature = rigs.add_object("hollow", bpy.data.armatures.new("hollow"))
+    bpy.context.view_layer.objects.active = armature
+    for frame in (1, 20):
+        armature.keyframe_insert("location", frame=frame)
+    before = rigs.state()
+    with pytest.raises(RuntimeError, match="hollow has no bones"):
+        getattr(bpy.ops.ikcore, name)()
+    assert rigs.state() == before
