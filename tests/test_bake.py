@@ -205,6 +205,27 @@ def test_an_edge_that_a_sole_grazes_lifts_no_foot_that_has_found_its_way(by: flo
     assert (apart(twice, once) > 0.01) == rises
 
 
+@pytest.mark.parametrize("until", [0.5, 0.8])
+def test_who_begins_in_a_block_is_left_once_it_was_baked(until: float) -> None:
+    """Feet that begin so deep in something that they cannot rise out of it in time rise no farther the next time."""
+    ground = FLOOR + box(0.5, (-3, until))
+    once = ik.bake_feet(walk(), ground).clip
+    assert apart(ik.bake_feet(once, ground).clip, once) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["uphill", "stairs"])
+def test_a_heel_that_still_comes_down_to_where_it_was_made_to_stand_is_left(name: str) -> None:
+    """Its contact begins 3 frames early, as it may be found on a slope; it shakes too much to be known to be baked."""
+    ground = GROUNDS[name]
+    once = gaits.shaken(ik.bake_feet(walk(), ground, feet=feet()).clip, 0.0002)
+    found = ik.Contacts.detect(once, feet(), ground).weights
+    early: dict[str | tuple[str, str], Array] = {
+        key: np.fmax(held, np.append(held[3:], np.zeros(3))) for key, held in found.items() if key[1] == "heel"
+    }
+    contacts = ik.Contacts.detect(once, feet(), ground, curves=early)
+    assert apart(ik.bake_feet(once, ground, feet=feet(), contacts=contacts).clip, once) < 1e-5
+
+
 MENDED = [(how, name) for how in ("slides", "shakes", "sinks") for name in ("floor", *GROUNDS)]
 MENDED += [("rocks", name) for name in ("floor", "uphill", "ramp", "stairs", "bumps")]
 

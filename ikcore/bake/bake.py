@@ -13,7 +13,7 @@ from ikcore.bake import floors as floor
 from ikcore.bake import loops, notes, partial, quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
-from ikcore.bake.made import exact_of, made_on, made_there
+from ikcore.bake.made import exact_of, made_elsewhere, made_on, made_there, odds_of
 from ikcore.bake.motion import legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
@@ -245,7 +245,10 @@ def feet_on(
     on_it = on_other_soles(motions, clip, with_tips(there, clip))
     axis = "XYZ".index(clip.up)
     seen, seen_on_it = ((legs, exact_of(legs, ground, clip.fps, axis)) for legs in (motions, on_it))
-    made = made_on(*seen, ground, clip.fps, axis) or made_there(seen, seen_on_it, ground, clip.fps, axis)
+    odds = odds_of(motions, ground, clip.fps, axis)
+    if made_elsewhere(seen[1], odds):
+        return level
+    made = made_on(*seen, ground, clip.fps, axis) or made_there(seen, seen_on_it, odds, ground, clip.fps, axis)
     return there if made else level
 
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import size
+from ikcore._arrays import dot, size
 from ikcore.bake.floors import ON, height_of
 from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
+from ikcore.feet.leg import row
 from ikcore.feet.paths import NEAR
 from ikcore.grounds.ground import Ground
 
@@ -35,15 +36,63 @@ _LEVEL = 0.015  # metres, likewise: what soles that stand at height 0 are off th
 _FLOATS = 0.05  # metres, likewise: how high over the ground contacts are at most that were made there
 _DEEP = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
 _DIPS = 0.025  # metres, likewise: what a foot dips into it at most that `way` has left, by soles as known then
+_FEW = 8  # in one of so many frames feet move the least
+_LIKELY = 2.0  # odds that are no chance
 _THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than known, both feet's together
 
 
+def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> float:
+    """How many times more alike feet stand on this ground in one place and another, partners too, than on one level.
+
+    By how high their joints are, and by how much higher one is than another, as soles are not known. A foot that is
+    partly over an edge says nothing.
+    """
+    found: dict[tuple[str, int], list[Array]] = {}
+    for motion in legs:
+        at, frames = _stays(motion, 1 / fps)
+        under = ground.still(frames).at(at, above=motion.size / 2, below=motion.size)
+        over = np.abs(dot(under.points[:, -1:] - under.points[:, :1], under.normals)).max(axis=1)
+        known = under.hit.all(axis=1) & (over <= _HOLLOW * motion.scale)
+        each = np.stack([at[..., axis], dot(at - under.points, under.normals)]) / motion.scale
+        found.setdefault((row(motion.leg.name), at.shape[1]), []).append(each[:, known])
+    heights = [np.concatenate(pair, axis=1) for pair in found.values()]
+    apart, bent = _unlike(heights), _unlike([each[..., 1:] - each[..., :-1] for each in heights])
+    return float(apart[0] * bent[0] / (apart[1] * bent[1]))
+
+
+def _unlike(heights: list[Array]) -> Array:
+    """By how much heights (2, places, joints) of feet differ from place to place, at most, and a trace more: both."""
+    apart = [np.ptp(each, axis=1).max(axis=1) for each in heights if each.size]
+    return np.asarray(np.max([np.zeros(2), *apart], axis=0) + _AS_FLAT)
+
+
+def made_elsewhere(exact: list[Exact], odds: float) -> bool:
+    """Whether feet stand so much more alike on one level that they were put on that; those that shake have to prove."""
+    return odds < (1 / _LIKELY if exact else _LIKELY)
+
+
+def _stays(motion: LegMotion, seconds: float) -> tuple[Array, NDArray[np.intp]]:
+    """Where the joints of a foot are (n, joints, 3) in the frames in the middle of its stays, and which these are."""
+    joints = [motion.ankle, *([motion.soles["joint"]] if "joint" in motion.soles else [])]
+    at = np.stack(joints, axis=1)
+    step = np.concatenate([[np.inf], size(at[1:] - at[:-1]).max(axis=1), [np.inf]])
+    moves = np.minimum(step[1:], step[:-1]) / motion.scale
+    most = min(max(np.sort(moves)[len(moves) // _FEW], EXACT), _STILL * seconds)
+    frames = runs(moves <= most).sum(axis=1) // 2
+    return at[frames], frames
+
+
 def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, ground: Ground) -> bool:
-    """Whether feet stand exactly on this ground, float nowhere, and go through nothing: what was put there so stays."""
+    """Whether feet stand exactly on this ground: what was put there stays, whatever feet go through in swing.
+
+    Where they stand on a level too nothing was put there, unless they float nowhere and go through nothing.
+    """
+    if _stands_on(exact):
+        return True
     flat = height_of(ground) is not None
-    if not exact or not (_stands_on(exact) or _rests_on(exact, flat, ground.moves)):
+    if not exact or not _rests_on(exact, flat, ground.moves):
         return False
-    if not _stands_on(exact) and _on_own(exact, flat) and not all(_open(motion, ground) for motion in legs):
+    if _on_own(exact, flat) and not all(_open(motion, ground) for motion in legs):
         return False
     return all(
         _clears(motion, contacts.planted(motion.leg.name), foot.thick, ground)
@@ -74,12 +123,14 @@ def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: floa
     return bool(len(there) and level[at] > _NOT_LEVEL and there[at] < level[at] / 2)
 
 
-def made_there(level: Seen, there: Seen, ground: Ground, fps: float, axis: int) -> bool:
+def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float, axis: int) -> bool:
     """Whether feet that are still are more even with the ground, by soles measured on it, than by others with a level.
 
     All together, or each by itself, as soles are not known exactly; whatever is still, or what is so exactly. What is
     so exactly may be nearer to the ground, too, than to a level, which is at height 0 where clips have their own floor.
     """
+    if odds > _LIKELY and made_on(*there, ground, fps, axis):
+        return True
     if _nearer(level[1], there[1]):
         return True
     if not any(_apart_of(motion, fps) > _ELSEWHERE * motion.scale for motion in level[0]):
@@ -242,8 +293,9 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
     own = _on_own(feet, flat)
     if own and (moves or not all(foot.whole for foot in feet)):
         return False
-    there = flat and any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-_OWN, _OWN) if own else (-ON, _THICK if there else _LEVEL) if flat else (-_LEVEL, _BARE)
+    level = flat or (own and all((np.abs(foot.low - foot.height) <= _FLATTER).all() for foot in feet))
+    there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
+    thin, thick = (-ON, _THICK if there else _LEVEL) if level else (-_OWN, _OWN) if own else (-_LEVEL, _BARE)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]

@@ -14,7 +14,7 @@ from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import hinges_of
-from ikcore.bake.made import exact_of, kept_on, made_on, made_there
+from ikcore.bake.made import exact_of, kept_on, made_elsewhere, made_on, made_there, odds_of
 from ikcore.bake.motion import LegMotion, legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
@@ -197,19 +197,20 @@ def _standing(
     If it was made there soles are measured on it, unless told.
     """
     motions, axis = legs_of(whole, with_tips(feet, clip)), "XYZ".index(clip.up)
-    exact = exact_of(motions, ground, clip.fps, axis)
-    kept = kept_on(motions, exact, held, ground)
+    exact, odds = exact_of(motions, ground, clip.fps, axis), odds_of(motions, ground, clip.fps, axis)
+    if made_elsewhere(exact, odds):
+        return feet, motions, False, False
+    kept, seen = kept_on(motions, exact, held, ground), (motions, exact)
     made = kept or made_on(motions, exact, ground, clip.fps, axis)
-    if floor.height_of(ground) is not None:
+    if kept or floor.height_of(ground) is not None:
         return feet, motions, made, kept
     if told:
-        seen = motions, exact
-        return feet, motions, made or made_there(seen, seen, ground, clip.fps, axis), kept
+        return feet, motions, made or made_there(seen, seen, odds, ground, clip.fps, axis), kept
     there = _bare(feet).with_soles(clip, ground=ground)
     on_it = on_other_soles(motions, whole, with_tips(there, clip))
     exact_on_it = exact_of(on_it, ground, clip.fps, axis)
-    if made or made_there((motions, exact), (on_it, exact_on_it), ground, clip.fps, axis):
-        return there, on_it, True, kept or kept_on(on_it, exact_on_it, held, ground)
+    if made or made_there(seen, (on_it, exact_on_it), odds, ground, clip.fps, axis):
+        return there, on_it, True, kept_on(on_it, exact_on_it, held, ground)
     return feet, motions, False, False
 
 

@@ -125,7 +125,8 @@ def stances_of(legs: list[LegMotion], feet: Mapping[str, Foot], contacts: Contac
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
         ):
             stays = _stays(exact, after, start, stop, until, scene)
-            for span in stays or _pieces(motion, *_settled(start, stop, len(motion.chain), scene), scene):
+            settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
+            for span in stays or _pieces(motion, *settled, scene):
                 stance = _stance(number, motion, foot, held, span, (start, stop), scene)
                 _still(motion, stance, foot, scene, exact=bool(stays))
                 found.append(stance)
@@ -170,6 +171,25 @@ def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Sc
     if stays and stop == len(exact):
         stays[-1] = stays[-1][0], stop
     return stays
+
+
+def _landed(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) -> Span:
+    """A contact without frames in which a foot still arrives, or leaves, where the clip was made on this ground.
+
+    There it is off what it was put on then, though contacts that are found on a slope may begin earlier.
+    """
+    if not scene.made:
+        return start, stop
+    frames, most = slice(start, stop), scene.settings.tolerance * motion.scale
+    off = np.abs([at[frames, scene.axis] - stood[frames] for at, stood, *_ in foot[0]]).min(axis=0)
+    down, brief = np.flatnonzero(off <= most), ARRIVES * scene.fps
+    if not len(down):
+        return start, stop
+    first, last = start + int(down[0]), start + int(down[-1]) + 1
+    return (
+        first if start > 0 and first - start <= brief else start,
+        last if stop < len(motion.chain) and stop - last <= brief else stop,
+    )
 
 
 def _settled(start: int, stop: int, frames: int, scene: Scene) -> Span:

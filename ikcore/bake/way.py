@@ -34,6 +34,7 @@ _RISER = 0.04  # what is higher than this between two frames is a step
 _MARGIN = 0.02  # how far toes and heels keep from steps
 _GRAZES = 0.01  # how far points of a sole may be into an edge of what the clip was made on: soles are not known exactly
 _WITHIN = 0.001  # how far behind the side of something its upper side is looked for
+_DEEP = 0.03  # how deep a foot is in something at least that goes through it
 _DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
 
 
@@ -140,8 +141,9 @@ def ways_of(feet: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[W
     lifted: list[tuple[Way, Array, Mask]] = []
     for at, (way, foot, goes) in enumerate(zip(ways, feet, going, strict=True)):
         if goes:
-            part = swing.part(at * share, (at + 1) * share)
-            lifted.append((way, *_swung(way, foot, moved.pop(0), scene, rounds, part)))
+            _swing(way, foot, moved.pop(0), scene)
+        part = swing.part(at * share, (at + 1) * share)
+        lifted.append((way, *_needed(way, foot, scene, rounds, part, stays=not goes)))
     clear(lifted, scene)
     return ways
 
@@ -158,18 +160,12 @@ def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
     return way
 
 
-def _swung(way: Way, foot: Steps, moved: Array, scene: Scene, rounds: bool, told: Told) -> tuple[Array, Mask]:
-    """Its way in swing; how much higher it has to be for obstacles, and when it is free to: `clear` lifts it."""
-    frames, far = len(way.shift), _TRAVELS * way.motion.scale
+def _swing(way: Way, foot: Steps, moved: Array, scene: Scene) -> None:
+    """Its way in swing, but for obstacles."""
     planes = _planes(foot.stances, foot.passed)
+    far = _TRAVELS * way.motion.scale
     _core.swing(way.motion.reference, scene.axis, far, planes, np.ascontiguousarray(moved), way.shift, way.turn)
-    del moved  # of a long clip it is much
     way.plain = way.shift[:, scene.axis].copy()
-    passed = [each for each in foot.passed if 0 < each.start < frames - 1]
-    down = sorted([*foot.stances, *passed], key=lambda each: each.start)
-    edges = [0, *(edge for each in down for edge in (each.start, each.stop)), frames]
-    spans = [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if stop > start]
-    return _needed(way, spans, foot, scene, rounds, told)
 
 
 def _standing(stances: list[Stance], frames: int, fps: float) -> Array:
@@ -289,19 +285,44 @@ def clear(feet: list[tuple[Way, Array, Mask]], scene: Scene) -> None:
             way.shift[:, scene.axis] += lift
 
 
-def _needed(
-    way: Way, spans: list[tuple[int, int]], foot: Steps, scene: Scene, rounds: bool, told: Told
-) -> tuple[Array, Mask]:
-    """How much higher a foot has to be, and when it is in swing."""
+def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, stays: bool) -> tuple[Array, Mask]:
+    """How much higher a foot has to be, as far as it can rise in time, and when it is in swing.
+
+    One that stays as it is goes over what it is deep in.
+    """
+    spans, count = _spans(foot), len(way.shift)
     if not spans:
-        return np.zeros(len(way.shift)), np.zeros(len(way.shift), bool)
-    frames = list(blocks(len(way.shift)))
-    needed = np.concatenate([_lacking(way, foot, scene, block) for block in told.over(frames)])
+        return np.zeros(count), np.zeros(count, bool)
+    needed = np.concatenate([_lacking(way, foot, scene, block) for block in told.over(list(blocks(count)))])
     if rounds:
         needed = in_rounds(needed)
-    near = _core.nearer(np.array(spans, np.intp), len(needed), scene.fps, _BEFORE)
-    possible = 0.5 * _HARDEST * way.motion.scale * near * near
+    near, scale = _core.nearer(np.array(spans, np.intp), count, scene.fps, _BEFORE), way.motion.scale
+    possible = 0.5 * _HARDEST * scale * near * near
+    if scene.made:
+        possible = np.maximum(possible - _risen(way, spans, scene), 0)
+    if stays:
+        needed[needed <= scale * (_DEEP + scene.settings.clearance)] = 0
     return np.minimum(np.fmax(needed, 0), possible), near > 0
+
+
+def _spans(foot: Steps) -> list[tuple[int, int]]:
+    """The frames between what it stands on, or passes: a first one of each, and the one after its last."""
+    frames = len(foot.motion.chain)
+    passed = [each for each in foot.passed if 0 < each.start < frames - 1]
+    down = sorted([*foot.stances, *passed], key=lambda each: each.start)
+    edges = [0, *(edge for each in down for edge in (each.start, each.stop)), frames]
+    return [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if stop > start]
+
+
+def _risen(way: Way, spans: list[tuple[int, int]], scene: Scene) -> Array:
+    """How high a foot is above the lower of the places between which it swings: so far it has risen in any case."""
+    height = (way.motion.reference + way.shift)[:, scene.axis]
+    risen = np.zeros(len(height))
+    for start, stop in spans:
+        ends = [at for at in (start - 1, stop) if 0 <= at < len(height)]
+        if ends:
+            risen[start:stop] = np.maximum(height[start:stop] - height[ends].min(), 0)
+    return risen
 
 
 Swing = tuple[Any, ...]  # which foot, and a slice of its frames
