@@ -45,8 +45,10 @@ def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> flo
     """How many times more alike feet stand on this ground in one place and another, partners too, than on one level.
 
     By how high their joints are, and by how much higher one is than another, as soles are not known. A foot that is
-    partly over an edge says nothing.
+    partly over an edge says nothing. On one level plane they are as alike.
     """
+    if height_of(ground) is not None:
+        return 1.0
     found: dict[tuple[str, int], list[Array]] = {}
     for motion in legs:
         at, frames = _stays(motion, 1 / fps)
