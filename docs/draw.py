@@ -675,9 +675,9 @@ def bounds() -> Figure:
 
 
 def newton() -> Figure:
-    """Two tips that are drawn apart, and how far their squared error is from its least, iteration by iteration."""
+    """Two tips drawn apart, how far their squared error is from its least, and a chain in line with its target."""
     figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
-    drawn, errors = figure.subplots(1, 2)
+    drawn, errors, stays = figure.subplots(1, 3)
     fork = ik.Skeleton([-1, 0, 1, 2, 1, 4], [[0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]])
     wanted = np.array([[1, 3, 1.0], [2, -3, -1]])
     apart = [ik.Reach(3, wanted[0]), ik.Reach(5, wanted[1])]
@@ -697,9 +697,10 @@ def newton() -> Figure:
     for name, color in {"dls": ORANGE, "newton": BLUE}.items():
         left = [max(squared(name, n)[1] - least, 1e-12) for n in range(31)]
         errors.semilogy(left, color=color, linewidth=1.5, label=name)
-    errors.set(xlabel="iteration", ylabel="squared error, above its least", title="by all second derivatives")
+    errors.set(xlabel="iteration", ylabel="squared error", title="above the least")
     errors.spines[["top", "right"]].set_visible(False)
     errors.legend(frameon=False, fontsize=7)
+    in_line(stays, ik.newton)
     return figure
 
 
@@ -724,15 +725,21 @@ def lbfgsb() -> Figure:
     for joint in np.flatnonzero(turned > np.pi / 4 - 1e-6):
         dot(bounds, joints[joint], RED)
     dot(bounds, [-5, 0, 0], GREEN)
-    line_up = ik.Skeleton.chain([[x, 0, 0] for x in range(5)])
-    for textbook, color in ((True, RED), (False, BLUE)):
-        found = ik.lbfgsb(line_up, line_up.rest, [ik.Reach(4, [2, 0, 0])], textbook=textbook)
-        chain(stays, line_up.forward(found.pose).positions, color, 0.6 if textbook else 1)
-    dot(stays, [2, 0, 0], GREEN)
-    for scene, title in ((bounds, "at their bounds"), (stays, "in line")):
-        scene.set(aspect="equal", title=title, xmargin=0.1, ymargin=0.1)
-        scene.axis("off")
+    bounds.set(aspect="equal", title="at their bounds", xmargin=0.1, ymargin=0.1)
+    bounds.axis("off")
+    in_line(stays, ik.lbfgsb)
     return figure
+
+
+def in_line(scene: Axes, method: Callable[..., ik.Solution]) -> None:
+    """A straight chain in line with its target: as published it stays as it is, red; it is bent first, blue."""
+    straight = ik.Skeleton.chain([[x, 0, 0] for x in range(5)])
+    for textbook, color in ((True, RED), (False, BLUE)):
+        found = method(straight, straight.rest, [ik.Reach(4, [2, 0, 0])], textbook=textbook)
+        chain(scene, straight.forward(found.pose).positions, color, 0.6 if textbook else 1)
+    dot(scene, [2, 0, 0], GREEN)
+    scene.set(aspect="equal", title="in line", xmargin=0.1, ymargin=0.1)
+    scene.axis("off")
 
 
 def which() -> Figure:

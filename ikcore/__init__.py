@@ -30,7 +30,7 @@ from ikcore.solving.heuristic import ccd, circle, fabrik, follow, spring
 from ikcore.solving.jacobian import dls, gauss_seidel, lbfgsb, newton, pinv, sdls, sns, svf, transpose
 from ikcore.solving.solution import Solution
 from ikcore.solving.stages import Stage, stages
-from ikcore.solving.table import Method, Methods, Option, methods
+from ikcore.solving.table import Method, Methods, Option, meant_by, methods
 from ikcore.status import Status, UnusableError, UnusableWarning
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ if not TYPE_CHECKING:  # checkers see the imports above, and say so where a name
         elif name in _HOMES:
             value = getattr(import_module(f"ikcore.{_HOMES[name]}"), name)
         else:
-            raise AttributeError(f"module 'ikcore' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+            said = f"module 'ikcore' has no attribute {name!r}{meant_by(name)}"
+            raise AttributeError(said, name=name, obj=sys.modules[__name__])
         globals()[name] = value
         return value
 

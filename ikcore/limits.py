@@ -97,7 +97,7 @@ class Limit:
             raise ValueError("frame: expected a rotation, got a zero quaternion")
         _range("twist", *_numbers("twist", self.twist, 2))
         if not all(0 <= lean <= np.pi for lean in _numbers("swing", self.swing, 4)):
-            raise ValueError(f"swing: expected angles from 0 to pi, got {self.swing}")
+            raise ValueError(f"swing: expected angles from 0 to pi, in radians, got {self.swing}")
         if sorted(_numbers("axes", self.axes, 3)) != [0, 1, 2]:
             raise ValueError(f"axes: expected 0, 1 and 2 in some order, got {self.axes}")
         for pair in zip(_numbers("lowest", self.lowest, 3), _numbers("highest", self.highest, 3), strict=True):

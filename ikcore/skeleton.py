@@ -433,7 +433,7 @@ def path(skeleton: Skeleton, start: int, joint: int) -> list[int]:
 
 def followed(skeleton: Skeleton, joints: Sequence[str | int]) -> list[int]:
     """The numbers of joints each of which is the child of the one before."""
-    if isinstance(joints, str):
+    if isinstance(joints, str) or not isinstance(joints, Iterable):
         raise TypeError(f"joints: expected a list of joints, got {joints!r}")
     chain = [index_of(skeleton, joint, f"joints[{at}]") for at, joint in enumerate(joints)]
     for at in range(1, len(chain)):

@@ -1169,8 +1169,9 @@ def test_a_goal_that_makes_no_sense_is_refused(make: Callable[[], ik.Goal], sent
         ),
         (
             [SHARE, ik.Inside.polygon([[0, 0, 0], [1, 0, 0], [0, 0, 1]], UP)],
-            r"goals\[1\]: expected a Reach or another goal, got a list; put a \* before it",
+            r"goals\[1\]: expected a Reach or another goal, got a list of them; put a \* before it",
         ),
+        ([[NEAR]], r"goals\[0\]: expected a Reach or another goal, got list"),
         ([ik.Reach], r"goals\[0\]: expected a Reach or another goal, got <class"),
         (
             [ik.Look(3, [1, 0, 0], NEAR, up=UP, pole=NEAR)],

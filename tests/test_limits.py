@@ -518,7 +518,7 @@ def test_a_cone_is_a_round_ball() -> None:
         (lambda: Limit.hinge(X, 0, 90), "in radians, got 0 and 90"),
         (lambda: Limit.hinge(X, 0, np.nan), "in radians, got 0 and nan"),
         (lambda: Limit.cone(X, -0.1), "swing: expected angles from 0 to pi"),
-        (lambda: Limit.cone(X, 45), "swing: expected angles from 0 to pi"),
+        (lambda: Limit.cone(X, 45), "swing: expected angles from 0 to pi, in radians"),
         (lambda: Limit.ball(X, (1, 1, 1)), "swing: expected 4 finite numbers"),  # type: ignore[arg-type]
         (lambda: Limit.ball(X, (1, 1, 1, 1), side=[2, 0, 0]), "side: expected a direction that is not along the axis"),
         (lambda: Limit.ball(X, (1, 1, 1, 1), side=[0, 0, 0]), "side: expected a direction that is not along the axis"),

@@ -20,6 +20,7 @@ import pytest
 import ikcore as ik
 from ikcore import _core
 from ikcore.command import cli, demo
+from ikcore.solving.table import KNOWN_AS
 
 ROOT = Path(__file__).parent.parent
 
@@ -49,6 +50,29 @@ def test_a_name_that_is_not_there_is_refused_as_of_any_module() -> None:
         ik.clop  # type: ignore[attr-defined] # noqa: B018
     with pytest.raises(ImportError, match="cannot import name 'clop' from 'ikcore'"):
         from ikcore import clop  # type: ignore[attr-defined] # noqa: F401
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("lm", "; here lm is dls"),
+        ("CCD", "; ccd?"),
+        ("Levenberg_Marquart", "; here levenberg_marquardt is dls"),
+        ("x", ""),
+    ],
+)
+def test_names_of_papers_and_slips_are_told(name: str, said: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"module 'ikcore' has no attribute {name!r}{said}") + "$"):
+        getattr(ik, name)
+    with pytest.raises(ValueError, match=re.escape(f"got {name!r}{said}") + "$"):
+        ik.solve(ik.Skeleton.chain([[0, 0, 0], [1, 0, 0]]), None, [], name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "here"), KNOWN_AS.items())
+def test_what_names_of_papers_are_here_is_there(name: str, here: str) -> None:
+    method, _, option = here.partition(", ")
+    assert name not in ik.methods()
+    assert option.partition("=")[0] in {*ik.methods()[method].options, "with levels", ""}
 
 
 def test_the_package_is_a_command() -> None:

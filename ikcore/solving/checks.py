@@ -28,8 +28,8 @@ def checked_goals(goals: Sequence[Goal]) -> Sequence[Goal]:
     for index, goal in enumerate(goals):
         if not isinstance(goal, Goal):
             what = f"goals[{index}]: expected a Reach or another goal, got "
-            if isinstance(goal, list):
-                raise TypeError(f"{what}a list; put a * before it")
+            if isinstance(goal, list) and goal and isinstance(goal[0], Goal):
+                raise TypeError(f"{what}a list of them; put a * before it")
             raise TypeError(what + (shown(goal) if isinstance(goal, type) else type(goal).__name__))
     return goals
 

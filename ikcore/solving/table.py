@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -44,7 +46,8 @@ class Option:
         if not (self.lowest <= number <= self.highest and math.isfinite(number)):
             bounded = math.isfinite(self.highest)
             expected = f"{self.lowest:g} to {self.highest:g}" if bounded else "a finite number"
-            raise ValueError(f"{self.name}: expected {expected}, got {shown(value, str)}")
+            what = re.split("[;:]", self.sentence)[0]
+            raise ValueError(f"{self.name}: expected {expected}, got {shown(value, str)} ({what})")
         return number
 
 
@@ -208,10 +211,42 @@ def _option_said(option: Option) -> str:
     return f"{option.name} : {type(option.default).__name__}, optional\n    {first}{rest} (default {option.default}).\n"
 
 
+# Names that papers have for what is a method here with some of its options (docs/jacobians.md), or another name of one.
+KNOWN_AS = {
+    "bfgs": "lbfgsb, memory=30",
+    "clik": "pinv, gain=...",
+    "damped_least_squares": "dls",
+    "esdls": "pinv, filtering=...",
+    "fik": "transpose, loops=...",
+    "gauss_newton": "dls",
+    "iktc": "sns, scaling=False",
+    "jacobian_transpose": "transpose",
+    "lbfgs": "lbfgsb",
+    "levenberg_marquardt": "dls",
+    "lm": "dls",
+    "newton_raphson": "newton",
+    "omr": "pinv, with levels",
+    "pgs": "gauss_seidel",
+    "pi_dls": "dls, damping=...",
+    "pik": "dls, with levels",
+    "projected_gauss_seidel": "gauss_seidel",
+    "pseudo_inverse": "pinv",
+    "pseudoinverse": "pinv",
+}
+
+
+def meant_by(name: str) -> str:
+    """What a name that is no method's may mean, to be put behind an error; nothing if that is not clear."""
+    for near in difflib.get_close_matches(name.lower(), [*METHODS, *KNOWN_AS], 1, 0.7):
+        return f"; here {near} is {KNOWN_AS[near]}" if near in KNOWN_AS else f"; {near}?"
+    return ""
+
+
 def checked_options(method: str, options: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
     """The options, if the typed function of that method takes them."""
     if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+        hint = meant_by(method) if isinstance(method, str) else ""
+        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}{hint}")
     if not options:
         return {}
     known, own = arguments_of(method), METHODS[method].options
