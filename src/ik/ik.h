@@ -739,7 +739,7 @@ typedef struct ik_options {
     X(root_strength, 0, 0, 1e6, "of a spring from every joint to the base; 0: none")                                   \
     X(root_ratio, 0.5, 0, 1, "how long these are at rest, of their length in the pose to start from")
 #define IK_STEPS(X, most)                                                                                              \
-    X(max_step, most, 1e-6, 4, "the most that a joint turns in one iteration, radians")                                   \
+    X(max_step, most, 1e-6, 4, "the most that a joint turns in one iteration, radians")                                \
     X(max_error, 0, 0, 1e6, "each error is cut to this many mean bones in every iteration; 0: not")
 #define IK_GAIN(X) X(gain, 1, 1e-6, 1, "the share of the errors that an iteration is to take away")
 #define IK_PROJECT(X)                                                                                                  \
