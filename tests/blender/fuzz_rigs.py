@@ -70,7 +70,7 @@ def turn(seed, folder):
     bpy.context.scene.frame_set(int(rng.choice(FRAMES)))
     names = [armature.name for armature in armatures if armature.name in bpy.context.view_layer.objects]
     before = stood()
-    if not settled(names, before):
+    if not settled(names):
         return "left alone: Blender shows now this, now that"
     watched = name in WAYS and options["way"] == "SHOWN" and options["keys"] == "EVERY"
     was = seen(names) if watched else None
@@ -119,10 +119,11 @@ def press(name, options, steps):
     return "done"
 
 
-def settled(names, before):
+def settled(names):
     """Whether Blender itself shows the same again once all frames were seen, and after undo of something else."""
     import bpy
 
+    before = stood(shown=True)
     seen(names)
     bpy.ops.ed.undo_push(message="before")
     for item in (bpy.context.view_layer.objects[name] for name in names):
@@ -130,7 +131,7 @@ def settled(names, before):
             constraint.mute = not constraint.mute
     bpy.ops.ed.undo_push(message="muted")
     bpy.ops.ed.undo()
-    return stood() == before
+    return stood(shown=True) == before
 
 
 def compare(what, names, was):
@@ -157,14 +158,14 @@ def compare(what, names, was):
             raise FoundError(f"{what}: {name} is {off[name]:.3g} times as far off as it may be, but not by nla.bake")
 
 
-def stood():
-    """The whole file as text: numbers that are none are the same then."""
+def stood(*, shown=False):
+    """The whole file as text: numbers that are none are the same then. And where bones are shown."""
     import bpy
     import rigs
 
     bpy.context.view_layer.update()  # what is held live is bent by the first, and seen by the second
     bpy.context.view_layer.update()
-    return repr(rigs.state())
+    return repr(rigs.state(shown=shown))
 
 
 def differs(before):

@@ -184,8 +184,11 @@ def tracks_by_value(animation):
     ]
 
 
-def state():
-    """Everything that a refusal, a failure or an undo must leave as it was: the whole file, as values."""
+def state(*, shown=True):
+    """Everything that a refusal, a failure or an undo must leave as it was: the whole file, as values.
+
+    And where bones are shown, which of the same file Blender's own IK may answer now so, now otherwise.
+    """
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     found = {
         "frame": (scene.frame_current, scene.frame_subframe),
@@ -215,7 +218,8 @@ def state():
             holder = bone if hasattr(bone, "select") else bone.bone
             settings = [(c.name, c.mute, c.influence) for c in bone.constraints]
             values = [tuple(channel) for channel in channels]
-            found[item.name, bone.name] = (values, np.array(bone.matrix).tolist(), holder.select, settings)
+            matrix = np.array(bone.matrix).tolist() if shown else None
+            found[item.name, bone.name] = (values, matrix, holder.select, settings)
     return found
 
 
