@@ -139,6 +139,20 @@ def test_feet_that_slide_are_in_contact_with_less_confidence(factor: float) -> N
     assert sure < 0.5 if abs(factor - 1) > 0.2 else sure > 0.8
 
 
+@pytest.mark.parametrize("factor", [0.8, 0.85, 0.9, 1.1, 1.15, 1.25])
+@pytest.mark.parametrize("fps", [30, 120])
+def test_a_path_that_was_scaled_leaves_contacts_where_they_are(fps: float, factor: float) -> None:
+    walk = ik.samples.walk(4, fps=fps)
+    ways = [seconds(walk.clip)[:, np.newaxis] * [0, 0, 1.3], walk.clip.skeleton.forward(walk.clip.pose).positions[:, 0]]
+    clean = ik.Contacts.detect(walk.clip)
+    for way in ways:  # at one speed, and with the body as it sways
+        found = ik.Contacts.detect(moved(walk.clip, (factor - 1) * way * [1, 0, 1]))
+        for key in KEYS:
+            edges, there = (np.flatnonzero(np.diff(each.planted(*key).astype(int))) for each in (clean, found))
+            assert len(edges) == len(there), key
+            assert np.abs(edges - there).max() <= 1, key
+
+
 @pytest.mark.parametrize("fps", [24, 60, 240])
 @pytest.mark.parametrize("speed", SPEEDS)
 def test_the_speed_that_a_walk_on_the_spot_lacks(speed: float, fps: float) -> None:

@@ -78,7 +78,8 @@ class Contacts:
         with none between that is high or fast. Low is below 0.05 m, high above 0.08 m, for a leg of 0.87 m, and in
         proportion for others. Still is less than 4 % of the speed at which the point swings, which is 0.15 m/s in a
         usual walk, and at least 0.065 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
-        that.
+        that. Where all points slide by the same share of the way of the body, 5 % or more, as after a path was scaled,
+        speeds are relative to that.
         Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped. Where the clip begins or ends
         within a time that is neither high nor fast, a contact goes on to there, unless that is for less than a gap, and
         none is dropped: a foot that stands in the first frame is in contact.
@@ -122,9 +123,9 @@ class Contacts:
         feet = with_soles(clip, feet)
         chosen, given = _modes(feet, modes), _curves(feet, curves or {}, len(clip))
         paths = Paths(clip, feet, ground)
-        belt = treadmill.belt(paths)
+        belt, slide = treadmill.moving(paths)
         speeds, each = paths.speeds(belt), list(enumerate(paths.keys))
-        still = [rules.stillness(speed) for speed in (speeds / paths.sizes).T]
+        still = [rules.stillness(speed) for speed in (paths.speeds(belt + slide) / paths.sizes).T]
         if ground is None:
             paths.ground = floor.find(paths, speeds, still)
         held = _held(paths, still, chosen)

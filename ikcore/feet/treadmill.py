@@ -1,4 +1,4 @@
-"""The velocity of the ground under a clip that walks on the spot."""
+"""The velocity of the ground under a clip that walks on the spot, or goes farther, or less far, than its strides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import dot, size
+from ikcore._arrays import dot, median, size
 from ikcore.feet.paths import Paths, straight
 from ikcore.feet.rules import LOW, STILL
 
@@ -17,14 +17,25 @@ _WINDOW, _HOP = 2.0, 1.0  # seconds in which the velocity is taken as constant, 
 _SMOOTH = 0.2  # seconds before and after, over which a velocity that varies is the mean
 _SWINGS = 0.2  # of its speed: a body that goes so fast where what is low goes is on its way, and that a foot in swing
 _VARIES = 0.1  # share of the velocity within which it is constant
+_OFF, _ALIKE = 0.05, 0.05  # of the way of the body: what feet slide by at least, and by how much shares differ at most
 
 
-def belt(paths: Paths) -> Array:
-    """The velocity (frames, 3); zeros if feet stand as it is, the body travels, or ground is known to move."""
-    frames, still = len(paths.points), np.zeros((len(paths.points), 3))
+def moving(paths: Paths) -> tuple[Array, Array]:
+    """How fast the ground of a clip on the spot goes, and how fast feet slide on it (frames, 3), or zeros.
+
+    Nothing is known of either where ground moves.
+    """
+    none = np.zeros((len(paths.points), 3))
     if paths.carried:
-        return still
-    seen, wide = _Seen(paths), round(_WINDOW * paths.clip.fps)
+        return none, none
+    seen = _Seen(paths)
+    return _belt(paths, seen), _slide(paths, seen)
+
+
+def _belt(paths: Paths, seen: _Seen) -> Array:
+    """The velocity of the ground; zeros if feet stand as it is, or the body travels."""
+    frames, still = len(paths.points), np.zeros((len(paths.points), 3))
+    wide = round(_WINDOW * paths.clip.fps)
     whole = seen.constant(slice(0, frames))
     if frames < 2 * wide:
         return still + whole
@@ -35,6 +46,23 @@ def belt(paths: Paths) -> Array:
     varied = seen.varying(straight(np.arange(frames), np.array(starts) + wide / 2, found))
     way = np.cumsum(varied, axis=0) / paths.clip.fps
     return varied if _extent(way) > 2 * _extent(seen.body) else still
+
+
+def _slide(paths: Paths, seen: _Seen) -> Array:
+    """The velocity of feet where a path was scaled: all slide by the same share of the way of the body; else zeros.
+
+    The share of a point is that of most frames in which it is low and slow and the body travels.
+    """
+    way, shares = seen.travel(), []
+    squared = dot(way, way)
+    travels = squared > seen.fastest * seen.fastest
+    for at, limit in enumerate(seen.limits):
+        slides = seen.low[:, at] & travels & (size(seen.velocities[:, at]) < 1.5 * limit)
+        if slides.any():
+            shares.append(median(dot(seen.velocities[slides, at], way[slides]) / squared[slides]))
+    alike = shares and max(shares) - min(shares) <= _ALIKE
+    share = median(np.array(shares)) if alike else 0.0
+    return way * share if abs(share) >= _OFF else np.zeros_like(way)
 
 
 class _Seen:
@@ -48,6 +76,10 @@ class _Seen:
         level = np.ones(3)
         level[paths.axis] = 0
         self.velocities, self.body = paths.velocities * level, paths.body * level
+
+    def travel(self) -> Array:
+        """How fast the body goes, over the ground (frames, 3)."""
+        return _core.path(self.body[:, np.newaxis], np.ones(1), 1.0, self.fps, False)[1][:, 0]
 
     def constant(self, frames: slice) -> Array:
         """The velocity that points have most when they are low."""
