@@ -7,6 +7,7 @@ from . import actions, stage
 from .armatures import Rig, constrained
 from .solve import AWAY
 
+SHORT = "IK stretches it farther than FK reaches: switch it to one of both, or lower the body"
 COMPARED = 3  # frames that are looked at, from the first to the last, besides the one that differs most
 
 
@@ -31,7 +32,11 @@ def compare(context, job, baked, frames, told, request):
         if away.max() > AWAY * size + slack:
             told.away.append((name, float(away.max()), int(frames[some[away.argmax()]])))
     if told.away:
-        told.moved_by = besides_keys(job.armature, [joint for chain in chains.values() for joint in chain])
+        between = [job.switched.get(name) for name, *_ in told.away]
+        if all(each and each.fk and each.ik for each in between):
+            told.moved_by = SHORT
+        else:
+            told.moved_by = besides_keys(job.armature, [joint for chain in chains.values() for joint in chain])
 
 
 def _told_of(job, leg):

@@ -11,7 +11,7 @@ import contextlib
 import bpy
 import numpy as np
 
-from . import actions, stage, switching
+from . import actions, bridge, stage, switching
 from . import rotations as rot
 from .joints import Bones
 from .switching import unscaled
@@ -93,6 +93,7 @@ class Wanted(switching.Taken):
         self.fk, self.put_so_far = poses[: len(limb.fk)], {}
         self.standing = poses[-1]  # of a paw: the toe
         self.target, self.socket, self.hanging = np.empty((3, count, 4, 4))
+        self.heads = np.empty((3, count, 3))  # of the FK bones that the foot is reached by
 
     def keyed(self):
         """The controls of IK and of FK, and the toe of a paw in FK."""
@@ -107,6 +108,7 @@ class Wanted(switching.Taken):
     def read_fk(self, bones, number):
         """Not where FK is, since it is known where that is to be, but what goes along with the foot control."""
         self.target[number] = bones[self.limb.target].matrix
+        self.heads[:, number] = [bones[name].head for name in self.limb.fk[:3]]
         if self.limb.paw:
             self.socket[number], self.hanging[number] = (
                 bones[name].matrix for name in (self.limb.paw.socket, self.limb.paw.hanging)
@@ -114,6 +116,8 @@ class Wanted(switching.Taken):
 
     def first(self, switch=False):
         """The channels of the foot control and of FK."""
+        if self.switched.fk and self.switched.ik:
+            self.fk[:2] = _reaching(self.fk[:3], np.linalg.norm(np.diff(self.heads, axis=0), axis=-1))
         channels, above = self._foot() if self.switched.ik else [], None
         for name, copied, wanted in zip(self.above, self.limb.fk, self.fk, strict=False):
             channels += self.put(name, self.carried(wanted, copied, name), above)
@@ -153,3 +157,17 @@ class Wanted(switching.Taken):
     def _noted(self, channels):
         self.put_so_far |= {(channel.path, channel.index): channel for channel in channels}
         return channels
+
+
+def _reaching(poses, lengths):
+    """Thigh and shin with these lengths, (2, frames), the foot in its place: IK may stretch what is shown."""
+    hip, knee, ankle = poses[..., :3, 3]
+    mid = hip + rot.unit(knee - hip)[0] * lengths[0, :, np.newaxis]
+    end = mid + rot.unit(ankle - knee)[0] * lengths[1, :, np.newaxis]
+    limb = bridge.two_bone(hip, mid, end, ankle)
+    made = poses[:2].copy()
+    turns = limb.root, bridge.rotations.multiply(limb.root, limb.mid)
+    for pose, turned, place in zip(made, turns, (hip, limb.positions[:, 1]), strict=True):
+        pose[:, :3, :3] = bridge.rotations.to_matrix(turned) @ pose[:, :3, :3]
+        pose[:, :3, 3] = place
+    return made

@@ -16,7 +16,7 @@ from .armatures import CannotBakeError, Rig, chain_of
 from .controls import Control, Handle
 from .last import Last
 from .limbs import Limb
-from .report import length, turned_within, within
+from .report import in_degrees, length, turned_within, within
 
 # the shares that are done when all frames were read, when it is known what to write, and when it is written
 READ, PUT, WRITTEN = 0.5, 0.55, 0.6
@@ -336,7 +336,7 @@ def worst(names, away, turned, frames, size, why):
     bone, frame = np.unravel_index(np.argmax(times), times.shape)
     if times[bone, frame] <= 1.0:
         return []
-    where = f"{length(away[bone, frame])} and {np.degrees(turned[bone, frame]):.2g}°"
+    where = f"{length(away[bone, frame])} and {in_degrees(turned[bone, frame])}"
     return [(int(frames[frame]), f"{names[bone]} is off by up to {where} in frame {frames[frame]}: {why}")]
 
 

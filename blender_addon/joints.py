@@ -15,6 +15,9 @@ from . import bridge, hang, stage
 from . import rotations as rot
 from .armatures import CannotBakeError, hung_on, skins
 
+# Columns of a matrix that are less askew move what is a metre away by half a millimetre, which no key can hold. Bones
+# that copy each other along a spine, as Rigify's do, come to a quarter of that.
+ASKEW = 5e-4
 ITEMS = 16384  # bones times frames: what arrays are made of at a time, which takes a hundredth of a second
 
 
@@ -134,7 +137,7 @@ class Bones:
         parts = Parts.of(matrices)
         x, y, z = np.moveaxis(rot.axes(matrices), -1, 0)
         across = [np.abs(rot.dot(*pair)).max(axis=0) for pair in ((x, y), (y, z), (z, x))]
-        sheared = np.max(across, axis=0) > rot.UNEVEN
+        sheared = np.max(across, axis=0) > ASKEW
         if sheared.any():
             raise CannotBakeError(
                 f"{self.names[some[sheared.argmax()]]} is sheared by a scale above it that is not the same in all "

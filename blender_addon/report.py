@@ -209,6 +209,12 @@ def length(value):
     return text if shown else f"0{text.lstrip('.0123456789')}"
 
 
+def in_degrees(radians):
+    """An angle in degrees: none at all where that is less than a hundredth."""
+    degrees = math.degrees(radians)
+    return f"{degrees:.2g}°" if degrees >= 0.01 else "0°"
+
+
 def within(value):
     """A length that others are no longer than, as the scene shows it: at least a tenth of a millimetre."""
     least = LEAST / _scale()
@@ -228,7 +234,7 @@ def _scale():
 
 def off(what, name, far, askew):
     """How far a bone or a constraint is off its pin or its target, in words."""
-    turned = f" and {math.degrees(askew):.2g}°" if askew else ""
+    turned = f" and {in_degrees(askew)}" if askew else ""
     return f"{name} is {length(far)}{turned} off its {what}"
 
 

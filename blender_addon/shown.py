@@ -18,7 +18,7 @@ from .armatures import CannotBakeError, Rig, not_writable
 from .effect import COMPARED, besides_keys
 from .joints import Parts
 from .reduce import TIP
-from .report import length
+from .report import in_degrees, length
 
 SEEN = 0.8  # the share that is done when all frames were seen
 # What is no change, as single precision rounds through a chain: of a rotation, in quaternions; of a place, as a share
@@ -185,7 +185,7 @@ class _Chains:
         times = np.maximum((askew - slack / (TIP * span)) / ASKEW, (far - slack) / (FAR * span))
         worst = np.argmax(times)
         away = length(far[worst] * self.armature.matrix_world.median_scale)
-        where = f"{away} and {np.degrees(askew[worst]):.2g}° in frame {frames[worst]}"
+        where = f"{away} and {in_degrees(askew[worst])} in frame {frames[worst]}"
         return times[worst], int(frames[worst]), f"{name} is off by up to {where}: {why}"
 
     def _span(self):

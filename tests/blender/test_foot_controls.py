@@ -251,3 +251,38 @@ def test_trails_go_when_keys_of_controls_change(addon):
     armature.pose.bones["foot_ik.L"].keyframe_insert("location", frame=10)
     bpy.context.view_layer.update()
     assert addon.overlay.current(armature) is None
+
+
+def between_other_poses():
+    """A rig half way between IK that steps, and stretches or shortens its bones, and FK that goes its own way."""
+    armature = walking("basic_human", IK_FK=0.5, stretch=1.0)
+    bones = armature.pose.bones
+    for frame in FRAMES:
+        bones["torso"].location = (0.0, -0.012 * frame, -0.12)
+        bones["torso"].keyframe_insert("location", frame=frame)
+        for side, ahead in (("L", 1), ("R", -1)):
+            for name, x in (("thigh_fk", 0.9), ("shin_fk", 0.1), ("foot_fk", -0.5)):
+                test_rigify.turn(bones[f"{name}.{side}"], frame, x=x + 0.15 * ahead * np.sin(0.2 * frame))
+    bpy.context.scene.frame_set(1)
+    return armature
+
+
+def test_between_poses_that_are_far_apart():
+    """IK has other lengths than FK, what is shown yet others; feet stand where they were put all the same."""
+    armature = between_other_poses()
+    job, baked, told = bake()
+    off = away(armature, job, baked)
+    knees = {knee for leg in job.legs for knee in leg.knees}
+    assert not told.away
+    assert max(far for bone, far in off.items() if bone not in knees) < NEAR, off
+
+
+def test_farther_than_fk_reaches():
+    """IK stretches to where FK does not reach: the report says that, and what to do."""
+    armature = between_other_poses()
+    for frame in FRAMES:
+        armature.pose.bones["torso"].location = (0.0, -0.012 * frame, 0.2)
+        armature.pose.bones["torso"].keyframe_insert("location", frame=frame)
+    told = bake()[-1]
+    assert told.away
+    assert "IK stretches it farther than FK reaches: switch it to one of both" in told.sentence()

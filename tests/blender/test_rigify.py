@@ -264,3 +264,7 @@ def test_paws_there_and_back(pole):
         assert snap(name) == {"FINISHED"}
         assert [bone["IK_FK"] for bone in switches(armature)] == [at] * 4
         check(armature, was)
+
+
+def test_what_is_off_by_next_to_nothing_is_told_in_plain_numbers(addon):
+    assert [addon.report.in_degrees(np.radians(degrees)) for degrees in (1.9e-5, 0.04, 8.34)] == ["0°", "0.04°", "8.3°"]

@@ -384,3 +384,32 @@ def test_auto_rig_pro_by_its_names():
         f"c_{word}.l".format("") for word in ("thigh_fk", "leg_fk", "foot_fk", "toes_fk")
     )
     assert bake() == {"FINISHED"}
+
+
+@row("Rigify: basic quadruped, wolf, cat, bird")
+def test_a_spine_askew_by_rounding():
+    """Bones of a spine copy each other, of these proportions until they are askew by more than numbers are rounded."""
+
+    def changed(bones):
+        rng = np.random.default_rng(7)
+        wide, long, low, high = (rng.uniform(*ends) for ends in ((0.7, 1.5), (0.8, 1.3), (0.6, 1.6), (0.7, 1.3)))
+        hip = 0.5 * max(bone.tail.z for bone in bones)
+
+        def placed(point):
+            z = point.z * low if point.z < hip else hip * low + (point.z - hip) * high
+            return Vector((point.x * wide, point.y * long, z))
+
+        places = [(bone, placed(bone.head), placed(bone.tail), bone.z_axis.copy(), bone.use_connect) for bone in bones]
+        for bone in bones:
+            bone.use_connect = False
+        for bone, head, tail, _, _ in places:
+            bone.head, bone.tail = head, tail
+        for bone, _, _, axis, connected in places:
+            bone.use_connect = connected
+            bone.align_roll(axis)
+
+    armature = test_foot_controls.walking("basic_quadruped", change=changed)
+    askew = rigs.sampled(armature, [1])[0, armature.pose.bones.find("ORG-spine.005"), :3, :3]
+    askew /= np.linalg.norm(askew, axis=0)
+    assert abs(askew.T @ askew - np.eye(3)).max() > 1e-5, "the test has nothing askew"
+    test_foot_controls.bake_as_shown(armature, knees=False)
