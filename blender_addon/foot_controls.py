@@ -17,6 +17,7 @@ from .joints import Bones
 from .switching import unscaled
 
 SAME = 1e-6  # of a matrix in lengths of a leg: what is no change
+OFF = 1e-3  # of the length of a leg, by which a foot may be off its place for its knee to be in its own
 
 
 def channels(context, job, seen, baked, others, keyed):
@@ -160,10 +161,15 @@ class Wanted(switching.Taken):
 
 
 def _reaching(poses, lengths):
-    """Thigh and shin with these lengths, (2, frames), the foot in its place: IK may stretch what is shown."""
+    """Thigh and shin with these lengths, (2, frames), the foot in its place: IK may stretch what is shown.
+
+    As they are where the foot is all but there, since the knee of a leg that is nearly straight goes far for that.
+    """
     hip, knee, ankle = poses[..., :3, 3]
     mid = hip + rot.unit(knee - hip)[0] * lengths[0, :, np.newaxis]
     end = mid + rot.unit(ankle - knee)[0] * lengths[1, :, np.newaxis]
+    if rot.lengths_of(end - ankle).max() < OFF * _size(poses):
+        return poses[:2]
     limb = bridge.two_bone(hip, mid, end, ankle)
     made = poses[:2].copy()
     turns = limb.root, bridge.rotations.multiply(limb.root, limb.mid)
