@@ -92,10 +92,13 @@ def register():
         kept = bpy.props.PointerProperty(type=group, override={"LIBRARY_OVERRIDABLE"})  # type: ignore[func-returns-value]
         setattr(bpy.types.Object, name, kept)
     overlay.register()
+    bpy.app.timers.register(bridge.load_rest, first_interval=1.0, persistent=True)  # Blender has started by then
 
 
 def unregister():
     """Switch the extension off."""
+    if bpy.app.timers.is_registered(bridge.load_rest):
+        bpy.app.timers.unregister(bridge.load_rest)
     overlay.unregister()
     live.leave()
     for name in KEPT:

@@ -11,7 +11,6 @@ import importlib
 import os
 import platform
 import sys
-import threading
 import tomllib
 import warnings
 
@@ -40,11 +39,15 @@ def load(extensions):
         _problem = _version_sentence(version, version_of(wheels), folder, stale)
         return
     library, rotations = ikcore, ikcore.rotations
-    threading.Thread(target=_load_rest, daemon=True).start()
 
 
-def _load_rest():
-    """Import what the library leaves until it is named: beside Blender's own start, so that no first press waits."""
+def load_rest():
+    """Import what the library leaves until it is named, so that no first press waits.
+
+    Not in a thread: add-ons that Blender enables meanwhile, Rigify among them, go through all modules, and would fail.
+    """
+    if library is None:
+        return
     with contextlib.suppress(ImportError, OSError):  # as when the extension is removed meanwhile
         importlib.import_module("ikcore.bake")
 

@@ -99,7 +99,7 @@ class Wanted(switching.Taken):
     def keyed(self):
         """The controls of IK and of FK, and the toe of a paw in FK."""
         both = ["location", "rotation"]
-        fk = [(name, both if n > 2 else both[1:]) for n, name in enumerate(self.above)]
+        fk = [(name, self.free(name) if n > 2 else both[1:]) for n, name in enumerate(self.above)]
         return fk + (super().keyed() if self.switched.ik else [(self.limb.paw.toe, both[1:])])
 
     def rest(self):

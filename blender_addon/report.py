@@ -16,6 +16,7 @@ EARLY = 0.25  # seconds: a pose that a clip only starts from is left before
 JUMPS = 10.0  # lengths of a leg a second: no foot is faster, seen from its hip
 MOVED = 1e-5  # of the size of legs: what goes no farther has not moved
 NOTHING = "nothing has changed: "  # how a note of ikcore starts that says so
+AGAIN = "nothing has changed since it was baked before"
 STAYS = "switch off Send on Its Way"
 OTHERWISE = {
     "travelling": f"{STAYS} to keep it there",
@@ -163,8 +164,10 @@ def held_up(baked):
 
 def _notes(job, baked, nothing):
     """What ikcore has to say and is not said yet, with options as the panel calls them."""
-    notes = [note for note in baked.notes if not (nothing and note.startswith(NOTHING))]
-    said = [f"{note}; {OTHERWISE[note.setting]}" if note.setting else note for note in notes]
+    still = [note for note in baked.notes if note.startswith(NOTHING)]
+    said = [f"{note}; {OTHERWISE[note.setting]}" if note.setting else note for note in baked.notes if note not in still]
+    if still and not nothing:
+        said += [AGAIN] if job.source else still
     if job.carrier and sent(job, baked):
         root, carrier = job.carrier
         said.append(f"In place of {root}, which is held, {carrier} went: bones that do not hang on it stay")

@@ -186,7 +186,8 @@ def _limb(armature, switch, bones):
         return None
     socket = next(each.subtarget for each in hanging[0].constraints if each.type in COPIES) if hanging else ik[2]
     paw = _paw(pose, hanging[0], socket, ik) if hanging else None
-    stands = pose[socket], *pose[socket].parent_recursive
+    body = pose[ik[0]].parent_recursive  # what carries the hip too moves more than the foot
+    stands = [bone for bone in (pose[socket], *pose[socket].parent_recursive) if bone not in body]
     above = [bone.name for bone in stands if not all(bone.lock_location)]
     thigh = [bone.name for bone in (pose[ik[0]], *pose[ik[0]].parent_recursive) if not all(bone.lock_rotation)]
     if not above or not thigh or (hanging and not paw):

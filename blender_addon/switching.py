@@ -115,11 +115,15 @@ class Taken:
         """The controls to key, and which of their channels."""
         limb, both = self.limb, ["location", "rotation"]
         if not self.to_ik:
-            fk = [(name, both[1:] if n < 3 else both) for n, name in enumerate(limb.turned)]
+            fk = [(name, both[1:] if n < 3 else self.free(name)) for n, name in enumerate(limb.turned)]
             return fk + ([(limb.paw.toe, both)] if limb.paw else [])
-        ik = [(limb.control, both), *((name, both) for name in self.toes())]
+        ik = [(limb.control, both), *((name, self.free(name)) for name in self.toes())]
         ik += [(limb.pole, both[:1])] if limb.poled() else []
         return ik + ([(name, both[1:]) for name in (limb.paw.heel, limb.paw.pastern) if name] if limb.paw else [])
+
+    def free(self, name):
+        """Which channels a toe has: one that is connected cannot be moved, and is where its foot ends."""
+        return ["rotation"] if self.limb.bones[name].bone.use_connect else ["location", "rotation"]
 
     def _check(self):
         """Refuse what keys of a bone, besides those of controls, would not move."""

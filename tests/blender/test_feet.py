@@ -365,6 +365,14 @@ def test_what_changes_nothing_says_why(tmp_path, addon, capfd):
     assert capfd.readouterr().out.count("Nothing has changed") == 1
 
 
+def test_the_same_again_says_so(tmp_path, addon):
+    """From the original again: feet that slide there have not stood as they should."""
+    walker = walks.walk(tmp_path, slide=1.2)
+    for told in ([], ["Nothing has changed since it was baked before"]):
+        assert bake(ground="PLANE", plane_height=0) == {"FINISHED"}
+        assert addon.report.latest(walker).remarks() == told
+
+
 def test_every_option_is_tried(addon):
     """Of the operator, somewhere in this file."""
     text = pathlib.Path(__file__).read_text(encoding="utf-8")

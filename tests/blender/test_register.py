@@ -1,6 +1,7 @@
 """Switching the extension on and off."""
 
 import sys
+import threading
 
 import addon_utils
 import bpy
@@ -69,3 +70,11 @@ def test_library_is_the_one_in_the_zip(addon, archive):
 def _is_tooltip(item):
     assert item.description, item.identifier
     assert not item.description.endswith("."), item.identifier  # Blender adds it
+
+
+def test_nothing_is_imported_in_a_thread(addon):
+    """Blender enables one add-on after the other, and some go through all modules: Rigify would fail meanwhile."""
+    before = set(threading.enumerate())
+    addon.bridge.load("")
+    assert set(threading.enumerate()) <= before
+    assert bpy.app.timers.is_registered(addon.bridge.load_rest)

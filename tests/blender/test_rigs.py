@@ -386,6 +386,73 @@ def test_auto_rig_pro_by_its_names():
     assert bake() == {"FINISHED"}
 
 
+@row("Auto-Rig Pro")
+def test_what_is_switched_hangs_on_a_root():
+    """A foot in IK hangs on a root that carries the body too, which is no foot control; its toes are connected.
+
+    The rig is built, by names that Auto-Rig Pro has.
+    """
+    armature = switched_under_a_root()
+    was = rigs.sampled(armature, test_rigify.FRAMES)
+    for name, at in (("ik_from_fk", 0.0), ("fk_from_ik", 1.0)):
+        assert test_rigify.snap(name) == {"FINISHED"}
+        assert [armature.pose.bones[f"c_foot_ik{side}"]["ik_fk_switch"] for side in SIDES] == [at] * 2
+        test_rigify.check(armature, was)
+    keyed = test_foot_controls.keyed(armature)
+    assert "c_foot_ik.l" in keyed
+    assert "c_traj" not in keyed
+
+
+SIDES = (".l", ".r")
+
+
+def switched_under_a_root():
+    """Legs that copy IK and FK by ik_fk_switch of the foot; FK is keyed, knees about their hinge, and shown."""
+    bones = [("c_traj", None, (0, 0, 0), (0, 0.3, 0))]
+    bones += [(name, above or "c_traj", *ends) for name, above, *ends in rigs.TRUNK]
+    names = {
+        "thigh": ("c_thigh_fk", "thigh_ik", "thigh_stretch"),
+        "shin": ("c_leg_fk", "leg_ik", "leg_stretch"),
+        "foot": ("c_foot_fk", "c_foot_ik", "foot"),
+        "toe": ("c_toes_fk", "c_toes_ik", "toes_01"),
+    }
+    for side, sign in zip(SIDES, (1, -1), strict=True):
+        for part, above, head, tail in rigs.LEG:
+            ends = [(sign * x, y, z) for x, y, z in (head, tail)]
+            for kind, name in enumerate(names[part]):
+                parent = names[above][kind] + side if above in names else "hips"
+                bones.append((name + side, "c_traj" if name == "c_foot_ik" else parent, *ends))
+        bones.append((f"c_leg_pole{side}", "c_traj", (sign * 0.1, -1, 0.5), (sign * 0.1, -1.1, 0.5)))
+    armature = rigs.figure(bones, name="rig")
+    pose = armature.pose.bones
+    for side in SIDES:
+        pose[f"c_foot_ik{side}"]["ik_fk_switch"] = 1.0
+        ik = pose[f"leg_ik{side}"].constraints.new("IK")
+        ik.target = ik.pole_target = armature
+        ik.subtarget, ik.pole_subtarget, ik.chain_count = f"c_foot_ik{side}", f"c_leg_pole{side}", 2
+        ik.pole_angle, ik.iterations = -np.pi / 2, 500
+        for fk, solved, shown in names.values():
+            for name in (solved, fk):
+                copy = pose[shown + side].constraints.new("COPY_TRANSFORMS")
+                copy.target, copy.subtarget = armature, name + side
+            driver = copy.driver_add("influence").driver
+            variable = driver.variables.new()
+            variable.name, driver.expression = "value", "value"
+            variable.targets[0].id = armature
+            variable.targets[0].data_path = f'pose.bones["c_foot_ik{side}"]["ik_fk_switch"]'
+        for frame, knee in ((1, 0.3), (7, 1.1), (12, 0.6)):
+            test_rigify.turn(pose[f"c_thigh_fk{side}"], frame, x=-knee, z=0.2)
+            test_rigify.turn(pose[f"c_leg_fk{side}"], frame, x=2 * knee)
+            test_rigify.turn(pose[f"c_toes_fk{side}"], frame, x=0.3 - knee)
+            pose["hips"].location = (knee, 0, 0)
+            pose["hips"].keyframe_insert("location", frame=frame)
+    for bone in armature.data.bones:
+        bone.use_deform = bone.name.startswith(("thigh_s", "leg_s", "foot", "toes_0"))
+    rigs.select(armature)
+    bpy.context.scene.frame_set(1)
+    return armature
+
+
 @row("Rigify: basic quadruped, wolf, cat, bird")
 def test_a_spine_askew_by_rounding():
     """Bones of a spine copy each other, of these proportions until they are askew by more than numbers are rounded."""
