@@ -94,7 +94,7 @@ class Wanted(switching.Taken):
         self.fk, self.put_so_far = poses[: len(limb.fk)], {}
         self.standing = poses[-1]  # of a paw: the toe
         self.target, self.socket, self.hanging = np.empty((3, count, 4, 4))
-        self.heads = np.empty((3, count, 3))  # of the FK bones that the foot is reached by
+        self.own = np.empty((3, count, 4, 4))  # where FK has thigh, shin and foot, whose lengths are its own
 
     def keyed(self):
         """The controls of IK and of FK, and the toe of a paw in FK."""
@@ -109,7 +109,7 @@ class Wanted(switching.Taken):
     def read_fk(self, bones, number):
         """Not where FK is, since it is known where that is to be, but what goes along with the foot control."""
         self.target[number] = bones[self.limb.target].matrix
-        self.heads[:, number] = [bones[name].head for name in self.limb.fk[:3]]
+        self.own[:, number] = [bones[name].matrix for name in self.limb.fk[:3]]
         if self.limb.paw:
             self.socket[number], self.hanging[number] = (
                 bones[name].matrix for name in (self.limb.paw.socket, self.limb.paw.hanging)
@@ -118,7 +118,7 @@ class Wanted(switching.Taken):
     def first(self, switch=False):
         """The channels of the foot control and of FK."""
         if self.switched.fk and self.switched.ik:
-            self.fk[:2] = _reaching(self.fk[:3], np.linalg.norm(np.diff(self.heads, axis=0), axis=-1))
+            self.fk[:2] = _reaching(self.fk[:3], self.own)
         channels, above = self._foot() if self.switched.ik else [], None
         for name, copied, wanted in zip(self.above, self.limb.fk, self.fk, strict=False):
             channels += self.put(name, self.carried(wanted, copied, name), above)
@@ -160,14 +160,16 @@ class Wanted(switching.Taken):
         return channels
 
 
-def _reaching(poses, lengths):
-    """Thigh and shin with these lengths, (2, frames), the foot in its place: IK may stretch what is shown.
+def _reaching(poses, own):
+    """Thigh and shin of these poses turned until the foot is in its place by the lengths of its `own` bones.
 
-    As they are where the foot is all but there, since the knee of a leg that is nearly straight goes far for that.
+    What is shown between FK and IK has others, and bones that do not point at each other. As they are where the foot is
+    all but there, since the knee of a leg that is nearly straight goes far for that.
     """
-    hip, knee, ankle = poses[..., :3, 3]
-    mid = hip + rot.unit(knee - hip)[0] * lengths[0, :, np.newaxis]
-    end = mid + rot.unit(ankle - knee)[0] * lengths[1, :, np.newaxis]
+    hip, ankle = poses[0, :, :3, 3], poses[2, :, :3, 3]
+    bones = np.diff(own[..., :3, 3], axis=0)[..., np.newaxis]
+    shin, foot = (rot.axes(poses[:2]) @ np.swapaxes(rot.axes(own[:2]), -1, -2) @ bones)[..., 0]
+    mid, end = hip + shin, hip + shin + foot
     if rot.lengths_of(end - ankle).max() < OFF * _size(poses):
         return poses[:2]
     limb = bridge.two_bone(hip, mid, end, ankle)

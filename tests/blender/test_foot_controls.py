@@ -286,3 +286,17 @@ def test_farther_than_fk_reaches():
     told = bake()[-1]
     assert told.away
     assert "IK stretches it farther than FK reaches: switch it to one of both" in told.sentence()
+
+
+def test_bones_that_do_not_point_at_each_other(addon):
+    """Half way between knees that bend apart, thigh and shin of FK are turned until they get to the foot."""
+    rng = np.random.default_rng(2)
+    own, poses = np.tile(np.eye(4), (2, 3, 20, 1, 1))
+    own[1, :, 2, 3], own[2, :, 1:3, 3] = -0.5, (0.03, -0.9)
+    turns = rng.normal(0, 1, (2, 20, 4))
+    poses[:2, ..., :3, :3] = addon.bridge.rotations.to_matrix(turns / np.linalg.norm(turns, axis=-1, keepdims=True))
+    poses[1:, :, :3, 3] = rng.uniform(-0.2, 0.2, (2, 20, 3))
+    poses[1:, :, 2, 3] -= [[0.3], [0.6]]
+    thigh, shin = addon.foot_controls._reaching(poses, own)[..., :3, :3]
+    reached = thigh @ own[1, 0, :3, 3] + shin @ (own[2] - own[1])[0, :3, 3]
+    assert np.abs(reached - poses[2, :, :3, 3]).max() < 1e-6
