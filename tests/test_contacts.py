@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import _core
-from ikcore.feet import metrics
+from ikcore.feet import metrics, treadmill
+from ikcore.feet.paths import Paths
 
 Array = NDArray[Any]
 
@@ -151,6 +152,17 @@ def test_a_path_that_was_scaled_leaves_contacts_where_they_are(fps: float, facto
             edges, there = (np.flatnonzero(np.diff(each.planted(*key).astype(int))) for each in (clean, found))
             assert len(edges) == len(there), key
             assert np.abs(edges - there).max() <= 1, key
+
+
+def test_feet_that_slide_now_so_now_otherwise_are_not_of_a_scaled_path() -> None:
+    """Their contacts would begin and end with how they slide."""
+    walk = ik.samples.walk(4)
+    time = seconds(walk.clip)[:, np.newaxis] * [0, 0, 1]
+    feet = ik.Feet.detect(walk.clip.skeleton, clip=walk.clip)
+    scaled, uneven = moved(walk.clip, 0.2 * time), moved(walk.clip, 0.2 * time + 0.02 * np.sin(10 * time))
+    slides = [treadmill.moving(Paths(clip, feet, None))[1] for clip in (scaled, uneven)]
+    assert slides[0].any()
+    assert not slides[1].any()
 
 
 @pytest.mark.parametrize("fps", [24, 60, 240])
@@ -850,6 +862,17 @@ def test_a_captured_walk_beside_the_labels_of_another_library(case: str) -> None
             assert metrics.agreement(ours, theirs) >= 0.82
         else:
             assert (ours & theirs).sum() >= 0.9 * theirs.sum()
+
+
+@pytest.mark.skipif(not WALK.exists(), reason="IKCORE_MOCAP names no folder of clips")
+@pytest.mark.parametrize("factor", [0.75, 0.85, 1.15, 1.25])
+@pytest.mark.parametrize(("file", "unit"), [("cmu_12_01_walk.bvh", 0.0564444), ("pab_walk.bvh", 0.01)])
+def test_a_path_of_a_captured_walk_that_was_scaled(file: str, unit: float, factor: float) -> None:
+    clip = ik.Clip.read(MOCAP / file, unit=unit)
+    way = clip.skeleton.forward(clip.pose).positions[:, 0] * [1, 0, 1]
+    clean, found = ik.Contacts.detect(clip), ik.Contacts.detect(moved(clip, (factor - 1) * way))
+    for key in KEYS:
+        assert (clean.planted(*key) != found.planted(*key)).mean() < 0.02, key
 
 
 CLIPS = json.loads((MOCAP / "clips.json").read_text())["clips"] if (MOCAP / "clips.json").exists() else []

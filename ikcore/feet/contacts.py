@@ -78,8 +78,8 @@ class Contacts:
         with none between that is high or fast. Low is below 0.05 m, high above 0.08 m, for a leg of 0.87 m, and in
         proportion for others. Still is less than 4 % of the speed at which the point swings, which is 0.15 m/s in a
         usual walk, and at least 0.065 m/s; more for feet that slide or shake even when they are slowest. Fast is twice
-        that. Where all points slide by the same share of the way of the body, 5 % or more, as after a path was scaled,
-        speeds are relative to that.
+        that. Where what is low and slow slides by one share of the way of the body, 5 % or more, and hardly moves
+        otherwise, as after a path was scaled, speeds are relative to that.
         Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped. Where the clip begins or ends
         within a time that is neither high nor fast, a contact goes on to there, unless that is for less than a gap, and
         none is dropped: a foot that stands in the first frame is in contact.

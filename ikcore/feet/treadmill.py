@@ -17,7 +17,8 @@ _WINDOW, _HOP = 2.0, 1.0  # seconds in which the velocity is taken as constant, 
 _SMOOTH = 0.2  # seconds before and after, over which a velocity that varies is the mean
 _SWINGS = 0.2  # of its speed: a body that goes so fast where what is low goes is on its way, and that a foot in swing
 _VARIES = 0.1  # share of the velocity within which it is constant
-_OFF, _ALIKE = 0.05, 0.05  # of the way of the body: what feet slide by at least, and by how much shares differ at most
+_OFF = 0.05  # share of the way of the body by which feet slide at least
+_OTHERS = 0.5  # of that share: what they move by otherwise, at most
 
 
 def moving(paths: Paths) -> tuple[Array, Array]:
@@ -49,20 +50,18 @@ def _belt(paths: Paths, seen: _Seen) -> Array:
 
 
 def _slide(paths: Paths, seen: _Seen) -> Array:
-    """The velocity of feet where a path was scaled: all slide by the same share of the way of the body; else zeros.
+    """The velocity of feet where a path was scaled: they slide by one share of the way of the body; else zeros.
 
-    The share of a point is that of most frames in which it is low and slow and the body travels.
+    That is, what is low and slow while the body travels moves so, and hardly any other way.
     """
-    way, shares = seen.travel(), []
-    squared = dot(way, way)
-    travels = squared > seen.fastest * seen.fastest
-    for at, limit in enumerate(seen.limits):
-        slides = seen.low[:, at] & travels & (size(seen.velocities[:, at]) < 1.5 * limit)
-        if slides.any():
-            shares.append(median(dot(seen.velocities[slides, at], way[slides]) / squared[slides]))
-    alike = shares and max(shares) - min(shares) <= _ALIKE
-    share = median(np.array(shares)) if alike else 0.0
-    return way * share if abs(share) >= _OFF else np.zeros_like(way)
+    way = seen.travel()
+    slow = seen.low & (size(seen.velocities) < 1.5 * seen.limits) & (size(way) > seen.fastest)[:, np.newaxis]
+    if not slow.any():
+        return np.zeros_like(way)
+    slides, ways = seen.velocities[slow], np.broadcast_to(way[:, np.newaxis], seen.velocities.shape)[slow]
+    share = median(dot(slides, ways) / dot(ways, ways))
+    others = median(size(slides - share * ways) / size(ways))
+    return way * share if abs(share) >= max(_OFF, others / _OTHERS) else np.zeros_like(way)
 
 
 class _Seen:

@@ -1147,10 +1147,10 @@ def test_two_cancelled_at_any_time(addon, tmp_path, output):
 
 
 def test_the_page_is_true(walker, addon):
-    """docs/blender.md: its walk slides 48 mm, and .3 mm when it is baked onto its own floor."""
+    """docs/blender.md: its walk slides 48 mm, and .5 mm when it is baked onto its own floor."""
     bake()
     before, after = np.max([line.slide for line in addon.report.latest(walker).lines], axis=0)
-    assert (round(1000 * before), round(10000 * after)) == (48, 3)
+    assert (round(1000 * before), round(10000 * after)) == (48, 5)
 
 
 def test_two_armatures_share_an_action(walker):
