@@ -234,6 +234,21 @@ def test_a_piece_on_one_level_is_put_on_stairs_though_it_stands_still(lower: flo
 # --- measures --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("late", [8, 20])
+def test_a_swing_that_the_end_cuts_goes_on_beside_its_way(late: int) -> None:
+    """In a walk whose path was scaled; but for how it is lifted."""
+    start, stop = (int(edge) for edge in ik.Contacts.detect(walk().clip).intervals("left", "ball")[2])
+    assert start > 100
+    way = 0.2 * np.arange(len(walk().clip))[:, np.newaxis] / walk().clip.fps
+    clip = gaits.moved(walk().clip, way * [0, 0, 1])[: stop + late]
+    baked = ik.bake_feet(clip, ik.Ground.plane(), feet=feet()).clip
+    ankle = clip.skeleton.index(feet()["left"].ankle)
+    ankles = [made.skeleton.forward(made.pose).positions[:, ankle] for made in (baked, clip)]
+    beside = (ankles[0] - ankles[1])[:, [0, 2]]
+    assert np.abs(beside[start]).max() > 0.02
+    np.testing.assert_allclose(beside[stop:], np.tile(beside[stop - 1], (late, 1)), atol=1e-6)
+
+
 @pytest.mark.parametrize(("shift", "said"), [(-0.404, "swings through the ground"), (0.284, "seems to stand")])
 def test_measures_see_feet_that_stand_unseen(shift: float, said: str) -> None:
     """Contacts of the first second are missed, and in it the clip is far under the ground, or above it."""

@@ -64,6 +64,11 @@ class Scene:
         found: Array = _UNITS[self.axis]
         return found
 
+    @property
+    def blend(self) -> int:
+        """The frames in which a foot comes back to its own way."""
+        return round(self.settings.blend * self.fps)
+
     def level(self, vectors: Array) -> Array:
         """Vectors without their height."""
         flat = vectors.copy()

@@ -23,7 +23,7 @@ class BakeSettings:
         How far a plant may be from where the clip has the foot: what slides farther is planted anew.
     blend : float, default: 0.3
         Seconds in which a foot comes from a plant back to its own way, and to the next. Swings of less than twice that
-        go from plant to plant.
+        go from plant to plant; those that the end of the clip cuts go on to there beside their own way.
     clearance : float, default: 0.02
         How far above the ground a sole is in swing, at least, where it is that high in the clip.
     align : float, default: 1
