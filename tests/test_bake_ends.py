@@ -242,7 +242,7 @@ def test_a_swing_that_the_end_cuts_goes_on_beside_its_way(late: int) -> None:
     way = 0.2 * np.arange(len(walk().clip))[:, np.newaxis] / walk().clip.fps
     clip = gaits.moved(walk().clip, way * [0, 0, 1])[: stop + late]
     baked = ik.bake_feet(clip, ik.Ground.plane(), feet=feet()).clip
-    ankle = clip.skeleton.index(feet()["left"].ankle)
+    ankle = clip.skeleton.index(str(feet()["left"].ankle))
     ankles = [made.skeleton.forward(made.pose).positions[:, ankle] for made in (baked, clip)]
     beside = (ankles[0] - ankles[1])[:, [0, 2]]
     assert np.abs(beside[start]).max() > 0.02
