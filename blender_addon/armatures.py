@@ -133,6 +133,8 @@ def not_played(armature, known=()):
     if animation.use_tweak_mode:
         return f"{armature.name} is in NLA tweak mode: leave it first"
     if animation.use_nla and any(plays(track, animation) for track in animation.nla_tracks if track not in known):
+        if animation.action is None:
+            return f"{armature.name} plays tracks of the NLA and has no action: bake the NLA into one first"
         return f"{armature.name} has NLA tracks that play below or above its action: mute them or bake the NLA first"
     if len(actions.layers_and_strips(animation.action)) > 1:
         return f"Action {animation.action.name} has several layers: this can only write to an action with one"

@@ -75,6 +75,15 @@ def find_limbs(armature):
     ]
 
 
+def none_on(armatures):
+    """Why armatures have no IK that is switched on."""
+    names = " or ".join(armature.name for armature in armatures)
+    constraints = (each for armature in armatures for bone in armature.pose.bones for each in bone.constraints)
+    if any(each.type == "IK" for each in constraints):
+        return f"All IK of {names} is muted, as a bake leaves it: unmute what is to be baked again"
+    return f"No IK of {names} is switched on"
+
+
 def find_tracks(armature):
     """All constraints that aim bones, or lay them along a spline, that are switched on: as limbs of their bones."""
     found = [(bone, each) for bone in armature.pose.bones for each in bone.constraints if each.type in TRACKS]

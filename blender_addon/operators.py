@@ -14,7 +14,7 @@ from .armatures import CannotBakeError, not_evaluated
 from .bake import bake
 from .bent import METHODS
 from .few import Keys, draw_keys
-from .limbs import CHAIN, acting, aimed_together, find_limbs, find_tracks, refusals, selected_limbs, together
+from .limbs import CHAIN, acting, aimed_together, find_limbs, find_tracks, none_on, refusals, selected_limbs, together
 from .ranges import FrameRange, chosen_range, draw_range, scene_range
 from .report import said
 
@@ -203,7 +203,7 @@ class IKCORE_OT_bake_ik(Keys, FrameRange, Baking):
             found = acting([limb for armature in armatures for limb in find_limbs(armature)])
             # without any the refusal of a longer one says what would be
             limbs = (self.way == "ANEW" and [limb for limb in found if limb.ik.chain_count == CHAIN]) or found
-            nothing = f"No IK of {' or '.join(armature.name for armature in armatures)} is switched on"
+            nothing = none_on(armatures)
         else:
             limbs = [limb for armature in armatures for limb in selected_limbs(find_limbs(armature))]
             nothing = "No IK selected: select a bone of its chain, its target or its pole"

@@ -8,7 +8,7 @@ import textwrap
 import bpy
 
 from . import bake, bridge, rigify
-from .limbs import CHAIN, acting, find_limbs, find_tracks, refusals, selected_limbs
+from .limbs import CHAIN, acting, find_limbs, find_tracks, none_on, refusals, selected_limbs
 from .operators import IKCORE_OT_bake_ik, chosen_armatures
 
 
@@ -89,8 +89,8 @@ class IKCORE_PT_ik_problems(Problems):
 
 def _draw_limbs(layout, context, width):
     """What IK the posed armatures have. Returns why what is chosen cannot be baked in each way, or None."""
-    found, chosen, some = [], [], False
-    for armature in chosen_armatures(context):
+    found, chosen, some, armatures = [], [], False, chosen_armatures(context)
+    for armature in armatures:
         everything = find_limbs(armature)
         some = some or bool(everything)
         limbs = [limb for limb in everything if limb.ik.chain_count == CHAIN]
@@ -102,7 +102,7 @@ def _draw_limbs(layout, context, width):
     for limb, reason in zip(found, reasons, strict=True):
         _draw_limb(layout, limb, limb in chosen, reason["SHOWN"], width)
     if not found:
-        layout.label(text="No IK selected" if some else "No IK is switched on", icon="INFO")
+        sentence(layout, "No IK selected" if some else none_on(armatures), "INFO", width)
     elif not chosen:
         layout.label(text="Select a bone of a chain", icon="INFO")
     return {way: _first(way, found, chosen, reasons) for way in ("SHOWN", "ANEW", "CHAINS")}

@@ -356,14 +356,17 @@ def action_on_top(armature):
     armature.animation_data.action = bpy.data.actions["walk"]
 
 
-PLAYS = "walk has NLA tracks that play below or above its action: mute them or bake the NLA first"
+PLAYS = "walk plays tracks of the NLA and has no action: bake the NLA into one first"
 CHANGES = {
     "foreign track": (foreign_track, PLAYS),
     "moved": (moved, PLAYS),
     "stretched": (stretched, PLAYS),
     "trimmed": (trimmed, PLAYS),
     "tweak mode": (tweak, "walk is in NLA tweak mode: leave it first"),
-    "action on top": (action_on_top, PLAYS),
+    "action on top": (
+        action_on_top,
+        "walk has NLA tracks that play below or above its action: mute them or bake the NLA first",
+    ),
 }
 
 

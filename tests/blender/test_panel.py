@@ -120,9 +120,14 @@ def test_no_ik_at_all():
     """Nothing to select where none is switched on."""
     leg = rigs.leg()
     leg.pose.bones["lower"].constraints[0].mute = True
-    assert drawn().words() == "No IK is switched on"
+    muted = "All IK of Leg is muted, as a bake leaves it: unmute what is to be baked again"
+    assert drawn().words() == muted
     bpy.ops.object.mode_set(mode="OBJECT")
-    assert drawn().words() == "No IK is switched on"
+    assert drawn().words() == muted
+    with pytest.raises(RuntimeError, match=muted):
+        bpy.ops.ikcore.bake_ik()
+    leg.pose.bones["lower"].constraints.remove(leg.pose.bones["lower"].constraints[0])
+    assert drawn().words() == "No IK of Leg is switched on"
 
 
 def test_a_rig_with_a_switch_says_where_its_controls_get_keys():
