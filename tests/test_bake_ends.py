@@ -234,6 +234,16 @@ def test_a_piece_on_one_level_is_put_on_stairs_though_it_stands_still(lower: flo
 # --- measures --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("fps", [24, 25, 48, 50, 90, 240])
+def test_a_walk_takes_the_same_steps_sampled_at_another_rate(fps: float) -> None:
+    """Of feet that stood exactly they do so in some frames then, with others between that are not steps."""
+    ground = ik.Ground.plane() + terrain.stairs(8, rise=0.15, run=0.35).moved(translations=[0, 0, 1.2])
+    sampled, wanted = (ik.bake_feet(clip, ground) for clip in (walk().clip.resample(fps), walk().clip))
+    assert sampled.stances == wanted.stances == 9
+    assert not any(note.startswith("strides") for note in sampled.notes)
+    assert_array_equal(ik.bake_feet(sampled.clip, ground).clip.pose.rotations, sampled.clip.pose.rotations)
+
+
 @pytest.mark.parametrize("late", [8, 20])
 def test_a_swing_that_the_end_cuts_goes_on_beside_its_way(late: int) -> None:
     """In a walk whose path was scaled; but for how it is lifted."""

@@ -314,6 +314,11 @@ def test_pelvis_bones_of_a_leg_and_several_toes_belong_to_no_shin() -> None:
 # --- refusals --------------------------------------------------------------------------------------------------------
 
 
+def test_a_clip_in_place_of_its_skeleton_is_told_how() -> None:
+    with pytest.raises(TypeError, match=r"got a Clip: Feet.detect\(clip.skeleton, clip=clip\)"):
+        ik.Feet.detect(ik.samples.walk(seconds=1).clip)  # type: ignore[arg-type]
+
+
 def test_a_foot_that_is_not_under_its_shin_is_refused() -> None:
     places, _ = human("Unreal")
     places["foot_r"] = ("pelvis", places["foot_r"][1])

@@ -426,7 +426,10 @@ def test_nothing_leaks() -> None:
         (lambda: Ground.plane([0, np.nan, 0]), "normal"),
         (lambda: Ground.plane(height=np.inf), "height: expected a finite number"),
         (lambda: Ground.heights([[1, 2]]), "at least 2 x 2"),
-        (lambda: Ground.heights([[1.0, 2], [3, np.nan]]), r"grid: height \[1, 1\] is not finite"),
+        (
+            lambda: Ground.heights([[1.0, 2], [3, np.nan]]),
+            r"grid: height \[1, 1\] is not finite: ground with holes is a mesh",
+        ),
         (lambda: Ground.plane(up="w"), "up: expected 'x', 'y' or 'z'"),  # type: ignore[arg-type]
         (lambda: Ground.plane() + Ground.plane(up="z"), "different"),
         (lambda: Ground.plane() + 1, "unsupported"),  # type: ignore[operator]

@@ -140,7 +140,7 @@ def bake_feet(
     ground : Ground
         What to stand on, with the axis and the unit of the clip. If it moves, over as many frames as the clip.
     feet : Feet, optional
-        The legs (default: `Feet.detect` of this clip).
+        The legs (default: `Feet.detect(clip.skeleton, clip=clip)`).
     contacts : Contacts, optional
         When they stand (default: `Contacts.detect` of this clip, on this ground if it was made on it).
     settings : BakeSettings, optional

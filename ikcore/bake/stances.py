@@ -124,7 +124,7 @@ def stances_of(legs: list[LegMotion], feet: Mapping[str, Foot], contacts: Contac
         for (_, after), (start, stop), (until, _) in zip(
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
         ):
-            stays = _stays(exact, after, start, stop, until, scene)
+            stays = _stays(motion, exact, (after, start, stop, until), scene)
             settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
             for span in stays or _pieces(motion, *settled, scene):
                 stance = _stance(number, motion, foot, held, span, (start, stop), scene)
@@ -156,13 +156,21 @@ def _exactly(motion: LegMotion, held: Mapping[str, Mask], scene: Scene) -> Mask:
     return found & scene.settings.lock
 
 
-def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Scene) -> list[Span]:
-    """Where a foot stands exactly about a contact, if it does for a third of it; to the clip's end if that cuts it."""
+def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], scene: Scene) -> list[Span]:
+    """Where a foot stands exactly about a contact, if it does for a third of it; to the clip's end if that cuts it.
+
+    Around it are where the one before ends and the one after begins. Within it frames may be between that are not
+    exact, of a clip that was sampled at another rate: it has not stepped if it is where it was.
+    """
+    after, start, stop, until = around
     if 3 * np.count_nonzero(exact[start:stop]) < stop - start:
         return []
     found: list[Span] = []
     for first, last in (runs(exact[after:until]) + after).tolist():
-        if found and first - found[-1][1] < _STEP * scene.fps:
+        if found and (
+            first - found[-1][1] < _STEP * scene.fps
+            or (found[-1][1] > start and first < stop and _is_there(motion, found[-1][1] - 1, first, scene))
+        ):
             first = found.pop()[0]
         found.append((first, last))
     stays = [(first, last) for first, last in found if first < stop and last > start]
@@ -171,6 +179,12 @@ def _stays(exact: Mask, after: int, start: int, stop: int, until: int, scene: Sc
     if stays and stop == len(exact):
         stays[-1] = stays[-1][0], stop
     return stays
+
+
+def _is_there(motion: LegMotion, before: int, now: int, scene: Scene) -> bool:
+    """Whether a point of a foot is where it was, which may have turned about it."""
+    at = np.stack([scene.gone(points, slice(before, now + 1)) for points in motion.soles.values()])
+    return bool((size(at[:, -1] - at[:, 0]) <= scene.settings.tolerance * motion.scale).any())
 
 
 def _landed(motion: LegMotion, foot: Foot, start: int, stop: int, scene: Scene) -> Span:

@@ -90,7 +90,7 @@ class Contacts:
         clip : Clip
             The motion.
         feet : Feet, optional
-            Its legs, with soles (default: `Feet.detect` of this clip).
+            Its legs, with soles (default: `Feet.detect(clip.skeleton, clip=clip)`).
         ground : Ground, optional
             What it walks on, at rest or moving (default: a level floor, at the 2nd percentile of the heights of the
             points, and under legs that stand higher up to 0.03 m above that; where a foot is still somewhere else and

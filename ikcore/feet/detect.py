@@ -117,6 +117,8 @@ class Feet:
         >>> ik.Feet.detect(body)
         Feet(left: 1 to 4; right: 5 to 8)
         """
+        if isinstance(skeleton, Clip):
+            raise TypeError("skeleton: expected a Skeleton, got a Clip: Feet.detect(clip.skeleton, clip=clip)")
         if clip is not None and clip.skeleton != skeleton:
             raise ValueError("clip: expected one of this skeleton, got one of another")
         if ground is not None and clip is None:

@@ -93,7 +93,7 @@ def measure(
     clip : Clip
         The motion.
     feet : Feet, optional
-        Its legs, with soles (default: those of the source, else `Feet.detect` of this clip).
+        Its legs, with soles (default: those of the source, else `Feet.detect(clip.skeleton, clip=clip)`).
     ground : Ground, optional
         What it walks on, with the axis and the unit of the clip (default: that of the source, else a floor as
         `Contacts.detect` finds it). Over as many frames as the clip if it moves: then a foot slides, turns and skates

@@ -337,7 +337,7 @@ class Ground:
             raise ValueError(f"grid: expected at least 2 x 2 heights, got shape {height.shape}")
         if not np.isfinite(height).all():
             n, m = np.argwhere(~np.isfinite(height))[0].tolist()
-            raise ValueError(f"grid: height [{n}, {m}] is not finite")
+            raise ValueError(f"grid: height [{n}, {m}] is not finite: ground with holes is a mesh, `Ground.mesh`")
         if not 0 < spacing < math.inf:
             raise ValueError(f"spacing: expected a positive number, got {spacing!r}")
         along = np.arange(max(height.shape)) * float(spacing)
