@@ -75,6 +75,7 @@ def test_feet_that_stand_where_a_clip_is_cut_are_in_contact() -> None:
         ((0, 60), (4, 60), (4, 60)),  # it arrives
         ((0, 8), (0, 0), (0, 8)),  # it leaves, and was still before
         ((0, 14), (0, 0), (0, 0)),  # it is not, for as long as a contact lasts
+        ((0, 14), (6, 9), (0, 0)),  # slower for a moment, as it leaves
         ((30, 38), (30, 38), (0, 0)),
         ((30, 60), (30, 60), (30, 60)),
     ],
@@ -231,9 +232,6 @@ def test_a_piece_on_one_level_is_put_on_stairs_though_it_stands_still(lower: flo
     assert max(float(np.abs(lowest(baked.clip, side, ground)).min()) for side in SIDES) < 1e-6
 
 
-# --- measures --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("fps", [24, 25, 48, 50, 90, 240])
 def test_a_walk_takes_the_same_steps_sampled_at_another_rate(fps: float) -> None:
     """Of feet that stood exactly they do so in some frames then, with others between that are not steps."""
@@ -242,6 +240,18 @@ def test_a_walk_takes_the_same_steps_sampled_at_another_rate(fps: float) -> None
     assert sampled.stances == wanted.stances == 9
     assert not any(note.startswith("strides") for note in sampled.notes)
     assert_array_equal(ik.bake_feet(sampled.clip, ground).clip.pose.rotations, sampled.clip.pose.rotations)
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["up", "down"])
+@pytest.mark.parametrize("fps", [24, 25, 48, 100])
+def test_a_piece_that_was_sampled_at_another_rate_is_left_once_it_was_baked(fps: float, sign: int) -> None:
+    """Its feet hardly slid, so that they might have been left so; but where they have been put they stand exactly."""
+    for first in (0, 20, 40):
+        once = ik.bake_feet(walk().clip[first : first + 80].resample(fps), stairs(sign)).clip
+        assert_array_equal(ik.bake_feet(once, stairs(sign)).clip.pose.rotations, once.pose.rotations)
+
+
+# --- measures --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("late", [8, 20])

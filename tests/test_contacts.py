@@ -358,10 +358,8 @@ def cleaned_slowly(stays: Array, enters: Array, gap: float, least: float) -> Arr
     for start, stop in intervals_of(~held):
         if 0 < start < stop < count and stop - start < gap - 1e-6:
             held[start:stop] = True
-    whole = [interval for interval in intervals_of(stays) if interval[0] == 0 or interval[1] == count]
     for start, stop in intervals_of(held):
-        cut = any(first <= start < last for first, last in whole)
-        if 0 < start < stop < count and stop - start < least - 1e-6 and not cut:
+        if 0 < start < stop < count and stop - start < least - 1e-6:
             held[start:stop] = False
     return held
 

@@ -81,8 +81,8 @@ class Contacts:
         that. Where what is low and slow slides by one share of the way of the body, 5 % or more, and hardly moves
         otherwise, as after a path was scaled, speeds are relative to that.
         Gaps of less than 0.067 s are closed, then contacts of less than 0.1 s dropped. Where the clip begins or ends
-        within a time that is neither high nor fast, a contact goes on to there, unless that is for less than a gap, and
-        none is dropped: a foot that stands in the first frame is in contact.
+        within a time that is neither high nor fast, a contact goes on to there, unless that is for less than a gap; and
+        none is dropped that reaches there: a foot that stands in the first frame is in contact.
         Loops go on at their ends. In a clip of one frame what is low is in contact.
 
         Parameters

@@ -48,7 +48,8 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     """From the first to the last frame of the second in each run of the first; no short gaps, then no short runs.
 
     A run that the clip's end cuts goes on beyond it: one reaches to there, but for what is shorter than a gap, in which
-    a foot arrives, or leaves. If it is short it stays, even without any frame of the second: that is beyond the end.
+    a foot arrives, or leaves. What reaches there stays though it is short, even without any frame of the second: that
+    is beyond the end.
     """
     gap, least = _GAP * clip.fps, SHORTEST * clip.fps
     if clip.loop and len(stays) > 1:

@@ -47,16 +47,6 @@ static int is_brief(const ik_contact_job *job, ptrdiff_t start, ptrdiff_t stop, 
     return start > 0 && stop < job->count && (double)(stop - start) < frames - ROUNDING;
 }
 
-/* Whether the interval of `stays` that a frame is in is cut by the clip's end. */
-static int is_cut(const ik_contact_job *job, ptrdiff_t frame) {
-    ptrdiff_t start = frame, stop = frame;
-    while (start > 0 && job->stays[start - 1])
-        start--;
-    while (stop < job->count && job->stays[stop])
-        stop++;
-    return stop > frame && (start == 0 || stop == job->count);
-}
-
 void ik_contact(const ik_contact_job *job) {
     ptrdiff_t start, stop;
     memset(job->held, 0, (size_t)job->count);
@@ -65,6 +55,5 @@ void ik_contact(const ik_contact_job *job) {
     for (stop = 0; next_of(job->held, job->count, 0, &start, &stop);)
         if (is_brief(job, start, stop, job->gap)) memset(job->held + start, 1, (size_t)(stop - start));
     for (stop = 0; next_of(job->held, job->count, 1, &start, &stop);)
-        if (is_brief(job, start, stop, job->least) && !is_cut(job, start))
-            memset(job->held + start, 0, (size_t)(stop - start));
+        if (is_brief(job, start, stop, job->least)) memset(job->held + start, 0, (size_t)(stop - start));
 }

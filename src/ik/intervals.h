@@ -10,8 +10,8 @@ ptrdiff_t ik_intervals(const unsigned char *mask, ptrdiff_t count, ptrdiff_t (*e
 
 /* A contact is from the first to the last frame of `enters` in each interval of `stays`. An interval that the clip's
  * end cuts reaches to there, but for what is shorter than a gap; a short one is a contact even without such a frame.
- * Gaps of fewer than `gap` frames are closed, then contacts of fewer than `least` dropped, unless the clip's end cuts
- * them. */
+ * Gaps of fewer than `gap` frames are closed, then contacts of fewer than `least` dropped, unless they reach an end
+ * of the clip. */
 typedef struct ik_contact_job {
     ptrdiff_t count;
     const unsigned char *stays, *enters;
