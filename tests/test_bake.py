@@ -18,7 +18,7 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
 import ikcore as ik
-from ikcore import samples, terrain
+from ikcore import bake, samples, terrain
 from ikcore.bake import loops
 from ikcore.bake.made import exact_of, kept_on
 from ikcore.bake.motion import legs_of
@@ -491,6 +491,14 @@ def test_heel_ball_and_toe_follow_each_other_without_a_jump() -> None:
     for side in ("Left", "Right"):
         hard = [np.abs(np.diff(positions(clip, f"{side}Foot"), n=2, axis=0)).max() for clip in (baked, walk())]
         assert hard[0] < 1.1 * hard[1]
+
+
+def test_a_foot_comes_down_from_its_heel_as_it_does_in_the_clip() -> None:
+    """On its own floor, though it slid: ankles are as high as they were."""
+    clip = sliding(walk(), 0.05)
+    baked = ik.bake_feet(clip, FLOOR, feet=feet()).clip
+    for side in ("Left", "Right"):
+        assert np.abs((positions(baked, f"{side}Foot") - positions(clip, f"{side}Foot"))[:, 1]).max() < 5e-4
 
 
 def test_a_foot_that_leaves_does_not_turn_about_its_heel() -> None:
@@ -1005,6 +1013,22 @@ def test_level_ground_elsewhere_moves_all_of_it() -> None:
     for height in (-0.4, 0.1):
         baked = ik.bake_feet(walk(), ik.Ground.plane(height=height), feet=feet()).clip
         assert apart(baked, gaits.moved(walk(), [0, height, 0])) < 1e-9
+
+
+@pytest.mark.parametrize("wrong", [lambda clip: sliding(clip, 0.05), lambda clip: gaits.shaken(clip, 0.001)])
+@pytest.mark.parametrize("height", [-0.07, 0.2])
+def test_what_was_put_on_level_ground_elsewhere_is_left_though_its_soles_are_known_no_more(
+    height: float, wrong: Callable[[ik.Clip], ik.Clip]
+) -> None:
+    """They were by its own floor, which was at height 0; its rest pose does not stand."""
+    bones, ground = walk().skeleton, ik.Ground.plane(height=height)
+    offsets = np.where(np.arange(len(bones))[:, np.newaxis], bones.offsets, 0)
+    sitting = ik.Skeleton(bones.parents, offsets, names=bones.names)
+    clip = dataclasses.replace(wrong(gaits.moved(walk(), [0, 0.02, 0])), skeleton=sitting)
+    once = ik.bake_feet(clip, ground).clip
+    assert apart(ik.bake_feet(once, ground).clip, once) < 1e-5
+    bare = ik.Feet([dataclasses.replace(leg, soles={}) for leg in ik.Feet.detect(sitting)])
+    assert apart(ik.bake_feet(once, ground, feet=bake.feet_on(once, bare, ground)).clip, once) < 1e-5
 
 
 def test_ground_elsewhere_is_said() -> None:

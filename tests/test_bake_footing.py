@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 
@@ -11,6 +12,12 @@ from test_bake import FLOOR, SIDES, Array, apart, box, feet, soles, walk
 
 import ikcore as ik
 from ikcore import terrain
+from ikcore.bake.floors import floors_of
+from ikcore.bake.motion import legs_of
+from ikcore.bake.progress import Told
+from ikcore.bake.scene import Scene
+from ikcore.bake.stances import Phase, Stance, foot_of
+from ikcore.bake.way import Steps, ways_of
 
 POINTS = ("heel", "ball", "toe", "inner", "outer")
 
@@ -129,3 +136,23 @@ def test_under_the_first_foothold_higher_steps_are_seen_from_it(deep: float) -> 
     baked = soles(ik.bake_feet(clip, ground).clip)
     at = np.stack([baked["left", point][4] for point in POINTS])
     np.testing.assert_allclose(at[:, 1], ground.at(at, above=1, below=1).height, atol=1e-6)
+
+
+@pytest.mark.parametrize("heel_down", [0.05, 0.1])
+def test_a_heel_that_was_raised_out_of_the_ground_goes_back_while_the_foot_is_on_its_toes(heel_down: float) -> None:
+    """No frame turns it by more than 2 degrees: it went back in one."""
+    turned, joint = walk().pose.rotations.copy(), walk().skeleton.index("LeftFoot")
+    pitch = ik.rotations.from_axis_angle([1.0, 0, 0], -heel_down)
+    turned[:, joint] = ik.rotations.multiply(turned[:, joint], pitch)
+    pitched = dataclasses.replace(walk(), pose=dataclasses.replace(walk().pose, rotations=turned))
+    level, motion = (legs_of(clip, feet())[0] for clip in (walk(), pitched))
+    scene = Scene(FLOOR, walk().fps, 1, ik.BakeSettings(), 1, made=False, kept=False)
+    floor = floors_of([level], ik.Contacts.detect(walk(), feet()), scene)[0]
+    phases = [Phase("joint", 65, 90), Phase("toe", 90, 105)]
+    stance = Stance(0, 65, 105, phases, 0, np.arange(72, 90), slips=np.zeros((40, 3)), normal=scene.up, floor=scene.up)
+    foot = foot_of(motion, floor, scene)
+    (way,) = ways_of([Steps(motion, [stance], [], floor, foot)], scene, False, Told(lambda share: None, 0, 1))
+    raised = np.degrees(2 * np.linalg.norm(way.turn[65:105, 1:], axis=1))
+    assert raised[20] > 20 * heel_down
+    assert abs(raised[-1]) < 1e-6
+    assert np.abs(np.diff(raised)).max() < 2

@@ -273,6 +273,7 @@ def block(low: tuple[float, float, float], high: tuple[float, float, float]) -> 
 
 
 UNDER, IN, HARDLY = "under something that is lower than a body", "in something", "with less than half of their soles on"
+WALL, BOARD = block((-0.5, 0, 1), (-0.09, 1, 6)), block((-0.012, 0, 1), (-0.004, 1, 6))
 PIT = ik.Ground.plane(height=-1) + block((-1, -0.2, -1), (1, 0, 1.5)) + block((-1, -0.1, 2.4), (1, 0, 2.5))
 
 
@@ -281,10 +282,10 @@ PIT = ik.Ground.plane(height=-1) + block((-1, -0.2, -1), (1, 0, 1.5)) + block((-
     [
         (ik.Ground.plane() + block((-1, 0.6, 2), (1, 0.62, 4)), UNDER, 1.9, "left and right"),
         (ik.Ground.plane() + block((-1, 1.2, 2), (0, 1.3, 4)), UNDER, 1.9, "right"),
-        (ik.Ground.plane() + block((-0.5, 0, 1), (-0.09, 1, 6)), IN, 1.9, "right"),
+        (ik.Ground.plane() + WALL + BOARD, IN, 1.9, "right"),
         (PIT, HARDLY, 1.37, "left"),
     ],
-    ids=["a slab", "a ceiling over one foot", "a wall beside", "an edge"],
+    ids=["a slab", "a ceiling over one foot", "a narrow gap", "an edge"],
 )
 def test_feet_that_stand_where_nobody_would_are_said(ground: ik.Ground, said: str, when: float, legs: str) -> None:
     notes = [note for note in ik.bake_feet(WALK, ground).notes if note.startswith("feet stand")]
@@ -298,11 +299,12 @@ def test_feet_that_stand_where_nobody_would_are_said(ground: ik.Ground, said: st
     [
         ik.Ground.plane() + block((-1, 2.2, 2), (1, 2.3, 4)),
         ik.Ground.plane() + block((-0.5, 0, 1), (-0.3, 1, 6)),
+        ik.Ground.plane() + WALL,  # it is kept off it
         ik.Ground.plane() + block((-1, -0.2, -1), (1, 0.1, 9)),
         terrain.bumps(0.04, spacing=1.5, count=8),
         terrain.ramp(12, 2, width=8, landing=12),
     ],
-    ids=["a high ceiling", "a wall farther aside", "a board to walk on", "bumps", "a ramp"],
+    ids=["a high ceiling", "a wall farther aside", "a wall beside", "a board to walk on", "bumps", "a ramp"],
 )
 def test_feet_that_stand_as_one_does_are_not(ground: ik.Ground) -> None:
     assert not [note for note in ik.bake_feet(WALK, ground).notes if note.startswith("feet stand")]

@@ -13,7 +13,7 @@ from ikcore.bake import floors as floor
 from ikcore.bake import loops, notes, partial, quaternions
 from ikcore.bake.body import Body
 from ikcore.bake.legs import Bent, pointed, reached
-from ikcore.bake.made import exact_of, made_elsewhere, made_on, made_there, odds_of
+from ikcore.bake.made import exact_of, kept_on, made_elsewhere, made_on, made_there, odds_of, on_own_floor
 from ikcore.bake.motion import legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
@@ -237,18 +237,17 @@ def feet_on(
     -------
     Feet
     """
-    level = feet.with_soles(clip, vertices=vertices)
-    if floor.height_of(ground) is not None:
+    level, axis = feet.with_soles(clip, vertices=vertices), "XYZ".index(clip.up)
+    motions, flat = legs_of(clip, with_tips(level, clip)), floor.height_of(ground) is not None
+    exact, odds = (found(motions, ground, clip.fps, axis) for found in (exact_of, odds_of))
+    if made_elsewhere(exact, odds) or (flat and on_own_floor(exact)):
         return level
     there = feet.with_soles(clip, vertices=vertices, ground=ground)
-    motions = legs_of(clip, with_tips(level, clip))
     on_it = on_other_soles(motions, clip, with_tips(there, clip))
-    axis = "XYZ".index(clip.up)
-    seen, seen_on_it = ((legs, exact_of(legs, ground, clip.fps, axis)) for legs in (motions, on_it))
-    odds = odds_of(motions, ground, clip.fps, axis)
-    if made_elsewhere(seen[1], odds):
-        return level
-    made = made_on(*seen, ground, clip.fps, axis) or made_there(seen, seen_on_it, odds, ground, clip.fps, axis)
+    seen, seen_on_it = (motions, exact), (on_it, exact_of(on_it, ground, clip.fps, axis))
+    made = not flat and made_on(*seen, ground, clip.fps, axis)
+    made = made or (not flat and made_there(seen, seen_on_it, odds, ground, clip.fps, axis))
+    made = made or (not on_own_floor(exact) and kept_on(*seen_on_it, Contacts.detect(clip, there), ground))
     return there if made else level
 
 

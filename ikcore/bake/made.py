@@ -102,6 +102,11 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
     )
 
 
+def on_own_floor(exact: list[Exact]) -> bool:
+    """Whether a foot stands exactly at height 0, where clips have their own floor; or none does anywhere."""
+    return min((abs(median(foot.height)) for foot in exact if len(foot.height)), default=0.0) <= ON
+
+
 def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: float, axis: int) -> bool:
     """Whether a clip was made on this ground: where feet are still, they are nearer to it than to one level.
 
@@ -194,10 +199,16 @@ def _unevenness(lowest: list[Array], own: bool) -> float:
     return float(known[int(_MOST * (len(known) - 1))])
 
 
-def _moved(motion: LegMotion) -> Array:
-    """How far what a foot stands on has moved since the frame before; infinitely in the first."""
+def _moved(motion: LegMotion, along: int | None = None) -> Array:
+    """How far what a foot stands on has moved since the frame before; infinitely in the first.
+
+    Along the ground alone where an axis is its height: what stands exactly may rise where it arrives, or leaves.
+    """
     at = motion.soles.get(motion.under(motion.ball), motion.reference)
-    return np.append(np.inf, size(at[1:] - at[:-1]))
+    way = at[1:] - at[:-1]
+    if along is not None:
+        way[:, along] = 0
+    return np.append(np.inf, size(way))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,11 +253,13 @@ def exact_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> li
 
     Nothing if feet are exactly still in less than a third of the frames in which they seem so.
     """
-    moved = [(_moved(motion), motion.scale) for motion in legs]
-    still = sum(np.count_nonzero(way < _STILL * scale / fps) for way, scale in moved)
-    exact = [np.flatnonzero(way <= EXACT * scale) for way, scale in moved]
+    slow = [_moved(motion) * fps < _STILL * motion.scale for motion in legs]
+    exact = [
+        np.flatnonzero(still & (_moved(motion, along=axis) <= EXACT * motion.scale))
+        for motion, still in zip(legs, slow, strict=True)
+    ]
     many = sum(map(len, exact))
-    if not many or 3 * many <= still:
+    if not many or 3 * many <= sum(map(np.count_nonzero, slow)):
         return []
     return [_exact(motion, frames, ground, axis) for motion, frames in zip(legs, exact, strict=True)]
 
@@ -278,12 +291,26 @@ def _stands_on(feet: list[Exact]) -> bool:
     """Whether feet that are still are so exactly, and on the ground then, but on no level, or not as flat on one."""
     if not feet:
         return False
+    if _even(feet):
+        return True
     found = np.sort(np.concatenate([np.abs(foot.low - foot.thick) for foot in feet]))
     if found[int(_MOST * (len(found) - 1))] > ON:
         return False
     level = max(float(np.abs(foot.height - median(foot.height)).max(initial=0.0)) for foot in feet)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
     return bool(flatter < -_FLATTER or (flatter < _AS_FLAT and level > _NOT_LEVEL))
+
+
+def _even(feet: list[Exact]) -> bool:
+    """Whether feet are as high above the ground in one place as in another, to a tenth of what heights differ."""
+    height = max(_apart_in_places(foot, foot.height) for foot in feet)
+    return height > max(_AS_FLAT, 10 * max(_apart_in_places(foot, foot.low) for foot in feet))
+
+
+def _apart_in_places(foot: Exact, values: Array) -> float:
+    """How much a foot's values in one stay differ from those in another; infinitely where there is no ground."""
+    middle = [_middle(values[stay]) for stay in foot.stays]
+    return max(middle) - min(middle) if np.isfinite(middle).all() else np.inf
 
 
 def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:

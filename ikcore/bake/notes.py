@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import size
 from ikcore.bake.floors import height_of
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.bake.stances import Stance
 from ikcore.bake.way import Way
@@ -201,7 +201,8 @@ def _placed(way: Way, frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
     over = middle + _OVER * leg * up
     above = ground.cast(over, up, length=_ROOM * leg, workers=scene.workers)
-    aside = ground.cast(over, sole - middle, length=size(sole - middle), workers=scene.workers)
+    far = size(sole - middle) - EXACT * leg  # what only touches a foot is beside it
+    aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < _WALL)
     points = np.concatenate([sole, middle], axis=1)
     on = ground.at(points, above=_OVER * leg, below=_SUNK * leg, workers=scene.workers).hit

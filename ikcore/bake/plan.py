@@ -14,15 +14,15 @@ from ikcore.bake.body import Body, body_of
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.legs import hinges_of
-from ikcore.bake.made import exact_of, kept_on, made_elsewhere, made_on, made_there, odds_of
-from ikcore.bake.motion import LegMotion, legs_of, on_other_soles, place_of, with_tips
+from ikcore.bake.made import exact_of, kept_on, made_elsewhere, made_on, made_there, odds_of, on_own_floor
+from ikcore.bake.motion import EXACT, LegMotion, legs_of, on_other_soles, place_of, with_tips
 from ikcore.bake.notes import Note
 from ikcore.bake.partial import Part
 from ikcore.bake.passed import passed_by
 from ikcore.bake.progress import Progress, Told
 from ikcore.bake.scene import UNTURNED, Array, Scene
 from ikcore.bake.settings import BakeSettings
-from ikcore.bake.stances import Stance, foot_of, stances_of
+from ikcore.bake.stances import Stance, foot_of, leave, stances_of
 from ikcore.bake.steady import Steadied, steadied
 from ikcore.bake.toes import toes_of
 from ikcore.bake.way import Steps, Way, ways_of
@@ -202,16 +202,17 @@ def _standing(
         return feet, motions, False, False
     kept, seen = kept_on(motions, exact, held, ground), (motions, exact)
     made = kept or made_on(motions, exact, ground, clip.fps, axis)
-    if kept or floor.height_of(ground) is not None:
+    flat = floor.height_of(ground) is not None
+    if kept or (flat and (told or on_own_floor(exact))):
         return feet, motions, made, kept
     if told:
         return feet, motions, made or made_there(seen, seen, odds, ground, clip.fps, axis), kept
     there = _bare(feet).with_soles(clip, ground=ground)
     on_it = on_other_soles(motions, whole, with_tips(there, clip))
     exact_on_it = exact_of(on_it, ground, clip.fps, axis)
-    if made or made_there(seen, (on_it, exact_on_it), odds, ground, clip.fps, axis):
-        return there, on_it, True, kept_on(on_it, exact_on_it, held, ground)
-    return feet, motions, False, False
+    made = made or (not flat and made_there(seen, (on_it, exact_on_it), odds, ground, clip.fps, axis))
+    kept = (made or not on_own_floor(exact)) and kept_on(on_it, exact_on_it, held, ground)
+    return (there, on_it, True, kept) if made or kept else (feet, motions, False, False)
 
 
 def _bare(feet: Feet) -> Feet:
@@ -238,6 +239,7 @@ def _ways(
             footing.place(motions[stance.leg], stance, under[stance.leg])
     else:
         loops.place_rounds(footing, motions, stances, under, way)
+    leave(stances, EXACT * max(motion.scale for motion in motions))
     if stances and all(stance.part < 0 for stance in stances):
         raise ValueError(notes.nowhere(motions, scene))
     feet = []

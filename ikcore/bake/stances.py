@@ -64,6 +64,8 @@ class Stance:
         Frames in which the foot stands flat, or those of the main phase.
     clean : bool
         Whether the foot stands still as it is.
+    nearly : bool
+        Whether it does but for a trace, by which it is moved too where feet are put on ground elsewhere.
     slips : (frames, 3) array
         Horizontally, how far the point it turns about is moved so that it stands still: in the main phase from where it
         is, in others from where it is in the frame of the phase next to it that is beside.
@@ -93,6 +95,7 @@ class Stance:
     normal: Array = field(default_factory=lambda: UNTURNED[:3])
     floor: Array = field(default_factory=lambda: UNTURNED[:3])
     part: int = -1
+    nearly: bool = False
 
     def __post_init__(self) -> None:
         self.flat = np.asarray(self.flat, np.intp)  # as the core takes them; NumPy 1 makes narrower ones on Windows
@@ -250,27 +253,44 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
     most = scene.settings.tolerance * motion.scale
     if exact:
         stance.clean = scene.made or nearest <= _ON * motion.scale
-    elif scene.kept and _at_ends(stance, len(motion.chain), scene):
-        stance.clean = True  # nothing was found to stand there before, or it was let go
+        stance.nearly = stance.clean and slid > EXACT * motion.scale
+    elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
+        stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
         high = again * _ON * motion.scale if scene.kept else most
         still = slid <= again * most and off <= high and spun < again * _SPIN
+        stance.nearly = still
         stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
-    if stance.clean:
+    stance.nearly &= not scene.made
+    if stance.clean and not stance.nearly:
         stance.slips[:] = 0
+
+
+def leave(stances: list[Stance], least: float) -> None:
+    """Feet that nearly stand still are left as they are; but where the ground is not one level they stand exactly.
+
+    By that it is known of what comes of it that feet have been put where they are. One level: lifts that differ by no
+    more than the least.
+    """
+    lifts = [stance.lift for stance in stances]
+    level = max(lifts, default=0.0) - min(lifts, default=0.0) <= least and not any(map(_turned, stances))
+    for stance in stances:
+        if stance.nearly:
+            stance.clean = level
+        if stance.clean:
+            stance.slips[:] = 0
+
+
+def _turned(stance: Stance) -> bool:
+    """Whether a foot is turned, or moved aside, from where it is in the clip."""
+    return bool(stance.aside.any()) or bool((np.abs(stance.normal - stance.floor) > EXACT).any())
 
 
 def _cut(stance: Stance, frames: int, scene: Scene) -> bool:
     """Whether the clip begins or ends so shortly before a stance ends or begins that the foot leaves, or arrives."""
     brief = stance.stop - stance.start < SHORTEST * scene.fps
     return brief and (stance.start == 0) != (stance.stop == frames)
-
-
-def _at_ends(stance: Stance, frames: int, scene: Scene) -> bool:
-    """Whether a stance is brief and so near to an end of the clip that contacts are not known well."""
-    near = SHORTEST * scene.fps
-    return stance.stop - stance.start < 2 * near and (stance.start < near or stance.stop > frames - near)
 
 
 def foot_of(motion: LegMotion, floor: Floor, scene: Scene) -> Foot:

@@ -294,51 +294,80 @@ static double stand_ramp_of(const stand *s) {
     return third < s->foot->ramp ? third : s->foot->ramp;
 }
 
-/* Not at all, but where the foot arrives and leaves: as high there as it is in the clip, and as high as the point
- * before has left it. */
+/* 1 where a phase begins, and nothing when the foot has gone over to its point. */
+static double stand_over_at(const ik_phase *phase, ptrdiff_t frame, double ramp) {
+    return 1 - stand_eased(bake_share((double)(frame - phase->start) / ramp));
+}
+
+/* How high the point of a phase is in a frame by itself: as in the clip where the foot arrives and leaves, and where it
+ * comes down from its heel. */
+static double stand_own_at(const stand *s, int number, ptrdiff_t frame, double ramp) {
+    const ik_phase *phase = &s->stance->phase[number];
+    const double above = stand_above_at(s, phase->point, frame);
+    double free = stand_free_at(s, frame, ramp);
+    if (s->stance->clean) return above;
+    if (number > 0 && number <= s->stance->main) free = real_max(free, stand_over_at(phase, frame, ramp));
+    return real_max(above, 0) * free;
+}
+
+/* By itself; and as high as the point before has left it, less and less. */
 static void stand_rise_of(const stand *s) {
     const ik_stance *stance = s->stance;
     const double ramp = stand_ramp_of(s);
     for (int k = 0; k < stance->phases; k++) {
         const ik_phase *phase = &stance->phase[k];
-        double *own = s->rise + (phase->start - stance->start);
-        for (ptrdiff_t frame = phase->start; frame < phase->stop; frame++) {
-            const double above = stand_above_at(s, phase->point, frame);
-            own[frame - phase->start] = stance->clean ? above : real_max(above, 0) * stand_free_at(s, frame, ramp);
-        }
-        if (stance->clean || k == 0) continue;
-        const double there = stand_above_at(s, phase->point, phase->start), here = own[0];
-        const double left = own[-1] + there - stand_above_at(s, stance->phase[k - 1].point, phase->start);
+        double *rise = s->rise + (phase->start - stance->start);
         for (ptrdiff_t frame = phase->start; frame < phase->stop; frame++)
-            own[frame - phase->start] +=
-                (left - here) * (1 - stand_eased(bake_share((double)(frame - phase->start) / ramp)));
+            rise[frame - phase->start] = stand_own_at(s, k, frame, ramp);
+        if (stance->clean || k == 0) continue;
+        const double there = stand_above_at(s, phase->point, phase->start);
+        const double left = rise[-1] + there - stand_above_at(s, stance->phase[k - 1].point, phase->start);
+        const double more = left - rise[0];
+        for (ptrdiff_t frame = phase->start; frame < phase->stop; frame++)
+            rise[frame - phase->start] += more * stand_over_at(phase, frame, ramp);
     }
 }
 
-/* Turns a foot that stands on its ball about that, so that its heel is hardly in the ground; not where it arrives, more
- * and more for twice as long, nor where it leaves, nor in a brief stay at an end of the clip, of which hardly anything
- * is known. */
+/* Turns a foot about its ball, so that its heel is so much higher. */
+static void stand_raise(const stand *s, ptrdiff_t frame, double more) {
+    const vec3 up = stand_with_height(s, vec3_splat(0, 0, 0), 1);
+    const vec3 ball = stand_vector_at(&s->foot->soles[s->foot->ball], frame);
+    const vec3 arm = vec3_sub(stand_vector_at(&s->foot->soles[s->foot->heel], frame), ball);
+    const quat raised = bake_arc(arm, vec3_add(arm, vec3_scale(more, up)));
+    stand_set_quat(s->found->turn[frame], bake_multiply(stand_quat_of(s->found->turn[frame]), raised));
+}
+
+/* By how much the heel of a foot that stands on its ball is to be raised so that it is hardly in the ground: not where
+ * the foot arrives, more and more for twice as long, nor where it leaves. */
+static double stand_sunk_at(const stand *s, ptrdiff_t frame, double ramp) {
+    const ik_stance *stance = s->stance;
+    const int heel = s->foot->heel, ball = s->foot->ball;
+    const double above = stand_above_at(s, heel, frame) - stand_above_at(s, ball, frame);
+    const double deep = -(above + s->rise[frame - stance->start]);
+    if (!(deep > 0)) return 0;
+    const vec3 arm =
+        vec3_sub(stand_vector_at(&s->foot->soles[heel], frame), stand_vector_at(&s->foot->soles[ball], frame));
+    const double since = stance->start > 0 ? (double)(frame - stance->start + 1) : INFINITY;
+    const double soft = deep * deep / (deep + STAND_SOFT * vec3_length(arm));
+    return soft * stand_eased(bake_share(since / (2 * ramp))) * (1 - stand_free_at(s, frame, ramp));
+}
+
+/* Raises the heel while the foot stands on its ball, and less and less when it has gone over to its toes. Not in a
+ * brief stay at an end of the clip, of which hardly anything is known. */
 static void stand_raise_heel(const stand *s) {
     const ik_stance *stance = s->stance;
     const int at_end = stance->start == 0 || stance->stop == s->foot->frames;
-    if (at_end && (double)(stance->stop - stance->start) < 2 * s->foot->ramp) return;
-    const vec3 up = stand_with_height(s, vec3_splat(0, 0, 0), 1);
-    const int heel = s->foot->heel, ball = s->foot->ball;
     const double ramp = stand_ramp_of(s);
+    double last = 0;
+    if (at_end && (double)(stance->stop - stance->start) < 2 * s->foot->ramp) return;
     for (int k = 0; k < stance->phases; k++) {
         const ik_phase *phase = &stance->phase[k];
-        for (ptrdiff_t frame = phase->start; phase->point == ball && frame < phase->stop; frame++) {
-            const double above = stand_above_at(s, heel, frame) - stand_above_at(s, ball, frame);
-            const double deep = -(above + s->rise[frame - stance->start]);
-            if (!(deep > 0)) continue;
-            const vec3 arm =
-                vec3_sub(stand_vector_at(&s->foot->soles[heel], frame), stand_vector_at(&s->foot->soles[ball], frame));
-            const double since = stance->start > 0 ? (double)(frame - stance->start + 1) : INFINITY;
-            const double soft = deep * deep / (deep + STAND_SOFT * vec3_length(arm));
-            const double more =
-                soft * stand_eased(bake_share(since / (2 * ramp))) * (1 - stand_free_at(s, frame, ramp));
-            const quat raised = bake_arc(arm, vec3_add(arm, vec3_scale(more, up)));
-            stand_set_quat(s->found->turn[frame], bake_multiply(stand_quat_of(s->found->turn[frame]), raised));
+        const int on_ball = phase->point == s->foot->ball;
+        const double left = phase->point == s->foot->heel ? 0 : last;
+        for (ptrdiff_t frame = phase->start; frame < phase->stop; frame++) {
+            const double gone = stand_eased(bake_share((double)(frame - phase->start + 1) / ramp));
+            last = on_ball ? stand_sunk_at(s, frame, ramp) : left * (1 - gone);
+            if (last > 0) stand_raise(s, frame, last);
         }
     }
 }
@@ -374,7 +403,7 @@ static void stand_go_on(const stand *s, int number) {
     double *own = s->rise + (phase->start - s->stance->start);
     const double more = left - own[0];
     for (ptrdiff_t frame = phase->start; frame < phase->stop; frame++)
-        own[frame - phase->start] += more * (1 - stand_eased(bake_share((double)(frame - phase->start) / ramp)));
+        own[frame - phase->start] += more * stand_over_at(phase, frame, ramp);
 }
 
 static void stand_put(const stand *s, int number) {
