@@ -128,13 +128,18 @@ class Slow:
         if (start == 0 or stop == FRAMES) and stop - start < 2 * ramp:
             return
         ramp, heel, ball = min(ramp, (stop - start) / 3), self.foot["heel"], self.foot["ball"]
-        for frame in self.on_ball():
-            arm = self.foot["points"][heel][0][frame] - self.foot["points"][ball][0][frame]
-            deep = max(self.above(ball, frame) - self.above(heel, frame) - rise[frame], 0)
-            deep *= deep / (deep + 0.01 * float(np.sqrt(dot(arm, arm)))) * (1 - self.free(frame, ramp))
-            deep *= eased((frame - start + 1) / (2 * ramp)) if start else 1
-            raised = rotations.shortest_arc(arm, arm + deep * UP)
-            self.turn[frame] = rotations.multiply(self.turn[frame], raised)
+        deep = 0.0
+        for point, begins, ends in self.stance["phases"]:
+            left = 0.0 if point == heel else deep
+            for frame in range(begins, ends):
+                arm = self.foot["points"][heel][0][frame] - self.foot["points"][ball][0][frame]
+                deep = left * (1 - eased((frame - begins + 1) / ramp))
+                if point == ball:
+                    deep = max(self.above(ball, frame) - self.above(heel, frame) - rise[frame], 0)
+                    deep *= deep / (deep + 0.01 * float(np.sqrt(dot(arm, arm)))) * (1 - self.free(frame, ramp))
+                    deep *= eased((frame - start + 1) / (2 * ramp)) if start else 1
+                raised = rotations.shortest_arc(arm, arm + deep * UP)
+                self.turn[frame] = rotations.multiply(self.turn[frame], raised)
 
     def lie(self, lain: Array) -> None:
         frames, phases = self.on_ball(), self.stance["phases"]
@@ -151,10 +156,12 @@ class Slow:
     def rise(self) -> Array:
         stance, found = self.stance, np.zeros(FRAMES)
         ramp, before = min(self.foot["ramp"], (stance["stop"] - stance["start"]) / 3), None
-        for point, start, stop in stance["phases"]:
+        for number, (point, start, stop) in enumerate(stance["phases"]):
             for frame in range(start, stop):
-                above = self.above(point, frame)
-                found[frame] = above if stance["clean"] else max(above, 0) * self.free(frame, ramp)
+                above, free = self.above(point, frame), self.free(frame, ramp)
+                if 0 < number <= stance["main"]:
+                    free = max(free, 1 - eased((frame - start) / ramp))
+                found[frame] = above if stance["clean"] else max(above, 0) * free
             if before is not None and not stance["clean"]:
                 left = found[start - 1] + self.above(point, start) - self.above(before, start) - found[start]
                 for frame in range(start, stop):
