@@ -44,18 +44,20 @@ _THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than kno
 def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> float:
     """How many times more alike feet stand on this ground in one place and another, partners too, than on one level.
 
-    By how high their joints are, and by how much higher one is than another, as soles are not known. A foot that is
-    partly over an edge says nothing. On one level plane they are as alike.
+    By how high their joints are, and by how much higher one is than another, as soles are not known exactly. A foot of
+    which a part is over an edge says nothing. On one level plane they are as alike.
     """
     if height_of(ground) is not None:
         return 1.0
     found: dict[tuple[str, int], list[Array]] = {}
     for motion in legs:
         at, frames = _stays(motion, 1 / fps)
-        under = ground.still(frames).at(at, above=motion.size / 2, below=motion.size)
-        over = np.abs(dot(under.points[:, -1:] - under.points[:, :1], under.normals)).max(axis=1)
-        known = under.hit.all(axis=1) & (over <= _HOLLOW * motion.scale)
-        each = np.stack([at[..., axis], dot(at - under.points, under.normals)]) / motion.scale
+        sole = [points[frames, np.newaxis] for name, points in motion.soles.items() if name != "joint"]
+        under = ground.still(frames).at(np.concatenate([at, *sole], axis=1), above=motion.size / 2, below=motion.size)
+        over = np.abs(dot(under.points - under.points[:, :1], under.normals)).max(axis=1)
+        known, joints = under.hit.all(axis=1) & (over <= _HOLLOW * motion.scale), slice(0, at.shape[1])
+        above = dot(at - under.points[:, joints], under.normals[:, joints])
+        each = np.stack([at[..., axis], above]) / motion.scale
         found.setdefault((row(motion.leg.name), at.shape[1]), []).append(each[:, known])
     heights = [np.concatenate(pair, axis=1) for pair in found.values()]
     apart, bent = _unlike(heights), _unlike([each[..., 1:] - each[..., :-1] for each in heights])

@@ -18,7 +18,8 @@ class BakeSettings:
     lock : bool, default: True
         Whether planted points stand still. Without, feet only follow the height and the slope of the ground.
     tolerance : float, default: 0.0015
-        How far a planted point may slide and be left as it is.
+        How far a planted point may slide and be left as it is. On ground that is not one level what slides by less than
+        0.0015 stands still even so, by which a second bake knows what the first has put there.
     unlock : float, default: 0.2
         How far a plant may be from where the clip has the foot: what slides farther is planted anew.
     blend : float, default: 0.3

@@ -25,6 +25,7 @@ _STEP = 0.08  # seconds from one plant to the next in a stance in which the foot
 ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and one that leaves from it
 _ENDS = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
+_TRACE = 0.0015  # metres, likewise: a foot that slides by less stands still nearly
 _ON = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
 
 
@@ -260,7 +261,7 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
         high = again * _ON * motion.scale if scene.kept else most
         still = slid <= again * most and off <= high and spun < again * _SPIN
-        stance.nearly = still
+        stance.nearly = still and slid <= _TRACE * motion.scale
         stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
     stance.nearly &= not scene.made
     if stance.clean and not stance.nearly:
