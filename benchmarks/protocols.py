@@ -671,13 +671,21 @@ def mirror_of(name: str) -> Subject:
     return Subject(name, clip, Source(Motion(through_bvh(clip), legs_of(name))), level_of(name)[::-1])
 
 
-def resampled(name: str) -> Subject:
-    """At 50 frames a second, with the contacts of all frames."""
+def resampled(name: str, fps: float) -> Subject:
+    """So many frames a second, with the contacts of all frames."""
     full = clip_of(name)
-    clip = full.resample(50.0)
-    frames = np.rint(np.arange(len(clip)) * full.fps / 50).astype(int)
+    clip = full.resample(fps)
+    frames = np.minimum(np.rint(np.arange(len(clip)) * full.fps / fps).astype(int), len(full) - 1)
     motion = Motion(through_bvh(clip), legs_of(name))
     return Subject(name, clip, Source(motion, source_of(name).contact[frames]), level_of(name))
+
+
+def backwards(name: str) -> Subject:
+    """From its last frame to its first."""
+    pose = clip_of(name).pose
+    clip = dataclasses.replace(clip_of(name), pose=pose[::-1])
+    motion = Motion(through_bvh(clip), legs_of(name))
+    return Subject(name, clip, Source(motion, source_of(name).contact[::-1]), level_of(name))
 
 
 def shaken(name: str) -> Subject:
@@ -709,7 +717,11 @@ def piece_of(name: str, begins: str, seed: tuple[int, ...]) -> Subject:
 VARIANTS: dict[str, Callable[[str], Subject]] = {
     "as it is": subject_of,
     "mirrored": mirror_of,
-    "50 fps": resampled,
+    "25 fps": lambda name: resampled(name, 25.0),
+    "48 fps": lambda name: resampled(name, 48.0),
+    "50 fps": lambda name: resampled(name, 50.0),
+    "100 fps": lambda name: resampled(name, 100.0),
+    "backwards": backwards,
     "shaken": shaken,
     "cut standing": lambda name: cut(name, "standing"),
     "cut in the air": lambda name: cut(name, "in the air"),
@@ -736,7 +748,7 @@ def known(found: Iterable[Row]) -> Iterator[Row]:
 
 @functools.cache
 def holes_of(name: str) -> dict[str, Place]:
-    """Grounds with holes where this clip treads, and stairs as they are indoors."""
+    """Grounds with holes where this clip treads, a level that is not its own, and stairs as they are indoors."""
     source = source_of(name)
     stances = sorted(source.stances(), key=lambda stance: stance[1].start)
     leg, part = stances[len(stances) // 2]
@@ -744,6 +756,7 @@ def holes_of(name: str) -> dict[str, Place]:
     return {
         "hole": Place("hole", STAIRS, pit(source.sole[part, leg].reshape(-1, 3), 0.06)),
         "hollows": Place("hollows", GENTLE, hollows([source.sole[part, leg, 1].mean(axis=0) for leg, part in stances])),
+        "level 0.2 m up": Place("level 0.2 m up", FLAT, ik.Ground.plane(height=0.2)),
         "high stairs up": Place("high stairs up", STAIRS, stairs[0], climbs=True),
         "high stairs down": Place("high stairs down", STAIRS, stairs[1], climbs=True),
     }
@@ -805,10 +818,11 @@ def all_cases() -> list[Case]:
     found += [Case(7, z_up, ("pab_walk",)), *(Case(7, rates, ("12_01", fps)) for fps in (60.0, 30.0))]
     found.append(Case(7, same_bits, (WALKS,)))
     found += [Case(8, many_legs, each) for each in itertools.product(("Fox", "Spider"), ("up", "down", "across"))]
-    treads = ("hole", "hollows", "high stairs up", "high stairs down")
+    treads = ("hole", "hollows", "level 0.2 m up", "high stairs up", "high stairs down")
     walks = [
         *(("as it is", place) for place in treads),
         *itertools.product(("50 fps",), ("own floor", "ramp 10 down")),
+        *itertools.product(("25 fps", "48 fps", "100 fps", "backwards"), ("low stairs up", "bumps 1")),
         *itertools.product(("shaken",), ("own floor", "bumps 0")),
         *itertools.product(("cut standing", "cut in the air", "cut anywhere"), ("own floor", "low stairs down")),
     ]
