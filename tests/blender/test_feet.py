@@ -373,6 +373,19 @@ def test_the_same_again_says_so(tmp_path, addon):
         assert addon.report.latest(walker).remarks() == told
 
 
+@pytest.mark.parametrize("fps", [24, 48])
+def test_a_walk_at_the_rate_of_the_scene_is_left_once_it_was_baked(tmp_path, addon, fps):
+    """The importer scales its keys, so that frames are between them, where feet that stood slide by a trace."""
+    ik.samples.walk(seconds=4, fps=30).clip[10:90].write(tmp_path / "walk.bvh")
+    bpy.context.scene.render.fps = fps
+    options = {"use_fps_scale": True, "update_scene_duration": True}
+    bpy.ops.import_anim.bvh(filepath=str(tmp_path / "walk.bvh"), **options)
+    walker, ground = bpy.context.object, walks.steps()
+    for told in ([], ["Nothing has changed: all feet stand on the ground as they should"]):
+        assert on(ground, restart=False) == {"FINISHED"}
+        assert addon.report.latest(walker).remarks() == told
+
+
 def test_every_option_is_tried(addon):
     """Of the operator, somewhere in this file."""
     text = pathlib.Path(__file__).read_text(encoding="utf-8")
