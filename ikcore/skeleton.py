@@ -205,8 +205,9 @@ class Skeleton:
                 return self._index[joint]
             import difflib  # takes a while, and most names are right
 
-            near = difflib.get_close_matches(joint, self._names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(self._names)}"
+            lower = {name.lower(): name for name in self._names}
+            near = difflib.get_close_matches(joint.lower(), lower, 1)
+            hint = f"did you mean {lower[near[0]]!r}?" if near else f"there are {_listed(self._names)}"
             raise ValueError(f"no joint is called {joint!r}; {hint}")
         try:
             number = whole_number(joint)

@@ -596,6 +596,7 @@ def test_what_is_not_a_skeleton_ends_in_a_sentence(arguments: Any, sentence: str
     ("call", "sentence"),
     [
         (lambda s: s.index("nee"), "no joint is called 'nee'; did you mean 'knee'?"),
+        (lambda s: s.index("NEES"), "no joint is called 'NEES'; did you mean 'knee'?"),
         (lambda s: s.index("zzz"), "no joint is called 'zzz'; there are hip, knee"),
         (lambda s: s.index(2), "expected a joint, 0 to 1, got 2"),
         (lambda s: s.index(-1), "expected a joint, 0 to 1, got -1"),
