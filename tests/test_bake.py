@@ -868,6 +868,12 @@ def test_planted_points_ride_with_the_ground(name: str) -> None:
             np.testing.assert_allclose(here[stance, 1], 0, atol=2e-3)
 
 
+def test_who_was_put_on_a_lift_is_left_on_it() -> None:
+    """Feet stand exactly along the ground, whatever that rises."""
+    once = ik.bake_feet(walk(), movements()["lift"]).clip
+    assert same(ik.bake_feet(once, movements()["lift"]).clip, once)
+
+
 @pytest.mark.parametrize("name", GROUNDS)
 def test_the_axis_and_the_unit_make_no_difference(name: str) -> None:
     turn = ik.rotations.from_axis_angle([1, 0, 0], np.pi / 2)
