@@ -1033,7 +1033,7 @@ def test_what_was_put_on_level_ground_elsewhere_is_left_though_its_soles_are_kno
     clip = dataclasses.replace(wrong(gaits.moved(walk(), [0, 0.02, 0])), skeleton=sitting)
     once = ik.bake_feet(clip, ground).clip
     assert apart(ik.bake_feet(once, ground).clip, once) < 1e-5
-    bare = ik.Feet([dataclasses.replace(leg, soles={}) for leg in ik.Feet.detect(sitting)])
+    bare = ik.Feet(tuple(dataclasses.replace(leg, soles={}) for leg in ik.Feet.detect(sitting)))
     assert apart(ik.bake_feet(once, ground, feet=bake.feet_on(once, bare, ground)).clip, once) < 1e-5
 
 

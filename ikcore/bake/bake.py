@@ -239,7 +239,7 @@ def feet_on(
     """
     level, axis = feet.with_soles(clip, vertices=vertices), "XYZ".index(clip.up)
     motions, flat = legs_of(clip, with_tips(level, clip)), floor.height_of(ground) is not None
-    exact, odds = (found(motions, ground, clip.fps, axis) for found in (exact_of, odds_of))
+    exact, odds = exact_of(motions, ground, clip.fps, axis), odds_of(motions, ground, clip.fps, axis)
     if made_elsewhere(exact, odds) or (flat and on_own_floor(exact)):
         return level
     there = feet.with_soles(clip, vertices=vertices, ground=ground)
