@@ -1037,19 +1037,6 @@ def test_what_was_put_on_level_ground_elsewhere_is_left_though_its_soles_are_kno
     assert apart(ik.bake_feet(once, ground, feet=bake.feet_on(once, bare, ground)).clip, once) < 1e-5
 
 
-@pytest.mark.parametrize("height", [0.02, 0.05])
-def test_what_was_put_on_a_level_a_little_higher_is_left_as_the_rest_pose_says_how_thick_soles_are(
-    height: float,
-) -> None:
-    """At height 0 it is what lies under soles that are so much thicker."""
-    ground = ik.Ground.plane(height=height)
-    once = ik.bake_feet(walk(), ground).clip
-    assert apart(once, gaits.moved(walk(), [0, height, 0])) < 1e-9
-    assert apart(ik.bake_feet(once, ground).clip, once) < 1e-5
-    sunk = gaits.moved(walk(), [0, -height, 0])
-    assert apart(ik.bake_feet(sunk, FLOOR).clip, walk()) < 1e-9
-
-
 def test_ground_elsewhere_is_said() -> None:
     away = ik.Ground.heights(np.zeros((2, 2)), 1.0, [1000, 0, 0])
     with pytest.raises(ValueError, match="none under any foot"):

@@ -79,8 +79,8 @@ class Feet:
 
         The soles are measured where the feet stand flat: in frames of the clip in which they are low and still, without
         a clip at rest. Paws are measured at rest if that stands, as no clip shows which way they point. The ground is
-        as far below the lowest joint there as at rest if that stands at height 0, else at height 0 if the feet end a
-        little above it, else at that joint. Heel and sides have usual proportions unless there are vertices; an
+        at height 0 there if the feet end a little above it, else as far below the lowest joint as at rest if that
+        stands at height 0, else at that joint. Heel and sides have usual proportions unless there are vertices; an
         animal that goes on its toes has no heel.
 
         Parameters

@@ -109,10 +109,10 @@ def over_time(
     heights = [_over(ground, foot, seen.up, size) for foot in feet]
     low = [_low(height.min(axis=1)) for height in heights]
     paws = [leg.ball is None and leg.toe is None for leg in legs]
-    depths, own = _depths(legs, low, size), seen.pose is skeleton.rest and pose.scales is None
-    at_ease = at_rest(skeleton, seen, legs, vertices) if own or depths is None or any(paws) else tuple(legs)
-    if at_ease[0].soles and (own or depths is None):  # a clip may float, or be on higher or lower ground
-        depths = _depths(legs, _low_at_rest(skeleton, seen, legs), size) or depths
+    depths = _depths(legs, low, size)
+    at_ease = at_rest(skeleton, seen, legs, vertices) if depths is None or any(paws) else tuple(legs)
+    if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
+        depths = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
     steps = [_core.steps(foot) for foot in feet]
     flat = [_flat(step, height, _EQUAL * size) for step, height in zip(steps, heights, strict=True)]
     found = []
