@@ -245,8 +245,9 @@ def feet_on(
     there = feet.with_soles(clip, vertices=vertices, ground=ground)
     on_it = on_other_soles(motions, clip, with_tips(there, clip))
     seen, seen_on_it = (motions, exact), (on_it, exact_of(on_it, ground, clip.fps, axis))
-    made = not flat and made_on(*seen, ground, clip.fps, axis)
-    made = made or (not flat and made_there(seen, seen_on_it, odds, ground, clip.fps, axis))
+    made = not flat and (
+        made_on(motions, exact, ground, clip.fps, axis) or made_there(seen, seen_on_it, odds, ground, clip.fps, axis)
+    )
     made = made or (not on_own_floor(exact) and kept_on(*seen_on_it, Contacts.detect(clip, there), ground))
     return there if made else level
 

@@ -201,16 +201,15 @@ def _unevenness(lowest: list[Array], own: bool) -> float:
     return float(known[int(_MOST * (len(known) - 1))])
 
 
-def _moved(motion: LegMotion, along: int | None = None) -> Array:
-    """How far what a foot stands on has moved since the frame before; infinitely in the first.
+def _moved(motion: LegMotion) -> Array:
+    """How far what a foot stands on has moved since the frame before; infinitely in the first."""
+    return np.append(np.inf, size(_way(motion)))
 
-    Along the ground alone where an axis is its height: what stands exactly may rise where it arrives, or leaves.
-    """
+
+def _way(motion: LegMotion) -> Array:
+    """The way of what a foot stands on from every frame to the next."""
     at = motion.soles.get(motion.under(motion.ball), motion.reference)
-    way = at[1:] - at[:-1]
-    if along is not None:
-        way[:, along] = 0
-    return np.append(np.inf, size(way))
+    return np.asarray(at[1:] - at[:-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,15 +254,23 @@ def exact_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> li
 
     Nothing if feet are exactly still in less than a third of the frames in which they seem so.
     """
-    slow = [_moved(motion) * fps < _STILL * motion.scale for motion in legs]
-    exact = [
-        np.flatnonzero(still & (_moved(motion, along=axis) <= EXACT * motion.scale))
-        for motion, still in zip(legs, slow, strict=True)
-    ]
+    seen = [_still_in(motion, fps, axis) for motion in legs]
+    slow, exact = sum(slow for slow, _ in seen), [frames for _, frames in seen]
     many = sum(map(len, exact))
-    if not many or 3 * many <= sum(map(np.count_nonzero, slow)):
+    if not many or 3 * many <= slow:
         return []
     return [_exact(motion, frames, ground, axis) for motion, frames in zip(legs, exact, strict=True)]
+
+
+def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np.intp]]:
+    """In how many frames a foot seems still, and the ones in which it is so exactly.
+
+    Along the ground: what stands exactly may rise where it arrives, or leaves.
+    """
+    way = _way(motion)
+    slow = size(way) * fps < _STILL * motion.scale
+    way[:, axis] = 0
+    return int(np.count_nonzero(slow)), 1 + np.flatnonzero(slow & (size(way) <= EXACT * motion.scale))
 
 
 def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int) -> Exact:

@@ -66,7 +66,7 @@ class Stance:
     clean : bool
         Whether the foot stands still as it is.
     nearly : bool
-        Whether it does but for a trace, by which it is moved too where feet are put on ground elsewhere.
+        Whether it does so but for a trace, which is taken away where the ground is not one level (`leave`).
     slips : (frames, 3) array
         Horizontally, how far the point it turns about is moved so that it stands still: in the main phase from where it
         is, in others from where it is in the frame of the phase next to it that is beside.

@@ -328,11 +328,15 @@ static void stand_rise_of(const stand *s) {
     }
 }
 
+/* From ball to heel. */
+static vec3 stand_arm_at(const stand *s, ptrdiff_t frame) {
+    return vec3_sub(stand_vector_at(&s->foot->soles[s->foot->heel], frame),
+                    stand_vector_at(&s->foot->soles[s->foot->ball], frame));
+}
+
 /* Turns a foot about its ball, so that its heel is so much higher. */
 static void stand_raise(const stand *s, ptrdiff_t frame, double more) {
-    const vec3 up = stand_with_height(s, vec3_splat(0, 0, 0), 1);
-    const vec3 ball = stand_vector_at(&s->foot->soles[s->foot->ball], frame);
-    const vec3 arm = vec3_sub(stand_vector_at(&s->foot->soles[s->foot->heel], frame), ball);
+    const vec3 up = stand_with_height(s, vec3_splat(0, 0, 0), 1), arm = stand_arm_at(s, frame);
     const quat raised = bake_arc(arm, vec3_add(arm, vec3_scale(more, up)));
     stand_set_quat(s->found->turn[frame], bake_multiply(stand_quat_of(s->found->turn[frame]), raised));
 }
@@ -341,14 +345,11 @@ static void stand_raise(const stand *s, ptrdiff_t frame, double more) {
  * the foot arrives, more and more for twice as long, nor where it leaves. */
 static double stand_sunk_at(const stand *s, ptrdiff_t frame, double ramp) {
     const ik_stance *stance = s->stance;
-    const int heel = s->foot->heel, ball = s->foot->ball;
-    const double above = stand_above_at(s, heel, frame) - stand_above_at(s, ball, frame);
+    const double above = stand_above_at(s, s->foot->heel, frame) - stand_above_at(s, s->foot->ball, frame);
     const double deep = -(above + s->rise[frame - stance->start]);
     if (!(deep > 0)) return 0;
-    const vec3 arm =
-        vec3_sub(stand_vector_at(&s->foot->soles[heel], frame), stand_vector_at(&s->foot->soles[ball], frame));
     const double since = stance->start > 0 ? (double)(frame - stance->start + 1) : INFINITY;
-    const double soft = deep * deep / (deep + STAND_SOFT * vec3_length(arm));
+    const double soft = deep * deep / (deep + STAND_SOFT * vec3_length(stand_arm_at(s, frame)));
     return soft * stand_eased(bake_share(since / (2 * ramp))) * (1 - stand_free_at(s, frame, ramp));
 }
 
