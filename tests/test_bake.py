@@ -1037,6 +1037,33 @@ def test_what_was_put_on_level_ground_elsewhere_is_left_though_its_soles_are_kno
     assert apart(ik.bake_feet(once, ground, feet=bake.feet_on(once, bare, ground)).clip, once) < 1e-5
 
 
+def stairs_at(height: float, rise: float = 0.15) -> ik.Ground:
+    return terrain.stairs(20, rise=rise, run=0.35, width=4, landing=10).moved(translations=[0, height, 1.2])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (stairs_at(0.0), stairs_at(0.05)),
+        (stairs_at(0.0), stairs_at(0.2)),
+        (stairs_at(0.0), stairs_at(-0.2)),
+        (stairs_at(0.0), stairs_at(0.0, rise=0.17)),
+        (ik.Ground.plane([0, 1, -0.2]), ik.Ground.plane([0, 1, -0.2], 0.05)),
+        (ik.Ground.plane([0, 1, -0.2]), ik.Ground.plane([0, 1, -0.25])),
+    ],
+)
+def test_feet_that_were_put_on_ground_that_has_changed_since_are_put_there(before: ik.Ground, after: ik.Ground) -> None:
+    baked = ik.bake_feet(ik.bake_feet(walk(), before).clip, after)
+    for (leg, _), at in feet().positions(baked.clip.skeleton, baked.clip.pose).items():
+        held = baked.contacts.planted(leg)
+        assert (at[held, 1] - after.at(at[held], above=0.5, below=1.0).height).min() > -0.005
+
+
+def test_feet_that_stand_on_their_own_floor_stand_on_a_plane_little_lower() -> None:
+    baked = ik.bake_feet(walk(), ik.Ground.plane(height=-0.025), feet=feet())
+    np.testing.assert_allclose(baked.rise, -0.025, atol=1e-9)
+
+
 def test_ground_elsewhere_is_said() -> None:
     away = ik.Ground.heights(np.zeros((2, 2)), 1.0, [1000, 0, 0])
     with pytest.raises(ValueError, match="none under any foot"):

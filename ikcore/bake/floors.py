@@ -46,8 +46,8 @@ def floors_of(legs: list[LegMotion], contacts: Contacts, scene: Scene) -> list[F
     """Of every leg: the ground, if the clip was made on it, or the floor of its own.
 
     That is where the lowest leg usually stands; or, if that is hardly higher or lower, where the ground is if it is one
-    level, or at height 0. What else is between the floor and where a point stands is taken for the thickness of its
-    sole.
+    level, or at height 0, whichever is nearer. What else is between the floor and where a point stands is taken for the
+    thickness of its sole.
     """
     ground, axis = scene.ground if scene.made else None, scene.axis
     found, bare = [Floor({}, {}) for _ in legs], []
@@ -59,10 +59,10 @@ def floors_of(legs: list[LegMotion], contacts: Contacts, scene: Scene) -> list[F
             held = flat if flat.any() else known[nearest]
             below = _below(motion, contacts, ground, point, nearest)
             floor.thick[point] = median((at[:, axis] - below)[held])
-            if ground is not None:
+            if ground is not None:  # what is farther off has sunk, or floats
                 high = median((at - motion.soles["ball"])[held, axis]) if point == "joint" else 0.0
-                most = SOLE * motion.scale
-                floor.thick[point] = high + min(max(floor.thick[point] - high, -most), most)
+                if abs(floor.thick[point] - high) > SOLE * motion.scale:
+                    floor.thick[point] = high
             floor.stood[point] = below + floor.thick[point]
         bare.append(below)
     _as_partners(legs, found, contacts, scene.fps)
@@ -119,7 +119,8 @@ def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], 
         if point in ("heel", "ball")
     ]
     level = min(stands)
-    level = next((at for at in (near, 0.0) if at is not None and -ON * scale <= level - at < UNEVEN * scale), level)
+    about = [at for at in (near, 0.0) if at is not None and -ON * scale <= level - at < UNEVEN * scale]
+    level = max(about, default=level)  # the nearer one, as it is rather higher than they are
     for height, floor in zip(usual, floors, strict=True):
         floor.thick = {point: thick + height - level for point, thick in floor.thick.items()}
     _alike(legs, floors)

@@ -36,7 +36,7 @@ _LEVEL = 0.015  # metres, likewise: what soles that stand at height 0 are off th
 _FLOATS = 0.05  # metres, likewise: how high over the ground contacts are at most that were made there
 _DEEP = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
 _DIPS = 0.025  # metres, likewise: what a foot dips into it at most that `way` has left, by soles as known then
-_FEW = 8  # in one of so many frames feet move the least
+_FEW = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
 _THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than known, both feet's together
 
@@ -91,6 +91,8 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
 
     Where they stand on a level too nothing was put there, unless they float nowhere and go through nothing.
     """
+    if not _in_place(exact):
+        return False
     if _stands_on(exact):
         return True
     flat = height_of(ground) is not None
@@ -102,6 +104,17 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
         _clears(motion, contacts.planted(motion.leg.name), foot.thick, ground)
         for motion, foot in zip(legs, exact, strict=True)
     )
+
+
+def _in_place(feet: list[Exact]) -> bool:
+    """Whether feet that are still are nowhere far in the ground, nor over it; but for a moment."""
+    for foot in feet:
+        least = max((stay.stop - stay.start for stay in foot.stays), default=0) / _FEW
+        low = [_middle(foot.low[stay]) for stay in foot.stays if stay.stop - stay.start >= least]
+        known = [height for height in low if height < np.inf]
+        if known and not -_THICK <= min(known) <= max(known) <= foot.thick + _DEEP:
+            return False
+    return True
 
 
 def on_own_floor(exact: list[Exact]) -> bool:

@@ -147,7 +147,9 @@ def start_of(
     feet, motions, made, kept = _standing(clip, whole, feet, held, ground, told, workers)
     say(0.3)
     if made and given is None:
-        contacts = Contacts.detect(clip, feet, ground)
+        there = Contacts.detect(clip, feet, ground)
+        made = any((weights > 0.5).any() for weights in there.weights.values())  # else it is high over it
+        contacts = there if made else contacts
     held = contacts if ahead is None else loops.unrolled_contacts(contacts)
     way = held.way if lacks.any() and not settings.travelling else None
     here = ground, clip.fps, "XYZ".index(clip.up), settings, workers

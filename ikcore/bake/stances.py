@@ -253,7 +253,7 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
     slid, spun, nearest, off, sunk = _core.still(foot, stance.when(motion), stance.slips)
     most = scene.settings.tolerance * motion.scale
     if exact:
-        stance.clean = scene.made or nearest <= _ON * motion.scale
+        stance.clean = scene.kept or (off if scene.made else nearest) <= _ON * motion.scale
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
