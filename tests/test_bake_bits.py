@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 import ikcore as ik
 from ikcore import _core, rotations, samples, terrain
 from ikcore._arrays import cross, median, percentile
-from ikcore.bake.body import _eased
+from ikcore.bake.body import _MOMENT, _SOFT, _TRACE
 from ikcore.bake.filters import smoothed, spread
 from ikcore.bake.legs import Bent, bend
-from ikcore.bake.motion import legs_of
-from ikcore.bake.scene import UNTURNED, Scene
-from ikcore.bake.way import Way, lifted
+from ikcore.bake.way import lifted
 
 Array = NDArray[Any]
 
@@ -170,17 +168,12 @@ def test_knees_follow_a_source_through_straight() -> None:
 @pytest.mark.parametrize("lasts", [1, 25])
 def test_no_knee_is_straight_for_a_single_frame(lasts: int) -> None:
     """A straight leg that the body is too low for, but for some frames: then it rises less, if these are few."""
-    frames, walk = 61, samples.walk(seconds=1).clip
-    motion = legs_of(walk, ik.Feet.detect(walk.skeleton))[0]
-    straight = np.zeros((frames, 3, 3))
-    straight[:, :, 1] = motion.size * np.array([0.99999, 0.5, 0])
-    motion.chain, motion.soles = straight, {"ball": straight[:, 2]}
-    unturned, none = np.broadcast_to(UNTURNED, (frames, 4)), np.zeros(frames)
-    way = Way(motion, np.zeros((frames, 3)), unturned, unturned, none > 0, none, np.ones(frames), none)
-    rise = np.full(frames, -0.01)
+    frames = 61
+    hip, none, rise = np.zeros((frames, 3)), np.zeros(frames), np.full(frames, -0.01)
+    hip[:, 1] = 0.99999 * 0.85
+    straight = hip, np.zeros((frames, 3)), hip, np.zeros((frames, 3)), none, none, np.ones(frames), 0.85
     rise[30 : 30 + lasts] = 0
-    scene = Scene(ik.Ground.plane(), 60.0, 1, ik.BakeSettings(), 1, made=False, kept=False)
-    eased = _eased(straight[:, 0], way, rise, scene)
+    eased = _core.eased((straight,), 1, rise, _MOMENT * 60, _TRACE, _SOFT)
     assert (eased[30] < -0.001) == (lasts == 1)
     assert eased[30] > -0.01
     assert np.isinf(np.delete(eased, range(30, 30 + lasts))).all()

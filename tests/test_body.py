@@ -21,26 +21,6 @@ def size(ways: Array) -> Array:
     return np.asarray(np.sqrt(ways[:, 0] * ways[:, 0] + ways[:, 1] * ways[:, 1] + ways[:, 2] * ways[:, 2]))
 
 
-@pytest.mark.parametrize("axis", [1, 2])
-@pytest.mark.parametrize("below", [False, True])
-def test_hips_go_up_until_they_are_as_far_from_ankles(axis: int, below: bool) -> None:
-    random = np.random.default_rng(axis)
-    hip, ankle = random.normal(size=(2, 60, 3))
-    length, sides = random.uniform(0.2, 4, 60), np.where(random.uniform(size=60) < 0.5, -1.0, 1.0)
-    side = sides if below else np.ones(60)
-    up = _core.until(hip, ankle, length, axis, *([side] if below else []))
-    moved = hip.copy()
-    moved[:, axis] += up
-    flat = np.delete(ankle - hip, axis, axis=1)
-    far = np.sqrt((flat * flat).sum(axis=1))
-    near = length >= far
-    assert near.any()
-    assert (~near).any()
-    assert np.abs(size(moved - ankle) - length)[near].max() < 1e-12
-    assert (np.sign(moved - ankle)[near, axis] == side[near]).all()
-    assert np.abs(moved - ankle)[~near, axis].max() < 1e-12
-
-
 def agreed(legs: list[Leg]) -> tuple[Array, Array, Array]:
     least, bends, straight, anyway = LIMITS
     stands = np.maximum([leg[1] for leg in legs], least)
@@ -82,28 +62,147 @@ def test_of_legs_that_want_the_same_the_body_gets_it() -> None:
     assert_array_equal(heeded, 1)  # knees are bent
 
 
-@pytest.mark.parametrize("apart", [1, 3, 4])
-def test_jerk_is_the_third_difference(apart: int) -> None:
-    at = np.random.default_rng(apart).normal(size=(12, 3))
-    change = at
-    for _ in range(3):
-        change = change[apart:] - change[:-apart]
-    assert_array_equal(_core.jerk(at, apart), size(change))
-    assert not len(_core.jerk(at[: 3 * apart], apart))
-    assert not len(_core.jerk(at, 2**40))
+# --- legs that hang on the body --------------------------------------------------------------------------------------
+
+
+def hung(count: int, frames: int) -> tuple[tuple[Any, ...], ...]:
+    """Legs in the clip, under the body and over their feet: some out of reach, some upside down."""
+    random, legs = np.random.default_rng(frames), []
+    for _ in range(count):
+        hip, ankle, *off = random.normal(scale=0.3, size=(4, frames, 3))
+        over, reach, stands = (
+            random.uniform(0, 0.2, frames),
+            random.uniform(0.2, 1, frames),
+            random.uniform(-1, 1, frames),
+        )
+        legs.append((hip, ankle, hip + off[0], ankle + off[1], over, reach, np.maximum(stands, 0), 0.8))
+    return tuple(legs)
+
+
+def until(hip: Array, ankle: Array, length: Array, axis: int, side: Array | float = 1.0) -> Array:
+    flat = ankle - hip
+    flat[:, axis] = 0
+    aside = size(flat)
+    return np.asarray(ankle[:, axis] - hip[:, axis] + side * np.sqrt(np.maximum(length * length - aside * aside, 0)))
+
+
+def plain_of(leg: tuple[Any, ...], axis: int) -> Array:
+    """Where the ankle would be but for obstacles."""
+    ankle = leg[3].copy()
+    ankle[:, axis] -= leg[4]
+    return np.asarray(ankle)
+
+
+@pytest.mark.parametrize("frames", [0, 1, 60])
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("axis", [1, 2])
+def test_hips_go_up_as_far_as_in_the_clip_and_as_legs_reach(axis: int, count: int, frames: int) -> None:
+    legs, all_most = hung(count, frames), []
+    wanted, highest = _core.rises(legs, axis, 3.5)
+    for leg, found in zip(legs, wanted, strict=True):
+        own, reached = leg[0] - leg[1], until(leg[2], leg[3], leg[5], axis)
+        expected = until(leg[2], plain_of(leg, axis), size(own), axis, np.where(own[:, axis] < 0, -1.0, 1.0))
+        assert_array_equal(found, expected)
+        about = np.stack([reached[np.clip(np.arange(frames) + off, 0, frames - 1)] for off in range(-3, 4)])
+        all_most.append(np.maximum(about.min(axis=0), np.minimum(reached, expected)))
+    assert_array_equal(highest, np.min(all_most, axis=0))
+
+
+def test_hips_are_as_far_from_ankles_as_they_can_be() -> None:
+    legs = hung(1, 60)
+    (up,), _ = _core.rises(legs, 1, 0)
+    hip, ankle, length = legs[0][2].copy(), plain_of(legs[0], 1), size(legs[0][0] - legs[0][1])
+    hip[:, 1] += up
+    near = length >= size((ankle - hip) * [1, 0, 1])
+    assert near.any()
+    assert (~near).any()
+    assert np.abs(size(hip - ankle) - length)[near].max() < 1e-12
+    assert np.abs(hip - ankle)[~near, 1].max() < 1e-12
+
+
+@pytest.mark.parametrize("frames", [0, 1, 60])
+@pytest.mark.parametrize("count", [1, 3])
+def test_legs_that_would_be_straight_for_a_moment_hold_hips_back(count: int, frames: int) -> None:
+    def bends(way: Array, long: float) -> Array:
+        return np.asarray(np.sqrt(np.maximum(1 - size(way) ** 2 / (long * long), 0)))
+
+    axis, legs, rise = 1, hung(count, frames), np.random.default_rng(0).normal(scale=0.2, size=frames)
+    expected = np.full(frames, np.inf)
+    for leg in legs:
+        hip, ankle, long = leg[2], plain_of(leg, axis), leg[-1]
+        own, now = bends(leg[1] - leg[0], long), bends(ankle - hip - rise[:, np.newaxis] * [0, 1, 0], long)
+        more = np.clip(now - own, 0, 0.1)
+        least = np.minimum(own + (_core.filtered(more, 4.5) if frames else more) - 0.02, 0.1)
+        most = until(hip, ankle, long * np.sqrt(1 - least * least), axis)
+        expected = np.minimum(expected, np.where((now < least) & (leg[6] > 0), most, np.inf))
+    found = _core.eased(legs, axis, rise, 4.5, 0.02, 0.1)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert frames < 60 or np.isfinite(found).any()
+
+
+@pytest.mark.parametrize("apart", [1, 3, 4, 2**40])
+@pytest.mark.parametrize("frames", [0, 1, 9, 13, 40])
+def test_jerk_is_the_third_difference_of_the_middle_of_hips(frames: int, apart: int) -> None:
+    legs, rise = hung(2, frames), np.random.default_rng(apart).normal(size=frames)
+    for up in (None, rise):
+        at = (legs[0][0] + legs[1][0]) / 2
+        at[:, 2] += 0 if up is None else up
+        expected = np.zeros(frames)
+        if frames > 3 * apart:
+            for _ in range(3):
+                at = at[apart:] - at[:-apart]
+            near = np.clip(np.arange(frames) - 3 * apart // 2, 0, len(at) - 1)
+            expected = _core.filtered(size(at), 2.5)[near]
+        assert_array_equal(_core.jerk(legs, 2, up, apart, 2.5), expected)
+
+
+@pytest.mark.parametrize("frames", [0, 1, 60])
+def test_what_is_out_of_reach_aside_is_lacked(frames: int) -> None:
+    axis, legs, rise = 2, hung(3, frames), np.random.default_rng(0).normal(scale=0.2, size=frames)
+    expected = np.zeros((frames, 3))
+    for _, _, hip, ankle, _, reach, *_ in legs:
+        way = ankle - hip
+        way[:, axis] = ankle[:, axis] - (hip[:, axis] + rise)
+        flat = way * [1, 1, 0]
+        may = np.sqrt(np.maximum(reach * reach - way[:, axis] * way[:, axis], 0))
+        expected += flat * np.clip(1 - may / np.maximum(size(flat), 1e-12), 0, 1)[:, np.newaxis]
+    assert_array_equal(_core.aside(legs, axis, rise), expected)
+    assert frames < 60 or expected.any()
+
+
+def test_what_is_no_number_stays_near_its_frame() -> None:
+    legs, rise = hung(2, 60), np.zeros(60)
+    legs[0][3][30] = np.nan
+    odd = np.isnan(_core.aside(legs, 1, rise)).any(axis=1)
+    assert odd.tolist() == [frame == 30 for frame in range(60)]
+    assert np.isfinite(np.delete(_core.rises(legs, 1, 2.5)[1], slice(28, 33))).all()
+    assert not np.isnan(np.delete(_core.eased(legs, 1, rise, 2.5, 0.02, 0.1), slice(28, 33))).any()
+    legs[1][0][30] = np.nan
+    assert np.isfinite(np.delete(_core.jerk(legs, 1, rise, 1, 2.5), slice(24, 37))).all()
+
+
+LEGS = hung(2, 4)
 
 
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("until", (np.zeros((4, 3)), np.zeros((5, 3)), np.ones(4), 1)),
-        ("until", (np.zeros((4, 3)), np.zeros((4, 3)), np.ones(4), 3)),
-        ("until", (np.zeros((4, 3)), np.zeros((4, 3)), np.ones(4), 1, np.ones(3))),
         ("agreed", ((), LIMITS)),
         ("agreed", (((np.zeros((4, 1)),),), LIMITS)),
         ("agreed", (((np.zeros((4, 1)), np.ones(4), np.zeros((4, 3)), np.zeros((4, 2)), 1.0),), LIMITS)),
-        ("jerk", (np.zeros((4, 2)), 1)),
-        ("jerk", (np.zeros((4, 3)), 0)),
+        ("rises", ((), 1, 2.0)),
+        ("rises", (LEGS[0], 1, 2.0)),
+        ("rises", ((*LEGS, LEGS[0][:-1]), 1, 2.0)),
+        ("rises", ((*LEGS, hung(1, 5)[0]), 1, 2.0)),
+        ("rises", (LEGS, 3, 2.0)),
+        ("rises", (LEGS, 1, -1.0)),
+        ("eased", (LEGS, 1, np.zeros(5), 2.0, 0.02, 0.1)),
+        ("eased", (LEGS, 1, np.zeros(4), np.nan, 0.02, 0.1)),
+        ("jerk", (LEGS, 1, None, 0, 2.0)),
+        ("jerk", (LEGS, 1, None, 1, 1e18)),
+        ("jerk", (LEGS, 1, np.zeros((4, 3)), 1, 2.0)),
+        ("aside", (LEGS, 1, np.zeros(5))),
+        ("aside", (LEGS, -1, np.zeros(4))),
     ],
 )
 def test_what_does_not_fit_is_refused(name: str, given: tuple[Any, ...]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ikcore import _core
-from ikcore._arrays import dot, size
+from ikcore._arrays import size
 from ikcore.bake import quaternions
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds, smoothed, spread
@@ -29,6 +30,7 @@ _TILTS = 30.0  # degrees, the most
 
 
 Bounds = tuple[Array, Array]  # of a height, from below and from above
+Hung = tuple[tuple[Any, ...], ...]  # legs that hang on the body, as the core takes them (`ikcore._core.rises`)
 
 
 @dataclass(slots=True, eq=False)
@@ -68,9 +70,10 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene, *, rounds: bool) -> Bod
     _limit(ways, scene)
     if legs:
         body.shift = _along(legs, scene, rounds=rounds)
-        hips = [body.carried(way.motion.chain[:, 0]) for way in legs]
-        rise = _rise(hips, legs, scene, rounds=rounds)[:, np.newaxis] * scene.up
-        body.shift = rise + _aside(body.shift, [hip + rise for hip in hips], legs, scene)
+        hung = tuple([_hung(way, body, scene) for way in legs])
+        rise = _rise(hung, legs, scene, rounds=rounds)
+        body.shift = _aside(body.shift, hung, rise, legs, scene)
+        body.shift[:, scene.axis] += rise
     else:
         body.shift = _followed(ways, scene)[:, np.newaxis] * scene.up
     rounding = _ROUNDING * max(way.motion.scale for way in ways)
@@ -85,6 +88,13 @@ def _limit(ways: list[Way], scene: Scene) -> None:
         way.reach = np.maximum(own, scene.settings.straight * way.motion.size)
 
 
+def _hung(way: Way, body: Body, scene: Scene) -> tuple[Any, ...]:
+    """A leg in the clip, and between the body and its foot."""
+    hip, ankle = (np.ascontiguousarray(way.motion.chain[:, joint]) for joint in (0, -1))
+    over = way.shift[:, scene.axis] - way.plain
+    return hip, ankle, body.carried(hip), way.ankle, over, way.reach, way.stands, way.motion.size
+
+
 def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
     """What legs want (frames, axes) together; how much one stands, and how straight it is (frames,), 1 if bent.
 
@@ -96,86 +106,46 @@ def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
     return _core.agreed(asked, (_LEAST, _BENT, _STRAIGHT, _ANYWAY))
 
 
-def _mean(values: list[Array], weights: Array) -> Array:
-    """Over legs, one after the other."""
-    total = weights[0] * values[0]
-    for weight, value in zip(weights[1:], values[1:], strict=True):
-        total += weight * value
-    return np.asarray(total / _summed(weights))
-
-
 # --- up and down -----------------------------------------------------------------------------------------------------
 
 
-def _rise(hips: list[Array], ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
+def _rise(hung: Hung, ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     """How far up the pelvis goes, frame by frame: as legs that stand want it; it is free where none does."""
-    wanted, most, plain = [], [], np.stack([way.plain for way in ways])
-    for hip, way in zip(hips, ways, strict=True):
-        motion, ankle = way.motion, way.ankle
-        until = _core.until(hip, ankle, way.reach, scene.axis)
-        ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
-        own = motion.chain[:, 0] - motion.ankle
-        side = np.where(own[:, scene.axis] < 0, -1.0, 1.0)
-        wanted.append(_core.until(hip, ankle, size(own), scene.axis, side))
-        most.append(np.maximum(-spread(-until, _MOMENT, scene.fps), np.minimum(until, wanted[-1])))
-    highest = np.minimum.reduce(most)
+    moment = _MOMENT * scene.fps
+    wanted, highest = _core.rises(hung, scene.axis, moment)
     agreed, stands, straight = _agreed([own[:, np.newaxis] for own in wanted], ways)
     rise = agreed[:, 0]
     if scene.settings.pelvis == "lowest":
-        rise, straight = plain.min(axis=0), np.ones(len(rise))
-    own, heeds = _mean([way.motion.chain[:, 0] for way in ways], np.ones((len(ways), 1, 1))), (stands, straight)
+        rise, straight = np.minimum.reduce([way.plain for way in ways]), np.ones(len(rise))
     rise = np.minimum(rise, highest)
-    before, (lower, upper) = _jerk(own, scene.fps), _about(rise, highest, scene)
-    found = _no_rougher(own, before, rise, (lower, upper), heeds, scene, rounds)
-    eased = np.minimum.reduce([_eased(hip, way, found, scene) for hip, way in zip(hips, ways, strict=True)])
-    if (eased < found).any():
-        found = _no_rougher(own, before, rise, (lower, np.minimum(upper, eased)), heeds, scene, rounds)
+    rough, (lower, upper) = _ROUGHER * _jerk(hung, None, scene), _about(rise, highest, scene)
+    found = _no_rougher(hung, rough, rise, (lower, upper), (stands, straight), scene, rounds)
+    most = _core.eased(hung, scene.axis, found, moment, _TRACE, _SOFT)
+    if (most < found).any():
+        upper = np.minimum(upper, most)
+        found = _no_rougher(hung, rough, rise, (lower, upper), (stands, straight), scene, rounds)
     return _bounded(found, ways, scene)
 
 
-def _eased(hip: Array, way: Way, rise: Array, scene: Scene) -> Array:
-    """How far up it may go for a leg that would be straight for a moment: it bends hardly less than it does about then.
-
-    One that is as straight in the clip is so before and after.
-    """
-    motion, ankle = way.motion, way.ankle
-    ankle[:, scene.axis] -= way.shift[:, scene.axis] - way.plain
-    own, now = _bend(motion.ankle - motion.chain[:, 0], way), _bend(ankle - hip - rise[:, np.newaxis] * scene.up, way)
-    more = np.clip(now - own, 0, _SOFT)
-    least = np.minimum(own + smoothed(more, _MOMENT, scene.fps) - _TRACE, _SOFT)
-    most = _core.until(hip, ankle, motion.size * np.sqrt(1 - least * least), scene.axis)
-    return np.asarray(np.where((now < least) & (way.stands > 0), most, np.inf))
-
-
-def _bend(leg: Array, way: Way) -> Array:
-    """About the sine of half of how far knees bend, of legs from hip to ankle."""
-    return np.asarray(np.sqrt(np.maximum(1 - dot(leg, leg) / (way.motion.size * way.motion.size), 0)))
-
-
 def _no_rougher(
-    own: Array, before: Array, rise: Array, bounds: Bounds, heeds: tuple[Array, Array], scene: Scene, rounds: bool
+    hung: Hung, rough: Array, rise: Array, bounds: Bounds, heeds: tuple[Array, Array], scene: Scene, rounds: bool
 ) -> Array:
-    """As straight legs want it, but where that makes it jerk more than before, by itself, which it does not heed."""
+    """As straight legs want it, but where that makes it jerk more than it may, by itself, which it does not heed."""
     stands, straight = heeds
     for _ in range(_TRIES):
         found = _smoothed(rise, bounds, stands * straight, scene)
-        rough = np.where(_jerk(own + found[:, np.newaxis] * scene.up, scene.fps) > _ROUGHER * before, 1.0, 0.0)
-        if not rough.any():
+        rougher = _jerk(hung, found, scene) > rough
+        if not rougher.any():
             break
-        share = smoothed(rough, _SMOOTH, scene.fps)
+        share = smoothed(np.where(rougher, 1.0, 0.0), _SMOOTH, scene.fps)
         share = in_rounds(share) if rounds else share
         straight = straight + share * (np.sqrt(straight) - straight)
     return found
 
 
-def _jerk(at: Array, fps: float) -> Array:
-    """About every frame (frames,); of a clip that is too short for it none."""
-    step, frames = max(1, round(_JERKS * fps)), len(at)
-    jerk = _core.jerk(at, step)
-    if not len(jerk):
-        return np.zeros(frames)
-    near = np.clip(np.arange(frames) - (frames - len(jerk)) // 2, 0, len(jerk) - 1)
-    return smoothed(jerk, 2 * _SMOOTH, fps)[near]
+def _jerk(hung: Hung, rise: Array | None, scene: Scene) -> Array:
+    """That of the middle of the hips about every frame, as they have risen (frames,)."""
+    return _core.jerk(hung, scene.axis, rise, max(1, round(_JERKS * scene.fps)), 2 * _SMOOTH * scene.fps)
 
 
 def _followed(ways: list[Way], scene: Scene) -> Array:
@@ -187,10 +157,10 @@ def _followed(ways: list[Way], scene: Scene) -> Array:
 
 def _bounded(rise: Array, ways: list[Way], scene: Scene) -> Array:
     """No farther from where feet go than it may be."""
-    plain = np.stack([way.plain for way in ways])
-    scale = max(way.motion.scale for way in ways)
-    low, high = scene.settings.drop * scale, scene.settings.lift * scale
-    return np.clip(rise, plain.min(axis=0) - low, plain.max(axis=0) + high)
+    plain, scale = [way.plain for way in ways], max(way.motion.scale for way in ways)
+    low = np.minimum.reduce(plain) - scene.settings.drop * scale
+    high = np.maximum.reduce(plain) + scene.settings.lift * scale
+    return np.asarray(np.minimum(np.maximum(rise, low), high))
 
 
 def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
@@ -219,17 +189,11 @@ def _along(ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
 
-def _aside(along: Array, hips: list[Array], ways: list[Way], scene: Scene) -> Array:
+def _aside(along: Array, hung: Hung, rise: Array, ways: list[Way], scene: Scene) -> Array:
     """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
-    total = np.zeros_like(hips[0])
-    for hip, way in zip(hips, ways, strict=True):
-        to = way.ankle - hip
-        flat, reach = scene.level(to), way.reach
-        far = size(flat)
-        may = np.sqrt(np.maximum(reach * reach - to[:, scene.axis] * to[:, scene.axis], 0))
-        total += flat * np.clip(1 - may / np.maximum(far, 1e-12), 0, 1)[:, np.newaxis]
-    if total.any():
-        ahead, back = (spread(np.maximum(sign * total, 0), _SMOOTH, scene.fps) for sign in (1, -1))
+    lack = _core.aside(hung, scene.axis, rise)
+    if lack.any():
+        ahead, back = (spread(np.maximum(each, 0), _SMOOTH, scene.fps) for each in (lack, -lack))
         along = along + smoothed(ahead - back, _SMOOTH, scene.fps)
     far, most = size(along), scene.settings.shift * max(way.motion.scale for way in ways)
     return np.asarray(along * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ikcore import _core
@@ -15,17 +13,12 @@ def smoothed(values: Array, reach: float, fps: float) -> Array:
 
     At the ends values stay as they are. Where values are equal they stay so, to the bit.
     """
-    most = max(math.ceil(reach * fps) - 1, 0)
-    taps = np.arange(-most, most + 1) / (reach * fps)
-    bell = 1 - taps * taps
-    kernel = bell * bell
-    total = np.add.accumulate(kernel)[-1]  # Pythons differ in how they add
-    return _core.filtered(np.ascontiguousarray(values), kernel / total)
+    return _core.filtered(np.ascontiguousarray(values), reach * fps)
 
 
 def spread(values: Array, reach: float, fps: float) -> Array:
-    """The largest within so many seconds of every frame."""
-    return _core.spread(np.ascontiguousarray(values), max(math.ceil(reach * fps) - 1, 0))
+    """The largest nearer than so many seconds to every frame."""
+    return _core.spread(np.ascontiguousarray(values), reach * fps)
 
 
 def in_rounds(values: Array) -> Array:

@@ -3,17 +3,7 @@
 
 #include <math.h>
 
-void ik_until(const ik_until_job *job) {
-    for (ptrdiff_t k = 0; k < job->frames; k++) {
-        double way[3], aside, up;
-        for (int axis = 0; axis < 3; axis++)
-            way[axis] = axis == job->axis ? 0 : job->ankle[k][axis] - job->hip[k][axis];
-        aside = sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
-        up = job->length[k] * job->length[k] - aside * aside;
-        up = (job->side ? job->side[k] : 1) * sqrt(up < 0 ? 0 : up);
-        job->up[k] = job->ankle[k][job->axis] - job->hip[k][job->axis] + up;
-    }
-}
+#include "filters.h"
 
 /* One number of the mean that is so weighed. */
 static double mean_of(const ik_agree_job *job, const double *weights, ptrdiff_t at) {
@@ -62,14 +52,165 @@ void ik_agree(const ik_agree_job *job) {
     }
 }
 
-void ik_jerk(const double (*at)[3], ptrdiff_t frames, ptrdiff_t apart, double *sizes) {
-    for (ptrdiff_t k = 0; k < frames - 3 * apart; k++) {
-        double jerk[3];
-        for (int axis = 0; axis < 3; axis++) {
-            const double a = at[k][axis], b = at[k + apart][axis];
-            const double c = at[k + 2 * apart][axis], d = at[k + 3 * apart][axis];
-            jerk[axis] = ((d - c) - (c - b)) - ((c - b) - (b - a));
+/* --- up and down -------------------------------------------------------------------------------------------------- */
+
+static double smaller(double a, double b) { return b < a ? b : a; }
+static double larger(double a, double b) { return a < b ? b : a; }
+
+static double size_of(double x, double y, double z) { return sqrt(x * x + y * y + z * z); }
+
+static double length_of(const double *from, const double *to) {
+    return size_of(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
+}
+
+/* From a hip to where its leg should end; its part upwards is 0. */
+static void flat_of(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame, double flat[3]) {
+    for (int axis = 0; axis < 3; axis++)
+        flat[axis] = axis == hung->axis ? 0 : leg->ankle[frame][axis] - leg->hip[frame][axis];
+}
+
+/* How far up a hip is moved until it is as far from an ankle of some height as `length`, above it, or below where
+ * `side` is -1. */
+static double until(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame, double height, double length,
+                    double side) {
+    double flat[3];
+    flat_of(hung, leg, frame, flat);
+    const double aside = size_of(flat[0], flat[1], flat[2]), up = length * length - aside * aside;
+    return height - leg->hip[frame][hung->axis] + side * sqrt(up < 0 ? 0 : up);
+}
+
+/* How high the foot would be but for obstacles. */
+static double plain_of(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame) {
+    return leg->ankle[frame][hung->axis] - leg->over[frame];
+}
+
+static ptrdiff_t work_of(ptrdiff_t frames, double reach) {
+    const ik_filter_job filter = {NULL, frames, 1, reach};
+    const ptrdiff_t numbers = ik_filter_work(&filter);
+    return numbers < 0 ? -1 : numbers + 2 * frames;
+}
+
+ptrdiff_t ik_rises_work(const ik_rises_job *job) { return work_of(job->hung.frames, job->moment); }
+
+void ik_rises(const ik_rises_job *job, double *work) {
+    const ik_hung_legs *hung = &job->hung;
+    double *reached = work, *least = reached + hung->frames;
+    const ik_filter_job moment = {least, hung->frames, 1, job->moment};
+    for (int at = 0; at < hung->legs; at++) {
+        const ik_hung_leg *leg = &hung->leg[at];
+        double *wanted = job->wanted + at * hung->frames;
+        for (ptrdiff_t k = 0; k < hung->frames; k++) {
+            const double side = leg->from_hip[k][hung->axis] - leg->from_ankle[k][hung->axis] < 0 ? -1 : 1;
+            const double own = length_of(leg->from_ankle[k], leg->from_hip[k]);
+            wanted[k] = until(hung, leg, k, plain_of(hung, leg, k), own, side);
+            reached[k] = until(hung, leg, k, leg->ankle[k][hung->axis], leg->reach[k], 1);
+            least[k] = -reached[k];
         }
-        sizes[k] = sqrt(jerk[0] * jerk[0] + jerk[1] * jerk[1] + jerk[2] * jerk[2]);
+        ik_filter_largest(&moment, least + hung->frames, least);
+        for (ptrdiff_t k = 0; k < hung->frames; k++) {
+            const double most = larger(-least[k], smaller(reached[k], wanted[k]));
+            job->highest[k] = at ? smaller(job->highest[k], most) : most;
+        }
+    }
+}
+
+/* About the sine of half of what the knee of a leg bends. */
+static double bends(const ik_hung_leg *leg, double x, double y, double z) {
+    return sqrt(larger(1 - (x * x + y * y + z * z) / (leg->size * leg->size), 0));
+}
+
+static double bends_in_clip(const ik_hung_leg *leg, ptrdiff_t frame) {
+    const double *hip = leg->from_hip[frame], *ankle = leg->from_ankle[frame];
+    return bends(leg, ankle[0] - hip[0], ankle[1] - hip[1], ankle[2] - hip[2]);
+}
+
+static double bends_now(const ik_hung_legs *hung, const ik_hung_leg *leg, double rise, ptrdiff_t frame) {
+    double way[3];
+    flat_of(hung, leg, frame, way);
+    way[hung->axis] = plain_of(hung, leg, frame) - leg->hip[frame][hung->axis] - rise;
+    return bends(leg, way[0], way[1], way[2]);
+}
+
+ptrdiff_t ik_eased_work(const ik_eased_job *job) { return work_of(job->hung.frames, job->moment); }
+
+void ik_eased(const ik_eased_job *job, double *work) {
+    const ik_hung_legs *hung = &job->hung;
+    double *now = work, *more = now + hung->frames;
+    const ik_filter_job moment = {more, hung->frames, 1, job->moment};
+    for (ptrdiff_t k = 0; k < hung->frames; k++)
+        job->most[k] = INFINITY;
+    for (int at = 0; at < hung->legs; at++) {
+        const ik_hung_leg *leg = &hung->leg[at];
+        for (ptrdiff_t k = 0; k < hung->frames; k++) {
+            now[k] = bends_now(hung, leg, job->rise[k], k);
+            more[k] = smaller(larger(now[k] - bends_in_clip(leg, k), 0), job->soft);
+        }
+        ik_filter_bell(&moment, more + hung->frames, more);
+        for (ptrdiff_t k = 0; k < hung->frames; k++) {
+            const double least = smaller(bends_in_clip(leg, k) + more[k] - job->trace, job->soft);
+            if (!(now[k] < least && leg->stands[k] > 0)) continue;
+            const double far = leg->size * sqrt(1 - least * least);
+            job->most[k] = smaller(job->most[k], until(hung, leg, k, plain_of(hung, leg, k), far, 1));
+        }
+    }
+}
+
+/* The middle of hips in the clip, how much of it there is along an axis. */
+static double middle_of(const ik_hung_legs *hung, ptrdiff_t frame, int axis) {
+    double sum = hung->leg[0].from_hip[frame][axis];
+    for (int leg = 1; leg < hung->legs; leg++)
+        sum += hung->leg[leg].from_hip[frame][axis];
+    return sum / hung->legs;
+}
+
+/* How many third differences there are. */
+static ptrdiff_t jerks_of(const ik_jerk_job *job) {
+    return job->apart <= job->hung.frames / 3 ? job->hung.frames - 3 * job->apart : 0;
+}
+
+ptrdiff_t ik_jerk_work(const ik_jerk_job *job) { return work_of(job->hung.frames, job->reach); }
+
+void ik_jerk(const ik_jerk_job *job, double *work) {
+    const ik_hung_legs *hung = &job->hung;
+    const ptrdiff_t apart = job->apart, count = jerks_of(job);
+    double *squares = work, *at = squares + hung->frames;
+    const ik_filter_job filter = {squares, count, 1, job->reach};
+    for (ptrdiff_t k = 0; k < count; k++)
+        squares[k] = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        for (ptrdiff_t k = 0; k < hung->frames; k++)
+            at[k] = middle_of(hung, k, axis) + (job->rise && axis == hung->axis ? job->rise[k] : 0);
+        for (ptrdiff_t k = 0; k < count; k++) {
+            const double a = at[k], b = at[k + apart], c = at[k + 2 * apart], d = at[k + 3 * apart];
+            const double jerk = ((d - c) - (c - b)) - ((c - b) - (b - a));
+            squares[k] += jerk * jerk;
+        }
+    }
+    for (ptrdiff_t k = 0; k < count; k++)
+        squares[k] = sqrt(squares[k]);
+    ik_filter_bell(&filter, at, squares);
+    for (ptrdiff_t k = 0; k < hung->frames; k++) {
+        const ptrdiff_t near = k - (hung->frames - count) / 2;
+        job->found[k] = !count ? 0 : squares[near < 0 ? 0 : near < count ? near : count - 1];
+    }
+}
+
+/* --- aside ----------------------------------------------------------------------------------------------------------
+ */
+
+void ik_aside(const ik_hung_legs *hung, const double *rise, double (*lack)[3]) {
+    for (ptrdiff_t k = 0; k < hung->frames; k++) {
+        lack[k][0] = lack[k][1] = lack[k][2] = 0;
+        for (int at = 0; at < hung->legs; at++) {
+            const ik_hung_leg *leg = &hung->leg[at];
+            double flat[3];
+            flat_of(hung, leg, k, flat);
+            const double far = size_of(flat[0], flat[1], flat[2]), reach = leg->reach[k];
+            const double up = leg->ankle[k][hung->axis] - (leg->hip[k][hung->axis] + rise[k]);
+            const double may = sqrt(larger(reach * reach - up * up, 0));
+            const double share = smaller(larger(1 - may / larger(far, 1e-12), 0), 1);
+            for (int axis = 0; axis < 3; axis++)
+                lack[k][axis] += flat[axis] * share;
+        }
     }
 }

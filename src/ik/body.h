@@ -5,17 +5,6 @@
 
 #include <stddef.h>
 
-/* How far up hips (frames, 3) are moved until they are as far from ankles as `length`, above them, or below where
- * `side` is -1; where they are too far aside, level with them. side: NULL for above, else 1 or -1 a frame. */
-typedef struct {
-    ptrdiff_t frames;
-    int axis; /* which coordinate is height */
-    const double (*hip)[3], (*ankle)[3], *length, *side;
-    double *up;
-} ik_until_job;
-
-void ik_until(const ik_until_job *job);
-
 /* What a leg wants of the body, so many numbers a frame, how much it stands, and where it is in the clip. */
 typedef struct {
     const double *wanted, *stands, (*hip)[3], (*ankle)[3];
@@ -39,7 +28,66 @@ typedef struct {
 
 void ik_agree(const ik_agree_job *job);
 
-/* How large the third differences are of places (frames, 3) so many frames apart, frames - 3 apart of them. */
-void ik_jerk(const double (*at)[3], ptrdiff_t frames, ptrdiff_t apart, double *sizes);
+/* A leg that hangs on the body. */
+typedef struct {
+    const double (*from_hip)[3], (*from_ankle)[3]; /* where it is in the clip */
+    const double (*hip)[3], (*ankle)[3];           /* where it is carried to, and where it should end */
+    const double *over;                            /* how much of that, upwards, is for obstacles alone */
+    const double *reach;                           /* how far from its hip it may end */
+    const double *stands;                          /* how much it stands */
+    double size;                                   /* how long it is */
+} ik_hung_leg;
+
+typedef struct {
+    ptrdiff_t frames;
+    int axis; /* which coordinate is height */
+    int legs; /* one at least */
+    const ik_hung_leg *leg;
+} ik_hung_legs;
+
+/* Filters in what follows reach so many frames; each function says how many doubles it works in, -1: there are no such
+ * numbers. */
+
+/* How far up each leg has its hip moved, to be as far from its ankle as in the clip, above it or below, where that
+ * would be but for obstacles (legs, frames); and how far up they may go, as far as all legs reach: one that is about to
+ * be at its limit gives before it is, for so many frames. Too far aside, hips come level with ankles. */
+typedef struct {
+    ik_hung_legs hung;
+    double moment;
+    double *wanted, *highest;
+} ik_rises_job;
+
+ptrdiff_t ik_rises_work(const ik_rises_job *job);
+void ik_rises(const ik_rises_job *job, double *work);
+
+/* How far up hips may go that have risen by so much, lest a leg be straight for a moment: legs that stand bend less
+ * than in the clip by no more than a trace of what they do about then, or bend softly. As sines of half of what knees
+ * bend. Infinite where no leg asks for less. */
+typedef struct {
+    ik_hung_legs hung;
+    const double *rise;
+    double moment, trace, soft;
+    double *most;
+} ik_eased_job;
+
+ptrdiff_t ik_eased_work(const ik_eased_job *job);
+void ik_eased(const ik_eased_job *job, double *work);
+
+/* What legs, added up, lack to their feet aside, as hips have risen by so much: (frames, 3). */
+void ik_aside(const ik_hung_legs *hung, const double *rise, double (*lack)[3]);
+
+/* How much the middle of hips jerks as it is in the clip and has risen by so much, NULL for not at all: how large third
+ * differences are of places so many frames apart, through a filter, about every frame. 0 in clips that are too short.
+ */
+typedef struct {
+    ik_hung_legs hung;
+    const double *rise;
+    ptrdiff_t apart;
+    double reach;
+    double *found;
+} ik_jerk_job;
+
+ptrdiff_t ik_jerk_work(const ik_jerk_job *job);
+void ik_jerk(const ik_jerk_job *job, double *work);
 
 #endif

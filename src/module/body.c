@@ -26,35 +26,6 @@ static const double *take(PyObject *held, const char *name, PyObject *object, np
     return NULL;
 }
 
-/* How many frames an array has; -1: it is none. */
-static npy_intp frames_of(PyObject *object) {
-    return PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) > 0 ? PyArray_DIM((PyArrayObject *)object, 0)
-                                                                              : -1;
-}
-
-static PyObject *until(PyObject *module, PyObject *args) {
-    PyObject *hip, *ankle, *length, *side = Py_None;
-    ik_until_job job = {0};
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OOOi|O", &hip, &ankle, &length, &job.axis, &side)) return NULL;
-    npy_intp frames = job.frames = frames_of(hip);
-    if (frames < 0 || job.axis < 0 || job.axis > 2) {
-        PyErr_SetString(PyExc_TypeError, "until: expected hips, and an axis");
-        return NULL;
-    }
-    PyObject *up = NULL, *held = PyList_New(0);
-    if (held && (job.hip = (const double (*)[3])take(held, "until", hip, frames, 3)) &&
-        (job.ankle = (const double (*)[3])take(held, "until", ankle, frames, 3)) &&
-        (job.length = take(held, "until", length, frames, 0)) &&
-        (side == Py_None || (job.side = take(held, "until", side, frames, 0))) &&
-        (up = PyArray_SimpleNew(1, &frames, NPY_DOUBLE))) {
-        job.up = PyArray_DATA((PyArrayObject *)up);
-        ik_until(&job);
-    }
-    Py_XDECREF(held);
-    return up;
-}
-
 static int take_wish(PyObject *held, ik_wish *wish, PyObject *given, npy_intp frames, int axes) {
     PyObject *wanted, *stands, *hip, *ankle;
     if (!PyTuple_Check(given) || !PyArg_ParseTuple(given, "OOOOd", &wanted, &stands, &hip, &ankle, &wish->size)) {
@@ -115,34 +86,164 @@ static PyObject *agreed(PyObject *module, PyObject *args) {
     return found;
 }
 
-static PyObject *jerk(PyObject *module, PyObject *args) {
-    PyObject *places, *sizes = NULL;
-    Py_ssize_t apart;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "On", &places, &apart)) return NULL;
-    const npy_intp frames = frames_of(places);
-    if (frames < 0 || apart < 1) {
-        PyErr_SetString(PyExc_TypeError, "jerk: expected places, and how many frames apart");
+/* Legs that hang on the body, with what is made for a call: what holds their arrays, memory to work in, the result. */
+typedef struct {
+    const char *name;
+    PyObject *held, *found;
+    ik_hung_leg *leg;
+    ik_hung_legs all;
+    double *work;
+} hung_legs;
+
+static const double *take_numbers(const hung_legs *hung, PyObject *object) {
+    return take(hung->held, hung->name, object, hung->all.frames, 0);
+}
+
+static const double (*take_points(const hung_legs *hung, PyObject *object))[3] {
+    return (const double (*)[3])take(hung->held, hung->name, object, hung->all.frames, 3);
+}
+
+static int take_leg(const hung_legs *hung, ik_hung_leg *leg, PyObject *given) {
+    PyObject *from_hip, *from_ankle, *hip, *ankle, *over, *reach, *stands;
+    return PyArg_ParseTuple(given, "OOOOOOOd", &from_hip, &from_ankle, &hip, &ankle, &over, &reach, &stands,
+                            &leg->size) &&
+           (leg->from_hip = take_points(hung, from_hip)) && (leg->from_ankle = take_points(hung, from_ankle)) &&
+           (leg->hip = take_points(hung, hip)) && (leg->ankle = take_points(hung, ankle)) &&
+           (leg->over = take_numbers(hung, over)) && (leg->reach = take_numbers(hung, reach)) &&
+           (leg->stands = take_numbers(hung, stands));
+}
+
+/* The first of its arrays; NULL: it is no leg. */
+static PyArrayObject *hips_of(PyObject *leg) {
+    PyObject *hips = PyTuple_Check(leg) && PyTuple_Size(leg) ? PyTuple_GetItem(leg, 0) : NULL;
+    return hips && PyArray_Check(hips) && PyArray_NDIM((PyArrayObject *)hips) == 2 ? (PyArrayObject *)hips : NULL;
+}
+
+/* 0 with an exception set. */
+static int take_legs(hung_legs *hung, const char *name, PyObject *given, int axis) {
+    const Py_ssize_t count = PyTuple_Check(given) ? PyTuple_Size(given) : 0;
+    PyArrayObject *hips = count > 0 && count <= INT_MAX ? hips_of(PyTuple_GetItem(given, 0)) : NULL;
+    *hung = (hung_legs){.name = name};
+    if (!hips || axis < 0 || axis > 2) {
+        PyErr_Format(PyExc_TypeError, "%s: expected legs, and an axis", name);
+        return 0;
+    }
+    hung->leg = PyMem_Calloc((size_t)count, sizeof *hung->leg), hung->held = PyList_New(0);
+    hung->all = (ik_hung_legs){PyArray_DIM(hips, 0), axis, (int)count, hung->leg};
+    if (!hung->leg) PyErr_NoMemory();
+    int taken = hung->leg && hung->held;
+    for (Py_ssize_t k = 0; taken && k < count; k++)
+        taken = hips_of(PyTuple_GetItem(given, k)) && take_leg(hung, &hung->leg[k], PyTuple_GetItem(given, k));
+    if (!taken && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: expected what each leg is", name);
+    return taken;
+}
+
+/* So many doubles to work in, as a function says, and the result. NULL with an exception set. */
+static double *make(hung_legs *hung, ptrdiff_t numbers, int axes, npy_intp *shape) {
+    if (numbers < 0) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a number of frames that a filter reaches", hung->name);
         return NULL;
     }
-    PyObject *held = PyList_New(0);
-    const double (*at)[3] = held ? (const double (*)[3])take(held, "jerk", places, frames, 3) : NULL;
-    npy_intp count = apart <= frames / 3 ? frames - 3 * apart : 0;
-    if (at && (sizes = PyArray_SimpleNew(1, &count, NPY_DOUBLE)) && count)
-        ik_jerk(at, frames, apart, PyArray_DATA((PyArrayObject *)sizes));
-    Py_XDECREF(held);
-    return sizes;
+    if (!(hung->work = PyMem_Malloc((size_t)numbers * sizeof *hung->work))) PyErr_NoMemory();
+    hung->found = hung->work ? PyArray_SimpleNew(axes, shape, NPY_DOUBLE) : NULL;
+    return hung->found ? PyArray_DATA((PyArrayObject *)hung->found) : NULL;
+}
+
+/* The result, or NULL; the rest is let go. */
+static PyObject *done(hung_legs *hung) {
+    if (PyErr_Occurred()) Py_CLEAR(hung->found);
+    Py_XDECREF(hung->held);
+    PyMem_Free(hung->leg);
+    PyMem_Free(hung->work);
+    return hung->found;
+}
+
+static PyObject *rises(PyObject *module, PyObject *args) {
+    PyObject *legs, *highest = NULL, *both = NULL;
+    ik_rises_job job = {0};
+    hung_legs hung;
+    int axis;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Oid", &legs, &axis, &job.moment)) return NULL;
+    if (take_legs(&hung, "rises", legs, axis)) {
+        job.hung = hung.all;
+        npy_intp shape[2] = {hung.all.legs, hung.all.frames};
+        if ((job.wanted = make(&hung, ik_rises_work(&job), 2, shape)) &&
+            (highest = PyArray_SimpleNew(1, shape + 1, NPY_DOUBLE))) {
+            job.highest = PyArray_DATA((PyArrayObject *)highest);
+            ik_rises(&job, hung.work);
+        }
+    }
+    PyObject *wanted = done(&hung);
+    if (wanted) both = PyTuple_Pack(2, wanted, highest);
+    Py_XDECREF(wanted);
+    Py_XDECREF(highest);
+    return both;
+}
+
+static PyObject *eased(PyObject *module, PyObject *args) {
+    PyObject *legs, *rise;
+    ik_eased_job job = {0};
+    hung_legs hung;
+    int axis;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OiOddd", &legs, &axis, &rise, &job.moment, &job.trace, &job.soft)) return NULL;
+    if (take_legs(&hung, "eased", legs, axis) && (job.rise = take_numbers(&hung, rise))) {
+        job.hung = hung.all;
+        if ((job.most = make(&hung, ik_eased_work(&job), 1, &(npy_intp){hung.all.frames}))) ik_eased(&job, hung.work);
+    }
+    return done(&hung);
+}
+
+static PyObject *jerk(PyObject *module, PyObject *args) {
+    PyObject *legs, *rise;
+    ik_jerk_job job = {0};
+    hung_legs hung;
+    Py_ssize_t apart;
+    int axis;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OiOnd", &legs, &axis, &rise, &apart, &job.reach)) return NULL;
+    if (take_legs(&hung, "jerk", legs, axis) && (rise == Py_None || (job.rise = take_numbers(&hung, rise)))) {
+        job.hung = hung.all, job.apart = apart;
+        if (apart < 1)
+            PyErr_SetString(PyExc_TypeError, "jerk: expected how many frames apart");
+        else if ((job.found = make(&hung, ik_jerk_work(&job), 1, &(npy_intp){hung.all.frames})))
+            ik_jerk(&job, hung.work);
+    }
+    return done(&hung);
+}
+
+static PyObject *aside(PyObject *module, PyObject *args) {
+    PyObject *legs, *rise;
+    const double *up;
+    hung_legs hung;
+    int axis;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OiO", &legs, &axis, &rise)) return NULL;
+    if (take_legs(&hung, "aside", legs, axis) && (up = take_numbers(&hung, rise))) {
+        npy_intp shape[2] = {hung.all.frames, 3};
+        double *lack = make(&hung, 0, 2, shape);
+        if (lack) ik_aside(&hung.all, up, (double (*)[3])lack);
+    }
+    return done(&hung);
 }
 
 static PyMethodDef functions[] = {
-    {"until", until, METH_VARARGS,
-     "until(hip, ankle, length, axis, side=None, /)\n--\n\nHow far up hips are moved until they are so far from "
-     "ankles, above them or on a side, 1 or -1."},
     {"agreed", agreed, METH_VARARGS,
      "agreed(((wanted, stands, hip, ankle, size), ...), (least, bent, straight, anyway), /)\n--\n\nWhat legs want "
      "together, how much one stands, and how much of that is heeded."},
+    {"rises", rises, METH_VARARGS,
+     "rises(legs, axis, moment, /)\n--\n\nHow far up each leg has its hip moved (legs, frames), and how far up hips "
+     "may "
+     "go. A leg is (hip, ankle, carried hip, ankle that should be, over, reach, stands, size)."},
+    {"eased", eased, METH_VARARGS,
+     "eased(legs, axis, rise, moment, trace, soft, /)\n--\n\nHow far up hips may go, lest legs be straight for a "
+     "moment; see rises."},
     {"jerk", jerk, METH_VARARGS,
-     "jerk(places, apart, /)\n--\n\nHow large third differences are, of places so many frames apart."},
+     "jerk(legs, axis, rise, apart, reach, /)\n--\n\nHow much hips jerk, about every frame; rise may be None; see "
+     "rises."},
+    {"aside", aside, METH_VARARGS,
+     "aside(legs, axis, rise, /)\n--\n\nWhat legs lack to their feet aside, added up (frames, 3); see rises."},
     {NULL, NULL, 0, NULL},
 };
 

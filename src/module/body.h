@@ -5,7 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Adds the functions until, agreed and jerk to the module. 0, or -1 with an exception set. */
+/* Adds the functions agreed, rises, eased, jerk and aside to the module. 0, or -1 with an exception set. */
 int add_body(PyObject *module);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../ik/filters.h"
 #include "../ik/order.h"
 #include "arrays.h"
 
@@ -240,88 +241,32 @@ static PyArrayObject *rows_of(const char *name, PyObject *object) {
     return NULL;
 }
 
-/* These rows, and so many more at both ends as the first and the last are. NULL with an exception set. */
-static double *prolonged(PyArrayObject *array, npy_intp most) {
-    const npy_intp count = PyArray_DIM(array, 0), columns = PyArray_SIZE(array) / count;
-    const double *rows = PyArray_DATA(array);
-    double *wide = malloc((size_t)((count + 2 * most) * columns) * sizeof *wide);
-    if (!wide) PyErr_NoMemory();
-    for (npy_intp row = -most; wide && row < count + most; row++) {
-        const npy_intp from = row < 0 ? 0 : row < count ? row : count - 1;
-        memcpy(wide + (row + most) * columns, rows + from * columns, (size_t)columns * sizeof *wide);
-    }
-    return wide;
-}
-
-/* A filter: to every value the sum of what those about it differ from it, the middle one its own, each times its
- * factor. Where all are equal they stay so, to the bit. */
-static void filter(const double *wide, const double *rows, npy_intp size, npy_intp columns, const double *factors,
-                   npy_intp taps, double *found) {
-    enum { AT_ONCE = 512 }; /* which stay in the fastest cache */
-    double off[AT_ONCE];
-    for (npy_intp start = 0; start < size; start += AT_ONCE) {
-        const npy_intp count = size - start < AT_ONCE ? size - start : AT_ONCE;
-        const double *own = rows + start;
-        for (npy_intp k = 0; k < count; k++)
-            off[k] = 0;
-        for (npy_intp tap = 0; tap < taps; tap++) {
-            const double *at = wide + start + tap * columns;
-            for (npy_intp k = 0; k < count; k++)
-                off[k] += (at[k] - own[k]) * factors[tap];
-        }
-        for (npy_intp k = 0; k < count; k++)
-            found[start + k] = own[k] + off[k];
-    }
+/* Rows through a filter, of so many frames before and after. NULL with an exception set. */
+static PyObject *through(const char *name, PyObject *const *args, Py_ssize_t given,
+                         void (*filter)(const ik_filter_job *, double *, double *)) {
+    PyArrayObject *array = given == 2 ? rows_of(name, args[0]) : NULL;
+    ik_filter_job job = {0};
+    if (given != 2) PyErr_Format(PyExc_TypeError, "%s: expected rows, and how many before and after", name);
+    if (!array || ((job.reach = PyFloat_AsDouble(args[1])) == -1 && PyErr_Occurred())) return NULL;
+    job.rows = PyArray_DATA(array), job.frames = PyArray_DIM(array, 0);
+    job.columns = PyArray_SIZE(array) / job.frames;
+    const ptrdiff_t numbers = ik_filter_work(&job);
+    if (numbers < 0) return PyErr_Format(PyExc_TypeError, "%s: expected a number of rows, 0 or more", name);
+    double *work = malloc((size_t)numbers * sizeof *work);
+    PyObject *found = work ? PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE) : PyErr_NoMemory();
+    if (found) filter(&job, work, PyArray_DATA((PyArrayObject *)found));
+    free(work);
+    return found;
 }
 
 static PyObject *filtered(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    PyArrayObject *array = given == 2 ? rows_of("filtered", args[0]) : NULL;
-    PyArrayObject *taps = array ? rows_of("filtered", args[1]) : NULL;
     (void)module;
-    if (given != 2 || (taps && PyArray_SIZE(taps) % 2 == 0))
-        PyErr_SetString(PyExc_TypeError, "filtered: expected rows, and factors, an odd number of them");
-    double *wide = PyErr_Occurred() ? NULL : prolonged(array, PyArray_SIZE(taps) / 2);
-    if (!wide) return NULL;
-    PyObject *found = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE);
-    const npy_intp size = PyArray_SIZE(array), columns = size / PyArray_DIM(array, 0);
-    if (found)
-        filter(wide, PyArray_DATA(array), size, columns, PyArray_DATA(taps), PyArray_SIZE(taps),
-               PyArray_DATA((PyArrayObject *)found));
-    free(wide);
-    return found;
-}
-
-/* The larger one of values so far apart, the first of equal ones; NaN where one is. */
-static void take_larger(const double *from, npy_intp size, npy_intp apart, double *found) {
-    for (npy_intp k = 0; k < size; k++) {
-        const double first = from[k], second = from[k + apart];
-        found[k] = second <= first || first != first ? first : second;
-    }
-}
-
-/* The largest of every value and of those of the rows after it, so many rows in all: of twice as many each time, from
- * two of half. Overwrites what it works with. */
-static void widen(double *wide, npy_intp size, npy_intp columns, npy_intp rows, double *found) {
-    npy_intp done = 1;
-    for (; 2 * done <= rows; done *= 2)
-        take_larger(wide, size + (rows - 2 * done) * columns, done * columns, wide);
-    take_larger(wide, size, (rows - done) * columns, found);
+    return through("filtered", args, given, ik_filter_bell);
 }
 
 static PyObject *spread(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    PyArrayObject *array = given == 2 ? rows_of("spread", args[0]) : NULL;
     (void)module;
-    if (given != 2) PyErr_SetString(PyExc_TypeError, "spread: expected rows, and how many before and after");
-    const Py_ssize_t most = array ? PyLong_AsSsize_t(args[1]) : 0;
-    if (array && (most < 0 || most > PY_SSIZE_T_MAX / 64))
-        PyErr_SetString(PyExc_TypeError, "spread: expected a number of rows, 0 or more");
-    double *wide = PyErr_Occurred() ? NULL : prolonged(array, most);
-    if (!wide) return NULL;
-    PyObject *found = PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE);
-    const npy_intp size = PyArray_SIZE(array), columns = size / PyArray_DIM(array, 0);
-    if (found) widen(wide, size, columns, 2 * most + 1, PyArray_DATA((PyArrayObject *)found));
-    free(wide);
-    return found;
+    return through("spread", args, given, ik_filter_largest);
 }
 
 /* --- the largest distance ----------------------------------------------------------------------------------------- */
@@ -416,9 +361,9 @@ static PyMethodDef functions[] = {
      "that are numbers; None of none."},
     {"solid", FAST(solid), "solid(axes, least, /)\n--\n\nWhether axes, columns of (..., 3, 3), span some volume."},
     {"filtered", FAST(filtered),
-     "filtered(rows, factors, /)\n--\n\nRows (n, ...), and how those about each differ from it, each times its "
-     "factor."},
-    {"spread", FAST(spread), "spread(rows, most, /)\n--\n\nThe largest of rows (n, ...) so near to each."},
+     "filtered(rows, reach, /)\n--\n\nRows (n, ...) through a kernel (1 - t^2)^2 that reaches so many rows before and "
+     "after."},
+    {"spread", FAST(spread), "spread(rows, reach, /)\n--\n\nThe largest of rows (n, ...) nearer to each than that."},
     {"widest", FAST(widest),
      "widest(points, ends, /)\n--\n\nThe largest distance between two points of a group, for every group: points (n, "
      "3) "
