@@ -227,16 +227,18 @@ def bend_leg(
     /,
 ) -> None: ...
 
-# Likewise; the last is written.
+# Likewise; the first is written.
 def turn_leg(
-    world: _Array,
-    deltas: _Array,
+    rotations: NDArray[Any],
+    joints: Sequence[int],
+    world: tuple[_Array, ...],
+    deltas: tuple[_Array, ...],
     above: _Array | None,
-    units: _Array,
     chosen: NDArray[np.bool_] | None,
-    locals: _Array,
     /,
 ) -> None: ...
+def hinges(chain: _Array, turns: _Array, /) -> _Array: ...
+def displaced(points: _Array, origin: _Array, shift: _Array, turn: _Array | None, /) -> _Array: ...
 
 # Masks in one block; gap and least are numbers of frames.
 def intervals(mask: NDArray[np.bool_], /) -> NDArray[np.intp]: ...

@@ -36,7 +36,7 @@ NUMPY_1 = "numpy.core._multiarray_umath"
 # --- legs ------------------------------------------------------------------------------------------------------------
 
 
-def leg(bends: list[float], bones: list[float]) -> tuple[Array, Array, list[Array]]:
+def leg(bends: list[float], bones: list[float]) -> tuple[Array, Array, Array]:
     """One that hangs down and bends about x by degrees at every joint, knees forward, +z, where they are positive."""
     turns, points, at, angle = [], [np.zeros(3)], np.zeros(3), 0.0
     for degrees, bone in zip(bends, bones, strict=True):
@@ -44,10 +44,10 @@ def leg(bends: list[float], bones: list[float]) -> tuple[Array, Array, list[Arra
         turns.append(rotations.from_axis_angle([1.0, 0, 0], angle))
         at = at + rotations.rotate(turns[-1], [0, -bone, 0])
         points.append(at)
-    return np.array([points]), np.array([turns]), [np.array([1.0, 0, 0])] * (len(bones) - 1)
+    return np.array([points]), np.array([turns]), np.tile([1.0, 0, 0], (len(bones) - 1, 1))
 
 
-def to(chain: Array, turns: Array, hinges: list[Array], target: Any, hip: Any = (0.0, 0, 0)) -> Bent:
+def to(chain: Array, turns: Array, hinges: Array, target: Any, hip: Any = (0.0, 0, 0)) -> Bent:
     hips, feet = (np.broadcast_to(np.array(at, float), (len(chain), 3)) for at in (hip, target))
     return bend(chain, turns, hinges, hips, feet, np.full(len(chain), np.inf))[0]
 
@@ -94,7 +94,7 @@ def test_a_hind_leg_keeps_its_shape() -> None:
     """Of three bones every one takes its share: shortened by a tenth, all joints bend further, none the other way."""
     bends, bones = [-40.0, 70.0, -50.0], [0.2, 0.25, 0.15]
     chain, turns, hinges = leg(bends, bones)
-    hinges = [np.array([sign, 0.0, 0]) for sign in (1, -1)]
+    hinges = np.array([[sign, 0.0, 0] for sign in (1, -1)])
     found = to(chain, turns, hinges, 0.9 * chain[0, -1])
     np.testing.assert_allclose(lengths(found.chain), [bones], atol=1e-12)
     np.testing.assert_allclose(found.chain[0, -1], 0.9 * chain[0, -1], atol=1e-12)
@@ -133,7 +133,7 @@ def folded(lifted: Array, source: Array) -> Array:
 
 def test_one_bone_points_at_its_target() -> None:
     chain = np.array([[[0.0, 0, 0], [0, -0.5, 0]]])
-    found = to(chain, np.array([[[1.0, 0, 0, 0]]]), [], [0.3, -0.4, 0])
+    found = to(chain, np.array([[[1.0, 0, 0, 0]]]), np.zeros((0, 3)), [0.3, -0.4, 0])
     np.testing.assert_allclose(rotations.rotate(found.deltas[0, 0], [0, -0.5, 0]), [0.3, -0.4, 0], atol=1e-12)
 
 

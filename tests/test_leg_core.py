@@ -228,7 +228,8 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("carried", [False, True])
-def test_joints_turn_in_the_world_as_they_should(dtype: str, carried: bool, isa: str) -> None:
+@pytest.mark.parametrize("parts", [1, 2])
+def test_joints_turn_in_the_world_as_they_should(dtype: str, carried: bool, parts: int, isa: str) -> None:
     """Forward kinematics of what comes out, where it changes; the rest is left to the bit."""
     random, frames = np.random.default_rng(2), 50
     skeleton = ik.Skeleton([-1, 0, 1, 2], [[0, 1, 0]] * 4)
@@ -242,7 +243,11 @@ def test_joints_turn_in_the_world_as_they_should(dtype: str, carried: bool, isa:
     joints = [1, 2, 3] if carried else [0, 1, 2, 3]
     if carried:
         turned[:, 0] = rotations.multiply(deltas[:, 0], world[:, 0])
-    turn(turned, Turn(joints, world[:, joints], deltas[:, joints]), above=above, where=where)
+    first, last = joints[:-1], joints[-1]
+    given = [
+        (each[:, joints],) if parts == 1 else (each[:, first], each[:, last]) for each in (world, deltas)
+    ]  # at once, or the last by itself
+    turn(turned, Turn(joints, *given), above=above, where=where)
     found = skeleton.forward(ik.Pose(turned)).rotations
     wanted = rotations.multiply(deltas, world)
     np.testing.assert_allclose(
@@ -253,13 +258,97 @@ def test_joints_turn_in_the_world_as_they_should(dtype: str, carried: bool, isa:
     assert turned[still, 2:].tobytes() == local[still, 2:].tobytes()
 
 
-@pytest.mark.parametrize("wrong", [3, "x", np.zeros(3), np.zeros((4, 3, 3))])
-def test_the_core_refuses_turns_that_do_not_fit(wrong: Any) -> None:
-    four = np.tile(UNTURNED, (5, 2, 1))
-    job = [four, four, four[:, 0], four, np.ones(5, bool), four.copy()]
+def slow_turn(local: Array, world: Array, deltas: Array) -> Array:
+    """Of joints each of which carries the next."""
+    units = rotations.normalize(local).astype("f8")
+    before = np.concatenate([np.tile(UNTURNED, (len(local), 1, 1)), deltas[:, :-1]], axis=1)
+    relative = rotations.multiply(rotations.conjugate(before), deltas)
+    relative[:, 0] = deltas[:, 0]
+    parents = rotations.multiply(world, rotations.conjugate(units))
+    turned = rotations.multiply(rotations.conjugate(parents), rotations.multiply(relative, world))
+    changes = np.abs(relative[..., 1:]).max(axis=-1) > 1e-12
+    return np.asarray(np.where(changes[..., np.newaxis], turned, local), local.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("frames", [0, 1, 70])
+def test_joints_of_many_turn_as_the_slow_way_has_it(dtype: str, frames: int) -> None:
+    random, joints = np.random.default_rng(frames), [4, 0, 2]
+    local = random.normal(size=(frames, 6, 4)).astype(dtype)
+    world, deltas = rotations.normalize(random.normal(size=(2, frames, 3, 4)))
+    deltas[: frames // 3, 1] = deltas[: frames // 3, 0]
+    local[5:6, 2], deltas[6:7, 0], world[7:8, 1] = 0, np.nan, np.inf
+    turned, expected = local.copy(), local.copy()
+    expected[:, joints] = slow_turn(local[:, joints], world, deltas)
+    _core.turn_leg(turned, joints, (world,), (deltas,), None, None)
+    np.testing.assert_array_equal(turned, expected)
+
+
+def test_the_core_refuses_turns_that_do_not_fit() -> None:
+    all_joints, two = np.tile(UNTURNED, (5, 3, 1)), np.tile(UNTURNED, (5, 2, 1))
+    job = [all_joints, [2, 0], (two,), (two[:, 0], two[:, 1]), two[:, 0], np.ones(5, bool)]
     turn_leg: Any = _core.turn_leg
     turn_leg(*job)
-    turn_leg(four, four, None, four, None, job[-1])
+    turn_leg(*job[:4], None, None)
+    wrong = [3, "x", np.zeros(3), np.zeros((4, 3, 3)), (two, two), (two[:4],), (), [3, 0], [-1, 0], [], [0], [[2, 0]]]
     for place in range(6):
+        for what in wrong:
+            with pytest.raises((TypeError, ValueError)):
+                turn_leg(*job[:place], what, *job[place + 1 :])
+    still = all_joints.copy()
+    still.flags.writeable = False
+    with pytest.raises(TypeError):
+        turn_leg(still, *job[1:])
+    with pytest.raises(TypeError):
+        turn_leg(*job[:-1])
+
+
+# --- knees, and what carries points ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("points", [1, 2, 3, 5])
+@pytest.mark.parametrize("frames", [0, 1, 7, 70])
+def test_hinges_are_what_knees_bend_about(points: int, frames: int, isa: str) -> None:
+    job = legs(points, frames)
+    chain, turns = job["chain"], job["turns"]
+    expected = np.zeros((max(points - 2, 0), 3))
+    for knee, total in enumerate(expected):
+        upper, lower = chain[:, knee + 1] - chain[:, knee], chain[:, knee + 2] - chain[:, knee + 1]
+        normals = rotations.rotate(rotations.conjugate(turns[:, knee]), np.cross(upper, lower))
+        for normal in normals:
+            total += normal
+    np.testing.assert_array_equal(_core.hinges(chain, turns), expected)
+    if frames and points > 2:
+        chain[0, 1] = np.nan
+        assert np.isnan(_core.hinges(chain, turns)[0]).all()
+
+
+def test_hinges_of_what_does_not_fit_are_refused() -> None:
+    job = legs(4, 5)
+    for given in [(), (job["chain"],), (job["chain"], job["turns"][:, :1]), (job["chain"][:4], job["turns"]), (3, 4)]:
         with pytest.raises(TypeError):
-            turn_leg(*job[:place], wrong, *job[place + 1 :])
+            _core.hinges(*given)
+
+
+@pytest.mark.parametrize("frames", [0, 1, 7, 70])
+@pytest.mark.parametrize("same", [False, True])
+def test_points_go_with_what_carries_them(frames: int, same: bool, isa: str) -> None:
+    random = np.random.default_rng(frames)
+    chain, origin, shift = random.normal(size=(frames, 4, 3)), *random.normal(size=(2, frames, 3))
+    turn = np.broadcast_to(UNTURNED, (frames, 4)) if same else random.normal(size=(frames, 4))
+    points = chain[:, 2]
+    points[3:4] = np.nan
+    expected = origin + shift + rotations.rotate(turn, points - origin)
+    np.testing.assert_array_equal(_core.displaced(points, origin, shift, turn), expected)
+    np.testing.assert_array_equal(_core.displaced(points, origin, shift, None), origin + shift + (points - origin))
+
+
+def test_points_that_do_not_fit_are_refused() -> None:
+    job = [np.zeros((5, 3)), np.zeros((5, 3)), np.zeros((5, 3)), np.tile(UNTURNED, (5, 1))]
+    displaced: Any = _core.displaced
+    for place in range(4):
+        for wrong in (3, "x", np.zeros((4, 3)), np.zeros((5, 2)), np.zeros((5, 3), "f4"), np.zeros(5)):
+            with pytest.raises(TypeError):
+                displaced(*job[:place], wrong, *job[place + 1 :])
+    with pytest.raises(TypeError):
+        displaced(*job[:3])

@@ -323,7 +323,7 @@ def _turned(clip: Clip, plan: Plan, scene: Scene) -> tuple[Array, list[Move], di
     return turned, joined(moves), short
 
 
-def _bent(way: Way, hinges: list[Array], body: Body, scene: Scene) -> tuple[Bent, Array]:
+def _bent(way: Way, hinges: Array, body: Body, scene: Scene) -> tuple[Bent, Array]:
     """The leg under its hip as the body carries that, and by how much it falls short of where its foot should be."""
     motion = way.motion
     leg, short = reached(motion, hinges, body, way.ankle, way.over(scene), way.reach)

@@ -57,7 +57,7 @@ class Body:
 
     def carried(self, points: Array) -> Array:
         """Where points of the body (frames, 3) go."""
-        return np.asarray(self.pivot + self.shift + quaternions.rotate(self.tilt, points - self.pivot))
+        return _core.displaced(points, self.pivot, self.shift, self.tilt)
 
 
 def body_of(pivot: Array, ways: list[Way], scene: Scene, *, rounds: bool) -> Body:

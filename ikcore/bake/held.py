@@ -70,6 +70,6 @@ def _reach(motion: LegMotion) -> Array:
     return np.asarray(np.maximum(STRAIGHTEST * bones, size(motion.chain[:, -1] - motion.chain[:, 0])))
 
 
-def _bent(motion: LegMotion, body: Body, hinges: list[Array], reach: Array) -> Bent:
+def _bent(motion: LegMotion, body: Body, hinges: Array, reach: Array) -> Bent:
     hip = body.pivot + quaternions.rotate(body.tilt, motion.chain[:, 0] - body.pivot) + body.shift
     return bend_leg(motion.chain, motion.turns, hinges, hip, motion.ankle, reach, body=body)[0]

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ikcore import _core, rotations
-from ikcore._arrays import cross, dot, size
+from ikcore._arrays import dot, size
 from ikcore.bake.body import Body
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import UNTURNED, Array, unit
-from ikcore.feet.intervals import blocks
 
 _BENT = 0.26  # the sine of a bend from which the side of a knee is its own; below, more and more that of its hinge
 STRAIGHTEST = 0.998  # of the length of a leg: how far it reaches where the body cannot give more
@@ -35,26 +34,13 @@ class Bent:
     deltas: Array
 
 
-def hinges_of(motion: LegMotion) -> list[Array]:
-    """The axis about which each knee bends, in the space of the bone above it: the mean over the clip."""
-    return [unit(_bends(motion, knee)) for knee in range(1, motion.chain.shape[1] - 1)]
+def hinges_of(motion: LegMotion) -> Array:
+    """The axis about which each knee bends, in the space of the bone above it, (knees, 3): the mean over the clip."""
+    knees = max(motion.chain.shape[1] - 2, 0)
+    return unit(_core.hinges(motion.chain, motion.turns[:, :knees]))
 
 
-def _bends(motion: LegMotion, knee: int) -> Array:
-    """About what a knee bends, and how much, added over all frames."""
-    total = np.zeros(3)
-    for frames in blocks(len(motion.chain)):
-        at = motion.chain[frames, knee - 1 : knee + 2]
-        bent = cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 1])
-        normals = rotations.rotate(rotations.conjugate(motion.turns[frames, knee - 1]), bent)
-        normals[0] += total
-        total = np.add.accumulate(normals, axis=0)[-1]
-    return total
-
-
-def reached(
-    motion: LegMotion, hinges: list[Array], body: Body, foot: Array, over: Array, reach: Array
-) -> tuple[Bent, Array]:
+def reached(motion: LegMotion, hinges: Array, body: Body, foot: Array, over: Array, reach: Array) -> tuple[Bent, Array]:
     """A leg under its hip as the body carries that, and by how much it falls short of where its foot should be.
 
     A free foot never does. What is lifted over obstacles goes no nearer to the hip than a leg folds up.
@@ -63,7 +49,7 @@ def reached(
     ----------
     motion : LegMotion
         The leg in the clip.
-    hinges : list of (3,) array
+    hinges : (knees, 3) array
         `hinges_of`.
     body : Body
         How that departs from the clip.
@@ -81,7 +67,7 @@ def reached(
 def bend(
     chain: Array,
     turns: Array,
-    hinges: list[Array],
+    hinges: Array,
     hip: Array,
     foot: Array,
     reach: Array,
@@ -101,7 +87,7 @@ def bend(
         Where its joints are in the clip. A free foot has one.
     turns : (frames, bones, 4) array
         Their world rotations.
-    hinges : list of (3,) array
+    hinges : (knees, 3) array
         `hinges_of`.
     hip, foot : (frames, 3) arrays
         Where it should begin and end.
@@ -116,9 +102,9 @@ def bend(
     """
     frames, points = chain.shape[:2]
     short, bent, deltas = np.empty(frames), np.empty(chain.shape), np.empty((frames, points - 1, 4))
-    knees, axes = max(points - 2, 0), np.array(hinges).reshape(-1, 3)
+    upper = turns[:, : max(points - 2, 0)]
     pivot, tilt = (None, None) if body is None else (body.pivot, body.tilt)
-    _core.bend_leg(chain, turns[:, :knees], pivot, tilt, hip, foot, over, reach, axes, length, bent, deltas, short)
+    _core.bend_leg(chain, upper, pivot, tilt, hip, foot, over, reach, hinges, length, bent, deltas, short)
     return Bent(bent, deltas), short
 
 

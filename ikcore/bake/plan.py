@@ -86,7 +86,7 @@ class Plan:
         Where feet go.
     toes : list of (frames, 4) array
         And how they turn their toes.
-    hinges : list of list of (3,) array
+    hinges : list of (knees, 3) array
         How the knees of each leg bend.
     body : Body
         Where that goes.
@@ -103,7 +103,7 @@ class Plan:
     pelvis: int
     ways: list[Way]
     toes: list[Array]
-    hinges: list[list[Array]]
+    hinges: list[Array]
     body: Body
     feet: Feet | None
     size: float

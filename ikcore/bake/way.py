@@ -73,20 +73,16 @@ class Way:
 
     def carried(self, points: Array, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
         """Where points of the foot (frames, 3) go."""
-        origin = self.motion.reference[frames]
-        arm = points - origin
-        if self.motion.leg.ankle is not None:
-            arm = quaternions.rotate(self.turn[frames], arm)
-        return np.asarray(origin + self.shift[frames] + arm)
+        turn = None if self.motion.leg.ankle is None else self.turn[frames]
+        return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
 
     def sole(self, name: str, frames: slice | NDArray[np.intp] = slice(None)) -> Array:
         """Where a point of the sole goes."""
         points = self.motion.soles[name][frames]
         if not self.motion.on_toes(name):
             return self.carried(points, frames)
-        origin = self.motion.reference[frames]
-        arm = quaternions.rotate(quaternions.multiply(self.toes[frames], self.turn[frames]), points - origin)
-        return np.asarray(origin + self.shift[frames] + arm)
+        turn = quaternions.multiply(self.toes[frames], self.turn[frames])
+        return _core.displaced(points, self.motion.reference[frames], self.shift[frames], turn)
 
     @property
     def ankle(self) -> Array:

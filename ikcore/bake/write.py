@@ -9,7 +9,7 @@ import numpy as np
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake import loops, quaternions
+from ikcore.bake import loops
 from ikcore.bake.body import Body
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Mask
@@ -34,15 +34,15 @@ class Turn(NamedTuple):
     ----------
     joints : list of int
         Which.
-    world : (frames, joints, 4) array
-        How they are turned.
-    deltas : (frames, joints, 4) array
+    world : tuple of (frames, n, 4) or (frames, 4) array
+        How they are turned, some of them in each part.
+    deltas : tuple of (frames, n, 4) or (frames, 4) array
         And how they turn from there.
     """
 
     joints: list[int]
-    world: Array
-    deltas: Array
+    world: tuple[Array, ...]
+    deltas: tuple[Array, ...]
 
 
 # A foot without a leg, and how it moves in the world: from, and to.
@@ -97,8 +97,8 @@ def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | No
     """Turn the pelvis and all legs, of each its joints from the hip on, in some frames; `turned` is what these have."""
     skeleton = clip.skeleton
     if tilt is not None:
-        world = np.asarray(skeleton.forward(clip.pose[frames]).rotations[:, [pelvis]], np.float64)
-        turn(turned, Turn([pelvis], world, tilt[:, np.newaxis]))
+        world = np.asarray(skeleton.forward(clip.pose[frames]).rotations[:, pelvis], np.float64)
+        turn(turned, Turn([pelvis], (world,), (tilt,)))
     for leg in legs:
         turn(turned, leg, above=tilt if pelvis in ancestors(skeleton, leg.joints[0]) else None)
 
@@ -183,11 +183,7 @@ def _replaced(clip: Clip, pose: Pose) -> Clip:
 
 def turn(turned: Array, turns: Turn, *, above: Array | None = None, where: Mask | None = None) -> None:
     """Give joints the local rotations with which they turn like that in the world, what is above them turning too."""
-    local = turned[:, turns.joints]
-    units = quaternions.normalize(local).astype(np.float64, copy=False)
-    local = local.astype(np.float64, copy=False)
-    _core.turn_leg(turns.world, turns.deltas, above, units, where, local)
-    turned[:, turns.joints] = local
+    _core.turn_leg(turned, turns.joints, turns.world, turns.deltas, above, where)
 
 
 def turn_of(clip: Clip, joint: int) -> Array:
@@ -209,11 +205,7 @@ def _within_parent(clip: Clip, frames: slice, joint: int, way: Array) -> Array:
 def turns_of(motion: LegMotion, deltas: Array, foot: Array, toes: Array) -> Turn:
     """Of a leg, from the rotations of its bones, and of what carries its sole."""
     if motion.leg.ankle is None:
-        return Turn(motion.joints, motion.turns, deltas)
+        return Turn(motion.joints, (motion.turns,), (deltas,))
     if motion.toe is None or motion.toe_turn is None:
-        return Turn(motion.joints, motion.turns, _with(deltas, foot))
-    return Turn([*motion.joints, motion.toe], _with(motion.turns, motion.toe_turn), _with(deltas, foot, toes))
-
-
-def _with(joints: Array, *more: Array) -> Array:
-    return np.concatenate([joints, *(each[:, np.newaxis] for each in more)], axis=1)
+        return Turn(motion.joints, (motion.turns,), (deltas, foot))
+    return Turn([*motion.joints, motion.toe], (motion.turns, motion.toe_turn), (deltas, foot, toes))

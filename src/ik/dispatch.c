@@ -129,3 +129,15 @@ void ik_turn_leg(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last) {
     kernels_for(f64, last - first)->turn_leg(job, first, last);
     ik_fpmode_leave(before);
 }
+
+void ik_displace(const ik_displace_job *job, ptrdiff_t first, ptrdiff_t last) {
+    ik_fpmode before = ik_fpmode_enter();
+    kernels_for(f64, last - first)->displace(job, first, last);
+    ik_fpmode_leave(before);
+}
+
+void ik_hinges(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last) {
+    ik_fpmode before = ik_fpmode_enter();
+    kernels_for(f64, last - first)->hinges(job, first, last);
+    ik_fpmode_leave(before);
+}

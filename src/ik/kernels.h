@@ -58,6 +58,8 @@ ik_hidden size_t IK_NAME(smooth_scratch)(const ik_smooth_job *job);
 ik_hidden void IK_NAME(smooth)(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 ik_hidden void IK_NAME(bend_leg)(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last);
 ik_hidden void IK_NAME(turn_leg)(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last);
+ik_hidden void IK_NAME(displace)(const ik_displace_job *job, ptrdiff_t first, ptrdiff_t last);
+ik_hidden void IK_NAME(hinges)(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last);
 
 #include "lanes/real.h"
 #include "lanes/trig.h"

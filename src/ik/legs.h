@@ -23,17 +23,35 @@ typedef struct ik_bend_leg_job {
     ik_rows short_by;      /* (1) optional: by how much it falls short of where it should end */
 } ik_bend_leg_job;
 
-/* The local rotations with which joints, each of which carries the next, turn in the world as they should. */
+/* The local rotations with which joints, each of which carries the next, turn in the world as they should. Of each
+ * joint rows of their own. */
 typedef struct ik_turn_leg_job {
-    ik_lists world;  /* (4) how joints are turned */
-    ik_lists deltas; /* (4) how they turn from there */
-    ik_rows above;   /* (4) optional: how what carries the first turns */
-    ik_lists units;  /* (4) local rotations at unit length */
-    ik_rows chosen;  /* char, optional: frames where it is 0 stay */
-    ik_lists locals; /* (4) the same rotations as they come; those that change are written */
+    int joints;
+    const ik_rows *world;  /* (4) how joints are turned */
+    const ik_rows *deltas; /* (4) how they turn from there */
+    ik_rows above;         /* (4) optional: how what carries the first turns */
+    const ik_rows *units;  /* (4) local rotations at unit length */
+    ik_rows chosen;        /* char, optional: frames where it is 0 stay */
+    const ik_rows *locals; /* (4) the same rotations as they come; those that change are written */
 } ik_turn_leg_job;
+
+/* Points that something carries which turns about an origin and is shifted: a body, or a foot. */
+typedef struct ik_displace_job {
+    ik_rows points, origin, shift; /* (3) */
+    ik_rows turn;                  /* (4) optional */
+    ik_rows places;                /* (3) */
+} ik_displace_job;
+
+/* About what each knee of a leg bends, in the space of the bone above it, and how much, added over frames. */
+typedef struct ik_hinges_job {
+    ik_lists chain; /* (3) where its joints are, one more than bones */
+    ik_lists turns; /* (4) world rotations of the bones above knees */
+    double *sums;   /* of every knee (3), to which is added frame by frame */
+} ik_hinges_job;
 
 void ik_bend_leg(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last);
 void ik_turn_leg(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last);
+void ik_displace(const ik_displace_job *job, ptrdiff_t first, ptrdiff_t last);
+void ik_hinges(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last);
 
 #endif

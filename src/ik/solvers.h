@@ -67,6 +67,8 @@ typedef struct ik_kernels {
     void (*smooth)(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
     void (*bend_leg)(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last);
     void (*turn_leg)(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last);
+    void (*displace)(const ik_displace_job *job, ptrdiff_t first, ptrdiff_t last);
+    void (*hinges)(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last);
 } ik_kernels;
 
 #if defined(__GNUC__)

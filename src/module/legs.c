@@ -116,33 +116,184 @@ static PyObject *bend_leg(PyObject *module, PyObject *const *args, Py_ssize_t gi
     Py_RETURN_NONE;
 }
 
-static PyObject *turn_leg(PyObject *module, PyObject *const *args, Py_ssize_t given) {
-    enum { WORLD, DELTAS, ABOVE, UNITS, CHOSEN, LOCALS, ARGUMENTS };
-    static const char *name = "turn_leg";
+/* --- how joints turn ---------------------------------------------------------------------------------------------- */
+
+/* A call of turn_leg: of every joint where its rows are, and memory for doubles. */
+typedef struct {
     npy_intp frames, joints;
+    PyArrayObject *rotations; /* (frames, all joints, 4), floats or doubles */
+    const npy_intp *joint;    /* which of all */
+    ik_rows *world, *deltas, *units, *locals;
+    double *memory; /* units; of floats locals too, and a joint of floats */
+} turning;
+
+static int refuse_turns(const char *what) {
+    PyErr_Format(PyExc_TypeError, "turn_leg: %s do not fit the job", what);
+    return -1;
+}
+
+/* The rows of joints: parts (frames, n, 4), or (frames, 4) of one, one after the other. */
+static int take_parts(const turning *t, ik_rows *rows, PyObject *parts, const char *what) {
+    npy_intp known = 0;
+    if (!PyTuple_Check(parts)) return refuse_turns(what);
+    for (Py_ssize_t k = 0; k < PyTuple_Size(parts); k++) {
+        PyArrayObject *part = (PyArrayObject *)PyTuple_GetItem(parts, k);
+        const int axes = PyArray_Check(part) ? PyArray_NDIM(part) : 0;
+        if (axes < 2 || axes > 3 || !holds(part, NPY_DOUBLE) || !PyArray_ISBEHAVED_RO(part) ||
+            PyArray_DIM(part, 0) != t->frames || PyArray_DIM(part, axes - 1) != 4)
+            return refuse_turns(what);
+        const npy_intp *strides = PyArray_STRIDES(part), many = axes == 3 ? PyArray_DIM(part, 1) : 1;
+        if (many > t->joints - known) return refuse_turns(what);
+        for (npy_intp joint = 0; joint < many; joint++)
+            rows[known++] = (ik_rows){.data = PyArray_BYTES(part) + (axes == 3 ? joint * strides[1] : 0),
+                                      .stride = strides[0],
+                                      .step = strides[axes - 1]};
+    }
+    return known == t->joints ? 0 : refuse_turns(what);
+}
+
+/* A joint's rows as they come. */
+static ik_rows own_rows(const turning *t, npy_intp joint) {
+    const npy_intp *strides = PyArray_STRIDES(t->rotations);
+    return (ik_rows){
+        .data = PyArray_BYTES(t->rotations) + t->joint[joint] * strides[1], .stride = strides[0], .step = strides[2]};
+}
+
+static ik_rows double_rows(const turning *t, npy_intp at) {
+    return (ik_rows){.data = t->memory + 4 * t->frames * at, .stride = 4 * sizeof(double), .step = sizeof(double)};
+}
+
+static float *float_at(const ik_rows *rows, npy_intp frame, int column) {
+    return (float *)((char *)rows->data + frame * rows->stride + column * rows->step);
+}
+
+static void widen(const turning *t, const ik_rows *from, const ik_rows *to) {
+    for (npy_intp frame = 0; frame < t->frames; frame++)
+        for (int column = 0; column < 4; column++)
+            ((double *)to->data)[4 * frame + column] = *float_at(from, frame, column);
+}
+
+static void narrow(const turning *t, const ik_rows *from, const ik_rows *to) {
+    for (npy_intp frame = 0; frame < t->frames; frame++)
+        for (int column = 0; column < 4; column++)
+            *float_at(to, frame, column) = (float)((const double *)from->data)[4 * frame + column];
+}
+
+/* Locals and units as doubles: brought to unit length as they come. */
+static void prepare(const turning *t, int single) {
+    const ik_rows given = double_rows(t, 2 * t->joints);
+    const ik_rows floats = {.data = given.data, .stride = 4 * sizeof(float), .step = sizeof(float)};
+    for (npy_intp joint = 0; joint < t->joints; joint++) {
+        const ik_rows own = own_rows(t, joint);
+        t->units[joint] = double_rows(t, joint);
+        t->locals[joint] = single ? double_rows(t, t->joints + joint) : own;
+        if (!single) {
+            ik_quat_normalize_f64(&(ik_quat_normalize_job){.q = own, .out = t->units[joint]}, t->frames);
+            continue;
+        }
+        ik_quat_normalize_f32(&(ik_quat_normalize_job){.q = own, .out = floats}, t->frames);
+        widen(t, &floats, &t->units[joint]);
+        widen(t, &own, &t->locals[joint]);
+    }
+}
+
+static void run_turns(const turning *t, ik_turn_leg_job *job) {
+    const int single = holds(t->rotations, NPY_FLOAT);
+    job->joints = (int)t->joints;
+    job->world = t->world, job->deltas = t->deltas, job->units = t->units, job->locals = t->locals;
+    Py_BEGIN_ALLOW_THREADS;
+    prepare(t, single);
+    ik_turn_leg(job, 0, t->frames);
+    for (npy_intp joint = 0; single && joint < t->joints; joint++) {
+        const ik_rows own = own_rows(t, joint);
+        narrow(t, &t->locals[joint], &own);
+    }
+    Py_END_ALLOW_THREADS;
+}
+
+static int take_rotations(turning *t, PyObject *object, PyArrayObject *joints) {
+    PyArrayObject *array = t->rotations = (PyArrayObject *)object;
+    if (!PyArray_Check(object) || PyArray_NDIM(array) != 3 || PyArray_DIM(array, 2) != 4 ||
+        !(holds(array, NPY_FLOAT) || holds(array, NPY_DOUBLE)) || !PyArray_ISBEHAVED(array))
+        return refuse_turns("rotations");
+    t->frames = PyArray_DIM(array, 0), t->joints = PyArray_SIZE(joints), t->joint = PyArray_DATA(joints);
+    for (npy_intp k = 0; k < t->joints; k++)
+        if (t->joint[k] < 0 || t->joint[k] >= PyArray_DIM(array, 1)) return refuse_turns("joints");
+    return t->joints > 0 && t->joints < 1000 ? 0 : refuse_turns("joints");
+}
+
+static PyObject *turn_leg(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    enum { ROTATIONS, JOINTS, WORLD, DELTAS, ABOVE, CHOSEN, ARGUMENTS };
+    const role above = {"turn_leg", "above", NPY_DOUBLE, 1, 0, 0, 4}, chosen = {"turn_leg", "chosen", NPY_BOOL, 1};
     ik_turn_leg_job job = {0};
+    turning t = {0};
     (void)module;
     if (given != ARGUMENTS) {
         PyErr_SetString(PyExc_TypeError, "turn_leg: expected 6 arguments");
         return NULL;
     }
-    if (size_of(name, args[WORLD], &frames, &joints) < 0) return NULL;
-    const role above = {name, "above", NPY_DOUBLE, 1, 0, 0, 4}, chosen = {name, "chosen", NPY_BOOL, 1, 0, 0, 0};
-    const role world = {name, "world", NPY_DOUBLE, 0, 0, joints, 4},
-               deltas = {name, "deltas", NPY_DOUBLE, 0, 0, joints, 4};
-    const role units = {name, "units", NPY_DOUBLE, 0, 0, joints, 4},
-               locals = {name, "locals", NPY_DOUBLE, 0, 1, joints, 4};
-    if (take_lists(&job.world, args[WORLD], &world, frames) < 0 ||
-        take_lists(&job.deltas, args[DELTAS], &deltas, frames) < 0 ||
-        take_rows(&job.above, args[ABOVE], &above, frames) < 0 ||
-        take_lists(&job.units, args[UNITS], &units, frames) < 0 ||
-        take_rows(&job.chosen, args[CHOSEN], &chosen, frames) < 0 ||
-        take_lists(&job.locals, args[LOCALS], &locals, frames) < 0)
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    ik_turn_leg(&job, 0, frames);
-    Py_END_ALLOW_THREADS;
+    PyArrayObject *joints = (PyArrayObject *)PyArray_FROMANY(args[JOINTS], NPY_INTP, 1, 1, NPY_ARRAY_CARRAY_RO);
+    int ready = joints && take_rotations(&t, args[ROTATIONS], joints) == 0;
+    ik_rows *rows = ready ? PyMem_Calloc(4 * (size_t)t.joints, sizeof *rows) : NULL;
+    if (rows) {
+        t.world = rows, t.deltas = rows + t.joints, t.units = t.deltas + t.joints, t.locals = t.units + t.joints;
+        t.memory = PyMem_Malloc((size_t)(4 * t.frames * (2 * t.joints + 1)) * sizeof *t.memory);
+    }
+    if (ready && !t.memory) PyErr_NoMemory();
+    ready = t.memory && take_parts(&t, t.world, args[WORLD], "turns") == 0 &&
+            take_parts(&t, t.deltas, args[DELTAS], "deltas") == 0 &&
+            take_rows(&job.above, args[ABOVE], &above, t.frames) == 0 &&
+            take_rows(&job.chosen, args[CHOSEN], &chosen, t.frames) == 0;
+    if (ready) run_turns(&t, &job);
+    PyMem_Free(t.memory);
+    PyMem_Free(rows);
+    Py_XDECREF((PyObject *)joints);
+    if (!ready) return NULL;
     Py_RETURN_NONE;
+}
+
+/* --- about what knees bend, and what carries points --------------------------------------------------------------- */
+
+static PyObject *hinges(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    npy_intp frames, points, shape[2] = {0, 3};
+    ik_hinges_job job = {0};
+    (void)module;
+    if (given != 2) PyErr_SetString(PyExc_TypeError, "hinges: expected 2 arguments");
+    if (given != 2 || size_of("hinges", args[0], &frames, &points) < 0) return NULL;
+    shape[0] = points > 2 ? points - 2 : 0;
+    const role chain = {"hinges", "chain", NPY_DOUBLE, 0, 0, points, 3};
+    const role turns = {"hinges", "turns", NPY_DOUBLE, 0, 0, shape[0], 4};
+    if (shape[0] &&
+        (take_lists(&job.chain, args[0], &chain, frames) < 0 || take_lists(&job.turns, args[1], &turns, frames) < 0))
+        return NULL;
+    PyObject *sums = PyArray_ZEROS(2, shape, NPY_DOUBLE, 0);
+    if (!sums || !shape[0]) return sums;
+    job.sums = PyArray_DATA((PyArrayObject *)sums);
+    ik_hinges(&job, 0, frames);
+    return sums;
+}
+
+static PyObject *displaced(PyObject *module, PyObject *const *args, Py_ssize_t given) {
+    enum { POINTS, ORIGIN, SHIFT, TURN, ARGUMENTS };
+    static const role vector = {"displaced", "a point, origin or shift", NPY_DOUBLE, 0, 0, 0, 3};
+    static const role rotation = {"displaced", "turn", NPY_DOUBLE, 1, 0, 0, 4};
+    ik_displace_job job = {0};
+    (void)module;
+    if (given != ARGUMENTS || !PyArray_Check(args[POINTS]) || PyArray_NDIM((PyArrayObject *)args[POINTS]) != 2) {
+        PyErr_SetString(PyExc_TypeError, "displaced: expected points (frames, 3), their origin, shift and turn");
+        return NULL;
+    }
+    npy_intp shape[2] = {PyArray_DIM((PyArrayObject *)args[POINTS], 0), 3};
+    if (take_rows(&job.points, args[POINTS], &vector, shape[0]) < 0 ||
+        take_rows(&job.origin, args[ORIGIN], &vector, shape[0]) < 0 ||
+        take_rows(&job.shift, args[SHIFT], &vector, shape[0]) < 0 ||
+        take_rows(&job.turn, args[TURN], &rotation, shape[0]) < 0)
+        return NULL;
+    PyArrayObject *places = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    if (!places) return NULL;
+    job.places = (ik_rows){.data = PyArray_DATA(places), .stride = 3 * sizeof(double), .step = sizeof(double)};
+    ik_displace(&job, 0, shape[0]);
+    return (PyObject *)places;
 }
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
@@ -152,7 +303,13 @@ static PyMethodDef functions[] = {
      "bend_leg(chain, turns, pivot, tilt, hip, foot, over, reach, hinges, length, bent, deltas, short, /)\n--\n\n"
      "Writes the last three; pivot with tilt, over and short may be None."},
     {"turn_leg", FAST(turn_leg),
-     "turn_leg(world, deltas, above, units, chosen, locals, /)\n--\n\nWrites the last; above and chosen may be None."},
+     "turn_leg(rotations, joints, world, deltas, above, chosen, /)\n--\n\nWrites the local rotations of some joints; "
+     "world and deltas are parts of one or more of these, above and chosen may be None."},
+    {"hinges", FAST(hinges),
+     "hinges(chain, turns, /)\n--\n\nAbout what knees bend, and how much, added over frames: (knees, 3)."},
+    {"displaced", FAST(displaced),
+     "displaced(points, origin, shift, turn, /)\n--\n\nWhere points (frames, 3) go with what turns about an origin and "
+     "is shifted; turn may be None."},
     {NULL, NULL, 0, NULL},
 };
 

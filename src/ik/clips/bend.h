@@ -1,4 +1,5 @@
-/* Legs bent in closed form (ik_bend_leg_job), lanes being frames; and how their joints turn (ik_turn_leg_job).
+/* Legs bent in closed form (ik_bend_leg_job), lanes being frames; about what they do (ik_hinges_job), how their joints
+ * turn (ik_turn_leg_job), and points that go with what they hang on (ik_displace_job).
  *
  *   bend_target  where it ends: no nearer to the hip than a leg folds up, no farther than it reaches
  *   bend_knee    where a knee goes: as far off the line as the sides say, to the side where it was
@@ -15,6 +16,17 @@ static const number BEND_FOLDED = 0.25;   /* of its length: legs are not folded 
 static const number BEND_TIGHTEST = 0.2;  /* likewise: nor more than this to stand */
 static const number BEND_ROUNDING = 1e-9; /* of the length of a leg */
 static const number TURN_SAME = 1e-12;    /* a rotation by less is none */
+
+/* Rows of one joint of every pose, as lists of joints have them. */
+ik_inline quat bend_load_quat(const ik_rows *rows, group at) {
+    return lanes_load_joint_quat(&(ik_lists){.rows = *rows}, at, 0);
+}
+ik_inline vec3 bend_load_vec3(const ik_rows *rows, group at) {
+    return lanes_load_joint_vec3(&(ik_lists){.rows = *rows}, at, 0);
+}
+ik_inline void bend_store_quat(const ik_rows *rows, group at, quat q) {
+    lanes_store_joint_quat(&(ik_lists){.rows = *rows}, at, 0, q);
+}
 
 /* --- a leg ----------------------------------------------------------------------------------------------------------
  */
@@ -161,18 +173,49 @@ static void turn_rows(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t las
         const mask chosen = turn_chosen(job, at);
         quat carrier = quat_identity();
         if (job->above.data) carrier = lanes_load_quat(&job->above, at);
-        for (int joint = 0; joint < job->world.count; joint++) {
-            const quat world = lanes_load_joint_quat(&job->world, at, joint);
-            const quat delta = lanes_load_joint_quat(&job->deltas, at, joint);
-            const quat unit = lanes_load_joint_quat(&job->units, at, joint);
-            const quat local = lanes_load_joint_quat(&job->locals, at, joint);
+        for (int joint = 0; joint < job->joints; joint++) {
+            const quat world = bend_load_quat(&job->world[joint], at), delta = bend_load_quat(&job->deltas[joint], at);
+            const quat unit = bend_load_quat(&job->units[joint], at), local = bend_load_quat(&job->locals[joint], at);
             const int alone = joint == 0 && !job->above.data;
             const quat relative = alone ? delta : bake_multiply(bake_conjugate(carrier), delta);
             const quat parent = bake_multiply(world, bake_conjugate(unit));
             const quat now = bake_multiply(bake_conjugate(parent), bake_multiply(relative, world));
             const mask changes = chosen & mask_less(real_splat(TURN_SAME), vec3_largest(relative.v));
-            lanes_store_joint_quat(&job->locals, at, joint, quat_select(changes, now, local));
+            bend_store_quat(&job->locals[joint], at, quat_select(changes, now, local));
             carrier = delta;
         }
+    }
+}
+
+/* --- its knees ------------------------------------------------------------------------------------------------------
+ */
+
+/* Frames are added one after the other, so that all lanes come to the same. */
+static void hinge_rows(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last) {
+    EACH_GROUP (at, first, last) {
+        for (int knee = 0; knee < job->turns.count; knee++) {
+            const vec3 bone = lanes_load_joint_vec3(&job->chain, at, knee + 1);
+            const vec3 upper = vec3_sub(bone, lanes_load_joint_vec3(&job->chain, at, knee));
+            const vec3 lower = vec3_sub(lanes_load_joint_vec3(&job->chain, at, knee + 2), bone);
+            const quat turn = lanes_load_joint_quat(&job->turns, at, knee);
+            const vec3 normal = bake_rotate(bake_conjugate(turn), vec3_cross(upper, lower));
+            number each[3][LANES];
+            real_store(each[0], normal.x), real_store(each[1], normal.y), real_store(each[2], normal.z);
+            for (int k = 0; k < at.count; k++)
+                for (int axis = 0; axis < 3; axis++)
+                    job->sums[3 * knee + axis] += (double)each[axis][k];
+        }
+    }
+}
+
+/* --- what carries it ------------------------------------------------------------------------------------------------
+ */
+
+static void displace_rows(const ik_displace_job *job, ptrdiff_t first, ptrdiff_t last) {
+    EACH_GROUP (at, first, last) {
+        const vec3 origin = lanes_load_vec3(&job->origin, at), shift = lanes_load_vec3(&job->shift, at);
+        vec3 arm = vec3_sub(bend_load_vec3(&job->points, at), origin);
+        if (job->turn.data) arm = bake_rotate(lanes_load_quat(&job->turn, at), arm);
+        lanes_store_vec3(&job->places, at, vec3_add(vec3_add(origin, shift), arm));
     }
 }

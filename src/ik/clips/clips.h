@@ -20,3 +20,5 @@ void IK_NAME(smooth)(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, 
 
 void IK_NAME(bend_leg)(const ik_bend_leg_job *job, ptrdiff_t first, ptrdiff_t last) { bend_rows(job, first, last); }
 void IK_NAME(turn_leg)(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t last) { turn_rows(job, first, last); }
+void IK_NAME(displace)(const ik_displace_job *job, ptrdiff_t first, ptrdiff_t last) { displace_rows(job, first, last); }
+void IK_NAME(hinges)(const ik_hinges_job *job, ptrdiff_t first, ptrdiff_t last) { hinge_rows(job, first, last); }

@@ -15,9 +15,11 @@
 IK_METHODS(METHOD_KERNELS)
 
 #if IK_BITS == 64
-#define ROWS_OF_DOUBLES IK_NAME(cast), IK_NAME(smooth_scratch), IK_NAME(smooth), IK_NAME(bend_leg), IK_NAME(turn_leg)
+#define ROWS_OF_DOUBLES                                                                                                \
+    IK_NAME(cast), IK_NAME(smooth_scratch), IK_NAME(smooth), IK_NAME(bend_leg), IK_NAME(turn_leg), IK_NAME(displace),  \
+        IK_NAME(hinges)
 #else
-#define ROWS_OF_DOUBLES NULL, NULL, NULL, NULL, NULL
+#define ROWS_OF_DOUBLES NULL, NULL, NULL, NULL, NULL, NULL, NULL
 #endif
 #define METHOD_ROWS(name, takes, doc) name##_scratch, name##_items,
 
