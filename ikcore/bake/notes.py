@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from ikcore.bake.way import Way
 from ikcore.clips.clip import Clip
 from ikcore.feet.intervals import blocks
 from ikcore.grounds.ground import Plane
-from ikcore.pose import Pose
 
 # How many of one unit are another one, and which two that are.
 _UNITS = {
@@ -137,10 +137,9 @@ def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], sce
         return None
     level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _STEP]
     leg = max(motion.size for motion in motions)
-    rises = np.diff([stance.lift for stance in level]) / leg
-    uneven = np.abs(np.diff(rises)) > _SURGES
-    climbs = np.abs(rises[1:] + rises[:-1]) > _SURGES
-    if np.count_nonzero(uneven & climbs) < _SOME:
+    rises = [(to.lift - start.lift) / leg for start, to in pairwise(level)]
+    surges = [min(abs(last - first), abs(last + first)) > _SURGES for first, last in pairwise(rises)]
+    if sum(surges) < _SOME:
         return None
     return Note("strides do not fit the steps: some climb more of them than others, so that the body surges", "stride")
 
@@ -225,18 +224,18 @@ def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str
 
 def _same(baked: Clip, before: Clip, leg: float) -> bool:
     """But for what nobody sees."""
-    return all(_alike(baked.pose[frames], before.pose[frames], before.skeleton.offsets, leg) for frames in _few(baked))
+    now, was, shape = baked.pose, before.pose, (len(baked), len(baked.skeleton), 3)
+    moved, there = (
+        np.broadcast_to(before.skeleton.offsets, shape) if each is None else each
+        for each in (now.translations, was.translations)
+    )
+    return _alike(now.rotations, was.rotations, _DIGITS) and _alike(moved, there, _DIGITS * leg)
 
 
-def _few(clip: Clip) -> Iterator[slice]:
-    """Frames, so few at a time that of what has changed most are never looked at."""
-    return (slice(start, start + 64) for start in range(0, len(clip), 64))
-
-
-def _alike(now: Pose, was: Pose, offsets: Array, leg: float) -> bool:
-    moved, there = (offsets if each is None else each for each in (now.translations, was.translations))
-    turned = np.abs(now.rotations - was.rotations).max()
-    return bool(turned <= _DIGITS and np.abs(moved - there).max() <= _DIGITS * leg)
+def _alike(now: Array, was: Array, near: float) -> bool:
+    """Some frames at a time, so few that of what has changed most are never looked at."""
+    parts = (slice(start, start + 64) for start in range(0, len(now), 64))
+    return all(bool(np.abs(now[frames] - was[frames]).max() <= near) for frames in parts)
 
 
 def _place(motions: list[LegMotion], scene: Scene) -> str:
@@ -246,11 +245,11 @@ def _place(motions: list[LegMotion], scene: Scene) -> str:
 
 def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
     """That uneven ground which is level wherever feet stand, or far above or below them, is larger than they go."""
-    unit, leg = _unit(motions, scene), max(motion.size for motion in motions)
-    low, high = _bounds(scene)
-    if not unit or (scene.made and not scene.kept):
+    unit = None if scene.made and not scene.kept else _unit(motions, scene)
+    if not unit:
         return None
-    uneven = float((high - low)[scene.axis] * _needed(motions, scene) / scene.level(high - low).max())
+    leg, extent = max(motion.size for motion in motions), _extent(scene)
+    uneven = float(extent[scene.axis] * _needed(motions, scene) / scene.level(extent).max())
     if not uneven > _UNEVEN * leg:
         return None
     lifts = np.array([stance.lift for stance in stances])
@@ -264,9 +263,8 @@ def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) ->
 
 def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
     """In which other unit the ground would be as wide as feet need it, if it is not by far."""
-    low, high = _bounds(scene)
-    wide, need = float(scene.level(high - low).max()), _needed(motions, scene)
-    if not wide > 0 or _NARROWER * need < wide < _WIDER * need:
+    wide = float(scene.level(_extent(scene)).max())
+    if not wide > 0 or _NARROWER * (need := _needed(motions, scene)) < wide < _WIDER * need:
         return None
     fits = {factor: abs(np.log(wide * factor / (_ROOMY * need))) for factor in _UNITS}
     likely = [factor for factor in sorted(fits, key=lambda each: fits[each]) if fits[factor] < _FITS]
@@ -281,12 +279,11 @@ def _needed(motions: list[LegMotion], scene: Scene) -> float:
     return float(_core.extent(ways).max()) + _STEPS * max(motion.size for motion in motions)
 
 
-def _bounds(scene: Scene) -> tuple[Array, Array]:
-    """The lowest and the highest coordinates of all but planes, which have no end."""
-    lows, highs = [], []
+def _extent(scene: Scene) -> Array:
+    """How far all but planes reach along each axis, which have no end."""
+    ends: list[Array] = []
     for part in scene.ground.still(0).parts:
         if not isinstance(part.body, Plane):
             at = part.world(np.asarray(part.body.vertices, np.float64))
-            lows.append(at.min(axis=0))
-            highs.append(at.max(axis=0))
-    return np.min([*lows, *highs] or np.zeros((1, 3)), axis=0), np.max([*lows, *highs] or np.zeros((1, 3)), axis=0)
+            ends += [at.min(axis=0), at.max(axis=0)]
+    return np.max(ends, axis=0) - np.min(ends, axis=0) if ends else np.zeros(3)

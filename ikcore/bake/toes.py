@@ -21,8 +21,7 @@ def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     motion = way.motion
     if not motion.on_toes("toe"):
         return way.toes
-    ball, tip = motion.reference + way.shift, way.sole("toe")
-    there, thick = motion.soles["toe"], floor.thick["toe"]
+    tip, there, thick = way.sole("toe"), motion.soles["toe"], floor.thick["toe"]
     stood = _under(there, motion, scene) + thick if scene.made else floor.stood["toe"]
     own = np.fmin(there[:, scene.axis] - stood, 0)  # where they are in the floor anyway
     own[way.lies] = 0
@@ -32,7 +31,7 @@ def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
         return way.toes
     pull, most = 1 / (_TIME * _TIME * _TIME * _TIME), np.where(way.lies, lack, np.inf)
     lack = smooth(0.0, fps=scene.fps, pull=pull, lower=lack, upper=most, loop=loop)
-    arm = tip - ball
+    arm = tip - (motion.reference + way.shift)
     raised = arm.copy()
     raised[:, scene.axis] += np.minimum(lack, _bent(arm, scene))
     return quaternions.multiply(quaternions.shortest_arc(arm, raised), way.toes)

@@ -19,7 +19,6 @@ from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, ancestors
 from ikcore.feet.soles import space, within
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton
 
 _ABOUT = 0.35  # of the length of a leg: joints that are nearer to the hips are still the pelvis
 _SAME = 1e-12  # a rotation by less is none
@@ -113,15 +112,13 @@ def joined(moves: list[list[Move]]) -> list[Move]:
 
 def taken(clip: Clip, pelvis: int, body: Body, moves: list[Move]) -> list[Move]:
     """Feet without legs, from where the body takes them that hang on it, or on what that hangs on."""
-    skeleton, climb = clip.skeleton, loops.climb(clip, body.shift)
-    root = [pelvis, *ancestors(skeleton, pelvis)][-1]
-    return [(joint, _taken(skeleton, joint, start, pelvis, body, root, climb), end) for joint, start, end in moves]
+    return [(joint, _taken(clip, joint, start, pelvis, body), end) for joint, start, end in moves]
 
 
-def _taken(skeleton: Skeleton, joint: int, start: Array, pelvis: int, body: Body, root: int, climb: Array) -> Array:
-    above = ancestors(skeleton, joint)
+def _taken(clip: Clip, joint: int, start: Array, pelvis: int, body: Body) -> Array:
+    above, root = ancestors(clip.skeleton, joint), [pelvis, *ancestors(clip.skeleton, pelvis)][-1]
     if pelvis not in above:
-        return start + climb if root in above else start
+        return start + loops.climb(clip, body.shift) if root in above else start
     stays = ~((body.shift != 0).any(axis=1) | (np.abs(body.tilt[:, 1:]) > _SAME).any(axis=1))
     return np.where(stays[:, np.newaxis], start, body.carried(start))
 

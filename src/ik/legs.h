@@ -30,9 +30,9 @@ typedef struct ik_turn_leg_job {
     const ik_rows *world;  /* (4) how joints are turned */
     const ik_rows *deltas; /* (4) how they turn from there */
     ik_rows above;         /* (4) optional: how what carries the first turns */
-    const ik_rows *units;  /* (4) local rotations at unit length */
+    const ik_rows *locals; /* (4) local rotations as they come; those that change are written */
+    const ik_rows *units;  /* (4) the same at unit length; NULL: they are brought to that */
     ik_rows chosen;        /* char, optional: frames where it is 0 stay */
-    const ik_rows *locals; /* (4) the same rotations as they come; those that change are written */
 } ik_turn_leg_job;
 
 /* Points that something carries which turns about an origin and is shifted: a body, or a foot. */

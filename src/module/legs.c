@@ -118,13 +118,13 @@ static PyObject *bend_leg(PyObject *module, PyObject *const *args, Py_ssize_t gi
 
 /* --- how joints turn ---------------------------------------------------------------------------------------------- */
 
-/* A call of turn_leg: of every joint where its rows are, and memory for doubles. */
+/* A call of turn_leg: of every joint where its rows are. Floats are turned as doubles, which are in memory. */
 typedef struct {
     npy_intp frames, joints;
     PyArrayObject *rotations; /* (frames, all joints, 4), floats or doubles */
     const npy_intp *joint;    /* which of all */
-    ik_rows *world, *deltas, *units, *locals;
-    double *memory; /* units; of floats locals too, and a joint of floats */
+    ik_rows *world, *deltas, *locals, *units;
+    double *memory; /* locals, units, and one joint of floats */
 } turning;
 
 static int refuse_turns(const char *what) {
@@ -179,36 +179,29 @@ static void narrow(const turning *t, const ik_rows *from, const ik_rows *to) {
             *float_at(to, frame, column) = (float)((const double *)from->data)[4 * frame + column];
 }
 
-/* Locals and units as doubles: brought to unit length as they come. */
-static void prepare(const turning *t, int single) {
-    const ik_rows given = double_rows(t, 2 * t->joints);
-    const ik_rows floats = {.data = given.data, .stride = 4 * sizeof(float), .step = sizeof(float)};
+/* Floats are brought to unit length as such. */
+static void run_floats(const turning *t, ik_turn_leg_job *job) {
+    const ik_rows floats = {
+        .data = double_rows(t, 2 * t->joints).data, .stride = 4 * sizeof(float), .step = sizeof(float)};
     for (npy_intp joint = 0; joint < t->joints; joint++) {
         const ik_rows own = own_rows(t, joint);
-        t->units[joint] = double_rows(t, joint);
-        t->locals[joint] = single ? double_rows(t, t->joints + joint) : own;
-        if (!single) {
-            ik_quat_normalize_f64(&(ik_quat_normalize_job){.q = own, .out = t->units[joint]}, t->frames);
-            continue;
-        }
+        t->locals[joint] = double_rows(t, joint), t->units[joint] = double_rows(t, t->joints + joint);
         ik_quat_normalize_f32(&(ik_quat_normalize_job){.q = own, .out = floats}, t->frames);
-        widen(t, &floats, &t->units[joint]);
         widen(t, &own, &t->locals[joint]);
+        widen(t, &floats, &t->units[joint]);
     }
-}
-
-static void run_turns(const turning *t, ik_turn_leg_job *job) {
-    const int single = holds(t->rotations, NPY_FLOAT);
-    job->joints = (int)t->joints;
-    job->world = t->world, job->deltas = t->deltas, job->units = t->units, job->locals = t->locals;
-    Py_BEGIN_ALLOW_THREADS;
-    prepare(t, single);
+    job->units = t->units;
     ik_turn_leg(job, 0, t->frames);
-    for (npy_intp joint = 0; single && joint < t->joints; joint++) {
+    for (npy_intp joint = 0; joint < t->joints; joint++) {
         const ik_rows own = own_rows(t, joint);
         narrow(t, &t->locals[joint], &own);
     }
-    Py_END_ALLOW_THREADS;
+}
+
+static void run_doubles(const turning *t, const ik_turn_leg_job *job) {
+    for (npy_intp joint = 0; joint < t->joints; joint++)
+        t->locals[joint] = own_rows(t, joint);
+    ik_turn_leg(job, 0, t->frames);
 }
 
 static int take_rotations(turning *t, PyObject *object, PyArrayObject *joints) {
@@ -234,17 +227,26 @@ static PyObject *turn_leg(PyObject *module, PyObject *const *args, Py_ssize_t gi
     }
     PyArrayObject *joints = (PyArrayObject *)PyArray_FROMANY(args[JOINTS], NPY_INTP, 1, 1, NPY_ARRAY_CARRAY_RO);
     int ready = joints && take_rotations(&t, args[ROTATIONS], joints) == 0;
+    const int single = ready && holds(t.rotations, NPY_FLOAT);
     ik_rows *rows = ready ? PyMem_Calloc(4 * (size_t)t.joints, sizeof *rows) : NULL;
-    if (rows) {
-        t.world = rows, t.deltas = rows + t.joints, t.units = t.deltas + t.joints, t.locals = t.units + t.joints;
-        t.memory = PyMem_Malloc((size_t)(4 * t.frames * (2 * t.joints + 1)) * sizeof *t.memory);
+    if (single) t.memory = PyMem_Malloc((size_t)(4 * t.frames * (2 * t.joints + 1)) * sizeof *t.memory);
+    if (ready && (!rows || (single && !t.memory))) PyErr_NoMemory(), ready = 0;
+    if (ready) {
+        t.world = rows, t.deltas = rows + t.joints, t.locals = t.deltas + t.joints, t.units = t.locals + t.joints;
+        job = (ik_turn_leg_job){(int)t.joints, .world = t.world, .deltas = t.deltas, .locals = t.locals};
+        ready = take_parts(&t, t.world, args[WORLD], "turns") == 0 &&
+                take_parts(&t, t.deltas, args[DELTAS], "deltas") == 0 &&
+                take_rows(&job.above, args[ABOVE], &above, t.frames) == 0 &&
+                take_rows(&job.chosen, args[CHOSEN], &chosen, t.frames) == 0;
     }
-    if (ready && !t.memory) PyErr_NoMemory();
-    ready = t.memory && take_parts(&t, t.world, args[WORLD], "turns") == 0 &&
-            take_parts(&t, t.deltas, args[DELTAS], "deltas") == 0 &&
-            take_rows(&job.above, args[ABOVE], &above, t.frames) == 0 &&
-            take_rows(&job.chosen, args[CHOSEN], &chosen, t.frames) == 0;
-    if (ready) run_turns(&t, &job);
+    if (ready) {
+        Py_BEGIN_ALLOW_THREADS;
+        if (single)
+            run_floats(&t, &job);
+        else
+            run_doubles(&t, &job);
+        Py_END_ALLOW_THREADS;
+    }
     PyMem_Free(t.memory);
     PyMem_Free(rows);
     Py_XDECREF((PyObject *)joints);

@@ -175,7 +175,8 @@ static void turn_rows(const ik_turn_leg_job *job, ptrdiff_t first, ptrdiff_t las
         if (job->above.data) carrier = lanes_load_quat(&job->above, at);
         for (int joint = 0; joint < job->joints; joint++) {
             const quat world = bend_load_quat(&job->world[joint], at), delta = bend_load_quat(&job->deltas[joint], at);
-            const quat unit = bend_load_quat(&job->units[joint], at), local = bend_load_quat(&job->locals[joint], at);
+            const quat local = bend_load_quat(&job->locals[joint], at);
+            const quat unit = job->units ? bend_load_quat(&job->units[joint], at) : bake_normalize(local);
             const int alone = joint == 0 && !job->above.data;
             const quat relative = alone ? delta : bake_multiply(bake_conjugate(carrier), delta);
             const quat parent = bake_multiply(world, bake_conjugate(unit));
