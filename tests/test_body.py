@@ -157,24 +157,31 @@ def test_jerk_is_the_third_difference_of_the_middle_of_hips(frames: int, apart: 
 
 
 @pytest.mark.parametrize("frames", [0, 1, 60])
-def test_what_is_out_of_reach_aside_is_lacked(frames: int) -> None:
+@pytest.mark.parametrize("near", [False, True])
+def test_the_body_goes_along_and_towards_what_is_out_of_reach(frames: int, near: bool) -> None:
     axis, legs, rise = 2, hung(3, frames), np.random.default_rng(0).normal(scale=0.2, size=frames)
-    expected = np.zeros((frames, 3))
+    along, lack = np.random.default_rng(1).normal(scale=0.1, size=(frames, 3)), np.zeros((frames, 3))
     for _, _, hip, ankle, _, reach, *_ in legs:
+        reach += 2.0 * near
         way = ankle - hip
         way[:, axis] = ankle[:, axis] - (hip[:, axis] + rise)
         flat = way * [1, 1, 0]
         may = np.sqrt(np.maximum(reach * reach - way[:, axis] * way[:, axis], 0))
-        expected += flat * np.clip(1 - may / np.maximum(size(flat), 1e-12), 0, 1)[:, np.newaxis]
-    assert_array_equal(_core.aside(legs, axis, rise), expected)
-    assert frames < 60 or expected.any()
+        lack += flat * np.clip(1 - may / np.maximum(size(flat), 1e-12), 0, 1)[:, np.newaxis]
+    expected = along
+    if frames:
+        ahead, back = (_core.spread(np.maximum(each, 0), 4.5) for each in (lack, -lack))
+        expected = along + _core.filtered(ahead - back, 4.5)
+    far = size(expected)
+    expected = expected * (np.minimum(far, 0.15) / np.maximum(far, 1e-12))[:, np.newaxis]
+    assert_array_equal(_core.aside(legs, axis, rise, along, 4.5, 0.15), expected)
+    assert frames < 60 or lack.any() != near
 
 
 def test_what_is_no_number_stays_near_its_frame() -> None:
     legs, rise = hung(2, 60), np.zeros(60)
     legs[0][3][30] = np.nan
-    odd = np.isnan(_core.aside(legs, 1, rise)).any(axis=1)
-    assert odd.tolist() == [frame == 30 for frame in range(60)]
+    assert np.isfinite(np.delete(_core.aside(legs, 1, rise, np.zeros((60, 3)), 2.5, 1), slice(26, 35), axis=0)).all()
     assert np.isfinite(np.delete(_core.rises(legs, 1, 2.5)[1], slice(28, 33))).all()
     assert not np.isnan(np.delete(_core.eased(legs, 1, rise, 2.5, 0.02, 0.1), slice(28, 33))).any()
     legs[1][0][30] = np.nan
@@ -201,8 +208,10 @@ LEGS = hung(2, 4)
         ("jerk", (LEGS, 1, None, 0, 2.0)),
         ("jerk", (LEGS, 1, None, 1, 1e18)),
         ("jerk", (LEGS, 1, np.zeros((4, 3)), 1, 2.0)),
-        ("aside", (LEGS, 1, np.zeros(5))),
-        ("aside", (LEGS, -1, np.zeros(4))),
+        ("aside", (LEGS, 1, np.zeros(5), np.zeros((4, 3)), 2.0, 1.0)),
+        ("aside", (LEGS, 1, np.zeros(4), np.zeros((4, 2)), 2.0, 1.0)),
+        ("aside", (LEGS, 1, np.zeros(4), np.zeros((4, 3)), -2.0, 1.0)),
+        ("aside", (LEGS, -1, np.zeros(4), np.zeros((4, 3)), 2.0, 1.0)),
     ],
 )
 def test_what_does_not_fit_is_refused(name: str, given: tuple[Any, ...]) -> None:

@@ -191,12 +191,8 @@ def _along(ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
 
 def _aside(along: Array, hung: Hung, rise: Array, ways: list[Way], scene: Scene) -> Array:
     """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
-    lack = _core.aside(hung, scene.axis, rise)
-    if lack.any():
-        ahead, back = (spread(np.maximum(each, 0), _SMOOTH, scene.fps) for each in (lack, -lack))
-        along = along + smoothed(ahead - back, _SMOOTH, scene.fps)
-    far, most = size(along), scene.settings.shift * max(way.motion.scale for way in ways)
-    return np.asarray(along * (np.minimum(far, most) / np.maximum(far, 1e-12))[:, np.newaxis])
+    most = scene.settings.shift * max(way.motion.scale for way in ways)
+    return _core.aside(hung, scene.axis, rise, along, _SMOOTH * scene.fps, most)
 
 
 # --- tilt ------------------------------------------------------------------------------------------------------------

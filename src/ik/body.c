@@ -2,6 +2,7 @@
 #include "body.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "filters.h"
 
@@ -198,19 +199,49 @@ void ik_jerk(const ik_jerk_job *job, double *work) {
 /* --- aside ----------------------------------------------------------------------------------------------------------
  */
 
-void ik_aside(const ik_hung_legs *hung, const double *rise, double (*lack)[3]) {
+/* What legs, added up, lack to their feet, along one axis (frames). Whether they lack anything. */
+static int lack_of(const ik_aside_job *job, int axis, double *lack) {
+    const ik_hung_legs *hung = &job->hung;
+    int any = 0;
     for (ptrdiff_t k = 0; k < hung->frames; k++) {
-        lack[k][0] = lack[k][1] = lack[k][2] = 0;
+        lack[k] = 0;
         for (int at = 0; at < hung->legs; at++) {
             const ik_hung_leg *leg = &hung->leg[at];
             double flat[3];
             flat_of(hung, leg, k, flat);
             const double far = size_of(flat[0], flat[1], flat[2]), reach = leg->reach[k];
-            const double up = leg->ankle[k][hung->axis] - (leg->hip[k][hung->axis] + rise[k]);
+            const double up = leg->ankle[k][hung->axis] - (leg->hip[k][hung->axis] + job->rise[k]);
             const double may = sqrt(larger(reach * reach - up * up, 0));
-            const double share = smaller(larger(1 - may / larger(far, 1e-12), 0), 1);
-            for (int axis = 0; axis < 3; axis++)
-                lack[k][axis] += flat[axis] * share;
+            lack[k] += flat[axis] * smaller(larger(1 - may / larger(far, 1e-12), 0), 1);
         }
+        any |= lack[k] != 0;
+    }
+    return any;
+}
+
+ptrdiff_t ik_aside_work(const ik_aside_job *job) { return work_of(job->hung.frames, job->reach); }
+
+/* Ways to one side and to the other spread by themselves. */
+void ik_aside(const ik_aside_job *job, double *work) {
+    const ptrdiff_t frames = job->hung.frames;
+    double *ahead = work, *back = ahead + frames, *more = back + frames;
+    memcpy(job->found, job->along, (size_t)frames * sizeof *job->found);
+    for (int axis = 0; axis < 3; axis++) {
+        if (axis == job->hung.axis || !lack_of(job, axis, ahead)) continue;
+        for (ptrdiff_t k = 0; k < frames; k++)
+            back[k] = larger(-ahead[k], 0), ahead[k] = larger(ahead[k], 0);
+        ik_filter_largest(&(ik_filter_job){ahead, frames, 1, job->reach}, more, ahead);
+        ik_filter_largest(&(ik_filter_job){back, frames, 1, job->reach}, more, back);
+        for (ptrdiff_t k = 0; k < frames; k++)
+            ahead[k] -= back[k];
+        ik_filter_bell(&(ik_filter_job){ahead, frames, 1, job->reach}, more, ahead);
+        for (ptrdiff_t k = 0; k < frames; k++)
+            job->found[k][axis] += ahead[k];
+    }
+    for (ptrdiff_t k = 0; k < frames; k++) {
+        const double far = size_of(job->found[k][0], job->found[k][1], job->found[k][2]);
+        const double share = smaller(far, job->most) / larger(far, 1e-12);
+        for (int axis = 0; axis < 3; axis++)
+            job->found[k][axis] *= share;
     }
 }

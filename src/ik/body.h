@@ -73,8 +73,17 @@ typedef struct {
 ptrdiff_t ik_eased_work(const ik_eased_job *job);
 void ik_eased(const ik_eased_job *job, double *work);
 
-/* What legs, added up, lack to their feet aside, as hips have risen by so much: (frames, 3). */
-void ik_aside(const ik_hung_legs *hung, const double *rise, double (*lack)[3]);
+/* How far the body goes aside (frames, 3): along with feet, and in frames that are nearer than it reaches to one in
+ * which feet are out of reach, as hips have risen by so much, towards these; no farther than most. */
+typedef struct {
+    ik_hung_legs hung;
+    const double *rise, (*along)[3];
+    double reach, most;
+    double (*found)[3];
+} ik_aside_job;
+
+ptrdiff_t ik_aside_work(const ik_aside_job *job);
+void ik_aside(const ik_aside_job *job, double *work);
 
 /* How much the middle of hips jerks as it is in the clip and has risen by so much, NULL for not at all: how large third
  * differences are of places so many frames apart, through a filter, about every frame. 0 in clips that are too short.

@@ -214,16 +214,17 @@ static PyObject *jerk(PyObject *module, PyObject *args) {
 }
 
 static PyObject *aside(PyObject *module, PyObject *args) {
-    PyObject *legs, *rise;
-    const double *up;
+    PyObject *legs, *rise, *along;
+    ik_aside_job job = {0};
     hung_legs hung;
     int axis;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OiO", &legs, &axis, &rise)) return NULL;
-    if (take_legs(&hung, "aside", legs, axis) && (up = take_numbers(&hung, rise))) {
+    if (!PyArg_ParseTuple(args, "OiOOdd", &legs, &axis, &rise, &along, &job.reach, &job.most)) return NULL;
+    if (take_legs(&hung, "aside", legs, axis) && (job.rise = take_numbers(&hung, rise)) &&
+        (job.along = take_points(&hung, along))) {
+        job.hung = hung.all;
         npy_intp shape[2] = {hung.all.frames, 3};
-        double *lack = make(&hung, 0, 2, shape);
-        if (lack) ik_aside(&hung.all, up, (double (*)[3])lack);
+        if ((job.found = (double (*)[3])make(&hung, ik_aside_work(&job), 2, shape))) ik_aside(&job, hung.work);
     }
     return done(&hung);
 }
@@ -243,7 +244,9 @@ static PyMethodDef functions[] = {
      "jerk(legs, axis, rise, apart, reach, /)\n--\n\nHow much hips jerk, about every frame; rise may be None; see "
      "rises."},
     {"aside", aside, METH_VARARGS,
-     "aside(legs, axis, rise, /)\n--\n\nWhat legs lack to their feet aside, added up (frames, 3); see rises."},
+     "aside(legs, axis, rise, along, reach, most, /)\n--\n\nHow far the body goes aside (frames, 3): along, and "
+     "towards "
+     "feet that are out of reach; see rises."},
     {NULL, NULL, 0, NULL},
 };
 
