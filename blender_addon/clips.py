@@ -34,7 +34,7 @@ class Reading:
     through_scene: str | None  # why the scene had to be evaluated on every frame, or None: curves said it all
     basis: object = None  # then what they said: Parts
     copies: dict | None = None  # bones that are the same as others, on which hangs what hangs on them
-    rounds: bool = False  # whether curves go on in rounds as long as this
+    rounds: bool = False  # whether it is marked as cyclic, or curves go on in rounds as long as this
 
     @cached_property
     def scale(self):
@@ -43,10 +43,10 @@ class Reading:
 
     @property
     def unclosed(self):
-        """Why what goes on in rounds is no loop, as a sentence, or None."""
+        """Why what is to repeat is no loop, as a sentence, or None."""
         joint = cycles.unclosed(self.clip.skeleton, self.clip.pose) if self.rounds and not self.clip.loop else None
         return joint and (
-            f"Its curves repeat, but {joint} is not in frame {self.frames[-1]} as it is in frame {self.frames[0]}: "
+            f"It is to repeat, but {joint} is not in frame {self.frames[-1]} as it is in frame {self.frames[0]}: "
             "feet may slide and jump there, until both have the same keys"
         )
 
@@ -99,7 +99,8 @@ def read(context, armature, frames, bones=None, stretched=(), copies=None):
     with stage.restored(context, [armature], poses=True):
         if reason := not_evaluated(context, armature, bones or ()):
             raise CannotBakeError(reason)
-        reason, rounds = not_from_curves(armature, chosen, rig), cycles.repeats(rig, chosen.pose, frames)
+        reason = not_from_curves(armature, chosen, rig)
+        rounds = cycles.is_marked(armature, frames) or cycles.repeats(rig, chosen.pose, frames)
         if reason is None:
             basis, local, world = yield from stage.between(_from_curves(armature, chosen, rig, frames), 0.0, 0.8)
             few = np.unique(np.linspace(0, len(frames) - 1, 3).astype(int))
@@ -222,7 +223,7 @@ def _object(armature, rig, frames):
 
 
 def _clip(context, armature, bones, frames, local, world, rounds=False):
-    """The clip of bones in the space of their parents; a loop if it is marked as one, or goes on in rounds and may."""
+    """The clip of bones in the space of their parents; a loop if it is to repeat, and may."""
     scale = scale_of(armature, world)
     skeleton = _skeleton(bones, world, scale)
     joints = yield from _in_world(bones, local, world, scale)
@@ -230,7 +231,7 @@ def _clip(context, armature, bones, frames, local, world, rounds=False):
     pose = bridge.library.Pose(joints.turned, joints.moved, scales)
     step = float(frames[1] - frames[0]) if len(frames) > 1 else 1.0
     rate = stage.rate(context.scene) / step
-    loop = cycles.is_marked(armature, frames) or (rounds and cycles.unclosed(skeleton, pose) is None)
+    loop = rounds and cycles.unclosed(skeleton, pose) is None
     return bridge.library.Clip(skeleton, pose, rate, loop, up="Z")
 
 

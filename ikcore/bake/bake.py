@@ -275,6 +275,8 @@ def _check(
     ground._check_frames(len(clip))
     if settings is not None and settings.stride:
         _check_stride(clip, ground, settings, part=frames is not None or legs is not None)
+    if clip.loop:
+        loops.check(clip)
     if clip.loop and ground.moves:
         raise ValueError("ground: a loop cannot be baked on ground that moves: unset its loop flag")
     for name in ("rotations", "translations", "scales"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -14,6 +15,21 @@ from ikcore.bake.stances import Stance
 from ikcore.clips.clip import Clip
 from ikcore.feet.contacts import Contacts
 from ikcore.pose import Pose
+
+_CLOSED = math.radians(1)  # by which a joint may differ between the first and the last frame
+
+
+def check(clip: Clip) -> None:
+    """Refuse what is no loop: it would be made one in its last frame, at once."""
+    first, last = clip.pose.rotations[0].astype(np.float64), clip.pose.rotations[-1].astype(np.float64)
+    apart = 2 * np.arccos(np.clip(np.abs((first * last).sum(axis=-1)), 0, 1))
+    joint = int(np.argmax(apart))
+    if apart[joint] > _CLOSED:
+        name, degrees = clip.skeleton.names[joint], math.degrees(apart[joint])
+        raise ValueError(
+            f"clip: the last frame of a loop is its first one again, but {name!r} differs by {degrees:.0f} degrees: "
+            "add that frame, or bake it as no loop"
+        )
 
 
 def travel(clip: Clip) -> Array:

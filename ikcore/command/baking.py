@@ -10,18 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ikcore.bake import Baked, BakeSettings, bake_feet
 from ikcore.bake.notes import Note
-from ikcore.clips.clip import Clip
 from ikcore.command import commands, many, measuring
 from ikcore.command.commands import CommandError, Grounds, Up
 from ikcore.command.measuring import Outcome
 from ikcore.feet import Measured, verdicts
 from ikcore.pages import report
 
-_CLOSED = math.radians(1)  # by which a joint may differ between the first and the last frame of a loop
 _OTHERWISE = {
     "travelling": "with --no-travelling it stays",
     "steady": "with --no-steady it shakes on",
@@ -98,7 +94,7 @@ def _baked(job: Job) -> Outcome:
     assert ground is not None  # the command line asks for one
     first, stop = how.frames or (None, None)
     baked = bake_feet(
-        _looped(clip) if how.loop else clip,
+        dataclasses.replace(clip, loop=True) if how.loop else clip,
         ground,
         settings=how.settings,
         legs=how.legs,
@@ -117,22 +113,6 @@ def _baked(job: Job) -> Outcome:
 def _with_option(note: Note) -> str:
     """With the option that has it otherwise."""
     return f"{note}; {_OTHERWISE[note.setting]}" if note.setting else str(note)
-
-
-def _looped(clip: Clip) -> Clip:
-    """As a loop, if it is one."""
-    if len(clip) < 3:
-        raise ValueError(f"a loop has three frames or more, got {len(clip)}: bake without --loop")
-    first, last = clip.pose.rotations[0].astype(np.float64), clip.pose.rotations[-1].astype(np.float64)
-    apart = 2 * np.arccos(np.clip(np.abs((first * last).sum(axis=-1)), 0, 1))
-    joint = int(np.argmax(apart))
-    if apart[joint] > _CLOSED:
-        name, degrees = clip.skeleton.names[joint], math.degrees(apart[joint])
-        raise ValueError(
-            f"the last frame of a loop is its first one again, but {name!r} differs by {degrees:.0f} degrees: "
-            "add that frame, or bake without --loop"
-        )
-    return dataclasses.replace(clip, loop=True)
 
 
 def _moved(baked: Baked, after: Measured) -> dict[str, Any]:

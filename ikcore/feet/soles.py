@@ -30,6 +30,7 @@ _THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a f
 _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
+_HELD = 0.02  # of the leg: a foot that goes no farther, from first to last, is in one place
 _EQUAL = 1e-4  # of the leg: ways from frame to frame that differ by less are as long
 _RESTLESS = 4.0  # times as fast as its partner, where both move the least: a foot that never stands
 _STRAIGHT = 0.1  # the sine of how far toes are bent up at least where they say how a foot is turned
@@ -99,20 +100,26 @@ def over_time(
     """Legs with the soles of frames in which their feet are low and still: these are flat.
 
     Low above the ground that the clip was made on, and flat on that; without one in the world. Paws have those of the
-    rest pose if it stands, as they are never seen to be flat.
+    rest pose if it stands, as they are never seen to be flat; so have all feet of a clip that holds a pose, of whatever
+    kind.
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
     first = skeleton.forward(pose[0]).positions
     size = min(length(skeleton, leg, first) for leg in legs)
     feet = _joints(skeleton, pose, [_foot(skeleton, leg) for leg in legs])
+    known = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
+    if known is not None and all(_extent(foot) <= _HELD * size for foot in feet):
+        resting = at_rest(skeleton, seen, legs, vertices)
+        if all(leg.soles for leg in resting):
+            return resting
     heights = [_over(ground, foot, seen.up, size) for foot in feet]
     low = [_low(height.min(axis=1)) for height in heights]
     paws = [leg.ball is None and leg.toe is None for leg in legs]
     depths = _depths(legs, low, size)
     at_ease = at_rest(skeleton, seen, legs, vertices) if depths is None or any(paws) else tuple(legs)
     if depths is None and at_ease[0].soles:  # a clip on higher or lower ground
-        depths = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
+        depths = known
     steps = [_core.steps(foot) for foot in feet]
     flat = [_flat(step, height, _EQUAL * size) for step, height in zip(steps, heights, strict=True)]
     found = []
@@ -165,6 +172,11 @@ def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood]
         x, y, z = median(within(spaces[joint][1], way)).tolist()
         soles[name] = Sole(joint, (x, y, z))
     return replace(leg, soles=soles)
+
+
+def _extent(at: Array) -> float:
+    """How far apart the places are where joints (frames, joints, 3) are, of the one that goes the farthest."""
+    return float(np.ptp(at, axis=0).max(initial=0.0))
 
 
 def _moves(step: Array, frames: NDArray[np.intp]) -> float:

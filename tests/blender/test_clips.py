@@ -402,6 +402,10 @@ def test_a_cyclic_action_is_a_loop():
     rigs.move(armature, (1, 20))
     action = armature.animation_data.action
     action.use_frame_range, action.use_cyclic, action.frame_start, action.frame_end = True, True, 1, 20
+    assert not read(armature).clip.loop
+    assert "is not in frame 20 as it is in frame 1" in read(armature).unclosed
+    for curve in curves_of(armature).values():
+        curve.keyframe_points.insert(20, curve.evaluate(1))
     assert read(armature).clip.loop
     assert not read(armature, FRAMES[:-1]).clip.loop
 
