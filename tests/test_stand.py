@@ -533,14 +533,21 @@ def test_soles_are_where_the_foot_puts_them() -> None:
     random = np.random.default_rng(4)
     shift, turn, toes = (random.normal(size=(FRAMES, size)) for size in (3, 4, 4))
     places, above = np.empty((20 * 4, 3)), np.empty(20 * 4)
-    _core.soles(tuple(foot.values()), shift, turn, toes, 30, 50, places, above)
-    here, origin = slice(30, 50), foot["reference"]
+    here, origin = random.permutation(FRAMES)[:20], foot["reference"]
+    _core.soles(tuple(foot.values()), shift, turn, toes, here, places, above)
     for number, (at, stood, _, on_toes, _) in enumerate(foot["points"]):
         by = rotations.multiply(toes, turn) if on_toes else turn
         wanted = (origin + shift + rotations.rotate(by, at - origin))[here]
         np.testing.assert_array_equal(places.reshape(20, 4, 3)[:, number], wanted)
         np.testing.assert_array_equal(above.reshape(20, 4)[:, number], (at[:, 1] - stood)[here])
-    for wrong in ((50, 30, places[:0], above[:0]), (60, 80, places, above), (30, 50, places[1:], above)):
+    _core.soles(tuple(foot.values()), shift, turn, toes, here[:0], places[:0], above[:0])
+    beyond = np.full(20, FRAMES)
+    for wrong in (
+        (here - FRAMES, places, above),
+        (beyond, places, above),
+        (here, places[1:], above),
+        (3, places, above),
+    ):
         with pytest.raises(TypeError):
             _core.soles(tuple(foot.values()), shift, turn, toes, *wrong)
 

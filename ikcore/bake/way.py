@@ -297,10 +297,11 @@ def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, st
     spans, count = _spans(foot), len(way.shift)
     if not spans:
         return np.zeros(count), np.zeros(count, bool)
-    needed = np.concatenate([_lacking(way, foot, scene, block) for block in told.over(list(blocks(count)))])
+    near, scale = _core.nearer(np.array(spans, np.intp), count, scene.fps, _BEFORE), way.motion.scale
+    among = _second_round(count) if rounds else near > 0
+    needed = np.concatenate([_lacking(way, foot, scene, block, among) for block in told.over(list(blocks(count)))])
     if rounds:
         needed = in_rounds(needed)
-    near, scale = _core.nearer(np.array(spans, np.intp), count, scene.fps, _BEFORE), way.motion.scale
     possible = 0.5 * _HARDEST * scale * near * near
     if scene.made:
         possible = np.maximum(possible - _risen(way, spans, scene), 0)
@@ -393,19 +394,25 @@ def _beams(upper: Array, lower: Array) -> list[list[int]]:
     return [each for each in found if lower[slice(*each)].any()]
 
 
-def _lacking(way: Way, foot: Steps, scene: Scene, frames: slice) -> Array:
-    """How much too low a foot is in some frames, by the point of its sole that is so the most; NaN over no ground."""
+def _lacking(way: Way, foot: Steps, scene: Scene, block: slice, among: Mask) -> Array:
+    """How much too low a foot is, by the point of its sole that is so the most; NaN over no ground.
+
+    That is in frames of the block that are among those that count; others are not looked at, unless beside one of them.
+    """
     motion, scale, names = way.motion, way.motion.scale, list(way.motion.soles)
     # on the way from the frame before, and to the one after
-    wide = slice(max(frames.start - 1, 0), min(frames.stop + 1, len(way.shift)))
-    there, above = np.empty((wide.stop - wide.start, len(names), 3)), np.empty((wide.stop - wide.start, len(names)))
-    places = there.reshape(-1, 3), above.reshape(-1)
-    _core.soles(foot.known, way.shift, way.turn, way.toes, wide.start, wide.stop, *places)
-    origins = motion.reference[wide] + way.shift[wide]
+    wide = slice(max(block.start - 1, 0), min(block.stop + 1, len(way.shift)))
+    found, looked = np.zeros(wide.stop - wide.start), np.flatnonzero(_with_beside(among[wide]))
+    if not len(looked):
+        return found[: block.stop - block.start]
+    frames = wide.start + looked
+    there, above = np.empty((len(frames), len(names), 3)), np.empty((len(frames), len(names)))
+    _core.soles(foot.known, way.shift, way.turn, way.toes, frames, there.reshape(-1, 3), above.reshape(-1))
+    origins = motion.reference[frames] + way.shift[frames]
     if not scene.made:
         ends = np.array([at for at, name in enumerate(names) if name in ("toe", "heel")], np.intp)
         _core.farther(there, origins, ends, _MARGIN * scale, scene.axis)
-    ground = scene.ground.still(wide)
+    ground = scene.ground.still(frames)
     height = ground.at(there, above=_ABOVE * scale, below=_BELOW * scale, workers=scene.workers).height
     if scene.made:  # there the clip has found its own way
         inner = there.copy()
@@ -418,8 +425,23 @@ def _lacking(way: Way, foot: Steps, scene: Scene, frames: slice) -> Array:
     thick = np.array([foot.floor.thick[name] for name in names])
     bends = names.index("toe") if motion.toe is not None and "toe" in names else -1, TOES * scale
     most = scene.settings.clearance * scale, _DIPS * scale
-    found = _core.lack(height, there, above, thick, scene.axis, *most, *bends)
-    return found[frames.start - wide.start :][: frames.stop - frames.start]
+    found[looked] = _core.lack(height, there, above, thick, scene.axis, *most, *bends)
+    return found[block.start - wide.start :][: block.stop - block.start]
+
+
+def _second_round(count: int) -> Mask:
+    """Of all frames of three rounds."""
+    once, found = (count - 1) // 3, np.zeros(count, bool)
+    found[once : 2 * once] = True
+    return found
+
+
+def _with_beside(among: Mask) -> Mask:
+    """Frames, and those before and after them."""
+    found = among.copy()
+    found[1:] |= among[:-1]
+    found[:-1] |= among[1:]
+    return found
 
 
 def _passed(height: Array, points: Array, ground: Ground, scale: float, workers: int) -> Array:

@@ -71,8 +71,8 @@ size_t ik_stand_scratch(ptrdiff_t frames);
 void ik_stand(const ik_foot *foot, const ik_stance *stance, const ik_stood *found, void *scratch);
 
 /* Where a foot that is moved and turned like that puts the points of its sole, and how high each is in the clip above
- * where it stands, in some frames: of every frame one point after the other. */
-void ik_soles(const ik_foot *foot, const ik_stood *found, ptrdiff_t first, ptrdiff_t last, double (*places)[3],
+ * where it stands, in `count` frames: of every frame one point after the other. */
+void ik_soles(const ik_foot *foot, const ik_stood *found, const ptrdiff_t *frames, ptrdiff_t count, double (*places)[3],
               double *above);
 
 #endif

@@ -210,24 +210,34 @@ static PyObject *stand(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* Frames of the clip, in any order; how many, -1 if it is something else. */
+static npy_intp take_frames(const ptrdiff_t **frames, const char *name, PyObject *object, npy_intp most) {
+    const npy_intp count = PyArray_Check(object) ? PyArray_SIZE((PyArrayObject *)object) : 0;
+    PyArrayObject *array = array_of(object, NPY_INTP, count, 0, 1);
+    if (!array) return refused(name);
+    *frames = PyArray_DATA(array);
+    for (npy_intp k = 0; k < count; k++)
+        if ((*frames)[k] < 0 || (*frames)[k] >= most) return refused(name);
+    return count;
+}
+
 static PyObject *soles(PyObject *module, PyObject *args) {
-    PyObject *foot, *shift, *turn, *toes, *places, *above;
-    ptrdiff_t first, last;
+    PyObject *foot, *shift, *turn, *toes, *which, *places, *above;
+    const ptrdiff_t *frames;
+    npy_intp count = 0;
     void *at, *heights = NULL;
     job *j = PyMem_Calloc(1, sizeof *j);
     (void)module;
     if (!j) return PyErr_NoMemory();
-    int done = PyArg_ParseTuple(args, "O!OOOnnOO", &PyTuple_Type, &foot, &shift, &turn, &toes, &first, &last, &places,
-                                &above) &&
-               take_foot(j, foot) == 0 &&
-               (j->found.shift = take_found("shift", shift, NPY_DOUBLE, j->foot.frames, 3)) &&
-               (j->found.turn = take_found("turn", turn, NPY_DOUBLE, j->foot.frames, 4)) &&
-               (j->found.toes = take_found("toes", toes, NPY_DOUBLE, j->foot.frames, 4));
-    if (done && (first < 0 || last < first || last > j->foot.frames)) done = refused("first or last") == 0;
-    const npy_intp count = done ? (last - first) * j->foot.points : 0;
-    done = done && (at = take_found("places", places, NPY_DOUBLE, count, 3)) &&
-           (heights = take_found("above", above, NPY_DOUBLE, count, 0));
-    if (done) ik_soles(&j->foot, &j->found, first, last, at, heights);
+    int done =
+        PyArg_ParseTuple(args, "O!OOOOOO", &PyTuple_Type, &foot, &shift, &turn, &toes, &which, &places, &above) &&
+        take_foot(j, foot) == 0 && (j->found.shift = take_found("shift", shift, NPY_DOUBLE, j->foot.frames, 3)) &&
+        (j->found.turn = take_found("turn", turn, NPY_DOUBLE, j->foot.frames, 4)) &&
+        (j->found.toes = take_found("toes", toes, NPY_DOUBLE, j->foot.frames, 4)) &&
+        (count = take_frames(&frames, "frames", which, j->foot.frames)) >= 0 &&
+        (at = take_found("places", places, NPY_DOUBLE, count * j->foot.points, 3)) &&
+        (heights = take_found("above", above, NPY_DOUBLE, count * j->foot.points, 0));
+    if (done) ik_soles(&j->foot, &j->found, frames, count, at, heights);
     PyMem_Free(j);
     if (!done) return NULL;
     Py_RETURN_NONE;
@@ -290,14 +300,10 @@ static PyObject *phases(PyObject *module, PyObject *args) {
     return found;
 }
 
-static int take_frames(ik_tread_job *job, PyObject *object) {
-    job->flats = PyArray_Check(object) ? PyArray_SIZE((PyArrayObject *)object) : 0;
-    PyArrayObject *flat = array_of(object, NPY_INTP, job->flats, 0, 1);
-    if (!flat || job->flats < 1 || job->middle < 0 || job->middle >= job->foot->frames) return refused("flat");
-    job->flat = PyArray_DATA(flat);
-    for (ptrdiff_t k = 0; k < job->flats; k++)
-        if (job->flat[k] < 0 || job->flat[k] >= job->foot->frames) return refused("flat");
-    return 0;
+static int take_trodden(ik_tread_job *job, PyObject *object) {
+    job->flats = take_frames(&job->flat, "flat", object, job->foot->frames);
+    if (job->flats < 0) return -1;
+    return job->flats > 0 && job->middle >= 0 && job->middle < job->foot->frames ? 0 : refused("flat");
 }
 
 static int take_lines(ik_tread_job *job, PyObject *object) {
@@ -319,7 +325,7 @@ static PyObject *tread(PyObject *module, PyObject *args) {
     (void)module;
     if (!j) return PyErr_NoMemory();
     if (PyArg_ParseTuple(args, "O!OnOOi", &PyTuple_Type, &foot, &flat, &job.middle, &slip, &lines, &job.parts) &&
-        take_foot(j, foot) == 0 && take_frames(&job, flat) == 0 && take_vector(job.slip, "slip", slip) == 0 &&
+        take_foot(j, foot) == 0 && take_trodden(&job, flat) == 0 && take_vector(job.slip, "slip", slip) == 0 &&
         take_lines(&job, lines) == 0) {
         npy_intp shape[2] = {job.foot->points + job.lines * (job.parts - 1), 3};
         points = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
@@ -361,9 +367,8 @@ static PyMethodDef functions[] = {
      "stand(foot, (start, stop, phases, main, flat), (clean, slips, aside, place, lift, normal, floor), shift, turn, "
      "toes, lies, /)\n--\n\nWrites the last four; see still."},
     {"soles", soles, METH_VARARGS,
-     "soles(foot, shift, turn, toes, first, last, places, above, /)\n--\n\nWrites the last two, of every frame from "
-     "the "
-     "first one on one point after the other; see still."},
+     "soles(foot, shift, turn, toes, frames, places, above, /)\n--\n\nWrites the last two, of each of the frames one "
+     "point after the other; see still."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -442,14 +442,14 @@ void ik_stand(const ik_foot *foot, const ik_stance *stance, const ik_stood *foun
     ik_fpmode_leave(before);
 }
 
-void ik_soles(const ik_foot *foot, const ik_stood *found, ptrdiff_t first, ptrdiff_t last, double (*places)[3],
+void ik_soles(const ik_foot *foot, const ik_stood *found, const ptrdiff_t *frames, ptrdiff_t count, double (*places)[3],
               double *above) {
     const ik_fpmode before = ik_fpmode_enter();
     const stand s = {.foot = foot, .found = found};
-    for (ptrdiff_t frame = first; frame < last; frame++)
+    for (ptrdiff_t k = 0; k < count; k++)
         for (int point = 0; point < foot->points; point++) {
-            stand_set_vector(*places++, stand_sole_at(&s, point, frame));
-            *above++ = stand_above_at(&s, point, frame);
+            stand_set_vector(*places++, stand_sole_at(&s, point, frames[k]));
+            *above++ = stand_above_at(&s, point, frames[k]);
         }
     ik_fpmode_leave(before);
 }
