@@ -287,11 +287,21 @@ def soles(
 def release(
     reference: _Array,
     axis: int,
-    far: float,
+    brief: float,
     planes: tuple[Any, ...],
     moved: _Array,
     shift: _Array,
     pinned: NDArray[np.bool_],
+    /,
+) -> None: ...
+def loosen(
+    values: _Array,
+    pinned: NDArray[np.bool_],
+    blend: int,
+    pull: float,
+    lower: _Array,
+    upper: _Array,
+    pulls: _Array,
     /,
 ) -> None: ...
 def swing(

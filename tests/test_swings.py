@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ikcore import _core, rotations
+from ikcore.feet.intervals import runs
 
 Array = NDArray[Any]
 Plane = tuple[Any, ...]
@@ -104,8 +105,8 @@ def test_feet_swing_as_the_slow_way_has_them(which: slice, seed: int) -> None:
 
 def test_what_the_ground_does_is_taken_off() -> None:
     reference, _, shift, _ = given()
-    moved, pinned = np.zeros((FRAMES, 3)), np.zeros(FRAMES, bool)
-    _core.release(reference, AXIS, FAR, planes(), moved, shift, pinned)
+    moved, pinned = np.full((FRAMES, 3), 7.0), np.ones((FRAMES, 3), bool)
+    _core.release(reference, AXIS, 0.0, planes(), moved, shift, pinned)
     wanted = np.zeros((FRAMES, 3))
     for each in planes():
         if each[0]:
@@ -113,7 +114,73 @@ def test_what_the_ground_does_is_taken_off() -> None:
             wanted[here] = shift[here]
             wanted[here, AXIS] -= followed(each, reference[here], level(shift[here]))
     np.testing.assert_allclose(moved, wanted, atol=1e-12)
-    assert pinned.tolist() == [12 <= frame < 41 or 70 <= frame < 80 for frame in range(FRAMES)]
+    assert pinned.tolist() == [3 * [12 <= frame < 41 or 70 <= frame < 80] for frame in range(FRAMES)]
+
+
+@pytest.mark.parametrize("brief", [10, 11, 12, 13])
+def test_a_swing_that_the_clip_soon_cuts_goes_on_along_the_ground(brief: float) -> None:
+    """Of 12 frames at the beginning, and of 10 at the end; the one between is longer, and not cut."""
+    reference, _, shift, _ = given()
+    (moved, pinned), (other, stands) = ((np.empty((FRAMES, 3)), np.empty((FRAMES, 3), bool)) for _ in range(2))
+    _core.release(reference, AXIS, 0.0, planes(), other, shift, stands)
+    _core.release(reference, AXIS, brief, planes(), moved, shift, pinned)
+    along = UP == 0
+    for cut, here, beside in ((brief > 12, slice(0, 12), 12), (brief > 10, slice(80, 90), 79)):
+        other[here, along], stands[here, along] = cut * other[beside, along], cut
+    np.testing.assert_array_equal(moved, other)
+    np.testing.assert_array_equal(pinned, stands)
+
+
+@pytest.mark.parametrize("frames", [0, 1, 9])
+def test_a_foot_that_never_stands_is_not_moved(frames: int) -> None:
+    moved, pinned = np.ones((frames, 3)), np.ones((frames, 3), bool)
+    _core.release(np.zeros((frames, 3)), AXIS, 99.0, (), moved, np.ones((frames, 3)), pinned)
+    assert not moved.any()
+    assert not pinned.any()
+
+
+def loosened(values: Array, pinned: Array, blend: int, pull: float) -> list[Array]:
+    """Bounds and what draws, from one swing to the next."""
+    held, pulls = np.broadcast_to(pinned, values.shape).copy(), np.zeros_like(values)
+    for start, stop in runs(~held.all(axis=1)).tolist():
+        pulls[start:stop] = pull * (start == 0 or stop == len(held))
+        held[start + blend if start > 0 else 0 : max(stop - blend, 0) if stop < len(held) else stop] = True
+    return [np.where(held, values, -np.inf), np.where(held, values, np.inf), pulls]
+
+
+@pytest.mark.parametrize("blend", [0, 1, 4, 200])
+@pytest.mark.parametrize("frames", [0, 1, 2, 90])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_what_is_let_go(columns: int, frames: int, blend: int) -> None:
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        values = random.normal(size=(frames, 3))
+        values[::7] = np.nan
+        pinned = np.repeat(random.random((frames // 9 + 1, columns)) < 0.6, 9, axis=0)[:frames]
+        found = np.full((3, frames, 2, 3), 7.0)
+        _core.loosen(values, pinned, blend, 3.0, *found[:, :, 1])
+        np.testing.assert_array_equal(found[:, :, 1], loosened(values, pinned, blend, 3.0))
+        assert (found[:, :, 0] == 7).all()
+
+
+def test_what_does_not_fit_is_not_let_go() -> None:
+    loosen: Any = _core.loosen
+    values, pinned, found = np.zeros((5, 3)), np.zeros((5, 3), bool), np.empty((3, 5, 3))
+    read_only = np.empty((5, 3))
+    read_only.flags.writeable = False
+    for wrong in (
+        (values[:, :2], pinned, 1, 0.0, *found),
+        (values, pinned[:4], 1, 0.0, *found),
+        (values, pinned[:, 0], 1, 0.0, *found),
+        (values, values, 1, 0.0, *found),
+        (values, pinned, -1, 0.0, *found),
+        (values, pinned, 1, 0.0, *found[:, :4]),
+        (values, pinned, 1, 0.0, *found[:2], read_only),
+        (values, pinned, 1, 0.0, *found[:2], np.empty((5, 1))),
+        (values, pinned, 1, 0.0, *found[:2], None),
+    ):
+        with pytest.raises(TypeError):
+            loosen(*wrong)
 
 
 def test_a_foot_keeps_its_height_over_a_plane() -> None:

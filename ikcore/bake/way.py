@@ -196,7 +196,7 @@ def _freed(feet: list[tuple[Way, list[Stance]]], scene: Scene) -> list[Array]:
     if len(feet) > 1 and len(list(blocks(len(feet[0][0].shift)))) > 1:
         return [_freed([foot], scene)[0] for foot in feet]
     bent = [(way, pinned) for way, stances in feet if (pinned := _pinned(way, stances)) is not None]
-    turned = _released([(quaternions.log(way.toes), np.tile(pinned[:, np.newaxis], 3)) for way, pinned in bent], scene)
+    turned = _released([(quaternions.log(way.toes), pinned[:, np.newaxis]) for way, pinned in bent], scene)
     for way, pinned in bent:
         way.toes[~pinned] = quaternions.exp(turned.pop(0)[~pinned])
     return _released([_moved(way, stances, scene) for way, stances in feet], scene)
@@ -217,21 +217,14 @@ def _released(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
 
     Where the clip begins or ends before that, it is drawn there. Curves (frames, 3), each with where it is pinned.
     """
-    time, blend = max(scene.settings.blend / 3, 1 / scene.fps), scene.blend
+    time = max(scene.settings.blend / 3, 1 / scene.fps)
     found = [values for values, _ in curves]
     free = [at for at, (values, pinned) in enumerate(curves) if values.any() and not pinned.all()]
     if not free:
         return found
-    pull, low, high = np.zeros((3, len(found[0]), len(free), 3))
-    low[:], high[:] = -np.inf, np.inf
+    low, high, pull = np.empty((3, len(found[0]), len(free), 3))
     for to, at in enumerate(free):
-        values, pinned = found[at], curves[at][1].copy()
-        for start, stop in runs(~pinned.all(axis=1)).tolist():
-            own = slice(start + blend if start > 0 else 0, max(stop - blend, 0) if stop < len(pinned) else stop)
-            pinned[own] = True
-            pull[start:stop, to] = (start == 0 or stop == len(pinned)) / (time * time * time * time)
-        for bound in (low, high):
-            np.copyto(bound[:, to], values, where=pinned)
+        _core.loosen(*curves[at], scene.blend, 1 / (time * time * time * time), low[:, to], high[:, to], pull[:, to])
     smoothed = smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high)
     for to, at in enumerate(free):
         found[at] = smoothed[:, to]
@@ -263,17 +256,9 @@ def _planes(stances: list[Stance], passed: list[Stance]) -> tuple[Plane, ...]:
 
 
 def _moved(way: Way, stances: list[Stance], scene: Scene) -> tuple[Array, Mask]:
-    """What stances move a foot by beside what the ground does, and where that is pinned.
-
-    A swing that the clip's end soon cuts goes on beside its way along the ground: it would hurry back.
-    """
-    moved, stands = np.zeros_like(way.shift), np.zeros(len(way.shift), bool)
-    _core.release(way.motion.reference, scene.axis, 1.0, _planes(stances, []), moved, way.shift, stands)
-    pinned, along, most = np.tile(stands[:, np.newaxis], 3), np.arange(3) != scene.axis, 2 * scene.blend
-    for start, stop in runs(~stands).tolist():
-        if stop - start < most and (start == 0) != (stop == len(stands)):
-            moved[start:stop, along] = moved[stop if start == 0 else start - 1, along]
-            pinned[start:stop, along] = True
+    """What stances move a foot by beside what the ground does, and where that is pinned."""
+    moved, pinned = np.empty(way.shift.shape), np.empty(way.shift.shape, bool)
+    _core.release(way.motion.reference, scene.axis, 2.0 * scene.blend, _planes(stances, []), moved, way.shift, pinned)
     return moved, pinned
 
 

@@ -1,6 +1,7 @@
 /* How a foot goes from one stance to the next (swings.h), one frame at a time: a real is a number here.
  *
  *   swing_followed   how far up a foot goes that follows a plane
+ *   swing_cut        what is moved by in a swing that the clip's end soon cuts
  *   swing_progress   how far on its way it is
  *   swing_between    from one plane to the next */
 
@@ -24,18 +25,80 @@ static double swing_followed(const ik_swing_job *job, const ik_plane *plane, vec
     return plane->lift + rises - vec3_dot(vec3_sub(source, place), floor);
 }
 
+/* As in the frame beside it, along the ground. */
+static void swing_cut(const ik_swing_job *job, ptrdiff_t start, ptrdiff_t stop) {
+    const ptrdiff_t beside = start == 0 ? stop : start - 1;
+    if ((start == 0) == (stop == job->frames) || !((double)(stop - start) < job->brief)) return;
+    for (ptrdiff_t frame = start; frame < stop; frame++)
+        for (int axis = 0; axis < 3; axis++)
+            if (axis != job->axis) job->moved[frame][axis] = job->moved[beside][axis], job->pinned[frame][axis] = 1;
+}
+
 void ik_release(const ik_swing_job *job) {
     const ik_fpmode before = ik_fpmode_enter();
+    ptrdiff_t first = 0, last = job->frames;
+    memset(job->moved, 0, (size_t)job->frames * sizeof *job->moved);
+    memset(job->pinned, 0, (size_t)job->frames * sizeof *job->pinned);
     for (ptrdiff_t k = 0; k < job->planes; k++) {
         const ik_plane *plane = &job->plane[k];
         for (ptrdiff_t frame = plane->start; plane->stands && frame < plane->stop; frame++) {
             const vec3 source = stand_vector_at(&job->reference, frame), shift = stand_vector_of(job->shift[frame]);
             stand_set_vector(job->moved[frame], shift);
             job->moved[frame][job->axis] -= swing_followed(job, plane, source, swing_level(job, shift));
-            job->pinned[frame] = 1;
+            memset(job->pinned[frame], 1, sizeof *job->pinned);
         }
     }
+    while (first < last && !job->pinned[first][job->axis])
+        first++;
+    while (last > first && !job->pinned[last - 1][job->axis])
+        last--;
+    if (first < last) swing_cut(job, 0, first), swing_cut(job, last, job->frames);
     ik_fpmode_leave(before);
+}
+
+/* --- as smoothly as can be ---------------------------------------------------------------------------------------- */
+
+static void *swing_place(const ik_rows *rows, ptrdiff_t frame, int column) {
+    return (char *)rows->data + frame * rows->stride + column * rows->step;
+}
+
+static int swing_is_pinned(const ik_loose_job *job, ptrdiff_t frame, int column) {
+    return *(const unsigned char *)swing_place(&job->pinned, frame, column) != 0;
+}
+
+static int swing_all_pinned(const ik_loose_job *job, ptrdiff_t frame) {
+    return swing_is_pinned(job, frame, 0) && swing_is_pinned(job, frame, 1) && swing_is_pinned(job, frame, 2);
+}
+
+/* Frames from one to before another, which are let go but for those that are known. */
+static void swing_let_go(const ik_loose_job *job, ptrdiff_t start, ptrdiff_t stop, int known, double pull) {
+    for (ptrdiff_t frame = start; frame < stop; frame++)
+        for (int axis = 0; axis < 3; axis++) {
+            const int held = known || swing_is_pinned(job, frame, axis);
+            const double value = *(const double *)swing_place(&job->values, frame, axis);
+            *(double *)swing_place(&job->lower, frame, axis) = held ? value : -INFINITY;
+            *(double *)swing_place(&job->upper, frame, axis) = held ? value : INFINITY;
+            *(double *)swing_place(&job->pulls, frame, axis) = pull;
+        }
+}
+
+void ik_loosen(const ik_loose_job *job) {
+    for (ptrdiff_t start = 0, stop; start < job->frames; start = stop) {
+        const int known = swing_all_pinned(job, start);
+        for (stop = start + 1; stop < job->frames && swing_all_pinned(job, stop) == known;)
+            stop++;
+        if (known) {
+            swing_let_go(job, start, stop, 1, 0);
+            continue;
+        }
+        const int begins = start == 0, ends = stop == job->frames;
+        ptrdiff_t from = begins ? start : start + job->blend, to = ends ? stop : stop - job->blend;
+        if (from >= to) from = to = stop;
+        const double pull = begins || ends ? job->pull : 0;
+        swing_let_go(job, start, from, 0, pull);
+        swing_let_go(job, from, to, 1, pull);
+        swing_let_go(job, to, stop, 0, pull);
+    }
 }
 
 /* Where a foot is, horizontally. */
