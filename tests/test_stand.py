@@ -552,6 +552,43 @@ def test_soles_are_where_the_foot_puts_them() -> None:
             _core.soles(tuple(foot.values()), shift, turn, toes, *wrong)
 
 
+def test_the_lowest_point_of_a_sole() -> None:
+    foot, _ = made(5)
+    foot["points"][1][0][7, 1] = np.nan
+    wanted = np.min([at[:, 1] - stood for at, stood, *_ in foot["points"]], axis=0)
+    np.testing.assert_array_equal(_core.lowest(tuple(foot.values())), wanted)
+    assert np.isnan(wanted[7])
+    none = tuple(
+        tuple(each[:0] if isinstance(each, np.ndarray) else each for each in point) for point in foot["points"]
+    )
+    ways = [None if foot[name] is None else foot[name][:0] for name in AT]
+    empty = foot | {"points": none} | dict(zip(AT, ways, strict=True))
+    assert _core.lowest(tuple(empty.values())).shape == (0,)
+    lowest: Any = _core.lowest
+    for wrong in (None, (), tuple((foot | {"points": ()}).values())):
+        with pytest.raises(TypeError):
+            lowest(wrong)
+
+
+@pytest.mark.parametrize("stances", [[], [(0, 1)], [(0, 20)], [(7, 8)], [(3, 5), (5, 6), (12, 19)], [(4, 9), (2, 6)]])
+@pytest.mark.parametrize("ramp", [0.5, 3.0, 100.0])
+def test_how_much_a_foot_stands(stances: list[tuple[int, int]], ramp: float) -> None:
+    spans, there = np.array(stances, np.intp).reshape(-1, 2), [k for each in stances for k in range(*each)]
+    away = np.array([min((abs(k - at) for at in there), default=np.inf) for k in range(20)])
+    wanted = [1 - eased(share) for share in away / ramp]
+    np.testing.assert_allclose(_core.standing(spans, 20, ramp), wanted, rtol=0, atol=1e-15)
+
+
+def test_a_foot_of_no_frames_and_stances_that_do_not_fit() -> None:
+    standing: Any = _core.standing
+    none = np.zeros((0, 2), np.intp)
+    assert standing(none, 0, 1.0).shape == (0,)
+    one = np.array([[0, 4]], np.intp)
+    for wrong in ((one, 3, 1.0), (one - 1, 9, 1.0), (one.astype(float), 9, 1.0), (none, -1, 1.0), (one, 9, np.nan)):
+        with pytest.raises(TypeError):
+            standing(*wrong)
+
+
 def test_frames_of_any_whole_numbers_are_as_the_core_takes_them() -> None:
     """NumPy 1 counts in 32 bits on Windows, where the core takes 64."""
     assert Stance(0, 3, 5, [Phase("ball", 3, 5)], 0, np.arange(3, 5, dtype=np.int32)).flat.dtype == np.intp

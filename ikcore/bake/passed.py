@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ikcore import _core
 from ikcore.bake.filters import spread
 from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.scene import Array, Scene
 from ikcore.bake.stances import Foot, Phase, Stance
 from ikcore.feet.rules import LOW
 
@@ -19,7 +18,7 @@ _APART = 0.3  # seconds from one such place to the next
 
 
 def passed_by(
-    motion: LegMotion, mine: list[Stance], stances: list[Stance], floor: Floor, feet: Mapping[str, Foot], scene: Scene
+    motion: LegMotion, mine: list[Stance], stances: list[Stance], floor: Floor, footing: Footing
 ) -> list[Stance]:
     """Stances of one frame in which a foot has ground under it and keeps its own height above that.
 
@@ -31,8 +30,10 @@ def passed_by(
         return []
     first, last = (mine[0], mine[-1]) if mine else (stances[0], stances[0])
     before, after = (first.start, last.stop) if mine else (first.middle, first.middle)
-    low, found, footing = _low(motion, floor, scene), [], Footing(scene, feet)
-    ways = ((first, _backwards(low, before, scene)), (last, _forwards(low, after, scene)))
+    fps, end, found = footing.scene.fps, len(motion.chain) - 1, list[Stance]()
+    low = _low(footing.feet[motion.leg.name], LOW * motion.scale, fps)
+    backwards = (end - frame for frame in _down([end - frame for frame in reversed(low)], end + 1 - before, end, fps))
+    ways = ((first, backwards), (last, _down(low, after, end, fps)))
     for stance, frames in ways:
         for number, frame in enumerate(frames):
             if number == 0:
@@ -42,26 +43,19 @@ def passed_by(
     return sorted(found, key=lambda stance: stance.start)
 
 
-def _low(motion: LegMotion, floor: Floor, scene: Scene) -> Array:
-    """How high the lowest point of a sole is above the floor of the clip; infinite where it is not as low as around."""
-    above = np.stack([at[:, scene.axis] - floor.stood[name] for name, at in motion.soles.items()]).min(axis=0)
-    lowest = -spread(-above, _APART / 2, scene.fps)
-    return np.where((above <= lowest) & (above < LOW * motion.scale), above, np.inf)
+def _low(foot: Foot, most: float, fps: float) -> list[int]:
+    """Frames in which the lowest point of a sole is near the floor of the clip, and as low as around."""
+    above = _core.lowest(foot)
+    found: list[int] = np.flatnonzero((above <= -spread(-above, _APART / 2, fps)) & (above < most)).tolist()
+    return found
 
 
-def _backwards(low: Array, until: int, scene: Scene) -> Iterator[int]:
-    """From before a frame to the first one."""
-    count = len(low)
-    return (count - 1 - frame for frame in _forwards(low[::-1], count - until, scene))
-
-
-def _forwards(low: Array, start: int, scene: Scene) -> Iterator[int]:
+def _down(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
     """From a frame to the last one: where a foot comes down, none near another, the last one in any case."""
-    end, apart, at = len(low) - 1, _APART * scene.fps, start - 1
+    apart, at = _APART * fps, start - 1
     if start > end:
         return
-    comes_down: NDArray[np.intp] = start + np.flatnonzero(np.isfinite(low[start:]))
-    for frame in comes_down.tolist():
+    for frame in low:
         if frame - at >= apart and end - frame >= apart:
             at = frame
             yield frame

@@ -17,7 +17,7 @@ from ikcore.bake.floors import Floor
 from ikcore.bake.footing import TOES
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.progress import Told
-from ikcore.bake.scene import UNTURNED, Array, Mask, Scene, eased
+from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.stances import ARRIVES, Foot, Stance
 from ikcore.feet.intervals import blocks, runs
 from ikcore.grounds.ground import Ground
@@ -147,9 +147,12 @@ def ways_of(feet: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[W
 def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
     """Its way in its stances; that of one that stays as it is."""
     frames = len(foot.motion.chain)
-    turn, toes = np.broadcast_to(UNTURNED, (2, frames, 4)).copy()
+    unturned = np.zeros((2, frames, 4))
+    unturned[..., 0] = 1.0
     shift, plain, lies = np.zeros((frames, 3)), np.zeros(frames), np.zeros(frames, bool)
-    way = Way(foot.motion, shift, turn, toes, lies, plain, _standing(foot.stances, frames, scene.fps), np.empty(0))
+    down = np.array([(stance.start, stance.stop) for stance in foot.stances], np.intp).reshape(-1, 2)
+    stands = _core.standing(down, frames, scene.fps * ARRIVES)
+    way = Way(foot.motion, shift, *unturned, lies, plain, stands, np.empty(0))
     if not (scene.kept and all(stance.clean for stance in foot.stances)):
         for stance in told.over(foot.stances):
             _stand(way, stance, foot.known, scene)
@@ -162,19 +165,6 @@ def _swing(way: Way, foot: Steps, moved: Array, scene: Scene) -> None:
     far = _TRAVELS * way.motion.scale
     _core.swing(way.motion.reference, scene.axis, far, planes, np.ascontiguousarray(moved), way.shift, way.turn)
     way.plain = way.shift[:, scene.axis].copy()
-
-
-def _standing(stances: list[Stance], frames: int, fps: float) -> Array:
-    """How much a foot stands, by how long until it does, or since it did."""
-    stands = np.zeros(frames, bool)
-    for stance in stances:
-        stands[stance.start : stance.stop] = True
-    at, there = np.arange(frames), np.flatnonzero(stands)
-    if not len(there):
-        return np.zeros(frames)
-    after = np.minimum(np.searchsorted(there, at), len(there) - 1)
-    away = np.minimum(np.abs(there[after] - at), np.abs(at - there[np.maximum(after - 1, 0)]))
-    return 1 - eased(np.minimum(away / (fps * ARRIVES), 1))
 
 
 # --- on the ground ---------------------------------------------------------------------------------------------------

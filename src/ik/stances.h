@@ -75,4 +75,11 @@ void ik_stand(const ik_foot *foot, const ik_stance *stance, const ik_stood *foun
 void ik_soles(const ik_foot *foot, const ik_stood *found, const ptrdiff_t *frames, ptrdiff_t count, double (*places)[3],
               double *above);
 
+/* How high the lowest point of the sole is in the clip above where it stands, in every frame; NaN where one is. */
+void ik_lowest(const ik_foot *foot, double *above);
+
+/* How much a foot stands in every frame: 1 in its stances, of some from a first frame to before a last one, and less
+ * and less for `ramp` frames before and after; then, or without any, 0. */
+void ik_standing(const ptrdiff_t (*stances)[2], ptrdiff_t count, ptrdiff_t frames, double ramp, double *stands);
+
 #endif

@@ -348,7 +348,43 @@ static PyObject *tread(PyObject *module, PyObject *args) {
     return NULL;
 }
 
+static PyObject *lowest(PyObject *module, PyObject *foot) {
+    job *j = PyMem_Calloc(1, sizeof *j);
+    PyObject *above = NULL;
+    (void)module;
+    if (!j) return PyErr_NoMemory();
+    if (!PyTuple_Check(foot)) refused("foot");
+    if (PyTuple_Check(foot) && take_foot(j, foot) == 0) {
+        npy_intp frames = j->foot.frames;
+        above = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
+        if (above) ik_lowest(&j->foot, PyArray_DATA((PyArrayObject *)above));
+    }
+    PyMem_Free(j);
+    return above;
+}
+
+static PyObject *standing(PyObject *module, PyObject *args) {
+    PyObject *given;
+    npy_intp frames, count;
+    double ramp;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Ond", &given, &frames, &ramp)) return NULL;
+    count = PyArray_Check(given) ? PyArray_SIZE((PyArrayObject *)given) / 2 : 0;
+    PyArrayObject *array = array_of(given, NPY_INTP, count, 2, 1);
+    if (!array || frames < 0 || !(ramp > 0)) return refused("stances, frames or ramp"), NULL;
+    const ptrdiff_t (*stances)[2] = PyArray_DATA(array);
+    for (npy_intp k = 0; k < count; k++)
+        if (stances[k][0] < 0 || stances[k][1] > frames) return refused("stances"), NULL;
+    PyObject *found = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
+    if (found) ik_standing(stances, count, frames, ramp, PyArray_DATA((PyArrayObject *)found));
+    return found;
+}
+
 static PyMethodDef functions[] = {
+    {"lowest", lowest, METH_O,
+     "lowest(foot, /)\n--\n\nHow high the lowest point of a sole is above where it stands, in every frame; see still."},
+    {"standing", standing, METH_VARARGS,
+     "standing(stances, frames, ramp, /)\n--\n\nHow much a foot stands in every frame, of stances (start, stop)."},
     {"tread", tread, METH_VARARGS,
      "tread(foot, flat, middle, slip, lines, parts, /)\n--\n\nWhere points of a sole are on the floor of the clip, "
      "the mean of some frames, and others between those of each line; and where the foot points; see still."},

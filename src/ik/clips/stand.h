@@ -453,3 +453,29 @@ void ik_soles(const ik_foot *foot, const ik_stood *found, const ptrdiff_t *frame
         }
     ik_fpmode_leave(before);
 }
+
+void ik_lowest(const ik_foot *foot, double *above) {
+    const stand s = {.foot = foot};
+    for (ptrdiff_t frame = 0; frame < foot->frames; frame++) {
+        double least = INFINITY;
+        for (int point = 0; point < foot->points; point++)
+            least = stand_lower(least, stand_above_at(&s, point, frame));
+        above[frame] = least;
+    }
+}
+
+void ik_standing(const ptrdiff_t (*stances)[2], ptrdiff_t count, ptrdiff_t frames, double ramp, double *stands) {
+    double away = INFINITY;
+    for (ptrdiff_t frame = 0; frame < frames; frame++)
+        stands[frame] = INFINITY;
+    for (ptrdiff_t k = 0; k < count; k++)
+        for (ptrdiff_t frame = stances[k][0]; frame < stances[k][1]; frame++)
+            stands[frame] = 0;
+    for (ptrdiff_t frame = 0; frame < frames; frame++)
+        stands[frame] = away = stands[frame] < away + 1 ? stands[frame] : away + 1;
+    away = INFINITY;
+    for (ptrdiff_t frame = frames - 1; frame >= 0; frame--) {
+        away = stands[frame] < away + 1 ? stands[frame] : away + 1;
+        stands[frame] = 1 - stand_eased(bake_share(away / ramp));
+    }
+}
