@@ -830,7 +830,7 @@ def test_a_foot_that_never_stands_has_the_soles_of_its_partner() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("given", ["rotations", "translations", "scales"])
-def test_points_are_where_joints_would_be_that_hang_there(given: str, dtype: str) -> None:
+def test_points_are_where_joints_would_be_that_hang_there(given: str, dtype: str, isa: str) -> None:
     random, joints, frames = np.random.default_rng(3), 12, 600
     parents = [4, 0, 1, -1, 3, 4, 2, 6, 3, -1, 9, 10]  # in no order, with two roots
     offsets = random.normal(size=(joints, 3))
@@ -853,6 +853,7 @@ def test_points_are_where_joints_would_be_that_hang_there(given: str, dtype: str
     assert places.dtype == found.rotations.dtype == dtype
     alone = ik.Pose(**{name: values[5] for name, values in pose.items()})
     assert np.array_equal(soles.walked(bare, alone, points, more, None)[0], places[5])
+    assert soles.walked(bare, ik.Pose(**pose)[:0], points, more, [6])[0].shape == (0, 4, 3)
 
 
 @pytest.mark.parametrize("wrong", ["joint", "offsets", "places", "rotations", "scales", "wanted"])

@@ -20,6 +20,7 @@
  *   ik_skeleton             joints, their parents, how they rest, and their limits
  *   ik_forward_f32, _f64    a pose to where its joints are in the world
  *   ik_local_f32, _f64      and back
+ *   ik_carried_f32, _f64    a pose to where points are that some joints carry, and these joints
  *   ik_goal                 what a pose should reach: places, rotations, distances, balance, in levels
  *   ik_solve_job            poses and goals; ik_solve_check, ik_fabrik_f32, _f64, ik_dls_..., their options;
  *                           ik_limbs_..., ik_aims_...: limb and aim on skeletons
@@ -585,11 +586,24 @@ typedef struct ik_local_job {
     ik_lists translations;    /* (3) */
 } ik_local_job;
 
-/* An output may be the very rows of an input, but must not overlap one in any other way. */
+/* Where some joints are, and points that some carry, as if these were joints that hang there. Of the skeleton only
+ * those joints are looked at that `order` lists, up to `count`: all that are above these, and they themselves. */
+typedef struct ik_carried_job {
+    ik_forward_job forward;    /* its positions and world_rotations have a row for each of `wanted`, */
+    const ptrdiff_t *wanted;   /* as many joints as `positions.count` says */
+    const ptrdiff_t *carriers; /* a joint for each point, as many as `places.count` says, */
+    const double *offsets;     /* (3) each: where the point is in its space, */
+    ik_lists places;           /* (3) and in the world */
+} ik_carried_job;
+
+/* An output may be the very rows of an input, but must not overlap one in any other way; those of ik_carried not at
+ * all. */
 void ik_forward_f64(const ik_forward_job *job, ptrdiff_t count);
 void ik_forward_f32(const ik_forward_job *job, ptrdiff_t count);
 void ik_local_f64(const ik_local_job *job, ptrdiff_t count);
 void ik_local_f32(const ik_local_job *job, ptrdiff_t count);
+void ik_carried_f64(const ik_carried_job *job, ptrdiff_t count);
+void ik_carried_f32(const ik_carried_job *job, ptrdiff_t count);
 
 /* What a goal may ask for. X(name, numbers of its error, what it is) */
 #define IK_GOAL_KINDS(X)                                                                                               \

@@ -40,7 +40,8 @@
  */
 #define IK_SKELETON_SOLVERS(X)                                                                                         \
     X(forward)                                                                                                         \
-    X(local)
+    X(local)                                                                                                           \
+    X(carried)
 
 /* The most numbers that ik_forward keeps of a joint (skeleton.h checks it), and the bytes of the widest vector. */
 enum { IK_FORWARD_NUMBERS = 17, IK_WIDEST = 64 };

@@ -1,4 +1,5 @@
-/* Forward kinematics: poses to the world and back. The contracts are at ik_forward_job and ik_local_job in ik.h.
+/* Forward kinematics: poses to the world and back. The contracts are at ik_forward_job, ik_local_job and
+ * ik_carried_job in ik.h.
  *
  * Idea. Lanes are poses: all walk down the tree together, every parent before its children, so no lane ever waits. What
  * children need of a joint (skeleton.h) is kept in scratch memory as lanes. */
@@ -52,6 +53,58 @@ static void forward_rows(const ik_forward_job *job, ptrdiff_t first, ptrdiff_t l
             forward_group(job, at, scratch);
     }
 }
+
+/* --- some joints, and points that they carry ---------------------------------------------------------------------- */
+
+ik_inline vec3 carried_offset(const ik_carried_job *job, ptrdiff_t point) {
+    const double *offset = job->offsets + 3 * point;
+    vec3 way = vec3_splat((number)offset[0], (number)offset[1], (number)offset[2]);
+    return vec3_poisoned(way, vec3_poison(way));
+}
+
+ik_inline void carried_store(const ik_carried_job *job, group at, ptrdiff_t point, vec3 from, vec3 way) {
+    lanes_store_joint_vec3(&job->places, at, (int)point, vec3_written(vec3_add(from, way), real_splat(0)));
+}
+
+ik_inline void carried_group(const ik_carried_job *job, group at, world_joint *world) {
+    const ik_skeleton *skeleton = job->forward.skeleton;
+    for (int place = 0; place < skeleton->count; place++) {
+        int joint = skeleton->order[place], parent = skeleton->parents[joint];
+        world[joint] = world_of_local(parent < 0 ? NULL : &world[parent], forward_load(&job->forward, at, joint));
+    }
+    for (ptrdiff_t k = 0; k < job->forward.positions.count; k++)
+        forward_store(&job->forward, at, (int)k, &world[job->wanted[k]]);
+    for (ptrdiff_t k = 0; k < job->places.count; k++) {
+        const world_joint *carrier = &world[job->carriers[k]];
+        carried_store(job, at, k, carrier->position, quat_rotate(carrier->rotation, carried_offset(job, k)));
+    }
+}
+
+ik_inline void carried_scaled_group(const ik_carried_job *job, group at, scaled_joint *world) {
+    const ik_skeleton *skeleton = job->forward.skeleton;
+    for (int place = 0; place < skeleton->count; place++) {
+        int joint = skeleton->order[place], parent = skeleton->parents[joint];
+        world[joint] = scaled_of_local(parent < 0 ? NULL : &world[parent], forward_load(&job->forward, at, joint));
+    }
+    for (ptrdiff_t k = 0; k < job->forward.positions.count; k++)
+        forward_store(&job->forward, at, (int)k, &world[job->wanted[k]].joint);
+    for (ptrdiff_t k = 0; k < job->places.count; k++) {
+        const scaled_joint *carrier = &world[job->carriers[k]];
+        carried_store(job, at, k, carrier->joint.position, mat3_apply(carrier->matrix, carried_offset(job, k)));
+    }
+}
+
+static void carried_rows(const ik_carried_job *job, ptrdiff_t first, ptrdiff_t last) {
+    void *scratch = forward_scratch(&job->forward);
+    EACH_GROUP (at, first, last) {
+        if (job->forward.scales.rows.data)
+            carried_scaled_group(job, at, scratch);
+        else
+            carried_group(job, at, scratch);
+    }
+}
+
+/* --- back --------------------------------------------------------------------------------------------------------- */
 
 /* One joint back: relative to its parent, which comes later and still is what it was. */
 ik_inline void local_joint_of(const ik_local_job *job, group at, int joint, int parent) {
