@@ -133,7 +133,7 @@ def carried(
     translations: _Array | None,
     scales: _Array | None,
     points: tuple[NDArray[np.intp], NDArray[np.float64], _Array],
-    joints: tuple[NDArray[np.intp], _Array, _Array] | None,
+    joints: tuple[NDArray[np.intp], _Array, _Array],
     /,
 ) -> None: ...
 def local(

@@ -13,10 +13,8 @@ from ikcore.bake.scene import Array, median
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
-from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import hung, points, points_and_joints, walked
-from ikcore.skeleton import Skeleton
 
 HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
 EXACT = 1e-5  # metres for such a leg, from frame to frame: what the digits of files move a foot that stands exactly
@@ -57,7 +55,7 @@ class LegMotion:
     toe_turn: Array | None
     soles: dict[str, Array]
     pole: Array | None
-    size: float = 0.0
+    size: float
 
     @property
     def scale(self) -> float:
@@ -134,38 +132,48 @@ def _with_tip(leg: Leg, clip: Clip) -> Leg:
 
 def legs_of(clip: Clip, feet: Feet) -> list[LegMotion]:
     """All legs over the whole clip."""
-    frames, skeleton = len(clip), clip.skeleton
-    legs = [_empty(clip, leg, frames) for leg in feet]
+    skeleton = clip.skeleton
+    joints = [[skeleton.index(joint) for joint in _joints(leg)] for leg in feet]
     hangs = hung(skeleton, [sole for leg in feet for sole in leg.soles.values()])
-    wanted = [joint for motion in legs for joint in _joints(skeleton, motion)]
-    for block in blocks(frames):
-        places, world = walked(skeleton, clip.pose[block], *hangs, wanted)
-        assert world is not None
-        point, joint = iter(np.moveaxis(places, 1, 0)), 0
-        for motion in legs:
-            bones, many = len(motion.joints), len(_joints(skeleton, motion))
-            at, turns = (values[:, joint : joint + many] for values in (world.positions, world.rotations))
-            joint += many
-            motion.chain[block, :bones], motion.turns[block] = at[:, :bones], turns[:, :bones]
-            for name in motion.leg.soles:
-                motion.soles[name][block] = next(point)
-            if motion.toe_turn is not None:
-                motion.toe_turn[block], motion.soles["joint"][block] = turns[:, bones], at[:, bones]
-            if motion.pole is not None:
-                motion.pole[block] = at[:, -1]
-            if motion.leg.ankle is None:
-                motion.chain[block, bones] = motion.soles["ball"][block]
-    for motion in legs:
-        motion.size = free.length_in(clip, motion.leg) if motion.leg.free else _length(motion.chain)
-        if not motion.size > 0:
-            raise ValueError(f"the leg {motion.leg.name!r} has no length")
+    found = walked(skeleton, clip.pose, *hangs, [joint for each in joints for joint in each])
+    places, at, turns = (values.astype(np.float64, copy=False) for values in found)
+    legs, point, joint = [], 0, 0
+    for leg, each in zip(feet, joints, strict=True):
+        own, soles = slice(joint, joint + len(each)), slice(point, point + len(leg.soles))
+        legs.append(_motion(clip, leg, each, at[:, own], turns[:, own], places[:, soles]))
+        joint, point = own.stop, soles.stop
     return legs
 
 
-def _joints(skeleton: Skeleton, motion: LegMotion) -> list[int]:
+def _joints(leg: Leg) -> list[str]:
     """Of a leg those whose places count: its own, where toes bend, and what its knee points at."""
-    toes = [] if motion.toe is None else [motion.toe]
-    return [*motion.joints, *toes, *([skeleton.index(motion.leg.pole)] if motion.leg.pole else [])]
+    return [*leg.bones, *(joint for joint in (_toes(leg), leg.pole) if joint)]
+
+
+def _toes(leg: Leg) -> str | None:
+    """The joint where toes bend."""
+    return leg.ball if leg.ankle and leg.ball != leg.ankle else None
+
+
+def _motion(clip: Clip, leg: Leg, joints: list[int], at: Array, turns: Array, places: Array) -> LegMotion:
+    """Of where `_joints` are and how they turn, and where the points of the sole are, each in every frame."""
+    bones, toes = len(leg.bones), bool(_toes(leg))
+    soles = {name: places[:, point] for point, name in enumerate(leg.soles)}
+    chain = at[:, :bones] if leg.ankle else np.concatenate([at[:, :bones], soles["ball"][:, np.newaxis]], axis=1)
+    length = free.length_in(clip, leg) if leg.free else _length(chain)
+    if not length > 0:
+        raise ValueError(f"the leg {leg.name!r} has no length")
+    return LegMotion(
+        leg,
+        joints[:bones],
+        joints[bones] if toes else None,
+        chain,
+        turns[:, :bones],
+        turns[:, bones] if toes else None,
+        soles | ({"joint": at[:, bones]} if toes else {}),
+        at[:, -1] if leg.pole else None,
+        length,
+    )
 
 
 def on_other_soles(legs: list[LegMotion], clip: Clip, feet: Feet) -> list[LegMotion]:
@@ -176,11 +184,8 @@ def on_other_soles(legs: list[LegMotion], clip: Clip, feet: Feet) -> list[LegMot
 def _on_soles(motion: LegMotion, clip: Clip, leg: Leg) -> LegMotion:
     if leg.ankle is None:  # its tip is known, and the end of its chain
         return motion
-    soles = {point: np.empty((len(clip), 3)) for point in leg.soles}
-    for block in blocks(len(clip)):
-        places = points(clip.skeleton, clip.pose[block], leg.soles.values())
-        for at, point in enumerate(soles):
-            soles[point][block] = places[:, at]
+    places = points(clip.skeleton, clip.pose, leg.soles.values()).astype(np.float64, copy=False)
+    soles = {name: places[:, point] for point, name in enumerate(leg.soles)}
     joint = {point: places for point, places in motion.soles.items() if point == "joint"}
     return dataclasses.replace(motion, leg=leg, soles=soles | joint)
 
@@ -200,23 +205,6 @@ def _length(chain: Array) -> float:
     for bone in range(chain.shape[1] - 1):
         total += size(chain[:, bone + 1] - chain[:, bone])
     return median(total)
-
-
-def _empty(clip: Clip, leg: Leg, frames: int) -> LegMotion:
-    skeleton = clip.skeleton
-    joints = [skeleton.index(name) for name in leg.bones]
-    toe = skeleton.index(leg.ball) if leg.ball and leg.ankle and leg.ball != leg.ankle else None
-    tip = leg.ankle is None
-    return LegMotion(
-        leg,
-        joints,
-        toe,
-        np.empty((frames, len(joints) + tip, 3)),
-        np.empty((frames, len(joints), 4)),
-        None if toe is None else np.empty((frames, 4)),
-        {point: np.empty((frames, 3)) for point in (*leg.soles, *(["joint"] if toe is not None else []))},
-        np.empty((frames, 3)) if leg.pole else None,
-    )
 
 
 def place_of(clip: Clip, joint: int) -> Array:

@@ -55,7 +55,7 @@ def steadied(clip: Clip, feet: Feet) -> Steadied:
     if len(clip) < _FEWEST:
         return Steadied(clip, 0.0)
     joints = free.hips(clip.skeleton, feet)
-    hips = mean(np.moveaxis(places_of(clip, joints), 1, 0))
+    hips = mean(np.moveaxis(places_of(clip, joints), 1, 0).reshape(len(joints), -1)).reshape(-1, 3)
     shakes, moves = (_deviation(hips, order) for order in (4, 3))
     steps = np.sort(size(np.diff(hips, axis=0)))
     held = steps[len(steps) // 4] < shakes  # in poses that stay for some frames each

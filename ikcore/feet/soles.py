@@ -18,7 +18,7 @@ from ikcore.feet.leg import Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
-from ikcore.skeleton import Skeleton, World
+from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 
@@ -47,9 +47,8 @@ def points_and_joints(
 ) -> tuple[Array, Array]:
     """Where points and joints are in the world, (..., points, 3) and (..., joints, 3); doubles."""
     wanted = [skeleton.index(joint) for joint in joints]
-    places, world = walked(skeleton, pose, *hung(skeleton, soles), wanted)
-    assert world is not None
-    return places.astype(np.float64, copy=False), world.positions.astype(np.float64, copy=False)
+    places, at, _ = walked(skeleton, pose, *hung(skeleton, soles), wanted)
+    return places.astype(np.float64, copy=False), at.astype(np.float64, copy=False)
 
 
 def hung(skeleton: Skeleton, soles: Iterable[Sole]) -> tuple[list[int], Array]:
@@ -272,9 +271,8 @@ def _foot(skeleton: Skeleton, leg: Leg) -> list[int]:
 def _joints(skeleton: Skeleton, pose: Pose, groups: Sequence[Sequence[int]]) -> list[Array]:
     """Where some joints are (frames, joints, 3), of each group."""
     wanted = [joint for group in groups for joint in group]
-    world = walked(skeleton, pose, [], np.empty((0, 3)), wanted)[1]
-    assert world is not None
-    return np.split(world.positions, np.cumsum([len(group) for group in groups])[:-1], axis=1)
+    at = walked(skeleton, pose, [], np.empty((0, 3)), wanted)[1]
+    return np.split(at, np.cumsum([len(group) for group in groups])[:-1], axis=1)
 
 
 def _lowest(skeleton: Skeleton, leg: Leg, height: Array) -> Array:
@@ -464,15 +462,16 @@ def _flattened(joint: str) -> str:
 
 def _carried(skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array) -> Array:
     """Points as joints that hang on others; those that none hangs on are left out."""
-    return walked(skeleton, pose, joints, offsets, None)[0]
+    return walked(skeleton, pose, joints, offsets, [])[0]
 
 
 def walked(
-    skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array, wanted: Sequence[int] | None
-) -> tuple[Array, World | None]:
-    """Where points (points, 3) in the space of joints are in the world (..., points, 3), and joints that are wanted.
+    skeleton: Skeleton, pose: Pose, joints: Sequence[int], offsets: Array, wanted: Sequence[int]
+) -> tuple[Array, Array, Array]:
+    """Where points (points, 3) in the space of joints are in the world (..., points, 3).
 
-    What carries none of them is left out.
+    And where joints are that are wanted, and how they turn (..., joints, 4). What carries none of them is left out. In
+    memory each point follows its way alone.
     """
     shape, items = pose.shape, math.prod(pose.shape)
     rotations = pose.rotations.reshape(items, *pose.rotations.shape[-2:])
@@ -480,12 +479,12 @@ def walked(
         None if values is None else values.reshape(items, *values.shape[-2:])
         for values in (pose.translations, pose.scales)
     )
-    places = np.empty((items, len(joints), 3), pose.dtype)
-    found = np.array(joints, np.intp), offsets, places
-    if wanted is None:
-        _core.carried(skeleton._data, rotations, translations, scales, found, None)
-        return places.reshape(*shape, len(joints), 3), None
-    at, turns = np.empty((items, len(wanted), 3), pose.dtype), np.empty((items, len(wanted), 4), pose.dtype)
-    _core.carried(skeleton._data, rotations, translations, scales, found, (np.array(wanted, np.intp), at, turns))
-    world = World(at.reshape(*shape, len(wanted), 3), turns.reshape(*shape, len(wanted), 4))
-    return places.reshape(*shape, len(joints), 3), world
+    carriers, chosen = (np.array(some, np.intp) for some in (joints, wanted))
+    places, at, turns = (
+        np.empty((len(some), items, size), pose.dtype).swapaxes(0, 1)
+        for some, size in ((joints, 3), (wanted, 3), (wanted, 4))
+    )
+    given = carriers, offsets, places
+    _core.carried(skeleton._data, rotations, translations, scales, given, (chosen, at, turns))
+    places, at, turns = (values.reshape(*shape, *values.shape[1:]) for values in (places, at, turns))
+    return places, at, turns

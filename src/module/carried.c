@@ -69,6 +69,7 @@ static int take_pose(call *c, const ik_skeleton *skeleton, PyObject *const *part
 
 static int take_points(call *c, const ik_skeleton *skeleton, PyObject *points) {
     PyObject *joints, *offsets, *places;
+    if (!PyTuple_Check(points)) return refused("points");
     if (!PyArg_ParseTuple(points, "OOO", &joints, &offsets, &places)) return -1;
     const npy_intp count = take_joints(skeleton, "joints", joints, &c->job.carriers);
     if (count < 0 || take_lists(c, "places", places, count, 3, 1, &c->job.places) < 0) return -1;
@@ -83,7 +84,7 @@ static int take_points(call *c, const ik_skeleton *skeleton, PyObject *points) {
 
 static int take_wanted(call *c, const ik_skeleton *skeleton, PyObject *wanted) {
     PyObject *joints, *at, *turns;
-    if (wanted == Py_None) return 0;
+    if (!PyTuple_Check(wanted)) return refused("wanted");
     if (!PyArg_ParseTuple(wanted, "OOO", &joints, &at, &turns)) return -1;
     const npy_intp count = take_joints(skeleton, "wanted", joints, &c->job.wanted);
     return count < 0 || take_lists(c, "at", at, count, 3, 1, &c->job.forward.positions) < 0 ||
@@ -145,7 +146,7 @@ static PyObject *carried(PyObject *module, PyObject *const *args, Py_ssize_t giv
 static PyMethodDef functions[] = {
     {"carried", (PyCFunction)(void (*)(void))carried, METH_FASTCALL,
      "carried(skeleton, rotations, translations, scales, (joints, offsets, places), (joints, positions, rotations), "
-     "/)\n--\n\nWrites the places of points that joints carry, and positions and rotations of joints; the last, "
+     "/)\n--\n\nWrites the places of points that joints carry, and positions and rotations of joints; "
      "translations and scales may be None."},
     {NULL, NULL, 0, NULL},
 };
