@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _core
-from ikcore._arrays import cross, dot, median, percentile, size
+from ikcore._arrays import cross, dot, median, size
 from ikcore.feet import free, structure
 from ikcore.feet.intervals import blocks
 from ikcore.feet.leg import Leg, Sole, ancestors, row
@@ -81,9 +82,9 @@ def at_rest(
         return tuple(legs)
     if any(high - lower > _LEVEL * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
         return tuple(legs)
-    pose = seen.pose[np.newaxis]
+    pose, up = seen.pose[np.newaxis], seen.up[np.newaxis]
     return tuple(
-        _with_soles(skeleton, seen, leg, pose, depth, vertices, seen.up[np.newaxis])
+        _with_soles(skeleton, seen, leg, pose, seen.at[np.newaxis, _foot(skeleton, leg)], depth, vertices, up)
         for leg, depth in zip(legs, depths, strict=True)
     )
 
@@ -128,8 +129,9 @@ def over_time(
         if paw and resting.soles:
             found.append(resting)
             continue
-        ups = _surface(ground, foot, frames, seen.up, size)[1][:, -1]
-        found.append(_with_soles(skeleton, seen, leg, pose[frames], depth, vertices, ups))
+        here = foot[frames]
+        ups = _ups(ground, here[:, -1], frames, seen.up, size)
+        found.append(_with_soles(skeleton, seen, leg, pose[frames], here, depth, vertices, ups))
     if vertices is None:
         stands = list(zip(found, feet, steps, flat, strict=True))
         found = [_mirrored(skeleton, pose, at, stands, _EQUAL * size) or leg for at, leg in enumerate(found)]
@@ -201,25 +203,28 @@ def _direction(ways: Array) -> Array:
 
 def _over(ground: Ground | None, at: Array, up: Array, size: float) -> Array:
     """How high joints (frames, joints, 3) are over the ground, infinitely where there is none."""
-    if ground is not None:
-        ground._check_frames(len(at))
+    if ground is None:
+        return np.asarray(dot(at.swapaxes(0, 1), up)).T  # each joint lies in one piece
+    ground._check_frames(len(at))
     height = np.empty(at.shape[:-1])
     for block in blocks(len(at)):
-        height[block] = _surface(ground, at, block, up, size)[0]
+        height[block] = _surface(ground, at[block], block, up, size)[0]
     return height
 
 
+def _ups(ground: Ground | None, at: Array, frames: NDArray[np.intp], up: Array, size: float) -> Array:
+    """What is up on the ground under a joint (frames, 3)."""
+    return np.broadcast_to(up, at.shape) if ground is None else _surface(ground, at, frames, up, size)[1]
+
+
 def _surface(
-    ground: Ground | None, at: Array, frames: slice | NDArray[np.intp], up: Array, size: float
+    ground: Ground, at: Array, frames: slice | NDArray[np.intp], up: Array, size: float
 ) -> tuple[Array, Array]:
-    """How high joints are over the ground in some frames, infinitely where there is none; and its normals there."""
-    here = at[frames]
-    if ground is None:
-        return dot(here, up), np.broadcast_to(up, here.shape)
-    found = ground.still(frames).at(here, above=size / 2, below=size)
+    """How high points (frames, ..., 3) are over the ground, infinitely where there is none; and its normals there."""
+    found = ground.still(frames).at(at, above=size / 2, below=size)
     hit = found.hit[..., np.newaxis]
     ups = np.where(hit, found.normals, up)
-    return np.where(found.hit, dot(np.where(hit, here - found.points, 0), ups), np.inf), ups
+    return np.where(found.hit, dot(np.where(hit, at - found.points, 0), ups), np.inf), ups
 
 
 def _flat(step: Array, height: Array, least: float) -> NDArray[np.intp]:
@@ -236,8 +241,8 @@ def _flat(step: Array, height: Array, least: float) -> NDArray[np.intp]:
 
 def _low(heights: Array) -> float:
     """The 2nd percentile of those that are known; infinite of none."""
-    known = heights[np.isfinite(heights)]
-    return float(percentile(known, 2)) if len(known) else np.inf
+    found = _core.percentile(heights, 2)
+    return np.inf if math.isnan(found) else found
 
 
 def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[float]:
@@ -270,9 +275,9 @@ def _foot(skeleton: Skeleton, leg: Leg) -> list[int]:
 
 def _joints(skeleton: Skeleton, pose: Pose, groups: Sequence[Sequence[int]]) -> list[Array]:
     """Where some joints are (frames, joints, 3), of each group."""
-    wanted = [joint for group in groups for joint in group]
-    at = walked(skeleton, pose, [], np.empty((0, 3)), wanted)[1]
-    return np.split(at, np.cumsum([len(group) for group in groups])[:-1], axis=1)
+    at = walked(skeleton, pose, [], np.empty((0, 3)), [joint for group in groups for joint in group])[1]
+    ends = accumulate(map(len, groups))
+    return [at[:, end - len(group) : end] for group, end in zip(groups, ends, strict=True)]
 
 
 def _lowest(skeleton: Skeleton, leg: Leg, height: Array) -> Array:
@@ -285,13 +290,14 @@ def _with_soles(
     seen: Stance,
     leg: Leg,
     poses: Pose,
+    at: Array,
     depth: float,
     vertices: Mapping[str, Array] | None,
     ups: Array,
 ) -> Leg:
     """The points in every one of these poses, seen from the joints that carry them; of each the median.
 
-    What is up there the ground says (frames, 3).
+    The joints of the foot are there (frames, joints, 3), and what is up the ground says (frames, 3).
     """
     spaces = _spaces(skeleton, poses, [leg.foot, leg.ball or leg.foot])
     solid = [_solid(axes) for _, axes in spaces.values()]
@@ -299,7 +305,8 @@ def _with_soles(
         if not sizes.any():
             raise ValueError(_flattened(joint))
     whole = np.flatnonzero(np.all(solid, axis=0))
-    ground = _Ground(skeleton, seen, leg, skeleton.forward(poses).positions[whole], depth, ups[whole])
+    long = length(skeleton, leg, skeleton.forward(poses[whole[0]]).positions)
+    ground = _Ground(leg, at[whole], depth, ups[whole], seen.front, long)
     mesh = _mesh(skeleton, leg, poses, vertices)
     placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[whole])
     there = {joint: (origin[whole], _sides(axes[whole])) for joint, (origin, axes) in spaces.items()}
@@ -317,19 +324,18 @@ Points = dict[str, tuple[str, Array]]
 class _Ground:
     """A foot that stands flat, and the ground under it, in some frames. A sole of it that is not there is NaN."""
 
-    def __init__(self, skeleton: Skeleton, seen: Stance, leg: Leg, at: Array, depth: float, up: Array) -> None:
+    def __init__(self, leg: Leg, at: Array, depth: float, up: Array, front: Array, leg_long: float) -> None:
         self.up, self.leg = up, leg
-        self.ankle, *toes = (at[:, joint] for joint in _foot(skeleton, leg))
-        self.ball = at[:, skeleton.index(leg.ball)] if leg.ball else None
-        self.toe = at[:, skeleton.index(leg.toe)] if leg.toe else None
+        self.ankle, *toes = np.moveaxis(at, 1, 0)
+        self.ball, self.toe = (toes[0] if leg.ball else None), (toes[-1] if leg.toe else None)
         self.height = np.minimum.reduce([dot(joint, up) for joint in (self.ankle, *toes)]) - depth
         ahead = (toes[-1] if toes else self.ankle) - self.ankle
         ahead = ahead - up * dot(ahead, up)[:, np.newaxis]
         long = size(ahead)
-        self.point = bool((long <= 0.02 * length(skeleton, leg, at[0])).all())
+        self.point = bool((long <= 0.02 * leg_long).all())
         self.ahead = ahead / np.where(long > 0, long, 1)[:, np.newaxis]
         if self.point:
-            self.ahead = np.broadcast_to(seen.front, ahead.shape)
+            self.ahead = np.broadcast_to(front, ahead.shape)
         self.inner = np.asarray(cross(self.ahead, up) * (-1 if leg.side == "right" else 1))
         self.long = long if self.toe is not None else long / _BALL  # that was to the ball
 
