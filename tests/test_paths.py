@@ -131,6 +131,22 @@ def test_points_reach_as_far_as_those_of_numpy(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_longest_of_vectors_over_time(dtype: Any) -> None:
+    vectors = np.random.default_rng(4).normal(size=(30, 5, 3)).astype(dtype)
+    for seen in (vectors, vectors[:1], vectors[::-3, ::2], vectors.swapaxes(0, 1), np.zeros_like(vectors)):
+        squares = seen * seen
+        lengths = np.sqrt(squares[..., 0] + squares[..., 1] + squares[..., 2])
+        assert_array_equal(_core.longest(seen), lengths.max(axis=0))
+        assert _core.longest(seen).dtype == dtype
+    assert_array_equal(_core.longest(vectors[:0]), np.zeros(5))
+    vectors[7, 2, 1], vectors[3, 4, 0] = np.nan, np.inf
+    assert_array_equal(np.isnan(_core.longest(vectors)), np.arange(5) == 2)
+    assert _core.longest(vectors)[4] == np.inf
+    with pytest.raises(TypeError, match="longest"):
+        _core.longest(vectors[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_steps_are_those_of_the_point_that_goes_the_farthest(dtype: Any) -> None:
     points = np.random.default_rng(7).normal(size=(20, 4, 3)).astype(dtype)
     for seen in (points, points[::-1, ::2], points[:2], points[:, :1]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ _FOOT = {"foot", "ankle", "paw"}
 _PARTS = {"upper", "lower", "thigh", "shin", "calf", "tibia", "femur", "leg", "end", "tip"} | _ALOFT
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Stance:
     """A pose that stands, as seen from the character.
 
@@ -50,12 +51,12 @@ class Stance:
     front: Array
     left: Array
 
-    @property
+    @functools.cached_property
     def height(self) -> Array:
         """Of every joint."""
         return np.asarray(dot(self.at, self.up))
 
-    @property
+    @functools.cached_property
     def beside(self) -> Array:
         """How far to the left of the middle every joint is."""
         return _from_middle(dot(self.at, self.left))
@@ -79,8 +80,9 @@ class Chain:
 def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
     """Left is where names say so, else across the plane of symmetry, feet pointing ahead, else +Z (-Y if Z is up)."""
     above = np.eye(3)["XYZ".index(up)]
-    pose = _upright(skeleton, above, clip)
-    at = skeleton.forward(pose).positions
+    rest, at = skeleton.rest, skeleton.forward(skeleton.rest).positions
+    pose = rest if clip is None else _upright(skeleton, at, above, clip)
+    at = at if pose is rest else skeleton.forward(pose).positions
     usual = np.array([0.0, -1, 0]) if up == "Z" else np.array([0.0, 0, 1])
     sides = [side_of(name) for name in skeleton.names]
     left = _flat(_mean(at, sides, "left") - _mean(at, sides, "right"), above) if {"left", "right"} <= {*sides} else None
@@ -91,18 +93,17 @@ def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
     return Stance(pose, at, above, cross(left, above), left)
 
 
-def _upright(skeleton: Skeleton, above: Array, clip: Clip | None) -> Pose:
-    """The rest pose, but of one that lies beside a clip that stands upright, the tallest of the clip.
+def _upright(skeleton: Skeleton, resting: Array, above: Array, clip: Clip) -> Pose:
+    """The rest pose, or if that lies, joints being where they rest, and the clip stands upright, its tallest one.
 
     How tall, roots and targets of IK do not say: they may stay where the body goes up. What is wide and low, as
     a spider is, does not stand upright: it is as tall as the slope it is on.
     """
-    rest, parents = skeleton.rest, skeleton.parents
-    if clip is None:
-        return rest
-    body = [joint for joint in np.flatnonzero(parents >= 0).tolist() if not _ALOFT & set(words(skeleton.names[joint]))]
+    parents, rest = skeleton.parents.tolist(), skeleton.rest
+    named = zip(parents, skeleton.names, strict=True)
+    body = [joint for joint, (parent, name) in enumerate(named) if parent >= 0 and _ALOFT.isdisjoint(words(name))]
     body = body or list(range(len(skeleton)))
-    height = np.ptp(dot(skeleton.forward(rest).positions[body], above))
+    height = np.ptp(dot(resting[body], above))
     if height >= _LIES * _span(skeleton, clip.pose):  # whatever it does
         return rest
     tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - above
@@ -124,7 +125,7 @@ def _span(skeleton: Skeleton, pose: Pose) -> float:
     if pose.scales is not None or parents.count(-1) > 1:
         return np.inf
     moved = skeleton.offsets[np.newaxis] if pose.translations is None else pose.translations
-    bones = np.max([size(moved[block]).max(axis=0) for block in blocks(len(moved))], axis=0).tolist()
+    bones = _core.longest(moved).tolist()
     span, under = 0.0, [0.0] * len(skeleton)  # how far what hangs on every joint goes
     for joint in reversed(skeleton._data.order.tolist()):
         if (parent := parents[joint]) >= 0:
@@ -178,7 +179,7 @@ def _free(skeleton: Skeleton, seen: Stance, flat: list[list[int]]) -> list[Chain
     If none lie so on one side, as at rest a foot is lifted, those that are called left or right foot and hang on what
     carries both.
     """
-    called = [joint for joint, name in enumerate(skeleton.names) if _FOOT & {*words(name)}]
+    called = [joint for joint, name in enumerate(skeleton.names) if not _FOOT.isdisjoint(words(name))]
     feet = [next((joint for joint in limb if joint in called), limb[0]) for limb in flat]
     if not _both(seen, feet):
         sided = [joint for joint in called if side_of(skeleton.names[joint])]
@@ -199,8 +200,10 @@ def _loose(skeleton: Skeleton, foot: int) -> str:
 
 def farthest(skeleton: Skeleton, at: Array, joint: int) -> list[int]:
     """The joints from under one to the farthest that hangs on it."""
-    aloft = _ALOFT - {*words(skeleton.names[joint])}
-    low = [other for other in below(skeleton, joint) if other != joint and not aloft & {*words(skeleton.names[other])}]
+    aloft = _ALOFT.difference(words(skeleton.names[joint]))
+    low = [
+        other for other in below(skeleton, joint) if other != joint and aloft.isdisjoint(words(skeleton.names[other]))
+    ]
     away = [float(size(at[other] - at[joint])) for other in low]
     if not away or max(away) <= 1e-6 * np.ptp(at, axis=0).max():
         return []
@@ -264,7 +267,7 @@ def _low_ends(skeleton: Skeleton, seen: Stance) -> list[int]:
     lowest, highest = height[leaves].min(), height.max()
     beside = np.abs(seen.beside)
     low = (height[leaves] <= lowest + _LOW * (highest - lowest)) & (beside[leaves] > 0.01 * beside.max())
-    return [leaf for leaf in leaves[low].tolist() if not _CLOTH & set(words(skeleton.names[leaf]))]
+    return [leaf for leaf in leaves[low].tolist() if _CLOTH.isdisjoint(words(skeleton.names[leaf]))]
 
 
 def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]:
@@ -279,9 +282,8 @@ def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]
     found: dict[int, list[int]] = {}
     for end in ends:
         limb = [joint for joint in (end, *ancestors(skeleton, end)) if len(sides[joint]) == 1][::-1]
-        if length(seen.at, limb) > length(seen.at, found.get(limb[0], [])):
+        if limb[0] not in found or length(seen.at, limb) > length(seen.at, found[limb[0]]):
             found[limb[0]] = limb
-        found.setdefault(limb[0], limb)
     return list(found.values())
 
 
@@ -293,8 +295,9 @@ def length(at: Array, joints: Sequence[int]) -> float:
 
 def _chain(skeleton: Skeleton, seen: Stance, limb: list[int]) -> Chain | None:
     """Its long bones are the leg; what is before them is of the pelvis or shoulder, what is after them of the foot."""
-    limb = [joint for joint in limb if not _ALOFT & set(words(skeleton.names[joint]))]
-    bones = np.diff(seen.at[limb], axis=0)
+    limb = [joint for joint in limb if _ALOFT.isdisjoint(words(skeleton.names[joint]))]
+    at = seen.at[limb]
+    bones = at[1:] - at[:-1]
     lengths = size(bones)
     if not len(lengths) or not lengths.max() > 0:
         return None

@@ -274,6 +274,44 @@ static PyObject *steps(PyObject *module, PyObject *given) {
     return (PyObject *)found;
 }
 
+/* The squares of lengths of a row of points, where they are larger than what was found; NaN once one is. */
+static inline void keep_longest(PyArrayObject *points, const char *from, int single, double *found) {
+    const npy_intp *strides = PyArray_STRIDES(points);
+    for (npy_intp n = 0; n < PyArray_DIM(points, 1); n++, from += strides[1]) {
+        const double x = number_at(from, single), y = number_at(from + strides[2], single);
+        const double z = number_at(from + 2 * strides[2], single);
+        const float u = (float)x, v = (float)y, w = (float)z; /* as in farthest_step */
+        const double square = single ? u * u + v * v + w * w : x * x + y * y + z * z;
+        found[n] = square <= found[n] || found[n] != found[n] ? found[n] : square;
+    }
+}
+
+static PyObject *longest(PyObject *module, PyObject *given) {
+    PyArrayObject *points = points_of("longest", given, 3);
+    (void)module;
+    if (!points) return NULL;
+    const int single = holds(points, NPY_FLOAT);
+    npy_intp count = PyArray_DIM(points, 1);
+    double *squares = calloc((size_t)count + 1, sizeof *squares);
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &count, PyArray_TYPE(points));
+    for (npy_intp k = 0; squares && k < PyArray_DIM(points, 0); k++) {
+        const char *row = PyArray_BYTES(points) + k * PyArray_STRIDE(points, 0);
+        if (single)
+            keep_longest(points, row, 1, squares);
+        else
+            keep_longest(points, row, 0, squares);
+    }
+    for (npy_intp n = 0; squares && found && n < count; n++)
+        put(found, n, single ? sqrtf((float)squares[n]) : sqrt(squares[n]), single);
+    if (!squares) {
+        PyErr_NoMemory();
+        Py_CLEAR(found);
+    }
+    free(squares);
+    Py_DECREF((PyObject *)points);
+    return (PyObject *)found;
+}
+
 /* --- by their order ----------------------------------------------------------------------------------------------- */
 
 /* A copy of those that are finite. NULL with an exception set. */
@@ -333,6 +371,9 @@ static PyMethodDef functions[] = {
     {"steps", steps, METH_O,
      "steps(points, /)\n--\n\nOf points (frames, n, 3) how far the one goes that goes the farthest, from before the "
      "first frame, as after it, to after the last one; 0 in a single frame."},
+    {"longest", longest, METH_O,
+     "longest(vectors, /)\n--\n\nOf vectors (frames, n, 3) how long each of n is at most; 0 in no frame, NaN where it "
+     "is once."},
     {"percentile", percentile, METH_VARARGS,
      "percentile(values, percent, /)\n--\n\nOf those that are finite; NaN of none."},
     {"middle", middle, METH_O, "middle(values, /)\n--\n\nOf those that are finite; 0 of none. One of them."},
