@@ -15,7 +15,7 @@ from ikcore import _core
 from ikcore._arrays import cross, dot, median, size
 from ikcore.feet import free, structure
 from ikcore.feet.intervals import blocks
-from ikcore.feet.leg import Leg, Sole, ancestors, row
+from ikcore.feet.leg import POINTS, Leg, Sole, ancestors, row
 from ikcore.feet.structure import Stance
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
@@ -138,6 +138,9 @@ def over_time(
     return tuple(found)
 
 
+# As `_core.stood` has a foot that stands flat: where its joints are, what is up there, where it points if it is a
+# point, whether it has ball and toe, and its side; how far the ground is below, how long a point is, where the ball is.
+Flat = tuple[Array, Array, Array, tuple[bool, bool, float], tuple[float, float, float]]
 Part = tuple[Array, tuple[Array, Array, Array]]  # of a foot: where it begins (frames, 3), and axes
 # Where its joints are (frames, joints, 3), how far they go from frame to frame, and when it moves the least.
 Stood = tuple[Leg, Array, Array, NDArray[np.intp]]
@@ -159,19 +162,20 @@ def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood]
     wanted = float(median(bent))
     near = np.argsort(np.abs(_parts(at)[1] - wanted), kind="stable")[: max(1, min(len(at) // _STANDS, _SEEN))]
     here, mine = pose[near], _parts(at[near])[0]
-    spaces = _spaces(skeleton, here, [leg.foot, leg.ball or ""])
-    if 1 - wanted * wanted < _STRAIGHT * _STRAIGHT or not all(_solid(axes).all() for _, axes in spaces.values()):
+    joints = leg.foot, leg.ball or ""
+    origins, sides = _spaces(skeleton, here, joints)
+    axes = sides.swapaxes(-1, -2)
+    if 1 - wanted * wanted < _STRAIGHT * _STRAIGHT or not _solid(axes).all():
         return None
     soles, places = {}, points(skeleton, pose[stood], partner.soles.values())
     for name, place in zip(partner.soles, np.moveaxis(places, -2, 0), strict=True):
         toes = partner.soles[name].joint == partner.ball
-        origin, axes = parts[toes]
-        ahead, across, over = (float(median(dot(place - origin, axis))) for axis in axes)
+        origin, ways = parts[toes]
+        ahead, across, over = (float(median(dot(place - origin, axis))) for axis in ways)
         start, (first, second, third) = mine[toes]
-        joint = (leg.ball if toes else None) or leg.foot
-        way = start + ahead * first - across * second + over * third - spaces[joint][0]
-        x, y, z = median(within(spaces[joint][1], way)).tolist()
-        soles[name] = Sole(joint, (x, y, z))
+        way = start + ahead * first - across * second + over * third - origins[:, int(toes)]
+        x, y, z = median(within(axes[:, int(toes)], way)).tolist()
+        soles[name] = Sole(joints[toes], (x, y, z))
     return replace(leg, soles=soles)
 
 
@@ -233,10 +237,7 @@ def _flat(step: Array, height: Array, least: float) -> NDArray[np.intp]:
     Where it is lowest its toes may be pressed into the floor, or a captured floor be uneven. Of frames in which it
     moves as little, to the least that counts, the lower ones.
     """
-    moves = np.floor(np.maximum(step[:-1], step[1:]) / least)
-    low = np.argsort(height.sum(axis=1), kind="stable")[: (len(height) + 1) // 2]
-    still = np.argsort(moves[low], kind="stable")[: max(1, min(len(height) // _STANDS, _SEEN))]
-    return np.sort(low[still])
+    return _core.flat_frames(step, height, least, max(1, min(len(height) // _STANDS, _SEEN)))
 
 
 def _low(heights: Array) -> float:
@@ -299,74 +300,52 @@ def _with_soles(
 
     The joints of the foot are there (frames, joints, 3), and what is up the ground says (frames, 3).
     """
-    spaces = _spaces(skeleton, poses, [leg.foot, leg.ball or leg.foot])
-    solid = [_solid(axes) for _, axes in spaces.values()]
-    for joint, sizes in zip(spaces, solid, strict=True):
-        if not sizes.any():
+    joints = leg.foot, leg.ball or leg.foot
+    origins, sides = _spaces(skeleton, poses, joints)
+    solid = _solid(sides.swapaxes(-1, -2))
+    for joint, some in zip(joints, solid.any(axis=0).tolist(), strict=True):
+        if not some:
             raise ValueError(_flattened(joint))
-    whole = np.flatnonzero(np.all(solid, axis=0))
-    long = length(skeleton, leg, skeleton.forward(poses[whole[0]]).positions)
-    ground = _Ground(leg, at[whole], depth, ups[whole], seen.front, long)
+    whole = np.flatnonzero(solid.all(axis=1))
+    at, ups, origins, sides = (values[whole] for values in (at, ups, origins, sides))
+    tiny = 0.02 * length(skeleton, leg, skeleton.forward(poses[whole[0]]).positions)
+    parts = bool(leg.ball), bool(leg.toe), -1 if leg.side == "right" else 1
+    foot = at, ups, seen.front, parts, (depth, tiny, _BALL)
     mesh = _mesh(skeleton, leg, poses, vertices)
-    placed = ground.by_joints() if mesh is None else ground.by_vertices(mesh[whole])
-    there = {joint: (origin[whole], _sides(axes[whole])) for joint, (origin, axes) in spaces.items()}
-    soles = {}
-    for name, (joint, places) in placed.items():
-        origin, sides = there[joint]
-        if (offset := _core.usual_within(sides, places - origin)) is not None:
-            soles[name] = Sole(joint, offset)
-    return replace(leg, soles=soles)
+    if mesh is None:
+        point, offsets = _core.flat_soles(foot, origins, sides, (_HEEL, _WIDE, _STEEP))
+        found = dict(zip(POINTS, offsets, strict=True))
+    else:
+        skin = _Skin(foot, mesh[whole])
+        point, found = skin.point, skin.offsets(origins, sides)
+    known = {name: offset for name, offset in found.items() if offset is not None}
+    return replace(leg, soles={name: Sole(joints[_carrier(name, point)], known[name]) for name in known})
 
 
-Points = dict[str, tuple[str, Array]]
+def _carrier(name: str, point: bool) -> int:
+    """Which of foot and toes carries a point of the sole: all of a foot that is a point the foot."""
+    return int(not point and name in ("ball", "toe"))
 
 
-class _Ground:
-    """A foot that stands flat, and the ground under it, in some frames. A sole of it that is not there is NaN."""
+class _Skin:
+    """A foot that stands flat, in some frames, as `_core.stood` has it, with its skin, a mesh (frames, n, 3)."""
 
-    def __init__(self, leg: Leg, at: Array, depth: float, up: Array, front: Array, leg_long: float) -> None:
-        self.up, self.leg = up, leg
-        self.ankle, *toes = np.moveaxis(at, 1, 0)
-        self.ball, self.toe = (toes[0] if leg.ball else None), (toes[-1] if leg.toe else None)
-        self.height = np.minimum.reduce([dot(joint, up) for joint in (self.ankle, *toes)]) - depth
-        ahead = (toes[-1] if toes else self.ankle) - self.ankle
-        ahead = ahead - up * dot(ahead, up)[:, np.newaxis]
-        long = size(ahead)
-        self.point = bool((long <= 0.02 * leg_long).all())
-        self.ahead = ahead / np.where(long > 0, long, 1)[:, np.newaxis]
-        if self.point:
-            self.ahead = np.broadcast_to(front, ahead.shape)
-        self.inner = np.asarray(cross(self.ahead, up) * (-1 if leg.side == "right" else 1))
-        self.long = long if self.toe is not None else long / _BALL  # that was to the ball
+    def __init__(self, foot: Flat, mesh: Array) -> None:
+        at, self.up, _, (ball, *_), _ = foot
+        self.point, self.height, self.long, self.ahead, self.inner = _core.stood(*foot)
+        self.ankle, self.ball, self.mesh = at[:, 0], at[:, 1] if ball else None, mesh
 
-    def by_joints(self) -> Points:
-        """Points under the joints, and where a foot has a heel and sides."""
-        toes, long = self.leg.ball or self.leg.foot, self.long[:, np.newaxis]
-        if self.point:
-            return {"ball": (self.leg.foot, self._under(self.ankle))}
-        ball = self.ankle + _BALL * long * self.ahead if self.ball is None else self.ball
-        tip = self.ankle + long * self.ahead if self.toe is None else self.toe
-        wide = _WIDE * long * self.inner
-        return {
-            "heel": (self.leg.foot, self._flat(ball, self._under(self.ankle - _HEEL * long * self.ahead))),
-            "ball": (toes, self._under(ball)),
-            "toe": (toes, self._under(tip)),
-            "inner": (self.leg.foot, self._under(ball + wide)),
-            "outer": (self.leg.foot, self._under(ball - wide)),
-        }
-
-    def by_vertices(self, mesh: Array) -> Points:
-        """The same points of a mesh (frames, n, 3): as far back, ahead and to the sides as it goes where it is low."""
-        joints = {"ball": self.leg.foot if self.point else self.leg.ball or self.leg.foot}
-        joints |= {} if self.point else {"heel": self.leg.foot, "toe": joints["ball"]}
-        joints |= {} if self.point else {"inner": self.leg.foot, "outer": self.leg.foot}
-        placed = [self._skinned(frame, places) for frame, places in enumerate(mesh)]
-        found = {name: (joint, np.array([places[name] for places in placed])) for name, joint in joints.items()}
+    def offsets(self, origins: Array, sides: Array) -> dict[str, tuple[float, float, float] | None]:
+        """Where points usually are in the spaces of foot and toes: as far out as the mesh goes where it is low."""
+        placed = [self._skinned(frame, mesh) for frame, mesh in enumerate(self.mesh)]
+        places = {name: np.array([found[name] for found in placed]) for name in placed[0]}
         if not self.point:
-            found["heel"] = (
-                self.leg.foot,
-                self._flat(np.array([places["bend"] for places in placed]), found["heel"][1]),
-            )
+            places["heel"] = self._flat(places.pop("bend"), places["heel"])
+        found = {}
+        for name, place in places.items():
+            joint = _carrier(name, self.point)
+            axes = np.ascontiguousarray(sides[:, joint], np.float64)
+            found[name] = _core.usual_within(axes, place - origins[:, joint])
         return found
 
     def _skinned(self, frame: int, mesh: Array) -> dict[str, Array]:
@@ -393,8 +372,8 @@ class _Ground:
             return float(beside[part].max() + beside[part].min()) / 2
 
         return {
-            "heel": point(start, middle(low & (along <= start + _BAND * size))),
             "ball": point(ball, (left + right) / 2),
+            "heel": point(start, middle(low & (along <= start + _BAND * size))),
             "toe": point(end, middle(low & (along >= end - _BAND * size))),
             "inner": point(ball, left),
             "outer": point(ball, right),
@@ -407,9 +386,6 @@ class _Ground:
         over = over - self.up * dot(over, self.up)[:, np.newaxis]
         on_toes = dot(self.ankle, self.up) - self.height > _STEEP * size(over)
         return np.where(on_toes[:, np.newaxis], np.nan, heel)
-
-    def _under(self, place: Array) -> Array:
-        return np.asarray(place + self.up * (self.height - dot(place, self.up))[:, np.newaxis])
 
 
 def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Array] | None) -> Array | None:
@@ -427,23 +403,20 @@ def _mesh(skeleton: Skeleton, leg: Leg, poses: Pose, vertices: Mapping[str, Arra
 
 def space(skeleton: Skeleton, pose: Pose, joint: int) -> tuple[Array, Array]:
     """Origin (..., 3) and axes as columns (..., 3, 3) of a joint in the world, scales and shear included."""
-    return _space_of(_carried(skeleton, pose, [joint] * 4, _UNITS))
+    found = _carried(skeleton, pose, [joint] * 4, _UNITS)
+    origin = found[..., 0, :]
+    return origin, np.swapaxes(found[..., 1:, :] - origin[..., np.newaxis, :], -1, -2)
 
 
-def _spaces(skeleton: Skeleton, pose: Pose, names: Sequence[str]) -> dict[str, tuple[Array, Array]]:
-    """Those of joints by name."""
+def _spaces(skeleton: Skeleton, pose: Pose, names: Sequence[str]) -> tuple[Array, Array]:
+    """Origins (frames, joints, 3) and axes as rows (frames, joints, 3, 3) of joints by name."""
     joints = [joint for name in names for joint in [skeleton.index(name)] * 4]
     found = _carried(skeleton, pose, joints, np.concatenate([_UNITS] * len(names)))
-    return {name: _space_of(found[..., 4 * at : 4 * at + 4, :]) for at, name in enumerate(names)}
+    found = found.reshape(len(found), len(names), 4, 3)
+    return found[:, :, 0], found[:, :, 1:] - found[:, :, :1]
 
 
 _UNITS = np.eye(4, 3, k=-1)
-
-
-def _space_of(points: Array) -> tuple[Array, Array]:
-    """Of where the origin and the ends of the axes are."""
-    origin = points[..., 0, :]
-    return origin, np.swapaxes(points[..., 1:, :] - origin[..., np.newaxis, :], -1, -2)
 
 
 def _solid(axes: Array) -> Any:

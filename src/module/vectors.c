@@ -14,6 +14,7 @@
 
 #include "../ik/filters.h"
 #include "../ik/order.h"
+#include "../ik/soles.h"
 #include "arrays.h"
 
 /* Vectors one after the other; of a single one for all the stride is 0. */
@@ -136,23 +137,15 @@ static PyObject *mean(PyObject *module, PyObject *object) {
     return (PyObject *)found;
 }
 
-/* What a way is along three axes, rows from `first` on, by Cramer's rule. */
+/* What a way is along three axes, rows from `first` on. */
 static void along(const vectors *axes, npy_intp first, const vectors *ways, npy_intp row, double to[3]) {
-    double m[3][3], across[3][3], volume;
-    for (int side = 0; side < 3; side++)
-        for (int axis = 0; axis < 3; axis++)
-            m[side][axis] = part(axes, first + side, axis);
-    for (int side = 0; side < 3; side++) {
-        const double *y = m[(side + 1) % 3], *z = m[(side + 2) % 3];
-        across[side][0] = y[1] * z[2] - y[2] * z[1];
-        across[side][1] = y[2] * z[0] - y[0] * z[2];
-        across[side][2] = y[0] * z[1] - y[1] * z[0];
+    double sides[3][3], way[3];
+    for (int axis = 0; axis < 3; axis++) {
+        way[axis] = part(ways, row, axis);
+        for (int side = 0; side < 3; side++)
+            sides[side][axis] = part(axes, first + side, axis);
     }
-    volume = m[0][0] * across[0][0] + m[0][1] * across[0][1] + m[0][2] * across[0][2];
-    for (int side = 0; side < 3; side++) {
-        const double *a = across[side];
-        to[side] = (part(ways, row, 0) * a[0] + part(ways, row, 1) * a[1] + part(ways, row, 2) * a[2]) / volume;
-    }
+    ik_within((const double (*)[3])sides, way, to);
 }
 
 /* Whether these are ways (n, 3) and three axes each, rows of (n, 3, 3), or of (3, 3) for all. */
