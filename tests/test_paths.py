@@ -92,27 +92,29 @@ def test_a_mask_is_ramped_about_its_edges(loop: bool) -> None:
         for often in (0.0, 0.05, 0.5):
             held = np.logical_xor.accumulate(random.uniform(size=frames) < often)
             assert_array_equal(_core.ramp(held, 7.5, loop), ramp(held, 7.5, loop))
+    many = random.uniform(size=(30, 4)) < 0.5
+    assert_array_equal(_core.ramp(many.T, 7.5, loop), [ramp(held, 7.5, loop) for held in many.T])
+    assert _core.ramp(many[:, :0], 7.5, loop).shape == (30, 0)
 
 
-def test_the_commonest_velocity_is_that_of_most_points() -> None:
-    random = np.random.default_rng(5)
-    belt = np.array([0.3, 0, -1.2])
-    velocities = belt + random.normal(scale=0.01, size=(80, 3, 3))
-    velocities[:25] = random.normal(scale=3, size=(25, 3, 3))  # in swing
-    velocities[:, 2] += 50  # what is not meant
-    which = np.ones((80, 3), bool)
-    which[:, 2] = False
-    limits = np.array([0.2, 0.1, 1e9])
-    most = np.median(velocities[which], axis=0)
-    for _ in range(8):
-        near = np.linalg.norm(velocities - most, axis=-1) < limits
-        most = np.median(velocities[near & which], axis=0)
-    found = _core.commonest(velocities, which, limits)
-    assert found is not None
-    assert_allclose(found, most, rtol=1e-12)
-    assert np.abs(most - belt).max() < 0.005
-    assert _core.commonest(velocities, np.zeros_like(which), limits) is None
-    assert _core.commonest(velocities, which, 0 * limits) is None
+def straight(times: Array, knots: Array, values: Array) -> Array:
+    """By the knots on both sides of each time."""
+    after = np.searchsorted(knots, times, side="right")
+    before, after = np.maximum(after - 1, 0), np.minimum(after, len(knots) - 1)
+    span = knots[after] - knots[before]
+    share = np.clip((times - knots[before]) / np.where(span > 0, span, 1), 0, 1)
+    share = share.reshape(-1, *[1] * (values.ndim - 1))
+    return np.asarray(values[before] + share * (values[after] - values[before]))
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, 40])
+def test_between_knots_is_straight(many: int) -> None:
+    random = np.random.default_rng(many)
+    knots = np.sort(random.integers(0, 60, many))  # some of them twice
+    times = np.concatenate([np.arange(-2, 63), random.uniform(-5, 70, 50), knots[::-1], [np.nan, np.inf, -np.inf, 3]])
+    for values in (random.normal(size=many), random.normal(size=(many, 3)), random.normal(size=(many, 2, 3))[:, ::-1]):
+        assert_array_equal(_core.straight(times, knots, values), straight(times, knots, values))
+        assert _core.straight(times[:0], knots, values).shape == (0, *values.shape[1:])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -169,6 +171,38 @@ def test_numbers_by_their_order_are_those_of_numpy(count: int) -> None:
         assert _core.middle(more[::-1]) == _core.middle(values)
 
 
+def test_numbers_by_their_order_of_many_rows_and_intervals() -> None:
+    rows = np.random.default_rng(8).normal(size=(3, 41))
+    rows[1, ::2], rows[2] = np.inf, np.nan
+    found = _core.percentiles(rows[:, ::-1], [98, 0, 25])
+    assert_array_equal(found, [[_core.percentile(row, percent) for percent in (98, 0, 25)] for row in rows])
+    assert _core.percentiles(rows[:, :0], [25]).shape == (3, 1)
+    edges = np.array([[0, 1], [3, 5], [3, 41], [40, 41]])
+    expected = [np.median(rows[0, start:stop]) for start, stop in edges]
+    assert_array_equal(_core.medians(rows[0], edges), expected)
+    assert _core.medians(rows[0], edges[:0]).shape == (0,)
+    assert np.isfinite(_core.medians(np.where(rows[0] > 0, np.nan, 1), edges)).size == 4  # whichever, but no crash
+    for wrong in ([[0, 42]], [[-1, 3]], [[5, 5]], [[0, 1, 2]]):
+        with pytest.raises(ValueError, match="intervals"):
+            _core.medians(rows[0], np.array(wrong))
+    for percent in (-1, 101, np.nan):
+        with pytest.raises(ValueError, match="0 to 100"):
+            _core.percentiles(rows, [percent])
+
+
+@pytest.mark.parametrize("frames", [0, 1, 20])
+def test_chains_are_as_long_as_their_bones(frames: int) -> None:
+    points = np.random.default_rng(9).normal(size=(frames, 5, 3))
+    for chain in (points, points[:, ::-2], points[:, 1:3], points[:, :1], points[:, :0]):
+        bones = np.diff(chain, axis=1)
+        expected = np.zeros(frames)
+        for x, y, z in np.moveaxis(bones, (1, 2), (0, 1)):
+            expected += np.sqrt(x * x + y * y + z * z)
+        assert_array_equal(_core.lengths(chain), expected)
+    points[:1, 2] = np.nan
+    assert np.isnan(_core.lengths(points)).sum() == min(frames, 1)
+
+
 def test_of_no_numbers_there_is_none() -> None:
     assert np.isnan(_core.percentile(np.array([np.nan, np.inf]), 50))
     assert _core.middle(np.zeros(0)) == 0
@@ -186,8 +220,10 @@ def test_of_no_numbers_there_is_none() -> None:
         ("extent", (np.zeros((4, 2)),)),
         ("extent", (np.zeros((4, 3), int),)),
         ("steps", (np.zeros((4, 3)),)),
-        ("commonest", (np.zeros((4, 2, 3)), np.ones((4, 2), bool), np.ones(3))),
-        ("commonest", (np.zeros((3, 2, 3)), np.ones((4, 2), bool), np.ones(2))),
+        ("straight", (np.zeros(4), np.zeros(0), np.zeros(0))),
+        ("straight", (np.zeros(4), np.zeros(2), np.zeros(3))),
+        ("straight", (np.zeros((4, 1)), np.zeros(2), np.zeros(2))),
+        ("lengths", (np.zeros((4, 3, 2)),)),
     ],
 )
 def test_what_does_not_fit_is_refused(name: str, given: tuple[Any, ...]) -> None:

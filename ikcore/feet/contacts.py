@@ -124,15 +124,17 @@ class Contacts:
         chosen, given = _modes(feet, modes), _curves(feet, curves or {}, len(clip))
         paths = Paths(clip, feet, ground)
         belt, slide = treadmill.moving(paths)
-        speeds, each = paths.speeds(belt), list(enumerate(paths.keys))
-        still = [rules.stillness(speed) for speed in (paths.speeds(belt + slide) / paths.sizes).T]
+        speeds, sizes = paths.speeds(belt), paths.sizes[:, np.newaxis]
+        still = rules.stillness((paths.speeds(belt + slide) if slide.any() else speeds) / sizes)
         if ground is None:
             paths.ground = floor.find(paths, speeds, still)
-        held = _held(paths, still, chosen)
-        sure = _sure(paths, speeds, held, [key in given or chosen[key[0]] in ("always", "never") for key in paths.keys])
-        weights = {key: given[key] if key in given else rules.ramped(held[:, at], clip) for at, key in each}
-        below = {key: paths.ground[:, at] for at, key in each}
-        return cls(clip.fps, weights, below, {key: sure[at] for at, key in each}, -belt + 0)
+        heights, speeds = paths.heights / sizes, speeds / sizes
+        held = _held(paths, heights, still, chosen)
+        said = [key in given or chosen[key[0]] in ("always", "never") for key in paths.keys]
+        sure = _sure(paths, heights, speeds, held, said)
+        weights = dict(zip(paths.keys, rules.ramped(held, clip), strict=True)) | given
+        below = dict(zip(paths.keys, paths.ground, strict=True))
+        return cls(clip.fps, weights, below, dict(zip(paths.keys, sure, strict=True)), -belt + 0)
 
     def planted(self, leg: str, point: str | None = None) -> Mask:
         """In which frames a leg is in contact.
@@ -297,31 +299,33 @@ def _listed(points: Iterable[Key]) -> str:
 # --- what is found ---------------------------------------------------------------------------------------------------
 
 
-def _held(paths: Paths, still: list[rules.Still], modes: Mapping[str, Mode]) -> Mask:
+def _held(paths: Paths, heights: Array, still: rules.Still, modes: Mapping[str, Mode]) -> Mask:
     """When every point is in contact."""
-    heights = paths.heights / paths.sizes
-    found, any_speed = np.zeros(heights.shape, bool), np.ones((2, len(heights)), bool)
-    for at, (leg, _) in enumerate(paths.keys):
-        if modes[leg] == "always":
-            found[:, at] = True
-        elif modes[leg] != "never":
-            enters, stays = still[at] if modes[leg] == "auto" else any_speed
-            found[:, at] = rules.contact(heights[:, at], enters, stays, paths.clip)
-    return found
+    said = [modes[leg] for leg, _ in paths.keys]
+    for at, mode in enumerate(said):
+        if mode == "ground":  # at any speed
+            for each in still:
+                each[at] = True
+    held = rules.contact(heights, still, paths.clip)
+    for at, mode in enumerate(said):
+        if mode in ("always", "never"):
+            held[at] = mode == "always"
+    return held
 
 
-def _sure(paths: Paths, speeds: Array, held: Mask, said: list[bool]) -> list[float]:
+def _sure(paths: Paths, heights: Array, speeds: Array, held: Mask, said: list[bool]) -> list[float]:
     """Of every point the share of frames without doubt. What is said is certain, and may be what carries the body."""
-    heights, speeds = paths.heights / paths.sizes, speeds / paths.sizes
-    doubtful = np.zeros(len(held), bool) if any(said) else _hovers(paths, held)
-    clear = rules.clear(held, heights, speeds) & ~doubtful[:, np.newaxis]
-    return [1.0 if known else float(share) for known, share in zip(said, clear.mean(axis=0), strict=True)]
+    clear = rules.clear(held, heights, speeds)
+    if not any(said):
+        clear &= ~_hovers(paths, held)
+    shares = (clear.sum(axis=1) / len(paths.points)).tolist()
+    return [1.0 if known else share for known, share in zip(said, shares, strict=True)]
 
 
 def _hovers(paths: Paths, held: Mask) -> Mask:
     """In which frames nothing carries the body for long, though it does not fall: a contact is missing."""
-    found = np.asarray(~held.any(axis=1))
-    for start, stop in runs(found):
+    found = np.asarray(~held.any(axis=0))
+    for start, stop in runs(found).tolist():
         brief = stop - start < rules.SHORTEST * paths.clip.fps
-        found[start:stop] = not brief and paths.falls[start:stop].mean() < 0.5
+        found[start:stop] = not brief and 2 * np.count_nonzero(paths.falls[start:stop]) < stop - start
     return found

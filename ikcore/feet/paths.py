@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ikcore import _arrays, _core
-from ikcore._arrays import size
 from ikcore.clips.clip import Clip
 from ikcore.feet import free, soles
 from ikcore.feet.detect import Feet
@@ -38,41 +35,46 @@ def keys(leg: Leg) -> list[Key]:
 
 
 class Paths:
-    """Points of the soles, filtered; `ground` is how high it is under each, NaN where there is none.
+    """Points of the soles, filtered: (frames, points, 3), and with one number or truth each (points, frames).
 
-    `falls` says in which frames what is between the hips falls.
+    `high` is how high they are, from 0; `ground` the same of what is under them, NaN where there is nothing. `falls`
+    says in which frames what is between the hips falls.
     """
 
     def __init__(self, clip: Clip, feet: Feet, ground: Ground | None) -> None:
         self.clip, self.axis, self.carried = clip, "XYZ".index(clip.up), False
         self.keys = [key for leg in feet for key in keys(leg)]
         hips = free.hips(clip.skeleton, feet)
-        joints = sorted({joint for leg in feet for joint in (*leg.chain, *hips)})
+        joints = [*hips, *(joint for leg in feet for joint in leg.bones)]
         points = [feet[leg].soles[point] for leg, point in self.keys]
         raw, at = soles.points_and_joints(clip.skeleton, clip.pose, points, joints)
-        places = dict(zip(joints, np.moveaxis(at, 1, 0), strict=True))
-        sizes = {leg.name: _length(leg, clip, places, raw[:, self.columns(leg.name)[-1]]) / LEG for leg in feet}
-        self.sizes = np.array([sizes[leg] for leg, _ in self.keys])
-        self.body = _filtered(np.mean([places[hip] for hip in hips], axis=0), clip)[0]
+        self.body = _filtered(np.asarray(sum(at[:, hip] for hip in range(len(hips))) / len(hips)), clip)[0]
+        self.sizes, start = np.empty(len(self.keys)), len(hips)
+        for leg in feet:
+            stop, mine = start + len(leg.bones), self.of(leg.name)
+            self.sizes[mine] = _length(leg, clip, at[:, start:stop], raw[:, mine.stop - 1 : mine.stop]) / LEG
+            start = stop
         self.points, self.velocities = _filtered(raw, clip)
+        self.high = np.ascontiguousarray(self.points[..., self.axis].T)
         self.falls = self._falls()
         if ground is None:
-            self.ground = np.full(raw.shape[:2], percentile(self.points[..., self.axis], 2))
+            self.ground = np.full(self.high.shape, percentile(self.high, 2))
         else:
             self._stand_on(ground, raw)
 
-    def columns(self, leg: str) -> list[int]:
+    def of(self, leg: str) -> slice:
         """Which points are of a leg."""
-        return [at for at, key in enumerate(self.keys) if key[0] == leg]
+        legs = [key[0] for key in self.keys]
+        return slice(legs.index(leg), legs.index(leg) + legs.count(leg))
 
     @property
     def heights(self) -> Array:
         """Above the ground; NaN where there is none."""
-        return np.asarray(self.points[..., self.axis] - self.ground)
+        return np.asarray(self.high - self.ground)
 
     def speeds(self, belt: Array) -> Array:
         """Relative to ground that moves with these velocities (frames, 3)."""
-        return np.asarray(size(self.velocities - belt[:, np.newaxis]))
+        return _core.speeds(self.velocities, belt)
 
     def _falls(self) -> Mask:
         """By half of what gravity accelerates, at least."""
@@ -83,11 +85,11 @@ class Paths:
 
     def _stand_on(self, ground: Ground, raw: Array) -> None:
         ground._check_frames(len(self.points))
-        self.ground = np.empty(self.points.shape[:-1])
-        carrier = np.empty(self.ground.shape, np.int32)
+        self.ground = np.empty(self.high.shape)
+        carrier = np.empty(self.points.shape[:-1], np.int32)
         for block in blocks(len(self.points)):
             surface = surface_under(ground.still(block), self.clip, self.points[block], self.sizes)
-            self.ground[block], carrier[block] = surface.height, surface.part
+            self.ground[:, block], carrier[block] = surface.height.T, surface.part
         for number, part in enumerate(ground.parts):
             if part.moves:
                 self.carried = True
@@ -127,25 +129,14 @@ def percentile(values: Array, percent: float) -> float:
 
 def straight(times: NDArray[Any], knots: NDArray[Any], values: Array) -> Array:
     """Between knots, in exact operations, which NumPy's own are not everywhere; beyond them as at the last one."""
-    after = np.searchsorted(knots, times, side="right")
-    before, after = np.maximum(after - 1, 0), np.minimum(after, len(knots) - 1)
-    span = knots[after] - knots[before]
-    share = np.clip((times - knots[before]) / np.where(span > 0, span, 1), 0, 1)
-    share = share.reshape(-1, *[1] * (values.ndim - 1))
-    return np.asarray(values[before] + share * (values[after] - values[before]))
+    return _core.straight(times, knots, values)
 
 
-def _length(leg: Leg, clip: Clip, places: Mapping[str, Array], tip: Array) -> float:
+def _length(leg: Leg, clip: Clip, chain: Array, tip: Array) -> float:
     """Of a leg from hip to ankle, or to its tip; the median, as some bones of some files change."""
     if leg.free:
         return free.length_in(clip, leg)
-    chain = [places[joint] for joint in leg.bones]
-    if leg.ankle is None:
-        chain.append(tip)
-    total = np.zeros(len(tip))
-    for above, below in pairwise(chain):
-        total += size(below - above)
-    return percentile(total, 50)
+    return percentile(_core.lengths(chain if leg.ankle else np.concatenate([chain, tip], axis=1)), 50)
 
 
 def _filtered(points: Array, clip: Clip) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Whether a point is in contact, from how high and how fast it is."""
+"""Whether points are in contact, from how high and how fast they are: all in rows of frames, a row for each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore.clips.clip import Clip
-from ikcore.feet.paths import percentile
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Still = tuple[Mask, Mask]  # where a point is still, and where it is so nearly
+Still = tuple[Mask, Mask]  # where points are still, and where they are so nearly
 
 # For a leg of 0.87 m, as in `paths`.
 LOW, _HIGH = 0.05, 0.08  # a contact has a frame below the first height, and none above the second
@@ -23,25 +22,30 @@ _SWING, _DIRTY = 0.04, 0.12  # or between these shares of how fast the point swi
 SHORTEST, _GAP, _RAMP = 0.1, 0.067, 0.1
 
 
-def contact(height: Array, enters: Mask, stays: Mask, clip: Clip) -> Mask:
-    """When a point is in contact, from how high it is, where it is still and where it is so nearly."""
-    return cleaned(stays & (height <= _HIGH), enters & (height < LOW), clip)
+def contact(heights: Array, still: Still, clip: Clip) -> Mask:
+    """When points are in contact."""
+    enters, stays = still
+    return cleaned(stays & (heights <= _HIGH), enters & (heights < LOW), clip)
 
 
-def clear(held: Mask, height: Array, speed: Array) -> Mask:
+def clear(held: Mask, heights: Array, speeds: Array) -> Mask:
     """In which frames that is beyond doubt by the measures of a clean clip."""
-    return np.where(held, (height < LOW) & (speed < STILL), ~((height <= _HIGH) & (speed <= 2 * STILL)))
+    return np.where(held, (heights < LOW) & (speeds < STILL), ~((heights <= _HIGH) & (speeds <= 2 * STILL)))
 
 
-def stillness(speed: Array) -> Still:
-    """Where a point is still, and where it is so nearly.
+def stillness(speeds: Array) -> Still:
+    """Where points are still, and where they are so nearly.
 
-    By how fast it swings, and by how fast it is in the slowest tenth of all frames, where it slides or shakes.
+    By how fast each swings, and by how fast it is in the slowest tenth of all frames, where it slides or shakes.
     """
-    swing, slide = percentile(speed, 98), percentile(speed, 10)
+    most = np.array([[_most(swing, slide)] for swing, slide in _core.percentiles(speeds, [98, 10]).tolist()])
+    return speeds < most, speeds <= 2 * most
+
+
+def _most(swing: float, slide: float) -> float:
+    """How fast a point is that is still."""
     least, most = max(_STILLEST, _SWING * swing), max(_DIRTIEST, _DIRTY * swing)
-    still = min(max(least, 2 * slide), most) if slide > 0 else least
-    return speed < still, speed <= 2 * still
+    return min(max(least, 2 * slide), most) if slide > 0 else least
 
 
 def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
@@ -52,10 +56,10 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     is beyond the end.
     """
     gap, least = _GAP * clip.fps, SHORTEST * clip.fps
-    if clip.loop and len(stays) > 1:
-        once = len(stays) - 1
-        before_and_after = _core.contact(np.tile(stays[:-1], 3), np.tile(enters[:-1], 3), gap, least)
-        return before_and_after[once : 2 * once + 1]
+    once = stays.shape[-1] - 1
+    if clip.loop and once > 0:
+        before_and_after = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)
+        return before_and_after[..., once : 2 * once + 1]
     return _core.contact(np.ascontiguousarray(stays), np.ascontiguousarray(enters), gap, least)
 
 

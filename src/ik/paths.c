@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "order.h"
-
-enum { ROUNDS = 8, AT_ONCE = 512 }; /* to where most are, at most; numbers that stay in the fastest cache */
+enum { AT_ONCE = 512 }; /* numbers that stay in the fastest cache */
 
 /* --- prolonged ---------------------------------------------------------------------------------------------------- */
 
@@ -104,6 +102,28 @@ void ik_smooth_path(const ik_smooth_path_job *job) {
         job->velocities[k] = (job->wide[k + 2 * columns] - job->wide[k]) * (job->fps / 2);
 }
 
+/* --- between knots ------------------------------------------------------------------------------------------------ */
+
+void ik_straight(const ik_knots *through, const double *times, ptrdiff_t count, double *found) {
+    const double *knots = through->knots;
+    const ptrdiff_t columns = through->columns, last = through->many - 1;
+    ptrdiff_t next = 0; /* the first knot after a time */
+    for (ptrdiff_t at = 0; at < count; at++, found += columns) {
+        while (next <= last && !(times[at] < knots[next]))
+            next++;
+        while (next > 0 && times[at] < knots[next - 1])
+            next--;
+        const ptrdiff_t before = next > 0 ? next - 1 : 0, after = next < last ? next : last;
+        const double span = knots[after] - knots[before];
+        double share = (times[at] - knots[before]) / (span > 0 ? span : 1);
+        share = share < 0 ? 0 : share > 1 ? 1 : share;
+        for (ptrdiff_t k = 0; k < columns; k++) {
+            const double from = through->values[before * columns + k];
+            found[k] = from + share * (through->values[after * columns + k] - from);
+        }
+    }
+}
+
 /* --- ramps -------------------------------------------------------------------------------------------------------- */
 
 void ik_ramp(const unsigned char *held, ptrdiff_t count, int loop, double frames, double *weights) {
@@ -125,35 +145,4 @@ void ik_ramp(const unsigned char *held, ptrdiff_t count, int loop, double frames
         weights[k] = first ? share * share * (3 - 2 * share) : held[k] ? 1 : 0;
         if (k && held[k] != held[k - 1]) edge = (double)k;
     }
-}
-
-/* --- what most have ----------------------------------------------------------------------------------------------- */
-
-/* Of columns of numbers, `every` apart. */
-static void median_of(double *columns, ptrdiff_t every, ptrdiff_t count, double found[3]) {
-    for (int axis = 0; axis < 3; axis++)
-        found[axis] = ik_median(columns + axis * every, count);
-}
-
-int ik_commonest(const double (*velocities)[3], const double *limits, ptrdiff_t count, double *work, double most[3]) {
-    for (ptrdiff_t k = 0; k < count; k++)
-        for (int axis = 0; axis < 3; axis++)
-            work[axis * count + k] = velocities[k][axis];
-    if (!count) return 0;
-    median_of(work, count, count, most);
-    for (int round = 0; round < ROUNDS; round++) {
-        const double before[3] = {most[0], most[1], most[2]};
-        ptrdiff_t near = 0;
-        for (ptrdiff_t k = 0; k < count; k++) {
-            const double *at = velocities[k], x = at[0] - most[0], y = at[1] - most[1], z = at[2] - most[2];
-            if (!(sqrt(x * x + y * y + z * z) < limits[k])) continue;
-            for (int axis = 0; axis < 3; axis++)
-                work[axis * count + near] = at[axis];
-            near++;
-        }
-        if (!near) return 0;
-        median_of(work, count, near, most);
-        if (most[0] == before[0] && most[1] == before[1] && most[2] == before[2]) break;
-    }
-    return 1;
 }

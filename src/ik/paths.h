@@ -28,12 +28,17 @@ typedef struct {
 
 void ik_smooth_path(const ik_smooth_path_job *job);
 
+/* Values (knots, columns) between knots that ascend, of which there is one at least, straight in time; before the first
+ * knot and after the last as there. Times that ascend are found fastest. found: (count, columns). */
+typedef struct {
+    const double *knots, *values;
+    ptrdiff_t many, columns;
+} ik_knots;
+
+void ik_straight(const ik_knots *through, const double *times, ptrdiff_t count, double *found);
+
 /* Weights (count), from 0 to 1 within so many frames about the edges of a mask, which are between frames; more than 0.5
  * where it holds. */
 void ik_ramp(const unsigned char *held, ptrdiff_t count, int loop, double frames, double *weights);
-
-/* The velocity that most of some have: the median of those that are as near to it as each has to be. work: 3 count
- * numbers. Returns whether any is near. */
-int ik_commonest(const double (*velocities)[3], const double *limits, ptrdiff_t count, double *work, double most[3]);
 
 #endif

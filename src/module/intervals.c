@@ -1,4 +1,5 @@
-/* Frames in which something holds, as functions of Python: masks are arrays (frames,) of bool in one block. */
+/* Frames in which something holds, as functions of Python: masks are arrays (frames,) of bool in one block, or those of
+ * several points, one after the other. */
 #include "intervals.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -8,16 +9,17 @@
 #include "../ik/intervals.h"
 #include "arrays.h"
 
-static PyArrayObject *mask_of(PyObject *object) {
+static PyArrayObject *mask_of(PyObject *object, int axes) {
     PyArrayObject *array = (PyArrayObject *)object;
-    if (PyArray_Check(object) && holds(array, NPY_BOOL) && PyArray_NDIM(array) == 1 && PyArray_IS_C_CONTIGUOUS(array))
+    if (PyArray_Check(object) && holds(array, NPY_BOOL) && PyArray_NDIM(array) >= 1 && PyArray_NDIM(array) <= axes &&
+        PyArray_IS_C_CONTIGUOUS(array))
         return array;
     PyErr_SetString(PyExc_TypeError, "expected True and False, one a frame, in one block");
     return NULL;
 }
 
 static PyObject *intervals(PyObject *module, PyObject *object) {
-    PyArrayObject *mask = mask_of(object);
+    PyArrayObject *mask = mask_of(object, 1);
     (void)module;
     if (!mask) return NULL;
     npy_intp shape[2] = {ik_intervals(PyArray_DATA(mask), PyArray_DIM(mask, 0), NULL), 2};
@@ -34,19 +36,24 @@ static PyObject *contact(PyObject *module, PyObject *const *args, Py_ssize_t giv
         PyErr_SetString(PyExc_TypeError, "contact: expected two masks and two numbers of frames");
         return NULL;
     }
-    PyArrayObject *stays = mask_of(args[STAYS]), *enters = stays ? mask_of(args[ENTERS]) : NULL;
+    PyArrayObject *stays = mask_of(args[STAYS], 2), *enters = stays ? mask_of(args[ENTERS], 2) : NULL;
     if (!enters) return NULL;
-    npy_intp count = PyArray_DIM(stays, 0);
-    job.count = count, job.gap = PyFloat_AsDouble(args[GAP]), job.least = PyFloat_AsDouble(args[LEAST]);
+    const int axes = PyArray_NDIM(stays);
+    job.gap = PyFloat_AsDouble(args[GAP]), job.least = PyFloat_AsDouble(args[LEAST]);
     if (PyErr_Occurred()) return NULL;
-    if (PyArray_DIM(enters, 0) != count) {
-        PyErr_SetString(PyExc_TypeError, "contact: expected as many frames in both masks");
+    if (PyArray_NDIM(enters) != axes || !PyArray_CompareLists(PyArray_DIMS(enters), PyArray_DIMS(stays), axes)) {
+        PyErr_SetString(PyExc_TypeError, "contact: expected as many points and frames in both masks");
         return NULL;
     }
-    PyArrayObject *held = (PyArrayObject *)PyArray_SimpleNew(1, &count, NPY_BOOL);
+    PyArrayObject *held = (PyArrayObject *)PyArray_SimpleNew(axes, PyArray_DIMS(stays), NPY_BOOL);
     if (!held) return NULL;
-    job.stays = PyArray_DATA(stays), job.enters = PyArray_DATA(enters), job.held = PyArray_DATA(held);
-    ik_contact(&job);
+    job.count = PyArray_DIM(stays, axes - 1);
+    for (npy_intp at = 0; at < PyArray_SIZE(stays); at += job.count) {
+        job.stays = (const npy_bool *)PyArray_DATA(stays) + at,
+        job.enters = (const npy_bool *)PyArray_DATA(enters) + at;
+        job.held = (npy_bool *)PyArray_DATA(held) + at;
+        ik_contact(&job);
+    }
     return (PyObject *)held;
 }
 

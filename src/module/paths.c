@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../ik/order.h"
 #include "../ik/paths.h"
@@ -84,6 +85,36 @@ static PyObject *path(PyObject *module, PyObject *args) {
     return found;
 }
 
+static PyObject *straight(PyObject *module, PyObject *args) {
+    PyObject *given[3];
+    PyArrayObject *arrays[3] = {0}, *found = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOO", &given[0], &given[1], &given[2])) return NULL;
+    int fit = 1;
+    for (int k = 0; k < 3 && fit; k++)
+        fit = (arrays[k] = doubles_of(given[k])) != NULL;
+    PyArrayObject *times = arrays[0], *knots = arrays[1], *values = arrays[2];
+    if (fit && (PyArray_NDIM(times) != 1 || PyArray_NDIM(knots) != 1 || PyArray_NDIM(values) < 1 ||
+                PyArray_DIM(values, 0) != PyArray_SIZE(knots) || !PyArray_SIZE(knots))) {
+        PyErr_SetString(PyExc_TypeError, "straight: expected times, and a knot at least, each with its value");
+        fit = 0;
+    }
+    if (fit) {
+        npy_intp shape[NPY_MAXDIMS] = {PyArray_SIZE(times)};
+        for (int axis = 1; axis < PyArray_NDIM(values); axis++)
+            shape[axis] = PyArray_DIM(values, axis);
+        found = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(values), shape, NPY_DOUBLE);
+    }
+    if (found) {
+        const ik_knots through = {PyArray_DATA(knots), PyArray_DATA(values), PyArray_SIZE(knots),
+                                  PyArray_SIZE(values) / PyArray_SIZE(knots)};
+        ik_straight(&through, PyArray_DATA(times), PyArray_SIZE(times), PyArray_DATA(found));
+    }
+    for (int k = 0; k < 3; k++)
+        Py_XDECREF((PyObject *)arrays[k]);
+    return (PyObject *)found;
+}
+
 static PyObject *ramp(PyObject *module, PyObject *args) {
     PyObject *mask;
     double frames;
@@ -91,59 +122,18 @@ static PyObject *ramp(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "Odp", &mask, &frames, &loop)) return NULL;
     PyArrayObject *held = (PyArrayObject *)mask;
-    if (!PyArray_Check(mask) || !holds(held, NPY_BOOL) || PyArray_NDIM(held) != 1 || !(frames > 0)) {
+    const int axes = PyArray_Check(mask) ? PyArray_NDIM(held) : 0;
+    if (axes < 1 || axes > 2 || !holds(held, NPY_BOOL) || !(frames > 0)) {
         PyErr_SetString(PyExc_TypeError, "ramp: expected True and False, one a frame, and a number of frames");
         return NULL;
     }
-    held = (PyArrayObject *)PyArray_FROMANY(mask, NPY_BOOL, 1, 1, NPY_ARRAY_CARRAY_RO);
-    PyObject *weights = held ? PyArray_SimpleNew(1, PyArray_DIMS(held), NPY_DOUBLE) : NULL;
-    if (weights)
-        ik_ramp(PyArray_DATA(held), PyArray_DIM(held, 0), loop, frames, PyArray_DATA((PyArrayObject *)weights));
+    held = (PyArrayObject *)PyArray_FROMANY(mask, NPY_BOOL, 1, 2, NPY_ARRAY_CARRAY_RO);
+    PyArrayObject *weights = held ? (PyArrayObject *)PyArray_SimpleNew(axes, PyArray_DIMS(held), NPY_DOUBLE) : NULL;
+    const npy_intp count = PyArray_DIM((PyArrayObject *)mask, axes - 1);
+    for (npy_intp at = 0; weights && at < PyArray_SIZE(held); at += count)
+        ik_ramp((npy_bool *)PyArray_DATA(held) + at, count, loop, frames, (double *)PyArray_DATA(weights) + at);
     Py_XDECREF((PyObject *)held);
-    return weights;
-}
-
-/* Those of some points (frames, points) that are meant, with the limits of their points. */
-static npy_intp meant(const double (*all)[3], const npy_bool *mask, const double *each, npy_intp count, npy_intp points,
-                      double (*velocities)[3], double *limits) {
-    npy_intp found = 0;
-    for (npy_intp k = 0; k < count; k++) {
-        if (!mask[k]) continue;
-        for (int axis = 0; axis < 3; axis++)
-            velocities[found][axis] = all[k][axis];
-        limits[found++] = each[k % points];
-    }
-    return found;
-}
-
-static PyObject *commonest(PyObject *module, PyObject *args) {
-    PyObject *given[3];
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &given[0], &PyArray_Type, &given[1], &PyArray_Type, &given[2]))
-        return NULL;
-    PyArrayObject *velocities = (PyArrayObject *)given[0], *mask = (PyArrayObject *)given[1];
-    PyArrayObject *limits = (PyArrayObject *)given[2];
-    const npy_intp count = PyArray_SIZE(mask), points = PyArray_SIZE(limits);
-    if (!holds(velocities, NPY_DOUBLE) || !holds(mask, NPY_BOOL) || !holds(limits, NPY_DOUBLE) ||
-        PyArray_NDIM(mask) != 2 || PyArray_DIM(mask, 1) != points || PyArray_NDIM(velocities) != 3 ||
-        PyArray_DIM(velocities, 2) != 3 || PyArray_SIZE(velocities) != 3 * count ||
-        !PyArray_IS_C_CONTIGUOUS(velocities) || !PyArray_IS_C_CONTIGUOUS(mask) || !PyArray_IS_C_CONTIGUOUS(limits)) {
-        PyErr_SetString(PyExc_TypeError, "commonest: expected velocities (frames, points, 3), which, and limits");
-        return NULL;
-    }
-    double *memory = malloc(((size_t)count * 7 + 1) * sizeof *memory), most[3];
-    if (!memory) return PyErr_NoMemory();
-    double *each = memory + 3 * count;
-    const npy_intp those = meant(PyArray_DATA(velocities), PyArray_DATA(mask), PyArray_DATA(limits), count, points,
-                                 (double (*)[3])memory, each);
-    const int near = ik_commonest((const double (*)[3])memory, each, those, each + count, most);
-    free(memory);
-    if (!near) Py_RETURN_NONE;
-    npy_intp shape = 3;
-    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &shape, NPY_DOUBLE);
-    for (int axis = 0; found && axis < 3; axis++)
-        ((double *)PyArray_DATA(found))[axis] = most[axis];
-    return (PyObject *)found;
+    return (PyObject *)weights;
 }
 
 /* --- groups of points --------------------------------------------------------------------------------------------- */
@@ -238,6 +228,34 @@ static PyObject *extent(PyObject *module, PyObject *args) {
     return (PyObject *)found;
 }
 
+/* From the first of some points to the last of them, by way of all. */
+static double length_of(const char *at, const npy_intp strides[2], npy_intp count) {
+    double sum = 0;
+    for (npy_intp k = 1; k < count; k++, at += strides[0]) {
+        double way[3];
+        for (int axis = 0; axis < 3; axis++)
+            way[axis] = number_at(at + strides[0] + axis * strides[1], 0) - number_at(at + axis * strides[1], 0);
+        sum += sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+    }
+    return sum;
+}
+
+static PyObject *lengths(PyObject *module, PyObject *given) {
+    PyArrayObject *points = (PyArrayObject *)PyArray_FROMANY(given, NPY_DOUBLE, 3, 3, NPY_ARRAY_ALIGNED);
+    (void)module;
+    if (!points) return NULL;
+    PyArrayObject *found = NULL;
+    const npy_intp *shape = PyArray_DIMS(points), *strides = PyArray_STRIDES(points);
+    if (shape[2] == 3)
+        found = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_DOUBLE);
+    else
+        PyErr_SetString(PyExc_TypeError, "lengths: expected points (frames, n, 3)");
+    for (npy_intp k = 0; found && k < shape[0]; k++)
+        ((double *)PyArray_DATA(found))[k] = length_of(PyArray_BYTES(points) + k * strides[0], strides + 1, shape[1]);
+    Py_DECREF((PyObject *)points);
+    return (PyObject *)found;
+}
+
 /* How far the point goes that goes the farthest, from one row of points to the next. */
 static double farthest_step(PyArrayObject *points, const char *from, int single) {
     const npy_intp *strides = PyArray_STRIDES(points);
@@ -314,18 +332,31 @@ static PyObject *longest(PyObject *module, PyObject *given) {
 
 /* --- by their order ----------------------------------------------------------------------------------------------- */
 
+/* Copies those that are finite, and returns how many these are. */
+static npy_intp take_finite(const double *values, npy_intp count, double *found) {
+    npy_intp kept = 0;
+    for (npy_intp k = 0; k < count; k++)
+        if (isfinite(values[k])) found[kept++] = values[k];
+    return kept;
+}
+
 /* A copy of those that are finite. NULL with an exception set. */
 static double *finite_of(PyObject *object, npy_intp *count) {
     PyArrayObject *array = doubles_of(object);
     if (!array) return NULL;
-    const double *values = PyArray_DATA(array);
     double *found = malloc(((size_t)PyArray_SIZE(array) + 1) * sizeof *found);
-    if (!found) PyErr_NoMemory();
-    *count = 0;
-    for (npy_intp k = 0; found && k < PyArray_SIZE(array); k++)
-        if (isfinite(values[k])) found[(*count)++] = values[k];
+    if (found)
+        *count = take_finite(PyArray_DATA(array), PyArray_SIZE(array), found);
+    else
+        PyErr_NoMemory();
     Py_DECREF((PyObject *)array);
     return found;
+}
+
+static int is_percent(double percent) {
+    if (percent >= 0 && percent <= 100) return 1;
+    PyErr_SetString(PyExc_ValueError, "percentile: expected 0 to 100");
+    return 0;
 }
 
 static PyObject *percentile(PyObject *module, PyObject *args) {
@@ -333,16 +364,74 @@ static PyObject *percentile(PyObject *module, PyObject *args) {
     double percent;
     npy_intp count;
     (void)module;
-    if (!PyArg_ParseTuple(args, "Od", &values, &percent)) return NULL;
-    if (!(percent >= 0 && percent <= 100)) {
-        PyErr_SetString(PyExc_ValueError, "percentile: expected 0 to 100");
-        return NULL;
-    }
+    if (!PyArg_ParseTuple(args, "Od", &values, &percent) || !is_percent(percent)) return NULL;
     double *known = finite_of(values, &count);
     if (!known) return NULL;
     const double found = count ? ik_percentile(known, count, percent) : NAN;
     free(known);
     return PyFloat_FromDouble(found);
+}
+
+/* Of every row of an array (rows, n). */
+static PyArrayObject *percentiles_of(PyArrayObject *rows, PyArrayObject *percents) {
+    npy_intp shape[2] = {PyArray_DIM(rows, 0), PyArray_SIZE(percents)}, count = PyArray_DIM(rows, 1);
+    const double *row = PyArray_DATA(rows), *percent = PyArray_DATA(percents);
+    for (npy_intp k = 0; k < shape[1]; k++)
+        if (!is_percent(percent[k])) return NULL;
+    PyArrayObject *array = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    double *known = malloc(((size_t)count + 1) * sizeof *known), *found = array ? PyArray_DATA(array) : NULL;
+    if (!known) {
+        Py_CLEAR(array);
+        PyErr_NoMemory();
+    }
+    for (npy_intp at = 0; array && at < shape[0]; at++, row += count) {
+        const npy_intp kept = take_finite(row, count, known);
+        for (npy_intp k = 0; k < shape[1]; k++)
+            *found++ = kept ? ik_percentile(known, kept, percent[k]) : NAN;
+    }
+    free(known);
+    return array;
+}
+
+static PyObject *percentiles(PyObject *module, PyObject *args) {
+    PyObject *given[2];
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1])) return NULL;
+    PyArrayObject *rows = (PyArrayObject *)PyArray_FROMANY(given[0], NPY_DOUBLE, 2, 2, NPY_ARRAY_CARRAY_RO);
+    PyArrayObject *percents = rows ? doubles_of(given[1]) : NULL;
+    PyArrayObject *found = percents ? percentiles_of(rows, percents) : NULL;
+    Py_XDECREF((PyObject *)rows);
+    Py_XDECREF((PyObject *)percents);
+    return (PyObject *)found;
+}
+
+/* Of values (n) those of every interval. */
+static PyObject *medians(PyObject *module, PyObject *args) {
+    PyObject *given[2];
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1])) return NULL;
+    PyArrayObject *values = (PyArrayObject *)PyArray_FROMANY(given[0], NPY_DOUBLE, 1, 1, NPY_ARRAY_CARRAY_RO);
+    PyArrayObject *edges =
+        values ? (PyArrayObject *)PyArray_FROMANY(given[1], NPY_INTP, 2, 2, NPY_ARRAY_CARRAY_RO) : NULL;
+    npy_intp count = values ? PyArray_SIZE(values) : 0, groups = edges ? PyArray_DIM(edges, 0) : 0;
+    double *work = malloc(((size_t)count + 1) * sizeof *work);
+    PyArrayObject *found = work && edges ? (PyArrayObject *)PyArray_SimpleNew(1, &groups, NPY_DOUBLE) : NULL;
+    if (!work) PyErr_NoMemory();
+    for (npy_intp k = 0; found && k < groups; k++) {
+        const npy_intp *edge = (const npy_intp *)PyArray_DATA(edges) + 2 * k;
+        if (PyArray_DIM(edges, 1) != 2 || edge[0] < 0 || edge[1] <= edge[0] || edge[1] > count) {
+            PyErr_SetString(PyExc_ValueError, "medians: expected intervals of the values, none of them empty");
+            Py_CLEAR(found);
+            break;
+        }
+        const size_t many = (size_t)(edge[1] - edge[0]);
+        memcpy(work, (const double *)PyArray_DATA(values) + edge[0], many * sizeof *work);
+        ((double *)PyArray_DATA(found))[k] = ik_median(work, edge[1] - edge[0]);
+    }
+    free(work);
+    Py_XDECREF((PyObject *)values);
+    Py_XDECREF((PyObject *)edges);
+    return (PyObject *)found;
 }
 
 static PyObject *middle(PyObject *module, PyObject *values) {
@@ -361,13 +450,15 @@ static PyMethodDef functions[] = {
     {"path", path, METH_VARARGS,
      "path(rows, factors, total, fps, loop, /)\n--\n\nThe mean of rows about each, by factors and their sum, and how "
      "fast that changes."},
+    {"straight", straight, METH_VARARGS,
+     "straight(times, knots, values, /)\n--\n\nValues between knots that ascend, beyond them as at the last one."},
     {"ramp", ramp, METH_VARARGS,
-     "ramp(held, frames, loop, /)\n--\n\nFrom 0 to 1 within so many frames about the edges of a mask."},
-    {"commonest", commonest, METH_VARARGS,
-     "commonest(velocities, which, limits, /)\n--\n\nThe velocity that most of those have, within the limit of each "
-     "point; None where none is near."},
+     "ramp(held, frames, loop, /)\n--\n\nFrom 0 to 1 within so many frames about the edges of a mask, or of each "
+     "of several."},
     {"extent", extent, METH_VARARGS,
      "extent(points, which=None, /)\n--\n\nHow far apart points (..., n, 3) are along each axis, or some of them."},
+    {"lengths", lengths, METH_O,
+     "lengths(points, /)\n--\n\nHow long chains of points (frames, n, 3) are, from the first one to the last."},
     {"steps", steps, METH_O,
      "steps(points, /)\n--\n\nOf points (frames, n, 3) how far the one goes that goes the farthest, from before the "
      "first frame, as after it, to after the last one; 0 in a single frame."},
@@ -376,6 +467,10 @@ static PyMethodDef functions[] = {
      "is once."},
     {"percentile", percentile, METH_VARARGS,
      "percentile(values, percent, /)\n--\n\nOf those that are finite; NaN of none."},
+    {"percentiles", percentiles, METH_VARARGS,
+     "percentiles(rows, percents, /)\n--\n\nOf every row, those that are finite: (rows, percents)."},
+    {"medians", medians, METH_VARARGS,
+     "medians(values, edges, /)\n--\n\nOf the values of every interval, from its first one to that after it."},
     {"middle", middle, METH_O, "middle(values, /)\n--\n\nOf those that are finite; 0 of none. One of them."},
     {NULL, NULL, 0, NULL},
 };
