@@ -296,16 +296,18 @@ class _Places:
 
     def __init__(self, clip: Clip, feet: Feet, way: Array | None = None) -> None:
         self.clip, self.feet = clip, feet
-        self.way = np.zeros((len(clip), 3)) if way is None else way  # how far what slides is taken to have come
         self.points = {leg.name: tuple(point for point in _CONTACT if point in leg.soles) for leg in feet}
         self.pelvis = {leg.name: self._pelvis(leg) for leg in feet}
         self.joints, self.soles = self._places()
+        self.sole = {leg.name: self._sole(leg) for leg in feet}
         self.chains = {leg.name: self._chain(leg) for leg in feet}
         self.lengths = {leg.name: self._length(leg) for leg in feet}
         self.normals = {leg.name: self._normals(leg.name) for leg in feet}
         self.ankles = self._measured(np.stack([chain[:, -1] for chain in self.chains.values()], axis=1))
+        gone = 0.0 if way is None else way[:, np.newaxis]  # how far what slides is taken to have come
         self.legs = {
-            leg.name: (self._measured(self.chains[leg.name]), self._measured(self._on_its_way(leg))) for leg in feet
+            leg.name: (self._measured(self.chains[leg.name]), self._measured(self.sole[leg.name] + gone))
+            for leg in feet
         }
 
     def tracks(self, ground: Ground | None, contacts: Contacts) -> dict[str, Track]:
@@ -313,8 +315,7 @@ class _Places:
         return {leg.name: self._track(leg, ground, contacts) for leg in self.feet}
 
     def _track(self, leg: Leg, ground: Ground | None, contacts: Contacts) -> Track:
-        sole = self._sole(leg)
-        points, surface = self.points[leg.name], None
+        sole, points, surface = self.sole[leg.name], self.points[leg.name], None
         if ground is not None:
             surface = surface_under(ground, self.clip, sole, self.lengths[leg.name] / LEG, sunk=True)
         if surface is None:
@@ -349,16 +350,13 @@ class _Places:
         """With Y up, in metres."""
         return self._upright(places) * self.clip.unit
 
-    def _on_its_way(self, leg: Leg) -> Array:
-        return self._sole(leg) + self.way[:, np.newaxis]
-
     def _sole(self, leg: Leg) -> Array:
         return np.stack([self.soles[leg.name, point] for point in self.points[leg.name]], axis=1)
 
     def _chain(self, leg: Leg) -> Array:
         """From hip to ankle, or to the tip."""
         chain = np.stack([self.joints[joint] for joint in leg.bones], axis=1)
-        return chain if leg.ankle is not None else np.concatenate([chain, self._sole(leg)[:, -1:]], axis=1)
+        return chain if leg.ankle is not None else np.concatenate([chain, self.sole[leg.name][:, -1:]], axis=1)
 
     def _length(self, leg: Leg) -> float:
         return free.length_in(self.clip, leg) if leg.free else metrics.leg_length(self.chains[leg.name])

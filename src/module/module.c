@@ -13,6 +13,7 @@
 #include "intervals.h"
 #include "legs.h"
 #include "mesh_object.h"
+#include "metrics.h"
 #include "numbers.h"
 #include "obstacles.h"
 #include "paths.h"
@@ -94,7 +95,7 @@ static int execute(PyObject *module) {
     if (add_table(module) < 0 || add_smooth(module) < 0 || add_vectors(module) < 0 || add_footing(module) < 0 ||
         add_soles(module) < 0 || add_legs(module) < 0 || add_intervals(module) < 0 || add_stances(module) < 0 ||
         add_carried(module) < 0 || add_swings(module) < 0 || add_paths(module) < 0 || add_treadmill(module) < 0 ||
-        add_body(module) < 0 || add_obstacles(module) < 0)
+        add_body(module) < 0 || add_obstacles(module) < 0 || add_metrics(module) < 0)
         return -1;
     if (add_status_flags(module) < 0 || use_isa_of_environment() < 0) return -1;
     if (PyModule_AddIntConstant(module, "UNUSABLE", IK_UNUSABLE) < 0) return -1;

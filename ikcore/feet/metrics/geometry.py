@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ikcore import _arrays, rotations
-from ikcore._arrays import cross, size
+from ikcore import _arrays, _core, rotations
+from ikcore._arrays import size
 
 Array = NDArray[np.float64]
 
@@ -28,16 +28,18 @@ def dot(a: Array, b: Array) -> Array:
 
 def angle(a: Array, b: Array) -> Array:
     """Between vectors, well conditioned everywhere."""
-    return arc(length(cross(a, b)), dot(a, b))
+    if a.shape != b.shape:
+        a, b = np.broadcast_arrays(a, b)
+    return _angles(_core.angles(a, b), a.shape[:-1])
 
 
 def arc(y: Array, x: Array) -> Array:
     """As np.arctan2, the last bits of which are not the same in every NumPy, in 1.26 not even in every call."""
-    far, ahead = np.sqrt(x * x + y * y), x >= 0
-    half = np.zeros((*far.shape, 4))  # a rotation by twice the half: no difference of what is nearly the same
-    half[..., 0] = np.where(ahead, far + x, np.abs(y))
-    half[..., 1] = np.where(ahead, y, np.copysign(far - x, y))
-    return np.asarray(rotations.log(half)[..., 0])
+    return _angles(_core.arcs(y, x), y.shape)
+
+
+def _angles(turns: Array, shape: tuple[int, ...]) -> Array:
+    return np.asarray(rotations.log(turns)[:, 0]).reshape(shape)
 
 
 def along_plane(vectors: Array, normals: Array) -> Array:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ikcore import _core
 from ikcore._arrays import rows
-from ikcore.feet.metrics import geometry
 
 Array = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def spread(name: str, value: NDArray[Any], shape: tuple[int, ...]) -> NDArray[An
 
 def lowest(heights: ArrayLike) -> Array:
     """Of the points of a sole, in every frame."""
-    return np.asarray(above(heights).min(axis=-1, initial=np.inf))
+    return _core.lowest(rows("heights", heights, DOUBLE))
 
 
 def above(heights: ArrayLike) -> Array:
@@ -87,15 +87,12 @@ def speeds(points: ArrayLike, fps: float) -> Array:
 
 def lengths(chain: Array) -> Array:
     """Of the bones together, in every frame."""
-    return np.asarray(geometry.length(bones(chain)).sum(axis=-1))
+    return _core.lengths(chain)
 
 
 def highest(values: Array, percent: float = 100) -> float:
     """A percentile that is one of the values, so that it may be infinite; NaN of none."""
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return math.nan
-    return float(np.sort(known)[math.ceil((known.size - 1) * (percent / 100))])
+    return _core.highest(values, percent)
 
 
 def mean(values: Array) -> float:

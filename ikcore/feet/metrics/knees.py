@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ikcore._arrays import cross, percentile, rows
+from ikcore import _core
+from ikcore._arrays import percentile, rows
 from ikcore.feet.intervals import Mask
 from ikcore.feet.metrics import geometry, given
 
@@ -113,16 +114,7 @@ def flips(chain: ArrayLike) -> Mask:
     >>> flips([[[0, 1, 0], [0, 0.5, z], [0, 0, 0]] for z in (0.1, 0, -0.1, -0.2)]).ravel()
     array([False, False,  True, False])
     """
-    bones = given.bones(chain)
-    above, below = bones[:, :-1], bones[:, 1:]
-    hinges = cross(above, below)
-    bent = geometry.length(hinges) > math.sin(math.radians(5)) * geometry.length(above) * geometry.length(below)
-    found = np.zeros(bent.shape, bool)
-    for joint in range(bent.shape[1]):
-        frames = np.flatnonzero(bent[:, joint])
-        sides = hinges[frames, joint]
-        found[frames[1:], joint] = geometry.dot(sides[1:], sides[:-1]) < 0
-    return found
+    return _core.flips(given.vectors("chain", chain, "frames", "joints"), math.sin(math.radians(5)))
 
 
 def new_flips(chain: ArrayLike, source: ArrayLike, *, fps: float) -> Mask:
