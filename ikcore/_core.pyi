@@ -219,8 +219,8 @@ def surface(
     below: float | _Array,
     hit: NDArray[np.bool_],
     found: _Array,
-    normals: _Array,
-    parts: NDArray[np.int32],
+    normals: _Array | None,
+    parts: NDArray[np.int32] | None,
     /,
 ) -> None: ...
 def foothold(

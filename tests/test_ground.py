@@ -455,6 +455,25 @@ def test_what_is_wrong_is_said(make: Any, message: str) -> None:
         make()
 
 
+@pytest.mark.parametrize("frames", [0, 1, 4])
+@pytest.mark.parametrize("moves", [False, True])
+def test_what_the_bake_asks_of_a_ground_is_what_anybody_is_told(moves: bool, frames: int) -> None:
+    random = np.random.default_rng(frames)
+    body = ik.terrain.stairs(4, rise=0.2, run=0.3).moved(
+        translations=random.normal(0, 0.1, (frames, 3)) if moves and frames else None
+    )
+    for ground in (body, Ground.plane() + body):
+        points, ways = random.normal(0, 1, (2, frames, 5, 3))
+        points[:, 0] = np.nan
+        far = np.sqrt((ways * ways).sum(axis=-1))
+        wanted = ground.at(points, above=0.5, below=1.0).height
+        np.testing.assert_array_equal(ground._heights(points, 0.5, 1.0, 1), wanted)
+        hit, met = ground._met(points, ways, far, 1)
+        hits = ground.cast(points, ways, length=far)
+        np.testing.assert_array_equal(hit, hits.hit)
+        np.testing.assert_array_equal(met, hits.points)
+
+
 @pytest.mark.parametrize("wrong", [None, 3, "mesh", BOX])
 def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     mesh, one = _core.Mesh(BOX, BOX_FACES.astype(np.int32)), np.zeros((1, 3))
@@ -479,7 +498,10 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     given = [bodies, 1, 1, 0, 1, one, 0.5, number, np.ones(1, bool), one, one, whole]
     surface: Any = _core.surface
     surface(*given)
+    surface(*given[:10], None, None)
     for place in (0, 1, *range(3, 12)):
+        if wrong is None and place > 9:
+            continue
         with pytest.raises(TypeError):
             surface(*given[:place], wrong, *given[place + 1 :])
     for axis, first, last in ((-1, 0, 1), (3, 0, 1), (1, -1, 1), (1, 0, 2)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,13 +51,14 @@ def floors_of(legs: list[LegMotion], contacts: Contacts, scene: Scene) -> list[F
     thickness of its sole.
     """
     ground, axis = scene.ground if scene.made else None, scene.axis
-    found, bare = [Floor({}, {}) for _ in legs], []
+    found, bare, flat = [Floor({}, {}) for _ in legs], [], list[Mask]()
     for motion, floor in zip(legs, found, strict=True):
         known = _planted(motion, contacts)
-        flat = np.asarray(np.all(list(known.values()), axis=0))
+        flat.append(functools.reduce(np.logical_and, known.values()))
+        lies = flat[-1].any()
         for point, at in motion.soles.items():
             nearest = point if point in known else "ball" if "ball" in known else "heel"  # of those that have contacts
-            held = flat if flat.any() else known[nearest]
+            held = flat[-1] if lies else known[nearest]
             below = _below(motion, contacts, ground, point, nearest)
             floor.thick[point] = median((at[:, axis] - below)[held])
             if ground is not None:  # what is farther off has sunk, or floats
@@ -65,19 +67,18 @@ def floors_of(legs: list[LegMotion], contacts: Contacts, scene: Scene) -> list[F
                     floor.thick[point] = high
             floor.stood[point] = below + floor.thick[point]
         bare.append(below)
-    _as_partners(legs, found, contacts, scene.fps)
+    _as_partners(legs, found, [int(np.count_nonzero(each)) for each in flat], _BRIEF * scene.fps)
     if ground is None:
         _share_level(legs, found, bare, height_of(scene.ground))
     return found
 
 
-def _as_partners(legs: list[LegMotion], floors: list[Floor], contacts: Contacts, fps: float) -> None:
-    """A foot that hardly stands flat has soles as thick as those of its partner, if that does."""
-    flat = [int(np.count_nonzero(_flat(motion, contacts))) for motion in legs]
+def _as_partners(legs: list[LegMotion], floors: list[Floor], flat: list[int], least: float) -> None:
+    """A foot that stands flat in few frames has soles as thick as those of its partner, if that does in more."""
     pairs = [row(motion.leg.name) for motion in legs]
     for number, (floor, pair) in enumerate(zip(floors, pairs, strict=True)):
         others = [at for at, other in enumerate(pairs) if other == pair and at != number]
-        if flat[number] >= _BRIEF * fps or len(others) != 1 or flat[others[0]] < _BRIEF * fps:
+        if flat[number] >= least or len(others) != 1 or flat[others[0]] < least:
             continue
         if not _shaped_alike(legs[number], legs[others[0]]):
             continue
@@ -85,11 +86,6 @@ def _as_partners(legs: list[LegMotion], floors: list[Floor], contacts: Contacts,
             if point in floor.thick:
                 floor.stood[point] = floor.stood[point] + (thick - floor.thick[point])
                 floor.thick[point] = thick
-
-
-def _flat(motion: LegMotion, contacts: Contacts) -> Mask:
-    """When all points of a foot that have contacts stand."""
-    return np.asarray(np.all(list(_planted(motion, contacts).values()), axis=0))
 
 
 def _planted(motion: LegMotion, contacts: Contacts) -> dict[str, Mask]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -89,16 +90,15 @@ class Footing:
     def place(self, motion: LegMotion, stance: Stance, floor: Floor) -> None:
         """Find place, lift, normals and part of a stance, and how far aside it is moved."""
         ground, sole = self.scene.ground.still(stance.middle), self._sole(motion)
-        points, ahead = self._tread(motion, stance)
+        points, ahead = self._tread(motion, sole, stance)
         flown, self.until = stance.start > self.until, max(self.until, stance.stop)
-        found = self._at(ground, points, motion.scale, flown)
+        found = self._at(ground, points, sole.scale, flown)
         if self.walls and not (self.scene.made and stance.clean):
             stance.aside = self._off_edge(ground, sole, points, found)
-        if stance.aside.any():
-            points += stance.aside
-            found = self._at(ground, points, motion.scale, flown)
-        self._stand(stance, motion, points, ahead, found)
-        if found.hit.any() and self.scene.made:
+            if stance.aside.any():
+                points += stance.aside
+                found = self._at(ground, points, sole.scale, flown)
+        if self._stand(stance, sole, points, ahead, found) and self.scene.made:
             self._keep(stance, motion, floor)
             self.lift = stance.lift
 
@@ -108,13 +108,14 @@ class Footing:
         What of the sole is higher than its lowest point may be so much deeper in the ground. A clip that was made on
         this ground has found its own way: there it is as much too high or too deep as before.
         """
-        (points, ahead), lift, axis = self._tread(motion, stance), self.lift, self.scene.axis
-        found = self._at(self.scene.ground.still(stance.middle), points, motion.scale, flown=False)
-        self._stand(stance, motion, points, ahead, found)
+        middle, sole, lift, axis = stance.middle, self._sole(motion), self.lift, self.scene.axis
+        points, ahead = self._tread(motion, sole, stance)
+        found = self._at(self.scene.ground.still(middle), points, sole.scale, flown=False)
+        stands = self._stand(stance, sole, points, ahead, found)
         if self.scene.made:
             stance.floor, stance.lift = stance.normal, lift
-        elif found.hit.any():
-            above = np.array([(at[:, axis] - floor.stood[name])[stance.middle] for name, at in motion.soles.items()])
+        elif stands:
+            above = np.array([at[middle, axis] - floor.stood[name][middle] for name, at in motion.soles.items()])
             plane = dot(points[: len(above)] - stance.place, self.scene.slope(stance.normal)) + above - above.min()
             stance.lift = float(np.fmax.reduce(found.height[: len(above)] - stance.place[axis] - plane))
         self.lift = stance.lift
@@ -132,22 +133,25 @@ class Footing:
             self.soles[motion.leg.name] = Sole.of(motion)
         return self.soles[motion.leg.name]
 
-    def _tread(self, motion: LegMotion, stance: Stance) -> tuple[Array, Array | None]:
+    def _tread(self, motion: LegMotion, sole: Sole, stance: Stance) -> tuple[Array, Array | None]:
         """Points of the sole, and between those, on the floor of the clip; and where it points, if it is no point."""
         foot, middle = self.feet[motion.leg.name], stance.middle
         slip = stance.slips[middle - stance.start]
-        return _core.tread(foot, stance.flat, middle, slip, self._sole(motion).lines, _PARTS)
+        return _core.tread(foot, stance.flat, middle, slip, sole.lines, _PARTS)
 
-    def _stand(self, stance: Stance, motion: LegMotion, points: Array, ahead: Array | None, found: Surface) -> None:
-        """On what was found; where that is nothing, as high as before."""
-        stance.place = points[self._sole(motion).names.index(stance.phases[stance.main].point)].copy()
+    def _stand(self, stance: Stance, sole: Sole, points: Array, ahead: Array | None, found: Surface) -> bool:
+        """On what was found; where that is nothing, as high as before. Returns whether it is something."""
+        stance.place = points[sole.names.index(stance.phases[stance.main].point)].copy()
         stance.normal = stance.floor = self.scene.up
         stance.lift = self.lift
-        if found.hit.any():
-            self._fit(stance, motion, points, ahead, found)
-            self.lift = stance.lift
-            self.last = points[0].copy()
-            self.last[self.scene.axis] = found.height[found.hit].max()
+        high = float(np.fmax.reduce(found.height))
+        if math.isnan(high):
+            return False
+        self._fit(stance, sole, points, ahead, found)
+        self.lift = stance.lift
+        self.last = points[0].copy()
+        self.last[self.scene.axis] = high
+        return True
 
     def _at(self, ground: Ground, points: Array, scale: float, flown: bool) -> Surface:
         """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""
@@ -197,9 +201,9 @@ class Footing:
                 break
         return moved
 
-    def _fit(self, stance: Stance, motion: LegMotion, points: Array, ahead: Array | None, found: Surface) -> None:
+    def _fit(self, stance: Stance, sole: Sole, points: Array, ahead: Array | None, found: Surface) -> None:
         """The plane a foot rests on: over all of the ground under its sole, but for what toes bend over."""
-        scene, sole = self.scene, self._sole(motion)
+        scene = self.scene
         limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
         under = found.hit, np.ascontiguousarray(found.height), found.normals
         job = scene.axis, *sole.rests, len(sole.names), _PARTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,8 @@ _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
 _TRACE = 0.0015  # metres, likewise: a foot that slides by less stands still nearly
 _ON = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
 
+_NOWHERE = np.zeros((1, 3))
+_NOWHERE.flags.writeable = False
 
 Foot = tuple[Any, ...]
 Span = tuple[int, int]
@@ -89,9 +92,9 @@ class Stance:
     main: int
     flat: NDArray[np.intp]
     clean: bool = False
-    slips: Array = field(default_factory=lambda: np.zeros((0, 3)))
-    aside: Array = field(default_factory=lambda: np.zeros(3))
-    place: Array = field(default_factory=lambda: np.zeros(3))
+    slips: Array = field(default_factory=lambda: _NOWHERE[:0])
+    aside: Array = field(default_factory=lambda: _NOWHERE[0])
+    place: Array = field(default_factory=lambda: _NOWHERE[0])
     lift: float = 0.0
     normal: Array = field(default_factory=lambda: UNTURNED[:3])
     floor: Array = field(default_factory=lambda: UNTURNED[:3])
@@ -124,7 +127,7 @@ def stances_of(legs: list[LegMotion], feet: Mapping[str, Foot], contacts: Contac
             if (motion.leg.name, point) in contacts.weights
         }
         foot = feet[motion.leg.name]
-        exact, stands = _exactly(motion, held, scene), runs(np.any(list(held.values()), axis=0)).tolist()
+        exact, stands = _exactly(motion, held, scene), runs(functools.reduce(np.logical_or, held.values())).tolist()
         for (_, after), (start, stop), (until, _) in zip(
             [(0, 0), *stands], stands, [*stands[1:], (len(motion.chain), 0)], strict=False
         ):

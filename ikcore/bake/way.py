@@ -147,12 +147,12 @@ def ways_of(feet: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[W
 def _stood(foot: Steps, scene: Scene, told: Told) -> Way:
     """Its way in its stances; that of one that stays as it is."""
     frames = len(foot.motion.chain)
-    unturned = np.zeros((2, frames, 4))
-    unturned[..., 0] = 1.0
+    turn, toes = np.zeros((2, frames, 4))
+    turn[:, 0] = toes[:, 0] = 1.0
     shift, plain, lies = np.zeros((frames, 3)), np.zeros(frames), np.zeros(frames, bool)
     down = np.array([(stance.start, stance.stop) for stance in foot.stances], np.intp).reshape(-1, 2)
     stands = _core.standing(down, frames, scene.fps * ARRIVES)
-    way = Way(foot.motion, shift, *unturned, lies, plain, stands, np.empty(0))
+    way = Way(foot.motion, shift, turn, toes, lies, plain, stands, np.empty(0))
     if not (scene.kept and all(stance.clean for stance in foot.stances)):
         for stance in told.over(foot.stances):
             _stand(way, stance, foot.known, scene)
@@ -387,13 +387,12 @@ def _lacking(way: Way, foot: Steps, scene: Scene, block: slice, among: Mask) -> 
     if not scene.made:
         ends = np.array([at for at, name in enumerate(names) if name in ("toe", "heel")], np.intp)
         _core.farther(there, origins, ends, _MARGIN * scale, scene.axis)
-    ground = scene.ground.still(frames)
-    height = ground.at(there, above=_ABOVE * scale, below=_BELOW * scale, workers=scene.workers).height
+    ground, window = scene.ground.still(frames), (_ABOVE * scale, _BELOW * scale)
+    height = ground._heights(there, *window, scene.workers)
     if scene.made:  # there the clip has found its own way
         inner = there.copy()
         _core.farther(inner, origins, np.arange(len(names), dtype=np.intp), -_GRAZES * scale, scene.axis)
-        within = ground.at(inner, above=_ABOVE * scale, below=_BELOW * scale, workers=scene.workers).height
-        height = np.fmin(height, within)
+        height = np.fmin(height, ground._heights(inner, *window, scene.workers))
     else:  # at a step, its upper side is there before
         height = _core.swept(np.ascontiguousarray(height), _RISER * scale)
         height = _passed(height, there, ground, scale, scene.workers)
@@ -423,13 +422,13 @@ def _passed(height: Array, points: Array, ground: Ground, scale: float, workers:
     """With what points would go through between two frames, in both of them: it may be thinner than they go in one."""
     way = points[1:] - points[:-1]
     far, before = size(way), ground.still(slice(0, len(way)))
-    met = before.cast(points[:-1], way, length=far, workers=workers)
-    if not met.hit.any():
+    hit, met = before._met(points[:-1], way, far, workers)
+    if not hit.any():
         return height
-    frames, which = np.nonzero(met.hit)
-    on = _WITHIN * scale / np.maximum(far[frames, which], 1e-12)
-    within = met.points[frames, which] + way[frames, which] * on[:, np.newaxis]
-    top = before.still(frames).at(within, above=_ABOVE * scale, below=_WITHIN * scale, workers=workers).height
+    frames, which = np.nonzero(hit)
+    on = _WITHIN * scale / np.maximum(far[hit], 1e-12)
+    within = met[hit] + way[hit] * on[:, np.newaxis]
+    top = before.still(frames)._heights(within, _ABOVE * scale, _WITHIN * scale, workers)
     found = height.copy()
     for side in (frames, frames + 1):
         found[side, which] = np.fmax(found[side, which], top)

@@ -565,6 +565,33 @@ class Ground:
         normals = _narrow(normals, dtype).reshape(*shape, 3)
         return Surface(hit.reshape(shape), found[..., axis], found, normals, part.reshape(shape))
 
+    def _heights(self, points: NDArray[Any], above: float, below: float, workers: int) -> NDArray[Any]:
+        """How high the ground is at points (..., 3), doubles in one block; else as in `at`, in half its time."""
+        shape, at, axis = points.shape[:-1], points.reshape(-1, 3), _AXES.index(self.up)
+        count, bodies, each = len(at), self._bodies(shape), max(math.prod(shape[1:]), 1)
+        hit, found = np.empty(count, np.bool_), np.empty((count, 3))
+
+        def solve(block: slice) -> None:
+            _core.surface(bodies, each, axis, block.start, block.stop, at, above, below, hit, found, None, None)
+
+        in_blocks(count, _RAY * len(bodies), workers, solve)
+        return found[:, axis].reshape(shape)
+
+    def _met(
+        self, origins: NDArray[Any], ways: NDArray[Any], far: NDArray[Any], workers: int
+    ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+        """Whether ways (..., 3) so far from origins meet the ground, and where; likewise as in `cast`."""
+        shape, start, way = ways.shape[:-1], origins.reshape(-1, 3), ways.reshape(-1, 3)
+        count, bodies, each = len(way), self._bodies(shape), max(math.prod(shape[1:]), 1)
+        found, side, rest = np.empty((count, 3)), np.empty(count, np.int32), (None, None)
+        given = start, way, far.reshape(-1), *rest, found, *rest, side, *rest
+
+        def solve(block: slice) -> None:
+            _core.cast(bodies, each, False, block.start, block.stop, *given)
+
+        in_blocks(count, _RAY * len(bodies), workers, solve)
+        return (side != 0).reshape(shape), found.reshape(*shape, 3)
+
     def _foothold(
         self,
         points: NDArray[Any],

@@ -290,8 +290,8 @@ static PyObject *surface(PyObject *module, PyObject *const *args, Py_ssize_t giv
     static const array_role points_role = {"points", NPY_DOUBLE, 3, 0, 0};
     static const array_role roles[] = {{"hit", NPY_BOOL, 1, 0, 1},
                                        {"found", NPY_DOUBLE, 3, 0, 1},
-                                       {"normals", NPY_DOUBLE, 3, 0, 1},
-                                       {"parts", NPY_INT32, 1, 0, 1}};
+                                       {"normals", NPY_DOUBLE, 3, 1, 1},
+                                       {"parts", NPY_INT32, 1, 1, 1}};
     if (given != ARGUMENTS || !PyTuple_Check(args[BODIES]) || !PyArray_Check(args[POINTS]) ||
         PyArray_NDIM((PyArrayObject *)args[POINTS]) != 2) {
         PyErr_SetString(PyExc_TypeError, "surface: expected bodies, each, axis, first, last, a window and 5 arrays");
@@ -390,7 +390,7 @@ static PyMethodDef functions[] = {
      "normals, triangles, sides, parts, status, /)\n--\n\nWrites the last seven."},
     {"surface", (PyCFunction)(void (*)(void))surface, METH_FASTCALL,
      "surface(bodies, each, axis, first, last, points, above, below, hit, found, normals, parts, /)\n--\n\n"
-     "Writes the last four."},
+     "Writes the last four; the last two may be None."},
     {"foothold", (PyCFunction)(void (*)(void))foothold, METH_FASTCALL,
      "foothold(bodies, axis, points, last, jumps, step, above, below, same, hit, found, normals, parts, /)\n--\n\n"
      "Writes the last four."},
