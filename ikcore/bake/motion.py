@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ikcore._arrays import size
+from ikcore import _core
 from ikcore.bake.scene import Array, median
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
@@ -201,10 +201,7 @@ def size_at_first(clip: Clip, leg: Leg) -> float:
 
 def _length(chain: Array) -> float:
     """Of a leg, the median over time, as some bones of some files change."""
-    total = np.zeros(len(chain))
-    for bone in range(chain.shape[1] - 1):
-        total += size(chain[:, bone + 1] - chain[:, bone])
-    return median(total)
+    return median(_core.lengths(chain))
 
 
 def place_of(clip: Clip, joint: int) -> Array:
