@@ -3,7 +3,8 @@
  *   swing_followed   how far up a foot goes that follows a plane
  *   swing_cut        what is moved by in a swing that the clip's end soon cuts
  *   swing_progress   how far on its way it is
- *   swing_between    from one plane to the next */
+ *   swing_between    from one plane to the next
+ *   swing_let_go     what is as smooth as can be, rather than as it is known */
 
 static vec3 swing_slope(const ik_swing_job *job, const double *normal) {
     double slope[3], upward = real_max(normal[job->axis], STAND_STEEPEST);
@@ -54,51 +55,6 @@ void ik_release(const ik_swing_job *job) {
         last--;
     if (first < last) swing_cut(job, 0, first), swing_cut(job, last, job->frames);
     ik_fpmode_leave(before);
-}
-
-/* --- as smoothly as can be ---------------------------------------------------------------------------------------- */
-
-static void *swing_place(const ik_rows *rows, ptrdiff_t frame, int column) {
-    return (char *)rows->data + frame * rows->stride + column * rows->step;
-}
-
-static int swing_is_pinned(const ik_loose_job *job, ptrdiff_t frame, int column) {
-    return *(const unsigned char *)swing_place(&job->pinned, frame, column) != 0;
-}
-
-static int swing_all_pinned(const ik_loose_job *job, ptrdiff_t frame) {
-    return swing_is_pinned(job, frame, 0) && swing_is_pinned(job, frame, 1) && swing_is_pinned(job, frame, 2);
-}
-
-/* Frames from one to before another, which are let go but for those that are known. */
-static void swing_let_go(const ik_loose_job *job, ptrdiff_t start, ptrdiff_t stop, int known, double pull) {
-    for (ptrdiff_t frame = start; frame < stop; frame++)
-        for (int axis = 0; axis < 3; axis++) {
-            const int held = known || swing_is_pinned(job, frame, axis);
-            const double value = *(const double *)swing_place(&job->values, frame, axis);
-            *(double *)swing_place(&job->lower, frame, axis) = held ? value : -INFINITY;
-            *(double *)swing_place(&job->upper, frame, axis) = held ? value : INFINITY;
-            *(double *)swing_place(&job->pulls, frame, axis) = pull;
-        }
-}
-
-void ik_loosen(const ik_loose_job *job) {
-    for (ptrdiff_t start = 0, stop; start < job->frames; start = stop) {
-        const int known = swing_all_pinned(job, start);
-        for (stop = start + 1; stop < job->frames && swing_all_pinned(job, stop) == known;)
-            stop++;
-        if (known) {
-            swing_let_go(job, start, stop, 1, 0);
-            continue;
-        }
-        const int begins = start == 0, ends = stop == job->frames;
-        ptrdiff_t from = begins ? start : start + job->blend, to = ends ? stop : stop - job->blend;
-        if (from >= to) from = to = stop;
-        const double pull = begins || ends ? job->pull : 0;
-        swing_let_go(job, start, from, 0, pull);
-        swing_let_go(job, from, to, 1, pull);
-        swing_let_go(job, to, stop, 0, pull);
-    }
 }
 
 /* Where a foot is, horizontally. */
@@ -158,4 +114,49 @@ void ik_swing(const ik_swing_job *job) {
                 swing_followed(job, plane, stand_vector_at(&job->reference, frame), stand_vector_of(job->shift[frame]));
     }
     ik_fpmode_leave(before);
+}
+
+/* --- as smoothly as can be ---------------------------------------------------------------------------------------- */
+
+static void *swing_place(const ik_rows *rows, ptrdiff_t frame, int column) {
+    return (char *)rows->data + frame * rows->stride + column * rows->step;
+}
+
+static int swing_is_pinned(const ik_loose_job *job, ptrdiff_t frame, int column) {
+    return *(const unsigned char *)swing_place(&job->pinned, frame, column) != 0;
+}
+
+static int swing_all_pinned(const ik_loose_job *job, ptrdiff_t frame) {
+    return swing_is_pinned(job, frame, 0) && swing_is_pinned(job, frame, 1) && swing_is_pinned(job, frame, 2);
+}
+
+/* Frames from one to before another, which are let go but for those that are known. */
+static void swing_let_go(const ik_loose_job *job, ptrdiff_t start, ptrdiff_t stop, int known, double pull) {
+    for (ptrdiff_t frame = start; frame < stop; frame++)
+        for (int axis = 0; axis < 3; axis++) {
+            const int held = known || swing_is_pinned(job, frame, axis);
+            const double value = *(const double *)swing_place(&job->values, frame, axis);
+            *(double *)swing_place(&job->lower, frame, axis) = held ? value : -INFINITY;
+            *(double *)swing_place(&job->upper, frame, axis) = held ? value : INFINITY;
+            *(double *)swing_place(&job->pulls, frame, axis) = pull;
+        }
+}
+
+void ik_loosen(const ik_loose_job *job) {
+    for (ptrdiff_t start = 0, stop; start < job->frames; start = stop) {
+        const int known = swing_all_pinned(job, start);
+        for (stop = start + 1; stop < job->frames && swing_all_pinned(job, stop) == known;)
+            stop++;
+        if (known) {
+            swing_let_go(job, start, stop, 1, 0);
+            continue;
+        }
+        const int begins = start == 0, ends = stop == job->frames;
+        ptrdiff_t from = begins ? start : start + job->blend, to = ends ? stop : stop - job->blend;
+        if (from >= to) from = to = stop;
+        const double pull = begins || ends ? job->pull : 0;
+        swing_let_go(job, start, from, 0, pull);
+        swing_let_go(job, from, to, 1, pull);
+        swing_let_go(job, to, stop, 0, pull);
+    }
 }
