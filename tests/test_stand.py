@@ -556,15 +556,15 @@ def test_the_lowest_point_of_a_sole() -> None:
     foot, _ = made(5)
     foot["points"][1][0][7, 1] = np.nan
     wanted = np.min([at[:, 1] - stood for at, stood, *_ in foot["points"]], axis=0)
-    np.testing.assert_array_equal(_core.lowest(tuple(foot.values())), wanted)
+    np.testing.assert_array_equal(_core.sole_height(tuple(foot.values())), wanted)
     assert np.isnan(wanted[7])
     none = tuple(
         tuple(each[:0] if isinstance(each, np.ndarray) else each for each in point) for point in foot["points"]
     )
     ways = [None if foot[name] is None else foot[name][:0] for name in AT]
     empty = foot | {"points": none} | dict(zip(AT, ways, strict=True))
-    assert _core.lowest(tuple(empty.values())).shape == (0,)
-    lowest: Any = _core.lowest
+    assert _core.sole_height(tuple(empty.values())).shape == (0,)
+    lowest: Any = _core.sole_height
     for wrong in (None, (), tuple((foot | {"points": ()}).values())):
         with pytest.raises(TypeError):
             lowest(wrong)

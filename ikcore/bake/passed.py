@@ -45,7 +45,7 @@ def passed_by(
 
 def _low(foot: Foot, most: float, fps: float) -> list[int]:
     """Frames in which the lowest point of a sole is near the floor of the clip, and as low as around."""
-    above = _core.lowest(foot)
+    above = _core.sole_height(foot)
     found: list[int] = np.flatnonzero((above <= -spread(-above, _APART / 2, fps)) & (above < most)).tolist()
     return found
 

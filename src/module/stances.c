@@ -348,7 +348,7 @@ static PyObject *tread(PyObject *module, PyObject *args) {
     return NULL;
 }
 
-static PyObject *lowest(PyObject *module, PyObject *foot) {
+static PyObject *sole_height(PyObject *module, PyObject *foot) {
     job *j = PyMem_Calloc(1, sizeof *j);
     PyObject *above = NULL;
     (void)module;
@@ -381,8 +381,9 @@ static PyObject *standing(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
-    {"lowest", lowest, METH_O,
-     "lowest(foot, /)\n--\n\nHow high the lowest point of a sole is above where it stands, in every frame; see still."},
+    {"sole_height", sole_height, METH_O,
+     "sole_height(foot, /)\n--\n\nHow high the lowest point of a sole is above where it stands, in every frame; see "
+     "still."},
     {"standing", standing, METH_VARARGS,
      "standing(stances, frames, ramp, /)\n--\n\nHow much a foot stands in every frame, of stances (start, stop)."},
     {"tread", tread, METH_VARARGS,
