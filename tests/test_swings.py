@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -148,7 +149,7 @@ def loosened(values: Array, pinned: Array, blend: int, pull: float) -> list[Arra
     return [np.where(held, values, -np.inf), np.where(held, values, np.inf), pulls]
 
 
-@pytest.mark.parametrize("blend", [0, 1, 4, 200])
+@pytest.mark.parametrize("blend", [0, 1, 4, 200, sys.maxsize])
 @pytest.mark.parametrize("frames", [0, 1, 2, 90])
 @pytest.mark.parametrize("columns", [1, 3])
 def test_what_is_let_go(columns: int, frames: int, blend: int) -> None:

@@ -115,6 +115,7 @@ static PyObject *loosen(PyObject *module, PyObject *args) {
         take_rows(&job.pulls, "pulls", pulls, NPY_DOUBLE, &job.frames, 1) < 0)
         return NULL;
     if (job.blend < 0) return refused("blend"), NULL;
+    if (job.blend > job.frames) job.blend = job.frames; /* which frame is that far off can be counted */
     ik_loosen(&job);
     Py_RETURN_NONE;
 }
