@@ -256,6 +256,27 @@ def test_what_cannot_be_is_refused_by_name(name: str, value: Any) -> None:
         ik.BakeSettings(**{name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[(name, None) for name in ("lift", "straight", "blend")],
+        *[("weight", value) for value in (True, "1")],
+        *[("lock", value) for value in (3, None)],
+        ("steady", "no"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=f"^{name}: expected "):
+        ik.BakeSettings(**{name: value})
+
+
+def test_nothing_is_done_by_no_weight() -> None:
+    """And it is said why."""
+    baked = ik.bake_feet(walk(), UPHILL, feet=feet(), settings=ik.BakeSettings(weight=0.0))
+    assert apart(baked.clip, walk()) == 0
+    assert "nothing has changed: its weight is 0" in baked.notes
+
+
 def test_presets() -> None:
     assert ik.BakeSettings.preset("default") == ik.BakeSettings()
     assert ik.BakeSettings.preset("heights") == ik.BakeSettings(lock=False)
@@ -269,6 +290,9 @@ def test_what_is_no_settings_is_refused() -> None:
     wrong: Any = {"lock": False}
     with pytest.raises(TypeError, match=r"ik\.BakeSettings"):
         ik.bake_feet(swaying(), FLOOR, feet=feet(), settings=wrong)
-    half: Any = (1.5, 20)
-    with pytest.raises(TypeError, match="whole numbers"):
-        ik.bake_feet(swaying(), FLOOR, feet=feet(), frames=half)
+    for frames in (100, slice(1, 2), (1, 2, 3), (1.5, 20)):
+        with pytest.raises(TypeError, match="whole numbers"):
+            ik.bake_feet(walk(), FLOOR, frames=frames)  # type: ignore[arg-type]
+    for name in ("feet", "contacts"):
+        with pytest.raises(TypeError, match=f"^{name}: expected {name.title()}, got int"):
+            ik.bake_feet(walk(), FLOOR, **{name: 3})  # type: ignore[arg-type]

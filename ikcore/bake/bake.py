@@ -183,7 +183,8 @@ def bake_feet(
            [0.06, 0.9 , 2.98]])
     """
     say = progress or (lambda share: None)
-    _check(clip, ground, frames, legs, settings, earlier)
+    _check(clip, ground, feet, contacts, frames, legs, settings, earlier)
+    frames = None if frames is None else (int(frames[0]), int(frames[1]))
     given = feet, contacts, settings or BakeSettings()
     start = start_of(clip, ground, *given, workers, say, legs=legs, frames=frames)
     part = partial.part_of(start.clip, start.feet, earlier, legs, frames, start.scene)
@@ -255,6 +256,8 @@ def feet_on(
 def _check(
     clip: Clip,
     ground: Ground,
+    feet: Feet | None,
+    contacts: Contacts | None,
     frames: tuple[int, int] | None,
     legs: Collection[str] | None,
     settings: BakeSettings | None,
@@ -266,6 +269,11 @@ def _check(
         raise TypeError(f"ground: expected a Ground, got {type(ground).__name__}; ik.Ground.read reads one")
     if settings is not None and not isinstance(settings, BakeSettings):
         raise TypeError(f"settings: expected BakeSettings, got {type(settings).__name__}: ik.BakeSettings(lock=False)")
+    for name, kind, value in (("feet", Feet, feet), ("contacts", Contacts, contacts)):
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(
+                f"{name}: expected {kind.__name__}, got {type(value).__name__}; {name.title()}.detect finds them"
+            )
     if earlier is not None and not isinstance(earlier, Clip):
         raise TypeError(f"earlier: expected a Clip, got {type(earlier).__name__}: what bake_feet made is in its .clip")
     if ground.up != clip.up.lower():
@@ -284,12 +292,17 @@ def _check(
         if values is not None and not np.isfinite(values).all():
             frame = int(np.flatnonzero(~np.isfinite(values).all(axis=(1, 2)))[0])
             raise ValueError(f"clip: expected finite numbers, got others in its {name}, first in frame {frame}")
-    if frames is not None and not all(isinstance(frame, (int, np.integer)) for frame in frames):
-        raise TypeError(f"frames: expected two whole numbers, got {frames!r}")
+    if frames is not None and not _are_two(frames):
+        raise TypeError(f"frames: expected two whole numbers, the first and the one after the last, got {frames!r}")
     if frames is not None and not 0 <= frames[0] < frames[1] <= len(clip):
         raise ValueError(f"frames: expected some among 0 to {len(clip)}, got {frames[0]} to {frames[1]}")
     if earlier is not None and (earlier.skeleton, len(earlier), earlier.up) != (clip.skeleton, len(clip), clip.up):
         raise ValueError("earlier: expected what was baked of this clip, got one of other joints, frames or axes")
+
+
+def _are_two(frames: tuple[int, int]) -> bool:
+    pair = isinstance(frames, (tuple, list, np.ndarray)) and len(frames) == 2
+    return pair and all(isinstance(frame, (int, np.integer)) for frame in frames)
 
 
 def _check_stride(clip: Clip, ground: Ground, settings: BakeSettings, *, part: bool) -> None:

@@ -214,6 +214,8 @@ def _placed(way: Way, frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]
 
 def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str | None:
     """What keeps feet from the ground, if something does."""
+    if scene.settings.weight == 0:
+        return "its weight is 0"
     if not stances:
         return "no foot was found to stand, so that nothing says where the ground is to be: give contacts"
     nowhere = sum(stance.part < 0 for stance in stances)

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Literal
 
+import numpy as np
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BakeSettings:
@@ -86,8 +88,15 @@ class BakeSettings:
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
-            if value is not None and not low <= value <= high:
+            if value is None and name == "tilt":
+                continue
+            if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+                raise TypeError(f"{name}: expected a number, got {value!r}")
+            if not low <= value <= high:
                 raise ValueError(f"{name}: expected {low:g} to {high:g}, got {value!r}")
+        for name in ("lock", "travelling", "steady"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
         if self.pelvis not in ("balanced", "lowest"):
             raise ValueError(f"pelvis: expected 'balanced' or 'lowest', got {self.pelvis!r}")
 

@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 _CONTACT = {"heel": ("heel", "ball"), "ball": ("ball", "heel"), "toe": ("ball", "heel")}  # whose contact each point has
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measured:
     """A clip whose legs are measured; `measure` makes it.
 
@@ -73,6 +73,14 @@ class Measured:
     measures: dict[str, Measure]
     beyond: bool
     own: dict[str, Track] | None = None
+
+    def __repr__(self) -> str:
+        texts = {leg: measure.texts() for leg, measure in self.measures.items()}
+        frames = f"{len(self.clip)} frame{'s' * (len(self.clip) != 1)}"
+        rows = [[f"Measured, {frames}", *texts]]
+        rows += [[f"  {name}", *(said[name] for said in texts.values())] for name in next(iter(texts.values()), {})]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, wide)).rstrip() for row in rows)
 
 
 def measure(
