@@ -502,6 +502,21 @@ def test_a_rest_pose_that_lies_and_a_clip_that_stands(rest: str, names: bool) ->
         assert feet["left"].chain[:4] == tuple(called)
 
 
+def test_a_foot_and_its_toes_that_have_no_size_by_turns() -> None:
+    clip = ik.samples.walk(seconds=2).clip
+    scales = np.ones((len(clip), len(clip.skeleton), 3))
+    scales[::2, clip.skeleton.index("LeftFoot")] = scales[1::2, clip.skeleton.index("LeftToeBase")] = 0.0
+    by_turns = dataclasses.replace(clip, pose=ik.Pose(clip.pose.rotations, clip.pose.translations, scales))
+    with pytest.raises(ValueError, match="is scaled to 0, where its sole has no size"):
+        ik.Feet.detect(clip.skeleton, clip=by_turns)
+
+
+def test_a_record_of_all_legs_shows_as_a_table() -> None:
+    lines = repr(ik.feet.measure(ik.samples.walk(seconds=2).clip)).splitlines()
+    assert lines[0].split() == ["Measured,", "121", "frames", "left", "right"]
+    assert lines[1] == "  drift               0.0 mm  0.0 mm"
+
+
 @pytest.mark.parametrize("frames", [slice(0, 20), slice(None)])
 def test_a_foot_that_is_scaled_to_nothing(frames: slice) -> None:
     truth = ik.samples.walk(seconds=3)

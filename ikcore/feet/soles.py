@@ -303,10 +303,9 @@ def _with_soles(
     joints = leg.foot, leg.ball or leg.foot
     origins, sides = _spaces(skeleton, poses, joints)
     solid = _solid(sides.swapaxes(-1, -2))
-    for joint, some in zip(joints, solid.any(axis=0).tolist(), strict=True):
-        if not some:
-            raise ValueError(_flattened(joint))
     whole = np.flatnonzero(solid.all(axis=1))
+    if not len(whole):  # of joints each of which has its size in some frames, any
+        raise ValueError(_flattened(joints[int(np.argmin(solid.any(axis=0)))]))
     at, ups, origins, sides = (values[whole] for values in (at, ups, origins, sides))
     tiny = 0.02 * length(skeleton, leg, skeleton.forward(poses[whole[0]]).positions)
     parts = bool(leg.ball), bool(leg.toe), -1 if leg.side == "right" else 1
