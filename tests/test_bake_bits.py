@@ -74,6 +74,16 @@ def test_a_leg_bent_backwards_on_purpose_stays_so() -> None:
     assert found.chain[0, 1, 2] < -0.1
 
 
+@pytest.mark.parametrize("more", [1.15, 1.5, 3.0])
+def test_a_knee_a_trace_backwards_goes_forwards_as_soon_as_it_bends_more(more: float) -> None:
+    """As a captured knee does: else it would snap where it is bent most, not where it is hardly off its line."""
+    chain, turns, hinges = leg([3.0, -6.0], [0.43, 0.42])
+    off = more * 0.43 * np.sin(np.radians(3))
+    far = np.sqrt(0.43**2 - off**2) + np.sqrt(0.42**2 - off**2)
+    assert chain[0, 1, 2] < -0.02
+    assert to(chain, turns, hinges, [0.0, -far, 0]).chain[0, 1, 2] == pytest.approx(off, abs=2e-3)
+
+
 def test_what_is_not_moved_is_not_turned() -> None:
     for bends, bones in (([-10.0, 25.0], [0.43, 0.42]), ([-40.0, 70.0, -50.0], [0.2, 0.25, 0.15])):
         chain, turns, hinges = leg(bends, bones)

@@ -78,7 +78,8 @@ def knee_of(chain: Array, hip: Array, target: Array, hinge: Array) -> Array:
     along = (far + (first - second) * (first + second) / np.maximum(far, TINY)) / 2
     height, was = np.sqrt(np.maximum(first**2 - along**2, 0)), size(off)
     wrong = np.where(dot(off, forward) < 0, share_of(was / np.maximum(0.25 * first, TINY)), 0)
-    more = np.maximum(height - was, 0) * (1 - 2 * wrong**2 * (3 - 2 * wrong))
+    soon = 1 + 9 * np.maximum(-dot(off, forward), 0) / np.maximum(was, TINY)
+    more = soon * np.maximum(height - was, 0) * (1 - 2 * wrong**2 * (3 - 2 * wrong))
     side = unit(off + more[:, np.newaxis] * forward)
     return np.asarray(hip + along[:, np.newaxis] * line + height[:, np.newaxis] * side)
 

@@ -11,6 +11,8 @@ static const number BEND_HINGED = 0.26;   /* the sine of a bend from which a pla
 static const number BEND_STRAIGHT = 0.02; /* the sine of a bend below which its plane counts less and less */
 static const number BEND_WRONG = 0.25;    /* how far off its line, as a share of the upper bone, a knee is meant to be
                                              bent that is bent backwards */
+static const number BEND_SOON = 9; /* so many times more a knee is drawn forwards that is bent backwards: it crosses its
+ line where it is hardly off it */
 static const number BEND_FOLDED = 0.25;   /* of its length: legs are not folded more over obstacles, unless they are in
                                              the clip */
 static const number BEND_TIGHTEST = 0.2;  /* likewise: nor more than this to stand */
@@ -87,9 +89,11 @@ static vec3 bend_knee(const bend *b, int bone, vec3 hip, vec3 foot) {
     const real far = vec3_length(way), first = vec3_length(upper), second = bend_below(b, bone, far);
     const real along = (far + bake_over((first - second) * (first + second), far)) / two;
     const real height = real_sqrt(real_max(first * first - along * along, zero)), was = vec3_length(off);
-    const mask backwards = mask_less(vec3_dot(off, forward), zero);
-    const real wrong = real_select(backwards, bake_share(bake_over(was, real_splat(BEND_WRONG) * first)), zero);
-    const real more = real_max(height - was, zero) * (one - two * wrong * wrong * (real_splat(3) - two * wrong));
+    const real back = bake_over(real_max(-vec3_dot(off, forward), zero), was);
+    const real wrong =
+        real_select(mask_less(zero, back), bake_share(bake_over(was, real_splat(BEND_WRONG) * first)), zero);
+    const real soon = one + real_splat(BEND_SOON) * back;
+    const real more = soon * real_max(height - was, zero) * (one - two * wrong * wrong * (real_splat(3) - two * wrong));
     const vec3 side = bake_unit(vec3_add(off, vec3_scale(more, forward)));
     return vec3_add(vec3_add(hip, vec3_scale(along, line)), vec3_scale(height, side));
 }
