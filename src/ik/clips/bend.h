@@ -11,8 +11,8 @@ static const number BEND_HINGED = 0.26;   /* the sine of a bend from which a pla
 static const number BEND_STRAIGHT = 0.02; /* the sine of a bend below which its plane counts less and less */
 static const number BEND_WRONG = 0.25;    /* how far off its line, as a share of the upper bone, a knee is meant to be
                                              bent that is bent backwards */
-static const number BEND_SOON = 9; /* so many times more a knee is drawn forwards that is bent backwards: it crosses its
- line where it is hardly off it */
+static const number BEND_SOON = 9;        /* so many times more a knee is drawn forwards that is bent backwards: it
+                                             crosses its line where it is hardly off it */
 static const number BEND_FOLDED = 0.25;   /* of its length: legs are not folded more over obstacles, unless they are in
                                              the clip */
 static const number BEND_TIGHTEST = 0.2;  /* likewise: nor more than this to stand */
