@@ -137,8 +137,9 @@ static int take_parts(const turning *t, ik_rows *rows, PyObject *parts, const ch
     npy_intp known = 0;
     if (!PyTuple_Check(parts)) return refuse_turns(what);
     for (Py_ssize_t k = 0; k < PyTuple_Size(parts); k++) {
-        PyArrayObject *part = (PyArrayObject *)PyTuple_GetItem(parts, k);
-        const int axes = PyArray_Check(part) ? PyArray_NDIM(part) : 0;
+        PyObject *object = PyTuple_GetItem(parts, k);
+        PyArrayObject *part = (PyArrayObject *)object;
+        const int axes = PyArray_Check(object) ? PyArray_NDIM(part) : 0;
         if (axes < 2 || axes > 3 || !holds(part, NPY_DOUBLE) || !PyArray_ISBEHAVED_RO(part) ||
             PyArray_DIM(part, 0) != t->frames || PyArray_DIM(part, axes - 1) != 4)
             return refuse_turns(what);

@@ -1258,6 +1258,7 @@ def test_a_loop_stays_one(walker):
     """What its author has marked as a cycle ends as it begins."""
     action = walker.animation_data.action
     action.use_frame_range, action.use_cyclic, action.frame_start, action.frame_end = True, True, 1, 61
+    walks.closed(walker)
     clip = walks.read(walker)
     assert clip.loop
     wanted = ik.bake_feet(clip, ik.Ground.plane(height=-0.02, up="z"))

@@ -28,12 +28,12 @@ def walk(folder, *, slide=1.1, seconds=2, fps=30, shakes=0.0):
     return imported(folder / "walk.bvh")
 
 
-def in_rounds(armature, *, ahead=True):
-    """Let what it plays end as it begins, but for how far its root has gone, and go on in rounds by modifiers.
+def closed(armature, *, ahead=True):
+    """Let what it plays end as it begins, but for how far its root has gone; not `ahead`, it walks on the spot.
 
-    Not `ahead`, it walks on the spot.
+    Returns its curves, and whether each is of a place.
     """
-    animation = armature.animation_data
+    animation, found = armature.animation_data, []
     for (path, index), curve in rigs.curves_of(animation.action, animation.action_slot).items():
         values = np.array([key.co.y for key in curve.keyframe_points])
         if not (ahead and path.endswith("location") and index == 2):  # where the importer has the way
@@ -41,8 +41,15 @@ def in_rounds(armature, *, ahead=True):
         for key, value in zip(curve.keyframe_points, values, strict=True):
             key.co.y = value
         curve.update()
+        found.append((curve, path.endswith("location")))
+    return found
+
+
+def in_rounds(armature, *, ahead=True):
+    """Let that go on in rounds by modifiers."""
+    for curve, is_place in closed(armature, ahead=ahead):
         cycles = curve.modifiers.new("CYCLES")
-        if ahead and path.endswith("location"):
+        if ahead and is_place:
             cycles.mode_before = cycles.mode_after = "REPEAT_OFFSET"
 
 
