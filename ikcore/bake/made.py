@@ -107,14 +107,13 @@ def kept_on(legs: list[LegMotion], exact: list[Exact], contacts: Contacts, groun
 
 
 def _in_place(feet: list[Exact]) -> bool:
-    """Whether feet that are still are nowhere far in the ground, nor over it; but for a moment."""
-    for foot in feet:
-        least = max((stay.stop - stay.start for stay in foot.stays), default=0) / _FEW
-        low = [_middle(foot.low[stay]) for stay in foot.stays if stay.stop - stay.start >= least]
-        known = [height for height in low if height < np.inf]
-        if known and not -_THICK <= min(known) <= max(known) <= foot.thick + _DEEP:
-            return False
-    return True
+    """Whether feet that are still are nowhere far in the ground, nor over it."""
+    return all(low >= -_THICK for foot in feet for low in foot.lasting) and not hangs(feet)
+
+
+def hangs(feet: list[Exact]) -> bool:
+    """Whether a foot that is still is higher over the ground somewhere than soles may be thick: it was put on other."""
+    return any(low > foot.thick + _DEEP for foot in feet for low in foot.lasting)
 
 
 def on_own_floor(exact: list[Exact]) -> bool:
@@ -257,6 +256,13 @@ class Exact:
     def thick(self) -> float:
         """How much thinner the sole is than known."""
         return min(max(median(self.low), -_THICK), _THICK)
+
+    @property
+    def lasting(self) -> list[float]:
+        """How high its lowest point is above the ground in stays that are not brief, where there is some near."""
+        least = max((stay.stop - stay.start for stay in self.stays), default=0) / _FEW
+        low = [_middle(self.low[stay]) for stay in self.stays if stay.stop - stay.start >= least]
+        return [height for height in low if height < np.inf]
 
 
 Seen = tuple[list[LegMotion], list[Exact]]  # legs, and what `exact_of` finds of them
