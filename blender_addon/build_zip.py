@@ -8,7 +8,7 @@ same wheels and sources. Needs pip and a C compiler, unless wheels are given. Sa
 line, alone on the standard output, is the path of the zip.
 
 Blender does not unpack a wheel again whose version it already has, whatever is in it. So the wheel's version carries
-a label made from what it is built of, as in 0.1.0+1a2b3c4d.
+a label made from what it is built of, as in 0.1.0+b1a2b3c4.
 """
 
 import argparse
@@ -85,11 +85,14 @@ def build_wheel(folder):
 
 
 def label(sources):
-    """Eight letters that change when anything changes that the wheel is built from."""
+    """Eight letters that change when anything changes that the wheel is built from.
+
+    The first is no digit: of a label that is a number, 01557259, wheels lose the zero, and are none of this version.
+    """
     digest = hashlib.sha256()
     for file in sorted(path for path in sources.rglob("*") if path.is_file()):
         digest.update(file.relative_to(sources).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:8]
+    return f"b{digest.hexdigest()[:7]}"
 
 
 def platform_of(wheel):

@@ -199,7 +199,7 @@ def _lowest(legs: list[LegMotion], speed: float, ground: Ground | None, fps: flo
         height = np.stack([at[still, axis] for at in points], axis=1)
         if ground is not None:
             height = height - _under(ground, points, still, motion.scale)
-        found.append(np.fmin.reduce(height, axis=1, initial=np.inf) / motion.scale)
+        found.append(_core.lowest(height) / motion.scale)
     return found
 
 
@@ -296,7 +296,7 @@ def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int
     scale, points = motion.scale, list(motion.soles.values())
     height = np.stack([at[exact, axis] for at in points], axis=1) / scale
     above = height - _under(ground, points, exact, scale) / scale
-    low, lower = (np.fmin.reduce(each, axis=1, initial=np.inf) for each in (above, height))
+    low, lower = _core.lowest(above), _core.lowest(height)
     under = list(motion.soles).index(motion.under(motion.ball)) if motion.ball in motion.soles else 0
     deepest = min(float(at[:, axis].min()) for at in points) / scale
     across = [number for number, point in enumerate(motion.soles) if point in ("ball", "inner", "outer")]
@@ -388,7 +388,7 @@ def _clears(motion: LegMotion, held: Mask, thick: float, ground: Ground) -> bool
     for block in blocks(len(low)):
         frames = np.arange(block.start, block.stop)
         above = np.stack([at[block, axis] for at in points], axis=1) - _under(ground, points, frames, motion.scale)
-        low[block] = np.fmin.reduce(above / motion.scale - thick, axis=1, initial=np.inf)
+        low[block] = _core.lowest(above / motion.scale - thick)
         higher = np.stack([at[block.start : block.stop + 1] for at in points], axis=1)
         higher[..., axis] += _DEEP * motion.scale
         way = higher[1:] - higher[:-1]

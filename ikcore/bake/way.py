@@ -373,6 +373,7 @@ def _lacking(way: Way, foot: Steps, scene: Scene, block: slice, among: Mask) -> 
     """How much too low a foot is, by the point of its sole that is so the most; NaN over no ground.
 
     That is in frames of the block that are among those that count; others are not looked at, unless beside one of them.
+    What is found on the way over a stance that is left out is of frames beside, and counts no more than they do.
     """
     motion, scale, names = way.motion, way.motion.scale, list(way.motion.soles)
     # on the way from the frame before, and to the one after

@@ -15,6 +15,7 @@
 #include "lanes/real.h"
 
 #include "rest.h"
+#include "three.h"
 
 static const double STEEPEST = 0.2; /* the upward part of a normal, at least as far as slopes are reckoned with */
 
@@ -25,10 +26,6 @@ static const double SAME = 1e-9; /* heights that are so near to each other are t
 
 /* How many slopes are tried at most: of two points each, the usual one and the bounds. */
 static int slopes_of(int count) { return count * (count - 1) / 2 + 3; }
-
-static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static double size(const double *a) { return sqrt(dot(a, a)); }
 
 static void away(const double *to, const double *from, double *way) {
     for (int axis = 0; axis < 3; axis++)
@@ -53,7 +50,7 @@ static int has_edge(const ik_rest_job *job) {
     way[job->axis] = 0;
     slope_of(job, job->normals[heel], first);
     slope_of(job, job->normals[ball], second);
-    const double a = dot(first, way), b = dot(second, way), more = EDGE * job->scale;
+    const double a = three_dot(first, way), b = three_dot(second, way), more = EDGE * job->scale;
     const double rises = job->heights[ball] - job->heights[heel];
     return !((a < b ? a : b) - more < rises && rises < (a > b ? a : b) + more);
 }
@@ -66,7 +63,7 @@ static void rises_of(const ik_rest_job *job, double *rise) {
     if (job->toe >= 0) {
         away(job->points[job->toe], job->points[job->joint], toes);
         toes[job->axis] = 0;
-        const double length = size(toes), by = length > 0 ? length : 1;
+        const double length = three_size(toes), by = length > 0 ? length : 1;
         for (int axis = 0; axis < 3; axis++)
             toes[axis] = toes[axis] / by;
     }
@@ -79,7 +76,7 @@ static void rises_of(const ik_rest_job *job, double *rise) {
         }
         if (job->toe >= 0) {
             away(job->points[k], job->points[job->joint], beyond);
-            const double far = dot(beyond, toes), bent = (far > 0 ? far : 0) * job->bends,
+            const double far = three_dot(beyond, toes), bent = (far > 0 ? far : 0) * job->bends,
                          most = job->step * job->scale;
             gives = gives + (bent < most ? bent : most);
         }
@@ -155,14 +152,14 @@ static void mean_of(const ik_rest_job *job, const double (*rows)[3], const doubl
 
 /* The steepest and the least steep slope of the ground along a direction, of those that feet can follow. */
 static void range_of(const ik_rest_job *job, const double *own, const double *along, double *low, double *high) {
-    const double steep = size(own), most = job->pitch > steep ? job->pitch : steep;
-    *low = *high = dot(own, along);
+    const double steep = three_size(own), most = job->pitch > steep ? job->pitch : steep;
+    *low = *high = three_dot(own, along);
     for (int k = 0; k < job->count; k++) {
         double slope[3];
         if (!job->hit[k]) continue;
         slope_of(job, job->normals[k], slope);
-        if (!(size(slope) <= most)) continue;
-        const double way = dot(slope, along);
+        if (!(three_size(slope) <= most)) continue;
+        const double way = three_dot(slope, along);
         if (way < *low) *low = way;
         if (way > *high) *high = way;
     }
@@ -172,13 +169,13 @@ static void range_of(const ik_rest_job *job, const double *own, const double *al
 static double sunk_along(const ik_rest_job *job, const double *middle, const double *rise, const double *ground,
                          const double *slope, const double *along, double margin, double *memory) {
     double *at = memory, *over = at + job->count, *slopes = over + job->count, low, high, rest[3];
-    outline foot = {at, over, 0, dot(slope, along), SAME * job->scale};
+    outline foot = {at, over, 0, three_dot(slope, along), SAME * job->scale};
     for (int axis = 0; axis < 3; axis++)
         rest[axis] = slope[axis] - foot.usual * along[axis];
     for (int k = 0; k < job->count; k++) {
         double arm[3];
         away(job->points[k], middle, arm);
-        at[foot.count] = dot(arm, along), over[foot.count] = rise[k] - dot(arm, rest);
+        at[foot.count] = three_dot(arm, along), over[foot.count] = rise[k] - three_dot(arm, rest);
         foot.count += isfinite(over[foot.count]) != 0;
     }
     range_of(job, ground, along, &low, &high);
@@ -191,7 +188,7 @@ static double reach_along(const ik_rest_job *job, const double *middle, const do
     for (int k = 0; k < job->count; k++) {
         double arm[3];
         away(job->points[k], middle, arm);
-        const double at = dot(arm, way);
+        const double at = three_dot(arm, way);
         if (at < least) least = at;
         if (at > most) most = at;
     }
@@ -216,7 +213,7 @@ static void slope_at_rest(const ik_rest_job *job, const double *rise, double *sl
         for (int axis = 0; axis < 3; axis++)
             ground[axis] = slope[axis];
         for (int number = 0; number < 2; number++) {
-            const double *along = directions[number], usual = dot(slope, along);
+            const double *along = directions[number], usual = three_dot(slope, along);
             const double tilt =
                 sunk_along(job, middle, rise, ground, slope, along, edge / (far > edge ? far : edge), memory);
             for (int axis = 0; axis < 3; axis++)
@@ -226,7 +223,7 @@ static void slope_at_rest(const ik_rest_job *job, const double *rise, double *sl
     for (int axis = 0; axis < 3; axis++)
         slope[axis] = slope[axis] * job->align;
     if (!job->points_ahead) return;
-    const double along = within(dot(slope, way), job->pitch), across = within(dot(slope, aside), job->roll);
+    const double along = within(three_dot(slope, way), job->pitch), across = within(three_dot(slope, aside), job->roll);
     for (int axis = 0; axis < 3; axis++)
         slope[axis] = along * way[axis] + across * aside[axis];
 }
@@ -242,12 +239,12 @@ ik_rested ik_rest(const ik_rest_job *job, void *scratch) {
     for (int k = 0; k < job->count; k++) {
         double arm[3];
         away(job->points[k], job->place, arm);
-        const double above = rise[k] - dot(arm, slope);
+        const double above = rise[k] - three_dot(arm, slope);
         if (above > found.lift) found.lift = above, found.point = k;
     }
     for (int axis = 0; axis < 3; axis++)
         found.normal[axis] = (axis == job->axis ? 1 : 0) - slope[axis];
-    const double length = size(found.normal);
+    const double length = three_size(found.normal);
     for (int axis = 0; axis < 3; axis++)
         found.normal[axis] = found.normal[axis] / length;
     ik_fpmode_leave(before);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "three.h"
+
 /* --- when -----------------------------------------------------------------------------------------------------------
  */
 
@@ -79,13 +81,9 @@ ptrdiff_t ik_flat_frames(const ik_flat_frames_job *job) {
 /* --- where ----------------------------------------------------------------------------------------------------------
  */
 
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static double size(const double a[3]) { return sqrt(dot(a, a)); }
-
 /* What of it is over the ground. */
 static void level(double way[3], const double up[3]) {
-    const double rise = dot(way, up);
+    const double rise = three_dot(way, up);
     for (int axis = 0; axis < 3; axis++)
         way[axis] = way[axis] - up[axis] * rise;
 }
@@ -102,9 +100,9 @@ static void way_to(const ik_flat_foot *foot, ptrdiff_t frame, int joint, double 
 }
 
 static double lowest(const ik_flat_foot *foot, ptrdiff_t frame) {
-    double least = dot(joint_of(foot, frame, 0), foot->up[frame]);
+    double least = three_dot(joint_of(foot, frame, 0), foot->up[frame]);
     for (int joint = 1; joint < foot->joints; joint++) {
-        const double height = dot(joint_of(foot, frame, joint), foot->up[frame]);
+        const double height = three_dot(joint_of(foot, frame, joint), foot->up[frame]);
         least = least <= height || least != least ? least : height;
     }
     return least;
@@ -117,7 +115,7 @@ void ik_stand_flat(ik_flat_foot *foot) {
         foot->height[k] = lowest(foot, k) - foot->depth;
         way_to(foot, k, foot->joints - 1, ahead);
         level(ahead, foot->up[k]);
-        const double length = size(ahead);
+        const double length = three_size(ahead);
         foot->point &= length <= foot->tiny;
         for (int axis = 0; axis < 3; axis++)
             ahead[axis] = ahead[axis] / (length > 0 ? length : 1);
@@ -136,7 +134,7 @@ void ik_stand_flat(ik_flat_foot *foot) {
 
 /* The place on the ground under another one. */
 static void put_down(const ik_flat_foot *foot, ptrdiff_t frame, const double from[3], double place[3]) {
-    const double *up = foot->up[frame], rise = foot->height[frame] - dot(from, up);
+    const double *up = foot->up[frame], rise = foot->height[frame] - three_dot(from, up);
     for (int axis = 0; axis < 3; axis++)
         place[axis] = from[axis] + up[axis] * rise;
 }
@@ -149,7 +147,7 @@ static int on_toes(const ik_flat_foot *foot, ptrdiff_t frame, const double ball[
         over[axis] = ball[axis] - ankle[axis];
     if (foot->ball) way_to(foot, frame, foot->ball, over);
     level(over, up);
-    return dot(ankle, up) - foot->height[frame] > steep * size(over);
+    return three_dot(ankle, up) - foot->height[frame] > steep * three_size(over);
 }
 
 /* Where the points are but for their height. */
@@ -183,13 +181,9 @@ void ik_flat_soles(const ik_flat_foot *foot, const ik_proportions *of, ptrdiff_t
 
 void ik_within(const double axes[3][3], const double way[3], double along[3]) {
     double across[3][3];
-    for (int side = 0; side < 3; side++) {
-        const double *y = axes[(side + 1) % 3], *z = axes[(side + 2) % 3];
-        across[side][0] = y[1] * z[2] - y[2] * z[1];
-        across[side][1] = y[2] * z[0] - y[0] * z[2];
-        across[side][2] = y[0] * z[1] - y[1] * z[0];
-    }
-    const double volume = dot(axes[0], across[0]);
     for (int side = 0; side < 3; side++)
-        along[side] = dot(way, across[side]) / volume;
+        three_cross(axes[(side + 1) % 3], axes[(side + 2) % 3], across[side]);
+    const double volume = three_dot(axes[0], across[0]);
+    for (int side = 0; side < 3; side++)
+        along[side] = three_dot(way, across[side]) / volume;
 }

@@ -76,7 +76,7 @@ void ik_soles(const ik_foot *foot, const ik_stood *found, const ptrdiff_t *frame
               double *above);
 
 /* How high the lowest point of the sole is in the clip above where it stands, in every frame; NaN where one is. */
-void ik_lowest(const ik_foot *foot, double *above);
+void ik_sole_height(const ik_foot *foot, double *above);
 
 /* How much a foot stands in every frame: 1 in its stances, of some from a first frame to before a last one, and less
  * and less for `ramp` frames before and after; then, or without any, 0. */

@@ -5,16 +5,13 @@
 #include <string.h>
 
 #include "order.h"
+#include "three.h"
 
 enum { ROUNDS = 8 };              /* to where most are, at most */
 static const double SWINGS = 0.2; /* of its speed: a body that goes so fast where what is low goes is on its way */
 static const double SLOW = 1.5;   /* limits: what is faster is no foot that slides */
 static const double OFF = 0.05;   /* share of the way of the body by which feet slide at least */
 static const double OTHERS = 0.5; /* of that share: what they move by otherwise, at most */
-
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static double size(const double a[3]) { return sqrt(dot(a, a)); }
 
 /* The first one if the second is no number. */
 static double larger(double a, double b) { return b > a ? b : a; }
@@ -32,7 +29,7 @@ void ik_speeds(const double (*velocities)[3], const double (*ground)[3], ptrdiff
         for (ptrdiff_t point = 0; point < points; point++) {
             const double *at = velocities[frame * points + point], *under = ground[frame];
             const double off[3] = {at[0] - under[0], at[1] - under[1], at[2] - under[2]};
-            speeds[point * frames + frame] = size(off);
+            speeds[point * frames + frame] = three_size(off);
         }
 }
 
@@ -78,7 +75,7 @@ static int commonest(const crowd *all, double most[3]) {
         ptrdiff_t near = 0, changed = 0;
         for (ptrdiff_t k = 0; k < all->count; k++) {
             const double *at = all->velocities[k], off[3] = {at[0] - most[0], at[1] - most[1], at[2] - most[2]};
-            const unsigned char is_near = size(off) < all->limits[k];
+            const unsigned char is_near = three_size(off) < all->limits[k];
             changed += is_near != all->near[k], near += is_near;
             all->near[k] = is_near;
         }
@@ -95,8 +92,9 @@ void ik_belt(const ik_treadmill_job *job, ptrdiff_t first, ptrdiff_t frames, dou
     const double rate = fps / (double)(frames > 1 ? frames - 1 : 1);
     const double travel[3] = {(stop[0] - start[0]) * rate, (stop[1] - start[1]) * rate, (stop[2] - start[2]) * rate};
     if (commonest(&all, belt)) {
-        const double speed = size(belt), square = speed * speed, along = dot(travel, belt) / larger(square, 1e-300);
-        if (speed > fastest_of(job) && size(travel) < speed / 2 && along < SWINGS) return;
+        const double speed = three_size(belt), square = speed * speed,
+                     along = three_dot(travel, belt) / larger(square, 1e-300);
+        if (speed > fastest_of(job) && three_size(travel) < speed / 2 && along < SWINGS) return;
     }
     memset(belt, 0, sizeof(double[3]));
 }
@@ -109,22 +107,22 @@ double ik_slide(const ik_treadmill_job *job) {
     double *ratios = job->work + 6 * job->points * job->frames;
     ptrdiff_t count = 0;
     for (ptrdiff_t frame = 0; frame < job->frames; frame++) {
-        if (!(size(job->body[frame]) > fastest)) continue;
+        if (!(three_size(job->body[frame]) > fastest)) continue;
         for (ptrdiff_t point = 0; point < job->points; point++) {
             const double *velocity = job->velocities[frame * job->points + point];
-            if (!job->low[point * job->frames + frame] || !(size(velocity) < SLOW * job->limits[point])) continue;
+            if (!job->low[point * job->frames + frame] || !(three_size(velocity) < SLOW * job->limits[point])) continue;
             memcpy(slow[count][0], velocity, sizeof *slow[count]);
             memcpy(slow[count++][1], job->body[frame], sizeof *slow[count]);
         }
     }
     if (!count) return 0;
     for (ptrdiff_t k = 0; k < count; k++)
-        ratios[k] = dot(slow[k][0], slow[k][1]) / dot(slow[k][1], slow[k][1]);
+        ratios[k] = three_dot(slow[k][0], slow[k][1]) / three_dot(slow[k][1], slow[k][1]);
     const double share = ik_median(ratios, count);
     for (ptrdiff_t k = 0; k < count; k++) {
         const double *at = slow[k][0], *way = slow[k][1];
         const double off[3] = {at[0] - share * way[0], at[1] - share * way[1], at[2] - share * way[2]};
-        ratios[k] = size(off) / size(way);
+        ratios[k] = three_size(off) / three_size(way);
     }
     const double others = ik_median(ratios, count) / OTHERS;
     return fabs(share) >= larger(OFF, others) ? share : 0;

@@ -11,21 +11,12 @@
 #include <string.h>
 
 #include "../ik/order.h"
+#include "../ik/three.h"
 #include "arrays.h"
 
 /* A new reference to doubles in one block; NULL with an exception set. */
 static PyArrayObject *doubles_of(PyObject *object) {
     return (PyArrayObject *)PyArray_FROMANY(object, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
-}
-
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static double size(const double a[3]) { return sqrt(dot(a, a)); }
-
-static void cross(const double a[3], const double b[3], double found[3]) {
-    found[0] = a[1] * b[2] - a[2] * b[1];
-    found[1] = a[2] * b[0] - a[0] * b[2];
-    found[2] = a[0] * b[1] - a[1] * b[0];
 }
 
 /* --- angles ------------------------------------------------------------------------------------------------------- */
@@ -70,8 +61,8 @@ static void turn_of_arc(const double *y, const double *x, double *turn) { turn_b
 
 static void turn_between(const double *a, const double *b, double *turn) {
     double across[3];
-    cross(a, b, across);
-    turn_by(size(across), dot(a, b), turn);
+    three_cross(a, b, across);
+    turn_by(three_size(across), three_dot(a, b), turn);
 }
 
 static PyObject *arcs(PyObject *module, PyObject *args) {
@@ -97,10 +88,10 @@ static void flips_of(const double (*joint)[3], npy_intp step, npy_intp frames, d
             above[axis] = joint[0][axis] - joint[-1][axis];
             below[axis] = joint[1][axis] - joint[0][axis];
         }
-        cross(above, below, side);
+        three_cross(above, below, side);
         *found = 0;
-        if (!(size(side) > least * size(above) * size(below))) continue;
-        *found = known && dot(side, last) < 0;
+        if (!(three_size(side) > least * three_size(above) * three_size(below))) continue;
+        *found = known && three_dot(side, last) < 0;
         memcpy(last, side, sizeof last);
         known = 1;
     }
@@ -186,8 +177,7 @@ static PyMethodDef functions[] = {
      "arcs(y, x, /)\n--\n\nRotations (n, 4) by the angles whose tangents are y / x, arrays of one shape."},
     {"flips", flips, METH_VARARGS,
      "flips(chain, least, /)\n--\n\nWhen joints inside of a chain (frames, joints, 3) are bent to another side than "
-     "when "
-     "they were last bent, the sine being more than least."},
+     "when they were last bent, the sine being more than least."},
     {"highest", highest, METH_VARARGS,
      "highest(values, percent, /)\n--\n\nOf those that are no NaN, a percentile that is one of them; NaN of none."},
     {"lowest", lowest, METH_O, "lowest(heights, /)\n--\n\nOf points (..., points), where known; infinite of none."},

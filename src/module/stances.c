@@ -357,7 +357,7 @@ static PyObject *sole_height(PyObject *module, PyObject *foot) {
     if (PyTuple_Check(foot) && take_foot(j, foot) == 0) {
         npy_intp frames = j->foot.frames;
         above = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
-        if (above) ik_lowest(&j->foot, PyArray_DATA((PyArrayObject *)above));
+        if (above) ik_sole_height(&j->foot, PyArray_DATA((PyArrayObject *)above));
     }
     PyMem_Free(j);
     return above;

@@ -140,6 +140,13 @@ def _builder():
     return module
 
 
+def test_no_label_is_a_number(tmp_path):
+    """Wheels write 0.1.0+01557259 as 0.1.0+1557259, and Blender would be told for ever to start again."""
+    for number in range(32):
+        (tmp_path / "source.c").write_text(str(number), encoding="utf-8")
+        assert _builder().label(tmp_path)[0].isalpha()
+
+
 def test_zip_is_the_same_bytes_for_the_same_wheels(archive, tmp_path):
     command = [sys.executable, ROOT / "blender_addon" / "build_zip.py"]
     for name, data in wheels_in(archive).items():

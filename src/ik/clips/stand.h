@@ -454,7 +454,7 @@ void ik_soles(const ik_foot *foot, const ik_stood *found, const ptrdiff_t *frame
     ik_fpmode_leave(before);
 }
 
-void ik_lowest(const ik_foot *foot, double *above) {
+void ik_sole_height(const ik_foot *foot, double *above) {
     const stand s = {.foot = foot};
     for (ptrdiff_t frame = 0; frame < foot->frames; frame++) {
         double least = INFINITY;
