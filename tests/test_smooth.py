@@ -100,27 +100,52 @@ def test_few_frames_are_the_best_of_all_active_sets(isa: str, frames: int, tensi
         assert found.status == 0
 
 
+def noise(
+    seed: int, frames: int, rough: int, room: float, share: float, pinned: float
+) -> tuple[Array, tuple[Array, Array]]:
+    """What is wanted, noise that is summed up so often, and bounds of a share of the frames about other noise."""
+    random = np.random.default_rng(seed)
+    wanted, middle = (np.cumsum(random.normal(size=frames)) if rough else random.normal(size=frames) for _ in range(2))
+    if rough == 2:
+        wanted = np.cumsum(wanted) / frames
+    rooms = random.exponential(size=(2, frames)) * room
+    lower = np.where(random.random(frames) < share, middle - rooms[0], -FREE)
+    upper = np.where(random.random(frames) < share, middle + rooms[1], FREE)
+    pins = random.random(frames) < pinned
+    lower[pins] = upper[pins] = middle[pins]
+    return wanted, (lower, upper)
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_many_frames_are_the_best(data: st.DataObject) -> None:
     seed, frames = data.draw(st.integers(0, 2**32 - 1)), data.draw(st.integers(2, 400))
-    random, time = np.random.default_rng(seed), data.draw(st.sampled_from([0.03, 0.1, 0.5, 3.0, 20.0]))
-    rough = data.draw(st.sampled_from([0, 1, 2]))  # how often noise is summed up
-    wanted, middle = (np.cumsum(random.normal(size=frames)) if rough else random.normal(size=frames) for _ in range(2))
-    if rough == 2:
-        wanted = np.cumsum(wanted) / frames
-    room = random.exponential(size=(2, frames)) * data.draw(st.sampled_from([0.01, 0.3, 3.0]))
-    share = data.draw(st.sampled_from([0.0, 0.2, 1.0]))
-    lower = np.where(random.random(frames) < share, middle - room[0], -FREE)
-    upper = np.where(random.random(frames) < share, middle + room[1], FREE)
-    pinned = random.random(frames) < data.draw(st.sampled_from([0.0, 0.1]))
-    lower[pinned] = upper[pinned] = middle[pinned]
+    time, rough = data.draw(st.sampled_from([0.03, 0.1, 0.5, 3.0, 20.0])), data.draw(st.sampled_from([0, 1, 2]))
+    room, share = data.draw(st.sampled_from([0.01, 0.3, 3.0])), data.draw(st.sampled_from([0.0, 0.2, 1.0]))
+    wanted, (lower, upper) = noise(seed, frames, rough, room, share, data.draw(st.sampled_from([0.0, 0.1])))
     tension = data.draw(st.sampled_from([0.0, 1.0, 1e3]))
     pull = np.full(frames, 1 / time**4)
     found = ik.smooth(wanted, fps=FPS, lower=lower, upper=upper, pull=pull, tension=tension)
     assert found.status == 0
     assert found.iterations <= 40
     check_best(found.values, wanted, lower, upper, pull, tension, FPS)
+
+
+@pytest.mark.parametrize(
+    ("time", "given"),
+    [
+        (3.0, (4935590, 180, 0, 3.0, 1.0, 0.1)),
+        *((20.0, (seed, frames, 0, 3.0, 0.2, 0.0)) for seed, frames in ((925645698, 340), (1744650729, 287))),
+    ],
+)
+def test_what_hardly_anything_pulls_is_settled(time: float, given: tuple[Any, ...]) -> None:
+    """From farther off it is not seen which bounds press: frames changed sides in circles."""
+    wanted, (lower, upper) = noise(*given)
+    pull = np.full(len(wanted), 1 / time**4)
+    found = ik.smooth(wanted, fps=FPS, lower=lower, upper=upper, pull=pull)
+    assert found.status == 0
+    assert found.iterations <= 20
+    check_best(found.values, wanted, lower, upper, pull, 0.0, FPS)
 
 
 @pytest.mark.parametrize("tension", [0.0, 30.0])

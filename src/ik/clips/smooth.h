@@ -16,7 +16,7 @@
  * Numbers are scaled by a power of two. A lane that is done waits, unchanged, for the others of its vector. */
 
 static const number SMOOTH_FAR = 1e100;   /* what no number reaches: bounds beyond are none */
-static const number SMOOTH_NEAR = 1e-6;   /* what is left of the distance when the interior ends; the rest is settled */
+static const number SMOOTH_NEAR = 1e-9;   /* what is left of the distance when the interior ends; the rest is settled */
 static const number SMOOTH_SHARE = 0.25;  /* of the room between bounds: how far from these the interior begins */
 static const number SMOOTH_PRESS = 0.1;   /* of the largest force there: how hard bounds press then */
 static const number SMOOTH_STEP = 0.995;  /* of the way to the nearest bound, the most of a step */
