@@ -387,12 +387,15 @@ def test_nothing_is_left_behind() -> None:
     for part, most in ((work, 200), (store, 1000)):  # pickle has stores of its own, which go on filling up
         part()
         owned = [*arrays, *LEG, none, ik.Limb, np.dtype(np.float64), np.dtype(np.int32), out]
-        gc.collect()
-        counts, blocks = [sys.getrefcount(each) for each in owned], sys.getallocatedblocks()
-        part()
-        gc.collect()
-        assert [sys.getrefcount(each) for each in owned] == counts
-        assert sys.getallocatedblocks() - blocks < most
+        grown = []
+        for _ in range(3):  # what leaks grows each time; the threads that hand out tests allocate too, now and then
+            gc.collect()
+            counts, blocks = [sys.getrefcount(each) for each in owned], sys.getallocatedblocks()
+            part()
+            gc.collect()
+            grown.append(sys.getallocatedblocks() - blocks)
+            assert [sys.getrefcount(each) for each in owned] == counts
+        assert min(grown) < most
 
 
 def test_threads_see_one_array() -> None:
