@@ -193,7 +193,7 @@ ik_inline void smooth_set_plain(smooth_clip *clip, ptrdiff_t k, void *course) {
 static void smooth_relax(smooth *s, mask busy) {
     const int held = AT_LOWER | AT_UPPER | PINNED;
     smooth_course at = {0};
-    smooth_solve(&s->clip, held, &busy, smooth_set_plain, &at);
+    smooth_solve(&s->clip, held, &busy, smooth_set_plain, NULL, &at);
     smooth_solve_again(&s->clip, held, &busy, smooth_set_force, NULL, &at);
 }
 
@@ -306,11 +306,12 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
     return product;
 }
 
-/* What steps are made of: how far bounds are away at least; of the step to the centre how far that is, how much of the
- * curvature it goes by, and how much too long it is for the bounds. */
+/* What steps are made of: how far bounds are away at least; of the step to the centre how far that is, and how much of
+ * the curvature it goes by. And what is seen of a step: how much too long it is for the bounds, and the sum of products
+ * of the changes of pressure and room. */
 typedef struct {
     smooth_course course;
-    real least, centre, curvature, most;
+    real least, centre, curvature, most, second;
 } smooth_way;
 
 /* The step that ignores the centre. Leaves the right-hand side for the next one in more[0], where room is. */
@@ -326,24 +327,30 @@ ik_inline void smooth_set_outward(smooth_clip *clip, ptrdiff_t k, void *context)
     }
 }
 
+/* How long that step is. */
+ik_inline void smooth_outward(smooth_clip *clip, ptrdiff_t k, void *context) {
+    smooth_way *way = context;
+    const smooth_frame *f = &clip->frames[k];
+    const smooth_bounds *b = &clip->bounds[k];
+    for (int side = 0; side < 2; side++) {
+        real leaves = smooth_leaves(f, side), change = leaves * b->inverse[side];
+        way->most = real_max(way->most, real_max(-change, real_splat(1) + change));
+        way->second = way->second + leaves * smooth_predicted(f, b, side);
+    }
+}
+
 /* How much of that keeps the bounds, and the mean product after it. */
 typedef struct {
     real part, product;
 } smooth_prediction;
 
 static smooth_prediction smooth_predict(smooth *s, real product, real least) {
-    const real zero = real_splat(0), one = real_splat(1);
+    const real one = real_splat(1);
     smooth_clip *clip = &s->clip;
-    smooth_way way = {.least = least};
-    smooth_solve(clip, PINNED, NULL, smooth_set_outward, &way);
-    real most = one, second = zero;
-    EACH_BOUND(f, b, side, clip) {
-        real leaves = smooth_leaves(f, side), change = leaves * b->inverse[side];
-        most = real_max(most, real_max(-change, one + change));
-        second = second + leaves * smooth_predicted(f, b, side);
-    }
-    real part = one / most;
-    real after = product * (one - part) + part * part * second / real_splat(2 * (number)clip->count);
+    smooth_way way = {.least = least, .most = one, .second = real_splat(0)};
+    smooth_solve(clip, PINNED, NULL, smooth_set_outward, smooth_outward, &way);
+    real part = one / way.most;
+    real after = product * (one - part) + part * part * way.second / real_splat(2 * (number)clip->count);
     return (smooth_prediction){part, after};
 }
 

@@ -287,7 +287,8 @@ ik_inline void smooth_go_back(smooth_clip *clip, const smooth_sums *sums, const 
 /* From right-hand sides to steps. Of frames whose state is among `held` the step is nothing. prepare: sets `step` to
  * the right-hand side and `pivot` to the diagonal, with whatever is to be added. move: NULL, or the lanes that go the
  * step, but for frames that are at a bound. */
-ik_inline void smooth_solve(smooth_clip *clip, int held, const mask *move, smooth_visit *prepare, void *context) {
+ik_inline void smooth_solve(smooth_clip *clip, int held, const mask *move, smooth_visit *prepare, smooth_visit *follow,
+                            void *context) {
     const mask holds = mask_splat(held);
     clip->vague = mask_splat(0);
     smooth_prepare_border(clip, prepare, context);
@@ -299,7 +300,7 @@ ik_inline void smooth_solve(smooth_clip *clip, int held, const mask *move, smoot
         smooth_sum(clip, k, holds, &sums);
     }
     if (clip->loop) smooth_factor_border(clip, &factors);
-    smooth_go_back(clip, &sums, move, NULL, NULL);
+    smooth_go_back(clip, &sums, move, follow, context);
 }
 
 /* The same once more, of other right-hand sides. */
