@@ -1,9 +1,15 @@
 /* Numbers by their order, found without sorting all of them (order.h). */
 #include "order.h"
 
-static void exchange(double *values, ptrdiff_t a, ptrdiff_t b) {
-    const double value = values[a];
-    values[a] = values[b], values[b] = value;
+/* Brings those from one place to before another that are below a number, or also those that equal it, to the front;
+ * returns where the others begin. Without a branch, as no processor guesses which way one goes. */
+static ptrdiff_t bring_below(double *values, ptrdiff_t first, ptrdiff_t stop, double most, int equal) {
+    for (ptrdiff_t k = first; k < stop; k++) {
+        const double value = values[k];
+        values[k] = values[first], values[first] = value;
+        first += (value < most) | (equal & (value == most));
+    }
+    return first;
 }
 
 /* The middle one of three, so that what ascends or descends already is no worse than what does not. */
@@ -12,25 +18,18 @@ static double middle_of(double a, double b, double c) {
     return c < least ? least : c < most ? c : most;
 }
 
-/* C. A. R. Hoare, "Algorithm 65: find", 1961. */
+/* C. A. R. Hoare, "Algorithm 65: find", 1961; those that equal the one it is parted at are never looked at again. */
 double ik_ranked(double *values, ptrdiff_t count, ptrdiff_t rank) {
-    ptrdiff_t first = 0, last = count - 1;
-    while (first < last) {
-        const double pivot = middle_of(values[first], values[first + (last - first) / 2], values[last]);
-        ptrdiff_t low = first, high = last;
-        while (low <= high) {
-            while (values[low] < pivot)
-                low++;
-            while (pivot < values[high])
-                high--;
-            if (low <= high) exchange(values, low++, high--);
+    ptrdiff_t first = 0, stop = count;
+    while (stop - first > 1) {
+        const double pivot = middle_of(values[first], values[first + (stop - first - 1) / 2], values[stop - 1]);
+        const ptrdiff_t low = bring_below(values, first, stop, pivot, 0);
+        if (rank < low) {
+            stop = low;
+            continue;
         }
-        if (rank <= high)
-            last = high;
-        else if (rank >= low)
-            first = low;
-        else
-            break;
+        first = bring_below(values, low, stop, pivot, 1);
+        if (rank < first) break;
     }
     return values[rank];
 }
