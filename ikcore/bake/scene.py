@@ -90,8 +90,8 @@ class Scene:
         """How high the ground is under points (frames, 3), within a window about them; NaN where there is none."""
         found = np.empty(points.shape[:-1])
         for frames in blocks(len(points)):
-            ground = self.ground.still(frames)
-            found[frames] = ground.at(points[frames], above=above, below=below, workers=self.workers).height
+            there = np.ascontiguousarray(points[frames])
+            found[frames] = self.ground.still(frames)._heights(there, above, below, self.workers)
         return found
 
 

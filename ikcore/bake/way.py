@@ -179,17 +179,13 @@ def _stand(way: Way, stance: Stance, foot: Foot, scene: Scene) -> None:
 
 
 def _freed(feet: list[tuple[Way, list[Stance]]], scene: Scene) -> list[Array]:
-    """Toes that lie come to that, and from it; and what in swing goes on of what stances move feet by.
-
-    All feet at once; of a long clip one after the other, as that takes memory.
-    """
-    if len(feet) > 1 and len(list(blocks(len(feet[0][0].shift)))) > 1:
-        return [_freed([foot], scene)[0] for foot in feet]
+    """Toes that lie come to that, and from it; and what in swing goes on of what stances move feet by."""
     bent = [(way, pinned) for way, stances in feet if (pinned := _pinned(way, stances)) is not None]
-    turned = _released([(quaternions.log(way.toes), pinned[:, np.newaxis]) for way, pinned in bent], scene)
-    for way, pinned in bent:
-        way.toes[~pinned] = quaternions.exp(turned.pop(0)[~pinned])
-    return _released([_moved(way, stances, scene) for way, stances in feet], scene)
+    turns = [(quaternions.log(way.toes), pinned[:, np.newaxis]) for way, pinned in bent]
+    found = _released([*turns, *(_moved(way, stances, scene) for way, stances in feet)], scene)
+    for (way, pinned), turned in zip(bent, found, strict=False):
+        way.toes[~pinned] = quaternions.exp(turned[~pinned])
+    return found[len(bent) :]
 
 
 def _pinned(way: Way, stances: list[Stance]) -> Mask | None:
@@ -205,20 +201,24 @@ def _pinned(way: Way, stances: list[Stance]) -> Mask | None:
 def _released(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
     """What stances do to a foot, and in swing, as smoothly as it can be, back to nothing, or to what the next does.
 
-    Where the clip begins or ends before that, it is drawn there. Curves (frames, 3), each with where it is pinned.
+    Where the clip begins or ends before that, it is drawn there. Curves (frames, 3), each with where it is pinned: all
+    at once; of a long clip one after the other, as that takes memory.
     """
-    time = max(scene.settings.blend / 3, 1 / scene.fps)
     found = [values for values, _ in curves]
     free = [at for at, (values, pinned) in enumerate(curves) if values.any() and not pinned.all()]
-    if not free:
-        return found
-    low, high, pull = np.empty((3, len(found[0]), len(free), 3))
-    for to, at in enumerate(free):
-        _core.loosen(*curves[at], scene.blend, 1 / (time * time * time * time), low[:, to], high[:, to], pull[:, to])
-    smoothed = smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high)
-    for to, at in enumerate(free):
-        found[at] = smoothed[:, to]
+    together = [free] if free and len(list(blocks(len(found[0])))) == 1 else [[at] for at in free]
+    for some in together:
+        for at, smoothed in zip(some, _smoothed([curves[at] for at in some], scene), strict=True):
+            found[at] = smoothed
     return found
+
+
+def _smoothed(curves: list[tuple[Array, Mask]], scene: Scene) -> list[Array]:
+    time, frames = max(scene.settings.blend / 3, 1 / scene.fps), len(curves[0][0])
+    low, high, pull = np.empty((3, frames, len(curves), 3))
+    for at, curve in enumerate(curves):
+        _core.loosen(*curve, scene.blend, 1 / (time * time * time * time), low[:, at], high[:, at], pull[:, at])
+    return list(smooth(0.0, fps=scene.fps, pull=pull, lower=low, upper=high).swapaxes(0, 1))
 
 
 def _ride(way: Way, stance: Stance, scene: Scene) -> None:

@@ -186,7 +186,7 @@ def _extent(at: Array) -> float:
 
 def _moves(step: Array, frames: NDArray[np.intp]) -> float:
     """How far joints move from frame to frame, the median of some."""
-    return float(median(np.minimum(step[:-1], step[1:])[frames]))
+    return float(median(np.minimum(step[frames], step[frames + 1])))
 
 
 def _parts(at: Array) -> tuple[tuple[Part, Part], Array]:
