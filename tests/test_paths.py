@@ -203,6 +203,15 @@ def test_chains_are_as_long_as_their_bones(frames: int) -> None:
     assert np.isnan(_core.lengths(points)).sum() == min(frames, 1)
 
 
+@pytest.mark.parametrize("frames", [1, 2, 3, 10, 257])
+def test_medians_of_numbers_that_are_often_equal_are_in_the_middle(frames: int) -> None:
+    values = np.random.default_rng(frames).integers(0, 4, frames).astype(float)
+    whole = np.array([[0, frames]])
+    assert _core.medians(values, whole) == np.median(values)
+    values[::2] = np.nan
+    assert _core.medians(values, whole).shape == (1,)  # whatever it is, it is found
+
+
 def test_of_no_numbers_there_is_none() -> None:
     assert np.isnan(_core.percentile(np.array([np.nan, np.inf]), 50))
     assert _core.middle(np.zeros(0)) == 0

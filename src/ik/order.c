@@ -7,7 +7,7 @@ static ptrdiff_t bring_below(double *values, ptrdiff_t first, ptrdiff_t stop, do
     for (ptrdiff_t k = first; k < stop; k++) {
         const double value = values[k];
         values[k] = values[first], values[first] = value;
-        first += (value < most) | (equal & (value == most));
+        first += equal ? !(most < value) : value < most;
     }
     return first;
 }
@@ -18,7 +18,8 @@ static double middle_of(double a, double b, double c) {
     return c < least ? least : c < most ? c : most;
 }
 
-/* C. A. R. Hoare, "Algorithm 65: find", 1961; those that equal the one it is parted at are never looked at again. */
+/* C. A. R. Hoare, "Algorithm 65: find", 1961; those that equal the one it is parted at are never looked at again. Comes
+ * to an end even of NaN. */
 double ik_ranked(double *values, ptrdiff_t count, ptrdiff_t rank) {
     ptrdiff_t first = 0, stop = count;
     while (stop - first > 1) {
