@@ -38,6 +38,28 @@ def test_what_stands_on_a_floor_is_left(kind: str) -> None:
     assert same(ik.bake_feet(clip, ik.Ground.plane(), feet=feet).clip, clip)
 
 
+def test_a_body_whose_legs_stand_far_aside_goes_aside_and_not_down() -> None:
+    """Feet slide by 0.1 m and are planted: some are out of reach then, and hips 0.12 m above them."""
+    places = spider(tips=True) | {"Body": ("Root", (0, 0.21, 0))}
+    for name, (above, (x, _, z)) in places.items():
+        if "Upper" in name:
+            places[name] = (above, (x, 0.12, z))
+        if "Lower" in name:  # all but straight from hip to tip
+            places[name] = (above, (0.875 * x, 0.085, 0.875 * z))
+    skeleton = body(places)
+    moved = np.repeat(skeleton.offsets[np.newaxis], 61, axis=0)
+    moved[:, 0, 0] += np.linspace(0, 0.1, 61)
+    clip = ik.Clip(skeleton, ik.Pose(np.repeat(skeleton.rest.rotations[np.newaxis], 61, axis=0), moved), 60)
+    feet = ik.Feet.detect(skeleton)
+    contacts = ik.Contacts.detect(clip, feet, modes="always")
+    baked = ik.bake_feet(clip, ik.Ground.plane(), feet=feet, contacts=contacts)
+    at = clip.skeleton.index("Body")
+    aside, up, _ = (positions(baked.clip)[:, at] - positions(clip)[:, at]).T
+    assert up.min() > -0.03  # it was -0.15, in the ground
+    assert np.abs(aside).max() > 0.05
+    assert max(short.max() for short in baked.short.values()) < 0.02
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("slope", [(0.0, 0.2), (0.0, -0.2), (0.2, 0.0)], ids=["up", "down", "across"])
 def test_all_feet_stand_on_a_slope(kind: str, slope: tuple[float, float]) -> None:

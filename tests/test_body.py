@@ -75,21 +75,23 @@ def hung(count: int, frames: int) -> tuple[tuple[Any, ...], ...]:
             random.uniform(0.2, 1, frames),
             random.uniform(-1, 1, frames),
         )
-        legs.append((hip, ankle, hip + off[0], ankle + off[1], over, reach, np.maximum(stands, 0), 0.8))
+        high = random.normal(scale=0.3, size=frames)
+        legs.append((hip, ankle, hip + off[0], ankle + off[1], high, over, reach, np.maximum(stands, 0), 0.8))
     return tuple(legs)
 
 
-def until(hip: Array, ankle: Array, length: Array, axis: int, side: Array | float = 1.0) -> Array:
+def until(hip: Array, ankle: Array, length: Array, high: Array, axis: int, side: Array | float = 1.0) -> Array:
     flat = ankle - hip
     flat[:, axis] = 0
     aside = size(flat)
-    return np.asarray(ankle[:, axis] - hip[:, axis] + side * np.sqrt(np.maximum(length * length - aside * aside, 0)))
+    over = np.maximum(np.sqrt(np.maximum(length * length - aside * aside, 0)), 0.8 * side * high)
+    return np.asarray(ankle[:, axis] - hip[:, axis] + side * over)
 
 
 def plain_of(leg: tuple[Any, ...], axis: int) -> Array:
     """Where the ankle would be but for obstacles."""
     ankle = leg[3].copy()
-    ankle[:, axis] -= leg[4]
+    ankle[:, axis] -= leg[5]
     return np.asarray(ankle)
 
 
@@ -100,24 +102,29 @@ def test_hips_go_up_as_far_as_in_the_clip_and_as_legs_reach(axis: int, count: in
     legs, all_most = hung(count, frames), []
     wanted, highest = _core.rises(legs, axis, 3.5)
     for leg, found in zip(legs, wanted, strict=True):
-        own, reached = leg[0] - leg[1], until(leg[2], leg[3], leg[5], axis)
-        expected = until(leg[2], plain_of(leg, axis), size(own), axis, np.where(own[:, axis] < 0, -1.0, 1.0))
+        plain, high, side = plain_of(leg, axis), leg[4], np.where(leg[4] < 0, -1.0, 1.0)
+        own, reached = size(leg[0] - leg[1]), until(leg[2], leg[3], leg[6], high, axis)
+        expected = until(leg[2], plain, own, high, axis, side)
+        most = plain[:, axis] - leg[2][:, axis] + high / 0.8
+        expected = np.where(side < 0, np.maximum(expected, most), np.minimum(expected, most))
         assert_array_equal(found, expected)
         about = np.stack([reached[np.clip(np.arange(frames) + off, 0, frames - 1)] for off in range(-3, 4)])
         all_most.append(np.maximum(about.min(axis=0), np.minimum(reached, expected)))
     assert_array_equal(highest, np.min(all_most, axis=0))
 
 
-def test_hips_are_as_far_from_ankles_as_they_can_be() -> None:
-    legs = hung(1, 60)
+def test_hips_are_as_far_from_ankles_as_they_can_be_about_as_high_as_they_were() -> None:
+    legs = hung(1, 400)
     (up,), _ = _core.rises(legs, 1, 0)
-    hip, ankle, length = legs[0][2].copy(), plain_of(legs[0], 1), size(legs[0][0] - legs[0][1])
+    hip, ankle, length, high = legs[0][2].copy(), plain_of(legs[0], 1), size(legs[0][0] - legs[0][1]), legs[0][4]
     hip[:, 1] += up
-    near = length >= size((ankle - hip) * [1, 0, 1])
-    assert near.any()
-    assert (~near).any()
-    assert np.abs(size(hip - ankle) - length)[near].max() < 1e-12
-    assert np.abs(hip - ankle)[~near, 1].max() < 1e-12
+    over = (hip - ankle)[:, 1] / high
+    between = (over > 0.801) & (over < 1.249)
+    assert between.any()
+    assert (~between).any()
+    assert np.abs(size(hip - ankle) - length)[between].max() < 1e-12
+    assert over.min() >= 0.8 - 1e-9
+    assert over.max() <= 1.25 + 1e-9
 
 
 @pytest.mark.parametrize("frames", [0, 1, 60])
@@ -133,8 +140,8 @@ def test_legs_that_would_be_straight_for_a_moment_hold_hips_back(count: int, fra
         own, now = bends(leg[1] - leg[0], long), bends(ankle - hip - rise[:, np.newaxis] * [0, 1, 0], long)
         more = np.clip(now - own, 0, 0.1)
         least = np.minimum(own + (_core.filtered(more, 4.5) if frames else more) - 0.02, 0.1)
-        most = until(hip, ankle, long * np.sqrt(1 - least * least), axis)
-        expected = np.minimum(expected, np.where((now < least) & (leg[6] > 0), most, np.inf))
+        most = until(hip, ankle, long * np.sqrt(1 - least * least), leg[4], axis)
+        expected = np.minimum(expected, np.where((now < least) & (leg[7] > 0), most, np.inf))
     found = _core.eased(legs, axis, rise, 4.5, 0.02, 0.1)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert frames < 60 or np.isfinite(found).any()
@@ -161,8 +168,8 @@ def test_jerk_is_the_third_difference_of_the_middle_of_hips(frames: int, apart: 
 def test_the_body_goes_along_and_towards_what_is_out_of_reach(frames: int, near: bool) -> None:
     axis, legs, rise = 2, hung(3, frames), np.random.default_rng(0).normal(scale=0.2, size=frames)
     along, lack = np.random.default_rng(1).normal(scale=0.1, size=(frames, 3)), np.zeros((frames, 3))
-    for _, _, hip, ankle, _, reach, *_ in legs:
-        reach += 2.0 * near
+    for _, _, hip, ankle, _, _, reach, *_ in legs:
+        reach += 4.0 * near
         way = ankle - hip
         way[:, axis] = ankle[:, axis] - (hip[:, axis] + rise)
         flat = way * [1, 1, 0]

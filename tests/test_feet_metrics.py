@@ -644,6 +644,9 @@ def test_a_pelvis_off_its_path_and_a_jerky_one() -> None:
     assert jerky == pytest.approx(own / metrics.jerk(hips, fps=60).mean())
     assert metrics.jerk_ratio(shaken, hips, ankle, fps=60) == pytest.approx(own / metrics.jerk(ankle, fps=60).mean())
     assert math.isnan(measure(Track.on(chain(), sole()), planted(), fps=60, source=leg()).pelvis_path)
+    gliding = np.linspace(0, 1, len(hips))[:, np.newaxis].astype(np.float32) * [0, 0, 1]
+    assert metrics.jerk(gliding, fps=60).max() > 0  # by the digits of its numbers
+    assert math.isnan(metrics.jerk_ratio(shaken, gliding, fps=60))
 
 
 def test_ankles_out_of_the_reach_of_the_source_are_counted() -> None:

@@ -55,6 +55,11 @@ class Body:
         """Some of the frames."""
         return Body(self.pivot[frames], self.tilt[frames], self.shift[frames])
 
+    @property
+    def tilts(self) -> bool:
+        """Whether it is turned at all."""
+        return bool((self.tilt != UNTURNED).any())
+
     def carried(self, points: Array) -> Array:
         """Where points of the body (frames, 3) go."""
         return _core.displaced(points, self.pivot, self.shift, self.tilt)
@@ -91,8 +96,9 @@ def _limit(ways: list[Way], scene: Scene) -> None:
 def _hung(way: Way, body: Body, scene: Scene) -> tuple[Any, ...]:
     """A leg in the clip, and between the body and its foot."""
     hip, ankle = (np.ascontiguousarray(way.motion.chain[:, joint]) for joint in (0, -1))
-    over = way.shift[:, scene.axis] - way.plain
-    return hip, ankle, body.carried(hip), way.ankle, over, way.reach, way.stands, way.motion.size
+    over, carried = way.shift[:, scene.axis] - way.plain, body.carried(hip)
+    high = (carried - body.carried(ankle) if body.tilts else hip - ankle)[:, scene.axis]
+    return hip, ankle, carried, way.ankle, np.ascontiguousarray(high), over, way.reach, way.stands, way.motion.size
 
 
 def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:

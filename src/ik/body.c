@@ -70,6 +70,15 @@ static void flat_of(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t 
         flat[axis] = axis == hung->axis ? 0 : leg->ankle[frame][axis] - leg->hip[frame][axis];
 }
 
+/* How high the foot would be but for obstacles. */
+static double plain_of(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame) {
+    return leg->ankle[frame][hung->axis] - leg->over[frame];
+}
+
+/* A leg that stands far aside, as a spider's do, is hardly nearer to its foot when its hip comes down: for that hips
+ * keep so much of how high they are over their ankles. */
+#define KEPT_HEIGHT 0.8
+
 /* How far up a hip is moved until it is as far from an ankle of some height as `length`, above it, or below where
  * `side` is -1. */
 static double until(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame, double height, double length,
@@ -77,12 +86,17 @@ static double until(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t 
     double flat[3];
     flat_of(hung, leg, frame, flat);
     const double aside = size_of(flat[0], flat[1], flat[2]), up = length * length - aside * aside;
-    return height - leg->hip[frame][hung->axis] + side * sqrt(up < 0 ? 0 : up);
+    const double over = larger(sqrt(up < 0 ? 0 : up), KEPT_HEIGHT * side * leg->high[frame]);
+    return height - leg->hip[frame][hung->axis] + side * over;
 }
 
-/* How high the foot would be but for obstacles. */
-static double plain_of(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame) {
-    return leg->ankle[frame][hung->axis] - leg->over[frame];
+/* And until it is as far from its ankle as in the clip; of one far aside that is no higher than it is kept low. */
+static double as_in_clip(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff_t frame) {
+    const double side = leg->high[frame] < 0 ? -1 : 1, height = plain_of(hung, leg, frame);
+    const double own = length_of(leg->from_ankle[frame], leg->from_hip[frame]);
+    const double most = height - leg->hip[frame][hung->axis] + leg->high[frame] / KEPT_HEIGHT;
+    const double found = until(hung, leg, frame, height, own, side);
+    return side < 0 ? larger(found, most) : smaller(found, most);
 }
 
 static ptrdiff_t work_of(ptrdiff_t frames, double reach) {
@@ -101,9 +115,7 @@ void ik_rises(const ik_rises_job *job, double *work) {
         const ik_hung_leg *leg = &hung->leg[at];
         double *wanted = job->wanted + at * hung->frames;
         for (ptrdiff_t k = 0; k < hung->frames; k++) {
-            const double side = leg->from_hip[k][hung->axis] - leg->from_ankle[k][hung->axis] < 0 ? -1 : 1;
-            const double own = length_of(leg->from_ankle[k], leg->from_hip[k]);
-            wanted[k] = until(hung, leg, k, plain_of(hung, leg, k), own, side);
+            wanted[k] = as_in_clip(hung, leg, k);
             reached[k] = until(hung, leg, k, leg->ankle[k][hung->axis], leg->reach[k], 1);
             least[k] = -reached[k];
         }

@@ -32,10 +32,11 @@ void ik_agree(const ik_agree_job *job);
 typedef struct {
     const double (*from_hip)[3], (*from_ankle)[3]; /* where it is in the clip */
     const double (*hip)[3], (*ankle)[3];           /* where it is carried to, and where it should end */
-    const double *over;                            /* how much of that, upwards, is for obstacles alone */
-    const double *reach;                           /* how far from its hip it may end */
-    const double *stands;                          /* how much it stands */
-    double size;                                   /* how long it is */
+    const double *high;   /* how high its hip is over its ankle in the clip, as the body tilts */
+    const double *over;   /* how much of that, upwards, is for obstacles alone */
+    const double *reach;  /* how far from its hip it may end */
+    const double *stands; /* how much it stands */
+    double size;          /* how long it is */
 } ik_hung_leg;
 
 typedef struct {
@@ -50,7 +51,8 @@ typedef struct {
 
 /* How far up each leg has its hip moved, to be as far from its ankle as in the clip, above it or below, where that
  * would be but for obstacles (legs, frames); and how far up they may go, as far as all legs reach: one that is about to
- * be at its limit gives before it is, for so many frames. Too far aside, hips come level with ankles. */
+ * be at its limit gives before it is, for so many frames. What legs need that are far aside the body goes aside for:
+ * hips stay about as high over ankles as they were. */
 typedef struct {
     ik_hung_legs hung;
     double moment;

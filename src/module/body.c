@@ -104,13 +104,13 @@ static const double (*take_points(const hung_legs *hung, PyObject *object))[3] {
 }
 
 static int take_leg(const hung_legs *hung, ik_hung_leg *leg, PyObject *given) {
-    PyObject *from_hip, *from_ankle, *hip, *ankle, *over, *reach, *stands;
-    return PyArg_ParseTuple(given, "OOOOOOOd", &from_hip, &from_ankle, &hip, &ankle, &over, &reach, &stands,
+    PyObject *from_hip, *from_ankle, *hip, *ankle, *high, *over, *reach, *stands;
+    return PyArg_ParseTuple(given, "OOOOOOOOd", &from_hip, &from_ankle, &hip, &ankle, &high, &over, &reach, &stands,
                             &leg->size) &&
            (leg->from_hip = take_points(hung, from_hip)) && (leg->from_ankle = take_points(hung, from_ankle)) &&
            (leg->hip = take_points(hung, hip)) && (leg->ankle = take_points(hung, ankle)) &&
-           (leg->over = take_numbers(hung, over)) && (leg->reach = take_numbers(hung, reach)) &&
-           (leg->stands = take_numbers(hung, stands));
+           (leg->high = take_numbers(hung, high)) && (leg->over = take_numbers(hung, over)) &&
+           (leg->reach = take_numbers(hung, reach)) && (leg->stands = take_numbers(hung, stands));
 }
 
 /* The first of its arrays; NULL: it is no leg. */

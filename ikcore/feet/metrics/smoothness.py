@@ -88,7 +88,7 @@ def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
     Returns
     -------
     float
-        NaN if no source has any.
+        NaN if no source has any, or none to speak of: less than a thousandth, as what glides in a straight line.
 
     Examples
     --------
@@ -97,7 +97,8 @@ def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
     (2.0, 0.5)
     """
     most = max(given.mean(jerk(source, fps=fps)) for source in sources)
-    return given.mean(jerk(points, fps=fps)) / (most or math.nan)
+    found = given.mean(jerk(points, fps=fps))
+    return found / most if most > found / 1000 else math.nan
 
 
 def angular_speed(turned: ArrayLike, *, fps: float) -> Array:
