@@ -775,6 +775,7 @@ def test_all_legs_by_name_are_all() -> None:
     ("option", "said"),
     [
         ({"legs": ["hind"]}, "legs: no leg is called 'hind'; there are left, right"),
+        ({"legs": []}, "legs: expected some of left, right, got none"),
         ({"pelvis": "LeftLeg"}, "pelvis: 'LeftLeg' does not carry all legs, as 'Hips' does"),
         ({"frames": (5, 5)}, "frames: expected some among 0 to 241, got 5 to 5"),
         ({"earlier": samples.walk(seconds=3).clip}, "earlier: expected what was baked of this clip"),
@@ -826,9 +827,9 @@ def test_clips_that_begin_or_end_in_the_air(frames: slice) -> None:
 
 
 def test_no_contact_at_all() -> None:
-    """Nothing says where it should be."""
+    """Nothing says where it should be: no foot is lifted over what there is, away from its body."""
     swims = ik.Contacts.detect(walk(), feet(), modes="never")
-    for ground in (FLOOR, ik.Ground.plane(height=-0.3)):
+    for ground in (FLOOR, ik.Ground.plane(height=-0.3), ik.Ground.plane(height=0.3), stairs()):
         assert same(ik.bake_feet(walk(), ground, feet=feet(), contacts=swims).clip, walk())
 
 

@@ -181,7 +181,8 @@ def test_no_knee_is_straight_for_a_single_frame(lasts: int) -> None:
     frames = 61
     hip, none, rise = np.zeros((frames, 3)), np.zeros(frames), np.full(frames, -0.01)
     hip[:, 1] = 0.99999 * 0.85
-    straight = hip, np.zeros((frames, 3)), hip, np.zeros((frames, 3)), none, none, np.ones(frames), 0.85
+    ankle = np.zeros((frames, 3))
+    straight = hip, ankle, hip, ankle, hip[:, 1].copy(), none, none, np.ones(frames), 0.85
     rise[30 : 30 + lasts] = 0
     eased = _core.eased((straight,), 1, rise, _MOMENT * 60, _TRACE, _SOFT)
     assert (eased[30] < -0.001) == (lasts == 1)

@@ -217,7 +217,8 @@ def missed(stances: list[Stance], motions: list[LegMotion], scene: Scene) -> str
     if scene.settings.weight == 0:
         return "its weight is 0"
     if not stances:
-        return "no foot was found to stand, so that nothing says where the ground is to be: give contacts"
+        rate = f"at {scene.fps:g} frames a second no foot was found to stand"
+        return f"{rate}, so that nothing says where the ground is to be: give contacts"
     nowhere = sum(stance.part < 0 for stance in stances)
     if nowhere:
         return f"there is no ground under {nowhere} of {len(stances)} places where feet stand{_place(motions, scene)}"

@@ -58,6 +58,8 @@ def part_of(
 ) -> Part:
     """Legs by name and frames from the first to the one after the last; None for all."""
     known, chosen = {leg.name for leg in feet}, _chosen(feet, legs)
+    if not chosen:
+        raise ValueError(f"legs: expected some of {', '.join(leg.name for leg in feet)}, got none")
     if strange := chosen - known:
         raise ValueError(f"legs: no leg is called {min(strange)!r}; there are {', '.join(leg.name for leg in feet)}")
     return Part(earlier or clip, chosen, _share(clip, frames, scene), len(chosen) < len(feet))

@@ -174,7 +174,9 @@ def planned(start: Start, part: Part, pelvis: str | None, say: Progress) -> Plan
     if start.round is not None:
         ways, under, body = _middle_round(motions, ways, under, body)
         hinges = [hinges_of(way.motion) for way in ways]
-    toes = [toes_of(foot, floors, scene, loop=clip.loop) for foot, floors in zip(ways, under, strict=True)]
+    toes = [way.toes for way in ways]
+    if stances:
+        toes = [toes_of(way, floors, scene, loop=clip.loop) for way, floors in zip(ways, under, strict=True)]
     _weigh(ways, toes, body, scene.settings.weight)
     if part.still:
         body = partial.body_of(part.earlier, clip, joint)

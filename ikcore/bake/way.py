@@ -132,6 +132,8 @@ def ways_of(feet: list[Steps], scene: Scene, rounds: bool, told: Told) -> list[W
     """The ways of all feet through all their stances. Of three rounds of a loop, obstacles are those of the second."""
     stand, swing, share = told.part(0.0, 0.4), told.part(0.4, 1.0), 1 / len(feet)
     ways = [_stood(foot, scene, stand.part(at * share, (at + 1) * share)) for at, foot in enumerate(feet)]
+    if not any(foot.stances for foot in feet):  # nothing says where the ground is to be
+        return ways
     going = [not (scene.kept and all(stance.clean for stance in foot.stances)) for foot in feet]
     moved = _freed([(way, foot.stances) for way, foot, goes in zip(ways, feet, going, strict=True) if goes], scene)
     lifted: list[tuple[Way, Array, Mask]] = []
