@@ -12,6 +12,7 @@ from ikcore._arrays import size
 from ikcore.bake import quaternions
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds, smoothed, spread
+from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
 from ikcore.bake.way import Way
 
@@ -24,7 +25,6 @@ _ROUGHER, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and ho
 _TRACE, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
 _JERKS = 1 / 30  # seconds, over which jerk is found
 _LEAST = 1e-3  # of what a leg that stands asks of the body, what one in swing does: all where none stands
-_ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
 _FEW = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
 _TILTS = 30.0  # degrees, the most
 
@@ -81,7 +81,7 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene, *, rounds: bool) -> Bod
         body.shift[:, scene.axis] += rise
     else:
         body.shift = _followed(ways, scene)[:, np.newaxis] * scene.up
-    rounding = _ROUNDING * max(way.motion.scale for way in ways)
+    rounding = ROUNDING * max(way.motion.scale for way in ways)
     body.shift[(np.abs(body.shift) <= rounding).all(axis=1)] = 0.0
     return body
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor, height_of
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent
 from ikcore.bake.stances import Foot, Stance
 from ikcore.grounds.ground import Ground, Surface
@@ -28,7 +28,6 @@ TOES = 0.02  # what the ground under toes may be higher than under the foot in s
 _KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
 _FAR = 1e3  # how high above the first foothold ground is looked for where there is none below
 
-_SAME = 1e-9  # metres, likewise: heights that are so near to each other are the same
 _WALL = 0.5  # the upward part of a normal below which it is a wall
 _ENDS = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
 _PARTS = 8  # of such a line
@@ -166,7 +165,7 @@ class Footing:
                 return found
             points[:, self.scene.axis] = found.height[found.hit].max()  # from there, as one would walk on
             return ground.at(points, above=UP * scale, below=DOWN * scale)
-        step, window, same = _STRIDE * scale, (UP * scale, DOWN * scale), _SAME * scale
+        step, window, same = _STRIDE * scale, (UP * scale, DOWN * scale), ROUNDING * scale
         return ground._foothold(points, self.last, jumps=flown, step=step, window=window, same=same)
 
     def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
