@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake.floors import ON, height_of
+from ikcore.bake.floors import ON, SOLE, height_of
 from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import Array, Mask, mean, median
+from ikcore.bake.way import DIPS
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
 from ikcore.feet.paths import NEAR
+from ikcore.feet.rules import LOW
 from ikcore.grounds.ground import Ground
 
 _LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
@@ -32,13 +34,11 @@ _CURVED = 0.004  # metres, likewise: what a foot may be less even with ground th
 _ELSEWHERE = 0.1  # metres, likewise: places that are so far apart are two
 _BARE = 0.07  # metres, likewise: what a sole may be thicker of which nothing is known but its joints
 _OWN = 0.01  # metres, likewise: the same of one that stands at height 0, as clips do on their own floor
-_LEVEL = 0.015  # metres, likewise: what soles that stand at height 0 are off that at most
-_FLOATS = 0.05  # metres, likewise: how high over the ground contacts are at most that were made there
 _DEEP = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
-_DIPS = 0.025  # metres, likewise: what a foot dips into it at most that `way` has left, by soles as known then
 _FEW = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
-_THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than known, both feet's together
+_LEFT = DIPS + ON  # what a foot dips into it at most that `way` has left, by soles as known then
+_THICK = 2 * SOLE  # what soles may be thicker or thinner than known, both feet's together
 
 
 def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> float:
@@ -352,7 +352,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
         return False
     level = flat or (own and all((np.abs(foot.low - foot.height) <= _FLATTER).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, _THICK if there else _LEVEL) if level else (-_OWN, _OWN) if own else (-_LEVEL, _BARE)
+    thin, thick = (-ON, _THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, _BARE)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]
@@ -364,7 +364,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
 def _on_own(feet: list[Exact], flat: bool) -> bool:
     """Whether feet stand on uneven ground where clips have their own floor, all at height 0, and go nowhere below."""
     high = [abs(median(foot.height)) for foot in feet if len(foot.height)]
-    own = min(high) < _LEVEL and max(high) < _FLOATS and min(foot.deepest for foot in feet) >= -_DIPS
+    own = min(high) < SOLE and max(high) < LOW and min(foot.deepest for foot in feet) >= -_LEFT
     return not flat and own
 
 
@@ -393,8 +393,8 @@ def _clears(motion: LegMotion, held: Mask, thick: float, ground: Ground) -> bool
         higher[..., axis] += _DEEP * motion.scale
         way = higher[1:] - higher[:-1]
         free &= not ground.still(frames[: len(way)]).cast(higher[:-1], way, length=size(way)).hit.any()
-    stands = all(_middle(low[start:stop]) <= _FLOATS for start, stop in runs(held).tolist())
-    return free and stands and bool(low.min() >= -_DIPS)
+    stands = all(_middle(low[start:stop]) <= LOW for start, stop in runs(held).tolist())
+    return free and stands and bool(low.min() >= -_LEFT)
 
 
 def _middle(values: Array) -> float:

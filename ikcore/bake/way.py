@@ -35,7 +35,7 @@ _MARGIN = 0.02  # how far toes and heels keep from steps
 _GRAZES = 0.01  # how far points of a sole may be into an edge of what the clip was made on: soles are not known exactly
 _WITHIN = 0.001  # how far behind the side of something its upper side is looked for
 _DEEP = 0.03  # how deep a foot is in something at least that goes through it
-_DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
+DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
 
 
 @dataclass(slots=True, eq=False)
@@ -399,7 +399,7 @@ def _lacking(way: Way, foot: Steps, scene: Scene, block: slice, among: Mask) -> 
         height = _passed(height, there, ground, scale, scene.workers)
     thick = np.array([foot.floor.thick[name] for name in names])
     bends = names.index("toe") if motion.toe is not None and "toe" in names else -1, TOES * scale
-    most = scene.settings.clearance * scale, _DIPS * scale
+    most = scene.settings.clearance * scale, DIPS * scale
     found[looked] = _core.lack(height, there, above, thick, scene.axis, *most, *bends)
     return found[block.start - wide.start :][: block.stop - block.start]
 
