@@ -22,8 +22,7 @@ from ikcore.feet.paths import NEAR
 from ikcore.feet.rules import LOW
 from ikcore.grounds.ground import Ground
 
-_LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
-_STILL = 0.2  # metres a second, likewise
+_STILL = 0.2  # metres a second for a leg of 0.87 m
 _TALL = 1.7  # metres, likewise: below ground that is no more above them feet are in it, not on what is under it
 _HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pit
 _HIGH = 1e3  # a height over all there is, in any unit
@@ -135,7 +134,7 @@ def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: floa
         seen = [_still(motion, point, ground, fps, axis) for motion in legs if point in motion.soles]
         above, height = np.concatenate([np.zeros((2, 0)), *seen], axis=1)
         known = np.isfinite(above)
-        if 2 * np.count_nonzero(known) < len(known) or abs(median(above)) > _LOW:
+        if 2 * np.count_nonzero(known) < len(known):
             return False
         off_ground.append(np.abs(above - median(above))[known])
         off_level.append(np.abs(height - median(height))[known])
@@ -156,8 +155,6 @@ def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float
         return True
     if not any(_apart_of(motion, fps) > _ELSEWHERE * motion.scale for motion in level[0]):
         return False  # soles measured in one place fit any ground there
-    if median(np.abs(np.concatenate(_lowest(level[0], _STILL, ground, fps, axis)))) > _LOW:
-        return False  # and no soles are as thick as that
     for speed in (_STILL, EXACT * fps):
         flat, on = (_lowest(legs, speed, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
         for own in (False, True):
