@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import ON, SOLE, height_of
-from ikcore.bake.motion import EXACT, LegMotion
+from ikcore.bake.motion import EXACT, HUMAN, LegMotion
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.bake.way import DIPS
 from ikcore.feet.contacts import Contacts
@@ -19,19 +19,15 @@ from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
 from ikcore.feet.paths import NEAR
-from ikcore.feet.rules import LOW
+from ikcore.feet.rules import LOW, STILL
+from ikcore.feet.soles import HELD, THIN
 from ikcore.grounds.ground import Ground
 
-_STILL = 0.2  # metres a second for a leg of 0.87 m
-_TALL = 1.7  # metres, likewise: below ground that is no more above them feet are in it, not on what is under it
+_TALL = 1.7  # metres for a leg of 0.87 m: below ground no more above them feet are in it, not on what is under it
 _HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pit
 _HIGH = 1e3  # a height over all there is, in any unit
-_NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _MOST = 0.8  # the share of frames that counts there
-_AS_FLAT, _FLATTER = 0.001, 0.0001  # metres, likewise: less even with it than with a level at most; more so at least
-_CURVED = 0.004  # metres, likewise: what a foot may be less even with ground that is curved and lie on it
-_ELSEWHERE = 0.1  # metres, likewise: places that are so far apart are two
-_BARE = 0.07  # metres, likewise: what a sole may be thicker of which nothing is known but its joints
+_AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
 _OWN = 0.01  # metres, likewise: the same of one that stands at height 0, as clips do on their own floor
 _DEEP = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
 _FEW = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
@@ -80,7 +76,7 @@ def _stays(motion: LegMotion, seconds: float) -> tuple[Array, NDArray[np.intp]]:
     at = np.stack(joints, axis=1)
     step = np.concatenate([[np.inf], size(at[1:] - at[:-1]).max(axis=1), [np.inf]])
     moves = np.minimum(step[1:], step[:-1]) / motion.scale
-    most = min(max(np.sort(moves)[len(moves) // _FEW], EXACT), _STILL * seconds)
+    most = min(max(np.sort(moves)[len(moves) // _FEW], EXACT), STILL * seconds)
     frames = runs(moves <= most).sum(axis=1) // 2
     return at[frames], frames
 
@@ -140,7 +136,7 @@ def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: floa
         off_level.append(np.abs(height - median(height))[known])
     there, level = (np.sort(np.concatenate(off)) for off in (off_ground, off_level))
     at = int(_MOST * (len(there) - 1))
-    return bool(len(there) and level[at] > _NOT_LEVEL and there[at] < level[at] / 2)
+    return bool(len(there) and level[at] > ON and there[at] < level[at] / 2)
 
 
 def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float, axis: int) -> bool:
@@ -153,13 +149,13 @@ def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float
         return True
     if _nearer(level[1], there[1]):
         return True
-    if not any(_apart_of(motion, fps) > _ELSEWHERE * motion.scale for motion in level[0]):
+    if not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
         return False  # soles measured in one place fit any ground there
-    for speed in (_STILL, EXACT * fps):
+    for speed in (STILL, EXACT * fps):
         flat, on = (_lowest(legs, speed, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
         for own in (False, True):
             uneven = _unevenness(flat, own)
-            if uneven > _NOT_LEVEL and _unevenness(on, own) < uneven / 2:
+            if uneven > ON and _unevenness(on, own) < uneven / 2:
                 return True
     return False
 
@@ -175,12 +171,12 @@ def _nearer(level: list[Exact], there: list[Exact]) -> bool:
     usual = median(height)
     level_at = 0.0 if abs(usual) < UNEVEN else usual
     off_ground, off_level = (mean(np.abs(off)[:, np.newaxis])[0] for off in (above, height - level_at))
-    return bool(off_level > _NOT_LEVEL and off_ground < off_level / 2)
+    return bool(off_level > ON and off_ground < off_level / 2)
 
 
 def _apart_of(motion: LegMotion, fps: float) -> float:
     """How far apart the places are where a foot is still."""
-    still = motion.reference[_moved(motion) * fps < _STILL * motion.scale]
+    still = motion.reference[_moved(motion) * fps < STILL * motion.scale]
     return float(_core.extent(still).max()) if len(still) else 0.0
 
 
@@ -284,7 +280,7 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
     Along the ground: what stands exactly may rise where it arrives, or leaves.
     """
     way = _way(motion)
-    slow = size(way) * fps < _STILL * motion.scale
+    slow = size(way) * fps < STILL * motion.scale
     way[:, axis] = 0
     return int(np.count_nonzero(slow)), 1 + np.flatnonzero(slow & (size(way) <= EXACT * motion.scale))
 
@@ -323,7 +319,7 @@ def _stands_on(feet: list[Exact]) -> bool:
         return False
     level = max(float(np.abs(foot.height - median(foot.height)).max(initial=0.0)) for foot in feet)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return bool(flatter < -_FLATTER or (flatter < _AS_FLAT and level > _NOT_LEVEL))
+    return bool(flatter < -EXACT or (flatter < _AS_FLAT and level > ON))
 
 
 def _even(feet: list[Exact]) -> bool:
@@ -347,15 +343,15 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
     own = _on_own(feet, flat)
     if own and (moves or not all(foot.whole for foot in feet)):
         return False
-    level = flat or (own and all((np.abs(foot.low - foot.height) <= _FLATTER).all() for foot in feet))
+    level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, _THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, _BARE)
+    thin, thick = (-ON, _THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, THIN * HUMAN)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]
     uneven = max(abs(median(foot.height[stay]) - middle) for foot, middle in heights for stay in foot.stays)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return off <= min(ON, max(uneven, _AS_FLAT)) and flatter < (_AS_FLAT if flat else _CURVED)
+    return off <= min(ON, max(uneven, _AS_FLAT)) and (flatter < _AS_FLAT or not flat)
 
 
 def _on_own(feet: list[Exact], flat: bool) -> bool:
@@ -412,7 +408,7 @@ def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int)
     Two rows, in lengths of a human.
     """
     at, scale = motion.soles[point], motion.scale
-    still = 1 + np.flatnonzero(size(at[1:] - at[:-1]) * fps < _STILL * scale)
+    still = 1 + np.flatnonzero(size(at[1:] - at[:-1]) * fps < STILL * scale)
     height = at[still, axis]
     return np.stack([height - _under(ground, [at], still, scale)[:, 0], height]) / scale
 

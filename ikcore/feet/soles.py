@@ -27,11 +27,11 @@ Array = NDArray[Any]
 # fifth of the foot, the ball at two thirds, a foot is some 0.36 of its length wide).
 _HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22
 _STEEP = 2.0  # what a foot on its toes rises at least from the ball to the ankle, in ways over the ground
-_THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
+THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
 _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
 _LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
-_HELD = 0.02  # of the leg: a foot that goes no farther, from first to last, is in one place
+HELD = 0.02  # of the leg: a foot that goes no farther, from first to last, is in one place
 _EQUAL = 1e-4  # of the leg: ways from frame to frame that differ by less are as long
 _RESTLESS = 4.0  # times as fast as its partner, where both move the least: a foot that never stands
 _STRAIGHT = 0.1  # the sine of how far toes are bent up at least where they say how a foot is turned
@@ -109,7 +109,7 @@ def over_time(
     size = min(length(skeleton, leg, first) for leg in legs)
     feet = _joints(skeleton, pose, [_foot(skeleton, leg) for leg in legs])
     known = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
-    if known is not None and all(_extent(foot) <= _HELD * size for foot in feet):
+    if known is not None and all(_extent(foot) <= HELD * size for foot in feet):
         resting = at_rest(skeleton, seen, legs, vertices)
         if all(leg.soles for leg in resting):
             return resting
@@ -252,7 +252,7 @@ def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[
 
 def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float] | None:
     """How far the ground is below the lowest joint of every foot, where that says so by being at height 0."""
-    if not 0 <= min(low) <= _THIN * size:
+    if not 0 <= min(low) <= THIN * size:
         return None
     return _lower_of_pairs(legs, low)
 
