@@ -11,21 +11,19 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import ON, SOLE, height_of
-from ikcore.bake.motion import EXACT, HUMAN, LegMotion
+from ikcore.bake.motion import EXACT, HUMAN, TALL, LegMotion
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.bake.way import DIPS
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
-from ikcore.feet.paths import NEAR
+from ikcore.feet.paths import FAR, NEAR
 from ikcore.feet.rules import LOW, STILL
 from ikcore.feet.soles import HELD, THIN
 from ikcore.grounds.ground import Ground
 
-_TALL = 1.7  # metres for a leg of 0.87 m: below ground no more above them feet are in it, not on what is under it
-_HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pit
-_HIGH = 1e3  # a height over all there is, in any unit
+_HOLLOW = 0.02  # metres for a leg of 0.87 m: over what is deeper a foot lies as over a pit
 _MOST = 0.8  # the share of frames that counts there
 _AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
 _OWN = 0.01  # metres, likewise: the same of one that stands at height 0, as clips do on their own floor
@@ -366,7 +364,7 @@ def _open(motion: LegMotion, ground: Ground) -> bool:
     at, free = motion.reference, True
     for block in blocks(len(at)):
         here, near = ground.still(block), NEAR * motion.scale
-        top, under = (here.at(at[block], above=above, below=near).height for above in (_HIGH, _TALL * motion.scale))
+        top, under = (here.at(at[block], above=far * motion.scale, below=near).height for far in (FAR, TALL))
         free &= not (np.where(np.isfinite(top), top, 0) > np.where(np.isfinite(under), under, top) + near).any()
     return free
 
@@ -419,6 +417,6 @@ def _under(ground: Ground, points: list[Array], frames: NDArray[np.intp], scale:
     for block in blocks(len(frames)):
         here = frames[block]
         at = np.stack([each[here] for each in points], axis=1)
-        height = ground.still(here).at(at, above=_TALL * scale, below=near).height
+        height = ground.still(here).at(at, above=TALL * scale, below=near).height
         found[block] = np.where(height - at[..., "xyz".index(ground.up)] < near, height, np.nan)
     return found

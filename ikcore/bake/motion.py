@@ -17,6 +17,7 @@ from ikcore.feet.leg import Leg, Sole
 from ikcore.feet.soles import hung, points, points_and_joints, walked
 
 HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
+TALL = 1.7  # metres, who has such a leg
 ROUNDING = 1e-9  # metres for such a leg, and sines: what differs by no more is the same
 EXACT = 1e-5  # metres for such a leg, from frame to frame: what the digits of files move a foot that stands exactly
 

@@ -26,7 +26,7 @@ from ikcore.bake.stances import headings
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.contacts import Contacts
-from ikcore.feet.paths import straight
+from ikcore.feet.paths import FAR, straight
 from ikcore.pose import Pose
 
 # Seconds.
@@ -197,7 +197,7 @@ def _profile(path: Path, low: float, high: float, height: float, scene: Scene, s
     for at, point in enumerate(points):
         for above, below in windows:
             point[scene.axis] = height
-            found = float(scene.ground.at(point, above=min(above, 1e6 * scale), below=below).height)
+            found = float(scene.ground.at(point, above=min(above, FAR * scale), below=below).height)
             if np.isfinite(found):
                 height, windows = found, [(UP * scale, DOWN * scale)]
                 break

@@ -25,6 +25,7 @@ LEG = 0.87
 POINTS = ("heel", "ball")
 _BLUR = 0.044  # seconds, half the width of the filter; it has half the power at 8 Hz
 NEAR, DEEP = 0.3, 1.0  # how far above a point, and below it, ground is looked for
+FAR = 1e3  # and above all there is
 _FALL = 0.5 * 9.81  # what accelerates downwards by more is in the air
 _OVER = 1 / 15  # seconds, over which that is measured
 
