@@ -26,7 +26,6 @@ from ikcore.grounds.ground import Ground
 _HOLLOW = 0.02  # metres for a leg of 0.87 m: over what is deeper a foot lies as over a pit
 _MOST = 0.8  # the share of frames that counts there
 _AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
-_OWN = 0.01  # metres, likewise: the same of one that stands at height 0, as clips do on their own floor
 _DEEP = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
 _FEW = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
@@ -343,7 +342,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
         return False
     level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, _THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, THIN * HUMAN)
+    thin, thick = (-ON, _THICK if there else SOLE) if level else (-ON, ON) if own else (-SOLE, THIN * HUMAN)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]

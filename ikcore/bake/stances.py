@@ -17,12 +17,10 @@ from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.intervals import runs
-from ikcore.feet.rules import SHORTEST
+from ikcore.feet.rules import GAP, SHORTEST
 
 _ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
-_SHAKES = 3.0  # or so many times as far as it shook
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
-_STEP = 0.08  # seconds from one plant to the next in a stance in which the foot slides far
 ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and one that leaves from it
 _ENDS = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
@@ -175,7 +173,7 @@ def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], sc
     found: list[Span] = []
     for first, last in (runs(exact[after:until]) + after).tolist():
         if found and (
-            first - found[-1][1] < _STEP * scene.fps
+            first - found[-1][1] < GAP * scene.fps
             or (found[-1][1] > start and first < stop and _is_there(motion, found[-1][1] - 1, first, scene))
         ):
             first = found.pop()[0]
@@ -222,11 +220,11 @@ def _settled(start: int, stop: int, frames: int, scene: Scene) -> Span:
 
 
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
-    """A stance in which the foot slides too far is several, with time between them to step."""
+    """A stance in which the foot slides too far is several, with a gap between them to step."""
     at, far = scene.gone(motion.reference, slice(start, stop)), scene.settings.unlock * motion.scale
     if not scene.settings.lock or size(_core.extent(at)) <= far:
         return [(start, stop)]
-    step, found, first = max(1, round(scene.fps * _STEP)), [], 0
+    step, found, first = max(1, round(scene.fps * GAP)), [], 0
     while first < len(at):
         beyond = np.flatnonzero(size(at[first:] - at[first]) > far)
         last = first + int(beyond[0]) if len(beyond) else len(at)
@@ -243,10 +241,10 @@ def _stance(
     It turns about the heel while the ball is in the air, else about the ball, and at the end about the toes if they
     stay where that leaves.
     """
-    names, most = list(motion.soles), max(_ROLLS * motion.scale, _SHAKES * scene.shakes)
+    names = list(motion.soles)
     heel = names.index("heel") if "heel" in names else -1
     masks = held.get("heel"), held.get(motion.ball)
-    phases, main, flat = _core.phases(foot, heel, *masks, span, contact, most, _STAYS)
+    phases, main, flat = _core.phases(foot, heel, *masks, span, contact, _ROLLS * motion.scale, _STAYS)
     return Stance(leg, *span, [Phase(names[point], start, stop) for point, start, stop in phases], main, flat)
 
 
