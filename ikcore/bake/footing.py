@@ -23,12 +23,12 @@ UP, DOWN = 0.45, 0.6  # how far above and below where one has walked to ground i
 _STRIDE = 0.1  # how far apart the ground is looked at on the way there
 _ROOM = 2.2  # how high something over them is that people walk under
 _EDGE = 0.02  # by how much more than its slopes say ground under a foot may rise or fall, beyond which there is an edge
-_GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
+_FROM_EDGE, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
 STEP = 0.1  # what is higher above the toes is no ground to bend on
 TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
 
 WALL = 0.5  # the upward part of a normal below which it is a wall
-_ENDS = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
+_LINES = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
 _PARTS = 8  # of such a line
 
 
@@ -64,9 +64,9 @@ class Sole:
         """That of a leg."""
         names = list(motion.soles)
         number = {name: at for at, name in enumerate(names)}
-        lines = [(number[start], number[end]) for start, end in _ENDS if {start, end} <= number.keys()]
+        lines = [(number[start], number[end]) for start, end in _LINES if {start, end} <= number.keys()]
         ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
-        gaps = np.array([_GAP * motion.scale if name in ("toe", "heel") else 0.0 for name in ends])
+        gaps = np.array([_FROM_EDGE * motion.scale if name in ("toe", "heel") else 0.0 for name in ends])
         toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
         rests = number.get("heel", -1), number.get("ball", -1), toe, joint
         return cls(names, motion.scale, np.array(lines, np.intp).reshape(-1, 2), ends, gaps, rests)

@@ -26,8 +26,8 @@ from ikcore.grounds.ground import Ground
 _HOLLOW = 0.02  # metres for a leg of 0.87 m: over what is deeper a foot lies as over a pit
 _MOST = 0.8  # the share of frames that counts there
 _AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
-_DEEP = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
-_FEW = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
+_THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
+_RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
 _LEFT = DIPS + ON  # what a foot dips into it at most that `way` has left, by soles as known then
 _THICK = 2 * SOLE  # what soles may be thicker or thinner than known, both feet's together
@@ -73,7 +73,7 @@ def _stays(motion: LegMotion, seconds: float) -> tuple[Array, NDArray[np.intp]]:
     at = np.stack(joints, axis=1)
     step = np.concatenate([[np.inf], size(at[1:] - at[:-1]).max(axis=1), [np.inf]])
     moves = np.minimum(step[1:], step[:-1]) / motion.scale
-    most = min(max(np.sort(moves)[len(moves) // _FEW], EXACT), STILL * seconds)
+    most = min(max(np.sort(moves)[len(moves) // _RARELY], EXACT), STILL * seconds)
     frames = runs(moves <= most).sum(axis=1) // 2
     return at[frames], frames
 
@@ -105,7 +105,7 @@ def _in_place(feet: list[Exact]) -> bool:
 
 def hangs(feet: list[Exact]) -> bool:
     """Whether a foot that is still is higher over the ground somewhere than soles may be thick: it was put on other."""
-    return any(low > foot.thick + _DEEP for foot in feet for low in foot.lasting)
+    return any(low > foot.thick + _THROUGH for foot in feet for low in foot.lasting)
 
 
 def on_own_floor(exact: list[Exact]) -> bool:
@@ -250,7 +250,7 @@ class Exact:
     @property
     def lasting(self) -> list[float]:
         """How high its lowest point is above the ground in stays that are not brief, where there is some near."""
-        least = max((stay.stop - stay.start for stay in self.stays), default=0) / _FEW
+        least = max((stay.stop - stay.start for stay in self.stays), default=0) / _RARELY
         low = [_middle(self.low[stay]) for stay in self.stays if stay.stop - stay.start >= least]
         return [height for height in low if height < np.inf]
 
@@ -380,7 +380,7 @@ def _clears(motion: LegMotion, held: Mask, thick: float, ground: Ground) -> bool
         above = np.stack([at[block, axis] for at in points], axis=1) - _under(ground, points, frames, motion.scale)
         low[block] = _core.lowest(above / motion.scale - thick)
         higher = np.stack([at[block.start : block.stop + 1] for at in points], axis=1)
-        higher[..., axis] += _DEEP * motion.scale
+        higher[..., axis] += _THROUGH * motion.scale
         way = higher[1:] - higher[:-1]
         free &= not ground.still(frames[: len(way)]).cast(higher[:-1], way, length=size(way)).hit.any()
     stands = all(_middle(low[start:stop]) <= LOW for start, stop in runs(held).tolist())

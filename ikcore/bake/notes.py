@@ -31,13 +31,13 @@ _UNITS = {
     1000.0: "metres for millimetres",
 }
 _WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
-_STEPS = 4.0  # legs: room for who stands
+_SPACE = 4.0  # legs: room for who stands
 _ROOMY, _FITS = 3.0, 1.6  # so many times as wide is usual; by a factor e to the power of this it may be off
-_UNEVEN = 0.1  # of a leg, over the way of the feet: what goes up and down by more is made to be walked up and down
-_LEVEL = 0.05  # of that: where it goes up and down by less it is level
-_APART = 1.0  # leg: ground that is so far above or below all of where the clip stands
-_STEP = 0.99  # the upward part of the normals of treads
-_OVER, _SUNK = 0.035, 0.06  # legs: how far over a sole, and under it, one looks
+_UP_AND_DOWN = 0.1  # of a leg, over the way of the feet: what goes up and down by more is made to be walked up and down
+_ALL_LEVEL = 0.05  # of that: where it goes up and down by less it is level
+_AWAY = 1.0  # leg: ground that is so far above or below all of where the clip stands
+_TREAD = 0.99  # the upward part of the normals of treads
+_ABOVE_SOLE, _UNDER_SOLE = 0.035, 0.06  # legs: how far over a sole, and under it, one looks
 _SURGES, _SOME = 0.12, 3  # of a leg: by so much more than the one before does a stride climb, and so often
 
 
@@ -134,7 +134,7 @@ def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], sce
         return Note(f"strides are {shares.min():.2g} to {shares.max():.2g} times as long, to meet the ground", "stride")
     if len(shares) or scene.made or scene.ground.moves:
         return None
-    level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _STEP]
+    level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
     leg = max(motion.size for motion in motions)
     rises = [(to.lift - start.lift) / leg for start, to in pairwise(level)]
     surges = [min(abs(last - first), abs(last + first)) > _SURGES for first, last in pairwise(rises)]
@@ -197,13 +197,13 @@ def _placed(way: Way, frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]
     leg, up, ground = way.motion.size, scene.up, scene.ground.still(frames)
     sole = np.stack([way.sole(name, frames) for name in way.motion.soles if name != "joint"], axis=1)
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
-    over = middle + _OVER * leg * up
+    over = middle + _ABOVE_SOLE * leg * up
     above = ground.cast(over, up, length=TALL * way.motion.scale, workers=scene.workers)
     far = size(sole - middle) - EXACT * leg  # what only touches a foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
     walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
     points = np.concatenate([sole, middle], axis=1)
-    on = ground.at(points, above=_OVER * leg, below=_SUNK * leg, workers=scene.workers).hit
+    on = ground.at(points, above=_ABOVE_SOLE * leg, below=_UNDER_SOLE * leg, workers=scene.workers).hit
     return {
         "under something that is lower than a body": (above.hit & above.front).any(axis=1),
         "in something": walls.any(axis=1) | (above.hit & ~above.front).any(axis=1),
@@ -251,13 +251,13 @@ def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) ->
         return None
     leg, extent = max(motion.size for motion in motions), _extent(scene)
     uneven = float(extent[scene.axis] * _needed(motions, scene) / scene.level(extent).max())
-    if not uneven > _UNEVEN * leg:
+    if not uneven > _UP_AND_DOWN * leg:
         return None
     lifts = np.array([stance.lift for stance in stances])
     stands = lifts + np.array([stance.place[scene.axis] for stance in stances])
-    if np.ptp(stands) < _LEVEL * uneven:
+    if np.ptp(stands) < _ALL_LEVEL * uneven:
         return f"the ground is level wherever feet stand: {unit}"
-    if (far := float(np.abs(lifts).min())) > _APART * leg:
+    if (far := float(np.abs(lifts).min())) > _AWAY * leg:
         return f"the ground is at least {far / leg:.2g} legs away from where the clip stands: {unit}"
     return None
 
@@ -277,7 +277,7 @@ def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
 def _needed(motions: list[LegMotion], scene: Scene) -> float:
     """How far feet go, and some steps."""
     ways = np.concatenate([scene.level(motion.reference) for motion in motions])
-    return float(_core.extent(ways).max()) + _STEPS * max(motion.size for motion in motions)
+    return float(_core.extent(ways).max()) + _SPACE * max(motion.size for motion in motions)
 
 
 def _extent(scene: Scene) -> Array:

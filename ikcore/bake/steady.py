@@ -30,7 +30,7 @@ _ORDERS = {3: 20.0, 4: 70.0}  # of differences, and how many times the variance 
 _DEVIATION = 0.6745  # the median of what shakes, beside its deviation
 _ARM = 0.15  # of a leg: joints turn by no more than what shakes as much at its end
 _ROUGHER = 3.0  # so many times as bad is what goes on shaking as being off as much
-_SHORTEST, _LONGEST, _RATIO = 0.8, 0.1, 1.25  # frames, seconds: times that joints may be smoothed for, and their ratio
+_FROM, _TO, _RATIO = 0.8, 0.1, 1.25  # frames, seconds: times that joints may be smoothed for, and their ratio
 _FEWEST = 24  # frames, of which less can be said
 
 
@@ -104,8 +104,8 @@ def _turning(turns: Array, most: float, clip: Clip) -> Array:
 
 def _best(values: Array, shakes: float, clip: Clip) -> Array:
     """Values (frames, axes) smoothed for the time that is best if they shake so much."""
-    fps, time, least, found = clip.fps, _SHORTEST / clip.fps, np.inf, values
-    while shakes > 0 and time < _LONGEST:
+    fps, time, least, found = clip.fps, _FROM / clip.fps, np.inf, values
+    while shakes > 0 and time < _TO:
         curve = smooth(values, fps=fps, pull=1 / (time * time * time * time), loop=clip.loop)
         off = curve - values
         risk = mean(mean(off * off)[:, np.newaxis])[0] + 2 * _ROUGHER * shakes * shakes * _kept(time * fps)

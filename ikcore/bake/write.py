@@ -20,7 +20,7 @@ from ikcore.feet.leg import Leg, ancestors
 from ikcore.feet.soles import space, within
 from ikcore.pose import Pose
 
-_ABOUT = 0.35  # of the length of a leg: joints that are nearer to the hips are still the pelvis
+_PELVIS = 0.35  # of the length of a leg: joints that are nearer to the hips are still the pelvis
 
 
 class Turn(NamedTuple):
@@ -63,7 +63,7 @@ def pelvis_of(clip: Clip, feet: Iterable[Leg], size: float, chosen: str | None) 
     middle, found = sum(at[hip] for hip in hips) / len(hips), shared[0]
     for joint in shared[1:]:
         away = at[joint] - middle
-        if not _moves(clip, found) or np.sqrt(dot(away, away)) <= _ABOUT * size:
+        if not _moves(clip, found) or np.sqrt(dot(away, away)) <= _PELVIS * size:
             found = joint
     return found
 

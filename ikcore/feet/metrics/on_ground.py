@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 NEAR = 0.05  # metres, what is in contact by height alone
 _SLOW = 2 * STILL  # metres a second, what is so besides seems to stand
-_ROLLS = 0.2  # seconds that feet arrive before a contact, or leave
+_ARRIVES = 0.2  # seconds that feet arrive before a contact, or leave
 
 
 def penetration(heights: ArrayLike) -> Array:
@@ -202,7 +202,7 @@ def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: fl
     """
     held, found = mask_of("contact", contact, 1), rests(points, heights, fps=fps)
     given.same("contact", held.shape, found.shape)
-    least, near = (math.ceil(time * given.rate(fps) - 1e-6) for time in (SHORTEST, _ROLLS))  # rounding
+    least, near = (math.ceil(time * given.rate(fps) - 1e-6) for time in (SHORTEST, _ARRIVES))  # rounding
     for start, stop in runs(held).tolist():
         found[max(start - near, 0) : stop + near] = False
     for start, stop in runs(found).tolist():
