@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import ON, SOLE, height_of
-from ikcore.bake.motion import EXACT, HUMAN, TALL, LegMotion
+from ikcore.bake.motion import EXACT, TALL, LegMotion
 from ikcore.bake.scene import Array, Mask, mean, median
 from ikcore.bake.way import DIPS
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
-from ikcore.feet.paths import FAR, NEAR
+from ikcore.feet.paths import FAR, LEG, NEAR
 from ikcore.feet.rules import LOW, STILL
 from ikcore.feet.soles import HELD, THIN
 from ikcore.grounds.ground import Ground
@@ -342,7 +342,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
         return False
     level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, _THICK if there else SOLE) if level else (-ON, ON) if own else (-SOLE, THIN * HUMAN)
+    thin, thick = (-ON, _THICK if there else SOLE) if level else (-ON, ON) if own else (-SOLE, THIN * LEG)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]

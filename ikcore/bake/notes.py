@@ -12,12 +12,13 @@ from ikcore import _core
 from ikcore._arrays import size
 from ikcore.bake.floors import height_of
 from ikcore.bake.footing import WALL
-from ikcore.bake.motion import EXACT, HUMAN, TALL, LegMotion
+from ikcore.bake.motion import EXACT, TALL, LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.bake.stances import Stance
 from ikcore.bake.way import ABOVE, WITHIN, Way
 from ikcore.clips.clip import Clip
 from ikcore.feet.intervals import blocks
+from ikcore.feet.paths import LEG
 from ikcore.grounds.ground import Plane
 
 # How many of one unit are another one, and which two that are.
@@ -230,7 +231,7 @@ def _same(baked: Clip, before: Clip, leg: float) -> bool:
         np.broadcast_to(before.skeleton.offsets, shape) if each is None else each
         for each in (now.translations, was.translations)
     )
-    return _alike(now.rotations, was.rotations, EXACT) and _alike(moved, there, EXACT * leg / HUMAN)
+    return _alike(now.rotations, was.rotations, EXACT) and _alike(moved, there, EXACT * leg / LEG)
 
 
 def _alike(now: Array, was: Array, near: float) -> bool:

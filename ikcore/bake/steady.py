@@ -16,11 +16,12 @@ import numpy as np
 from ikcore._arrays import dot, size
 from ikcore.bake import loops
 from ikcore.bake.curves import smooth
-from ikcore.bake.motion import HUMAN, places_of, size_at_first
+from ikcore.bake.motion import places_of, size_at_first
 from ikcore.bake.scene import Array, mean
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
+from ikcore.feet.paths import LEG
 from ikcore.pose import Pose
 from ikcore.skeleton import ancestors
 
@@ -61,10 +62,10 @@ def steadied(clip: Clip, feet: Feet) -> Steadied:
     held = steps[len(steps) // 4] < shakes  # in poses that stay for some frames each
     if moves > _WHITE * shakes or held:
         return Steadied(clip, 0.0)
-    scale = size_at_first(clip, feet.legs[0]) / HUMAN
+    scale = size_at_first(clip, feet.legs[0]) / LEG
     if shakes < _SHAKES * scale:
         return Steadied(clip, 0.0)
-    return Steadied(_steady(clip, feet, shakes, shakes / (_ARM * HUMAN * scale)), shakes)
+    return Steadied(_steady(clip, feet, shakes, shakes / (_ARM * LEG * scale)), shakes)
 
 
 def _deviation(values: Array, order: int) -> float:
