@@ -19,11 +19,13 @@ from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
 from ikcore.feet.paths import FAR, LEG, NEAR
-from ikcore.feet.rules import LOW, STILL
+from ikcore.feet.rules import LOW
 from ikcore.feet.soles import HELD, THIN
 from ikcore.grounds.ground import Ground
 
-_HOLLOW = 0.02  # metres for a leg of 0.87 m: over what is deeper a foot lies as over a pit
+_RESTS = 0.2  # metres a second for a leg of 0.87 m: what is slower seems to stand
+_HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pit
+_NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _MOST = 0.8  # the share of frames that counts there
 _AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
 _THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
@@ -73,7 +75,7 @@ def _stays(motion: LegMotion, seconds: float) -> tuple[Array, NDArray[np.intp]]:
     at = np.stack(joints, axis=1)
     step = np.concatenate([[np.inf], size(at[1:] - at[:-1]).max(axis=1), [np.inf]])
     moves = np.minimum(step[1:], step[:-1]) / motion.scale
-    most = min(max(np.sort(moves)[len(moves) // _RARELY], EXACT), STILL * seconds)
+    most = min(max(np.sort(moves)[len(moves) // _RARELY], EXACT), _RESTS * seconds)
     frames = runs(moves <= most).sum(axis=1) // 2
     return at[frames], frames
 
@@ -133,7 +135,7 @@ def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: floa
         off_level.append(np.abs(height - median(height))[known])
     there, level = (np.sort(np.concatenate(off)) for off in (off_ground, off_level))
     at = int(_MOST * (len(there) - 1))
-    return bool(len(there) and level[at] > ON and there[at] < level[at] / 2)
+    return bool(len(there) and level[at] > _NOT_LEVEL and there[at] < level[at] / 2)
 
 
 def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float, axis: int) -> bool:
@@ -148,11 +150,11 @@ def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float
         return True
     if not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
         return False  # soles measured in one place fit any ground there
-    for speed in (STILL, EXACT * fps):
+    for speed in (_RESTS, EXACT * fps):
         flat, on = (_lowest(legs, speed, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
         for own in (False, True):
             uneven = _unevenness(flat, own)
-            if uneven > ON and _unevenness(on, own) < uneven / 2:
+            if uneven > _NOT_LEVEL and _unevenness(on, own) < uneven / 2:
                 return True
     return False
 
@@ -168,12 +170,12 @@ def _nearer(level: list[Exact], there: list[Exact]) -> bool:
     usual = median(height)
     level_at = 0.0 if abs(usual) < UNEVEN else usual
     off_ground, off_level = (mean(np.abs(off)[:, np.newaxis])[0] for off in (above, height - level_at))
-    return bool(off_level > ON and off_ground < off_level / 2)
+    return bool(off_level > _NOT_LEVEL and off_ground < off_level / 2)
 
 
 def _apart_of(motion: LegMotion, fps: float) -> float:
     """How far apart the places are where a foot is still."""
-    still = motion.reference[_moved(motion) * fps < STILL * motion.scale]
+    still = motion.reference[_moved(motion) * fps < _RESTS * motion.scale]
     return float(_core.extent(still).max()) if len(still) else 0.0
 
 
@@ -277,7 +279,7 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
     Along the ground: what stands exactly may rise where it arrives, or leaves.
     """
     way = _way(motion)
-    slow = size(way) * fps < STILL * motion.scale
+    slow = size(way) * fps < _RESTS * motion.scale
     way[:, axis] = 0
     return int(np.count_nonzero(slow)), 1 + np.flatnonzero(slow & (size(way) <= EXACT * motion.scale))
 
@@ -316,7 +318,7 @@ def _stands_on(feet: list[Exact]) -> bool:
         return False
     level = max(float(np.abs(foot.height - median(foot.height)).max(initial=0.0)) for foot in feet)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return bool(flatter < -EXACT or (flatter < _AS_FLAT and level > ON))
+    return bool(flatter < -EXACT or (flatter < _AS_FLAT and level > _NOT_LEVEL))
 
 
 def _even(feet: list[Exact]) -> bool:
@@ -405,7 +407,7 @@ def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int)
     Two rows, in lengths of a human.
     """
     at, scale = motion.soles[point], motion.scale
-    still = 1 + np.flatnonzero(size(at[1:] - at[:-1]) * fps < STILL * scale)
+    still = 1 + np.flatnonzero(size(at[1:] - at[:-1]) * fps < _RESTS * scale)
     height = at[still, axis]
     return np.stack([height - _under(ground, [at], still, scale)[:, 0], height]) / scale
 
