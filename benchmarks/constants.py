@@ -2,8 +2,10 @@
 
 Every private constant of `ikcore.bake`, and of what finds contacts and soles, is made a fifth smaller and a fifth
 larger, one at a time. Pieces of clips (protocols.py, whose IKCORE_MOCAP and IKCORE_TERRAIN it needs) are baked with it,
-and what comes of that is baked again. Printed is for each how many of these bakes change, or say something else, and by
-how much joints move at most. What changes nothing is listed last: none of these pieces is near to it.
+and what comes of that is baked again. Printed is for each what its comment says, how many of these bakes change, or say
+something else, by how much joints move at most, and the range in which it works: how far it may be changed, to half and
+to twice at most, so that no fewer values of these pieces are within their bounds. What changes nothing, at a fifth, is
+listed last: none of these pieces is near to it. Half an hour.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from types import ModuleType
 
 import numpy as np
 from judge import Array, size
-from protocols import WALKS, piece_of, pieces, places_of
+from protocols import WALKS, Case, piece_of, pieces, places_of, tried, use
 from run import table
 from timing import QUICK, parser_of
 
@@ -25,8 +27,9 @@ import ikcore as ik
 from ikcore import bake, feet
 
 FIFTH = 0.2
+LESS, MORE = (0.8, 0.5), (1.25, 2.0)  # times its value, the nearer one first
 LEAST = 1e-6  # metres: what is less is rounding
-NOT_MOVED = re.compile(r"_TINY|_ROUNDING|_HIGH|_FAR|_DIGITS|HUMAN|LEG|_UNITS|_LOG_2")  # of numbers, or of units
+NOT_MOVED = re.compile(r"_TINY|_?ROUNDING|FAR|LEG|_UNITS|_LOG_2|_RATIO")  # of numbers, of units, and what ends no loop
 
 
 def modules() -> list[ModuleType]:
@@ -47,14 +50,28 @@ def constants() -> Iterator[tuple[str, str, float]]:
                 yield module.__name__, name, value
 
 
-def subjects(seed: int) -> list[tuple[ik.Clip, ik.Ground]]:
+def comment(module: str, name: str) -> str:
+    """What is said of it where it is."""
+    line = re.search(rf"^(\w+, )*{name}(, \w+)* = .*", inspect.getsource(importlib.import_module(module)), re.MULTILINE)
+    return line[0].partition("  # ")[2] if line else ""
+
+
+def chosen(seed: int) -> list[Case]:
     """The first piece of every walk on every ground of `--pieces`."""
-    chosen = [case.arguments for case in pieces(seed) if case.arguments[2] < 1]
-    assert {name for name, *_ in chosen} == set(WALKS)
-    return [
-        (piece_of(name, "anywhere", (seed, number)).clip, places_of(name)[place].ground)
-        for name, seed, number, place in chosen
-    ]
+    found = [case for case in pieces(seed) if case.arguments[2] < 1]
+    assert {case.clip for case in found} == set(WALKS)
+    return found
+
+
+def subject(case: Case) -> tuple[ik.Clip, ik.Ground]:
+    """What is baked in it, and on what."""
+    name, seed, number, place = case.arguments
+    return piece_of(name, "anywhere", (seed, number)).clip, places_of(name)[place].ground
+
+
+def within(cases: Sequence[Case]) -> int:
+    """How many values are within their bounds."""
+    return sum(row.ok for case in cases for row in tried(case).rows)
 
 
 def places(clip: ik.Clip) -> Array:
@@ -83,30 +100,56 @@ def holders(module: str, name: str) -> list[ModuleType]:
     return [other for other in modules() if vars(other).get(name) is value]
 
 
+class Moved:
+    """A constant wherever it is held, that can be made another one."""
+
+    def __init__(self, module: str, name: str, value: float) -> None:
+        self.holders, self.name, self.value = holders(module, name), name, value
+
+    def times(self, factor: float) -> None:
+        """So many times what it was."""
+        for holder in self.holders:
+            setattr(holder, self.name, self.value if factor == 1 else self.value * factor)
+
+    def range(self, cases: Sequence[Case], least: int) -> str:
+        """From where to where so many values are within their bounds."""
+        ends = []
+        for factors in (LESS, MORE):
+            works = 1.0
+            for factor in factors:
+                self.times(factor)
+                if within(cases) < least:
+                    break
+                works = factor
+            ends.append(works)
+        return " to ".join(f"{self.value * end:.3g}" for end in ends)
+
+
 def main() -> None:
     """Move each, and print."""
     parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=20261125, help="of the pieces")
-    given = subjects(parser.parse_args().seed)[: 1 if QUICK else None]
+    cases = chosen(parser.parse_args().seed)[: 1 if QUICK else None]
+    given = [subject(case) for case in cases]
     ways = [way for clip, ground in given for way in ((clip, ground), (baked(clip, ground)[0], ground))]
     before = [(places(clip), notes) for clip, notes in (baked(*way) for way in ways)]
-    lines, idle = [], []
+    use("bake")
+    lines, idle, fine = [], [], within(cases)
     for module, name, value in list(constants())[: 3 if QUICK else None]:
-        count, most, where = 0, 0.0, holders(module, name)
+        count, most, constant = 0, 0.0, Moved(module, name, value)
         for factor in (1 - FIFTH, 1 + FIFTH):
-            for holder in where:
-                setattr(holder, name, value * factor)
+            constant.times(factor)
             for way, was in zip(ways, before, strict=True):
                 other, moved = changes(was, baked(*way))
                 count, most = count + other, max(most, moved)
-        for holder in where:
-            setattr(holder, name, value)
         short = f"{module.removeprefix('ikcore.')}.{name}"
         if count:
-            lines.append([short, f"{value:g}", f"{count} of {2 * len(ways)}", f"{1000 * most:.2g}"])
+            share, works = f"{count} of {2 * len(ways)}", constant.range(cases, fine)
+            lines.append([short, f"{value:g}", works, share, f"{1000 * most:.2g}", comment(module, name)])
         else:
             idle.append(short)
-    print("\n".join(table(["constant", "value", "bakes that change", "most, mm"], lines)))
+        constant.times(1)
+    print("\n".join(table(["constant", "value", "works in", "bakes that change", "most, mm", "what"], lines)))
     print(f"\n{len(idle)} change nothing: {', '.join(idle)}.")
 
 

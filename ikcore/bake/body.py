@@ -12,20 +12,20 @@ from ikcore._arrays import size
 from ikcore.bake import quaternions
 from ikcore.bake.curves import smooth
 from ikcore.bake.filters import in_rounds, smoothed, spread
+from ikcore.bake.motion import ROUNDING
 from ikcore.bake.scene import UNTURNED, Array, Scene, tangent
 from ikcore.bake.way import Way
 
-_SMOOTH = 0.25  # seconds, half the width of the filter
+_WIDTH = 0.25  # seconds, half the width of the filter
 _RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
 _MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
-_BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
+_AT_150, _AT_180 = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
 _ANYWAY = 0.05  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
-_ROUGHER, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
-_TRACE, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
+_MORE_JERK, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
+_LESS, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
 _JERKS = 1 / 30  # seconds, over which jerk is found
 _LEAST = 1e-3  # of what a leg that stands asks of the body, what one in swing does: all where none stands
-_ROUNDING = 1e-9  # metres for a leg of 0.87 m: a body that is moved by less is left where it is
-_FEW = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
+_LINED = 0.2  # of the length of a leg: what feet in one line are reckoned to be apart, so that they tilt nothing aside
 _TILTS = 30.0  # degrees, the most
 
 
@@ -81,7 +81,7 @@ def body_of(pivot: Array, ways: list[Way], scene: Scene, *, rounds: bool) -> Bod
         body.shift[:, scene.axis] += rise
     else:
         body.shift = _followed(ways, scene)[:, np.newaxis] * scene.up
-    rounding = _ROUNDING * max(way.motion.scale for way in ways)
+    rounding = ROUNDING * max(way.motion.scale for way in ways)
     body.shift[(np.abs(body.shift) <= rounding).all(axis=1)] = 0.0
     return body
 
@@ -109,7 +109,7 @@ def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
     """
     legs = [(way.stands, way.motion.chain[:, 0], way.motion.ankle, way.motion.size) for way in ways]
     asked = tuple([(each, *leg) for each, leg in zip(wanted, legs, strict=True)])
-    return _core.agreed(asked, (_LEAST, _BENT, _STRAIGHT, _ANYWAY))
+    return _core.agreed(asked, (_LEAST, _AT_150, _AT_180, _ANYWAY))
 
 
 # --- up and down -----------------------------------------------------------------------------------------------------
@@ -124,9 +124,9 @@ def _rise(hung: Hung, ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     if scene.settings.pelvis == "lowest":
         rise, straight = np.minimum.reduce([way.plain for way in ways]), np.ones(len(rise))
     rise = np.minimum(rise, highest)
-    rough, (lower, upper) = _ROUGHER * _jerk(hung, None, scene), _about(rise, highest, scene)
+    rough, (lower, upper) = _MORE_JERK * _jerk(hung, None, scene), _about(rise, highest, scene)
     found = _no_rougher(hung, rough, rise, (lower, upper), (stands, straight), scene, rounds)
-    most = _core.eased(hung, scene.axis, found, moment, _TRACE, _SOFT)
+    most = _core.eased(hung, scene.axis, found, moment, _LESS, _SOFT)
     if (most < found).any():
         upper = np.minimum(upper, most)
         found = _no_rougher(hung, rough, rise, (lower, upper), (stands, straight), scene, rounds)
@@ -143,7 +143,7 @@ def _no_rougher(
         rougher = _jerk(hung, found, scene) > rough
         if not rougher.any():
             break
-        share = smoothed(np.where(rougher, 1.0, 0.0), _SMOOTH, scene.fps)
+        share = smoothed(np.where(rougher, 1.0, 0.0), _WIDTH, scene.fps)
         share = in_rounds(share) if rounds else share
         straight = straight + share * (np.sqrt(straight) - straight)
     return found
@@ -151,7 +151,7 @@ def _no_rougher(
 
 def _jerk(hung: Hung, rise: Array | None, scene: Scene) -> Array:
     """That of the middle of the hips about every frame, as they have risen (frames,)."""
-    return _core.jerk(hung, scene.axis, rise, max(1, round(_JERKS * scene.fps)), 2 * _SMOOTH * scene.fps)
+    return _core.jerk(hung, scene.axis, rise, max(1, round(_JERKS * scene.fps)), 2 * _WIDTH * scene.fps)
 
 
 def _followed(ways: list[Way], scene: Scene) -> Array:
@@ -171,7 +171,7 @@ def _bounded(rise: Array, ways: list[Way], scene: Scene) -> Array:
 
 def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
     """Never above the highest, nor above all of what is wanted about then; exactly as wanted where that stays."""
-    least, most = -spread(-wanted, _SMOOTH, scene.fps), spread(wanted, _SMOOTH, scene.fps)
+    least, most = -spread(-wanted, _WIDTH, scene.fps), spread(wanted, _WIDTH, scene.fps)
     return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
 
 
@@ -190,7 +190,7 @@ def _along(ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     wanted, stands, straight = _agreed([scene.level(way.shift) for way in ways], ways)
     once = (len(wanted) - 1) // 3
     own = slice(once, 2 * once + 1) if rounds else slice(None)
-    most, pull = scene.settings.shift / 2 * max(way.motion.scale for way in ways), stands * straight / _SMOOTH**4
+    most, pull = scene.settings.shift / 2 * max(way.motion.scale for way in ways), stands * straight / _WIDTH**4
     curve = smooth(wanted[own], fps=scene.fps, pull=pull[own, np.newaxis], lower=-most, upper=most, loop=rounds)
     return np.concatenate([curve[:-1], curve[:-1], curve]) if rounds else curve
 
@@ -198,7 +198,7 @@ def _along(ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
 def _aside(along: Array, hung: Hung, rise: Array, ways: list[Way], scene: Scene) -> Array:
     """How far the pelvis goes sideways: along, and towards feet that are out of reach even so."""
     most = scene.settings.shift * max(way.motion.scale for way in ways)
-    return _core.aside(hung, scene.axis, rise, along, _SMOOTH * scene.fps, most)
+    return _core.aside(hung, scene.axis, rise, along, _WIDTH * scene.fps, most)
 
 
 # --- tilt ------------------------------------------------------------------------------------------------------------
@@ -215,12 +215,12 @@ def _tilt(pivot: Array, ways: list[Way], scene: Scene) -> Array:
     up = np.stack([way.plain for way in ways])
     x, y, z = (_centred(values) for values in (at[..., first], at[..., second], up))
     xx, yy, xy, xz, yz = (_summed(a * b) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
-    few = _FEW * max(way.motion.size for way in ways)
+    few = _LINED * max(way.motion.size for way in ways)
     xx, yy = xx + few * few, yy + few * few
     determinant = xx * yy - xy * xy
     slope = np.zeros_like(pivot)
-    slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, _SMOOTH, scene.fps) * share
-    slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, _SMOOTH, scene.fps) * share
+    slope[:, first] = smoothed((xz * yy - yz * xy) / determinant, _WIDTH, scene.fps) * share
+    slope[:, second] = smoothed((yz * xx - xz * xy) / determinant, _WIDTH, scene.fps) * share
     steep = size(slope)
     slope *= (np.minimum(steep, tangent(_TILTS)) / np.maximum(steep, 1e-12))[:, np.newaxis]
     return quaternions.shortest_arc(scene.up, scene.up - slope)

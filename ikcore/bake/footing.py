@@ -12,25 +12,23 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake.floors import Floor, height_of
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Scene, mean, tangent
 from ikcore.bake.stances import Foot, Stance
+from ikcore.feet.paths import FAR
 from ikcore.grounds.ground import Ground, Surface
 
 # Metres for a leg of 0.87 m.
 UP, DOWN = 0.45, 0.6  # how far above and below where one has walked to ground is looked for
 _STRIDE = 0.1  # how far apart the ground is looked at on the way there
-_TALL = 2.2  # how much room one needs to stand under something
+_ROOM = 2.2  # how high something over them is that people walk under
 _EDGE = 0.02  # by how much more than its slopes say ground under a foot may rise or fall, beyond which there is an edge
-_GAP, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
+_FROM_EDGE, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
 STEP = 0.1  # what is higher above the toes is no ground to bend on
 TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
-_KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
-_FAR = 1e3  # how high above the first foothold ground is looked for where there is none below
 
-_SAME = 1e-9  # metres, likewise: heights that are so near to each other are the same
-_WALL = 0.5  # the upward part of a normal below which it is a wall
-_ENDS = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
+WALL = 0.5  # the upward part of a normal below which it is a wall
+_LINES = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
 _PARTS = 8  # of such a line
 
 
@@ -66,9 +64,9 @@ class Sole:
         """That of a leg."""
         names = list(motion.soles)
         number = {name: at for at, name in enumerate(names)}
-        lines = [(number[start], number[end]) for start, end in _ENDS if {start, end} <= number.keys()]
+        lines = [(number[start], number[end]) for start, end in _LINES if {start, end} <= number.keys()]
         ends: list[str] = [name for name in ("toe", "heel", "inner", "outer") if name in number]
-        gaps = np.array([_GAP * motion.scale if name in ("toe", "heel") else 0.0 for name in ends])
+        gaps = np.array([_FROM_EDGE * motion.scale if name in ("toe", "heel") else 0.0 for name in ends])
         toe, joint = (number["toe"], number["joint"]) if "joint" in number and motion.on_toes("toe") else (-1, -1)
         rests = number.get("heel", -1), number.get("ball", -1), toe, joint
         return cls(names, motion.scale, np.array(lines, np.intp).reshape(-1, 2), ends, gaps, rests)
@@ -157,7 +155,7 @@ class Footing:
         """The ground where one walks to, or jumps to if that is higher; under the first foothold however far away."""
         if self.last is None:
             points = self._on_top(ground, points, scale)
-            windows = [(UP * scale, DOWN * scale), (UP * scale, np.inf), (_FAR * scale, 0.0)]
+            windows = [(UP * scale, DOWN * scale), (UP * scale, np.inf), (FAR * scale, 0.0)]
             every = (ground.at(points, above=above, below=below) for above, below in windows)
             found = next((found for found in every if found.hit.any()), None)
             if found is None:
@@ -166,14 +164,14 @@ class Footing:
                 return found
             points[:, self.scene.axis] = found.height[found.hit].max()  # from there, as one would walk on
             return ground.at(points, above=UP * scale, below=DOWN * scale)
-        step, window, same = _STRIDE * scale, (UP * scale, DOWN * scale), _SAME * scale
+        step, window, same = _STRIDE * scale, (UP * scale, DOWN * scale), ROUNDING * scale
         return ground._foothold(points, self.last, jumps=flown, step=step, window=window, same=same)
 
     def _on_top(self, ground: Ground, points: Array, scale: float) -> Array:
         """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
         up, points = self.scene.up, points.copy()
         while not self.scene.made:
-            above = ground.cast(mean(points) + UP * scale * up, up, length=(_TALL - UP) * scale)
+            above = ground.cast(mean(points) + UP * scale * up, up, length=(_ROOM - UP) * scale)
             if not above.hit or above.front:
                 break
             points[:, self.scene.axis] = above.points[self.scene.axis]
@@ -190,7 +188,7 @@ class Footing:
         ways = scene.level(points[[names.index(name) for name in sole.ends]] - points[ball])
         far = size(ways)
         walls = ground.cast(start, ways, length=far + sole.gaps)
-        met = walls.hit & (np.abs(walls.normals[:, scene.axis]) < _WALL)
+        met = walls.hit & (np.abs(walls.normals[:, scene.axis]) < WALL)
         for sides in (("toe", "heel"), ("inner", "outer")) if met.any() else ():
             for at in (at for at, name in enumerate(sole.ends) if name in sides and met[at]):
                 back = float(far[at] + sole.gaps[at] - walls.distance[at])
@@ -222,7 +220,7 @@ class Footing:
             if name != "toe"
         ]
         known = [height for height in above if np.isfinite(height)]
-        off = bool(known) and not stance.clean and abs(min(known)) > _KEPT * motion.scale
+        off = bool(known) and not stance.clean and abs(min(known)) > self.scene.settings.tolerance * motion.scale
         stance.lift = -min(known) if off else 0.0
         slope = self.scene.slope(stance.normal)
         for name, places in motion.soles.items():

@@ -10,35 +10,29 @@ from numpy.typing import NDArray
 
 from ikcore import _core
 from ikcore._arrays import dot, size
-from ikcore.bake.floors import ON, height_of
-from ikcore.bake.motion import EXACT, LegMotion
+from ikcore.bake.floors import ON, SOLE, height_of
+from ikcore.bake.motion import EXACT, TALL, LegMotion
 from ikcore.bake.scene import Array, Mask, mean, median
+from ikcore.bake.way import DIPS
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.floor import UNEVEN
 from ikcore.feet.intervals import blocks, runs
 from ikcore.feet.leg import row
-from ikcore.feet.paths import NEAR
+from ikcore.feet.paths import FAR, LEG, NEAR
+from ikcore.feet.rules import LOW
+from ikcore.feet.soles import HELD, THIN
 from ikcore.grounds.ground import Ground
 
-_LOW = 0.1  # metres for a leg of 0.87 m: what a point is above the ground at most that stands on it
-_STILL = 0.2  # metres a second, likewise
-_TALL = 1.7  # metres, likewise: below ground that is no more above them feet are in it, not on what is under it
+_RESTS = 0.2  # metres a second for a leg of 0.87 m: what is slower seems to stand
 _HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pit
-_HIGH = 1e3  # a height over all there is, in any unit
 _NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _MOST = 0.8  # the share of frames that counts there
-_AS_FLAT, _FLATTER = 0.001, 0.0001  # metres, likewise: less even with it than with a level at most; more so at least
-_CURVED = 0.004  # metres, likewise: what a foot may be less even with ground that is curved and lie on it
-_ELSEWHERE = 0.1  # metres, likewise: places that are so far apart are two
-_BARE = 0.07  # metres, likewise: what a sole may be thicker of which nothing is known but its joints
-_OWN = 0.01  # metres, likewise: the same of one that stands at height 0, as clips do on their own floor
-_LEVEL = 0.015  # metres, likewise: what soles that stand at height 0 are off that at most
-_FLOATS = 0.05  # metres, likewise: how high over the ground contacts are at most that were made there
-_DEEP = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
-_DIPS = 0.025  # metres, likewise: what a foot dips into it at most that `way` has left, by soles as known then
-_FEW = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
+_AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
+_THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
+_RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
-_THICK = 0.03  # metres, likewise: what soles may be thicker or thinner than known, both feet's together
+_LEFT = DIPS + ON  # what a foot dips into it at most that `way` has left, by soles as known then
+_THICK = 2 * SOLE  # what soles may be thicker or thinner than known, both feet's together
 
 
 def odds_of(legs: list[LegMotion], ground: Ground, fps: float, axis: int) -> float:
@@ -81,7 +75,7 @@ def _stays(motion: LegMotion, seconds: float) -> tuple[Array, NDArray[np.intp]]:
     at = np.stack(joints, axis=1)
     step = np.concatenate([[np.inf], size(at[1:] - at[:-1]).max(axis=1), [np.inf]])
     moves = np.minimum(step[1:], step[:-1]) / motion.scale
-    most = min(max(np.sort(moves)[len(moves) // _FEW], EXACT), _STILL * seconds)
+    most = min(max(np.sort(moves)[len(moves) // _RARELY], EXACT), _RESTS * seconds)
     frames = runs(moves <= most).sum(axis=1) // 2
     return at[frames], frames
 
@@ -113,7 +107,7 @@ def _in_place(feet: list[Exact]) -> bool:
 
 def hangs(feet: list[Exact]) -> bool:
     """Whether a foot that is still is higher over the ground somewhere than soles may be thick: it was put on other."""
-    return any(low > foot.thick + _DEEP for foot in feet for low in foot.lasting)
+    return any(low > foot.thick + _THROUGH for foot in feet for low in foot.lasting)
 
 
 def on_own_floor(exact: list[Exact]) -> bool:
@@ -135,7 +129,7 @@ def made_on(legs: list[LegMotion], exact: list[Exact], ground: Ground, fps: floa
         seen = [_still(motion, point, ground, fps, axis) for motion in legs if point in motion.soles]
         above, height = np.concatenate([np.zeros((2, 0)), *seen], axis=1)
         known = np.isfinite(above)
-        if 2 * np.count_nonzero(known) < len(known) or abs(median(above)) > _LOW:
+        if 2 * np.count_nonzero(known) < len(known):
             return False
         off_ground.append(np.abs(above - median(above))[known])
         off_level.append(np.abs(height - median(height))[known])
@@ -154,11 +148,9 @@ def made_there(level: Seen, there: Seen, odds: float, ground: Ground, fps: float
         return True
     if _nearer(level[1], there[1]):
         return True
-    if not any(_apart_of(motion, fps) > _ELSEWHERE * motion.scale for motion in level[0]):
+    if not any(_apart_of(motion, fps) > HELD * motion.size for motion in level[0]):
         return False  # soles measured in one place fit any ground there
-    if median(np.abs(np.concatenate(_lowest(level[0], _STILL, ground, fps, axis)))) > _LOW:
-        return False  # and no soles are as thick as that
-    for speed in (_STILL, EXACT * fps):
+    for speed in (_RESTS, EXACT * fps):
         flat, on = (_lowest(legs, speed, under, fps, axis) for (legs, _), under in ((level, None), (there, ground)))
         for own in (False, True):
             uneven = _unevenness(flat, own)
@@ -183,7 +175,7 @@ def _nearer(level: list[Exact], there: list[Exact]) -> bool:
 
 def _apart_of(motion: LegMotion, fps: float) -> float:
     """How far apart the places are where a foot is still."""
-    still = motion.reference[_moved(motion) * fps < _STILL * motion.scale]
+    still = motion.reference[_moved(motion) * fps < _RESTS * motion.scale]
     return float(_core.extent(still).max()) if len(still) else 0.0
 
 
@@ -260,7 +252,7 @@ class Exact:
     @property
     def lasting(self) -> list[float]:
         """How high its lowest point is above the ground in stays that are not brief, where there is some near."""
-        least = max((stay.stop - stay.start for stay in self.stays), default=0) / _FEW
+        least = max((stay.stop - stay.start for stay in self.stays), default=0) / _RARELY
         low = [_middle(self.low[stay]) for stay in self.stays if stay.stop - stay.start >= least]
         return [height for height in low if height < np.inf]
 
@@ -287,7 +279,7 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
     Along the ground: what stands exactly may rise where it arrives, or leaves.
     """
     way = _way(motion)
-    slow = size(way) * fps < _STILL * motion.scale
+    slow = size(way) * fps < _RESTS * motion.scale
     way[:, axis] = 0
     return int(np.count_nonzero(slow)), 1 + np.flatnonzero(slow & (size(way) <= EXACT * motion.scale))
 
@@ -326,7 +318,7 @@ def _stands_on(feet: list[Exact]) -> bool:
         return False
     level = max(float(np.abs(foot.height - median(foot.height)).max(initial=0.0)) for foot in feet)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return bool(flatter < -_FLATTER or (flatter < _AS_FLAT and level > _NOT_LEVEL))
+    return bool(flatter < -EXACT or (flatter < _AS_FLAT and level > _NOT_LEVEL))
 
 
 def _even(feet: list[Exact]) -> bool:
@@ -350,21 +342,21 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
     own = _on_own(feet, flat)
     if own and (moves or not all(foot.whole for foot in feet)):
         return False
-    level = flat or (own and all((np.abs(foot.low - foot.height) <= _FLATTER).all() for foot in feet))
+    level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, _THICK if there else _LEVEL) if level else (-_OWN, _OWN) if own else (-_LEVEL, _BARE)
+    thin, thick = (-ON, _THICK if there else SOLE) if level else (-ON, ON) if own else (-SOLE, THIN * LEG)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]
     uneven = max(abs(median(foot.height[stay]) - middle) for foot, middle in heights for stay in foot.stays)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return off <= min(ON, max(uneven, _AS_FLAT)) and flatter < (_AS_FLAT if flat else _CURVED)
+    return off <= min(ON, max(uneven, _AS_FLAT)) and (flatter < _AS_FLAT or not flat)
 
 
 def _on_own(feet: list[Exact], flat: bool) -> bool:
     """Whether feet stand on uneven ground where clips have their own floor, all at height 0, and go nowhere below."""
     high = [abs(median(foot.height)) for foot in feet if len(foot.height)]
-    own = min(high) < _LEVEL and max(high) < _FLOATS and min(foot.deepest for foot in feet) >= -_DIPS
+    own = min(high) < SOLE and max(high) < LOW and min(foot.deepest for foot in feet) >= -_LEFT
     return not flat and own
 
 
@@ -373,7 +365,7 @@ def _open(motion: LegMotion, ground: Ground) -> bool:
     at, free = motion.reference, True
     for block in blocks(len(at)):
         here, near = ground.still(block), NEAR * motion.scale
-        top, under = (here.at(at[block], above=above, below=near).height for above in (_HIGH, _TALL * motion.scale))
+        top, under = (here.at(at[block], above=far * motion.scale, below=near).height for far in (FAR, TALL))
         free &= not (np.where(np.isfinite(top), top, 0) > np.where(np.isfinite(under), under, top) + near).any()
     return free
 
@@ -390,11 +382,11 @@ def _clears(motion: LegMotion, held: Mask, thick: float, ground: Ground) -> bool
         above = np.stack([at[block, axis] for at in points], axis=1) - _under(ground, points, frames, motion.scale)
         low[block] = _core.lowest(above / motion.scale - thick)
         higher = np.stack([at[block.start : block.stop + 1] for at in points], axis=1)
-        higher[..., axis] += _DEEP * motion.scale
+        higher[..., axis] += _THROUGH * motion.scale
         way = higher[1:] - higher[:-1]
         free &= not ground.still(frames[: len(way)]).cast(higher[:-1], way, length=size(way)).hit.any()
-    stands = all(_middle(low[start:stop]) <= _FLOATS for start, stop in runs(held).tolist())
-    return free and stands and bool(low.min() >= -_DIPS)
+    stands = all(_middle(low[start:stop]) <= LOW for start, stop in runs(held).tolist())
+    return free and stands and bool(low.min() >= -_LEFT)
 
 
 def _middle(values: Array) -> float:
@@ -415,7 +407,7 @@ def _still(motion: LegMotion, point: str, ground: Ground, fps: float, axis: int)
     Two rows, in lengths of a human.
     """
     at, scale = motion.soles[point], motion.scale
-    still = 1 + np.flatnonzero(size(at[1:] - at[:-1]) * fps < _STILL * scale)
+    still = 1 + np.flatnonzero(size(at[1:] - at[:-1]) * fps < _RESTS * scale)
     height = at[still, axis]
     return np.stack([height - _under(ground, [at], still, scale)[:, 0], height]) / scale
 
@@ -426,6 +418,6 @@ def _under(ground: Ground, points: list[Array], frames: NDArray[np.intp], scale:
     for block in blocks(len(frames)):
         here = frames[block]
         at = np.stack([each[here] for each in points], axis=1)
-        height = ground.still(here).at(at, above=_TALL * scale, below=near).height
+        height = ground.still(here).at(at, above=TALL * scale, below=near).height
         found[block] = np.where(height - at[..., "xyz".index(ground.up)] < near, height, np.nan)
     return found

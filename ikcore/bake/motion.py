@@ -14,9 +14,11 @@ from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
 from ikcore.feet.leg import Leg, Sole
+from ikcore.feet.paths import LEG
 from ikcore.feet.soles import hung, points, points_and_joints, walked
 
-HUMAN = 0.87  # metres, the leg that lengths in this package are said for; for others they are in proportion
+TALL = 1.7  # metres, who has a leg of 0.87 m
+ROUNDING = 1e-9  # metres for such a leg, and sines: what differs by no more is the same
 EXACT = 1e-5  # metres for such a leg, from frame to frame: what the digits of files move a foot that stands exactly
 
 
@@ -60,7 +62,7 @@ class LegMotion:
     @property
     def scale(self) -> float:
         """How long the leg is beside that of a human."""
-        return self.size / HUMAN
+        return self.size / LEG
 
     @property
     def ankle(self) -> Array:

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from ikcore import _core
 from ikcore._arrays import size
 from ikcore.bake.floors import height_of
-from ikcore.bake.motion import EXACT, LegMotion
+from ikcore.bake.footing import WALL
+from ikcore.bake.motion import EXACT, TALL, LegMotion
 from ikcore.bake.scene import Array, Mask, Scene, mean
 from ikcore.bake.stances import Stance
-from ikcore.bake.way import Way
+from ikcore.bake.way import ABOVE, WITHIN, Way
 from ikcore.clips.clip import Clip
 from ikcore.feet.intervals import blocks
+from ikcore.feet.paths import LEG
 from ikcore.grounds.ground import Plane
 
 # How many of one unit are another one, and which two that are.
@@ -30,15 +32,13 @@ _UNITS = {
     1000.0: "metres for millimetres",
 }
 _WIDER, _NARROWER = 20.0, 0.2  # beside what feet need: ground of another unit
-_DIGITS = 1e-5  # of a quaternion, and of a leg: what is less are the digits of files
-_STEPS = 4.0  # legs: room for who stands
+_SPACE = 4.0  # legs: room for who stands
 _ROOMY, _FITS = 3.0, 1.6  # so many times as wide is usual; by a factor e to the power of this it may be off
-_UNEVEN = 0.1  # of a leg, over the way of the feet: what goes up and down by more is made to be walked up and down
-_LEVEL = 0.05  # of that: where it goes up and down by less it is level
-_APART = 1.0  # leg: ground that is so far above or below all of where the clip stands
-_STEP = 0.99  # the upward part of the normals of treads
-_WALL, _UP, _WITHIN = 0.3, 0.6, 0.001  # a normal less upward, legs: what goes up farther from just behind its side
-_ROOM, _OVER, _SUNK = 2.0, 0.035, 0.06  # legs: how tall a body is; how far over its sole, and under it, one looks
+_UP_AND_DOWN = 0.1  # of a leg, over the way of the feet: what goes up and down by more is made to be walked up and down
+_ALL_LEVEL = 0.05  # of that: where it goes up and down by less it is level
+_AWAY = 1.0  # leg: ground that is so far above or below all of where the clip stands
+_TREAD = 0.99  # the upward part of the normals of treads
+_ABOVE_SOLE, _UNDER_SOLE = 0.035, 0.06  # legs: how far over a sole, and under it, one looks
 _SURGES, _SOME = 0.12, 3  # of a leg: by so much more than the one before does a stride climb, and so often
 
 
@@ -135,7 +135,7 @@ def _strides(shares: Array, stances: list[Stance], motions: list[LegMotion], sce
         return Note(f"strides are {shares.min():.2g} to {shares.max():.2g} times as long, to meet the ground", "stride")
     if len(shares) or scene.made or scene.ground.moves:
         return None
-    level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _STEP]
+    level = [stance for stance in stances if stance.part >= 0 and stance.normal[scene.axis] > _TREAD]
     leg = max(motion.size for motion in motions)
     rises = [(to.lift - start.lift) / leg for start, to in pairwise(level)]
     surges = [min(abs(last - first), abs(last + first)) > _SURGES for first, last in pairwise(rises)]
@@ -158,14 +158,14 @@ def _through(ways: list[Way], scene: Scene) -> Note | None:
 
 def _enters(way: Way, scene: Scene) -> int | None:
     """The first frame from which a foot goes into the side of what is higher than it is lifted."""
-    path, leg = way.carried(way.motion.reference), way.motion.size
+    path, scale = way.carried(way.motion.reference), way.motion.scale
     for frames in blocks(len(path) - 1):
         at, step = path[frames], path[1:][frames] - path[:-1][frames]
         met = scene.ground.still(frames).cast(at[: len(step)], step, length=size(step), workers=scene.workers)
-        sides = np.flatnonzero(met.hit & (np.abs(met.normals[:, scene.axis]) < _WALL))
-        behind = met.points[sides] + step[sides] * (_WITHIN * leg / size(step[sides]))[:, np.newaxis]
+        sides = np.flatnonzero(met.hit & (np.abs(met.normals[:, scene.axis]) < WALL))
+        behind = met.points[sides] + step[sides] * (WITHIN * scale / size(step[sides]))[:, np.newaxis]
         there = scene.ground.still(sides + frames.start)
-        low = there.at(behind, above=_UP * leg, below=0.0, workers=scene.workers).hit
+        low = there.at(behind, above=ABOVE * scale, below=0.0, workers=scene.workers).hit
         if not low.all():
             return int(sides[np.flatnonzero(~low)[0]] + frames.start)
     return None
@@ -198,13 +198,13 @@ def _placed(way: Way, frames: NDArray[np.intp], scene: Scene) -> dict[str, Mask]
     leg, up, ground = way.motion.size, scene.up, scene.ground.still(frames)
     sole = np.stack([way.sole(name, frames) for name in way.motion.soles if name != "joint"], axis=1)
     middle = mean(np.moveaxis(sole, 1, 0))[:, np.newaxis]
-    over = middle + _OVER * leg * up
-    above = ground.cast(over, up, length=_ROOM * leg, workers=scene.workers)
+    over = middle + _ABOVE_SOLE * leg * up
+    above = ground.cast(over, up, length=TALL * way.motion.scale, workers=scene.workers)
     far = size(sole - middle) - EXACT * leg  # what only touches a foot is beside it
     aside = ground.cast(over, sole - middle, length=np.maximum(far, 0), workers=scene.workers)
-    walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < _WALL)
+    walls = aside.hit & (np.abs(aside.normals[..., scene.axis]) < WALL)
     points = np.concatenate([sole, middle], axis=1)
-    on = ground.at(points, above=_OVER * leg, below=_SUNK * leg, workers=scene.workers).hit
+    on = ground.at(points, above=_ABOVE_SOLE * leg, below=_UNDER_SOLE * leg, workers=scene.workers).hit
     return {
         "under something that is lower than a body": (above.hit & above.front).any(axis=1),
         "in something": walls.any(axis=1) | (above.hit & ~above.front).any(axis=1),
@@ -232,7 +232,7 @@ def _same(baked: Clip, before: Clip, leg: float) -> bool:
         np.broadcast_to(before.skeleton.offsets, shape) if each is None else each
         for each in (now.translations, was.translations)
     )
-    return _alike(now.rotations, was.rotations, _DIGITS) and _alike(moved, there, _DIGITS * leg)
+    return _alike(now.rotations, was.rotations, EXACT) and _alike(moved, there, EXACT * leg / LEG)
 
 
 def _alike(now: Array, was: Array, near: float) -> bool:
@@ -253,13 +253,13 @@ def _passes_by(stances: list[Stance], motions: list[LegMotion], scene: Scene) ->
         return None
     leg, extent = max(motion.size for motion in motions), _extent(scene)
     uneven = float(extent[scene.axis] * _needed(motions, scene) / scene.level(extent).max())
-    if not uneven > _UNEVEN * leg:
+    if not uneven > _UP_AND_DOWN * leg:
         return None
     lifts = np.array([stance.lift for stance in stances])
     stands = lifts + np.array([stance.place[scene.axis] for stance in stances])
-    if np.ptp(stands) < _LEVEL * uneven:
+    if np.ptp(stands) < _ALL_LEVEL * uneven:
         return f"the ground is level wherever feet stand: {unit}"
-    if (far := float(np.abs(lifts).min())) > _APART * leg:
+    if (far := float(np.abs(lifts).min())) > _AWAY * leg:
         return f"the ground is at least {far / leg:.2g} legs away from where the clip stands: {unit}"
     return None
 
@@ -279,7 +279,7 @@ def _unit(motions: list[LegMotion], scene: Scene) -> str | None:
 def _needed(motions: list[LegMotion], scene: Scene) -> float:
     """How far feet go, and some steps."""
     ways = np.concatenate([scene.level(motion.reference) for motion in motions])
-    return float(_core.extent(ways).max()) + _STEPS * max(motion.size for motion in motions)
+    return float(_core.extent(ways).max()) + _SPACE * max(motion.size for motion in motions)
 
 
 def _extent(scene: Scene) -> Array:

@@ -17,17 +17,15 @@ from ikcore.bake.motion import EXACT, LegMotion
 from ikcore.bake.scene import UNTURNED, Array, Mask, Scene
 from ikcore.feet.contacts import Contacts
 from ikcore.feet.intervals import runs
-from ikcore.feet.rules import SHORTEST
+from ikcore.feet.rules import GAP, SHORTEST
 
 _ROLLS = 0.002  # metres for a leg of 0.87 m: a ball that moves farther at the end of its contact rolls over the toes
-_SHAKES = 3.0  # or so many times as far as it shook
 _STAYS = 0.6  # as a share of how far the ball moves then: toes that move less stay
-_STEP = 0.08  # seconds from one plant to the next in a stance in which the foot slides far
 ARRIVES = 0.1  # seconds in which a foot that arrives comes to the ground, and one that leaves from it
-_ENDS = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
+_ARRIVING = 0.06  # seconds, at most a fifth: at both ends of a stance a foot still arrives, or leaves already
 _SPIN = 0.02  # the tangent of what a foot may turn on the spot and be left
-_TRACE = 0.0015  # metres, likewise: a foot that slides by less stands still nearly
-_ON = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
+_SLIGHTLY = 0.0015  # metres, likewise: a foot that slides by less stands still nearly
+_PUT = 0.01  # metres, likewise: how far off the floor is what stands exactly and has been put there; soles differ
 
 _NOWHERE = np.zeros((1, 3))
 _NOWHERE.flags.writeable = False
@@ -142,7 +140,7 @@ def stances_of(legs: list[LegMotion], feet: Mapping[str, Foot], contacts: Contac
 
 def inside(start: int, stop: int, fps: float) -> slice:
     """A stance without the time in which a foot arrives, and leaves. Never empty."""
-    cut = min(round(_ENDS * fps), (stop - start) // 5)
+    cut = min(round(_ARRIVING * fps), (stop - start) // 5)
     return slice(start + cut, stop - cut)
 
 
@@ -175,7 +173,7 @@ def _stays(motion: LegMotion, exact: Mask, around: tuple[int, int, int, int], sc
     found: list[Span] = []
     for first, last in (runs(exact[after:until]) + after).tolist():
         if found and (
-            first - found[-1][1] < _STEP * scene.fps
+            first - found[-1][1] < GAP * scene.fps
             or (found[-1][1] > start and first < stop and _is_there(motion, found[-1][1] - 1, first, scene))
         ):
             first = found.pop()[0]
@@ -222,11 +220,11 @@ def _settled(start: int, stop: int, frames: int, scene: Scene) -> Span:
 
 
 def _pieces(motion: LegMotion, start: int, stop: int, scene: Scene) -> list[Span]:
-    """A stance in which the foot slides too far is several, with time between them to step."""
+    """A stance in which the foot slides too far is several, with a gap between them to step."""
     at, far = scene.gone(motion.reference, slice(start, stop)), scene.settings.unlock * motion.scale
     if not scene.settings.lock or size(_core.extent(at)) <= far:
         return [(start, stop)]
-    step, found, first = max(1, round(scene.fps * _STEP)), [], 0
+    step, found, first = max(1, round(scene.fps * GAP)), [], 0
     while first < len(at):
         beyond = np.flatnonzero(size(at[first:] - at[first]) > far)
         last = first + int(beyond[0]) if len(beyond) else len(at)
@@ -243,10 +241,10 @@ def _stance(
     It turns about the heel while the ball is in the air, else about the ball, and at the end about the toes if they
     stay where that leaves.
     """
-    names, most = list(motion.soles), max(_ROLLS * motion.scale, _SHAKES * scene.shakes)
+    names = list(motion.soles)
     heel = names.index("heel") if "heel" in names else -1
     masks = held.get("heel"), held.get(motion.ball)
-    phases, main, flat = _core.phases(foot, heel, *masks, span, contact, most, _STAYS)
+    phases, main, flat = _core.phases(foot, heel, *masks, span, contact, _ROLLS * motion.scale, _STAYS)
     return Stance(leg, *span, [Phase(names[point], start, stop) for point, start, stop in phases], main, flat)
 
 
@@ -256,15 +254,15 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
     slid, spun, nearest, off, sunk = _core.still(foot, stance.when(motion), stance.slips)
     most = scene.settings.tolerance * motion.scale
     if exact:
-        stance.clean = scene.kept or (off if scene.made else nearest) <= _ON * motion.scale
+        stance.clean = scene.kept or (off if scene.made else nearest) <= _PUT * motion.scale
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
-        high = again * _ON * motion.scale if scene.kept else most
+        high = again * _PUT * motion.scale if scene.kept else most
         still = slid <= again * most and off <= high and spun < again * _SPIN
-        stance.nearly = still and slid <= _TRACE * motion.scale
+        stance.nearly = still and slid <= _SLIGHTLY * motion.scale
         stance.clean = still or (sunk <= most and _cut(stance, len(motion.chain), scene))
     stance.nearly &= not scene.made
     if stance.clean and not stance.nearly:
@@ -308,7 +306,7 @@ def foot_of(motion: LegMotion, floor: Floor, scene: Scene) -> Foot:
     heel = number["heel"] if scene.settings.align > 0 and _heel_is_known(motion, floor) else -1
     which = scene.axis, number.get(motion.ball, -1), number.get("toe", -1), heel
     rows = motion.reference, front, back, scene.way, motion.toe_turn
-    ramp, ends = scene.fps * ARRIVES, round(scene.fps * _ENDS)
+    ramp, ends = scene.fps * ARRIVES, round(scene.fps * _ARRIVING)
     return points, *which, *rows, motion.leg.ankle is not None, scene.settings.lock, ramp, ends
 
 

@@ -16,11 +16,12 @@ import numpy as np
 from ikcore._arrays import dot, size
 from ikcore.bake import loops
 from ikcore.bake.curves import smooth
-from ikcore.bake.motion import HUMAN, places_of, size_at_first
+from ikcore.bake.motion import places_of, size_at_first
 from ikcore.bake.scene import Array, mean
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.detect import Feet
+from ikcore.feet.paths import LEG
 from ikcore.pose import Pose
 from ikcore.skeleton import ancestors
 
@@ -30,7 +31,7 @@ _ORDERS = {3: 20.0, 4: 70.0}  # of differences, and how many times the variance 
 _DEVIATION = 0.6745  # the median of what shakes, beside its deviation
 _ARM = 0.15  # of a leg: joints turn by no more than what shakes as much at its end
 _ROUGHER = 3.0  # so many times as bad is what goes on shaking as being off as much
-_SHORTEST, _LONGEST, _RATIO = 0.8, 0.1, 1.25  # frames, seconds: times that joints may be smoothed for, and their ratio
+_FROM, _TO, _RATIO = 0.8, 0.1, 1.25  # frames, seconds: times that joints may be smoothed for, and their ratio
 _FEWEST = 24  # frames, of which less can be said
 
 
@@ -61,10 +62,10 @@ def steadied(clip: Clip, feet: Feet) -> Steadied:
     held = steps[len(steps) // 4] < shakes  # in poses that stay for some frames each
     if moves > _WHITE * shakes or held:
         return Steadied(clip, 0.0)
-    scale = size_at_first(clip, feet.legs[0]) / HUMAN
+    scale = size_at_first(clip, feet.legs[0]) / LEG
     if shakes < _SHAKES * scale:
         return Steadied(clip, 0.0)
-    return Steadied(_steady(clip, feet, shakes, shakes / (_ARM * HUMAN * scale)), shakes)
+    return Steadied(_steady(clip, feet, shakes, shakes / (_ARM * LEG * scale)), shakes)
 
 
 def _deviation(values: Array, order: int) -> float:
@@ -104,8 +105,8 @@ def _turning(turns: Array, most: float, clip: Clip) -> Array:
 
 def _best(values: Array, shakes: float, clip: Clip) -> Array:
     """Values (frames, axes) smoothed for the time that is best if they shake so much."""
-    fps, time, least, found = clip.fps, _SHORTEST / clip.fps, np.inf, values
-    while shakes > 0 and time < _LONGEST:
+    fps, time, least, found = clip.fps, _FROM / clip.fps, np.inf, values
+    while shakes > 0 and time < _TO:
         curve = smooth(values, fps=fps, pull=1 / (time * time * time * time), loop=clip.loop)
         off = curve - values
         risk = mean(mean(off * off)[:, np.newaxis])[0] + 2 * _ROUGHER * shakes * shakes * _kept(time * fps)

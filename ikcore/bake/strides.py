@@ -26,7 +26,7 @@ from ikcore.bake.stances import headings
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
 from ikcore.feet.contacts import Contacts
-from ikcore.feet.paths import straight
+from ikcore.feet.paths import FAR, straight
 from ikcore.pose import Pose
 
 # Seconds.
@@ -35,12 +35,12 @@ _EASED = 0.15  # in which one length of stride becomes the next
 
 # Metres for a leg of 0.87 m.
 _GRID = 0.02  # how finely places along the path are tried
-_ROOM = 0.03  # before its toes and behind its heel a foot should still have ground
-_ABOUT = 0.6  # the way before a place, and after it, over which ground has one slope, and a path one direction
+_BEYOND = 0.03  # before its toes and behind its heel a foot should still have ground
+_SLOPES = 0.6  # the way before a place, and after it, over which ground has one slope, and a path one direction
 _BESIDE = 0.1  # footfalls that are nearer to each other along the path are no stride
 
 # What is as bad as a stride that is half as long again; in metres, likewise.
-_BENT = 0.03  # a foothold that is so far from one plane
+_OFF_PLANE = 0.03  # a foothold that is so far from one plane
 _SURGE = 0.1  # a stride that rises so much more, or less, than the slope of the ground has it
 _NOWHERE = 100.0  # no ground: so many times as bad
 
@@ -135,7 +135,7 @@ def _path(clip: Clip, motions: list[LegMotion], scene: Scene) -> Path:
     hips = scene.level(mean(np.stack(each)))
     places = smooth(hips, fps=scene.fps, pull=1 / _SWAY**4)
     steps = np.concatenate([np.zeros(1), size(np.diff(places, axis=0))])
-    return Path(np.add.accumulate(steps), places, _ABOUT * max(motion.scale for motion in motions))
+    return Path(np.add.accumulate(steps), places, _SLOPES * max(motion.scale for motion in motions))
 
 
 def _footfalls(path: Path, motions: list[LegMotion], contacts: Contacts, scene: Scene) -> list[Footfall]:
@@ -157,7 +157,7 @@ def _sole(motion: LegMotion, frame: int, scene: Scene) -> Array:
         return np.stack(points)
     way = unit(ahead)[0]
     points.sort(key=lambda point: float(dot(point, way)))
-    room = _ROOM * motion.scale * way
+    room = _BEYOND * motion.scale * way
     return np.stack([points[0] - room, *points, points[-1] + room])
 
 
@@ -197,7 +197,7 @@ def _profile(path: Path, low: float, high: float, height: float, scene: Scene, s
     for at, point in enumerate(points):
         for above, below in windows:
             point[scene.axis] = height
-            found = float(scene.ground.at(point, above=min(above, 1e6 * scale), below=below).height)
+            found = float(scene.ground.at(point, above=min(above, FAR * scale), below=below).height)
             if np.isfinite(found):
                 height, windows = found, [(UP * scale, DOWN * scale)]
                 break
@@ -212,7 +212,7 @@ def _best(falls: list[Footfall], path: Path, scene: Scene, scale: float) -> Arra
     most = int(min(share * last, _FARTHEST * scale) / step)
     each = np.asarray(step * np.arange(-most, most + 1), np.float64)
     floor = min(float(fall.sole[:, scene.axis].min()) for fall in falls)
-    around = 2 * _ABOUT * scale
+    around = 2 * _SLOPES * scale
     profile = _profile(path, -around, (1 + share) * last + around, floor, scene, scale)
     cost, chosen = np.where(each == 0, 0.0, np.inf), []
     before, heights = 0.0, profile.at(each)
@@ -239,7 +239,7 @@ def _stands(
     under = scene.ground.at(points, above=UP * scale, below=DOWN * scale, workers=scene.workers)
     heights = np.where(under.hit, under.height, points[..., scene.axis])
     along = size(scene.level(fall.sole - fall.sole[0]))
-    off = _off_line(along, heights) / (_BENT * scale * _BENT * scale)
+    off = _off_line(along, heights) / (_OFF_PLANE * scale * _OFF_PLANE * scale)
     return 0.25 * (off + _NOWHERE * ~under.hit.all(axis=1)), np.asarray(heights.max(axis=1))
 
 
@@ -270,7 +270,7 @@ def _came(
     """The least cost to come to each place, and by how many places more than the footfall before it is moved."""
     step, many = profile.step, len(cost)
     most = int(share * stride / step) if stride > _BESIDE * scale else 0
-    slope = profile.slope(gone, _ABOUT * scale)
+    slope = profile.slope(gone, _SLOPES * scale)
     least, come = np.full(many, np.inf), np.zeros(many, np.intp)
     for more in _nearest_first(most):
         to, since = slice(max(more, 0), many + min(more, 0)), slice(max(-more, 0), many - max(more, 0))

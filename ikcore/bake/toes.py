@@ -13,7 +13,7 @@ from ikcore.bake.motion import LegMotion
 from ikcore.bake.scene import Array, Scene, tangent
 from ikcore.bake.way import Way
 
-_TIME = 0.03  # seconds: toes bend about as fast
+_BENDING = 0.03  # seconds: toes bend about as fast
 
 
 def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
@@ -29,7 +29,7 @@ def toes_of(way: Way, floor: Floor, scene: Scene, *, loop: bool) -> Array:
     lack[lack <= scene.settings.tolerance * motion.scale] = 0
     if not lack.any():
         return way.toes
-    pull, most = 1 / (_TIME * _TIME * _TIME * _TIME), np.where(way.lies, lack, np.inf)
+    pull, most = 1 / (_BENDING * _BENDING * _BENDING * _BENDING), np.where(way.lies, lack, np.inf)
     lack = smooth(0.0, fps=scene.fps, pull=pull, lower=lack, upper=most, loop=loop)
     arm = tip - (motion.reference + way.shift)
     raised = arm.copy()

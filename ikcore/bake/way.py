@@ -20,6 +20,7 @@ from ikcore.bake.progress import Told
 from ikcore.bake.scene import Array, Mask, Scene
 from ikcore.bake.stances import ARRIVES, Foot, Stance
 from ikcore.feet.intervals import blocks, runs
+from ikcore.feet.paths import DEEP
 from ikcore.grounds.ground import Ground
 
 # Seconds.
@@ -28,14 +29,14 @@ _BEFORE = 0.25  # before the first frame, and after the last, in which a foot ma
 
 # Metres for a leg of 0.87 m.
 _HARDEST = 30.0  # a second^2: what a foot is accelerated by at most to get over something
-_ABOVE, _BELOW = 0.5, 1.0  # where ground is looked for under a foot in swing
+ABOVE = 0.5  # how far above a foot in swing ground is looked for
 _TRAVELS = 0.3  # a foot that goes farther rises with its way, not with time
 _RISER = 0.04  # what is higher than this between two frames is a step
 _MARGIN = 0.02  # how far toes and heels keep from steps
 _GRAZES = 0.01  # how far points of a sole may be into an edge of what the clip was made on: soles are not known exactly
-_WITHIN = 0.001  # how far behind the side of something its upper side is looked for
-_DEEP = 0.03  # how deep a foot is in something at least that goes through it
-_DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
+WITHIN = 0.001  # how far behind the side of something its upper side is looked for
+_GOES_IN = 0.03  # how deep a foot is in something at least that goes through it
+DIPS = 0.02  # how deep a foot that swings may be in the floor of the clip and be left
 
 
 @dataclass(slots=True, eq=False)
@@ -283,7 +284,7 @@ def _needed(way: Way, foot: Steps, scene: Scene, rounds: bool, told: Told, *, st
     if scene.made:
         possible = np.maximum(possible - _risen(way, spans, scene), 0)
     if stays:
-        needed[needed <= scale * (_DEEP + scene.settings.clearance)] = 0
+        needed[needed <= scale * (_GOES_IN + scene.settings.clearance)] = 0
     return np.minimum(np.fmax(needed, 0), possible), near > 0
 
 
@@ -390,7 +391,7 @@ def _lacking(way: Way, foot: Steps, scene: Scene, block: slice, among: Mask) -> 
     if not scene.made:
         ends = np.array([at for at, name in enumerate(names) if name in ("toe", "heel")], np.intp)
         _core.farther(there, origins, ends, _MARGIN * scale, scene.axis)
-    ground, window = scene.ground.still(frames), (_ABOVE * scale, _BELOW * scale)
+    ground, window = scene.ground.still(frames), (ABOVE * scale, DEEP * scale)
     height = ground._heights(there, *window, scene.workers)
     if scene.made:  # there the clip has found its own way
         inner = there.copy()
@@ -401,7 +402,7 @@ def _lacking(way: Way, foot: Steps, scene: Scene, block: slice, among: Mask) -> 
         height = _passed(height, there, ground, scale, scene.workers)
     thick = np.array([foot.floor.thick[name] for name in names])
     bends = names.index("toe") if motion.toe is not None and "toe" in names else -1, TOES * scale
-    most = scene.settings.clearance * scale, _DIPS * scale
+    most = scene.settings.clearance * scale, DIPS * scale
     found[looked] = _core.lack(height, there, above, thick, scene.axis, *most, *bends)
     return found[block.start - wide.start :][: block.stop - block.start]
 
@@ -429,9 +430,9 @@ def _passed(height: Array, points: Array, ground: Ground, scale: float, workers:
     if not hit.any():
         return height
     frames, which = np.nonzero(hit)
-    on = _WITHIN * scale / np.maximum(far[hit], 1e-12)
+    on = WITHIN * scale / np.maximum(far[hit], 1e-12)
     within = met[hit] + way[hit] * on[:, np.newaxis]
-    top = before.still(frames)._heights(within, _ABOVE * scale, _WITHIN * scale, workers)
+    top = before.still(frames)._heights(within, ABOVE * scale, WITHIN * scale, workers)
     found = height.copy()
     for side in (frames, frames + 1):
         found[side, which] = np.fmax(found[side, which], top)

@@ -11,7 +11,7 @@ from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import loops
 from ikcore.bake.body import Body
-from ikcore.bake.motion import LegMotion
+from ikcore.bake.motion import ROUNDING, LegMotion
 from ikcore.bake.scene import Array, Mask
 from ikcore.clips.clip import Clip
 from ikcore.feet import free
@@ -20,10 +20,7 @@ from ikcore.feet.leg import Leg, ancestors
 from ikcore.feet.soles import space, within
 from ikcore.pose import Pose
 
-_ABOUT = 0.35  # of the length of a leg: joints that are nearer to the hips are still the pelvis
-_SAME = 1e-12  # a rotation by less is none
-
-_ROUNDING = 1e-9  # of the length of a leg: a foot that is moved by less is left where it is
+_PELVIS = 0.35  # of the length of a leg: joints that are nearer to the hips are still the pelvis
 
 
 class Turn(NamedTuple):
@@ -66,7 +63,7 @@ def pelvis_of(clip: Clip, feet: Iterable[Leg], size: float, chosen: str | None) 
     middle, found = sum(at[hip] for hip in hips) / len(hips), shared[0]
     for joint in shared[1:]:
         away = at[joint] - middle
-        if not _moves(clip, found) or np.sqrt(dot(away, away)) <= _ABOUT * size:
+        if not _moves(clip, found) or np.sqrt(dot(away, away)) <= _PELVIS * size:
             found = joint
     return found
 
@@ -89,7 +86,7 @@ def _moves(clip: Clip, joint: int) -> bool:
 
 def tilt_of(body: Body) -> Array | None:
     """How the pelvis turns, if it does."""
-    return body.tilt if (np.abs(body.tilt[:, 1:]) > _SAME).any() else None
+    return body.tilt if (np.abs(body.tilt[:, 1:]) > ROUNDING).any() else None
 
 
 def bend(clip: Clip, frames: slice, turned: Array, pelvis: int, tilt: Array | None, legs: Iterable[Turn]) -> None:
@@ -119,7 +116,7 @@ def _taken(clip: Clip, joint: int, start: Array, pelvis: int, body: Body) -> Arr
     above, root = ancestors(clip.skeleton, joint), [pelvis, *ancestors(clip.skeleton, pelvis)][-1]
     if pelvis not in above:
         return start + loops.climb(clip, body.shift) if root in above else start
-    stays = ~((body.shift != 0).any(axis=1) | (np.abs(body.tilt[:, 1:]) > _SAME).any(axis=1))
+    stays = ~((body.shift != 0).any(axis=1) | (np.abs(body.tilt[:, 1:]) > ROUNDING).any(axis=1))
     return np.where(stays[:, np.newaxis], start, body.carried(start))
 
 
@@ -163,7 +160,7 @@ def moves_of(motion: LegMotion, foot: Array) -> list[Move]:
     """From where a foot should be (frames, 3), if it is free: one that goes to where it is stays exactly."""
     if not motion.leg.free:
         return []
-    goes = size(foot - motion.ankle) > _ROUNDING * motion.size
+    goes = size(foot - motion.ankle) > ROUNDING * motion.scale
     return [(motion.joints[-1], motion.ankle, np.where(goes[:, np.newaxis], foot, motion.ankle))]
 
 

@@ -25,8 +25,9 @@ LEG = 0.87
 POINTS = ("heel", "ball")
 _BLUR = 0.044  # seconds, half the width of the filter; it has half the power at 8 Hz
 NEAR, DEEP = 0.3, 1.0  # how far above a point, and below it, ground is looked for
+FAR = 1e3  # and above all there is
 _FALL = 0.5 * 9.81  # what accelerates downwards by more is in the air
-_OVER = 1 / 15  # seconds, over which that is measured
+_SPAN = 1 / 15  # seconds, over which that is measured
 
 
 def keys(leg: Leg) -> list[Key]:
@@ -78,7 +79,7 @@ class Paths:
 
     def _falls(self) -> Mask:
         """By half of what gravity accelerates, at least."""
-        span = max(1, round(_OVER * self.clip.fps))
+        span = max(1, round(_SPAN * self.clip.fps))
         height = _core.prolonged(self.body[:, self.axis], span, self.clip.loop)
         bent = height[2 * span :] - 2 * height[span:-span] + height[: -2 * span]
         return np.asarray(bent * (self.clip.fps / span) ** 2 < -_FALL * _arrays.median(self.sizes))

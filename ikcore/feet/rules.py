@@ -19,7 +19,7 @@ _STILLEST, _DIRTIEST = 0.065, 0.45  # between these that adapts to the clip
 _SWING, _DIRTY = 0.04, 0.12  # or between these shares of how fast the point swings
 
 # Seconds.
-SHORTEST, _GAP, _RAMP = 0.1, 0.067, 0.1
+SHORTEST, GAP, _RAMP = 0.1, 0.067, 0.1  # a contact, what is none between two, and how long it takes to begin or end
 
 
 def contact(heights: Array, still: Still, clip: Clip) -> Mask:
@@ -55,7 +55,7 @@ def cleaned(stays: Mask, enters: Mask, clip: Clip) -> Mask:
     a foot arrives, or leaves. What reaches there stays though it is short, even without any frame of the second: that
     is beyond the end.
     """
-    gap, least = _GAP * clip.fps, SHORTEST * clip.fps
+    gap, least = GAP * clip.fps, SHORTEST * clip.fps
     once = stays.shape[-1] - 1
     if clip.loop and once > 0:
         before_and_after = _core.contact(np.tile(stays[..., :-1], 3), np.tile(enters[..., :-1], 3), gap, least)

@@ -26,15 +26,15 @@ Array = NDArray[Any]
 # Of a foot, in ways from the ankle to the tip of the toe over the ground (anthropometric tables: the ankle is above a
 # fifth of the foot, the ball at two thirds, a foot is some 0.36 of its length wide).
 _HEEL, _BALL, _WIDE = 0.25, 0.65, 0.22
-_STEEP = 2.0  # what a foot on its toes rises at least from the ball to the ankle, in ways over the ground
-_THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
+_TIPTOE = 2.0  # what a foot on its toes rises at least from the ball to the ankle, in ways over the ground
+THIN = 0.06  # of the leg: what a sole is at most below the lowest joint of a foot when the floor is at height 0
 _HANGS = 0.15  # of the leg: how far hips of what stands are above ankles at least, those of a spider too
-_LEVEL = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
+_PAIR = 0.1  # of the leg: how far two feet of a character that stands may be apart in height
 _STANDS, _SEEN = 8, 200  # in one of so many frames a foot stands still; of these so many are looked at
-_HELD = 0.02  # of the leg: a foot that goes no farther, from first to last, is in one place
+HELD = 0.02  # of the leg: a foot that goes no farther, from first to last, is in one place
 _EQUAL = 1e-4  # of the leg: ways from frame to frame that differ by less are as long
 _RESTLESS = 4.0  # times as fast as its partner, where both move the least: a foot that never stands
-_STRAIGHT = 0.1  # the sine of how far toes are bent up at least where they say how a foot is turned
+_TOES_BENT = 0.1  # the sine of how far toes are bent up at least where they say how a foot is turned
 _BAND = 0.2  # of the foot: how far around a point its lowest vertices are looked for
 
 
@@ -80,7 +80,7 @@ def at_rest(
     hips = [(leg, skeleton.index(leg.hip)) for leg in legs if leg.hip is not None]
     if any(seen.height[hip] - seen.height[skeleton.index(leg.foot)] < _HANGS * size for leg, hip in hips):
         return tuple(legs)
-    if any(high - lower > _LEVEL * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
+    if any(high - lower > _PAIR * size for high, lower in zip(low, _lower_of_pairs(legs, low), strict=True)):
         return tuple(legs)
     pose, up = seen.pose[np.newaxis], seen.up[np.newaxis]
     return tuple(
@@ -109,7 +109,7 @@ def over_time(
     size = min(length(skeleton, leg, first) for leg in legs)
     feet = _joints(skeleton, pose, [_foot(skeleton, leg) for leg in legs])
     known = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
-    if known is not None and all(_extent(foot) <= _HELD * size for foot in feet):
+    if known is not None and all(_extent(foot) <= HELD * size for foot in feet):
         resting = at_rest(skeleton, seen, legs, vertices)
         if all(leg.soles for leg in resting):
             return resting
@@ -165,7 +165,7 @@ def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood]
     joints = leg.foot, leg.ball or ""
     origins, sides = _spaces(skeleton, here, joints)
     axes = sides.swapaxes(-1, -2)
-    if 1 - wanted * wanted < _STRAIGHT * _STRAIGHT or not _solid(axes).all():
+    if 1 - wanted * wanted < _TOES_BENT * _TOES_BENT or not _solid(axes).all():
         return None
     soles, places = {}, points(skeleton, pose[stood], partner.soles.values())
     for name, place in zip(partner.soles, np.moveaxis(places, -2, 0), strict=True):
@@ -252,7 +252,7 @@ def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[
 
 def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float] | None:
     """How far the ground is below the lowest joint of every foot, where that says so by being at height 0."""
-    if not 0 <= min(low) <= _THIN * size:
+    if not 0 <= min(low) <= THIN * size:
         return None
     return _lower_of_pairs(legs, low)
 
@@ -312,7 +312,7 @@ def _with_soles(
     foot = at, ups, seen.front, parts, (depth, tiny, _BALL)
     mesh = _mesh(skeleton, leg, poses, vertices)
     if mesh is None:
-        point, offsets = _core.flat_soles(foot, origins, sides, (_HEEL, _WIDE, _STEEP))
+        point, offsets = _core.flat_soles(foot, origins, sides, (_HEEL, _WIDE, _TIPTOE))
         found = dict(zip(POINTS, offsets, strict=True))
     else:
         skin = _Skin(foot, mesh[whole])
@@ -383,7 +383,7 @@ class _Skin:
         """No heel, if the animal goes on its toes: the ankle is high above the ball, and not far behind it."""
         over = ball - self.ankle
         over = over - self.up * dot(over, self.up)[:, np.newaxis]
-        on_toes = dot(self.ankle, self.up) - self.height > _STEEP * size(over)
+        on_toes = dot(self.ankle, self.up) - self.height > _TIPTOE * size(over)
         return np.where(on_toes[:, np.newaxis], np.nan, heel)
 
 

@@ -21,10 +21,10 @@ from ikcore.skeleton import Skeleton
 
 Array = NDArray[Any]
 
-_LOW = 0.2  # of the height, what a foot may be above the lowest one
+_LOWER = 0.2  # of the height, what a foot may be above the lowest one
 _LIES = 0.6  # of the height in a clip, what that at rest is at least if it stands there
 _LONG = 0.5  # of the longest bone, what the bones of a leg are at least
-_SHORT = 1 / 3  # of how far the farthest joint is from it: what a limb is at most that is a foot alone
+_FOOT_ALONE = 1 / 3  # of how far the farthest joint is from it: what a limb is at most that is a foot alone
 _ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
 _CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "fin", "weapon"}
 _FOOT = {"foot", "ankle", "paw"}
@@ -170,7 +170,7 @@ def _lies_flat(skeleton: Skeleton, seen: Stance, limb: list[int]) -> bool:
     """Whether a limb is a foot alone: low and short."""
     height, away = seen.height[limb] - seen.height.min(), size(seen.at - seen.at[limb[0]])
     away = np.delete(away, ancestors(skeleton, limb[0]))  # what carries it may be anywhere
-    return bool(height.max() <= _LOW * np.ptp(seen.height) and length(seen.at, limb) <= _SHORT * away.max())
+    return bool(height.max() <= _LOWER * np.ptp(seen.height) and length(seen.at, limb) <= _FOOT_ALONE * away.max())
 
 
 def _free(skeleton: Skeleton, seen: Stance, flat: list[list[int]]) -> list[Chain]:
@@ -244,7 +244,7 @@ def _pointed(skeleton: Skeleton, at: Array, up: Array, usual: Array) -> Array:
     low = [
         leaf
         for leaf in _leaves(skeleton)
-        if tree[leaf] >= 0 and height[leaf] <= height.min() + _LOW / 2 * np.ptp(height)
+        if tree[leaf] >= 0 and height[leaf] <= height.min() + _LOWER / 2 * np.ptp(height)
     ]
     pointed = sum((at[leaf] - at[tree[leaf]] for leaf in low), np.zeros(3))
     flat = pointed - up * dot(pointed, up)
@@ -266,7 +266,7 @@ def _low_ends(skeleton: Skeleton, seen: Stance) -> list[int]:
         return []
     lowest, highest = height[leaves].min(), height.max()
     beside = np.abs(seen.beside)
-    low = (height[leaves] <= lowest + _LOW * (highest - lowest)) & (beside[leaves] > 0.01 * beside.max())
+    low = (height[leaves] <= lowest + _LOWER * (highest - lowest)) & (beside[leaves] > 0.01 * beside.max())
     return [leaf for leaf in leaves[low].tolist() if _CLOTH.isdisjoint(words(skeleton.names[leaf]))]
 
 

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _WINDOW, _HOP = 2.0, 1.0  # seconds in which the velocity is taken as constant, and from one such window to the next
-_SMOOTH = 0.2  # seconds before and after, over which a velocity that varies is the mean
+_MEAN = 0.2  # seconds before and after, over which a velocity that varies is the mean
 _VARIES = 0.1  # share of the velocity within which it is constant
 
 
@@ -80,7 +80,7 @@ class _Seen:
             return about
         means = (self.velocities * near[..., np.newaxis])[frames].sum(axis=1) / near[frames].sum(axis=1)[:, np.newaxis]
         found = straight(np.arange(len(about)), frames, means)
-        half = round(_SMOOTH * self.fps)
+        half = round(_MEAN * self.fps)
         wide = np.pad(found, ((half + 1, half), (0, 0)), mode="reflect", reflect_type="odd")
         sums = np.cumsum(wide, axis=0)
         return np.asarray((sums[2 * half + 1 :] - sums[: -2 * half - 1]) / (2 * half + 1))
