@@ -55,9 +55,9 @@ def test_a_body_whose_legs_stand_far_aside_goes_aside_and_not_down() -> None:
     baked = ik.bake_feet(clip, ik.Ground.plane(), feet=feet, contacts=contacts)
     at = clip.skeleton.index("Body")
     aside, up, _ = (positions(baked.clip)[:, at] - positions(clip)[:, at]).T
-    assert up.min() > -0.03  # it was -0.15, in the ground
-    assert np.abs(aside).max() > 0.05
-    assert max(short.max() for short in baked.short.values()) < 0.02
+    assert up.min() > -0.075  # it was -0.15, in the ground
+    assert np.abs(aside).max() > 0.04
+    assert max(short.max() for short in baked.short.values()) < 0.005
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -77,7 +77,7 @@ static double plain_of(const ik_hung_legs *hung, const ik_hung_leg *leg, ptrdiff
 
 /* A leg that stands far aside, as a spider's do, is hardly nearer to its foot when its hip comes down: for that hips
  * keep so much of how high they are over their ankles. */
-#define KEPT_HEIGHT 0.8
+#define KEPT_HEIGHT 0.5
 
 /* How far up a hip is moved until it is as far from an ankle of some height as `length`, above it, or below where
  * `side` is -1. */
