@@ -1,11 +1,12 @@
 """What the private numbers of the bake are for: `python benchmarks/constants.py [--seed SEED]`.
 
-Every private constant of `ikcore.bake`, and of what finds contacts and soles, is made a fifth smaller and a fifth
-larger, one at a time. Pieces of clips (protocols.py, whose IKCORE_MOCAP and IKCORE_TERRAIN it needs) are baked with it,
-and what comes of that is baked again. Printed is for each what its comment says, how many of these bakes change, or say
-something else, by how much joints move at most, and the range in which it works: how far it may be changed, to half and
-to twice at most, so that no fewer values of these pieces are within their bounds. What changes nothing, at a fifth, is
-listed last: none of these pieces is near to it. Half an hour.
+Every constant that stands alone in a module of `ikcore.bake` or `ikcore.feet` (none in C) is made a fifth smaller and
+a fifth larger, one at a time, and what was made of it at import is not. Pieces of clips (protocols.py, whose
+IKCORE_MOCAP and IKCORE_TERRAIN it needs) are baked with it, and what comes of that is baked again. Printed is for
+each what its comment says, how many of these bakes change, or say something else, by how much joints move at most,
+and the range in which it works: how far it may be changed, to half and to twice at most, so that no fewer values of
+these pieces are within their bounds. What changes nothing, at a fifth, is listed last: none of these pieces is near
+to it. Half an hour.
 """
 
 from __future__ import annotations

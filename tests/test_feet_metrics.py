@@ -647,6 +647,8 @@ def test_a_pelvis_off_its_path_and_a_jerky_one() -> None:
     gliding = np.linspace(0, 1, len(hips))[:, np.newaxis].astype(np.float32) * [0, 0, 1]
     assert metrics.jerk(gliding, fps=60).max() > 0  # by the digits of its numbers
     assert math.isnan(metrics.jerk_ratio(shaken, gliding, fps=60))
+    bobs = gliding + 0.002 * np.sin(np.arange(len(hips)) / 10)[:, np.newaxis] * [0, 1, 0]
+    assert metrics.jerk_ratio(hips + 1000 * (shaken - hips), bobs, fps=60) > 1e4  # however bad the result is
 
 
 def test_ankles_out_of_the_reach_of_the_source_are_counted() -> None:

@@ -19,7 +19,7 @@ from ikcore.bake.way import Way
 _WIDTH = 0.25  # seconds, half the width of the filter
 _RISES = 0.08  # seconds: what would make it rise and fall faster is smoothed, if no knee is straight
 _MOMENT = 0.06  # seconds: by so much before a leg is at its limit the pelvis begins to give, so that no knee locks
-_AT_150, _AT_180 = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
+_BENT, _STRAIGHT = 0.067, 1e-5  # what (far / length)^2 of a leg lacks to 1 with its knee at 150 degrees, and at 179.6
 _ANYWAY = 0.05  # of the length of a leg: if others want so much else than it does, its knee bends, straight or not
 _MORE_JERK, _TRIES = 1.2, 5  # beside its own jerk, what is too much of it; and how often it is tried to have less
 _LESS, _SOFT = 0.02, 0.1  # sines of half of what a knee may bend less for a moment, and of what it has to bend at most
@@ -109,7 +109,7 @@ def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:
     """
     legs = [(way.stands, way.motion.chain[:, 0], way.motion.ankle, way.motion.size) for way in ways]
     asked = tuple([(each, *leg) for each, leg in zip(wanted, legs, strict=True)])
-    return _core.agreed(asked, (_LEAST, _AT_150, _AT_180, _ANYWAY))
+    return _core.agreed(asked, (_LEAST, _BENT, _STRAIGHT, _ANYWAY))
 
 
 # --- up and down -----------------------------------------------------------------------------------------------------

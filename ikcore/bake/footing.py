@@ -26,7 +26,7 @@ _EDGE = 0.02  # by how much more than its slopes say ground under a foot may ris
 _FROM_EDGE, _ASIDE = 0.04, 0.1  # how far a foot is kept from such an edge, and the farthest it is moved for that
 STEP = 0.1  # what is higher above the toes is no ground to bend on
 TOES = 0.02  # what the ground under toes may be higher than under the foot in swing: they bend
-
+_KEPT = 0.0015  # what a foot that was made to stand here may be too high or too deep and be left
 WALL = 0.5  # the upward part of a normal below which it is a wall
 _LINES = (("heel", "ball"), ("ball", "toe"))  # of the lines along which a sole is looked at
 _PARTS = 8  # of such a line
@@ -220,7 +220,7 @@ class Footing:
             if name != "toe"
         ]
         known = [height for height in above if np.isfinite(height)]
-        off = bool(known) and not stance.clean and abs(min(known)) > self.scene.settings.tolerance * motion.scale
+        off = bool(known) and not stance.clean and abs(min(known)) > _KEPT * motion.scale
         stance.lift = -min(known) if off else 0.0
         slope = self.scene.slope(stance.normal)
         for name, places in motion.soles.items():

@@ -28,6 +28,7 @@ _HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pi
 _NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _MOST = 0.8  # the share of frames that counts there
 _AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
+_OWN = 0.01  # metres, likewise: what soles that stand at height 0, as clips do on their own floor, may be thicker
 _THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
 _RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
 _LIKELY = 2.0  # odds that are no chance
@@ -344,7 +345,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
         return False
     level = flat or (own and all((np.abs(foot.low - foot.height) <= _AS_FLAT).all() for foot in feet))
     there = any(abs(median(foot.low)) <= ON for foot in feet)  # all feet too high: it is no matter of soles
-    thin, thick = (-ON, _THICK if there else SOLE) if level else (-ON, ON) if own else (-SOLE, THIN * LEG)
+    thin, thick = (-ON, _THICK if there else SOLE) if level else (-_OWN, _OWN) if own else (-SOLE, THIN * LEG)
     usual = [min(max(median(foot.low), thin), thick) for foot in feet]
     off = max(abs(_middle(foot.low[stay]) - at) for foot, at in zip(feet, usual, strict=True) for stay in foot.stays)
     heights = [(foot, median(foot.height)) for foot in feet]

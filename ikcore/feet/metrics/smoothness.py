@@ -88,7 +88,7 @@ def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
     Returns
     -------
     float
-        NaN if no source has any, or none to speak of: less than a thousandth, as what glides in a straight line.
+        NaN if no source has any, or no more than the digits of single precision make, as what glides straight ahead.
 
     Examples
     --------
@@ -96,9 +96,16 @@ def jerk_ratio(points: ArrayLike, *sources: ArrayLike, fps: float) -> float:
     >>> jerk_ratio(2 * cubes, cubes, fps=30), jerk_ratio(2 * cubes, cubes, 4 * cubes, fps=30)
     (2.0, 0.5)
     """
-    most = max(given.mean(jerk(source, fps=fps)) for source in sources)
+    most = max(_beyond_digits(source, fps) for source in sources)
+    return given.mean(jerk(points, fps=fps)) / (most or math.nan)
+
+
+def _beyond_digits(points: ArrayLike, fps: float) -> float:
+    """The mean jerk; 0 if it is no more than what numbers of single precision have over such a way."""
+    way = np.asarray(points, np.float64)
+    digits = float(np.finfo(np.float32).eps) * float(np.max(np.ptp(way, axis=0), initial=0.0)) if len(way) else 0.0
     found = given.mean(jerk(points, fps=fps))
-    return found / most if most > found / 1000 else math.nan
+    return found if found > digits * fps**3 else 0.0
 
 
 def angular_speed(turned: ArrayLike, *, fps: float) -> Array:
