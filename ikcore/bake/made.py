@@ -28,6 +28,7 @@ _HOLLOW = 0.02  # metres, likewise: over what is deeper a foot lies as over a pi
 _NOT_LEVEL = 0.003  # metres, likewise: what feet that are still are off one level, if they are off it at all
 _MOST = 0.8  # the share of frames that counts there
 _AS_FLAT = 0.001  # metres, likewise: who is less even with it by no more than that is as even
+_CURVED = 0.01  # metres, likewise: what a foot may be less even with ground that is curved and lie on it
 _OWN = 0.01  # metres, likewise: what soles that stand at height 0, as clips do on their own floor, may be thicker
 _THROUGH = 0.02  # metres, likewise: a foot that is deeper in the ground goes through it
 _RARELY = 8  # in one of so many frames feet move the least; a stay is brief that is so many times as short as another
@@ -351,7 +352,7 @@ def _rests_on(feet: list[Exact], flat: bool, moves: bool) -> bool:
     heights = [(foot, median(foot.height)) for foot in feet]
     uneven = max(abs(median(foot.height[stay]) - middle) for foot, middle in heights for stay in foot.stays)
     flatter = median(np.concatenate([foot.tilts for foot in feet]))
-    return off <= min(ON, max(uneven, _AS_FLAT)) and (flatter < _AS_FLAT or not flat)
+    return off <= min(ON, max(uneven, _AS_FLAT)) and flatter < (_AS_FLAT if flat else _CURVED)
 
 
 def _on_own(feet: list[Exact], flat: bool) -> bool:

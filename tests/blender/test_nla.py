@@ -138,6 +138,10 @@ def test_rotation_modes(mode):
         bone.rotation_mode = mode
     rigs.move(armature, range(1, 21), size=0.15)
     armature.pose.bones["mixamorig:Hips"].lock_location = (True, False, False)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.ikcore.detect_feet()
+    for leg in armature.ikcore_feet.legs:
+        leg.mode = "always"  # it never stands by itself
     start, poses = armature.animation_data.action, {}
     for output in ("NEW", "NLA"):
         armature.animation_data.action = start
