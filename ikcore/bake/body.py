@@ -97,8 +97,9 @@ def _hung(way: Way, body: Body, scene: Scene) -> tuple[Any, ...]:
     """A leg in the clip, and between the body and its foot."""
     hip, ankle = (np.ascontiguousarray(way.motion.chain[:, joint]) for joint in (0, -1))
     over, carried = way.shift[:, scene.axis] - way.plain, body.carried(hip)
-    high = (carried - body.carried(ankle) if body.tilts else hip - ankle)[:, scene.axis]
-    return hip, ankle, carried, way.ankle, np.ascontiguousarray(high), over, way.reach, way.stands, way.motion.size
+    top, foot = (carried, body.carried(ankle)) if body.tilts else (hip, ankle)
+    high = top[:, scene.axis] - foot[:, scene.axis]
+    return hip, ankle, carried, way.ankle, high, over, way.reach, way.stands, way.motion.size
 
 
 def _agreed(wanted: list[Array], ways: list[Way]) -> tuple[Array, Array, Array]:

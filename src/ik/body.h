@@ -51,8 +51,8 @@ typedef struct {
 
 /* How far up each leg has its hip moved, to be as far from its ankle as in the clip, above it or below, where that
  * would be but for obstacles (legs, frames); and how far up they may go, as far as all legs reach: one that is about to
- * be at its limit gives before it is, for so many frames. What legs need that are far aside the body goes aside for:
- * hips stay about as high over ankles as they were. */
+ * be at its limit gives before it is, for so many frames. Hips come down to half of their height over ankles at
+ * most: what legs still need that are far aside the body goes aside for. */
 typedef struct {
     ik_hung_legs hung;
     double moment;

@@ -11,13 +11,12 @@ from ikcore._arrays import rows
 from ikcore.feet.intervals import Mask, core, mask_of, runs
 from ikcore.feet.metrics import geometry, given
 from ikcore.feet.metrics.geometry import UP
-from ikcore.feet.rules import SHORTEST, STILL
 
 Array = NDArray[np.float64]
 
 NEAR = 0.05  # metres, what is in contact by height alone
-_SLOW = 2 * STILL  # metres a second, what is so besides seems to stand
-_ARRIVES = 0.2  # seconds that feet arrive before a contact, or leave
+_SLOW = 0.3  # metres a second, what is so besides seems to stand
+_BRIEF, _ROLLS = 0.1, 0.2  # seconds: what is shorter is no contact; and how long feet arrive before one, or leave
 
 
 def penetration(heights: ArrayLike) -> Array:
@@ -202,7 +201,7 @@ def unseen(points: ArrayLike, heights: ArrayLike, contact: ArrayLike, *, fps: fl
     """
     held, found = mask_of("contact", contact, 1), rests(points, heights, fps=fps)
     given.same("contact", held.shape, found.shape)
-    least, near = (math.ceil(time * given.rate(fps) - 1e-6) for time in (SHORTEST, _ARRIVES))  # rounding
+    least, near = (math.ceil(time * given.rate(fps) - 1e-6) for time in (_BRIEF, _ROLLS))  # rounding
     for start, stop in runs(held).tolist():
         found[max(start - near, 0) : stop + near] = False
     for start, stop in runs(found).tolist():

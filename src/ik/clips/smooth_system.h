@@ -286,7 +286,7 @@ ik_inline void smooth_go_back(smooth_clip *clip, const smooth_sums *sums, const 
 
 /* From right-hand sides to steps. Of frames whose state is among `held` the step is nothing. prepare: sets `step` to
  * the right-hand side and `pivot` to the diagonal, with whatever is to be added. move: NULL, or the lanes that go the
- * step, but for frames that are at a bound. */
+ * step, but for frames that are at a bound. follow: as in smooth_go_back. */
 ik_inline void smooth_solve(smooth_clip *clip, int held, const mask *move, smooth_visit *prepare, smooth_visit *follow,
                             void *context) {
     const mask holds = mask_splat(held);
