@@ -59,10 +59,7 @@ static ptrdiff_t smooth_frames(const ik_smooth_job *job) {
     return job->loop && period > 0 ? (SMOOTH_LEAST + period - 1) / period * period : period;
 }
 
-static size_t smooth_bytes(const ik_smooth_job *job) {
-    const size_t border = job->loop ? 2 * sizeof(real) : 0;
-    return (size_t)smooth_frames(job) * (sizeof(smooth_frame) + sizeof(smooth_bounds) + border);
-}
+static size_t smooth_bytes(const ik_smooth_job *job) { return smooth_bytes_of(smooth_frames(job), job->loop); }
 
 static real smooth_load(const ik_lists *lists, group at, ptrdiff_t frame, number otherwise) {
     ik_rows rows = lanes_list_row(lists, frame);
@@ -87,26 +84,37 @@ ik_inline mask smooth_may_bound(real lower, real upper) {
     return mask_less(lower, far) & mask_less(-far, upper);
 }
 
-/* The power of two, and whether a channel can be computed with. */
+/* Which frame of the job one of the clip is. */
+ik_inline ptrdiff_t smooth_source(const smooth *s, ptrdiff_t k) { return k < s->period ? k : k % s->period; }
+
+/* The power of two, and whether a channel can be computed with. Leaves what is wanted and the
+ * pull where departures and steps will be, so that the gradient is that of what is wanted alone. */
 static void smooth_measure(smooth *s, group at) {
     const ik_smooth_job *job = s->job;
     const number frame = 1 / (number)job->fps, squared = frame * frame;
     real largest = real_splat(0), bounds[2];
     s->usable = smooth_is_plain(real_splat(s->clip.tension));
-    for (ptrdiff_t k = 0; k < s->period; k++) {
-        real wanted = smooth_load(&job->wanted, at, k, 0), pull = smooth_load(&job->pull, at, k, 0);
-        smooth_load_bounds(s, at, k, bounds);
+    EACH_FRAME(k, f, &s->clip) {
+        const ptrdiff_t from = smooth_source(s, k);
+        real wanted = smooth_load(&job->wanted, at, from, 0), pull = smooth_load(&job->pull, at, from, 0);
+        smooth_load_bounds(s, at, from, bounds);
         s->usable &= smooth_is_plain(wanted) & smooth_is_plain(pull * real_splat(squared * squared)) &
                      smooth_may_bound(bounds[0], bounds[1]);
         largest = real_max(largest, real_abs(wanted));
         for (int side = 0; side < 2; side++)
             largest = real_select(smooth_is_plain(bounds[side]), real_max(largest, real_abs(bounds[side])), largest);
+        *f = (smooth_frame){.moved = wanted, .step = real_max(pull * real_splat(squared * squared), real_splat(0))};
     }
     s->scale = real_unit_scale(real_select(s->usable, largest, real_splat(1)));
 }
 
+ik_inline void smooth_keep_curved(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context) {
+    (void)diagonal, (void)context;
+    clip->frames[k].curved = -force;
+}
+
 /* The bounds of the departure; where they meet, or cross, it is pinned. */
-static void smooth_set_bounds(smooth *s, smooth_frame *f, real bounds[2]) {
+static void smooth_set_bounds(smooth *s, ptrdiff_t k, real base, real bounds[2]) {
     const real far = real_splat(SMOOTH_FAR), zero = real_splat(0), half = real_splat(0.5);
     real scaled[2];
     for (int side = 0; side < 2; side++)
@@ -116,47 +124,44 @@ static void smooth_set_bounds(smooth *s, smooth_frame *f, real bounds[2]) {
     s->crossed |= s->usable & mask_less(bounds[1], bounds[0]);
     for (int side = 0; side < 2; side++) {
         mask bounded = s->usable & ~pinned & smooth_is_plain(bounds[side]);
-        smooth_bounds_of(&s->clip, f)->at[side] = real_select(bounded, scaled[side] - f->base, side ? far : -far);
+        s->clip.bounds[k].at[side] = real_select(bounded, scaled[side] - base, side ? far : -far);
     }
-    f->state = pinned & mask_splat(PINNED);
-    f->moved = real_select(pinned, pin - f->base, zero);
+    s->clip.states[k] = pinned & mask_splat(PINNED);
+    s->clip.frames[k].moved = real_select(pinned, pin - base, zero);
 }
 
 /* All frames of a group. What cannot be computed with is as if it were nothing. */
 static void smooth_take(smooth *s, group at) {
-    const ik_smooth_job *job = s->job;
-    const number frame = 1 / (number)job->fps, squared = frame * frame;
     const real zero = real_splat(0), one = real_splat(1);
     real held = zero, bounds[2];
     s->crossed = s->vague = mask_splat(0);
     smooth_measure(s, at);
-    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
-        smooth_frame *f = &s->clip.frames[k];
-        ptrdiff_t from = k % s->period;
-        real pull = smooth_load(&job->pull, at, from, 0) * real_splat(squared * squared);
-        smooth_load_bounds(s, at, from, bounds);
-        f->base = real_select(s->usable, smooth_load(&job->wanted, at, from, 0) * s->scale, zero);
-        f->pull = real_select(s->usable, real_max(pull, zero), zero);
-        smooth_set_bounds(s, f, bounds);
-        mask holds = mask_less(zero, f->pull) | ~mask_zero(f->state);
+    smooth_each(&s->clip, smooth_keep_curved, NULL);
+    EACH_FRAME(k, f, &s->clip) {
+        const real base = real_select(s->usable, f->moved * s->scale, zero);
+        f->curved = real_select(s->usable, f->curved * s->scale, zero);
+        f->pull = real_select(s->usable, f->step, zero);
+        smooth_load_bounds(s, at, smooth_source(s, k), bounds);
+        smooth_set_bounds(s, k, base, bounds);
+        mask holds = mask_less(zero, f->pull) | ~mask_zero(s->clip.states[k]);
         held = held + real_select(holds, one, zero);
     }
     /* nothing but bending leaves a straight line free to shift and to turn */
     const int least = s->clip.loop || s->clip.tension > 0 || s->clip.count == 1 ? 1 : 2;
     const number whole = 1 / (number)s->clip.count, faint = whole * whole * (whole * whole);
     const mask loose = mask_less(held, real_splat((number)least));
-    if (mask_any(loose)) EACH_FRAME(f, &s->clip) f->pull = real_select(loose, real_splat(faint), f->pull);
+    if (mask_any(loose)) EACH_FRAME(k, f, &s->clip) f->pull = real_select(loose, real_splat(faint), f->pull);
 }
 
 /* At a bound the number that was given, and never beyond. */
-static real smooth_value(const smooth_frame *f, real wanted, const real bounds[2], real unscale) {
-    const real half = real_splat(0.5);
-    mask still = mask_equal(f->moved, real_splat(0)), pinned = ~mask_zero(f->state & mask_splat(PINNED));
-    real x = real_select(still, wanted, (f->base + f->moved) * unscale);
+static real smooth_value(const smooth *s, ptrdiff_t k, real wanted, const real bounds[2], real unscale) {
+    const real half = real_splat(0.5), moved = s->clip.frames[k].moved;
+    const mask state = s->clip.states[k];
+    real x = real_select(mask_equal(moved, real_splat(0)), wanted, (wanted * s->scale + moved) * unscale);
     real pin = real_select(mask_equal(bounds[0], bounds[1]), bounds[0], half * bounds[0] + half * bounds[1]);
-    x = real_select(mask_less(x, bounds[0]) | ~mask_zero(f->state & mask_splat(AT_LOWER)), bounds[0], x);
-    x = real_select(mask_less(bounds[1], x) | ~mask_zero(f->state & mask_splat(AT_UPPER)), bounds[1], x);
-    return real_select(pinned, pin, x);
+    x = real_select(mask_less(x, bounds[0]) | smooth_is(state, AT_LOWER), bounds[0], x);
+    x = real_select(mask_less(bounds[1], x) | smooth_is(state, AT_UPPER), bounds[1], x);
+    return real_select(smooth_is(state, PINNED), pin, x);
 }
 
 static void smooth_store(const smooth *s, group at, mask unsettled) {
@@ -166,8 +171,8 @@ static void smooth_store(const smooth *s, group at, mask unsettled) {
     for (ptrdiff_t k = 0; k < job->frames; k++) {
         ik_rows to = lanes_list_row(&job->values, k);
         real wanted = smooth_load(&job->wanted, at, k, 0);
-        smooth_load_bounds(s, at, k % s->period, bounds);
-        real x = smooth_value(&s->clip.frames[k % s->period], wanted, bounds, unscale);
+        smooth_load_bounds(s, at, smooth_source(s, k), bounds);
+        real x = smooth_value(s, smooth_source(s, k), wanted, bounds, unscale);
         if (k == 0) first = x;
         if (k == s->period) x = first;
         lanes_store_real(&to, at, real_select(s->usable, x, wanted));
@@ -180,66 +185,80 @@ static void smooth_store(const smooth *s, group at, mask unsettled) {
 
 /* --- settle ------------------------------------------------------------------------------------------------------- */
 
-ik_inline void smooth_set_force(smooth_clip *clip, ptrdiff_t k, void *course) {
-    clip->frames[k].step = smooth_force(clip, k, course);
+ik_inline void smooth_set_plain(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context) {
+    (void)context;
+    clip->frames[k].pivot = real_splat(diagonal) + clip->frames[k].pull;
+    clip->frames[k].step = force;
 }
 
-ik_inline void smooth_set_plain(smooth_clip *clip, ptrdiff_t k, void *course) {
-    clip->frames[k].pivot = real_splat(smooth_diagonal(clip, k)) + clip->frames[k].pull;
-    smooth_set_force(clip, k, course);
+/* With pivots that are reciprocals already. */
+ik_inline void smooth_set_force(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context) {
+    (void)diagonal, (void)context;
+    clip->frames[k].step = force;
 }
 
 /* A step to where nothing pulls, of these lanes; twice, for what rounding has left. */
 static void smooth_relax(smooth *s, mask busy) {
-    const int held = AT_LOWER | AT_UPPER | PINNED;
-    smooth_course at = {0};
-    smooth_solve(&s->clip, held, &busy, smooth_set_plain, NULL, &at);
-    smooth_solve_again(&s->clip, held, &busy, smooth_set_force, NULL, &at);
+    smooth_solve(&s->clip, smooth_set_plain, (smooth_then){.move = &busy});
+    smooth_solve_again(&s->clip, smooth_set_force, (smooth_then){.move = &busy});
+}
+
+/* Frames on the wrong side of a bound: how many, and the last of them; and what is too little to count. */
+typedef struct {
+    mask *states;
+    real off, loose, count, last;
+} smooth_wrong;
+
+ik_inline void smooth_mark_at(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context) {
+    const real zero = real_splat(0), one = real_splat(1);
+    smooth_wrong *seen = context;
+    const smooth_frame *f = &clip->frames[k];
+    const smooth_bounds *b = &clip->bounds[k];
+    const mask state = seen->states[k];
+    mask beyond = mask_less(f->moved, b->at[0] - seen->off) | mask_less(b->at[1] + seen->off, f->moved);
+    mask wrong = mask_zero(state) & beyond;
+    wrong |= smooth_is(state, AT_LOWER) & mask_less(seen->loose, force);
+    wrong |= smooth_is(state, AT_UPPER) & mask_less(force, -seen->loose);
+    seen->states[k] = state | (wrong & mask_splat(WRONG));
+    seen->count = seen->count + real_select(wrong, one, zero);
+    seen->last = real_max(seen->last, real_select(wrong, real_splat((number)k), zero));
+    (void)diagonal;
 }
 
 /* Frames that are out of bounds, and those that a bound holds back from the other side, are on the wrong side of it.
- * Marks them; returns how many there are, and which is the last. */
-static real smooth_mark(smooth *s, real *last) {
-    const real zero = real_splat(0), one = real_splat(1);
-    real largest = zero, count = zero;
-    EACH_FRAME(f, &s->clip) largest = real_max(largest, real_abs(f->moved));
-    const real off = real_splat(SMOOTH_OFF) * largest, loose = real_splat(SMOOTH_LOOSE) * largest;
-    smooth_course at = smooth_course_of(&s->clip, 0);
-    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
-        smooth_frame *f = &s->clip.frames[k];
-        const smooth_bounds *b = &s->clip.bounds[k];
-        real gradient = smooth_gradient(&s->clip, k, &at);
-        mask beyond = mask_less(f->moved, b->at[0] - off) | mask_less(b->at[1] + off, f->moved);
-        mask wrong = mask_zero(f->state) & beyond;
-        wrong |= smooth_is(f, AT_LOWER) & mask_less(gradient, -loose);
-        wrong |= smooth_is(f, AT_UPPER) & mask_less(loose, gradient);
-        f->state |= wrong & mask_splat(WRONG);
-        count = count + real_select(wrong, one, zero);
-        *last = real_select(wrong, real_splat((number)k), *last);
-    }
-    return count;
+ * Marks them. */
+static smooth_wrong smooth_mark(smooth *s) {
+    const real zero = real_splat(0);
+    real largest = zero;
+    EACH_FRAME(k, f, &s->clip) largest = real_max(largest, real_abs(f->moved));
+    smooth_wrong seen = {s->clip.states, real_splat(SMOOTH_OFF) * largest, real_splat(SMOOTH_LOOSE) * largest, zero,
+                         zero};
+    smooth_each(&s->clip, smooth_mark_at, &seen);
+    return seen;
 }
 
 /* Frames that are marked change sides, of some lanes the last of them alone. */
 static void smooth_change(smooth *s, mask busy, mask alone, real last) {
-    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
-        smooth_frame *f = &s->clip.frames[k];
-        mask changes = busy & smooth_is(f, WRONG) & (~alone | mask_equal(last, real_splat((number)k)));
-        mask side =
-            mask_select(mask_less(f->moved, s->clip.bounds[k].at[0]), mask_splat(AT_LOWER), mask_splat(AT_UPPER));
-        f->state &= ~mask_splat(WRONG);
-        f->state = mask_select(changes, mask_zero(f->state) & side, f->state);
+    EACH_FRAME(k, f, &s->clip) {
+        mask *state = &s->clip.states[k];
+        mask changes = busy & smooth_is(*state, WRONG) & (~alone | mask_equal(last, real_splat((number)k)));
+        mask lower = mask_less(f->moved, s->clip.bounds[k].at[0]);
+        mask side = mask_select(lower, mask_splat(AT_LOWER), mask_splat(AT_UPPER));
+        *state &= ~mask_splat(WRONG);
+        *state = mask_select(changes, mask_zero(*state) & side, *state);
     }
 }
 
-/* Frames at bounds are there, others where they are wanted. */
+/* Frames at bounds are there, and held; others where they are wanted. */
 static void smooth_place(smooth *s, mask busy) {
-    EACH_FRAME(f, &s->clip) {
-        const smooth_bounds *b = smooth_bounds_of(&s->clip, f);
-        real moved = real_select(mask_zero(f->state), real_splat(0), f->moved);
-        moved = real_select(smooth_is(f, AT_LOWER), b->at[0], moved);
-        moved = real_select(smooth_is(f, AT_UPPER), b->at[1], moved);
+    EACH_FRAME(k, f, &s->clip) {
+        const real *at = s->clip.bounds[k].at;
+        const mask state = s->clip.states[k], free = mask_zero(state);
+        real moved = real_select(free, real_splat(0), f->moved);
+        moved = real_select(smooth_is(state, AT_LOWER), at[0], moved);
+        moved = real_select(smooth_is(state, AT_UPPER), at[1], moved);
         f->moved = real_select(busy, moved, f->moved);
+        f->free = real_select(free, real_splat(1), real_splat(0));
     }
 }
 
@@ -249,27 +268,26 @@ static mask smooth_settle(smooth *s, mask busy, int rounds) {
     const real zero = real_splat(0), one = real_splat(1), chances = real_splat(SMOOTH_CHANCES);
     real fewest = real_splat(SMOOTH_FAR), left = chances;
     for (int round = 0; round < rounds && mask_any(busy) && !smooth_stops(s); round++) {
-        real last = zero;
         smooth_place(s, busy);
         smooth_relax(s, busy);
         s->rounds = s->rounds + real_select(busy, one, zero);
         s->vague = mask_select(busy, s->clip.vague, s->vague);
-        real wrong = smooth_mark(s, &last);
-        mask fewer = mask_less(wrong, fewest);
+        const smooth_wrong wrong = smooth_mark(s);
+        mask fewer = mask_less(wrong.count, fewest);
         left = real_select(fewer, chances, left - one);
-        fewest = real_min(wrong, fewest);
-        smooth_change(s, busy, mask_less(left, zero), last);
-        busy &= mask_less(zero, wrong);
+        fewest = real_min(wrong.count, fewest);
+        smooth_change(s, busy, mask_less(left, zero), wrong.last);
+        busy &= mask_less(zero, wrong.count);
     }
     return busy;
 }
 
 /* --- interior ----------------------------------------------------------------------------------------------------- */
 
-#define EACH_BOUND(f, b, side, clip)                                                                                   \
-    EACH_FRAME(f, clip)                                                                                                \
-    for (smooth_bounds *b = smooth_bounds_of(clip, f), *once = b; once; once = NULL)                                   \
-        for (int side = 0; side < 2; side++)
+#define EACH_BOUND(k, b, side, clip)                                                                                   \
+    for (ptrdiff_t k = 0; k < (clip)->count; k++)                                                                      \
+        for (smooth_bounds *b = &(clip)->bounds[k], *once = b; once; once = NULL)                                      \
+            for (int side = 0; side < 2; side++)
 
 /* How far a bound is away from a frame. */
 ik_inline real smooth_room(const smooth_frame *f, const smooth_bounds *b, int side, real least) {
@@ -281,28 +299,32 @@ ik_inline real smooth_leaves(const smooth_frame *f, int side) { return side ? -f
 
 /* What a step without a centre changes the pressure by. */
 ik_inline real smooth_predicted(const smooth_frame *f, const smooth_bounds *b, int side) {
-    return -b->press[side] - b->press[side] * smooth_leaves(f, side) * b->inverse[side];
+    return -b->press[side] - b->press[side] * (smooth_leaves(f, side) * b->inverse[side]);
+}
+
+ik_inline void smooth_see_pulled(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *pulled) {
+    real *most = pulled;
+    *most = real_max(*most, real_abs(force) * clip->frames[k].free);
+    (void)diagonal;
 }
 
 /* A curve within the bounds, not far from the free one, and how hard all bounds press. Returns the mean product of
  * pressure and room. */
 static real smooth_begin(smooth *s, mask busy, real violation, real least) {
-    const real share = real_splat(SMOOTH_SHARE);
+    const real share = real_splat(SMOOTH_SHARE), one = real_splat(1);
+    smooth_clip *clip = &s->clip;
     real pulled = violation * real_splat(1e-20);
-    EACH_FRAME(f, &s->clip) {
-        const smooth_bounds *b = smooth_bounds_of(&s->clip, f);
-        real room = real_min(violation, share * (b->at[1] - b->at[0]));
-        real inside = real_min(real_max(f->moved, b->at[0] + room), b->at[1] - room);
+    EACH_FRAME(k, f, clip) {
+        const real *at = clip->bounds[k].at;
+        real room = real_min(violation, share * (at[1] - at[0]));
+        real inside = real_min(real_max(f->moved, at[0] + room), at[1] - room);
         f->moved = real_select(busy, inside, f->moved);
-        f->state = f->state & (~busy | mask_splat(PINNED));
+        clip->states[k] &= ~busy | mask_splat(PINNED);
+        f->free = real_select(smooth_is(clip->states[k], PINNED), real_splat(0), one);
     }
-    smooth_course at = smooth_course_of(&s->clip, 0);
-    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
-        real pull = real_abs(smooth_gradient(&s->clip, k, &at));
-        pulled = real_select(mask_zero(s->clip.frames[k].state), real_max(pulled, pull), pulled);
-    }
+    smooth_each(clip, smooth_see_pulled, &pulled);
     real product = real_splat(SMOOTH_PRESS) * pulled * violation;
-    EACH_BOUND(f, b, side, &s->clip) b->press[side] = product * (real_splat(1) / smooth_room(f, b, side, least));
+    EACH_BOUND(k, b, side, clip) b->press[side] = product * (one / smooth_room(&clip->frames[k], b, side, least));
     return product;
 }
 
@@ -310,32 +332,31 @@ static real smooth_begin(smooth *s, mask busy, real violation, real least) {
  * the curvature it goes by. And what is seen of a step: how much too long it is for the bounds, and the sum of products
  * of the changes of pressure and room. */
 typedef struct {
-    smooth_course course;
     real least, centre, curvature, most, second;
-} smooth_way;
+} smooth_seen;
 
 /* The step that ignores the centre. Leaves the right-hand side for the next one in more[0], where room is. */
-ik_inline void smooth_set_outward(smooth_clip *clip, ptrdiff_t k, void *context) {
-    smooth_way *way = context;
+ik_inline void smooth_set_outward(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context) {
+    smooth_seen *seen = context;
     smooth_frame *f = &clip->frames[k];
     smooth_bounds *b = &clip->bounds[k];
-    f->step = b->more[0] = smooth_force(clip, k, &way->course);
-    f->pivot = real_splat(smooth_diagonal(clip, k)) + f->pull;
+    f->step = b->more[0] = force;
+    f->pivot = real_splat(diagonal) + f->pull;
     for (int side = 0; side < 2; side++) {
-        b->inverse[side] = real_splat(1) / smooth_room(f, b, side, way->least);
+        b->inverse[side] = real_splat(1) / smooth_room(f, b, side, seen->least);
         f->pivot = f->pivot + b->press[side] * b->inverse[side];
     }
 }
 
 /* How long that step is. */
 ik_inline void smooth_outward(smooth_clip *clip, ptrdiff_t k, void *context) {
-    smooth_way *way = context;
+    smooth_seen *seen = context;
     const smooth_frame *f = &clip->frames[k];
     const smooth_bounds *b = &clip->bounds[k];
     for (int side = 0; side < 2; side++) {
         real leaves = smooth_leaves(f, side), change = leaves * b->inverse[side];
-        way->most = real_max(way->most, real_max(-change, real_splat(1) + change));
-        way->second = way->second + leaves * smooth_predicted(f, b, side);
+        seen->most = real_max(seen->most, real_max(-change, real_splat(1) + change));
+        seen->second = seen->second + leaves * smooth_predicted(f, b, side);
     }
 }
 
@@ -347,20 +368,21 @@ typedef struct {
 static smooth_prediction smooth_predict(smooth *s, real product, real least) {
     const real one = real_splat(1);
     smooth_clip *clip = &s->clip;
-    smooth_way way = {.least = least, .most = one, .second = real_splat(0)};
-    smooth_solve(clip, PINNED, NULL, smooth_set_outward, smooth_outward, &way);
-    real part = one / way.most;
-    real after = product * (one - part) + part * part * way.second / real_splat(2 * (number)clip->count);
+    smooth_seen seen = {.least = least, .most = one, .second = real_splat(0)};
+    smooth_solve(clip, smooth_set_outward, (smooth_then){.follow = smooth_outward, .context = &seen});
+    real part = one / seen.most;
+    real after = product * (one - part) + part * part * seen.second / real_splat(2 * (number)clip->count);
     return (smooth_prediction){part, after};
 }
 
-ik_inline void smooth_set_inward(smooth_clip *clip, ptrdiff_t k, void *context) {
-    const smooth_way *way = context;
+ik_inline void smooth_set_inward(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context) {
+    (void)force, (void)diagonal;
+    const smooth_seen *seen = context;
     smooth_frame *f = &clip->frames[k];
     smooth_bounds *b = &clip->bounds[k];
     real right = b->more[0];
     for (int side = 0; side < 2; side++) {
-        b->more[side] = way->centre - way->curvature * smooth_leaves(f, side) * smooth_predicted(f, b, side);
+        b->more[side] = seen->centre - seen->curvature * smooth_leaves(f, side) * smooth_predicted(f, b, side);
         real pressed = b->more[side] * b->inverse[side];
         right = side ? right - pressed : right + pressed;
     }
@@ -369,14 +391,14 @@ ik_inline void smooth_set_inward(smooth_clip *clip, ptrdiff_t k, void *context) 
 
 /* What that step changes the pressure by. */
 ik_inline void smooth_press(smooth_clip *clip, ptrdiff_t k, void *context) {
-    smooth_way *way = context;
+    smooth_seen *seen = context;
     const smooth_frame *f = &clip->frames[k];
     smooth_bounds *b = &clip->bounds[k];
     for (int side = 0; side < 2; side++) {
         real leaves = smooth_leaves(f, side);
         b->more[side] = (b->more[side] - b->press[side] * leaves) * b->inverse[side] - b->press[side];
-        way->most = real_max(way->most, -leaves * b->inverse[side]);
-        way->most = real_max(way->most, -b->more[side] / b->press[side]);
+        seen->most = real_max(seen->most, -leaves * b->inverse[side]);
+        seen->most = real_max(seen->most, -b->more[side] / b->press[side]);
     }
 }
 
@@ -384,9 +406,9 @@ ik_inline void smooth_press(smooth_clip *clip, ptrdiff_t k, void *context) {
  * hardly possible little, else the two lead in circles. C. Cartis, "Some disadvantages of a Mehrotra-type primal-dual
  * corrector interior point algorithm for linear programming", 2009. Returns how much of it keeps the bounds. */
 static real smooth_correct(smooth *s, real centre, real curvature) {
-    smooth_way way = {.centre = centre, .curvature = curvature, .most = real_splat(SMOOTH_STEP)};
-    smooth_solve_again(&s->clip, PINNED, NULL, smooth_set_inward, smooth_press, &way);
-    return real_splat(SMOOTH_STEP) / way.most;
+    smooth_seen seen = {.centre = centre, .curvature = curvature, .most = real_splat(SMOOTH_STEP)};
+    smooth_solve_again(&s->clip, smooth_set_inward, (smooth_then){.follow = smooth_press, .context = &seen});
+    return real_splat(SMOOTH_STEP) / seen.most;
 }
 
 /* The mean product after a step, and how hard the bound presses that does so the most. */
@@ -397,9 +419,9 @@ typedef struct {
 /* Goes so much of the step. */
 static smooth_reached smooth_go(smooth *s, mask busy, real part, real least) {
     real sum = real_splat(0), hardest = sum;
-    EACH_FRAME(f, &s->clip) {
-        f->moved = real_select(busy & mask_zero(f->state), f->moved + part * f->step, f->moved);
-        smooth_bounds *b = smooth_bounds_of(&s->clip, f);
+    EACH_FRAME(k, f, &s->clip) {
+        smooth_bounds *b = &s->clip.bounds[k];
+        f->moved = real_select(busy, f->moved + part * f->step, f->moved);
         for (int side = 0; side < 2; side++) {
             b->press[side] = real_select(busy, b->press[side] + part * b->more[side], b->press[side]);
             sum = sum + b->press[side] * smooth_room(f, b, side, least);
@@ -411,10 +433,11 @@ static smooth_reached smooth_go(smooth *s, mask busy, real part, real least) {
 
 /* A bound counts as pressing where its pressure, of the largest, is more than its room of the largest violation. */
 static void smooth_guess(smooth *s, mask busy, real violation, real hardest, real least) {
-    EACH_BOUND(f, b, side, &s->clip) {
-        real room = smooth_room(f, b, side, least);
-        mask pressed = busy & mask_zero(f->state) & mask_less(room * hardest, b->press[side] * violation);
-        f->state = mask_select(pressed, mask_splat(side ? AT_UPPER : AT_LOWER), f->state);
+    EACH_BOUND(k, b, side, &s->clip) {
+        mask *state = &s->clip.states[k];
+        real room = smooth_room(&s->clip.frames[k], b, side, least);
+        mask pressed = busy & mask_zero(*state) & mask_less(room * hardest, b->press[side] * violation);
+        *state = mask_select(pressed, mask_splat(side ? AT_UPPER : AT_LOWER), *state);
     }
 }
 
@@ -422,9 +445,9 @@ static void smooth_interior(smooth *s, mask busy) {
     const real zero = real_splat(0), one = real_splat(1), near = real_splat(SMOOTH_NEAR);
     const mask all = busy;
     real violation = real_splat(SMALLEST), hardest = zero;
-    EACH_FRAME(f, &s->clip) {
-        const smooth_bounds *b = smooth_bounds_of(&s->clip, f);
-        violation = real_max(violation, real_max(b->at[0] - f->moved, f->moved - b->at[1]));
+    EACH_FRAME(k, f, &s->clip) {
+        const real *at = s->clip.bounds[k].at;
+        violation = real_max(violation, real_max(at[0] - f->moved, f->moved - at[1]));
     }
     const real least = violation * real_splat(SMOOTH_SLACK);
     real product = smooth_begin(s, busy, violation, least);
@@ -447,20 +470,14 @@ static void smooth_interior(smooth *s, mask busy) {
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static void smooth_rows(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
-    const number frame = 1 / (number)job->fps;
+    const number frame = 1 / (number)job->fps, tension = (number)job->tension * (frame * frame);
+    const int loop = job->loop && job->frames > 0;
     smooth s = {.job = job, .period = smooth_period(job)};
-    const ptrdiff_t count = smooth_frames(job);
-    smooth_bounds *bounds = (smooth_bounds *)((smooth_frame *)scratch + count);
-    s.clip = (smooth_clip){.frames = scratch,
-                           .bounds = bounds,
-                           .border = (real(*)[2])(bounds + count),
-                           .count = count,
-                           .loop = job->loop && job->frames > 0,
-                           .tension = (number)job->tension * (frame * frame)};
+    s.clip = smooth_clip_of(scratch, smooth_frames(job), loop, tension);
     EACH_GROUP (at, first, last) {
         s.rounds = real_splat(0);
         smooth_take(&s, at);
-        mask unsettled = smooth_settle(&s, s.usable, 1);
+        mask unsettled = smooth_settle(&s, s.clip.count > 0 ? s.usable : mask_splat(0), 1);
         if (mask_any(unsettled)) smooth_interior(&s, unsettled);
         unsettled = smooth_settle(&s, unsettled, SMOOTH_SETTLE);
         if (s.stopped) return;

@@ -7,8 +7,11 @@
  *   sum (x[k-1] - 2 x[k] + x[k+1])^2 + tension h^2 sum (x[k+1] - x[k])^2 + sum pull[k] h^4 (x[k] - wanted[k])^2
  *
  * so the matrix of its second derivatives has five diagonals. Frames that are held do not move in a step: their rows
- * are those of the identity, and their columns are zero. In a loop the last two frames meet the first: those two are a
- * border, the dense last rows of the matrix.
+ * are those of the identity, and their columns are zero.
+ *
+ * It is solved from both ends towards a pair of frames in the middle, as each frame waits for the one before: so two
+ * are under way at a time. In a loop, where the last two frames meet the first, those are the pair: a border, the dense
+ * last rows of the matrix.
  *
  *   smooth_gradient      half the derivative of the energy
  *   smooth_solve         L D L^T of the matrix, in place, and with that from right-hand sides to steps
@@ -17,12 +20,13 @@
  * A long clip is more than a cache holds, so each goes through it as rarely as can be: right-hand sides are found on
  * the way there, and what follows from steps on the way back. */
 
-/* What is kept of a frame of all channels: a line of the cache of a scalar, as is what is kept of its bounds, which
+/* What is kept of a frame of all channels, a line of the cache of a scalar, as is what is kept of its bounds, which
  * solving goes without. */
 typedef struct {
-    real base, moved, pull, step;
-    real pivot, below[2]; /* D, then its reciprocals; L one frame and two frames on */
-    mask state;           /* of enum smooth_state; 0: between the bounds */
+    real moved, step;
+    real curved;          /* what the curve that is wanted adds to the gradient, of its own bending */
+    real pull, free;      /* free: 1, or 0 where the frame is held */
+    real pivot, below[2]; /* D, then its reciprocals; L one frame and two frames towards the pair */
 } smooth_frame;
 
 /* Of both: the lowest and the highest that `moved` may be; how hard each presses, and a step of that; the reciprocal of
@@ -34,26 +38,31 @@ typedef struct {
 /* Of an element of the diagonal, what is left of it at least: less is rounding. */
 static const number SMOOTH_PIVOT = 0x1p-49;
 
-enum smooth_state { AT_LOWER = 1, AT_UPPER = 2, PINNED = 4, WRONG = 8 };
+enum smooth_state { AT_LOWER = 1, AT_UPPER = 2, PINNED = 4, WRONG = 8 }; /* 0: between the bounds */
+
+/* Of the matrix at a frame: on its diagonal without the pull, and beside it one frame and two frames on. */
+typedef struct {
+    number diagonal, next, second;
+} smooth_row;
 
 typedef struct {
     smooth_frame *frames;
     smooth_bounds *bounds; /* as many */
+    mask *states;          /* as many, of enum smooth_state */
     real (*border)[2];     /* of a loop as many: L in the border below each frame */
-    ptrdiff_t count;
+    ptrdiff_t count, pair; /* the number of frames, and the first one of the pair */
     int loop;
     number tension;
-    mask vague;     /* where rounding has left nothing of an element of D: what little holds a curve is lost */
-    real corner[3]; /* of a loop D of the last two frames, as reciprocals, and L between them */
+    smooth_row inner; /* that of frames which are not near an end */
+    mask vague;       /* lanes where rounding left nothing of an element of D: what little holds a curve is lost */
+    real corner[3];   /* D of the pair, as reciprocals, and L between the two */
 } smooth_clip;
 
-ik_inline mask smooth_is(const smooth_frame *f, integer state) { return ~mask_zero(f->state & mask_splat(state)); }
+ik_inline mask smooth_is(mask state, integer wanted) { return ~mask_zero(state & mask_splat(wanted)); }
 
-ik_inline smooth_bounds *smooth_bounds_of(const smooth_clip *clip, const smooth_frame *f) {
-    return &clip->bounds[f - clip->frames];
-}
-
-#define EACH_FRAME(f, clip) for (smooth_frame *f = (clip)->frames; f < (clip)->frames + (clip)->count; f++)
+#define EACH_FRAME(k, f, clip)                                                                                         \
+    for (ptrdiff_t k = 0; k < (clip)->count; k++)                                                                      \
+        for (smooth_frame *f = &(clip)->frames[k], *once = f; once; once = NULL)
 
 /* Of any frame near the clip, in a loop the one that it is. */
 ik_inline smooth_frame *smooth_at(const smooth_clip *clip, ptrdiff_t k) {
@@ -72,246 +81,303 @@ ik_inline number smooth_goes_on(const smooth_clip *clip, ptrdiff_t k) {
 
 /* --- gradient ----------------------------------------------------------------------------------------------------- */
 
-/* From a frame to the next, of what is wanted and of the departure. */
-typedef struct {
-    real base, moved;
-} smooth_slope;
+/* Frames are gone through ahead or back: what is "before", "after" and "next" is so on the way. */
+enum smooth_way { AHEAD = 1, BACK = -1 };
 
-ik_inline smooth_slope smooth_slope_at(const smooth_clip *clip, ptrdiff_t k) {
-    if (smooth_goes_on(clip, k) == 0) return (smooth_slope){real_splat(0), real_splat(0)};
-    const smooth_frame *here = smooth_at(clip, k), *next = smooth_at(clip, k + 1);
-    return (smooth_slope){next->base - here->base, next->moved - here->moved};
+/* What curves do to the next frame. */
+ik_inline real smooth_slope(const smooth_clip *clip, ptrdiff_t k, int way) {
+    if (smooth_goes_on(clip, way == AHEAD ? k : k - 1) == 0) return real_splat(0);
+    return smooth_at(clip, k + way)->moved - smooth_at(clip, k)->moved;
 }
 
-ik_inline real smooth_bent(const smooth_clip *clip, ptrdiff_t k, smooth_slope before, smooth_slope after) {
-    real bent = (after.base - before.base) + (after.moved - before.moved);
-    return bent * real_splat(smooth_bends(clip, k));
+ik_inline real smooth_bent(const smooth_clip *clip, ptrdiff_t k, real before, real after) {
+    return (after - before) * real_splat(smooth_bends(clip, k));
 }
 
 /* What is known where gradients are found, frame after frame: the slopes beside a frame, and how much the curve bends
  * in the one before and in that one. */
 typedef struct {
-    smooth_slope before, after;
-    real bent[2];
+    real before, after, bent[2];
 } smooth_course;
 
-static smooth_course smooth_course_of(const smooth_clip *clip, ptrdiff_t k) {
-    smooth_course at = {.before = smooth_slope_at(clip, k - 1), .after = smooth_slope_at(clip, k)};
-    at.bent[0] = smooth_bent(clip, k - 1, smooth_slope_at(clip, k - 2), at.before);
+static smooth_course smooth_course_of(const smooth_clip *clip, ptrdiff_t k, int way) {
+    smooth_course at = {.before = smooth_slope(clip, k - way, way), .after = smooth_slope(clip, k, way)};
+    at.bent[0] = smooth_bent(clip, k - way, smooth_slope(clip, k - 2 * way, way), at.before);
     at.bent[1] = smooth_bent(clip, k, at.before, at.after);
     return at;
 }
 
-/* Of frame k, whose course is known; then that of the next one is. */
-ik_inline real smooth_gradient(const smooth_clip *clip, ptrdiff_t k, smooth_course *at) {
-    const smooth_frame *f = &clip->frames[k];
-    smooth_slope next = smooth_slope_at(clip, k + 1);
-    real bent = smooth_bent(clip, k + 1, at->after, next);
-    real drawn = (at->before.base - at->after.base) + (at->before.moved - at->after.moved);
+/* Of a frame whose course is known, as is the slope after the next one and how much it bends there; then the course of
+ * that is known. */
+ik_inline real smooth_gradient(const smooth_clip *clip, const smooth_frame *f, real slope, real bent,
+                               smooth_course *at) {
+    real drawn = at->before - at->after;
     real curved = (at->bent[0] - at->bent[1]) - (at->bent[1] - bent);
-    at->before = at->after, at->after = next;
+    at->before = at->after, at->after = slope;
     at->bent[0] = at->bent[1], at->bent[1] = bent;
-    return (curved + real_splat(clip->tension) * drawn) + f->pull * f->moved;
+    return ((curved + real_splat(clip->tension) * drawn) + f->curved) + f->pull * f->moved;
 }
 
-/* What pulls at a frame the other way, where frames come as systems take them: those of the border before all others.
- */
-ik_inline real smooth_force(const smooth_clip *clip, ptrdiff_t k, smooth_course *at) {
-    if (k == 0 || k == clip->count - 2) *at = smooth_course_of(clip, k);
-    return -smooth_gradient(clip, k, at);
+/* On the way to the pair there are two frames more in any case. */
+ik_inline real smooth_gradient_at(const smooth_clip *clip, ptrdiff_t k, int way, smooth_course *at) {
+    const smooth_frame *f = &clip->frames[k];
+    const real slope = f[2 * way].moved - f[way].moved;
+    return smooth_gradient(clip, f, slope, slope - at->after, at);
+}
+
+ik_inline real smooth_gradient_of_pair(const smooth_clip *clip, ptrdiff_t k, smooth_course *at) {
+    const real slope = smooth_slope(clip, k + 1, AHEAD);
+    return smooth_gradient(clip, &clip->frames[k], slope, smooth_bent(clip, k + 1, at->after, slope), at);
 }
 
 /* --- matrix ------------------------------------------------------------------------------------------------------- */
-
-/* On the diagonal, without the pull. */
-ik_inline number smooth_diagonal(const smooth_clip *clip, ptrdiff_t k) {
-    number bends = smooth_bends(clip, k - 1) + 4 * smooth_bends(clip, k) + smooth_bends(clip, k + 1);
-    return bends + clip->tension * (smooth_goes_on(clip, k - 1) + smooth_goes_on(clip, k));
-}
 
 /* Between a frame and the next. */
 ik_inline number smooth_to_next(const smooth_clip *clip, ptrdiff_t k) {
     return -2 * smooth_bends(clip, k) - 2 * smooth_bends(clip, k + 1) - clip->tension * smooth_goes_on(clip, k);
 }
 
-/* Between a frame and the next but one. */
-ik_inline number smooth_to_second(const smooth_clip *clip, ptrdiff_t k) { return smooth_bends(clip, k + 1); }
+static smooth_row smooth_row_near_end(const smooth_clip *clip, ptrdiff_t k, int way) {
+    number bends = smooth_bends(clip, k - 1) + 4 * smooth_bends(clip, k) + smooth_bends(clip, k + 1);
+    number drawn = clip->tension * (smooth_goes_on(clip, k - 1) + smooth_goes_on(clip, k));
+    return (smooth_row){bends + drawn, smooth_to_next(clip, way == AHEAD ? k : k - 1), smooth_bends(clip, k + way)};
+}
+
+ik_inline smooth_row smooth_row_of(const smooth_clip *clip, ptrdiff_t k, int way) {
+    if (clip->loop || (k >= 2 && k < clip->count - 2)) return clip->inner;
+    return smooth_row_near_end(clip, k, way);
+}
+
+/* Bytes of so many frames. */
+static size_t smooth_bytes_of(ptrdiff_t count, int loop) {
+    const size_t border = loop ? 2 * sizeof(real) : 0;
+    return (size_t)count * (sizeof(smooth_frame) + sizeof(smooth_bounds) + sizeof(mask) + border);
+}
+
+/* A clip whose frames are to be given. */
+static smooth_clip smooth_clip_of(void *memory, ptrdiff_t count, int loop, number tension) {
+    smooth_clip clip = {.frames = memory, .count = count, .loop = loop, .tension = tension};
+    clip.bounds = (smooth_bounds *)(clip.frames + count);
+    clip.states = (mask *)(clip.bounds + count);
+    clip.border = (real(*)[2])(clip.states + count);
+    clip.pair = count < 2 ? 0 : loop ? count - 2 : (count - 2) / 2;
+    clip.inner = (smooth_row){6 + tension * 2, -4 - tension, 1};
+    return clip;
+}
+
+/* Frames of the pair: a clip of one frame has no second one. */
+ik_inline int smooth_paired(const smooth_clip *clip) { return clip->count < 2 ? (int)clip->count : 2; }
+
+/* Frames after the pair. */
+ik_inline ptrdiff_t smooth_behind(const smooth_clip *clip) { return clip->count - clip->pair - smooth_paired(clip); }
 
 /* An element of the matrix off its diagonal. */
-ik_inline real smooth_element(const smooth_frame *a, const smooth_frame *b, number x, mask holds) {
-    return real_select(mask_zero((a->state | b->state) & holds), real_splat(x), real_splat(0));
+ik_inline real smooth_element(const smooth_frame *a, const smooth_frame *b, number x) {
+    return a->free * b->free * real_splat(x);
 }
 
-/* Element `row` (0 or 1) of the border below frame k. */
-static real smooth_border(const smooth_clip *clip, ptrdiff_t k, int row, mask holds) {
-    const ptrdiff_t last = clip->count - 1, mine = last - 1 + row;
-    const smooth_frame *f = &clip->frames[k], *b = &clip->frames[mine];
-    const number next = smooth_to_next(clip, k), second = smooth_to_second(clip, k);
+/* On it: `pivot`, or 1 where the frame is held. */
+ik_inline real smooth_diagonal(const smooth_frame *f) { return f->pivot * f->free + (real_splat(1) - f->free); }
+
+/* In a loop, element `row` (0 or 1) of the border below frame k. */
+static real smooth_border(const smooth_clip *clip, ptrdiff_t k, int row) {
+    const ptrdiff_t mine = clip->pair + row;
     ptrdiff_t apart = mine - k < clip->count - (mine - k) ? mine - k : clip->count - (mine - k);
-    return smooth_element(f, b, apart == 1 ? next : apart == 2 ? second : 0, holds);
+    const number x = apart == 1 ? clip->inner.next : apart == 2 ? clip->inner.second : 0;
+    return smooth_element(&clip->frames[k], &clip->frames[mine], x);
 }
 
-/* Frames that are not of the border. */
-ik_inline ptrdiff_t smooth_band(const smooth_clip *clip) { return clip->loop ? clip->count - 2 : clip->count; }
-
-/* Of a frame what those after it need; all 0 before the first. */
+/* Of a frame what those after it need, and what they take off the pair; all 0 before the first: L one frame and two
+ * frames on, and that times D; in a loop L in the border. */
 typedef struct {
-    real d, below[2], border[2];
+    real below[2], whole[2], border[2];
 } smooth_factored;
 
-/* What is known where frames are factored, one after the other: one frame back, and two; and of the border what is left
- * of its matrix, and what was its diagonal. */
+/* What is known where frames are factored, one after the other: one frame back, and two; what is taken off the border;
+ * and where a pivot is vague. */
 typedef struct {
     smooth_factored last, before;
-    real corner[3], whole[2];
+    real corner[3];
+    mask vague;
 } smooth_factors;
 
-/* What is done at frame k, on the way from the first to the last or back. */
-typedef void smooth_visit(smooth_clip *clip, ptrdiff_t k, void *context);
-
-/* Frames of the border are prepared first, as all others take from them. */
-ik_inline void smooth_prepare_border(smooth_clip *clip, smooth_visit *prepare, void *context) {
-    for (ptrdiff_t k = smooth_band(clip); k < clip->count; k++)
-        prepare(clip, k, context);
-}
-
-static smooth_factors smooth_factors_of(const smooth_clip *clip, mask holds) {
-    const real one = real_splat(1), none = real_splat(0);
-    smooth_factors at = {{.d = one}, {.d = one}, {one, one, none}, {one, one}};
-    const smooth_frame *border = &clip->frames[smooth_band(clip)];
-    for (int row = 0; clip->loop && row < 2; row++)
-        at.whole[row] = at.corner[row] = real_select(mask_zero(border[row].state & holds), border[row].pivot, one);
-    if (clip->loop) at.corner[2] = smooth_element(border, border + 1, smooth_to_next(clip, smooth_band(clip)), holds);
-    return at;
-}
-
 /* D and L of frame k. */
-ik_inline void smooth_factor(smooth_clip *clip, ptrdiff_t k, mask holds, smooth_factors *at) {
-    const real one = real_splat(1), least = real_splat(SMOOTH_PIVOT);
+ik_inline void smooth_factor(smooth_clip *clip, ptrdiff_t k, int way, smooth_row row, smooth_factors *at) {
+    const real one = real_splat(1), none = real_splat(0), least = real_splat(SMOOTH_PIVOT);
     const smooth_factored last = at->last, before = at->before;
-    const ptrdiff_t band = smooth_band(clip);
+    const int ends =
+        clip->loop ? (k + 1 >= clip->pair) + (k + 2 >= clip->pair) : 0; /* of two; the border has the rest */
     smooth_frame *f = &clip->frames[k];
-    smooth_factored here = {0};
-    const real whole = real_select(mask_zero(f->state & holds), f->pivot, one);
-    real next = real_splat(0), second = next;
-    if (k + 1 < band) next = smooth_element(f, f + 1, smooth_to_next(clip, k), holds);
-    if (k + 2 < band) second = smooth_element(f, f + 2, smooth_to_second(clip, k), holds);
-    real pivot = whole - last.below[0] * last.below[0] * last.d;
-    pivot = pivot - before.below[1] * before.below[1] * before.d;
-    next = next - last.below[0] * last.below[1] * last.d;
-    clip->vague |= mask_less(pivot, whole * least);
-    here.d = real_max(pivot, whole * least);
-    f->pivot = one / here.d;
-    f->below[0] = here.below[0] = next * f->pivot;
-    f->below[1] = here.below[1] = second * f->pivot;
+    smooth_factored here = {{none, none}, {none, none}, {none, none}};
+    if (ends < 2) here.whole[0] = smooth_element(f, f + way, row.next) - last.below[1] * last.whole[0];
+    if (ends < 1) here.whole[1] = smooth_element(f, f + 2 * way, row.second);
+    const real whole = smooth_diagonal(f), few = whole * least;
+    const real pivot = (whole - before.below[1] * before.whole[1]) - last.below[0] * last.whole[0];
+    at->vague |= mask_less(pivot, few);
+    f->pivot = one / real_max(pivot, few);
+    f->below[0] = here.below[0] = here.whole[0] * f->pivot;
+    f->below[1] = here.below[1] = here.whole[1] * f->pivot;
     if (clip->loop) {
         real left[2];
-        for (int row = 0; row < 2; row++) {
-            left[row] = smooth_border(clip, k, row, holds);
-            left[row] = left[row] - last.below[0] * last.border[row] * last.d;
-            left[row] = left[row] - before.below[1] * before.border[row] * before.d;
-            clip->border[k][row] = here.border[row] = left[row] * f->pivot;
-            at->corner[row] = at->corner[row] - left[row] * here.border[row];
+        for (int r = 0; r < 2; r++) {
+            left[r] = smooth_border(clip, k, r);
+            left[r] = (left[r] - before.border[r] * before.whole[1]) - last.border[r] * last.whole[0];
+            clip->border[k][r] = here.border[r] = left[r] * f->pivot;
+            at->corner[r] = at->corner[r] + left[r] * here.border[r];
         }
-        at->corner[2] = at->corner[2] - left[0] * here.border[1];
+        at->corner[2] = at->corner[2] + left[0] * here.border[1];
     }
     at->before = last, at->last = here;
 }
 
-/* Of the border, after all others. */
-static void smooth_factor_border(smooth_clip *clip, const smooth_factors *at) {
+/* Of the pair, to which frames before it and after it have come. */
+static void smooth_factor_pair(smooth_clip *clip, const smooth_factors *ahead, const smooth_factors *back) {
     const real one = real_splat(1), least = real_splat(SMOOTH_PIVOT);
-    const real few[2] = {at->whole[0] * least, at->whole[1] * least};
-    clip->vague |= mask_less(at->corner[0], few[0]);
-    clip->corner[0] = one / real_max(at->corner[0], few[0]);
-    clip->corner[2] = at->corner[2] * clip->corner[0];
-    const real second = at->corner[1] - at->corner[2] * clip->corner[2];
-    clip->vague |= mask_less(second, few[1]);
-    clip->corner[1] = one / real_max(second, few[1]);
+    const smooth_frame *pair = &clip->frames[clip->pair];
+    const smooth_factors *near[2] = {ahead, back};
+    real whole[2] = {one, one}, left[2], between = real_splat(0);
+    for (int r = 0; r < smooth_paired(clip); r++)
+        whole[r] = smooth_diagonal(pair + r);
+    if (smooth_paired(clip) == 2) between = smooth_element(pair, pair + 1, smooth_row_of(clip, clip->pair, AHEAD).next);
+    for (int r = 0; r < 2; r++) {
+        const smooth_factors *own = near[r], *other = near[1 - r];
+        left[r] = whole[r] - (own->last.below[0] * own->last.whole[0] + own->before.below[1] * own->before.whole[1]);
+        left[r] = left[r] - other->last.below[1] * other->last.whole[1];
+        left[r] = left[r] - ahead->corner[r];
+        between = between - own->last.below[1] * own->last.whole[0];
+    }
+    between = between - ahead->corner[2];
+    clip->corner[0] = one / real_max(left[0], whole[0] * least);
+    clip->corner[2] = between * clip->corner[0];
+    const real second = left[1] - between * clip->corner[2];
+    clip->corner[1] = one / real_max(second, whole[1] * least);
+    clip->vague = mask_less(left[0], whole[0] * least) | mask_less(second, whole[1] * least);
+    clip->vague |= ahead->vague | back->vague;
 }
 
+/* --- solution ----------------------------------------------------------------------------------------------------- */
+
 /* What is known where frames are substituted, one after the other: what those before take off the right-hand side of a
- * frame and of the one after it; and what is left of those of the border. */
+ * frame and of the one after it; and in a loop off those of the border. */
 typedef struct {
     real next, second, later, end[2];
 } smooth_sums;
 
-static smooth_sums smooth_sums_of(const smooth_clip *clip, mask holds) {
-    const real none = real_splat(0);
-    const smooth_frame *border = &clip->frames[smooth_band(clip)];
-    smooth_sums at = {none, none, none, {none, none}};
-    for (int row = 0; clip->loop && row < 2; row++)
-        at.end[row] = real_select(mask_zero(border[row].state & holds), border[row].step, none);
-    return at;
-}
-
-ik_inline void smooth_sum(const smooth_clip *clip, ptrdiff_t k, mask holds, smooth_sums *at) {
+ik_inline void smooth_sum(const smooth_clip *clip, ptrdiff_t k, smooth_sums *at) {
     smooth_frame *f = &clip->frames[k];
-    const real sum = real_select(mask_zero(f->state & holds), f->step, real_splat(0)) - at->next - at->second;
+    const real sum = (f->step * f->free - at->second) - at->next;
     at->next = f->below[0] * sum, at->second = at->later, at->later = f->below[1] * sum;
     f->step = sum;
     for (int row = 0; clip->loop && row < 2; row++)
-        at->end[row] = at->end[row] - clip->border[k][row] * sum;
+        at->end[row] = at->end[row] + clip->border[k][row] * sum;
 }
 
-/* Back from the last frame to the first; frames that `move` and are not held go there. follow: NULL, or what is done
- * with the step of each. */
-ik_inline void smooth_go_back(smooth_clip *clip, const smooth_sums *sums, const mask *move, smooth_visit *follow,
-                              void *context) {
-    const ptrdiff_t band = smooth_band(clip);
-    real end[2] = {sums->end[0], sums->end[1]};
-    if (clip->loop) {
-        end[1] = (end[1] - clip->corner[2] * end[0]) * clip->corner[1];
-        end[0] = end[0] * clip->corner[0] - clip->corner[2] * end[1];
+/* The steps of the pair, from what frames before it and after it leave of their right-hand sides. */
+static void smooth_meet(smooth_clip *clip, const smooth_sums *ahead, const smooth_sums *back) {
+    smooth_frame *pair = &clip->frames[clip->pair];
+    const smooth_sums *near[2] = {ahead, back};
+    real end[2] = {real_splat(0), real_splat(0)};
+    for (int row = 0; row < smooth_paired(clip); row++) {
+        end[row] = pair[row].step * pair[row].free - (near[row]->next + near[row]->second);
+        end[row] = (end[row] - near[1 - row]->later) - ahead->end[row];
     }
-    real one_on = real_splat(0), two_on = one_on; /* the steps of the frames after */
-    for (ptrdiff_t k = clip->count - 1; k >= 0; k--) {
-        smooth_frame *f = &clip->frames[k];
-        real sum;
-        if (k >= band) {
-            sum = end[k - band];
-        } else {
-            sum = f->step * f->pivot;
-            sum = sum - f->below[0] * one_on;
-            sum = sum - f->below[1] * two_on;
-            for (int row = 0; clip->loop && row < 2; row++)
-                sum = sum - clip->border[k][row] * end[row];
-            two_on = one_on, one_on = sum;
-        }
-        f->step = sum;
-        if (move) f->moved = real_select(*move & mask_zero(f->state), f->moved + sum, f->moved);
-        if (follow) follow(clip, k, context);
+    end[1] = (end[1] - clip->corner[2] * end[0]) * clip->corner[1];
+    end[0] = end[0] * clip->corner[0] - clip->corner[2] * end[1];
+    for (int row = 0; row < smooth_paired(clip); row++)
+        pair[row].step = end[row];
+}
+
+/* What is done at a frame with what pulls at it, and with the diagonal of the matrix there but for the pull. */
+typedef void smooth_visit(smooth_clip *clip, ptrdiff_t k, real force, number diagonal, void *context);
+
+/* What follows from its step. */
+typedef void smooth_follow(smooth_clip *clip, ptrdiff_t k, void *context);
+
+/* A way through all frames: the pair, as all others take from it, then others in turns from the first and the last.
+ * What is done at each, and what comes of it. */
+typedef struct {
+    smooth_factors factors[2];
+    smooth_sums sums[2];
+} smooth_found;
+
+ik_inline void smooth_come(smooth_clip *clip, ptrdiff_t k, int way, smooth_course *course, int factor, int sum,
+                           smooth_visit *visit, void *context, smooth_found *found) {
+    const int from = way == AHEAD ? 0 : 1;
+    const smooth_row row = smooth_row_of(clip, k, way);
+    visit(clip, k, -smooth_gradient_at(clip, k, way, course), row.diagonal, context);
+    if (factor) smooth_factor(clip, k, way, row, &found->factors[from]);
+    if (sum) smooth_sum(clip, k, &found->sums[from]);
+}
+
+ik_inline smooth_found smooth_go_there(smooth_clip *clip, int factor, int sum, smooth_visit *visit, void *context) {
+    smooth_found found = {0};
+    const ptrdiff_t last = clip->count - 1, ahead = clip->pair, behind = smooth_behind(clip);
+    smooth_course from_first = smooth_course_of(clip, 0, AHEAD), from_last = smooth_course_of(clip, last, BACK);
+    smooth_course from_pair = smooth_course_of(clip, ahead, AHEAD);
+    for (ptrdiff_t k = ahead; k < ahead + smooth_paired(clip); k++)
+        visit(clip, k, -smooth_gradient_of_pair(clip, k, &from_pair), smooth_row_of(clip, k, AHEAD).diagonal, context);
+    for (ptrdiff_t k = 0; k < ahead || k < behind; k++) {
+        if (k < ahead) smooth_come(clip, k, AHEAD, &from_first, factor, sum, visit, context, &found);
+        if (k < behind) smooth_come(clip, last - k, BACK, &from_last, factor, sum, visit, context, &found);
+    }
+    return found;
+}
+
+/* Does something with what pulls at each frame. */
+ik_inline void smooth_each(smooth_clip *clip, smooth_visit *visit, void *context) {
+    smooth_go_there(clip, 0, 0, visit, context);
+}
+
+/* Lanes that go their step, before what follows from it. */
+typedef struct {
+    const mask *move;      /* NULL: none */
+    smooth_follow *follow; /* NULL: nothing */
+    void *context;
+} smooth_then;
+
+ik_inline void smooth_go_on(smooth_clip *clip, ptrdiff_t k, smooth_then then) {
+    smooth_frame *f = &clip->frames[k];
+    if (then.move) f->moved = real_select(*then.move, f->moved + f->step, f->moved);
+    if (then.follow) then.follow(clip, k, then.context);
+}
+
+/* From the pair to frame k, where the two frames before it on the way have these steps. */
+ik_inline void smooth_step(smooth_clip *clip, ptrdiff_t k, real before[2], smooth_then then) {
+    smooth_frame *f = &clip->frames[k];
+    real sum = f->step * f->pivot;
+    for (int row = 0; clip->loop && row < 2; row++)
+        sum = sum - clip->border[k][row] * clip->frames[clip->pair + row].step;
+    sum = (sum - f->below[1] * before[1]) - f->below[0] * before[0];
+    before[1] = before[0], before[0] = sum;
+    f->step = sum;
+    smooth_go_on(clip, k, then);
+}
+
+ik_inline void smooth_go_back(smooth_clip *clip, smooth_then then) {
+    const int paired = smooth_paired(clip);
+    const ptrdiff_t ahead = clip->pair, behind = smooth_behind(clip);
+    const real end[2] = {clip->frames[ahead].step, clip->frames[ahead + paired - 1].step};
+    real to_first[2] = {end[0], end[1]}, to_last[2] = {end[1], end[0]};
+    for (int row = 0; row < paired; row++)
+        smooth_go_on(clip, ahead + row, then);
+    for (ptrdiff_t k = 0; k < ahead || k < behind; k++) {
+        if (k < ahead) smooth_step(clip, ahead - 1 - k, to_first, then);
+        if (k < behind) smooth_step(clip, ahead + paired + k, to_last, then);
     }
 }
 
-/* From right-hand sides to steps. Of frames whose state is among `held` the step is nothing. prepare: sets `step` to
- * the right-hand side and `pivot` to the diagonal, with whatever is to be added. move: NULL, or the lanes that go the
- * step, but for frames that are at a bound. follow: as in smooth_go_back. */
-ik_inline void smooth_solve(smooth_clip *clip, int held, const mask *move, smooth_visit *prepare, smooth_visit *follow,
-                            void *context) {
-    const mask holds = mask_splat(held);
-    clip->vague = mask_splat(0);
-    smooth_prepare_border(clip, prepare, context);
-    smooth_factors factors = smooth_factors_of(clip, holds);
-    smooth_sums sums = smooth_sums_of(clip, holds);
-    for (ptrdiff_t k = 0; k < smooth_band(clip); k++) {
-        prepare(clip, k, context);
-        smooth_factor(clip, k, holds, &factors);
-        smooth_sum(clip, k, holds, &sums);
-    }
-    if (clip->loop) smooth_factor_border(clip, &factors);
-    smooth_go_back(clip, &sums, move, follow, context);
+/* From right-hand sides to steps, which are nothing where frames are not free. prepare: sets `step`, the right-hand
+ * side, and `pivot`, the diagonal, with whatever is to be added. */
+ik_inline void smooth_solve(smooth_clip *clip, smooth_visit *prepare, smooth_then then) {
+    const smooth_found found = smooth_go_there(clip, 1, 1, prepare, then.context);
+    smooth_factor_pair(clip, &found.factors[0], &found.factors[1]);
+    smooth_meet(clip, &found.sums[0], &found.sums[1]);
+    smooth_go_back(clip, then);
 }
 
 /* The same once more, of other right-hand sides. */
-ik_inline void smooth_solve_again(smooth_clip *clip, int held, const mask *move, smooth_visit *prepare,
-                                  smooth_visit *follow, void *context) {
-    const mask holds = mask_splat(held);
-    smooth_prepare_border(clip, prepare, context);
-    smooth_sums sums = smooth_sums_of(clip, holds);
-    for (ptrdiff_t k = 0; k < smooth_band(clip); k++) {
-        prepare(clip, k, context);
-        smooth_sum(clip, k, holds, &sums);
-    }
-    smooth_go_back(clip, &sums, move, follow, context);
+ik_inline void smooth_solve_again(smooth_clip *clip, smooth_visit *prepare, smooth_then then) {
+    const smooth_found found = smooth_go_there(clip, 0, 1, prepare, then.context);
+    smooth_meet(clip, &found.sums[0], &found.sums[1]);
+    smooth_go_back(clip, then);
 }
