@@ -24,10 +24,10 @@ def smooth(
     given = [None if values is None else np.asarray(values, np.float64) for values in (wanted, lower, upper, pull)]
     shape = np.broadcast(*(values for values in given if values is not None)).shape
     near, low, high, drawn = [None if values is None else _channels(values, shape) for values in given]
-    found = np.empty((math.prod(shape[1:]), shape[0]))
-    numbers = np.empty((2, len(found)), np.int32)
-    _core.smooth(near, low, high, drawn, fps, tension, loop, found, numbers[0], numbers[1])
-    return found.T.reshape(shape)
+    found = np.empty((shape[0], math.prod(shape[1:])))  # a row for each frame, as what is given has them
+    numbers = np.empty((2, found.shape[1]), np.int32)
+    _core.smooth(near, low, high, drawn, fps, tension, loop, found.T, numbers[0], numbers[1])
+    return found.reshape(shape)
 
 
 def _channels(values: Array, shape: tuple[int, ...]) -> Array:

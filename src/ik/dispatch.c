@@ -114,7 +114,13 @@ size_t ik_smooth_scratch(const ik_smooth_job *job) { return levels[best_level()]
 
 void ik_smooth(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     ik_fpmode before = ik_fpmode_enter();
-    kernels_for(f64, last - first)->smooth(job, first, last, scratch);
+    while (first < last) {
+        const ik_kernels *kernels = kernels_for(f64, last - first);
+        ptrdiff_t count = last - first;
+        if (count > kernels->lanes) count -= count % kernels->lanes; /* a rest of a few on narrower vectors */
+        kernels->smooth(job, first, first + count, scratch);
+        first += count;
+    }
     ik_fpmode_leave(before);
 }
 
