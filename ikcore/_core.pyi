@@ -363,7 +363,8 @@ def smooth(
     values: _Array,
     status: NDArray[np.int32],
     iterations: NDArray[np.int32],
-    stop: bytearray = ...,
+    stop: bytearray | None = ...,
+    start: _Array | None = ...,
     /,
 ) -> None: ...
 

@@ -452,6 +452,36 @@ def test_what_is_no_problem_is_refused_in_a_sentence(change: dict[str, Any], err
         ik.smooth(**arguments | change)
 
 
+def _in_core(rows: list[Array], loop: bool, start: Array | None) -> tuple[Array, Array, Array]:
+    """Values, status and iterations of rows wanted, lower, upper, pull, with or without a start."""
+    values, numbers = np.empty(rows[0].shape), np.zeros((2, len(rows[0])), np.int32)
+    _core.smooth(*rows, FPS, 1.0, loop, values, *numbers, None, start)
+    return values, *numbers
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_a_start_changes_no_bit_and_a_near_one_saves_most_systems(isa: str, loop: bool) -> None:
+    random, channels, frames = np.random.default_rng(3), 5, 200
+    wanted = np.cumsum(random.normal(size=(channels, frames)), axis=1)
+    middle, room = np.cumsum(random.normal(size=(2, channels, frames)), axis=2)
+    lower, upper = middle - np.abs(room), middle + np.abs(room)
+    lower[:, 20:30], upper[:, 50:60] = -np.inf, np.inf
+    lower[:, -1], upper[:, -1] = lower[:, 0], upper[:, 0]
+    rows = [wanted, lower, upper, np.full_like(wanted, 1e4)]
+    cold, status, iterations = _in_core(rows, loop, None)
+    assert (status == 0).all()
+    assert (iterations > 5).all()
+    for start in (
+        cold,
+        random.normal(size=wanted.shape),
+        *(np.full_like(wanted, x) for x in (np.nan, np.inf, -np.inf)),
+    ):
+        values, status, again = _in_core(rows, loop, start)
+        np.testing.assert_array_equal(values, cold)
+        assert (status == 0).all()
+        assert start is not cold or (again <= 2).all()
+
+
 def test_in_the_core_rates_beyond_reason_are_not_finite_and_no_crash() -> None:
     for fps in (1e-200, 1e-30, 1e200):
         values, status, iterations = np.full((1, 5), np.nan), np.full(1, -1, np.int32), np.zeros(1, np.int32)
@@ -482,6 +512,9 @@ def test_the_core_refuses_arrays_that_do_not_fit() -> None:
     frozen.flags.writeable = False
     with pytest.raises(TypeError, match="does not fit the job"):
         _core.smooth(*[*good[:7], frozen, *good[8:]])
+    for stop, start in ((b"stop", None), (None, np.zeros((3, 5))), (None, np.zeros((3, 4), np.float32))):
+        with pytest.raises(TypeError, match=r"smooth: (stop|start) does not fit the job"):
+            _core.smooth(*good, stop, start)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -130,17 +130,24 @@ def _rise(hung: Hung, ways: list[Way], scene: Scene, *, rounds: bool) -> Array:
     most = _core.eased(hung, scene.axis, found, moment, _LESS, _SOFT)
     if (most < found).any():
         upper = np.minimum(upper, most)
-        found = _no_rougher(hung, rough, rise, (lower, upper), (stands, straight), scene, rounds)
+        found = _no_rougher(hung, rough, rise, (lower, upper), (stands, straight), scene, rounds, found)
     return _bounded(found, ways, scene)
 
 
 def _no_rougher(
-    hung: Hung, rough: Array, rise: Array, bounds: Bounds, heeds: tuple[Array, Array], scene: Scene, rounds: bool
+    hung: Hung,
+    rough: Array,
+    rise: Array,
+    bounds: Bounds,
+    heeds: tuple[Array, Array],
+    scene: Scene,
+    rounds: bool,
+    start: Array | None = None,
 ) -> Array:
     """As straight legs want it, but where that makes it jerk more than it may, by itself, which it does not heed."""
     stands, straight = heeds
     for _ in range(_TRIES):
-        found = _smoothed(rise, bounds, stands * straight, scene)
+        found = start = _smoothed(rise, bounds, stands * straight, scene, start)
         rougher = _jerk(hung, found, scene) > rough
         if not rougher.any():
             break
@@ -176,9 +183,9 @@ def _about(wanted: Array, highest: Array, scene: Scene) -> Bounds:
     return np.where(least == most, wanted, -np.inf), np.minimum(most, highest)
 
 
-def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene) -> Array:
+def _smoothed(wanted: Array, bounds: Bounds, share: Array, scene: Scene, start: Array | None = None) -> Array:
     """Near to what is wanted, by a share, and within bounds."""
-    return smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=bounds[0], upper=bounds[1])
+    return smooth(wanted, fps=scene.fps, pull=share / _RISES**4, lower=bounds[0], upper=bounds[1], start=start)
 
 
 # --- aside -----------------------------------------------------------------------------------------------------------

@@ -19,14 +19,16 @@ def smooth(
     upper: Array | float | None = None,
     tension: float = 0.0,
     loop: bool = False,
+    start: Array | None = None,
 ) -> Array:
-    """The values of `ikcore.smooth`, frames first."""
-    given = [None if values is None else np.asarray(values, np.float64) for values in (wanted, lower, upper, pull)]
+    """The values of `ikcore.smooth`, frames first; sooner with a start that is like them, and the same."""
+    named = wanted, lower, upper, pull, start
+    given = [None if values is None else np.asarray(values, np.float64) for values in named]
     shape = np.broadcast(*(values for values in given if values is not None)).shape
-    near, low, high, drawn = [None if values is None else _channels(values, shape) for values in given]
+    near, low, high, drawn, begin = [None if values is None else _channels(values, shape) for values in given]
     found = np.empty((shape[0], math.prod(shape[1:])))  # a row for each frame, as what is given has them
     numbers = np.empty((2, found.shape[1]), np.int32)
-    _core.smooth(near, low, high, drawn, fps, tension, loop, found.T, numbers[0], numbers[1])
+    _core.smooth(near, low, high, drawn, fps, tension, loop, found.T, *numbers, None, begin)
     return found.reshape(shape)
 
 

@@ -1106,6 +1106,8 @@ typedef struct ik_smooth_job {
     ik_lists lower;     /* (1) optional, -infinity: none there */
     ik_lists upper;     /* (1) optional, infinity: none there. Equal to lower: the curve is pinned */
     ik_lists pull;      /* (1) optional: 0, not wanted there. A negative one counts as 0 */
+    ik_lists start;     /* (1) optional: a curve that is like the answer, which saves most of the systems where it is at
+                           the same bounds, or beyond them. The answer is the same */
     ik_lists values;    /* (1) the curve; may be the very rows of wanted */
     ik_rows status;     /* int32_t */
     ik_rows iterations; /* int32_t: how many banded systems were factored: 1, or 10 to 30 however many frames there are,

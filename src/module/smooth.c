@@ -67,12 +67,12 @@ static int run(ik_smooth_job *job, npy_intp channels, const char *byte) {
 }
 
 static PyObject *smooth(PyObject *module, PyObject *args) {
-    PyObject *wanted, *lower, *upper, *pull, *values, *status, *iterations, *stop = NULL;
+    PyObject *wanted, *lower, *upper, *pull, *values, *status, *iterations, *stop = Py_None, *start = Py_None;
     ik_smooth_job job = {0};
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OOOddpO!O!O!|O!", &PyArray_Type, &wanted, &lower, &upper, &pull, &job.fps,
+    if (!PyArg_ParseTuple(args, "O!OOOddpO!O!O!|OO", &PyArray_Type, &wanted, &lower, &upper, &pull, &job.fps,
                           &job.tension, &job.loop, &PyArray_Type, &values, &PyArray_Type, &status, &PyArray_Type,
-                          &iterations, &PyByteArray_Type, &stop))
+                          &iterations, &stop, &start))
         return NULL;
     const npy_intp *shape = PyArray_DIMS((PyArrayObject *)values);
     if (PyArray_NDIM((PyArrayObject *)values) != 2 || !(job.fps > 0) || !(job.tension >= 0) ||
@@ -84,19 +84,23 @@ static PyObject *smooth(PyObject *module, PyObject *args) {
     job.frames = shape[1];
     if (take_lists(&job.wanted, "wanted", wanted, shape, 1) < 0 ||
         take_lists(&job.lower, "lower", lower, shape, 1) < 0 || take_lists(&job.upper, "upper", upper, shape, 1) < 0 ||
-        take_lists(&job.pull, "pull", pull, shape, 1) < 0 || take_lists(&job.values, "values", values, shape, 0) < 0 ||
+        take_lists(&job.pull, "pull", pull, shape, 1) < 0 || take_lists(&job.start, "start", start, shape, 1) < 0 ||
+        take_lists(&job.values, "values", values, shape, 0) < 0 ||
         take_rows(&job.status, "status", status, shape) < 0 ||
         take_rows(&job.iterations, "iterations", iterations, shape) < 0)
         return NULL;
-    if (run(&job, shape[0], stop && PyByteArray_Size(stop) > 0 ? PyByteArray_AsString(stop) : NULL) < 0) return NULL;
+    if (stop != Py_None && !PyByteArray_Check(stop)) return refused("stop");
+    const int stoppable = stop != Py_None && PyByteArray_Size(stop) > 0;
+    if (run(&job, shape[0], stoppable ? PyByteArray_AsString(stop) : NULL) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
     {"smooth", smooth, METH_VARARGS,
-     "smooth(wanted, lower, upper, pull, fps, tension, loop, values, status, iterations, stop=..., /)\n--\n\n"
-     "Writes the last three arrays. Ends before all is done where the first byte of stop, a bytearray, is set "
-     "meanwhile."},
+     "smooth(wanted, lower, upper, pull, fps, tension, loop, values, status, iterations, stop=..., start=..., "
+     "/)\n--\n\n"
+     "Writes values, status and iterations. Ends before all is done where the first byte of stop, a bytearray, is set "
+     "meanwhile. start: a curve that is like the answer; the answer is the same."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -4,6 +4,7 @@
  * it. With these known it is the solution of one banded system (smooth_system.h).
  *
  *   free        first nothing is at a bound. Where that keeps the bounds, it is the answer
+ *   start       unless a curve is given that is like the answer: what it has at a bound, or beyond, is at first there
  *   interior    else a curve within the bounds goes to the answer by Mehrotra's predictor and corrector: S. Mehrotra,
  *               "On the implementation of a primal-dual interior point method", 1992. How many steps that takes hardly
  *               depends on the number of frames; it ends near enough to see which bounds press
@@ -26,6 +27,7 @@ static const number SMOOTH_LOOSE = 0x1p-44; /* likewise, what pulls at a bound a
 enum {
     SMOOTH_INTERIOR = 60, /* steps at most; a third is enough */
     SMOOTH_SETTLE = 100,  /* rounds at most; two are enough */
+    SMOOTH_START = 6,     /* rounds in which a start is settled that is any good */
     SMOOTH_CHANCES = 4,   /* rounds in which no fewer frames are on the wrong side than ever before */
     SMOOTH_LEAST = 6,     /* frames of a loop; one of fewer goes round several times */
 };
@@ -151,6 +153,25 @@ static void smooth_take(smooth *s, group at) {
     const number whole = 1 / (number)s->clip.count, faint = whole * whole * (whole * whole);
     const mask loose = mask_less(held, real_splat((number)least));
     if (mask_any(loose)) EACH_FRAME(k, f, &s->clip) f->pull = real_select(loose, real_splat(faint), f->pull);
+}
+
+/* Where a start is at a bound, or beyond, frames are to be at that. */
+static void smooth_take_start(smooth *s, group at) {
+    for (ptrdiff_t k = 0; k < s->clip.count; k++) {
+        const real x = smooth_load(&s->job->start, at, smooth_source(s, k), 0);
+        real bounds[2];
+        smooth_load_bounds(s, at, smooth_source(s, k), bounds);
+        const mask free = s->usable & mask_zero(s->clip.states[k]);
+        const mask lower = free & smooth_is_plain(bounds[0]) & (mask_less(x, bounds[0]) | mask_equal(x, bounds[0]));
+        const mask upper = free & smooth_is_plain(bounds[1]) & (mask_less(bounds[1], x) | mask_equal(x, bounds[1]));
+        s->clip.states[k] |= (lower & mask_splat(AT_LOWER)) | (upper & mask_splat(AT_UPPER));
+    }
+}
+
+/* Nothing is at a bound. */
+static void smooth_let_go(smooth *s, mask busy) {
+    for (ptrdiff_t k = 0; k < s->clip.count; k++)
+        s->clip.states[k] &= ~busy | mask_splat(PINNED);
 }
 
 /* At a bound the number that was given, and never beyond. */
@@ -477,7 +498,13 @@ static void smooth_rows(const ik_smooth_job *job, ptrdiff_t first, ptrdiff_t las
     EACH_GROUP (at, first, last) {
         s.rounds = real_splat(0);
         smooth_take(&s, at);
-        mask unsettled = smooth_settle(&s, s.clip.count > 0 ? s.usable : mask_splat(0), 1);
+        mask unsettled = s.clip.count > 0 ? s.usable : mask_splat(0);
+        if (job->start.rows.data) {
+            smooth_take_start(&s, at);
+            unsettled = smooth_settle(&s, unsettled, SMOOTH_START);
+            smooth_let_go(&s, unsettled);
+        }
+        unsettled = smooth_settle(&s, unsettled, 1);
         if (mask_any(unsettled)) smooth_interior(&s, unsettled);
         unsettled = smooth_settle(&s, unsettled, SMOOTH_SETTLE);
         if (s.stopped) return;
