@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import ikcore as ik
 from ikcore import _core, rotations
+from ikcore.bake import stances
 from ikcore.bake.floors import Floor
 from ikcore.bake.motion import legs_of
 from ikcore.bake.scene import Scene
@@ -604,3 +605,21 @@ def test_heels_that_stand_higher_than_soles_are_thick_are_not_raised(thick: floa
     scene = Scene(ik.Ground.plane(), walk.clip.fps, 1, ik.BakeSettings(), 1, made=False, kept=False)
     heel = foot_of(motion, floor, scene)[4]
     assert heel == (list(motion.soles).index("heel") if known else -1)
+
+
+@pytest.mark.parametrize(
+    ("kept", "partly", "slides", "left"),
+    [(True, True, 0.008, True), (True, True, 0.02, False), (True, False, 0.008, False), (False, True, 0.008, False)],
+)
+def test_what_was_put_here_stays_though_its_heel_is_known_otherwise(
+    monkeypatch: pytest.MonkeyPatch, kept: bool, partly: bool, slides: float, left: bool
+) -> None:
+    """A stance that the clip's end cuts: most of it the foot comes down from its heel, and is exactly still for less
+    than a third. Measured on the ground that is of other points than when it was put there, which slide."""
+    walk = ik.samples.walk(seconds=2)
+    motion = legs_of(walk.clip, ik.Feet.detect(walk.clip.skeleton, clip=walk.clip))[0]
+    scene = Scene(ik.Ground.plane(), walk.clip.fps, 1, ik.BakeSettings(), 1, made=True, kept=kept)
+    monkeypatch.setattr(stances._core, "still", lambda *_: (slides * motion.scale, 0.0, 0.0, 0.0, 0.0))
+    stance = Stance(0, 60, 100, [Phase("heel", 60, 90), Phase("ball", 90, 100)], 0, np.arange(60, 90))
+    stances._still(motion, stance, (), scene, exact=False, partly=partly)
+    assert stance.clean == left

@@ -133,7 +133,7 @@ def stances_of(legs: list[LegMotion], feet: Mapping[str, Foot], contacts: Contac
             settled = _settled(*_landed(motion, foot, start, stop, scene), len(motion.chain), scene)
             for span in stays or _pieces(motion, *settled, scene):
                 stance = _stance(number, motion, foot, held, span, (start, stop), scene)
-                _still(motion, stance, foot, scene, exact=bool(stays))
+                _still(motion, stance, foot, scene, exact=bool(stays), partly=bool(exact[slice(*span)].any()))
                 found.append(stance)
     return sorted(found, key=lambda stance: (stance.middle, stance.leg))
 
@@ -248,7 +248,7 @@ def _stance(
     return Stance(leg, *span, [Phase(names[point], start, stop) for point, start, stop in phases], main, flat)
 
 
-def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool) -> None:
+def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact: bool, partly: bool) -> None:
     """How the foot is moved so that it stands still. One that does, and on its floor, is left as it is."""
     stance.slips = np.zeros((stance.stop - stance.start, 3))
     slid, spun, nearest, off, sunk = _core.still(foot, stance.when(motion), stance.slips)
@@ -258,6 +258,8 @@ def _still(motion: LegMotion, stance: Stance, foot: Foot, scene: Scene, *, exact
         stance.nearly = stance.clean and slid > EXACT * motion.scale
     elif scene.kept and stance.stop - stance.start < 2 * SHORTEST * scene.fps:
         stance.clean = True  # so brief that nothing was found to stand there before, or it was let go
+    elif scene.kept and partly and slid <= _PUT * motion.scale:
+        stance.clean = True  # it was put there: what slides beside is a point that is known otherwise now
     else:
         again = 2 if scene.kept else 1  # what was left before is left, though contact and soles may be known otherwise
         high = again * _PUT * motion.scale if scene.kept else most
