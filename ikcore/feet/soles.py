@@ -181,7 +181,7 @@ def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood]
 
 def _extent(at: Array) -> float:
     """How far apart the places are where joints (frames, joints, 3) are, of the one that goes the farthest."""
-    return float(np.ptp(at, axis=0).max(initial=0.0))
+    return float(_core.extent(at.swapaxes(0, 1)).max())
 
 
 def _moves(step: Array, frames: NDArray[np.intp]) -> float:
