@@ -157,16 +157,18 @@ def forward(
     /,
 ) -> None: ...
 
-# Points are joints of indices (points) and offsets (points, 3) of float64; what is found is (items, points, 3 or 4).
+# Points hang on joints of these indices at offsets (points, 3); found are (..., points or joints, 3 or 4), of the type
+# and with the leading axes of the pose.
 def carried(
     skeleton: Skeleton,
     rotations: _Array,
     translations: _Array | None,
     scales: _Array | None,
-    points: tuple[NDArray[np.intp], NDArray[np.float64], _Array],
-    joints: tuple[NDArray[np.intp], _Array, _Array],
+    joints: Sequence[int],
+    offsets: _Array,
+    wanted: Sequence[int],
     /,
-) -> None: ...
+) -> tuple[_Array, _Array, _Array]: ...
 def local(
     skeleton: Skeleton, world_rotations: _Array, positions: _Array, rotations: _Array, translations: _Array, /
 ) -> None: ...

@@ -451,18 +451,4 @@ def walked(
     And where joints are that are wanted, and how they turn (..., joints, 4). What carries none of them is left out. In
     memory each point follows its way alone.
     """
-    shape, items = pose.shape, math.prod(pose.shape)
-    rotations = pose.rotations.reshape(items, *pose.rotations.shape[-2:])
-    translations, scales = (
-        None if values is None else values.reshape(items, *values.shape[-2:])
-        for values in (pose.translations, pose.scales)
-    )
-    carriers, chosen = (np.array(some, np.intp) for some in (joints, wanted))
-    places, at, turns = (
-        np.empty((len(some), items, size), pose.dtype).swapaxes(0, 1)
-        for some, size in ((joints, 3), (wanted, 3), (wanted, 4))
-    )
-    given = carriers, offsets, places
-    _core.carried(skeleton._data, rotations, translations, scales, given, (chosen, at, turns))
-    places, at, turns = (values.reshape(*shape, *values.shape[1:]) for values in (places, at, turns))
-    return places, at, turns
+    return _core.carried(skeleton._data, *pose._parts(), joints, offsets, wanted)
