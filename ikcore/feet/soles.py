@@ -295,7 +295,7 @@ def _length_in(skeleton: Skeleton, leg: Leg, poses: Pose, at: Array, frame: int)
     """Of a leg in one of some poses, in which the joints of its chain are there (frames, joints, 3)."""
     if leg.free:
         return free.length(skeleton, leg, skeleton.forward(poses[frame]).positions)
-    return structure.length(at[frame], range(len(leg.bones)))
+    return structure.length(at[frame], slice(len(leg.bones)))
 
 
 def _with_soles(

@@ -42,12 +42,15 @@ class Stance:
         That of rest, or another one if that lies.
     at : (joints, 3) array
         Where the joints are.
+    body : list of int
+        Those that say how tall it is: not roots and targets of IK, which may stay where the body goes up.
     up, front, left : (3,) arrays
         Directions of unit length.
     """
 
     pose: Pose
     at: Array
+    body: list[int]
     up: Array
     front: Array
     left: Array
@@ -56,6 +59,11 @@ class Stance:
     def height(self) -> Array:
         """Of every joint."""
         return np.asarray(dot(self.at, self.up))
+
+    @functools.cached_property
+    def tall(self) -> float:
+        """From the lowest joint of the body to the highest."""
+        return float(np.ptp(self.height[self.body]))
 
     @functools.cached_property
     def beside(self) -> Array:
@@ -101,27 +109,29 @@ def _seen(skeleton: Skeleton, pose: Pose, up: str) -> Stance:
         axes = [cross(above, usual), usual]
         left = min(axes, key=lambda axis: _lopsided(at, axis))
         left = left if dot(cross(left, above), _pointed(skeleton, at, above, usual)) >= 0 else -left
-    return Stance(pose, at, above, cross(left, above), left)
+    return Stance(pose, at, _body(skeleton), above, cross(left, above), left)
+
+
+def _body(skeleton: Skeleton) -> list[int]:
+    """All joints but roots and targets of IK, if there are others."""
+    named = zip(skeleton.parents.tolist(), skeleton.names, strict=True)
+    body = [joint for joint, (parent, name) in enumerate(named) if parent >= 0 and _ALOFT.isdisjoint(words(name))]
+    return body or list(range(len(skeleton)))
 
 
 def _tallest(skeleton: Skeleton, rest: Stance, clip: Clip) -> Pose | None:
     """The tallest pose of a clip if that stands upright and the rest pose lies, else None.
 
-    How tall, roots and targets of IK do not say: they may stay where the body goes up. What is wide and low, as
-    a spider is, does not stand upright: it is as tall as the slope it is on.
+    What is wide and low, as a spider is, does not stand upright: it is as tall as the slope it is on.
     """
-    named = zip(skeleton.parents.tolist(), skeleton.names, strict=True)
-    body = [joint for joint, (parent, name) in enumerate(named) if parent >= 0 and _ALOFT.isdisjoint(words(name))]
-    body = body or list(range(len(skeleton)))
-    height = np.ptp(rest.height[body])
-    if height >= _LIES * _span(skeleton, clip.pose):  # whatever it does
+    if rest.tall >= _LIES * _span(skeleton, clip.pose):  # whatever it does
         return None
     tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - rest.up
     for block in blocks(len(clip)):
-        spans = _core.extent(skeleton.forward(clip.pose[block]).positions, body)
+        spans = _core.extent(skeleton.forward(clip.pose[block]).positions, rest.body)
         tall[block], wide[block] = dot(spans, rest.up), size(spans * level)
     upright = np.flatnonzero(tall >= _LIES * wide)
-    if not len(upright) or height >= _LIES * median(tall[upright]):
+    if not len(upright) or rest.tall >= _LIES * median(tall[upright]):
         return None
     return clip.pose[int(upright[np.argmax(tall[upright])])]
 
@@ -297,7 +307,7 @@ def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]
     return list(found.values())
 
 
-def length(at: Array, joints: Sequence[int]) -> float:
+def length(at: Array, joints: Sequence[int] | slice) -> float:
     """Of the bones between joints."""
     chain = at[joints]
     return float(size(chain[1:] - chain[:-1]).sum())
