@@ -219,7 +219,7 @@ def _over(ground: Ground | None, at: Array, up: Array, size: float) -> Array:
 
 def _ups(ground: Ground | None, at: Array, frames: NDArray[np.intp], up: Array, size: float) -> Array:
     """What is up on the ground under a joint (frames, 3)."""
-    return np.broadcast_to(up, at.shape) if ground is None else _surface(ground, at, frames, up, size)[1]
+    return np.full(at.shape, up) if ground is None else _surface(ground, at, frames, up, size)[1]
 
 
 def _surface(
