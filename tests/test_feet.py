@@ -870,24 +870,14 @@ def test_points_are_where_joints_would_be_that_hang_there(given: str, dtype: str
     assert soles.walked(bare, ik.Pose(**pose)[:0], points, more, [6])[0].shape == (0, 4, 3)
 
 
-@pytest.mark.parametrize("wrong", ["joint", "offsets", "places", "rotations", "scales", "wanted"])
+@pytest.mark.parametrize("wrong", ["joints", "offsets", "rotations", "translations", "scales", "wanted"])
 def test_the_core_refuses_points_that_do_not_fit(wrong: str) -> None:
-    parts: dict[str, Any] = {"rotations": np.ones((5, 3, 4)), "translations": np.ones((5, 3, 3)), "scales": None}
-    points = {"joint": np.array([2], np.intp), "offsets": np.zeros((1, 3)), "places": np.empty((5, 1, 3))}
-    wanted = np.array([0], np.intp), np.empty((5, 1, 3)), np.empty((5, 1, 4))
-    if wrong in parts:
-        parts[wrong] = np.ones((4, 3, 3))
-    elif wrong in points:
-        points[wrong] = np.array([3], np.intp) if wrong == "joint" else np.empty((2, 3))
-    else:
-        wanted = np.array([-1], np.intp), *wanted[1:]
-    with pytest.raises(TypeError, match="carried"):
-        _core.carried(
-            ik.Skeleton.chain(np.eye(3))._data,
-            *(parts["rotations"], parts["translations"], parts["scales"]),
-            tuple(points.values()),  # type: ignore[arg-type]
-            wanted,
-        )
+    given: dict[str, Any] = {"rotations": np.ones((5, 3, 4)), "translations": np.ones((5, 3, 3)), "scales": None}
+    given |= {"joints": [2], "offsets": np.zeros((1, 3)), "wanted": [0]}
+    bad = {"joints": [3], "offsets": np.zeros((2, 3)), "wanted": [-1]}
+    for odd in [bad[wrong]] if wrong in bad else [np.ones((4, 3, 3)), np.ones(3), [[[1.0]]]]:
+        with pytest.raises(TypeError, match=f"carried: {wrong}"):
+            _core.carried(ik.Skeleton.chain(np.eye(3))._data, *(given | {wrong: odd}).values())
 
 
 @pytest.mark.parametrize("animated", [False, True], ids=["bones stay", "bones change"])

@@ -203,6 +203,26 @@ def test_chains_are_as_long_as_their_bones(frames: int) -> None:
     assert np.isnan(_core.lengths(points)).sum() == min(frames, 1)
 
 
+@pytest.mark.parametrize("frames", [1, 2, 40])
+def test_a_point_rests_that_moves_by_little_along_the_ground(frames: int) -> None:
+    at = np.random.default_rng(frames).normal(size=(frames, 3)) * [0.1, 1, 0.1]
+    way = at[1:] - at[:-1]
+    slow, level = (np.sqrt((ways * ways).sum(axis=1)) for ways in (way, way * [1, 0, 1]))
+    many, found = _core.rests(at, 1, 30.0, 20.0, 0.15)
+    assert many == np.count_nonzero(slow * 30 < 20)
+    assert_array_equal(found, 1 + np.flatnonzero((slow * 30 < 20) & (level <= 0.15)))
+
+
+@pytest.mark.parametrize("order", [0, 1, 4])
+def test_the_usual_difference_is_the_middle_one_of_every_column(order: int) -> None:
+    rows = np.random.default_rng(order).normal(size=(31, 4))
+    off = np.sort(np.abs(np.diff(rows, order, axis=0)), axis=0)
+    assert_array_equal(_core.usual_difference(rows, order), off[len(off) // 2])
+    for many in (-1, 31):
+        with pytest.raises(ValueError, match="orders"):
+            _core.usual_difference(rows, many)
+
+
 @pytest.mark.parametrize("frames", [1, 2, 3, 10, 257])
 def test_medians_of_numbers_that_are_often_equal_are_in_the_middle(frames: int) -> None:
     values = np.random.default_rng(frames).integers(0, 4, frames).astype(float)
@@ -229,6 +249,9 @@ def test_of_no_numbers_there_is_none() -> None:
         ("extent", (np.zeros((4, 2)),)),
         ("extent", (np.zeros((4, 3), int),)),
         ("steps", (np.zeros((4, 3)),)),
+        ("rests", (np.zeros((4, 2)), 1, 30.0, 1.0, 1.0)),
+        ("rests", (np.zeros((4, 3)), 3, 30.0, 1.0, 1.0)),
+        ("usual_difference", (np.zeros((0, 3)), 0)),
         ("straight", (np.zeros(4), np.zeros(0), np.zeros(0))),
         ("straight", (np.zeros(4), np.zeros(2), np.zeros(3))),
         ("straight", (np.zeros((4, 1)), np.zeros(2), np.zeros(2))),

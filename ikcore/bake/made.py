@@ -209,13 +209,13 @@ def _unevenness(lowest: list[Array], own: bool) -> float:
 
 def _moved(motion: LegMotion) -> Array:
     """How far what a foot stands on has moved since the frame before; infinitely in the first."""
-    return np.append(np.inf, size(_way(motion)))
+    at = _touching(motion)
+    return np.append(np.inf, size(at[1:] - at[:-1]))
 
 
-def _way(motion: LegMotion) -> Array:
-    """The way of what a foot stands on from every frame to the next."""
-    at = motion.soles.get(motion.under(motion.ball), motion.reference)
-    return np.asarray(at[1:] - at[:-1])
+def _touching(motion: LegMotion) -> Array:
+    """What a foot stands on."""
+    return motion.soles.get(motion.under(motion.ball), motion.reference)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,10 +280,7 @@ def _still_in(motion: LegMotion, fps: float, axis: int) -> tuple[int, NDArray[np
 
     Along the ground: what stands exactly may rise where it arrives, or leaves.
     """
-    way = _way(motion)
-    slow = size(way) * fps < _RESTS * motion.scale
-    way[:, axis] = 0
-    return int(np.count_nonzero(slow)), 1 + np.flatnonzero(slow & (size(way) <= EXACT * motion.scale))
+    return _core.rests(_touching(motion), axis, fps, _RESTS * motion.scale, EXACT * motion.scale)
 
 
 def _exact(motion: LegMotion, exact: NDArray[np.intp], ground: Ground, axis: int) -> Exact:

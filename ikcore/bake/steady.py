@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ikcore import _core
 from ikcore._arrays import dot, size
 from ikcore.bake import loops
 from ikcore.bake.curves import smooth
@@ -57,21 +58,18 @@ def steadied(clip: Clip, feet: Feet) -> Steadied:
         return Steadied(clip, 0.0)
     joints = free.hips(clip.skeleton, feet)
     hips = mean(np.moveaxis(places_of(clip, joints), 1, 0).reshape(len(joints), -1)).reshape(-1, 3)
-    shakes, moves = (_deviation(hips, order) for order in (4, 3))
-    steps = np.sort(size(np.diff(hips, axis=0)))
-    held = steps[len(steps) // 4] < shakes  # in poses that stay for some frames each
-    if moves > _WHITE * shakes or held:
+    shakes, scale = _deviation(hips, 4), size_at_first(clip, feet.legs[0]) / LEG
+    if shakes < _SHAKES * scale or _deviation(hips, 3) > _WHITE * shakes:
         return Steadied(clip, 0.0)
-    scale = size_at_first(clip, feet.legs[0]) / LEG
-    if shakes < _SHAKES * scale:
+    steps = np.sort(size(np.diff(hips, axis=0)))
+    if steps[len(steps) // 4] < shakes:  # in poses that stay for some frames each
         return Steadied(clip, 0.0)
     return Steadied(_steady(clip, feet, shakes, shakes / (_ARM * LEG * scale)), shakes)
 
 
 def _deviation(values: Array, order: int) -> float:
     """Of what shakes along each of some axes, of values (frames, axes)."""
-    off = np.sort(np.abs(np.diff(values, order, axis=0)), axis=0)
-    usual = off[len(off) // 2] / _DEVIATION
+    usual = _core.usual_difference(values, order) / _DEVIATION
     return float(np.sqrt(mean((usual * usual)[:, np.newaxis])[0] / _ORDERS[order]))
 
 

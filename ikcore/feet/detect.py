@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from ikcore.clips.clip import Clip, FormatError
 from ikcore.feet import soles
 from ikcore.feet.leg import SIDES, Leg, Sole, ancestors, below, under
 from ikcore.feet.names import Named, by_name, side_of
-from ikcore.feet.structure import Chain, Stance, chains, farthest, length, stance, standing
+from ikcore.feet.structure import KNOWN, Chain, Stance, chains, farthest, length, resting, stance, standing
 from ikcore.grounds.ground import Ground
 from ikcore.pose import Pose
 from ikcore.skeleton import Skeleton
@@ -125,9 +126,10 @@ class Feet:
             raise ValueError("ground: expected a clip that was made on it, got none")
         if up not in (None, "Y", "Z"):
             raise ValueError(f"up: expected 'Y' or 'Z', got {up!r}")
-        named = _named(skeleton)
-        seen = stance(skeleton, up or (clip.up if clip else _upright(skeleton, named)), clip)
-        legs = _called_so(skeleton, seen, named) if named else _built(skeleton, seen)
+        up = up or (clip.up if clip else _upright(skeleton))
+        seen = stance(skeleton, up, clip)
+        found = _at_rest(skeleton, up) if seen is resting(skeleton, up) else _found(skeleton, seen)
+        legs = _legs(skeleton, seen, found)
         skin = None if vertices is None else _checked_skin(skeleton, vertices)
         if clip is None:
             return cls(soles.at_rest(skeleton, seen, legs, skin))
@@ -313,6 +315,17 @@ def _checked_skin(skeleton: Skeleton, vertices: Mapping[str, ArrayLike]) -> dict
     return found
 
 
+@functools.lru_cache(maxsize=KNOWN)
+def _at_rest(skeleton: Skeleton, up: str) -> tuple[Sided, ...]:
+    """The legs of a skeleton that stands at rest: once for all its clips, see `resting`."""
+    return tuple(_found(skeleton, resting(skeleton, up)))
+
+
+def _found(skeleton: Skeleton, seen: Stance) -> list[Sided]:
+    named = _named(skeleton)
+    return _called_so(skeleton, seen, named) if named else _built(skeleton, seen)
+
+
 # --- by name ---------------------------------------------------------------------------------------------------------
 
 
@@ -338,19 +351,18 @@ def _is_free(skeleton: Skeleton, leg: Named) -> bool:
     return not {leg.hip, leg.knee} & {*ancestors(skeleton, leg.ankle)}
 
 
-def _upright(skeleton: Skeleton, legs: Sequence[Named]) -> str:
-    """The axis along which legs hang down."""
+def _upright(skeleton: Skeleton) -> str:
+    """The axis along which legs with known names hang down."""
     at = skeleton.forward(skeleton.rest).positions
-    legs_up = sum((at[leg.hip] - at[leg.ankle] for leg in legs), np.zeros(3))
+    legs_up = sum((at[leg.hip] - at[leg.ankle] for leg in _named(skeleton)), np.zeros(3))
     return "Z" if legs_up[2] > legs_up[1] else "Y"
 
 
-def _called_so(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Leg]:
-    found = [(_whole(skeleton, seen, leg), leg.side) for leg in legs]
-    return _legs(skeleton, seen, found + _others(skeleton, seen, legs))
+def _called_so(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Sided]:
+    return [(_whole(skeleton, seen, leg), leg.side) for leg in legs] + _others(skeleton, seen, legs)
 
 
-def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[tuple[_Found, str]]:
+def _others(skeleton: Skeleton, seen: Stance, legs: Sequence[Named]) -> list[Sided]:
     """What an animal stands on, besides legs with known names, far ahead of them or behind: arms that are legs."""
     ends = [(chain, _lowest(skeleton, seen, chain.knees[-1])) for chain in standing(skeleton, seen)]
     hips = {leg.hip for leg in legs}
@@ -386,7 +398,7 @@ def _broken(skeleton: Skeleton, leg: Named) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Bare:
     """A leg without name and side."""
 
     chain: Chain
@@ -394,7 +406,10 @@ class _Found:
     toe: int | None
 
 
-def _whole(skeleton: Skeleton, seen: Stance, leg: Named) -> _Found:
+Sided = tuple[_Bare, str]  # and with its side
+
+
+def _whole(skeleton: Skeleton, seen: Stance, leg: Named) -> _Bare:
     """Ball and toe as they are called, else as they hang on the ankle."""
     chain = Chain(None, (), leg.ankle) if _is_free(skeleton, leg) else Chain(leg.hip, (leg.knee,), leg.ankle)
     ball = leg.ball if leg.ball is not None and leg.ankle in ancestors(skeleton, leg.ball) else None
@@ -405,7 +420,7 @@ def _whole(skeleton: Skeleton, seen: Stance, leg: Named) -> _Found:
     elif toe is None and ball is not None:
         beyond = farthest(skeleton, seen.at, ball)
         toe = beyond[-1] if beyond else None
-    return _Found(chain, ball, toe)
+    return _Bare(chain, ball, toe)
 
 
 def _toes(skeleton: Skeleton, seen: Stance, ankle: int) -> tuple[int | None, int | None]:
@@ -417,23 +432,23 @@ def _toes(skeleton: Skeleton, seen: Stance, ankle: int) -> tuple[int | None, int
 # --- by structure ----------------------------------------------------------------------------------------------------
 
 
-def _built(skeleton: Skeleton, seen: Stance) -> list[Leg]:
+def _built(skeleton: Skeleton, seen: Stance) -> list[Sided]:
     found = [_sided(skeleton, seen, chain) for chain in chains(skeleton, seen)]
     if not found:
         raise ValueError(
             f"no legs found among {len(skeleton)} joints, by name or by structure: give them, "
             "ik.Feet((ik.Leg('left', 'left', hip=..., knees=(...,), ankle=...), ...))"
         )
-    return _legs(skeleton, seen, found)
+    return found
 
 
-def _sided(skeleton: Skeleton, seen: Stance, chain: Chain) -> tuple[_Found, str]:
+def _sided(skeleton: Skeleton, seen: Stance, chain: Chain) -> Sided:
     toes = (None, None) if chain.ankle is None else _toes(skeleton, seen, chain.ankle)
     said = side_of(skeleton.names[chain.top])
-    return _Found(chain, *toes), said or ("left" if seen.beside[chain.top] > 0 else "right")
+    return _Bare(chain, *toes), said or ("left" if seen.beside[chain.top] > 0 else "right")
 
 
-def _legs(skeleton: Skeleton, seen: Stance, found: list[tuple[_Found, str]]) -> list[Leg]:
+def _legs(skeleton: Skeleton, seen: Stance, found: Iterable[Sided]) -> list[Leg]:
     """With names, from front to back."""
     ahead = dot(seen.at, seen.front)
     found = sorted(found, key=lambda leg: -round(float(ahead[leg[0].chain.top]), 6))
@@ -450,7 +465,7 @@ def _called(side: str, row: int, rows: int) -> str:
     return f"{('front', 'hind')[row]} {side}" if rows == 2 else f"{side} {row + 1}"
 
 
-def _leg(skeleton: Skeleton, seen: Stance, found: _Found, side: str, name: str) -> Leg:
+def _leg(skeleton: Skeleton, seen: Stance, found: _Bare, side: str, name: str) -> Leg:
     names, chain = skeleton.names, found.chain
     ankle, ball, toe = (None if joint is None else names[joint] for joint in (chain.ankle, found.ball, found.toe))
     hip = None if chain.hip is None else names[chain.hip]

@@ -116,7 +116,7 @@ class Leg:
 
 
 def _checked(leg: str, joint: str, offset: tuple[float, ...]) -> Sole:
-    numbers = tuple(float(number) for number in offset)
+    numbers = tuple(map(float, offset))
     if len(numbers) != 3:
         raise ValueError(f"the leg {leg!r}: soles: expected offsets of three numbers, got {len(numbers)}")
     return Sole(joint, (numbers[0], numbers[1], numbers[2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -142,7 +143,13 @@ def _length(leg: Leg, clip: Clip, chain: Array, tip: Array) -> float:
 
 def _filtered(points: Array, clip: Clip) -> tuple[Array, Array]:
     """Through a filter without delay, a kernel (1 - t^2)^2, and how fast they are then."""
-    reach = _BLUR * clip.fps
+    return _core.path(points, *_kernel(clip.fps), clip.fps, clip.loop)
+
+
+@functools.lru_cache(maxsize=8)
+def _kernel(fps: float) -> tuple[Array, float]:
+    """The factors of frames about each, and their sum."""
+    reach = _BLUR * fps
     most = max(math.ceil(reach) - 1, 0)
     kernel = [(1 - (tap / reach) ** 2) ** 2 for tap in range(-most, most + 1)]
-    return _core.path(points, np.array(kernel), sum(kernel), clip.fps, clip.loop)
+    return np.array(kernel), sum(kernel)

@@ -84,7 +84,7 @@ def at_rest(
         return tuple(legs)
     pose, up = seen.pose[np.newaxis], seen.up[np.newaxis]
     return tuple(
-        _with_soles(skeleton, seen, leg, pose, seen.at[np.newaxis, _foot(skeleton, leg)], depth, vertices, up)
+        _with_soles(skeleton, seen, leg, pose, seen.at[np.newaxis, _chain(skeleton, leg)], depth, vertices, up)
         for leg, depth in zip(legs, depths, strict=True)
     )
 
@@ -105,9 +105,9 @@ def over_time(
     """
     if any(leg.ankle is None for leg in legs):
         return tuple(legs)
-    first = skeleton.forward(pose[0]).positions
-    size = min(length(skeleton, leg, first) for leg in legs)
-    feet = _joints(skeleton, pose, [_foot(skeleton, leg) for leg in legs])
+    chains = _chains(skeleton, pose, legs)
+    size = min(_length_in(skeleton, leg, pose, chain, 0) for leg, chain in zip(legs, chains, strict=True))
+    feet = [chain[:, _foot(leg)] for leg, chain in zip(legs, chains, strict=True)]
     known = _depths(legs, _low_at_rest(skeleton, seen, legs), size)
     if known is not None and all(_extent(foot) <= HELD * size for foot in feet):
         resting = at_rest(skeleton, seen, legs, vertices)
@@ -123,17 +123,18 @@ def over_time(
     steps = [_core.steps(foot) for foot in feet]
     flat = [_flat(step, height, _EQUAL * size) for step, height in zip(steps, heights, strict=True)]
     found = []
-    for leg, resting, paw, depth, foot, frames in zip(
-        legs, at_ease, paws, depths or [0.0] * len(low), feet, flat, strict=True
+    for leg, resting, paw, depth, chain, frames in zip(
+        legs, at_ease, paws, depths or [0.0] * len(low), chains, flat, strict=True
     ):
         if paw and resting.soles:
             found.append(resting)
             continue
-        here = foot[frames]
+        here = chain[frames]
         ups = _ups(ground, here[:, -1], frames, seen.up, size)
         found.append(_with_soles(skeleton, seen, leg, pose[frames], here, depth, vertices, ups))
     if vertices is None:
-        stands = list(zip(found, feet, steps, flat, strict=True))
+        moves = [_moves(step, frames) for step, frames in zip(steps, flat, strict=True)]
+        stands = list(zip(found, feet, moves, flat, strict=True))
         found = [_mirrored(skeleton, pose, at, stands, _EQUAL * size) or leg for at, leg in enumerate(found)]
     return tuple(found)
 
@@ -142,8 +143,8 @@ def over_time(
 # point, whether it has ball and toe, and its side; how far the ground is below, how long a point is, where the ball is.
 Flat = tuple[Array, Array, Array, tuple[bool, bool, float], tuple[float, float, float]]
 Part = tuple[Array, tuple[Array, Array, Array]]  # of a foot: where it begins (frames, 3), and axes
-# Where its joints are (frames, joints, 3), how far they go from frame to frame, and when it moves the least.
-Stood = tuple[Leg, Array, Array, NDArray[np.intp]]
+# Where its joints are (frames, joints, 3), how far they go from frame to frame where it moves the least, and when.
+Stood = tuple[Leg, Array, float, NDArray[np.intp]]
 
 
 def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood], least: float) -> Leg | None:
@@ -151,12 +152,12 @@ def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood]
 
     Feet are turned to each other by their ankles, balls and toes, so these must not be in line.
     """
-    leg, at, steps, flat = feet[number]
+    leg, at, moves, _ = feet[number]
     others = [other for other in feet if row(other[0].name) == row(leg.name) and other[0] is not leg]
     if len(others) != 1 or not all(each.ball and each.toe and each.soles for each in (leg, others[0][0])):
         return None
-    partner, theirs, goes, stood = others[0]
-    if _moves(steps, flat) <= _RESTLESS * (_moves(goes, stood) + least):
+    partner, theirs, theirs_moves, stood = others[0]
+    if moves <= _RESTLESS * (theirs_moves + least):
         return None
     parts, bent = _parts(theirs[stood])
     wanted = float(median(bent))
@@ -181,7 +182,7 @@ def _mirrored(skeleton: Skeleton, pose: Pose, number: int, feet: Sequence[Stood]
 
 def _extent(at: Array) -> float:
     """How far apart the places are where joints (frames, joints, 3) are, of the one that goes the farthest."""
-    return float(np.ptp(at, axis=0).max(initial=0.0))
+    return float(_core.extent(at.swapaxes(0, 1)).max())
 
 
 def _moves(step: Array, frames: NDArray[np.intp]) -> float:
@@ -218,7 +219,7 @@ def _over(ground: Ground | None, at: Array, up: Array, size: float) -> Array:
 
 def _ups(ground: Ground | None, at: Array, frames: NDArray[np.intp], up: Array, size: float) -> Array:
     """What is up on the ground under a joint (frames, 3)."""
-    return np.broadcast_to(up, at.shape) if ground is None else _surface(ground, at, frames, up, size)[1]
+    return np.full(at.shape, up) if ground is None else _surface(ground, at, frames, up, size)[1]
 
 
 def _surface(
@@ -247,7 +248,9 @@ def _low(heights: Array) -> float:
 
 
 def _low_at_rest(skeleton: Skeleton, seen: Stance, legs: Sequence[Leg]) -> list[float]:
-    return [float(_lowest(skeleton, leg, seen.height[np.newaxis])[0]) for leg in legs]
+    """How high the lowest joint of every foot is."""
+    height = seen.height.tolist()
+    return [min(height[joint] for joint in _chain(skeleton, leg)[_foot(leg)]) for leg in legs]
 
 
 def _depths(legs: Sequence[Leg], low: list[float], size: float) -> list[float] | None:
@@ -270,20 +273,29 @@ def length(skeleton: Skeleton, leg: Leg, at: Array) -> float:
     return structure.length(at, [skeleton.index(joint) for joint in leg.bones])
 
 
-def _foot(skeleton: Skeleton, leg: Leg) -> list[int]:
-    return [skeleton.index(joint) for joint in (leg.foot, leg.ball, leg.toe) if joint]
+def _chain(skeleton: Skeleton, leg: Leg) -> list[int]:
+    """Its joints, the last of which are those of its foot: `_foot`."""
+    return [skeleton.index(joint) for joint in leg.chain]
 
 
-def _joints(skeleton: Skeleton, pose: Pose, groups: Sequence[Sequence[int]]) -> list[Array]:
-    """Where some joints are (frames, joints, 3), of each group."""
-    at = walked(skeleton, pose, [], np.empty((0, 3)), [joint for group in groups for joint in group])[1]
-    ends = accumulate(map(len, groups))
-    return [at[:, end - len(group) : end] for group, end in zip(groups, ends, strict=True)]
+def _foot(leg: Leg) -> slice:
+    """Which joints of its chain are the foot."""
+    return slice(len(leg.bones) - 1, None)
 
 
-def _lowest(skeleton: Skeleton, leg: Leg, height: Array) -> Array:
-    """How high the lowest joint of a foot is, in every frame."""
-    return np.asarray(height[:, _foot(skeleton, leg)].min(axis=1))
+def _chains(skeleton: Skeleton, pose: Pose, legs: Sequence[Leg]) -> list[Array]:
+    """Where the joints of each leg are (frames, joints, 3)."""
+    chains = [_chain(skeleton, leg) for leg in legs]
+    at = walked(skeleton, pose, [], np.empty((0, 3)), [joint for chain in chains for joint in chain])[1]
+    ends = accumulate(map(len, chains))
+    return [at[:, end - len(chain) : end] for chain, end in zip(chains, ends, strict=True)]
+
+
+def _length_in(skeleton: Skeleton, leg: Leg, poses: Pose, at: Array, frame: int) -> float:
+    """Of a leg in one of some poses, in which the joints of its chain are there (frames, joints, 3)."""
+    if leg.free:
+        return free.length(skeleton, leg, skeleton.forward(poses[frame]).positions)
+    return structure.length(at[frame], slice(len(leg.bones)))
 
 
 def _with_soles(
@@ -298,16 +310,18 @@ def _with_soles(
 ) -> Leg:
     """The points in every one of these poses, seen from the joints that carry them; of each the median.
 
-    The joints of the foot are there (frames, joints, 3), and what is up the ground says (frames, 3).
+    The joints of the leg are there (frames, joints, 3), and what is up the ground says (frames, 3).
     """
     joints = leg.foot, leg.ball or leg.foot
     origins, sides = _spaces(skeleton, poses, joints)
     solid = _solid(sides.swapaxes(-1, -2))
-    whole = np.flatnonzero(solid.all(axis=1))
-    if not len(whole):  # of joints each of which has its size in some frames, any
+    whole = solid.all(axis=1)
+    if not whole.any():  # of joints each of which has its size in some frames, any
         raise ValueError(_flattened(joints[int(np.argmin(solid.any(axis=0)))]))
-    at, ups, origins, sides = (values[whole] for values in (at, ups, origins, sides))
-    tiny = 0.02 * length(skeleton, leg, skeleton.forward(poses[whole[0]]).positions)
+    tiny = 0.02 * _length_in(skeleton, leg, poses, at, int(whole.argmax()))
+    at = at[:, _foot(leg)]
+    if not whole.all():
+        at, ups, origins, sides = (values[whole] for values in (at, ups, origins, sides))
     parts = bool(leg.ball), bool(leg.toe), -1 if leg.side == "right" else 1
     foot = at, ups, seen.front, parts, (depth, tiny, _BALL)
     mesh = _mesh(skeleton, leg, poses, vertices)
@@ -451,18 +465,4 @@ def walked(
     And where joints are that are wanted, and how they turn (..., joints, 4). What carries none of them is left out. In
     memory each point follows its way alone.
     """
-    shape, items = pose.shape, math.prod(pose.shape)
-    rotations = pose.rotations.reshape(items, *pose.rotations.shape[-2:])
-    translations, scales = (
-        None if values is None else values.reshape(items, *values.shape[-2:])
-        for values in (pose.translations, pose.scales)
-    )
-    carriers, chosen = (np.array(some, np.intp) for some in (joints, wanted))
-    places, at, turns = (
-        np.empty((len(some), items, size), pose.dtype).swapaxes(0, 1)
-        for some, size in ((joints, 3), (wanted, 3), (wanted, 4))
-    )
-    given = carriers, offsets, places
-    _core.carried(skeleton._data, rotations, translations, scales, given, (chosen, at, turns))
-    places, at, turns = (values.reshape(*shape, *values.shape[1:]) for values in (places, at, turns))
-    return places, at, turns
+    return _core.carried(skeleton._data, *pose._parts(), joints, offsets, wanted)

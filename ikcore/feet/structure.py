@@ -25,6 +25,7 @@ _LOWER = 0.2  # of the height, what a foot may be above the lowest one
 _LIES = 0.6  # of the height in a clip, what that at rest is at least if it stands there
 _LONG = 0.5  # of the longest bone, what the bones of a leg are at least
 _FOOT_ALONE = 1 / 3  # of how far the farthest joint is from it: what a limb is at most that is a foot alone
+KNOWN = 8  # skeletons about which it is kept in mind what they are like at rest
 _ALOFT = {"ik", "pole", "target", "twist", "roll", "heel", "share", "helper", "mch"}  # words of what is no leg
 _CLOTH = {"skirt", "cloth", "dress", "coat", "cape", "cloak", "robe", "hair", "ribbon", "tail", "wing", "fin", "weapon"}
 _FOOT = {"foot", "ankle", "paw"}
@@ -41,12 +42,15 @@ class Stance:
         That of rest, or another one if that lies.
     at : (joints, 3) array
         Where the joints are.
+    body : list of int
+        Those that say how tall it is: not roots and targets of IK, which may stay where the body goes up.
     up, front, left : (3,) arrays
         Directions of unit length.
     """
 
     pose: Pose
     at: Array
+    body: list[int]
     up: Array
     front: Array
     left: Array
@@ -55,6 +59,11 @@ class Stance:
     def height(self) -> Array:
         """Of every joint."""
         return np.asarray(dot(self.at, self.up))
+
+    @functools.cached_property
+    def tall(self) -> float:
+        """From the lowest joint of the body to the highest."""
+        return float(np.ptp(self.height[self.body]))
 
     @functools.cached_property
     def beside(self) -> Array:
@@ -78,11 +87,21 @@ class Chain:
 
 
 def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
+    """The rest pose, or if that lies, and the clip stands upright, its tallest one."""
+    rest = resting(skeleton, up)
+    tallest = None if clip is None else _tallest(skeleton, rest, clip)
+    return rest if tallest is None else _seen(skeleton, tallest, up)
+
+
+@functools.lru_cache(maxsize=KNOWN)
+def resting(skeleton: Skeleton, up: str) -> Stance:
+    """The rest pose; once for all clips of a skeleton, as long as not many others come between."""
+    return _seen(skeleton, skeleton.rest, up)
+
+
+def _seen(skeleton: Skeleton, pose: Pose, up: str) -> Stance:
     """Left is where names say so, else across the plane of symmetry, feet pointing ahead, else +Z (-Y if Z is up)."""
-    above = np.eye(3)["XYZ".index(up)]
-    rest, at = skeleton.rest, skeleton.forward(skeleton.rest).positions
-    pose = rest if clip is None else _upright(skeleton, at, above, clip)
-    at = at if pose is rest else skeleton.forward(pose).positions
+    above, at = np.eye(3)["XYZ".index(up)], skeleton.forward(pose).positions
     usual = np.array([0.0, -1, 0]) if up == "Z" else np.array([0.0, 0, 1])
     sides = [side_of(name) for name in skeleton.names]
     left = _flat(_mean(at, sides, "left") - _mean(at, sides, "right"), above) if {"left", "right"} <= {*sides} else None
@@ -90,29 +109,30 @@ def stance(skeleton: Skeleton, up: str, clip: Clip | None = None) -> Stance:
         axes = [cross(above, usual), usual]
         left = min(axes, key=lambda axis: _lopsided(at, axis))
         left = left if dot(cross(left, above), _pointed(skeleton, at, above, usual)) >= 0 else -left
-    return Stance(pose, at, above, cross(left, above), left)
+    return Stance(pose, at, _body(skeleton), above, cross(left, above), left)
 
 
-def _upright(skeleton: Skeleton, resting: Array, above: Array, clip: Clip) -> Pose:
-    """The rest pose, or if that lies, joints being where they rest, and the clip stands upright, its tallest one.
-
-    How tall, roots and targets of IK do not say: they may stay where the body goes up. What is wide and low, as
-    a spider is, does not stand upright: it is as tall as the slope it is on.
-    """
-    parents, rest = skeleton.parents.tolist(), skeleton.rest
-    named = zip(parents, skeleton.names, strict=True)
+def _body(skeleton: Skeleton) -> list[int]:
+    """All joints but roots and targets of IK, if there are others."""
+    named = zip(skeleton.parents.tolist(), skeleton.names, strict=True)
     body = [joint for joint, (parent, name) in enumerate(named) if parent >= 0 and _ALOFT.isdisjoint(words(name))]
-    body = body or list(range(len(skeleton)))
-    height = np.ptp(dot(resting[body], above))
-    if height >= _LIES * _span(skeleton, clip.pose):  # whatever it does
-        return rest
-    tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - above
+    return body or list(range(len(skeleton)))
+
+
+def _tallest(skeleton: Skeleton, rest: Stance, clip: Clip) -> Pose | None:
+    """The tallest pose of a clip if that stands upright and the rest pose lies, else None.
+
+    What is wide and low, as a spider is, does not stand upright: it is as tall as the slope it is on.
+    """
+    if rest.tall >= _LIES * _span(skeleton, clip.pose):  # whatever it does
+        return None
+    tall, wide, level = np.empty(len(clip)), np.empty(len(clip)), 1 - rest.up
     for block in blocks(len(clip)):
-        spans = _core.extent(skeleton.forward(clip.pose[block]).positions, body)
-        tall[block], wide[block] = dot(spans, above), size(spans * level)
+        spans = _core.extent(skeleton.forward(clip.pose[block]).positions, rest.body)
+        tall[block], wide[block] = dot(spans, rest.up), size(spans * level)
     upright = np.flatnonzero(tall >= _LIES * wide)
-    if not len(upright) or height >= _LIES * median(tall[upright]):
-        return rest
+    if not len(upright) or rest.tall >= _LIES * median(tall[upright]):
+        return None
     return clip.pose[int(upright[np.argmax(tall[upright])])]
 
 
@@ -287,7 +307,7 @@ def _limbs(skeleton: Skeleton, seen: Stance, ends: list[int]) -> list[list[int]]
     return list(found.values())
 
 
-def length(at: Array, joints: Sequence[int]) -> float:
+def length(at: Array, joints: Sequence[int] | slice) -> float:
     """Of the bones between joints."""
     chain = at[joints]
     return float(size(chain[1:] - chain[:-1]).sum())

@@ -1,5 +1,5 @@
 /* Where points are that joints carry, and these joints, as a function of Python: forward kinematics of what is above
- * them alone. ikcore/feet/soles.py makes what it is called with. Runs without the GIL. */
+ * them alone (ikcore/feet/soles.py). Runs without the GIL. */
 #include "carried.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -18,79 +18,110 @@ typedef struct {
     ik_carried_job job;
     ik_skeleton tree; /* the joints that are walked, in an order of its own */
     npy_intp items;
-    int type; /* of a number: NPY_FLOAT or NPY_DOUBLE */
+    int type;                                          /* of a number: NPY_FLOAT or NPY_DOUBLE */
+    PyArrayObject *parts[PARTS];                       /* of the pose, all leading axes made one */
+    PyArrayObject *carriers, *offsets, *wanted;        /* as they are read */
+    PyArrayObject *places, *positions, *turns, *first; /* as they are written; the rotations as given */
 } call;
+
+static void release(call *c) {
+    PyArrayObject *held[] = {c->parts[0], c->parts[1], c->parts[2],  c->carriers, c->offsets,
+                             c->wanted,   c->places,   c->positions, c->turns};
+    for (size_t k = 0; k < sizeof held / sizeof *held; k++)
+        Py_XDECREF((PyObject *)held[k]);
+}
 
 static int refused(const char *name) {
     PyErr_Format(PyExc_TypeError, "carried: %s does not fit the job", name);
     return -1;
 }
 
-/* An array of so many rows of numbers an item. */
-static int take_lists(const call *c, const char *name, PyObject *object, npy_intp count, npy_intp columns, int written,
-                      ik_lists *lists) {
-    PyArrayObject *array = (PyArrayObject *)object;
-    if (!PyArray_Check(object) || PyArray_NDIM(array) != 3 || !holds(array, c->type) ||
-        PyArray_DIM(array, 0) != c->items || PyArray_DIM(array, 1) != count || PyArray_DIM(array, 2) != columns ||
-        !(written ? PyArray_ISBEHAVED(array) : PyArray_ISBEHAVED_RO(array)))
-        return refused(name);
+/* Of an array (items, count, numbers). */
+static ik_lists lists_of(PyArrayObject *array) {
     const npy_intp *strides = PyArray_STRIDES(array);
-    *lists = (ik_lists){.rows = {.data = PyArray_DATA(array), .stride = strides[0], .step = strides[2]},
-                        .next = strides[1],
-                        .count = count};
-    return 0;
+    return (ik_lists){.rows = {.data = PyArray_DATA(array), .stride = strides[0], .step = strides[2]},
+                      .next = strides[1],
+                      .count = PyArray_DIM(array, 1)};
 }
 
-/* Joints of the skeleton, in one block; how many, -1 with an exception set. */
-static npy_intp take_joints(const ik_skeleton *skeleton, const char *name, PyObject *object, const npy_intp **joints) {
-    PyArrayObject *array = (PyArrayObject *)object;
-    if (!PyArray_Check(object) || PyArray_NDIM(array) != 1 || !holds(array, NPY_INTP) || !PyArray_ISBEHAVED_RO(array) ||
-        !PyArray_IS_C_CONTIGUOUS(array))
-        return refused(name);
-    *joints = PyArray_DATA(array);
-    for (npy_intp k = 0; k < PyArray_SIZE(array); k++)
-        if ((*joints)[k] < 0 || (*joints)[k] >= skeleton->count) return refused(name);
-    return PyArray_SIZE(array);
+/* Joints of the skeleton. A new reference; NULL with an exception set. */
+static PyArrayObject *take_joints(const ik_skeleton *skeleton, const char *name, PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)PyArray_FROMANY(object, NPY_INTP, 0, 0, NPY_ARRAY_CARRAY_RO);
+    if (!array) return NULL;
+    const npy_intp *joints = PyArray_DATA(array);
+    int fits = PyArray_NDIM(array) == 1;
+    for (npy_intp k = 0; fits && k < PyArray_SIZE(array); k++)
+        fits = joints[k] >= 0 && joints[k] < skeleton->count;
+    if (fits) return array;
+    Py_DECREF((PyObject *)array);
+    refused(name);
+    return NULL;
 }
 
 static int take_pose(call *c, const ik_skeleton *skeleton, PyObject *const *parts) {
     static const char *names[PARTS] = {"rotations", "translations", "scales"};
     ik_lists *lists[PARTS] = {&c->job.forward.rotations, &c->job.forward.translations, &c->job.forward.scales};
-    PyArrayObject *first = (PyArrayObject *)parts[0];
-    if (!PyArray_Check(parts[0]) || PyArray_NDIM(first) != 3) return refused(names[0]);
-    c->items = PyArray_DIM(first, 0);
-    c->type = holds(first, NPY_FLOAT) ? NPY_FLOAT : NPY_DOUBLE;
-    for (int part = 0; part < PARTS; part++)
-        if ((!part || parts[part] != Py_None) &&
-            take_lists(c, names[part], parts[part], skeleton->count, part ? 3 : 4, 0, lists[part]) < 0)
-            return -1;
+    npy_intp shape[3] = {1, skeleton->count, 4};
+    PyArray_Dims rows = {shape, 3};
+    for (int part = 0; part < PARTS; part++, shape[2] = 3) {
+        PyArrayObject *array = (PyArrayObject *)parts[part];
+        const int axes = PyArray_Check(parts[part]) ? PyArray_NDIM(array) : 0;
+        if (part && parts[part] == Py_None) continue;
+        if (axes < 2 || axes > NPY_MAXDIMS || PyArray_DIM(array, axes - 2) != shape[1] ||
+            PyArray_DIM(array, axes - 1) != shape[2] || !PyArray_ISBEHAVED_RO(array))
+            return refused(names[part]);
+        if (!part) {
+            c->first = array, c->type = holds(array, NPY_FLOAT) ? NPY_FLOAT : NPY_DOUBLE;
+            shape[0] = c->items = PyArray_MultiplyList(PyArray_DIMS(array), axes - 2);
+        }
+        if (!holds(array, c->type) || PyArray_MultiplyList(PyArray_DIMS(array), axes - 2) != c->items)
+            return refused(names[part]);
+        if (!(c->parts[part] = (PyArrayObject *)PyArray_Newshape(array, &rows, NPY_CORDER))) return -1;
+        *lists[part] = lists_of(c->parts[part]);
+    }
     return 0;
 }
 
-static int take_points(call *c, const ik_skeleton *skeleton, PyObject *points) {
-    PyObject *joints, *offsets, *places;
-    if (!PyTuple_Check(points)) return refused("points");
-    if (!PyArg_ParseTuple(points, "OOO", &joints, &offsets, &places)) return -1;
-    const npy_intp count = take_joints(skeleton, "joints", joints, &c->job.carriers);
-    if (count < 0 || take_lists(c, "places", places, count, 3, 1, &c->job.places) < 0) return -1;
-    PyArrayObject *array = (PyArrayObject *)offsets;
-    if (!PyArray_Check(offsets) || PyArray_NDIM(array) != 2 || !holds(array, NPY_DOUBLE) ||
-        PyArray_DIM(array, 0) != count || PyArray_DIM(array, 1) != 3 || !PyArray_ISBEHAVED_RO(array) ||
-        !PyArray_IS_C_CONTIGUOUS(array))
+static int take_points(call *c, const ik_skeleton *skeleton, PyObject *joints, PyObject *offsets, PyObject *wanted) {
+    if (!(c->carriers = take_joints(skeleton, "joints", joints)) ||
+        !(c->offsets = (PyArrayObject *)PyArray_FROMANY(offsets, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO)) ||
+        !(c->wanted = take_joints(skeleton, "wanted", wanted)))
+        return -1;
+    if (PyArray_NDIM(c->offsets) != 2 || PyArray_DIM(c->offsets, 0) != PyArray_SIZE(c->carriers) ||
+        PyArray_DIM(c->offsets, 1) != 3)
         return refused("offsets");
-    c->job.offsets = PyArray_DATA(array);
+    c->job.carriers = PyArray_DATA(c->carriers), c->job.wanted = PyArray_DATA(c->wanted);
+    c->job.offsets = PyArray_DATA(c->offsets);
     return 0;
 }
 
-static int take_wanted(call *c, const ik_skeleton *skeleton, PyObject *wanted) {
-    PyObject *joints, *at, *turns;
-    if (!PyTuple_Check(wanted)) return refused("wanted");
-    if (!PyArg_ParseTuple(wanted, "OOO", &joints, &at, &turns)) return -1;
-    const npy_intp count = take_joints(skeleton, "wanted", joints, &c->job.wanted);
-    return count < 0 || take_lists(c, "at", at, count, 3, 1, &c->job.forward.positions) < 0 ||
-                   take_lists(c, "turns", turns, count, 4, 1, &c->job.forward.world_rotations) < 0
-               ? -1
-               : 0;
+/* A new array (items, count, columns), in memory one of (count, items, columns). NULL with an exception set. */
+static PyArrayObject *made(const call *c, npy_intp count, npy_intp columns, ik_lists *lists) {
+    npy_intp shape[3] = {count, c->items, columns};
+    PyArrayObject *whole = (PyArrayObject *)PyArray_SimpleNew(3, shape, c->type);
+    PyArrayObject *found = whole ? (PyArrayObject *)PyArray_SwapAxes(whole, 0, 1) : NULL;
+    Py_XDECREF((PyObject *)whole);
+    if (found) *lists = lists_of(found);
+    return found;
+}
+
+static int make_results(call *c) {
+    const npy_intp points = PyArray_SIZE(c->carriers), joints = PyArray_SIZE(c->wanted);
+    return (c->places = made(c, points, 3, &c->job.places)) &&
+                   (c->positions = made(c, joints, 3, &c->job.forward.positions)) &&
+                   (c->turns = made(c, joints, 4, &c->job.forward.world_rotations))
+               ? 0
+               : -1;
+}
+
+/* With the leading axes of the pose. */
+static PyObject *with_axes(const call *c, PyArrayObject *found) {
+    npy_intp shape[NPY_MAXDIMS];
+    const int axes = PyArray_NDIM(c->first);
+    memcpy(shape, PyArray_DIMS(c->first), (size_t)axes * sizeof *shape);
+    shape[axes - 2] = PyArray_DIM(found, 1), shape[axes - 1] = PyArray_DIM(found, 2);
+    PyArray_Dims own = {shape, axes};
+    return PyArray_Newshape(found, &own, NPY_CORDER);
 }
 
 static void keep_above(const ik_skeleton *skeleton, const npy_intp *joints, npy_intp count, char *kept) {
@@ -127,27 +158,30 @@ static int walk(call *c, const ik_skeleton *skeleton) {
 
 static PyObject *carried(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     call c = {0};
-    if (given != 6) {
-        PyErr_SetString(PyExc_TypeError, "carried: expected 6 arguments");
+    if (given != 7) {
+        PyErr_SetString(PyExc_TypeError, "carried: expected 7 arguments");
         return NULL;
     }
     const ik_skeleton *skeleton = skeleton_of(module, args[0]);
-    if (!skeleton || take_pose(&c, skeleton, args + 1) < 0 || take_points(&c, skeleton, args[4]) < 0 ||
-        take_wanted(&c, skeleton, args[5]) < 0)
-        return NULL;
-    int failed;
-    Py_BEGIN_ALLOW_THREADS;
-    failed = walk(&c, skeleton) < 0;
-    Py_END_ALLOW_THREADS;
-    if (failed) return PyErr_NoMemory();
-    Py_RETURN_NONE;
+    PyObject *found = NULL;
+    if (skeleton && take_pose(&c, skeleton, args + 1) == 0 &&
+        take_points(&c, skeleton, args[4], args[5], args[6]) == 0 && make_results(&c) == 0) {
+        int failed;
+        Py_BEGIN_ALLOW_THREADS;
+        failed = walk(&c, skeleton) < 0;
+        Py_END_ALLOW_THREADS;
+        found = failed ? PyErr_NoMemory()
+                       : Py_BuildValue("(NNN)", with_axes(&c, c.places), with_axes(&c, c.positions),
+                                       with_axes(&c, c.turns));
+    }
+    release(&c);
+    return found;
 }
 
 static PyMethodDef functions[] = {
     {"carried", (PyCFunction)(void (*)(void))carried, METH_FASTCALL,
-     "carried(skeleton, rotations, translations, scales, (joints, offsets, places), (joints, positions, rotations), "
-     "/)\n--\n\nWrites the places of points that joints carry, and positions and rotations of joints; "
-     "translations and scales may be None."},
+     "carried(skeleton, rotations, translations, scales, joints, offsets, wanted, /)\n--\n\nThe places of points that "
+     "joints carry, and the positions and rotations of joints that are wanted; translations and scales may be None."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -11,6 +11,7 @@
 
 #include "../ik/order.h"
 #include "../ik/paths.h"
+#include "../ik/three.h"
 #include "arrays.h"
 
 static PyArrayObject *doubles_of(PyObject *object) {
@@ -292,6 +293,37 @@ static PyObject *steps(PyObject *module, PyObject *given) {
     return (PyObject *)found;
 }
 
+/* In how many frames a point has moved slowly since the one before, and those in which it has not moved along the
+ * ground. */
+static PyObject *rests(PyObject *module, PyObject *args) {
+    PyObject *given;
+    int axis;
+    double fps, slow, exact;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Oiddd", &given, &axis, &fps, &slow, &exact)) return NULL;
+    PyArrayObject *points = doubles_of(given);
+    if (!points) return NULL;
+    if (PyArray_NDIM(points) != 2 || PyArray_DIM(points, 1) != 3 || axis < 0 || axis > 2) {
+        PyErr_SetString(PyExc_TypeError, "rests: expected points (frames, 3), and which axis is up");
+        Py_DECREF((PyObject *)points);
+        return NULL;
+    }
+    const double (*at)[3] = PyArray_DATA(points);
+    npy_intp many = 0, count = 0, most = PyArray_DIM(points, 0), *frames = malloc(((size_t)most + 1) * sizeof *frames);
+    for (npy_intp k = 1; frames && k < most; k++) {
+        double way[3] = {at[k][0] - at[k - 1][0], at[k][1] - at[k - 1][1], at[k][2] - at[k - 1][2]};
+        const int slowly = three_size(way) * fps < slow;
+        way[axis] = 0, many += slowly;
+        if (slowly && three_size(way) <= exact) frames[count++] = k;
+    }
+    PyArrayObject *found = frames ? (PyArrayObject *)PyArray_SimpleNew(1, &count, NPY_INTP) : NULL;
+    if (found && count) memcpy(PyArray_DATA(found), frames, (size_t)count * sizeof *frames);
+    if (!frames) PyErr_NoMemory();
+    free(frames);
+    Py_DECREF((PyObject *)points);
+    return found ? Py_BuildValue("(nN)", many, found) : NULL;
+}
+
 /* The squares of lengths of a row of points, where they are larger than what was found; NaN once one is. */
 static inline void keep_longest(PyArrayObject *points, const char *from, int single, double *found) {
     const npy_intp *strides = PyArray_STRIDES(points);
@@ -336,7 +368,7 @@ static PyObject *longest(PyObject *module, PyObject *given) {
 static npy_intp take_finite(const double *values, npy_intp count, double *found) {
     npy_intp kept = 0;
     for (npy_intp k = 0; k < count; k++)
-        if (isfinite(values[k])) found[kept++] = values[k];
+        found[kept] = values[k], kept += isfinite(values[k]) != 0;
     return kept;
 }
 
@@ -444,6 +476,44 @@ static PyObject *middle(PyObject *module, PyObject *values) {
     return PyFloat_FromDouble(found);
 }
 
+/* The size of the differences of some order between numbers that are so many apart, as many as they fill. */
+static npy_intp differ(const double *first, npy_intp count, npy_intp apart, npy_intp order, double *found) {
+    for (npy_intp k = 0; k < count; k++)
+        found[k] = first[k * apart];
+    for (npy_intp left = order; left > 0; left--, count--)
+        for (npy_intp k = 1; k < count; k++)
+            found[k - 1] = found[k] - found[k - 1];
+    for (npy_intp k = 0; k < count; k++)
+        found[k] = fabs(found[k]);
+    return count;
+}
+
+static PyObject *usual_difference(PyObject *module, PyObject *args) {
+    PyObject *given;
+    Py_ssize_t order;
+    ik_path path;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "On", &given, &order)) return NULL;
+    PyArrayObject *rows = rows_of(given, 0, &path);
+    if (!rows) return NULL;
+    npy_intp columns = path.columns;
+    PyArrayObject *found = NULL;
+    double *work = malloc((size_t)path.frames * sizeof *work);
+    if (order < 0 || order >= path.frames)
+        PyErr_SetString(PyExc_ValueError, "usual_difference: expected more rows than their differences have orders");
+    else if (!work)
+        PyErr_NoMemory();
+    else
+        found = (PyArrayObject *)PyArray_SimpleNew(1, &columns, NPY_DOUBLE);
+    for (npy_intp k = 0; found && k < columns; k++) {
+        const npy_intp count = differ(path.rows + k, path.frames, columns, order, work);
+        ((double *)PyArray_DATA(found))[k] = ik_ranked(work, count, count / 2);
+    }
+    free(work);
+    Py_DECREF((PyObject *)rows);
+    return (PyObject *)found;
+}
+
 static PyMethodDef functions[] = {
     {"prolonged", prolonged, METH_VARARGS,
      "prolonged(rows, more, loop, /)\n--\n\nSo many rows more at both ends: a loop goes on, others turn about there."},
@@ -462,6 +532,10 @@ static PyMethodDef functions[] = {
     {"steps", steps, METH_O,
      "steps(points, /)\n--\n\nOf points (frames, n, 3) how far the one goes that goes the farthest, from before the "
      "first frame, as after it, to after the last one; 0 in a single frame."},
+    {"rests", rests, METH_VARARGS,
+     "rests(points, axis, fps, slow, exact, /)\n--\n\nIn how many frames a point is slower than that; and those of "
+     "them "
+     "in which it has moved by no more than that since the one before, but along an axis."},
     {"longest", longest, METH_O,
      "longest(vectors, /)\n--\n\nOf vectors (frames, n, 3) how long each of n is at most; 0 in no frame, NaN where it "
      "is once."},
@@ -471,6 +545,10 @@ static PyMethodDef functions[] = {
      "percentiles(rows, percents, /)\n--\n\nOf every row, those that are finite: (rows, percents)."},
     {"medians", medians, METH_VARARGS,
      "medians(values, edges, /)\n--\n\nOf the values of every interval, from its first one to that after it."},
+    {"usual_difference", usual_difference, METH_VARARGS,
+     "usual_difference(rows, order, /)\n--\n\nOf the sizes of differences of some order the one in the middle, of "
+     "every "
+     "column."},
     {"middle", middle, METH_O, "middle(values, /)\n--\n\nOf those that are finite; 0 of none. One of them."},
     {NULL, NULL, 0, NULL},
 };
