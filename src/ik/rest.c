@@ -24,8 +24,10 @@ static const double EDGE = 0.02; /* by how much more than its slopes say ground 
 static const double ARCH = 0.02; /* how high a foot is over what its heel and its ball stand on */
 static const double SAME = 1e-9; /* heights that are so near to each other are the same */
 
-/* How many slopes are tried at most: of two points each, the usual one and the bounds. */
-static int slopes_of(int count) { return count * (count - 1) / 2 + 3; }
+enum { BESIDE = 4 }; /* slopes that are tried side by side */
+
+/* Memory for slopes that are tried at most: of two points each, the usual one and the bounds; in whole blocks. */
+static int slopes_of(int count) { return (count * (count - 1) / 2 + 3 + BESIDE - 1) / BESIDE * BESIDE; }
 
 static void away(const double *to, const double *from, double *way) {
     for (int axis = 0; axis < 3; axis++)
@@ -94,23 +96,29 @@ typedef struct {
     double usual, same;
 } outline;
 
-/* How high the line of a slope that all points are under is at 0. */
-static double height_at(const outline *foot, double slope) {
-    double most = -INFINITY;
-    for (int k = 0; k < foot->count; k++) {
-        const double height = foot->rise[k] - slope * foot->at[k];
-        if (height > most) most = height;
-    }
-    return most;
+/* How high the lines of some slopes that all points are under are at 0: side by side, as none waits for another. */
+static void heights_at(const outline *foot, const double *slopes, double *heights) {
+    double most[BESIDE];
+    for (int side = 0; side < BESIDE; side++)
+        most[side] = -INFINITY;
+    for (int k = 0; k < foot->count; k++)
+        for (int side = 0; side < BESIDE; side++) {
+            const double height = foot->rise[k] - slopes[side] * foot->at[k];
+            if (height > most[side]) most[side] = height;
+        }
+    for (int side = 0; side < BESIDE; side++)
+        heights[side] = most[side];
 }
 
 /* Of slopes that bring it lowest the nearest to the usual one. `heights` is memory for as many. */
-static double lowest_of(const outline *foot, const double *slopes, int count, double *heights) {
+static double lowest_of(const outline *foot, double *slopes, int count, double *heights) {
     double least = INFINITY, near = INFINITY, found = foot->usual;
-    for (int k = 0; k < count; k++) {
-        heights[k] = height_at(foot, slopes[k]);
+    for (int k = count; k % BESIDE; k++)
+        slopes[k] = foot->usual;
+    for (int k = 0; k < count; k += BESIDE)
+        heights_at(foot, slopes + k, heights + k);
+    for (int k = 0; k < count; k++)
         if (heights[k] < least) least = heights[k];
-    }
     for (int k = 0; k < count; k++) {
         const double far = fabs(slopes[k] - foot->usual);
         if (heights[k] <= least + foot->same && far < near) near = far, found = slopes[k];
