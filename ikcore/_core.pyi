@@ -73,20 +73,19 @@ def rises(legs: tuple[Any, ...], axis: int, moment: float, /) -> tuple[_Array, _
 def eased(legs: tuple[Any, ...], axis: int, rise: _Array, moment: float, trace: float, soft: float, /) -> _Array: ...
 def jerk(legs: tuple[Any, ...], axis: int, rise: _Array | None, apart: int, reach: float, /) -> _Array: ...
 def aside(legs: tuple[Any, ...], axis: int, rise: _Array, along: _Array, reach: float, most: float, /) -> _Array: ...
-def farther(points: _Array, origins: _Array, which: NDArray[np.intp], by: float, axis: int, /) -> None: ...
-def swept(heights: _Array, riser: float, /) -> _Array: ...
 def lack(
-    heights: _Array,
-    points: _Array,
-    above: _Array,
-    thick: _Array,
-    axis: int,
-    clearance: float,
-    dips: float,
-    toe: int,
-    bends: float,
+    foot: tuple[Any, ...],
+    shift: _Array,
+    turn: _Array,
+    toes: _Array,
+    bodies: tuple[tuple[Mesh | tuple[float, float, float, float], _Array | None, _Array | None], ...],
+    frames: NDArray[np.intp],
+    limits: tuple[Any, ...],
+    first: int,
+    last: int,
+    found: _Array,
     /,
-) -> _Array: ...
+) -> None: ...
 def nearer(swings: NDArray[np.intp], frames: int, fps: float, beyond: float, /) -> _Array: ...
 def percentile(values: _Array, percent: float, /) -> float: ...
 def percentiles(rows: _Array, percents: Sequence[float], /) -> _Array: ...
@@ -301,16 +300,6 @@ def stand(
     turn: _Array,
     toes: _Array,
     lies: NDArray[np.bool_],
-    /,
-) -> None: ...
-def soles(
-    foot: tuple[Any, ...],
-    shift: _Array,
-    turn: _Array,
-    toes: _Array,
-    frames: NDArray[np.intp],
-    places: _Array,
-    above: _Array,
     /,
 ) -> None: ...
 def sole_height(foot: tuple[Any, ...], /) -> _Array: ...

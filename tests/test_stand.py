@@ -528,30 +528,6 @@ def test_the_core_refuses_treads_that_do_not_fit() -> None:
             tread(foot, *wrong)
 
 
-def test_soles_are_where_the_foot_puts_them() -> None:
-    foot, _ = made(4)
-    random = np.random.default_rng(4)
-    shift, turn, toes = (random.normal(size=(FRAMES, size)) for size in (3, 4, 4))
-    places, above = np.empty((20 * 4, 3)), np.empty(20 * 4)
-    here, origin = random.permutation(FRAMES)[:20], foot["reference"]
-    _core.soles(tuple(foot.values()), shift, turn, toes, here, places, above)
-    for number, (at, stood, _, on_toes, _) in enumerate(foot["points"]):
-        by = rotations.multiply(toes, turn) if on_toes else turn
-        wanted = (origin + shift + rotations.rotate(by, at - origin))[here]
-        np.testing.assert_array_equal(places.reshape(20, 4, 3)[:, number], wanted)
-        np.testing.assert_array_equal(above.reshape(20, 4)[:, number], (at[:, 1] - stood)[here])
-    _core.soles(tuple(foot.values()), shift, turn, toes, here[:0], places[:0], above[:0])
-    beyond = np.full(20, FRAMES)
-    for wrong in (
-        (here - FRAMES, places, above),
-        (beyond, places, above),
-        (here, places[1:], above),
-        (3, places, above),
-    ):
-        with pytest.raises(TypeError):
-            _core.soles(tuple(foot.values()), shift, turn, toes, *wrong)
-
-
 def test_the_lowest_point_of_a_sole() -> None:
     foot, _ = made(5)
     foot["points"][1][0][7, 1] = np.nan

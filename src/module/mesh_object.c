@@ -235,8 +235,7 @@ static int take_arrays(ik_cast_job *job, PyObject *const *args, npy_intp items) 
     return 0;
 }
 
-/* The bodies of a call; NULL with an exception set. To be freed. */
-static ik_ray_body *bodies_of(PyObject *module, PyObject *given, npy_intp each, npy_intp items) {
+ik_ray_body *bodies_of(PyObject *module, PyObject *given, ptrdiff_t each, ptrdiff_t items) {
     ik_ray_body *bodies = PyMem_Calloc((size_t)PyTuple_Size(given) + 1, sizeof *bodies);
     PyTypeObject *mesh_type = ((core_state *)PyModule_GetState(module))->mesh_type;
     if (!bodies) PyErr_NoMemory();
