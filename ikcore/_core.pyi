@@ -97,15 +97,16 @@ def widest(points: _Array, ends: ArrayLike, /) -> _Array: ...
 # between and parts of ik_rest_job, `limits` scale, align, pitch, roll, bends and step.
 def rest(
     points: _Array,
-    hit: _Array,
-    heights: _Array,
-    normals: _Array,
-    place: _Array,
+    main: int,
+    ground: tuple[NDArray[np.bool_], _Array, _Array, NDArray[np.int32]],
     ahead: _Array | None,
-    which: tuple[int, ...],
+    job: tuple[int, ...],
     limits: tuple[float, ...],
     /,
-) -> tuple[_Array, float, int]: ...
+) -> tuple[_Array, float, int, float] | None: ...
+def passing_lift(
+    foot: tuple[Any, ...], frame: int, points: _Array, ground: _Array, place: _Array, normal: _Array, /
+) -> float: ...
 def empty(parts: tuple[tuple[tuple[int, ...], str], ...], /) -> tuple[_Array, ...]: ...
 def single(
     name: str,
@@ -232,12 +233,8 @@ def foothold(
     above: float,
     below: float,
     same: float,
-    hit: NDArray[np.bool_],
-    found: _Array,
-    normals: _Array,
-    parts: NDArray[np.int32],
     /,
-) -> None: ...
+) -> tuple[NDArray[np.bool_], _Array, _Array, NDArray[np.int32]]: ...
 
 # Arrays have frames first; the last three are written, the last of these where it is asked for.
 def bend_leg(

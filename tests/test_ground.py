@@ -502,24 +502,10 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     for axis, first, last in ((-1, 0, 1), (3, 0, 1), (1, -1, 1), (1, 0, 2)):
         with pytest.raises(TypeError):
             surface(bodies, 1, axis, first, last, *given[5:])
-    three = np.zeros((4, 1, 3))
-    way: list[Any] = [
-        bodies,
-        1,
-        three[0],
-        np.zeros(3),
-        False,
-        0.1,
-        0.5,
-        0.5,
-        1e-9,
-        np.ones(1, bool),
-        *three[1:3],
-        whole,
-    ]
+    way: list[Any] = [bodies, 1, one, np.zeros(3), False, 0.1, 0.5, 0.5, 1e-9]
     foothold: Any = _core.foothold
     foothold(*way)
-    for place in (0, 2, 3, *range(9, 13)):
+    for place in (0, 2, 3):
         with pytest.raises(TypeError):
             foothold(*way[:place], wrong, *way[place + 1 :])
     for place, value in ((1, 3), (5, 0.0), (8, -1.0), (8, "x")):

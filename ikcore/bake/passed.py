@@ -8,7 +8,6 @@ import numpy as np
 
 from ikcore import _core
 from ikcore.bake.filters import spread
-from ikcore.bake.floors import Floor
 from ikcore.bake.footing import Footing
 from ikcore.bake.motion import LegMotion
 from ikcore.bake.stances import Foot, Phase, Stance
@@ -17,9 +16,7 @@ from ikcore.feet.rules import LOW
 _SECONDS = 0.3  # seconds from one such place to the next
 
 
-def passed_by(
-    motion: LegMotion, mine: list[Stance], stances: list[Stance], floor: Floor, footing: Footing
-) -> list[Stance]:
+def passed_by(motion: LegMotion, mine: list[Stance], stances: list[Stance], footing: Footing) -> list[Stance]:
     """Stances of one frame in which a foot has ground under it and keeps its own height above that.
 
     They are in the first frame of the clip and in the last one, if the foot does not stand there; and between these and
@@ -39,7 +36,7 @@ def passed_by(
             if number == 0:
                 footing.go_on_from(stance, frame)
             found.append(_passed(motion, stance.leg, frame))
-            footing.pass_over(motion, found[-1], floor)
+            footing.pass_over(motion, found[-1])
     return sorted(found, key=lambda stance: stance.start)
 
 

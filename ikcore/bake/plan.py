@@ -247,7 +247,7 @@ def _ways(
     feet = []
     for at, (motion, floors) in enumerate(zip(motions, under, strict=True)):
         mine = [stance for stance in stances if stance.leg == at]
-        passed = passed_by(motion, mine, stances, floors, footing)
+        passed = passed_by(motion, mine, stances, footing)
         feet.append(Steps(motion, mine, passed, floors, known[motion.leg.name]))
     return stances, ways_of(feet, scene, way is not None, told.part(0.5, 1.0)), under
 

@@ -593,11 +593,8 @@ class Ground:
         would be in the side of a pit that one has come down into is over its rim. Heights as near as `same` are the
         same.
         """
-        count, axis = len(points), _AXES.index(self.up)
-        hit, part = np.empty(count, np.bool_), np.empty(count, np.int32)
-        found, normals = np.empty((2, count, 3))
-        given = axis, points, last, jumps, step, *window, same
-        _core.foothold(self._bodies(()), *given, hit, found, normals, part)
+        axis = _AXES.index(self.up)
+        hit, found, normals, part = _core.foothold(self._bodies(()), axis, points, last, jumps, step, *window, same)
         return Surface(hit, found[:, axis], found, normals, part)
 
     @property

@@ -35,10 +35,10 @@ static void away(const double *to, const double *from, double *way) {
 }
 
 /* How much the height of a plane changes along each axis. */
-static void slope_of(const ik_rest_job *job, const double *normal, double *slope) {
-    const double upward = normal[job->axis] > STEEPEST ? normal[job->axis] : STEEPEST;
+static void slope_of(const double *normal, int up, double *slope) {
+    const double upward = normal[up] > STEEPEST ? normal[up] : STEEPEST;
     for (int axis = 0; axis < 3; axis++)
-        slope[axis] = axis == job->axis ? 0.0 : -normal[axis] / upward;
+        slope[axis] = axis == up ? 0.0 : -normal[axis] / upward;
 }
 
 /* --- from below --------------------------------------------------------------------------------------------------- */
@@ -50,10 +50,10 @@ static int has_edge(const ik_rest_job *job) {
     double way[3], first[3], second[3];
     away(job->points[ball], job->points[heel], way);
     way[job->axis] = 0;
-    slope_of(job, job->normals[heel], first);
-    slope_of(job, job->normals[ball], second);
+    slope_of(job->normals[heel], job->axis, first);
+    slope_of(job->normals[ball], job->axis, second);
     const double a = three_dot(first, way), b = three_dot(second, way), more = EDGE * job->scale;
-    const double rises = job->heights[ball] - job->heights[heel];
+    const double rises = job->ground[ball][job->axis] - job->ground[heel][job->axis];
     return !((a < b ? a : b) - more < rises && rises < (a > b ? a : b) + more);
 }
 
@@ -83,7 +83,7 @@ static void rises_of(const ik_rest_job *job, double *rise) {
             gives = gives + (bent < most ? bent : most);
         }
         if (k == job->heel || k == job->ball) gives = 0;
-        rise[k] = job->hit[k] ? job->heights[k] - job->place[job->axis] - gives : -INFINITY;
+        rise[k] = job->hit[k] ? job->ground[k][job->axis] - job->place[job->axis] - gives : -INFINITY;
     }
 }
 
@@ -165,7 +165,7 @@ static void range_of(const ik_rest_job *job, const double *own, const double *al
     for (int k = 0; k < job->count; k++) {
         double slope[3];
         if (!job->hit[k]) continue;
-        slope_of(job, job->normals[k], slope);
+        slope_of(job->normals[k], job->axis, slope);
         if (!(three_size(slope) <= most)) continue;
         const double way = three_dot(slope, along);
         if (way < *low) *low = way;
@@ -210,7 +210,7 @@ static void slope_at_rest(const ik_rest_job *job, const double *rise, double *sl
     double middle[3], normal[3], ground[3], up[3] = {0}, far;
     mean_of(job, job->points, rise, middle);
     mean_of(job, job->normals, rise, normal);
-    slope_of(job, normal, slope);
+    slope_of(normal, job->axis, slope);
     up[job->axis] = 1;
     const double *way = job->ahead, edge = EDGE * job->scale;
     const double aside[3] = {up[1] * way[2] - up[2] * way[1], up[2] * way[0] - up[0] * way[2],
@@ -257,4 +257,28 @@ ik_rested ik_rest(const ik_rest_job *job, void *scratch) {
         found.normal[axis] = found.normal[axis] / length;
     ik_fpmode_leave(before);
     return found;
+}
+
+/* --- a foot that passes ------------------------------------------------------------------------------------------- */
+
+static double above_at(const ik_foot *foot, int point, ptrdiff_t frame) {
+    const ik_rows *places = &foot->soles[point], *stood = &foot->stood[point];
+    return *(const double *)((const char *)places->data + frame * places->stride + foot->axis * places->step) -
+           *(const double *)((const char *)stood->data + frame * stood->stride);
+}
+
+double ik_passing_lift(const ik_foot *foot, ptrdiff_t frame, const double (*points)[3], const double (*ground)[3],
+                       const double *place, const double *normal) {
+    double least = INFINITY, most = NAN, slope[3];
+    slope_of(normal, foot->axis, slope);
+    for (int k = 0; k < foot->points; k++)
+        if (above_at(foot, k, frame) < least) least = above_at(foot, k, frame);
+    for (int k = 0; k < foot->points; k++) {
+        double arm[3];
+        away(points[k], place, arm);
+        const double plane = three_dot(arm, slope) + above_at(foot, k, frame) - least;
+        const double lift = ground[k][foot->axis] - place[foot->axis] - plane;
+        if (lift > most || isnan(most)) most = lift;
+    }
+    return most;
 }
