@@ -141,11 +141,11 @@ class Footing:
 
         It rests on a plane over all of the ground under its sole, but for what toes bend over.
         """
-        scene, main = self.scene, sole.names.index(stance.phases[stance.main].point)
+        scene = self.scene
         limits = sole.scale, scene.settings.align, self.pitch, self.roll, self.bends, STEP
         under = found.hit, found.points, found.normals, found.part
-        stance.place, stance.floor = points[main].copy(), scene.up
-        rested = _core.rest(points, main, under, ahead, (scene.axis, *sole.rests), limits)
+        stance.place, stance.floor = points[stance.point].copy(), scene.up
+        rested = _core.rest(points, stance.point, under, ahead, (scene.axis, *sole.rests), limits)
         if rested is None:
             stance.normal, stance.lift = scene.up, self.lift
             return False
@@ -206,7 +206,7 @@ class Footing:
     def _keep(self, stance: Stance, motion: LegMotion, floor: Floor) -> None:
         """Leave a foot that was made to stand here as it stands, but for what it is too high or too deep."""
         axis, frames = self.scene.axis, slice(stance.start, stance.stop)
-        main = stance.phases[stance.main].point
+        main = list(motion.soles)[stance.point]
         stance.floor = stance.normal
         stance.place[axis] = mean(motion.soles[main][stance.flat])[axis] - floor.thick[main]
         above = [

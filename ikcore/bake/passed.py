@@ -10,7 +10,7 @@ from ikcore import _core
 from ikcore.bake.filters import spread
 from ikcore.bake.footing import Footing
 from ikcore.bake.motion import LegMotion
-from ikcore.bake.stances import Foot, Phase, Stance
+from ikcore.bake.stances import Foot, Stance
 from ikcore.feet.rules import LOW
 
 _SECONDS = 0.3  # seconds from one such place to the next
@@ -60,6 +60,6 @@ def _down(low: list[int], start: int, end: int, fps: float) -> Iterator[int]:
 
 
 def _passed(motion: LegMotion, leg: int, frame: int) -> Stance:
-    point = motion.ball if motion.ball in motion.soles else "heel"
+    point = list(motion.soles).index(motion.ball if motion.ball in motion.soles else "heel")
     here = np.array([frame])
-    return Stance(leg, frame, frame + 1, [Phase(point, frame, frame + 1)], 0, here, slips=np.zeros((1, 3)))
+    return Stance(leg, frame, frame + 1, ((point, frame, frame + 1),), 0, here, slips=np.zeros((1, 3)))

@@ -176,7 +176,7 @@ def _swing(way: Way, foot: Steps, moved: Array, scene: Scene) -> None:
 def _stand(way: Way, stance: Stance, foot: Foot, scene: Scene) -> None:
     """What a foot turns about is on the ground, and the next such point where that puts it."""
     where = stance.clean, stance.slips, stance.aside, stance.place, stance.lift, stance.normal, stance.floor
-    _core.stand(foot, stance.when(way.motion), where, way.shift, way.turn, way.toes, way.lies)
+    _core.stand(foot, stance.when, where, way.shift, way.turn, way.toes, way.lies)
     if stance.part >= 0 and scene.ground.parts[stance.part].moves:
         _ride(way, stance, scene)
 

@@ -90,23 +90,26 @@ static void *scratch_of(const job *j) {
 }
 
 static PyObject *still(PyObject *module, PyObject *args) {
-    PyObject *foot, *when, *slips;
+    PyObject *foot, *when;
+    PyArrayObject *slips = NULL;
     job *j = PyMem_Calloc(1, sizeof *j);
-    void *scratch = NULL, *found;
+    void *scratch = NULL;
     ik_stays stays;
     (void)module;
     if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!O!O", &PyTuple_Type, &foot, &PyTuple_Type, &when, &slips) &&
-        take_foot(&j->given, foot) == 0 && take_when(j, when) == 0 &&
-        (found = take_found("slips", slips, NPY_DOUBLE, j->stance.stop - j->stance.start, 3)) &&
-        (scratch = scratch_of(j))) {
-        j->stance.floor[j->given.foot.axis] = 1;
-        stays = ik_stay(&j->given.foot, &j->stance, found, scratch);
+    if (PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &foot, &PyTuple_Type, &when) && take_foot(&j->given, foot) == 0 &&
+        take_when(j, when) == 0 && (scratch = scratch_of(j))) {
+        const npy_intp shape[2] = {j->stance.stop - j->stance.start, 3};
+        slips = (PyArrayObject *)PyArray_ZEROS(2, shape, NPY_DOUBLE, 0);
     }
-    const int done = scratch != NULL;
+    if (slips) {
+        j->stance.floor[j->given.foot.axis] = 1;
+        stays = ik_stay(&j->given.foot, &j->stance, PyArray_DATA(slips), scratch);
+    }
     PyMem_Free(scratch);
     PyMem_Free(j);
-    return done ? Py_BuildValue("(ddddd)", stays.slid, stays.spun, stays.nearest, stays.off, stays.sunk) : NULL;
+    return slips ? Py_BuildValue("(Nddddd)", slips, stays.slid, stays.spun, stays.nearest, stays.off, stays.sunk)
+                 : NULL;
 }
 
 static PyObject *stand(PyObject *module, PyObject *args) {
@@ -183,6 +186,34 @@ static PyObject *phases(PyObject *module, PyObject *args) {
     }
     PyMem_Free(j);
     return found;
+}
+
+static PyObject *exact(PyObject *module, PyObject *args) {
+    PyObject *given, *ball_on, *found = NULL;
+    foot_over_time taken = {0};
+    const unsigned char *mask = NULL;
+    double least;
+    int heel;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!iOd", &PyTuple_Type, &given, &heel, &ball_on, &least) ||
+        take_foot(&taken, given) < 0 || take_mask(&mask, ball_on, taken.foot.frames) < 0)
+        return NULL;
+    if (heel < -1 || heel >= taken.foot.points) return refused_foot("heel"), NULL;
+    npy_intp frames = taken.foot.frames;
+    found = PyArray_SimpleNew(1, &frames, NPY_BOOL);
+    if (found) ik_exact(&taken.foot, heel, mask, least, PyArray_DATA((PyArrayObject *)found));
+    return found;
+}
+
+static PyObject *strayed(PyObject *module, PyObject *args) {
+    PyObject *given;
+    npy_intp start, stop;
+    foot_over_time taken = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!nn", &PyTuple_Type, &given, &start, &stop) || take_foot(&taken, given) < 0)
+        return NULL;
+    if (start < 0 || stop <= start || stop > taken.foot.frames) return refused_foot("start or stop"), NULL;
+    return PyFloat_FromDouble(ik_strayed(&taken.foot, start, stop));
 }
 
 static int take_trodden(ik_tread_job *job, PyObject *object) {
@@ -278,8 +309,14 @@ static PyMethodDef functions[] = {
      "phases(foot, heel, heel_on, ball_on, (start, stop), (contact, end), rolls, stays, /)\n--\n\nWhat a foot turns "
      "about from start to stop, the main of these, and the frames in which it stands flat; see still. Masks may be "
      "None."},
+    {"exact", exact, METH_VARARGS,
+     "exact(foot, heel, ball_on, least, /)\n--\n\nIn which frames what a foot stands on is where it is in a frame "
+     "beside; see still. ball_on may be None."},
+    {"strayed", strayed, METH_VARARGS,
+     "strayed(foot, start, stop, /)\n--\n\nHow far apart the places are where a foot is over the ground; see still."},
     {"still", still, METH_VARARGS,
-     "still(foot, (start, stop, phases, main, flat), slips, /)\n--\n\nWrites the last. How far it slides, how far it "
+     "still(foot, (start, stop, phases, main, flat), /)\n--\n\nHow far what it turns about is moved, how far it "
+     "slides, how far it "
      "spins, how far any point is from where it stands, how far those are off that it turns about, and how deep.\n\n"
      "A foot is (points, axis, ball, toe, heel, reference, front, back, way, toe_turn, turns, locked, ramp, ends), a "
      "point "
