@@ -168,7 +168,7 @@ def test_what_does_not_fit_is_refused(name: str, given: tuple[Any, ...]) -> None
         ("bodies", ((None, None, None),)),
         ("bodies", ((((0.0, 1.0, 0.0, 0.0)), np.zeros((2, 3)), None),)),
         ("first", -1),
-        ("first", 1),
+        ("first", 2),
         ("last", 2),
         ("found", np.zeros(2)),
     ],

@@ -27,21 +27,21 @@ typedef struct {
     void *rest;
 } part;
 
-/* What is kept of a point, but for what ik_surface keeps. */
-enum { PER_POINT = 3 * sizeof(vector) + 3 * sizeof(double) + sizeof(int32_t) + sizeof(char) };
+enum {
+    AT_ONCE = 62, /* frames, as many as stay in the cache with those beside them */
+    PER_POINT = 3 * sizeof(vector) + 3 * sizeof(double) + sizeof(int32_t) + sizeof(char) /* beside ik_surface_scratch */
+};
 
 /* Points that there is memory for: in eights, so that all of it is aligned. */
-static ptrdiff_t points_of(const ik_lack_job *job, ptrdiff_t frames) {
-    return ((frames + 2) * job->foot->points + 7) / 8 * 8;
-}
+static ptrdiff_t points_of(const ik_lack_job *job) { return ((AT_ONCE + 2) * job->foot->points + 7) / 8 * 8; }
 
-size_t ik_lack_scratch(const ik_lack_job *job, ptrdiff_t frames) {
-    const ptrdiff_t points = points_of(job, frames);
+size_t ik_lack_scratch(const ik_lack_job *job) {
+    const ptrdiff_t points = points_of(job);
     return (size_t)job->body_count * sizeof(ik_ray_body) + ik_surface_scratch(points) + (size_t)points * PER_POINT;
 }
 
 static part part_of(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
-    const ptrdiff_t points = points_of(job, last - first), from = first > 0 ? first - 1 : 0;
+    const ptrdiff_t points = points_of(job), from = first > 0 ? first - 1 : 0;
     part p = {job, job->frames + from, (last < job->count ? last + 1 : last) - from, job->foot->points};
     p.bodies = scratch, p.points = (vector *)(p.bodies + job->body_count), p.ways = p.points + points;
     p.met = p.ways + points, p.above = (double *)(p.met + points), p.heights = p.above + points;
@@ -188,7 +188,7 @@ static double lack_at(const part *p, ptrdiff_t k) {
     return most;
 }
 
-void ik_lack(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
+static void find_lacks(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
     const part p = part_of(job, first, last, scratch);
     place_bodies(&p, p.frames);
     ik_soles(job->foot, job->stood, p.frames, p.count, p.points, p.above);
@@ -202,6 +202,11 @@ void ik_lack(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scra
     }
     for (ptrdiff_t k = first; k < last; k++)
         job->found[k] = lack_at(&p, job->frames + k - p.frames);
+}
+
+void ik_lack(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch) {
+    for (; first < last; first += AT_ONCE)
+        find_lacks(job, first, first + AT_ONCE < last ? first + AT_ONCE : last, scratch);
 }
 
 void ik_nearer(const ptrdiff_t (*swings)[2], ptrdiff_t count, ptrdiff_t frames, double fps, double beyond,

@@ -27,8 +27,8 @@ typedef struct ik_lack_job {
     double *found; /* (count) how much too low it is, by the point that is so the most; NaN over no ground */
 } ik_lack_job;
 
-/* Of frames [first, last), at least one. `scratch` is as large as ik_lack_scratch says, and aligned as doubles are. */
-size_t ik_lack_scratch(const ik_lack_job *job, ptrdiff_t frames);
+/* Of frames [first, last). `scratch` is as large as ik_lack_scratch says, and aligned as doubles are. */
+size_t ik_lack_scratch(const ik_lack_job *job);
 void ik_lack(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 
 /* How many seconds frames are from the nearer end of the swing that they are in, of some from a first frame to before a

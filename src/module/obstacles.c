@@ -47,7 +47,7 @@ static int take_limits(ik_lack_job *job, PyObject *given) {
 
 static int take_result(ik_lack_job *job, PyObject *found, npy_intp first, npy_intp last) {
     if (!(job->found = numbers_of("lack", found, NPY_DOUBLE, job->count, 0, 0))) return -1;
-    if (PyArray_ISWRITEABLE((PyArrayObject *)found) && first >= 0 && first < last && last <= job->count) return 0;
+    if (PyArray_ISWRITEABLE((PyArrayObject *)found) && first >= 0 && first <= last && last <= job->count) return 0;
     PyErr_SetString(PyExc_TypeError, "lack: first, last or what is found do not fit the job");
     return -1;
 }
@@ -66,7 +66,7 @@ static PyObject *lack(PyObject *module, PyObject *args) {
         return NULL;
     job.body_count = (int)PyTuple_Size(given);
     ik_ray_body *bodies = bodies_of(module, given, job.foot->points, job.count * job.foot->points);
-    void *scratch = bodies ? PyMem_Malloc(ik_lack_scratch(&job, last - first)) : NULL;
+    void *scratch = bodies ? PyMem_Malloc(ik_lack_scratch(&job)) : NULL;
     if (bodies && !scratch) PyErr_NoMemory();
     job.bodies = bodies;
     if (scratch) {
