@@ -20,9 +20,11 @@ def smooth(
     tension: float = 0.0,
     loop: bool = False,
 ) -> Array:
-    """The values of `ikcore.smooth`, frames first."""
+    """The values of `ikcore.smooth`, frames first; one of the arrays has as many channels as there are."""
     given = [None if values is None else np.asarray(values, np.float64) for values in (wanted, lower, upper, pull)]
-    shape = np.broadcast(*(values for values in given if values is not None)).shape
+    shape = max(
+        (values.shape for values in given if values is not None), key=lambda shape: (len(shape), math.prod(shape))
+    )
     near, low, high, drawn = [None if values is None else _channels(values, shape) for values in given]
     found = np.empty((math.prod(shape[1:]), shape[0]))
     numbers = np.empty((2, len(found)), np.int32)

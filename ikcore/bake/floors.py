@@ -104,8 +104,10 @@ def _share_level(legs: list[LegMotion], floors: list[Floor], bare: list[Array], 
     """Give all legs one floor, if what contacts take for it is about as high everywhere."""
     usual = [median(floor) for floor in bare]
     scale = min(motion.scale for motion in legs)
-    level = max(float(np.ptp(floor)) - _TILT * _way(motion) for motion, floor in zip(legs, bare, strict=True))
-    if max(level, float(np.ptp(usual))) > UNEVEN * scale:
+    level = max(
+        float(floor.max() - floor.min()) - _TILT * _way(motion) for motion, floor in zip(legs, bare, strict=True)
+    )
+    if max(level, max(usual) - min(usual)) > UNEVEN * scale:
         return
     stands = [
         height + thick

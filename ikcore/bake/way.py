@@ -187,7 +187,7 @@ def _freed(feet: list[tuple[Way, list[Stance]]], scene: Scene) -> list[Array]:
     turns = [(quaternions.log(way.toes), pinned[:, np.newaxis]) for way, pinned in bent]
     found = _released([*turns, *(_moved(way, stances, scene) for way, stances in feet)], scene)
     for (way, pinned), turned in zip(bent, found, strict=False):
-        way.toes[~pinned] = quaternions.exp(turned[~pinned])
+        np.copyto(way.toes, quaternions.exp(turned), where=~pinned[:, np.newaxis])
     return found[len(bent) :]
 
 
@@ -197,7 +197,8 @@ def _pinned(way: Way, stances: list[Stance]) -> Mask | None:
         return None
     pinned = way.lies.copy()
     for stance in stances:
-        pinned[stance.start : stance.stop] |= stance.clean
+        if stance.clean:
+            pinned[stance.start : stance.stop] = True
     return pinned
 
 
