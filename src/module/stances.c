@@ -19,7 +19,8 @@ typedef struct {
     foot_over_time given;
     ik_stance stance;
     ik_stood found;
-    ik_phase phases[MOST_PHASES];
+    ik_phase *phases; /* to be freed */
+    void *scratch;    /* likewise */
 } job;
 
 static int take_vector(double *vector, const char *name, PyObject *object) {
@@ -33,8 +34,10 @@ static int take_vector(double *vector, const char *name, PyObject *object) {
 static int take_phases(job *j, PyObject *phases) {
     ik_stance *stance = &j->stance;
     ptrdiff_t stop = stance->start;
-    stance->phases = (int)PyTuple_Size(phases), stance->phase = j->phases;
+    stance->phases = (int)PyTuple_Size(phases);
     if (stance->phases < 1 || stance->phases > MOST_PHASES) return refused_foot("phases");
+    stance->phase = j->phases = PyMem_Malloc((size_t)stance->phases * sizeof *j->phases);
+    if (!j->phases) return PyErr_NoMemory(), -1;
     for (int k = 0; k < stance->phases; k++) {
         ik_phase *phase = &j->phases[k];
         if (!PyTuple_Check(PyTuple_GetItem(phases, k))) return refused_foot("phases");
@@ -83,51 +86,49 @@ static int take_where(ik_stance *stance, PyObject *given) {
     return take_vector(stance->floor, "floor", floor);
 }
 
-static void *scratch_of(const job *j) {
-    void *scratch = PyMem_Malloc(ik_stand_scratch(j->stance.stop - j->stance.start));
-    if (!scratch) PyErr_NoMemory();
-    return scratch;
+static int take_scratch(job *j) {
+    j->scratch = PyMem_Malloc(ik_stand_scratch(j->stance.stop - j->stance.start));
+    return j->scratch ? 0 : (PyErr_NoMemory(), -1);
+}
+
+static void give_back(job *j) {
+    PyMem_Free(j->phases);
+    PyMem_Free(j->scratch);
 }
 
 static PyObject *still(PyObject *module, PyObject *args) {
     PyObject *foot, *when;
     PyArrayObject *slips = NULL;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    void *scratch = NULL;
+    job j = {0};
     ik_stays stays;
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &foot, &PyTuple_Type, &when) && take_foot(&j->given, foot) == 0 &&
-        take_when(j, when) == 0 && (scratch = scratch_of(j))) {
-        const npy_intp shape[2] = {j->stance.stop - j->stance.start, 3};
+    if (PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &foot, &PyTuple_Type, &when) && take_foot(&j.given, foot) == 0 &&
+        take_when(&j, when) == 0 && take_scratch(&j) == 0) {
+        const npy_intp shape[2] = {j.stance.stop - j.stance.start, 3};
         slips = (PyArrayObject *)PyArray_ZEROS(2, shape, NPY_DOUBLE, 0);
     }
     if (slips) {
-        j->stance.floor[j->given.foot.axis] = 1;
-        stays = ik_stay(&j->given.foot, &j->stance, PyArray_DATA(slips), scratch);
+        j.stance.floor[j.given.foot.axis] = 1;
+        stays = ik_stay(&j.given.foot, &j.stance, PyArray_DATA(slips), j.scratch);
     }
-    PyMem_Free(scratch);
-    PyMem_Free(j);
+    give_back(&j);
     return slips ? Py_BuildValue("(Nddddd)", slips, stays.slid, stays.spun, stays.nearest, stays.off, stays.sunk)
                  : NULL;
 }
 
 static PyObject *stand(PyObject *module, PyObject *args) {
     PyObject *foot, *when, *where, *shift, *turn, *toes, *lies;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    void *scratch = NULL;
+    job j = {0};
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!O!O!OOOO", &PyTuple_Type, &foot, &PyTuple_Type, &when, &PyTuple_Type, &where, &shift,
-                         &turn, &toes, &lies) &&
-        take_foot(&j->given, foot) == 0 && take_when(j, when) == 0 && take_where(&j->stance, where) == 0 &&
-        take_stood(&j->found, &j->given.foot, shift, turn, toes) == 0 &&
-        (j->found.lies = take_found("lies", lies, NPY_BOOL, j->given.foot.frames, 0)) && (scratch = scratch_of(j)))
-        ik_stand(&j->given.foot, &j->stance, &j->found, scratch);
-    const int done = scratch != NULL;
-    PyMem_Free(scratch);
-    PyMem_Free(j);
-    if (!done) return NULL;
+    const int ready = PyArg_ParseTuple(args, "O!O!O!OOOO", &PyTuple_Type, &foot, &PyTuple_Type, &when, &PyTuple_Type,
+                                       &where, &shift, &turn, &toes, &lies) &&
+                      take_foot(&j.given, foot) == 0 && take_when(&j, when) == 0 && take_where(&j.stance, where) == 0 &&
+                      take_stood(&j.found, &j.given.foot, shift, turn, toes) == 0 &&
+                      (j.found.lies = take_found("lies", lies, NPY_BOOL, j.given.foot.frames, 0)) &&
+                      take_scratch(&j) == 0;
+    if (ready) ik_stand(&j.given.foot, &j.stance, &j.found, j.scratch);
+    give_back(&j);
+    if (!ready) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -165,55 +166,53 @@ static PyObject *phases_found(const ik_phases_job *job) {
 
 static PyObject *phases(PyObject *module, PyObject *args) {
     PyObject *foot, *heel_on, *ball_on, *found = NULL;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    ik_phases_job job = {.foot = &j->given.foot};
+    foot_over_time given = {0};
+    ik_phases_job job = {.foot = &given.foot};
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!iOO(nn)(nn)dd", &PyTuple_Type, &foot, &job.heel, &heel_on, &ball_on, &job.start,
-                         &job.stop, &job.contact, &job.end, &job.rolls, &job.stays) &&
-        take_foot(&j->given, foot) == 0 && take_mask(&job.heel_on, heel_on, j->given.foot.frames) == 0 &&
-        take_mask(&job.ball_on, ball_on, j->given.foot.frames) == 0 && take_span(&job) == 0) {
-        const size_t frames = (size_t)(job.stop - job.start);
-        job.phase = PyMem_Malloc((frames + 1) * sizeof *job.phase);
-        job.flat = PyMem_Malloc(frames * sizeof *job.flat);
-        if (job.phase && job.flat) {
-            ik_phases(&job);
-            found = phases_found(&job);
-        } else
-            PyErr_NoMemory();
-        PyMem_Free(job.phase);
-        PyMem_Free(job.flat);
-    }
-    PyMem_Free(j);
+    if (!PyArg_ParseTuple(args, "O!iOO(nn)(nn)dd", &PyTuple_Type, &foot, &job.heel, &heel_on, &ball_on, &job.start,
+                          &job.stop, &job.contact, &job.end, &job.rolls, &job.stays) ||
+        take_foot(&given, foot) < 0 || take_mask(&job.heel_on, heel_on, given.foot.frames) < 0 ||
+        take_mask(&job.ball_on, ball_on, given.foot.frames) < 0 || take_span(&job) < 0)
+        return NULL;
+    const size_t frames = (size_t)(job.stop - job.start);
+    job.phase = PyMem_Malloc((frames + 1) * sizeof *job.phase);
+    job.flat = PyMem_Malloc(frames * sizeof *job.flat);
+    if (job.phase && job.flat) {
+        ik_phases(&job);
+        found = phases_found(&job);
+    } else
+        PyErr_NoMemory();
+    PyMem_Free(job.phase);
+    PyMem_Free(job.flat);
     return found;
 }
 
 static PyObject *exact(PyObject *module, PyObject *args) {
-    PyObject *given, *ball_on, *found = NULL;
-    foot_over_time taken = {0};
+    PyObject *foot, *ball_on, *found = NULL;
+    foot_over_time given = {0};
     const unsigned char *mask = NULL;
     double least;
     int heel;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!iOd", &PyTuple_Type, &given, &heel, &ball_on, &least) ||
-        take_foot(&taken, given) < 0 || take_mask(&mask, ball_on, taken.foot.frames) < 0)
+    if (!PyArg_ParseTuple(args, "O!iOd", &PyTuple_Type, &foot, &heel, &ball_on, &least) ||
+        take_foot(&given, foot) < 0 || take_mask(&mask, ball_on, given.foot.frames) < 0)
         return NULL;
-    if (heel < -1 || heel >= taken.foot.points) return refused_foot("heel"), NULL;
-    npy_intp frames = taken.foot.frames;
+    if (heel < -1 || heel >= given.foot.points) return refused_foot("heel"), NULL;
+    npy_intp frames = given.foot.frames;
     found = PyArray_SimpleNew(1, &frames, NPY_BOOL);
-    if (found) ik_exact(&taken.foot, heel, mask, least, PyArray_DATA((PyArrayObject *)found));
+    if (found) ik_exact(&given.foot, heel, mask, least, PyArray_DATA((PyArrayObject *)found));
     return found;
 }
 
 static PyObject *strayed(PyObject *module, PyObject *args) {
-    PyObject *given;
+    PyObject *foot;
     npy_intp start, stop;
-    foot_over_time taken = {0};
+    foot_over_time given = {0};
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!nn", &PyTuple_Type, &given, &start, &stop) || take_foot(&taken, given) < 0)
+    if (!PyArg_ParseTuple(args, "O!nn", &PyTuple_Type, &foot, &start, &stop) || take_foot(&given, foot) < 0)
         return NULL;
-    if (start < 0 || stop <= start || stop > taken.foot.frames) return refused_foot("start or stop"), NULL;
-    return PyFloat_FromDouble(ik_strayed(&taken.foot, start, stop));
+    if (start < 0 || stop <= start || stop > given.foot.frames) return refused_foot("start or stop"), NULL;
+    return PyFloat_FromDouble(ik_strayed(&given.foot, start, stop));
 }
 
 static int take_trodden(ik_tread_job *job, PyObject *object) {
@@ -233,49 +232,38 @@ static int take_lines(ik_tread_job *job, PyObject *object) {
 }
 
 static PyObject *tread(PyObject *module, PyObject *args) {
-    PyObject *foot, *flat, *slip, *lines;
-    job *j = PyMem_Calloc(1, sizeof *j);
-    ik_tread_job job = {.foot = &j->given.foot};
-    PyArrayObject *points = NULL, *ahead = NULL;
+    PyObject *foot, *flat, *slip, *lines, *points, *ahead = NULL;
+    foot_over_time given = {0};
+    ik_tread_job job = {.foot = &given.foot};
     npy_intp three = 3;
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (PyArg_ParseTuple(args, "O!OnOOi", &PyTuple_Type, &foot, &flat, &job.middle, &slip, &lines, &job.parts) &&
-        take_foot(&j->given, foot) == 0 && take_trodden(&job, flat) == 0 && take_vector(job.slip, "slip", slip) == 0 &&
-        take_lines(&job, lines) == 0) {
-        npy_intp shape[2] = {job.foot->points + job.lines * (job.parts - 1), 3};
-        points = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-        ahead = (PyArrayObject *)PyArray_SimpleNew(1, &three, NPY_DOUBLE);
-    }
+    if (!PyArg_ParseTuple(args, "O!OnOOi", &PyTuple_Type, &foot, &flat, &job.middle, &slip, &lines, &job.parts) ||
+        take_foot(&given, foot) < 0 || take_trodden(&job, flat) < 0 || take_vector(job.slip, "slip", slip) < 0 ||
+        take_lines(&job, lines) < 0)
+        return NULL;
+    npy_intp shape[2] = {job.foot->points + job.lines * (job.parts - 1), 3};
+    const int is_point = !given.foot.front.data || !given.foot.back.data;
+    points = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    ahead = is_point ? Py_NewRef(Py_None) : PyArray_SimpleNew(1, &three, NPY_DOUBLE);
     if (points && ahead) {
-        job.points = PyArray_DATA(points);
+        job.points = PyArray_DATA((PyArrayObject *)points);
         ik_tread(&job);
-        memcpy(PyArray_DATA(ahead), job.ahead, sizeof job.ahead);
+        if (!is_point) memcpy(PyArray_DATA((PyArrayObject *)ahead), job.ahead, sizeof job.ahead);
+        return Py_BuildValue("(NN)", points, ahead);
     }
-    const int is_point = !j->given.foot.front.data || !j->given.foot.back.data;
-    PyMem_Free(j);
-    if (points && ahead && is_point) {
-        Py_DECREF((PyObject *)ahead);
-        return Py_BuildValue("(NO)", points, Py_None);
-    }
-    if (points && ahead) return Py_BuildValue("(NN)", points, ahead);
-    Py_XDECREF((PyObject *)points);
-    Py_XDECREF((PyObject *)ahead);
+    Py_XDECREF(points);
+    Py_XDECREF(ahead);
     return NULL;
 }
 
 static PyObject *sole_height(PyObject *module, PyObject *foot) {
-    job *j = PyMem_Calloc(1, sizeof *j);
-    PyObject *above = NULL;
+    foot_over_time given = {0};
     (void)module;
-    if (!j) return PyErr_NoMemory();
-    if (!PyTuple_Check(foot)) refused_foot("foot");
-    if (PyTuple_Check(foot) && take_foot(&j->given, foot) == 0) {
-        npy_intp frames = j->given.foot.frames;
-        above = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
-        if (above) ik_sole_height(&j->given.foot, PyArray_DATA((PyArrayObject *)above));
-    }
-    PyMem_Free(j);
+    if (!PyTuple_Check(foot)) return refused_foot("foot"), NULL;
+    if (take_foot(&given, foot) < 0) return NULL;
+    npy_intp frames = given.foot.frames;
+    PyObject *above = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
+    if (above) ik_sole_height(&given.foot, PyArray_DATA((PyArrayObject *)above));
     return above;
 }
 
