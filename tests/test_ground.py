@@ -469,6 +469,17 @@ def test_what_the_bake_asks_of_a_ground_is_what_anybody_is_told(moves: bool, fra
         np.testing.assert_array_equal(ground._heights(points, 0.5, 1.0, 1), wanted)
 
 
+def test_a_ceiling_is_what_is_above_a_point_and_seen_from_behind_first() -> None:
+    ground = Ground.plane(height=2) + ik.terrain.stairs(4, rise=0.2, run=0.3)
+    seen = set()
+    for point in np.random.default_rng(1).uniform([-1, -1, -0.5], [1, 3, 2], (60, 3)):
+        above = ground.cast(point, [0, 1, 0], length=1.5)
+        found = ground._ceiling(point, 1.5)
+        assert found == (above.points[1] if above.hit and not above.front else None)
+        seen.add(found is None)
+    assert len(seen) == 2
+
+
 @pytest.mark.parametrize("wrong", [None, 3, "mesh", BOX])
 def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     mesh, one = _core.Mesh(BOX, BOX_FACES.astype(np.int32)), np.zeros((1, 3))
@@ -502,7 +513,7 @@ def test_the_core_refuses_what_does_not_fit(wrong: Any) -> None:
     for axis, first, last in ((-1, 0, 1), (3, 0, 1), (1, -1, 1), (1, 0, 2)):
         with pytest.raises(TypeError):
             surface(bodies, 1, axis, first, last, *given[5:])
-    way: list[Any] = [bodies, 1, one, np.zeros(3), False, 0.1, 0.5, 0.5, 1e-9]
+    way: list[Any] = [bodies, 1, np.zeros((1, 3)), np.zeros(3), False, 0.1, 0.5, 0.5, 1e-9]
     foothold: Any = _core.foothold
     foothold(*way)
     for place in (0, 2, 3):

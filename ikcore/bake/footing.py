@@ -175,10 +175,10 @@ class Footing:
         """Out of what one would be in: where there is no room to stand under a floor one stands on it."""
         up, points = self.scene.up, points.copy()
         while not self.scene.made:
-            above = ground.cast(mean(points) + UP * scale * up, up, length=(_ROOM - UP) * scale)
-            if not above.hit or above.front:
+            ceiling = ground._ceiling(mean(points) + UP * scale * up, (_ROOM - UP) * scale)
+            if ceiling is None:
                 break
-            points[:, self.scene.axis] = above.points[self.scene.axis]
+            points[:, self.scene.axis] = ceiling
         return points
 
     def _off_edge(self, ground: Ground, sole: Sole, points: Array, found: Surface) -> Array:

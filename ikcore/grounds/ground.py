@@ -577,6 +577,13 @@ class Ground:
         in_blocks(count, RAY * len(bodies), workers, solve)
         return found[:, axis].reshape(shape)
 
+    def _ceiling(self, point: NDArray[Any], length: float) -> float | None:
+        """How high what is above a point (3,) is that is seen from behind first, if it is so near; likewise."""
+        found, side, rest = np.empty((1, 3)), np.empty(1, np.int32), (None, None)
+        given = point[np.newaxis], self._up[np.newaxis], np.array([length]), *rest, found, *rest, side, *rest
+        _core.cast(self._bodies(()), 1, False, 0, 1, *given)
+        return float(found[0, _AXES.index(self.up)]) if side[0] < 0 else None
+
     def _foothold(
         self,
         points: NDArray[Any],
