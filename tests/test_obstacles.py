@@ -131,6 +131,48 @@ def test_a_foot_lacks_what_the_worst_of_its_points_does(kind: str, made: bool) -
     assert np.isfinite(found).any() == (kind != "nothing" and not (made and kind == "thin"))
 
 
+@pytest.mark.parametrize("axis", [1, 2])
+def test_toes_lack_what_is_not_in_the_floor_of_the_clip_anyway(axis: int) -> None:
+    random = np.random.default_rng(axis)
+    tip, there = random.normal(0, 0.05, (2, FRAMES, 3))
+    stood, ground = random.normal(0, 0.05, (2, FRAMES))
+    ground[::7] = np.nan
+    lies, thick, least = random.uniform(size=FRAMES) < 0.3, 0.01, 0.02
+    own = np.where(lies, 0, np.minimum(there[:, axis] - stood, 0))
+    wanted = np.fmax(ground + thick + own - tip[:, axis], 0)
+    wanted[wanted <= least] = 0
+    found = _core.toe_lack(tip, there, stood, ground, lies, thick, least, axis)
+    assert found is not None
+    assert_array_equal(found, wanted)
+    assert _core.toe_lack(tip, there, stood, ground - 1, lies, thick, least, axis) is None
+    lack: Any = _core.toe_lack
+    for wrong in ((tip[1:], there, stood), (tip, there[1:], stood), (tip, there, stood[1:]), (tip, there, None)):
+        with pytest.raises(TypeError):
+            lack(*wrong, ground, lies, thick, least, axis)
+    for wrong in ((ground[1:], lies, axis), (ground, lies[1:], axis), (ground, lies, 3)):
+        with pytest.raises(TypeError):
+            lack(tip, there, stood, *wrong[:2], thick, least, wrong[2])
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_arms_are_raised_no_farther_than_they_bend(axis: int) -> None:
+    random, most = np.random.default_rng(axis), np.tan(0.6)
+    arms, raised = random.normal(size=(FRAMES, 3)), random.uniform(0, 2, FRAMES)
+    found = arms.copy()
+    _core.raise_arms(found, raised, most, axis)
+    pitch, before = (np.arctan2(at[:, axis], np.hypot(*np.delete(arms, axis, 1).T)) for at in (found, arms))
+    turned = pitch - before
+    assert turned.max() == pytest.approx(0.6)
+    free = turned < 0.6 - 1e-9
+    assert_array_equal(found[free, axis], (arms[:, axis] + raised)[free])
+    assert 5 < np.count_nonzero(free) < FRAMES
+    assert_array_equal(np.delete(found, axis, 1), np.delete(arms, axis, 1))
+    arm: Any = _core.raise_arms
+    for wrong in ((arms[:, :2], raised, most, axis), (arms, raised[1:], most, axis), (arms, raised, most, 3)):
+        with pytest.raises(TypeError):
+            arm(*wrong)
+
+
 def test_how_far_frames_are_from_the_ends_of_their_swing() -> None:
     near = _core.nearer(np.array([[0, 4], [7, 12], [14, 15], [17, 20]]), 20, 10.0, 0.25)
     expected = np.zeros(20)

@@ -209,6 +209,38 @@ void ik_lack(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scra
         find_lacks(job, first, first + AT_ONCE < last ? first + AT_ONCE : last, scratch);
 }
 
+/* --- toes --------------------------------------------------------------------------------------------------------- */
+
+int ik_toe_lack(const ik_toe_job *job, double *lack) {
+    int any = 0;
+    for (ptrdiff_t k = 0; k < job->frames; k++) {
+        const double in_floor = number_at(&job->there, k, job->axis) - number_at(&job->stood, k, 0);
+        const double own = in_floor < 0 && !job->lies[k] ? in_floor : 0;
+        const double lacks = number_at(&job->ground, k, 0) + job->thick + own - number_at(&job->tip, k, job->axis);
+        lack[k] = lacks > 0 && lacks > job->least ? lacks : 0;
+        any |= lack[k] > 0;
+    }
+    return any;
+}
+
+/* How far up the tip of an arm comes that bends as far as it may; to the vertical at most. */
+static double bent(const double arm[3], int axis, double most) {
+    double level[3] = {arm[0], arm[1], arm[2]};
+    level[axis] = 0;
+    const double far = three_size(level),
+                 left = far - arm[axis] * most; /* in proportion to the cosine of where it is */
+    return left > 0 ? (arm[axis] * arm[axis] + far * far) * most / left : INFINITY;
+}
+
+void ik_raise(double (*arms)[3], const double *raised, ptrdiff_t frames, int axis, double most) {
+    for (ptrdiff_t k = 0; k < frames; k++) {
+        const double up = bent(arms[k], axis, most);
+        arms[k][axis] += raised[k] < up ? raised[k] : up;
+    }
+}
+
+/* --- swings ------------------------------------------------------------------------------------------------------- */
+
 void ik_nearer(const ptrdiff_t (*swings)[2], ptrdiff_t count, ptrdiff_t frames, double fps, double beyond,
                double *near) {
     for (ptrdiff_t k = 0; k < frames; k++)

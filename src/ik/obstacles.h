@@ -31,6 +31,23 @@ typedef struct ik_lack_job {
 size_t ik_lack_scratch(const ik_lack_job *job);
 void ik_lack(const ik_lack_job *job, ptrdiff_t first, ptrdiff_t last, void *scratch);
 
+/* Toes over ground that rises before the foot, in every frame. */
+typedef struct ik_toe_job {
+    ptrdiff_t frames;
+    int axis;
+    ik_rows tip, there;        /* (3) where their tips are, and where they are in the clip */
+    ik_rows stood, ground;     /* (1) how high they are in the clip when they stand; the ground under tips, NaN: none */
+    const unsigned char *lies; /* when they are made to lie */
+    double thick;              /* how high they stand above ground */
+    double least;              /* what they lack at least */
+} ik_toe_job;
+
+/* How much too low tips are, but for what they are in the floor of the clip. Returns whether any is. */
+int ik_toe_lack(const ik_toe_job *job, double *lack);
+
+/* Where tips go on arms (frames, 3) that are raised, but no farther than toes bend, of which `most` is the tangent. */
+void ik_raise(double (*arms)[3], const double *raised, ptrdiff_t frames, int axis, double most);
+
 /* How many seconds frames are from the nearer end of the swing that they are in, of some from a first frame to before a
  * last one; 0 in none. What the clip's end cuts goes on beyond it for `beyond` seconds. */
 void ik_nearer(const ptrdiff_t (*swings)[2], ptrdiff_t count, ptrdiff_t frames, double fps, double beyond,

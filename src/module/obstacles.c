@@ -81,6 +81,51 @@ static PyObject *lack(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* Rows of (frames, 3), or (frames) where columns is 0. */
+static int take_rows(ik_rows *rows, PyObject *object, npy_intp frames, int columns) {
+    PyArrayObject *array = array_of_rows(object, NPY_DOUBLE, frames, columns, 0);
+    if (!array) return PyErr_SetString(PyExc_TypeError, "toe_lack: an array does not fit the job"), -1;
+    *rows = (ik_rows){.data = PyArray_DATA(array), .stride = PyArray_STRIDE(array, 0)};
+    if (columns) rows->step = PyArray_STRIDE(array, 1);
+    return 0;
+}
+
+static PyObject *toe_lack(PyObject *module, PyObject *args) {
+    PyObject *tip, *there, *stood, *ground, *lies;
+    ik_toe_job job = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOOOOddi", &tip, &there, &stood, &ground, &lies, &job.thick, &job.least, &job.axis))
+        return NULL;
+    npy_intp frames = job.frames = size_of(tip, 0);
+    if (job.axis < 0 || job.axis > 2) return PyErr_SetString(PyExc_TypeError, "toe_lack: there is no such axis"), NULL;
+    if (take_rows(&job.tip, tip, frames, 3) < 0 || take_rows(&job.there, there, frames, 3) < 0 ||
+        take_rows(&job.stood, stood, frames, 0) < 0 || take_rows(&job.ground, ground, frames, 0) < 0 ||
+        !(job.lies = numbers_of("toe_lack", lies, NPY_BOOL, frames, 0, 0)))
+        return NULL;
+    PyObject *lack = PyArray_SimpleNew(1, &frames, NPY_DOUBLE);
+    if (!lack || ik_toe_lack(&job, PyArray_DATA((PyArrayObject *)lack))) return lack;
+    Py_DECREF(lack);
+    Py_RETURN_NONE;
+}
+
+static PyObject *raise_arms(PyObject *module, PyObject *args) {
+    PyObject *arms, *raised;
+    double most;
+    int axis;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOdi", &arms, &raised, &most, &axis)) return NULL;
+    const npy_intp frames = size_of(arms, 0);
+    double (*at)[3] = numbers_of("raise_arms", arms, NPY_DOUBLE, frames, 3, 0);
+    const double *by = at ? numbers_of("raise_arms", raised, NPY_DOUBLE, frames, 0, 0) : NULL;
+    if (!by) return NULL;
+    if (axis < 0 || axis > 2 || !PyArray_ISWRITEABLE((PyArrayObject *)arms)) {
+        PyErr_SetString(PyExc_TypeError, "raise_arms: expected arms to write, and an axis");
+        return NULL;
+    }
+    ik_raise(at, by, frames, axis, most);
+    Py_RETURN_NONE;
+}
+
 static PyObject *nearer(PyObject *module, PyObject *args) {
     PyObject *swings;
     Py_ssize_t frames;
@@ -108,6 +153,12 @@ static PyMethodDef functions[] = {
      "lack(foot, shift, turn, toes, bodies, frames, (made, ends, margin, grazes, above, below, riser, within, "
      "clearance, dips, toe, bends), first, last, found, /)\n--\n\nWrites some of the last: how much too low a foot is "
      "in each of the frames, by the point that is so the most; NaN over no ground. See still."},
+    {"toe_lack", toe_lack, METH_VARARGS,
+     "toe_lack(tip, there, stood, ground, lies, thick, least, axis, /)\n--\n\nHow much too low the tips of toes are, "
+     "but for what they are in the floor of the clip; None if they are nowhere."},
+    {"raise_arms", raise_arms, METH_VARARGS,
+     "raise_arms(arms, raised, most, axis, /)\n--\n\nRaises the ends of arms (frames, 3), but no farther than toes "
+     "bend."},
     {"nearer", nearer, METH_VARARGS,
      "nearer(swings, frames, fps, beyond, /)\n--\n\nHow many seconds frames are from the nearer end of their swing."},
     {NULL, NULL, 0, NULL},

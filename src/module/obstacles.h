@@ -5,7 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* Adds the functions lack and nearer to the module. 0, or -1 with an exception set. */
+/* Adds the functions lack, toe_lack, raise_arms and nearer to the module. 0, or -1 with an exception set. */
 int add_obstacles(PyObject *module);
 
 #endif
