@@ -1,4 +1,4 @@
-/* What feet in swing have to get over (obstacles.h).
+/* What feet in swing have to get over, and what toes bend for (obstacles.h).
  *
  *   points    of the sole, in every frame one after the other, where the foot puts them
  *   above     how high each is in the clip above where it stands

@@ -1,4 +1,4 @@
-/* What feet in swing have to get over. Of the bake alone; all numbers are doubles. */
+/* What feet in swing have to get over, and what toes bend for. Of the bake alone; all numbers are doubles. */
 #ifndef IK_OBSTACLES_H
 #define IK_OBSTACLES_H
 

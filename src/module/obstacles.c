@@ -1,5 +1,5 @@
-/* What a foot that swings has to get over, as functions of Python (ikcore/bake/way.py). Arrays are doubles in one
- * block. */
+/* What a foot that swings has to get over, and what its toes bend for, as functions of Python (ikcore/bake/way.py and
+ * toes.py). Arrays are doubles, in one block if not said otherwise. */
 #include "obstacles.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

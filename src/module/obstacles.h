@@ -1,4 +1,4 @@
-/* What a foot that swings has to get over. */
+/* What a foot that swings has to get over, and what its toes bend for. */
 #ifndef IKCORE_MODULE_OBSTACLES_H
 #define IKCORE_MODULE_OBSTACLES_H
 
